@@ -59,10 +59,16 @@ struct DamagedRegion {
   Position begin = 0;
   Position end = 0;
   DamageClass damage_class = DamageClass::kDamage;
-  std::uint64_t records_before = 0;           // records of the same step's chunk that precede the region
-  std::optional<std::uint64_t> records_lost;  // nullopt: unknown
-  std::string reason;
+  std::uint64_t records_before = 0;             // records of the same step's chunk that precede the region
+  std::optional<std::uint64_t> records_lost{};  // nullopt: unknown
+  std::string reason{};
 };
+
+// Returns a region with an unknown number of lost records.
+inline DamagedRegion damaged_region(Position begin, Position end, std::string_view reason,
+                                    DamageClass damage_class = DamageClass::kDamage) {
+  return {.begin = begin, .end = end, .damage_class = damage_class, .reason = std::string(reason)};
+}
 
 // One step of a scan: at most one chunk, with the damage before and inside it, in file order. A step with neither
 // chunk nor damage only reports the progress of a search.

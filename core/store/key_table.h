@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/formats/key_change.h"
+#include "core/formats/value.h"
 
 namespace recordfs {
 

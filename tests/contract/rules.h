@@ -21,7 +21,7 @@ Violations check_walk(const Walk& walk, std::uint64_t size);
 Violations check_rescan(const Container& container, const Walk& walk);
 
 // decode, layout, verify and open_in_place agree about a chunk, and with its header. If records have parts, values or
-// key changes, those of the first records conform to value.h and key_change.h. `seed` picks the ranges that are
+// key changes, those of the first records conform to value.h. `seed` picks the ranges that are
 // read.
 Violations check_chunk(const Container& container, const ChunkInfo& chunk, std::uint64_t seed);
 

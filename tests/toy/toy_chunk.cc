@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/base/cursor.h"
-#include "core/formats/file_chunk.h"
+#include "core/formats/chunk.h"
 #include "tests/toy/toy_wire.h"
 
 namespace recordfs::toy {

@@ -1,12 +1,13 @@
-#include "core/formats/array_record/container.h"
-
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "core/base/limits.h"
 #include "core/formats/array_record/ending.h"
 #include "core/formats/array_record/format.h"
+#include "core/formats/container.h"
 #include "core/formats/riegeli/container.h"
 #include "core/formats/riegeli/framing.h"
 #include "core/formats/tensorflow_example.h"
@@ -25,10 +26,6 @@ Error why_lost(const ChunkInfo& chunk) {
   return {Code::kDamage, chunk.begin, "the footer lists a chunk here, but no valid chunk was found"};
 }
 
-DamagedRegion region(Position begin, Position end, std::string reason) {
-  return {.begin = begin, .end = end, .records_lost = std::nullopt, .reason = std::move(reason)};
-}
-
 std::optional<ChunkKey> key_at(Position at, std::uint64_t size) {
   return at < size ? std::optional<ChunkKey>({at, 0}) : std::nullopt;
 }
@@ -39,6 +36,219 @@ Result<int> probe(const RequestContext& context, const Source& source, std::stri
   ASSIGN_OR_RETURN(const auto ending, find_ending(context, source, Limits{}));
   return ending ? kBid : 0;
 }
+
+// The Container of an open ArrayRecord file: the chunks and records of a Riegeli file, without the records of the
+// footer and the postscript.
+class ArrayRecordContainer final : public ForwardingContainer {
+ public:
+  // REQUIRES: `riegeli` reads the same source.
+  ArrayRecordContainer(std::unique_ptr<Container> riegeli, std::shared_ptr<const Source> source, const Limits& limits,
+                       Ending ending)
+      : ForwardingContainer(std::move(riegeli)),
+        source_(std::move(source)),
+        size_(source_->size()),
+        limits_(limits),
+        ending_(std::move(ending)),
+        traits_(below().traits()),
+        schema_{.value = [this](Bytes record,
+                                ValueForm form) { return tensorflow::value_of_example(record, limits_, form); },
+                .parts = RecordSchema::Parts::kRequired,
+                .largest_record_with_parts = limits.stored_chunk} {
+    traits_.format = kFormat.name;
+    traits_.grows_by_appending = false;  // only the end of the file tells which chunks hold no records
+    add_facts();
+  }
+
+  const ContainerTraits& traits() const override { return traits_; }
+
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override {
+    if (at.position >= size_) return Step{};
+    if (ending_.flaw) return scan_without_index(context, at);
+    return scan_section(context, at, section_at(at.position));
+  }
+
+  Result<std::optional<ChunkInfo>> locate(const RequestContext& context, Position at) const override {
+    if (at >= size_) return std::optional<ChunkInfo>{};
+    if (ending_.flaw) {
+      auto found = below().locate(context, at);
+      ASSIGN_OR_RETURN(const auto part, (found && *found ? part_shown(context, **found) : EndingPart::kNone));
+      if (part != EndingPart::kNone) show_as_ending(**found, part);
+      return found;
+    }
+    const Section section = section_at(at);
+    std::optional<ChunkKey> key = ChunkKey{section.begin, 0};
+    while (key && key->position <= at && !riegeli::Framing::has_searched_long(*key)) {
+      ASSIGN_OR_RETURN(const auto step, scan_section(context, *key, section));
+      if (step.chunk && step.chunk->end > at) return step.chunk;
+      key = step.next;
+    }
+    return std::optional<ChunkInfo>{};
+  }
+
+  Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override {
+    if (is_lost(chunk)) return why_lost(chunk);
+    return is_ending(chunk) ? Layout() : below().layout(context, chunk);
+  }
+
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override {
+    if (is_lost(chunk)) return why_lost(chunk);
+    ASSIGN_OR_RETURN(const auto inner, in_riegeli(context, chunk));
+    return below().verify(context, inner);
+  }
+
+  // Returns the messages of the footer and the postscript as data without records.
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
+    if (is_lost(chunk)) return why_lost(chunk);
+    if (!is_ending(chunk)) return below().decode(context, chunk);
+    ASSIGN_OR_RETURN(const auto inner, in_riegeli(context, chunk));
+    ASSIGN_OR_RETURN(const auto decoded, below().decode(context, inner));
+    ASSIGN_OR_RETURN(const auto content, decoded->read(context, 0, decoded->payload_size()));
+    ASSIGN_OR_RETURN(auto copy, Buffer::copy_of(context, content.bytes));
+    return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(copy), Layout()));
+  }
+
+  Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
+                                                     const ChunkInfo& chunk) const override {
+    if (is_lost(chunk)) return why_lost(chunk);
+    return is_ending(chunk) ? std::shared_ptr<const Chunk>{} : below().open_in_place(context, chunk);
+  }
+
+  const RecordSchema& schema() const override { return schema_; }
+
+ private:
+  // An interval of the file: one chunk of interest, followed by padding.
+  struct Section {
+    enum class Kind : std::uint8_t { kHead, kRecords, kFooter, kPostscript };
+    Kind kind = Kind::kHead;
+    Position begin = 0;
+    Position end = 0;
+    std::uint64_t records = 0;  // as stated by the footer
+  };
+
+  Section section_at(Position at) const {
+    if (at >= ending_.postscript) return {Section::Kind::kPostscript, ending_.postscript, size_, 0};
+    if (at >= ending_.footer) return {Section::Kind::kFooter, ending_.footer, ending_.postscript, 0};
+    const auto after = std::ranges::upper_bound(ending_.index, at, {}, &IndexEntry::begin);
+    const Position end = after == ending_.index.end() ? ending_.footer : after->begin;
+    if (after == ending_.index.begin()) return {Section::Kind::kHead, 0, end, 0};
+    return {Section::Kind::kRecords, (after - 1)->begin, end, (after - 1)->records};
+  }
+
+  void add_facts() {
+    std::vector<Fact> facts;
+    if (ending_.flaw) {
+      facts.push_back({"damage", to_string(*ending_.flaw)});
+    } else {
+      facts.push_back({"version", std::to_string(ending_.head.version)});
+      facts.push_back({"num_chunks", ending_.head.chunks});
+      facts.push_back({"num_records", ending_.head.records});
+      if (!ending_.head.writer_options.empty()) facts.push_back({"writer_options", ending_.head.writer_options});
+    }
+    traits_.facts.insert(traits_.facts.begin(), facts.begin(), facts.end());
+  }
+
+  Result<Step> scan_section(const RequestContext& context, ChunkKey key, const Section& section) const {
+    const Position at = key.position;
+    ASSIGN_OR_RETURN(auto step, below().scan(context, key));
+    using riegeli::Framing;
+    if (step.next && Framing::is_searching(*step.next) && Framing::searched(*step.next) < section.end) return step;
+    const bool is_there = step.chunk && step.chunk->begin == at && step.chunk->end <= section.end;
+    const bool begins = at == section.begin && section.kind != Section::Kind::kHead;
+    // Chunks elsewhere in the section are read by the next step.
+    if (!step.chunk && step.next && step.next->position > at && step.next->position < section.end) return step;
+    if (!is_there) {
+      return lost(key, section,
+                  begins ? "the footer lists a chunk here, but no valid chunk was found" : "no valid chunk", step);
+    }
+    ChunkInfo& chunk = *step.chunk;
+    ASSIGN_OR_RETURN(const auto part, begins || chunk.records == 0 ? EndingPart::kNone
+                                                                   : part_of_ending(context, *source_, below(), chunk));
+    if (part != EndingPart::kNone) {
+      show_as_ending(chunk, part);
+    } else if (!begins && chunk.records.value_or(0) > 0 && step.damage.empty()) {
+      step.damage.push_back(damaged_region(chunk.begin, chunk.end, "chunk not listed in the footer"));
+      step.damage.back().records_lost = 0;
+    }
+    if (begins && section.kind != Section::Kind::kRecords) {
+      show_as_ending(chunk, section.kind == Section::Kind::kFooter ? EndingPart::kFooter : EndingPart::kPostscript);
+    }
+    if (chunk.end == section.end || !step.next) step.next = key_at(chunk.end, size_);
+    if (!step.next && !ending_.has_postscript) {
+      // The missing bytes have no position, so the region is the last byte of the file.
+      step.damage.push_back(damaged_region(size_ - 1, size_, "the file ends without a postscript"));
+      step.damage.back().damage_class = DamageClass::kUnfinished;
+      step.damage.back().records_lost = 0;
+    }
+    return step;
+  }
+
+  // Scans without a usable footer: finds chunks as in any Riegeli file, and reports damage at the footer.
+  Result<Step> scan_without_index(const RequestContext& context, ChunkKey at) const {
+    auto step = below().scan(context, at);
+    if (!step || !step->chunk) return step;
+    ChunkInfo& chunk = *step->chunk;
+    ASSIGN_OR_RETURN(const auto part, part_shown(context, chunk));
+    if (part == EndingPart::kNone) return step;
+    show_as_ending(chunk, part);
+    if (part == EndingPart::kFooter && step->damage.empty()) {
+      step->damage.push_back(damaged_region(chunk.begin, chunk.end, to_string(*ending_.flaw)));
+      step->damage.back().records_lost = 0;
+    }
+    return step;
+  }
+
+  // Returns the step for the unreadable rest of a section. Its records, if any, keep their ordinals.
+  Step lost(ChunkKey key, const Section& section, std::string reason, const Step& found) const {
+    const Position at = key.position;
+    Step step;
+    step.damage.push_back(damaged_region(at, section.end, std::move(reason)));
+    if (!found.damage.empty()) step.damage[0].damage_class = found.damage[0].damage_class;
+    step.next = key_at(section.end, size_);
+    if (section.kind == Section::Kind::kPostscript || section.kind == Section::Kind::kFooter) {
+      step.damage[0].records_lost = 0;
+      return step;
+    }
+    if (section.kind != Section::Kind::kRecords || at != section.begin) return step;
+    const bool may_be = section.records > 0 && section.records <= limits_.records_per_chunk;
+    if (!may_be || section.records > section.end - at) return step;
+    step.damage[0].records_lost = section.records;
+    ChunkInfo chunk;
+    chunk.key = key;
+    chunk.begin = at;
+    chunk.end = section.end;
+    chunk.kind = kLostKind;
+    chunk.codec = "-";
+    chunk.records = section.records;
+    step.chunk = chunk;
+    return step;
+  }
+
+  static void show_as_ending(ChunkInfo& chunk, EndingPart part) {
+    chunk.kind = part == EndingPart::kFooter ? kFooterKind : kPostscriptKind;
+    chunk.decoded_beside = chunk.decoded_size.value_or(0);
+    chunk.records = chunk.decoded_size = 0;
+  }
+
+  Result<EndingPart> part_shown(const RequestContext& context, const ChunkInfo& chunk) const {
+    if (chunk.begin == ending_.footer) return EndingPart::kFooter;
+    if (chunk.begin == ending_.postscript) return EndingPart::kPostscript;
+    return part_of_ending(context, *source_, below(), chunk);
+  }
+
+  Result<ChunkInfo> in_riegeli(const RequestContext& context, const ChunkInfo& chunk) const {
+    if (!is_ending(chunk)) return chunk;
+    ASSIGN_OR_RETURN(const auto step, below().scan(context, chunk.key));
+    if (step.chunk && step.chunk->begin == chunk.begin) return *step.chunk;
+    return Error{Code::kChanged, chunk.begin, "the chunk is no longer there"};
+  }
+
+  const std::shared_ptr<const Source> source_;
+  const std::uint64_t size_;
+  const Limits limits_;
+  const Ending ending_;
+  ContainerTraits traits_;
+  const RecordSchema schema_;
+};
 
 Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shared_ptr<const Source> source,
                                         const Limits& limits) {
@@ -52,194 +262,6 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
 }
 
 }  // namespace
-
-ArrayRecordContainer::ArrayRecordContainer(std::unique_ptr<Container> riegeli, std::shared_ptr<const Source> source,
-                                           const Limits& limits, Ending ending)
-    : ForwardingContainer(std::move(riegeli)),
-      source_(std::move(source)),
-      size_(source_->size()),
-      limits_(limits),
-      ending_(std::move(ending)),
-      traits_(below().traits()),
-      schema_{
-          .value = [this](Bytes record, ValueForm form) { return tensorflow::value_of_example(record, limits_, form); },
-          .parts = RecordSchema::Parts::kRequired,
-          .largest_record_with_parts = limits.stored_chunk} {
-  traits_.format = kFormat.name;
-  traits_.grows_by_appending = false;  // only the end of the file tells which chunks hold no records
-  add_facts();
-}
-
-void ArrayRecordContainer::add_facts() {
-  std::vector<Fact> facts;
-  if (ending_.flaw) {
-    facts.push_back({"damage", to_string(*ending_.flaw)});
-  } else {
-    facts.push_back({"version", std::to_string(ending_.head.version)});
-    facts.push_back({"num_chunks", ending_.head.chunks});
-    facts.push_back({"num_records", ending_.head.records});
-    if (!ending_.head.writer_options.empty()) facts.push_back({"writer_options", ending_.head.writer_options});
-  }
-  traits_.facts.insert(traits_.facts.begin(), facts.begin(), facts.end());
-}
-
-ArrayRecordContainer::Section ArrayRecordContainer::section_at(Position at) const {
-  if (at >= ending_.postscript) return {Section::Kind::kPostscript, ending_.postscript, size_, 0};
-  if (at >= ending_.footer) return {Section::Kind::kFooter, ending_.footer, ending_.postscript, 0};
-  const auto after = std::ranges::upper_bound(ending_.index, at, {}, &IndexEntry::begin);
-  const Position end = after == ending_.index.end() ? ending_.footer : after->begin;
-  if (after == ending_.index.begin()) return {Section::Kind::kHead, 0, end, 0};
-  return {Section::Kind::kRecords, (after - 1)->begin, end, (after - 1)->records};
-}
-
-void ArrayRecordContainer::show_as_ending(ChunkInfo& chunk, EndingPart part) {
-  chunk.kind = part == EndingPart::kFooter ? kFooterKind : kPostscriptKind;
-  chunk.decoded_beside = chunk.decoded_size.value_or(0);
-  chunk.records = chunk.decoded_size = 0;
-}
-
-// Returns the step for the unreadable rest of a section. Its records, if any, keep their ordinals.
-Step ArrayRecordContainer::lost(ChunkKey key, const Section& section, std::string reason, const Step& found) const {
-  const Position at = key.position;
-  Step step;
-  step.damage.push_back(region(at, section.end, std::move(reason)));
-  if (!found.damage.empty()) step.damage[0].damage_class = found.damage[0].damage_class;
-  step.next = key_at(section.end, size_);
-  if (section.kind == Section::Kind::kPostscript || section.kind == Section::Kind::kFooter) {
-    step.damage[0].records_lost = 0;
-    return step;
-  }
-  if (section.kind != Section::Kind::kRecords || at != section.begin) return step;
-  const bool may_be = section.records > 0 && section.records <= limits_.records_per_chunk;
-  if (!may_be || section.records > section.end - at) return step;
-  step.damage[0].records_lost = section.records;
-  ChunkInfo chunk;
-  chunk.key = key;
-  chunk.begin = at;
-  chunk.end = section.end;
-  chunk.kind = kLostKind;
-  chunk.codec = "-";
-  chunk.records = section.records;
-  step.chunk = chunk;
-  return step;
-}
-
-Result<Step> ArrayRecordContainer::scan_section(const RequestContext& context, ChunkKey key,
-                                                const Section& section) const {
-  const Position at = key.position;
-  ASSIGN_OR_RETURN(auto step, below().scan(context, key));
-  using riegeli::Framing;
-  if (step.next && Framing::is_searching(*step.next) && Framing::searched(*step.next) < section.end) return step;
-  const bool is_there = step.chunk && step.chunk->begin == at && step.chunk->end <= section.end;
-  const bool begins = at == section.begin && section.kind != Section::Kind::kHead;
-  // Chunks elsewhere in the section are read by the next step.
-  if (!step.chunk && step.next && step.next->position > at && step.next->position < section.end) return step;
-  if (!is_there) {
-    return lost(key, section, begins ? "the footer lists a chunk here, but no valid chunk was found" : "no valid chunk",
-                step);
-  }
-  ChunkInfo& chunk = *step.chunk;
-  ASSIGN_OR_RETURN(const auto part, begins || chunk.records == 0 ? EndingPart::kNone
-                                                                 : part_of_ending(context, *source_, below(), chunk));
-  if (part != EndingPart::kNone) {
-    show_as_ending(chunk, part);
-  } else if (!begins && chunk.records.value_or(0) > 0 && step.damage.empty()) {
-    step.damage.push_back(region(chunk.begin, chunk.end, "chunk not listed in the footer"));
-    step.damage.back().records_lost = 0;
-  }
-  if (begins && section.kind != Section::Kind::kRecords) {
-    show_as_ending(chunk, section.kind == Section::Kind::kFooter ? EndingPart::kFooter : EndingPart::kPostscript);
-  }
-  if (chunk.end == section.end || !step.next) step.next = key_at(chunk.end, size_);
-  if (!step.next && !ending_.has_postscript) {
-    // The missing bytes have no position, so the region is the last byte of the file.
-    step.damage.push_back(region(size_ - 1, size_, "the file ends without a postscript"));
-    step.damage.back().damage_class = DamageClass::kUnfinished;
-    step.damage.back().records_lost = 0;
-  }
-  return step;
-}
-
-Result<EndingPart> ArrayRecordContainer::part_shown(const RequestContext& context, const ChunkInfo& chunk) const {
-  if (chunk.begin == ending_.footer) return EndingPart::kFooter;
-  if (chunk.begin == ending_.postscript) return EndingPart::kPostscript;
-  return part_of_ending(context, *source_, below(), chunk);
-}
-
-// Scans without a usable footer: finds chunks as in any Riegeli file, and reports damage at the footer.
-Result<Step> ArrayRecordContainer::scan_without_index(const RequestContext& context, ChunkKey at) const {
-  auto step = below().scan(context, at);
-  if (!step || !step->chunk) return step;
-  ChunkInfo& chunk = *step->chunk;
-  ASSIGN_OR_RETURN(const auto part, part_shown(context, chunk));
-  if (part == EndingPart::kNone) return step;
-  show_as_ending(chunk, part);
-  if (part == EndingPart::kFooter && step->damage.empty()) {
-    step->damage.push_back(region(chunk.begin, chunk.end, to_string(*ending_.flaw)));
-    step->damage.back().records_lost = 0;
-  }
-  return step;
-}
-
-Result<Step> ArrayRecordContainer::scan(const RequestContext& context, ChunkKey at) const {
-  if (at.position >= size_) return Step{};
-  if (ending_.flaw) return scan_without_index(context, at);
-  return scan_section(context, at, section_at(at.position));
-}
-
-Result<std::optional<ChunkInfo>> ArrayRecordContainer::locate(const RequestContext& context, Position at) const {
-  if (at >= size_) return std::optional<ChunkInfo>{};
-  if (ending_.flaw) {
-    auto found = below().locate(context, at);
-    ASSIGN_OR_RETURN(const auto part, (found && *found ? part_shown(context, **found) : EndingPart::kNone));
-    if (part != EndingPart::kNone) show_as_ending(**found, part);
-    return found;
-  }
-  const Section section = section_at(at);
-  std::optional<ChunkKey> key = ChunkKey{section.begin, 0};
-  while (key && key->position <= at && !riegeli::Framing::has_searched_long(*key)) {
-    ASSIGN_OR_RETURN(const auto step, scan_section(context, *key, section));
-    if (step.chunk && step.chunk->end > at) return step.chunk;
-    key = step.next;
-  }
-  return std::optional<ChunkInfo>{};
-}
-
-Result<ChunkInfo> ArrayRecordContainer::in_riegeli(const RequestContext& context, const ChunkInfo& chunk) const {
-  if (!is_ending(chunk)) return chunk;
-  ASSIGN_OR_RETURN(const auto step, below().scan(context, chunk.key));
-  if (step.chunk && step.chunk->begin == chunk.begin) return *step.chunk;
-  return Error{Code::kChanged, chunk.begin, "the chunk is no longer there"};
-}
-
-Result<Layout> ArrayRecordContainer::layout(const RequestContext& context, const ChunkInfo& chunk) const {
-  if (is_lost(chunk)) return why_lost(chunk);
-  return is_ending(chunk) ? Layout() : below().layout(context, chunk);
-}
-
-Result<Verification> ArrayRecordContainer::verify(const RequestContext& context, const ChunkInfo& chunk) const {
-  if (is_lost(chunk)) return why_lost(chunk);
-  ASSIGN_OR_RETURN(const auto inner, in_riegeli(context, chunk));
-  return below().verify(context, inner);
-}
-
-// Returns the messages of the footer and the postscript as data without records.
-Result<std::shared_ptr<const Chunk>> ArrayRecordContainer::decode(const RequestContext& context,
-                                                                  const ChunkInfo& chunk) const {
-  if (is_lost(chunk)) return why_lost(chunk);
-  if (!is_ending(chunk)) return below().decode(context, chunk);
-  ASSIGN_OR_RETURN(const auto inner, in_riegeli(context, chunk));
-  ASSIGN_OR_RETURN(const auto decoded, below().decode(context, inner));
-  ASSIGN_OR_RETURN(const auto content, decoded->read(context, 0, decoded->payload_size()));
-  ASSIGN_OR_RETURN(auto copy, Buffer::copy_of(context, content.bytes));
-  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(copy), Layout()));
-}
-
-Result<std::shared_ptr<const Chunk>> ArrayRecordContainer::open_in_place(const RequestContext& context,
-                                                                         const ChunkInfo& chunk) const {
-  if (is_lost(chunk)) return why_lost(chunk);
-  return is_ending(chunk) ? std::shared_ptr<const Chunk>{} : below().open_in_place(context, chunk);
-}
 
 const Format kFormat = {.name = "array-record", .probe = probe, .open = open, .built_on = "riegeli"};
 

@@ -1,18 +1,23 @@
-#include "core/formats/bloscpack/container.h"
-
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/base/limits.h"
 #include "core/codec/codec.h"
 #include "core/formats/bloscpack/decode.h"
 #include "core/formats/bloscpack/format.h"
 #include "core/formats/bloscpack/json.h"
 #include "core/formats/bloscpack/npy.h"
+#include "core/formats/bloscpack/order.h"
+#include "core/formats/bloscpack/survey.h"
 #include "core/formats/bloscpack/wire.h"
+#include "core/formats/container.h"
 
 namespace recordfs::bloscpack {
 namespace {
@@ -127,139 +132,166 @@ Result<int> probe(const RequestContext& context, const Source& source, std::stri
   return found ? kBid : 0;
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Container>> BloscpackContainer::open(const RequestContext& context,
-                                                            std::shared_ptr<const Source> source,
-                                                            const Limits& limits) {
-  ASSIGN_OR_RETURN(const auto is_one, has_magic(context, *source));
-  if (!is_one) return Error{Code::kNoContainer, 0, "not a Bloscpack file"};
-  ASSIGN_OR_RETURN(auto found, survey(context, *source));
-  ASSIGN_OR_RETURN(const auto metadata, short_metadata(context, *source, limits, found));
-  std::unique_ptr<BloscpackContainer> container(new BloscpackContainer(std::move(source), limits, std::move(found)));
-  ASSIGN_OR_RETURN(auto order, order_of(context, *container->source_, container->survey_));
-  container->order_ = std::move(order);
-  container->find_array(metadata.view());
-  container->set_traits();
-  return std::unique_ptr<Container>(std::move(container));
-}
-
-void BloscpackContainer::set_traits() {
-  traits_ = {.format = kFormat.name,
-             .first = survey_.damage.empty() ? order_->first() : ChunkKey{0, kHeaders},
-             .is_in_file_order = order_->is_file_order(),
-             .grows_by_appending = false,  // the writer completes offsets and header at the end
-             .has_seek_structure = order_->is_seekable()};
-  std::vector<Fact>& facts = traits_.facts;
-  if (survey_.refusal) {
-    facts.push_back({"damage", to_string(*survey_.refusal)});
-    return;
+// An open Bloscpack file. Its chunks are the file's chunks, and each is one record.
+class BloscpackContainer final : public Container, private Metadata {
+ public:
+  // Reads the headers, the offsets and the metadata. Fails as Format::open does.
+  static Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shared_ptr<const Source> source,
+                                                 const Limits& limits) {
+    ASSIGN_OR_RETURN(const auto is_one, has_magic(context, *source));
+    if (!is_one) return Error{Code::kNoContainer, 0, "not a Bloscpack file"};
+    ASSIGN_OR_RETURN(auto found, survey(context, *source));
+    ASSIGN_OR_RETURN(const auto metadata, short_metadata(context, *source, limits, found));
+    std::unique_ptr<BloscpackContainer> container(new BloscpackContainer(std::move(source), limits, std::move(found)));
+    ASSIGN_OR_RETURN(auto order, order_of(context, *container->source_, container->survey_));
+    container->order_ = std::move(order);
+    container->find_array(metadata.view());
+    container->set_traits();
+    return std::unique_ptr<Container>(std::move(container));
   }
-  const FileHeader& header = survey_.header;
-  facts.push_back({"version", dialect_name(header)});
-  add_size(facts, "chunks", header.chunks);
-  add_size(facts, "chunk_size", header.chunk_size);
-  add_size(facts, "last_chunk_size", header.last_chunk);
-  if (header.dialect >= Dialect::kVersion2) facts.push_back({"typesize", std::uint64_t{header.typesize}});
-  facts.push_back({"checksum", header.digest ? std::string(to_string(*header.digest)) : "none"});
-  facts.push_back({"offsets", survey_.order == Order::kAnchored || survey_.order == Order::kItems});
-  if (array_) facts.push_back({"array", array_->name});
-  if (!why_no_array_.empty()) facts.push_back({"no_array", why_no_array_});
-}
 
-Result<Step> BloscpackContainer::scan(const RequestContext& context, ChunkKey at) const {
-  if (at.state != kHeaders) return order_->scan(context, at);
-  Step step;
-  step.damage = survey_.damage;
-  if (survey_.order != Order::kNone) step.next = order_->first();
-  return step;
-}
+  const ContainerTraits& traits() const override { return traits_; }
 
-Error BloscpackContainer::why_lost(const RequestContext& context, const ChunkInfo& chunk) const {
-  ASSIGN_OR_RETURN(const auto step, order_->scan(context, chunk.key));
-  for (const DamagedRegion& region : step.damage) {
-    if (region.begin == chunk.begin) return {Code::kDamage, chunk.begin, region.reason};
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override {
+    if (at.state != kHeaders) return order_->scan(context, at);
+    Step step;
+    step.damage = survey_.damage;
+    if (survey_.order != Order::kNone) step.next = order_->first();
+    return step;
   }
-  return {Code::kDamage, chunk.begin, "no chunk where one should be"};
-}
 
-Result<Layout> BloscpackContainer::layout(const RequestContext& context, const ChunkInfo& chunk) const {
-  Layout layout;
-  if (!is_lost(chunk)) {
-    // A reader never reads an empty record, so damage in it is reported here.
-    const bool is_empty = *chunk.decoded_size == 0;
-    TRY(is_empty ? verify_chunk(context, stored(chunk)) : Result<void>());
-    layout.add(context, *chunk.decoded_size);
+  Result<std::optional<ChunkInfo>> locate(const RequestContext& context, Position at) const override {
+    return order_->locate(context, at);
+  }
+
+  Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override {
+    Layout layout;
+    if (!is_lost(chunk)) {
+      // A reader never reads an empty record, so damage in it is reported here.
+      const bool is_empty = *chunk.decoded_size == 0;
+      TRY(is_empty ? verify_chunk(context, stored(chunk)) : Result<void>());
+      layout.add(context, *chunk.decoded_size);
+      return layout;
+    }
+    const Error why = why_lost(context, chunk);
+    if (why.code != Code::kDamage || *chunk.records > limits_.records_per_chunk || !chunk.decoded_size) return why;
+    const std::uint64_t before_last = *chunk.records - 1;
+    layout.add_failed(context, before_last, declared_size(survey_, index_of(chunk)), why);
+    layout.add_failed(context, declared_size(survey_, index_of(chunk) + before_last), why);
     return layout;
   }
-  const Error why = why_lost(context, chunk);
-  if (why.code != Code::kDamage || *chunk.records > limits_.records_per_chunk || !chunk.decoded_size) return why;
-  const std::uint64_t before_last = *chunk.records - 1;
-  layout.add_failed(context, before_last, declared_size(survey_, index_of(chunk)), why);
-  layout.add_failed(context, declared_size(survey_, index_of(chunk) + before_last), why);
-  return layout;
-}
 
-Result<Verification> BloscpackContainer::verify(const RequestContext& context, const ChunkInfo& chunk) const {
-  if (is_lost(chunk)) return why_lost(context, chunk);
-  TRY(verify_chunk(context, stored(chunk)));
-  return survey_.header.digest ? Verification::kVerified : Verification::kNoChecksum;
-}
-
-Result<std::shared_ptr<const Chunk>> BloscpackContainer::decode(const RequestContext& context,
-                                                                const ChunkInfo& chunk) const {
-  if (is_lost(chunk)) return why_lost(context, chunk);
-  return decode_chunk(context, stored(chunk), limits_);
-}
-
-Result<std::shared_ptr<const Chunk>> BloscpackContainer::open_in_place(const RequestContext& context,
-                                                                       const ChunkInfo& chunk) const {
-  if (is_lost(chunk)) return why_lost(context, chunk);
-  return bloscpack::open_in_place(context, stored(chunk), limits_);
-}
-
-Result<std::vector<Attribute>> BloscpackContainer::attributes(const RequestContext& context, const ChunkInfo*) const {
-  ASSIGN_OR_RETURN(const auto metadata, read_metadata(context, *source_, survey_, limits_));
-  return attributes_of(metadata.view(), limits_);
-}
-
-// Every byte of the array needs a fixed place, whatever is damaged. So the sizes in the header are required, and must
-// fit the metadata.
-void BloscpackContainer::find_array(Bytes metadata) {
-  const FileHeader& header = survey_.header;
-  if (header.dialect != Dialect::kVersion3) return;
-  const auto json = read_json(metadata, limits_.nesting_depth, kMostArrayMembers);
-  if (!json || !claims_array(*json)) return;
-  const auto array = bloscpack::find_array(*json, limits_.nesting_depth);
-  if (!array) {
-    why_no_array_ = "the type, shape or order of the array is not supported";
-    return;
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override {
+    if (is_lost(chunk)) return why_lost(context, chunk);
+    TRY(verify_chunk(context, stored(chunk)));
+    return survey_.header.digest ? Verification::kVerified : Verification::kNoChecksum;
   }
-  if (header.chunks < 1 || header.chunk_size < 0 || header.last_chunk < 0) {
-    why_no_array_ = "the header does not declare the chunk size";
-    return;
+
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
+    if (is_lost(chunk)) return why_lost(context, chunk);
+    return decode_chunk(context, stored(chunk), limits_);
   }
-  const auto chunk_size = static_cast<std::uint64_t>(header.chunk_size);
-  const auto whole_chunks = static_cast<std::uint64_t>(header.chunks - 1);
-  const auto last = static_cast<std::uint64_t>(header.last_chunk);
-  const std::uint64_t before_last = array->bytes - std::min(array->bytes, last);
-  const bool fits = before_last + last == array->bytes &&
-                    (whole_chunks == 0 ? before_last == 0
-                                       : last <= chunk_size && chunk_size > 0 && before_last % chunk_size == 0 &&
-                                             before_last / chunk_size == whole_chunks);
-  if (!fits) {
-    why_no_array_ = fmt::format("an array of {} bytes does not match {} of {} bytes and a last one of {}", array->bytes,
-                                counted(whole_chunks, "chunk"), chunk_size, last);
-    return;
+
+  Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
+                                                     const ChunkInfo& chunk) const override {
+    if (is_lost(chunk)) return why_lost(context, chunk);
+    return bloscpack::open_in_place(context, stored(chunk), limits_);
   }
-  if (!could_be_read(array->bytes, most_decoded(source_->size()), limits_)) {
-    why_no_array_ = fmt::format("an array of {} bytes is more than the file could hold", array->bytes);
-    return;
+
+  const Metadata* metadata() const override { return this; }
+  const DenseArray* array() const override { return array_ ? &*array_ : nullptr; }
+
+ private:
+  BloscpackContainer(std::shared_ptr<const Source> source, const Limits& limits, Survey survey)
+      : source_(std::move(source)), limits_(limits), survey_(std::move(survey)) {}
+
+  Result<std::vector<Attribute>> attributes(const RequestContext& context, const ChunkInfo*) const override {
+    ASSIGN_OR_RETURN(const auto metadata, read_metadata(context, *source_, survey_, limits_));
+    return attributes_of(metadata.view(), limits_);
   }
-  std::string prefix = npy_header(*array);
-  const std::uint64_t size = prefix.size() + array->bytes;
-  array_ = DenseArray{"array.npy", std::move(prefix), whole_chunks == 0 ? last : chunk_size, size};
-}
+
+  // Every byte of the array needs a fixed place, whatever is damaged. So the sizes in the header are required, and must
+  // fit the metadata.
+  void find_array(Bytes metadata) {
+    const FileHeader& header = survey_.header;
+    if (header.dialect != Dialect::kVersion3) return;
+    const auto json = read_json(metadata, limits_.nesting_depth, kMostArrayMembers);
+    if (!json || !claims_array(*json)) return;
+    const auto array = bloscpack::find_array(*json, limits_.nesting_depth);
+    if (!array) {
+      why_no_array_ = "the type, shape or order of the array is not supported";
+      return;
+    }
+    if (header.chunks < 1 || header.chunk_size < 0 || header.last_chunk < 0) {
+      why_no_array_ = "the header does not declare the chunk size";
+      return;
+    }
+    const auto chunk_size = static_cast<std::uint64_t>(header.chunk_size);
+    const auto whole_chunks = static_cast<std::uint64_t>(header.chunks - 1);
+    const auto last = static_cast<std::uint64_t>(header.last_chunk);
+    const std::uint64_t before_last = array->bytes - std::min(array->bytes, last);
+    const bool fits = before_last + last == array->bytes &&
+                      (whole_chunks == 0 ? before_last == 0
+                                         : last <= chunk_size && chunk_size > 0 && before_last % chunk_size == 0 &&
+                                               before_last / chunk_size == whole_chunks);
+    if (!fits) {
+      why_no_array_ = fmt::format("an array of {} bytes does not match {} of {} bytes and a last one of {}",
+                                  array->bytes, counted(whole_chunks, "chunk"), chunk_size, last);
+      return;
+    }
+    if (!could_be_read(array->bytes, most_decoded(source_->size()), limits_)) {
+      why_no_array_ = fmt::format("an array of {} bytes is more than the file could hold", array->bytes);
+      return;
+    }
+    std::string prefix = npy_header(*array);
+    const std::uint64_t size = prefix.size() + array->bytes;
+    array_ = DenseArray{"array.npy", std::move(prefix), whole_chunks == 0 ? last : chunk_size, size};
+  }
+
+  void set_traits() {
+    traits_ = {.format = kFormat.name,
+               .first = survey_.damage.empty() ? order_->first() : ChunkKey{0, kHeaders},
+               .is_in_file_order = order_->is_file_order(),
+               .grows_by_appending = false,  // the writer completes offsets and header at the end
+               .has_seek_structure = order_->is_seekable()};
+    std::vector<Fact>& facts = traits_.facts;
+    if (survey_.refusal) {
+      facts.push_back({"damage", to_string(*survey_.refusal)});
+      return;
+    }
+    const FileHeader& header = survey_.header;
+    facts.push_back({"version", dialect_name(header)});
+    add_size(facts, "chunks", header.chunks);
+    add_size(facts, "chunk_size", header.chunk_size);
+    add_size(facts, "last_chunk_size", header.last_chunk);
+    if (header.dialect >= Dialect::kVersion2) facts.push_back({"typesize", std::uint64_t{header.typesize}});
+    facts.push_back({"checksum", header.digest ? std::string(to_string(*header.digest)) : "none"});
+    facts.push_back({"offsets", survey_.order == Order::kAnchored || survey_.order == Order::kItems});
+    if (array_) facts.push_back({"array", array_->name});
+    if (!why_no_array_.empty()) facts.push_back({"no_array", why_no_array_});
+  }
+
+  Stored stored(const ChunkInfo& chunk) const { return {source_, chunk, survey_.header.digest}; }
+
+  // Returns why a lost chunk cannot be read, or the error of Source that prevents an answer now.
+  Error why_lost(const RequestContext& context, const ChunkInfo& chunk) const {
+    ASSIGN_OR_RETURN(const auto step, order_->scan(context, chunk.key));
+    for (const DamagedRegion& region : step.damage) {
+      if (region.begin == chunk.begin) return {Code::kDamage, chunk.begin, region.reason};
+    }
+    return {Code::kDamage, chunk.begin, "no chunk where one should be"};
+  }
+
+  const std::shared_ptr<const Source> source_;
+  const Limits limits_;
+  const Survey survey_;
+  std::unique_ptr<const ChunkOrder> order_;  // this and the rest are set before the container is shared
+  ContainerTraits traits_{};
+  std::optional<DenseArray> array_;
+  std::string why_no_array_;  // set if the metadata describes an array that cannot be offered
+};
+
+}  // namespace
 
 const Format kFormat = {.name = "bloscpack", .probe = probe, .open = BloscpackContainer::open};
 

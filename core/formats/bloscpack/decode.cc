@@ -10,7 +10,7 @@
 
 #include "core/base/cursor.h"
 #include "core/codec/blosc.h"
-#include "core/formats/file_chunk.h"
+#include "core/formats/chunk.h"
 
 namespace recordfs::bloscpack {
 namespace {

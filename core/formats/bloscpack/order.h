@@ -48,8 +48,4 @@ std::uint64_t declared_size(const Survey& survey, std::uint64_t index);
 
 DamagedRegion region_of(Position begin, Position end, const Error& why, std::optional<std::uint64_t> lost);
 
-std::unique_ptr<ChunkOrder> make_anchored(const Source& source, const Survey& survey);
-Result<std::unique_ptr<ChunkOrder>> make_items(const RequestContext& context, const Source& source,
-                                               const Survey& survey);
-
 }  // namespace recordfs::bloscpack

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/formats/file_chunk.h"
-#include "core/formats/leveldb_log/batch_views.h"
+#include "core/formats/chunk.h"
 #include "core/formats/leveldb_log/content.h"
 #include "core/formats/leveldb_log/format.h"
 #include "core/formats/leveldb_log/head.h"
-#include "core/formats/leveldb_log/version_edit.h"
 
 namespace recordfs::leveldb_log {
 namespace {

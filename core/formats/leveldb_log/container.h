@@ -8,7 +8,6 @@
 #include "core/formats/leveldb_log/assembly.h"
 #include "core/formats/leveldb_log/content.h"
 #include "core/formats/leveldb_log/head.h"
-#include "core/formats/leveldb_log/sinks.h"
 
 namespace recordfs::leveldb_log {
 

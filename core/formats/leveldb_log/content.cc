@@ -1,14 +1,382 @@
 #include "core/formats/leveldb_log/content.h"
 
-#include "core/formats/leveldb_log/version_edit.h"
-#include "core/formats/leveldb_log/write_batch.h"
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/bytes.h"
+#include "core/base/cursor.h"
 
 namespace recordfs::leveldb_log {
+namespace {
+
+// The layout and meaning of a tag.
+struct OperationShape {
+  std::uint8_t tag;
+  std::string_view name;
+  std::string_view fields;  // one letter per field, in file order: see BatchReader::read_fields()
+  bool is_counted;          // in the batch's count and in sequence numbers
+  std::optional<KeyChangeKind> change;
+};
+
+// One operation. Absent fields are nullopt. Bytes point into the record.
+struct Operation {
+  const OperationShape* shape = nullptr;
+  std::optional<std::uint32_t> family{};
+  std::optional<Bytes> key{};
+  std::optional<Bytes> value{};
+  std::optional<Bytes> end{};  // of a range
+  std::optional<Bytes> timestamp{};
+  std::optional<Bytes> transaction{};
+  // Unset inside a prepared section, and after a commit, which takes as many numbers as operations were prepared.
+  std::optional<std::uint64_t> sequence{};
+};
+
+using enum KeyChangeKind;
+
+constexpr OperationShape kShapes[] = {
+    {0x00, "delete", "k", true, kDelete},
+    {0x01, "put", "kv", true, kSet},
+    {0x02, "merge", "kv", true, kUnknown},
+    {0x03, "log_data", "v", false, {}},
+    {0x04, "delete", "fk", true, kDelete},
+    {0x05, "put", "fkv", true, kSet},
+    {0x06, "merge", "fkv", true, kUnknown},
+    {0x07, "single_delete", "k", true, kDelete},
+    {0x08, "single_delete", "fk", true, kDelete},
+    {0x09, "begin_prepare", "", false, kBegin},
+    {0x0a, "end_prepare", "x", false, kPrepare},
+    {0x0b, "commit", "x", false, kCommit},
+    {0x0c, "rollback", "x", false, kRollback},
+    {0x0d, "noop", "", false, {}},
+    {0x0e, "delete_range", "fke", true, kDeleteRange},
+    {0x0f, "delete_range", "ke", true, kDeleteRange},
+    {0x10, "blob_index", "fkv", true, kUnknown},
+    {0x11, "blob_index", "kv", true, kUnknown},
+    {0x12, "begin_persisted_prepare", "", false, kBegin},
+    {0x13, "begin_unprepare", "", false, kBegin},
+    {0x15, "commit_with_timestamp", "tx", false, kCommit},
+    {0x16, "put_entity", "kv", true, kSet},
+    {0x17, "put_entity", "fkv", true, kSet},
+    {0x18, "timed_put", "kv", true, kSet},
+    {0x19, "timed_put", "fkv", true, kSet},
+};
+
+constexpr std::uint64_t kSequenceEnd = std::uint64_t{1} << 56;  // sequence numbers share 64 bits with a type
+
+const OperationShape* find_shape(std::uint8_t tag) {
+  const auto* shape = std::ranges::find(kShapes, tag, &OperationShape::tag);
+  return shape == std::ranges::end(kShapes) ? nullptr : shape;
+}
+
+// Reads the operations of a batch in order. One thread.
+class BatchReader {
+ public:
+  explicit BatchReader(Bytes record)
+      : cursor_(record), sequence_(cursor_.u64_le()), count_(cursor_.u32_le()), next_sequence_(sequence_) {}
+
+  std::uint64_t sequence() const { return sequence_; }
+  std::uint32_t count() const { return count_; }
+
+  // Returns nullopt after the last one, and at the first invalid byte.
+  std::optional<Operation> next() {
+    if (!cursor_.ok() || cursor_.at_end()) return std::nullopt;
+    Operation operation{.shape = find_shape(cursor_.u8())};
+    is_known_ = operation.shape != nullptr;
+    if (!is_known_) {
+      cursor_.fail();
+      return std::nullopt;
+    }
+    read_fields(operation);
+    if (!cursor_.ok()) return std::nullopt;
+    if (operation.shape->is_counted) {
+      if (!in_section_ && is_numbered_) operation.sequence = next_sequence_++;
+      ++counted_;
+    }
+    const auto change = operation.shape->change;
+    if (change == kBegin || change == kPrepare) in_section_ = change == kBegin;
+    if (change == kCommit) is_numbered_ = false;
+    return operation;
+  }
+
+  // After next() returned nullopt: whether the record was a batch to its last byte, with as many operations as its
+  // count.
+  bool is_whole() const { return cursor_.ok() && cursor_.at_end() && counted_ == count_; }
+  // Likewise: whether it may be a batch whose end is missing.
+  bool is_cut() const { return is_known_ && counted_ < count_; }
+
+ private:
+  //   f  column family   k  key   v  value   e  end of a range   t  timestamp   x  transaction
+  void read_fields(Operation& operation) {
+    for (const char field : operation.shape->fields) {
+      switch (field) {
+        case 'f': operation.family = cursor_.varint32(); break;
+        case 'k': operation.key = read_string(); break;
+        case 'v': operation.value = read_string(); break;
+        case 'e': operation.end = read_string(); break;
+        case 't': operation.timestamp = read_string(); break;
+        default: operation.transaction = read_string(); break;
+      }
+    }
+  }
+
+  Bytes read_string() { return cursor_.take(cursor_.varint32()); }
+
+  Cursor cursor_;
+  std::uint64_t sequence_;
+  std::uint32_t count_;
+  std::uint32_t counted_ = 0;
+  std::uint64_t next_sequence_;
+  bool is_known_ = true;     // all tags so far
+  bool in_section_ = false;  // of a transaction being prepared
+  bool is_numbered_ = true;  // no commit so far
+};
+
+// Returns whether `record` is a batch to its last byte. Any thread.
+bool is_write_batch(Bytes record) {
+  BatchReader batch(record);
+  while (batch.next()) {
+  }
+  return batch.is_whole();
+}
+
+// Returns whether `piece` may be the beginning of a longer batch. Any thread.
+bool begins_write_batch(Bytes piece) {
+  BatchReader batch(piece);
+  while (batch.next()) {
+  }
+  return batch.is_cut() && batch.sequence() < kSequenceEnd;
+}
+
+// Whether a batch, or the beginning of one, has an operation that LevelDB does not have. Any thread.
+bool has_rocksdb_operation(Bytes record) {
+  constexpr std::uint8_t kLastOfLevelDb = 1;
+  BatchReader batch(record);
+  while (const auto operation = batch.next()) {
+    if (operation->shape->tag > kLastOfLevelDb) return true;
+  }
+  return false;
+}
+
+constexpr std::uint64_t kWriteTimeSize = 8;  // after the value of a timed put
+constexpr std::string_view kTimedPut = "timed_put";
+
+Error no_batch() { return {.code = Code::kDamage, .detail = "the record is not a write batch"}; }
+
+// The end of a range is shown as `value` in JSON, as in the database's own tools.
+Value value_of(const Operation& operation, ValueForm form) {
+  Value::Object members;
+  add_member(members, "op", std::string(operation.shape->name));
+  if (form == ValueForm::kJson) add_member(members, "tag", std::uint64_t{operation.shape->tag});
+  if (operation.sequence) add_member(members, "sequence", *operation.sequence);
+  if (operation.family) add_member(members, "cf", std::uint64_t{*operation.family});
+  const auto add_bytes = [&](std::string_view name, const std::optional<Bytes>& bytes) {
+    if (bytes) add_member(members, name, *bytes);
+  };
+  add_bytes("key", operation.key);
+  add_bytes("value", operation.value);
+  add_bytes(form == ValueForm::kJson ? "value" : "end", operation.end);
+  add_bytes("timestamp", operation.timestamp);
+  add_bytes("xid", operation.transaction);
+  return {std::move(members)};
+}
+
+std::optional<KeyChange> change_of(const Operation& operation, Bytes record) {
+  if (!operation.shape->change) return std::nullopt;
+  KeyChange change{.kind = *operation.shape->change, .family = operation.family.value_or(0)};
+  if (const auto& name = operation.key ? operation.key : operation.transaction) change.key = *name;
+  if (operation.end) change.end = *operation.end;
+  if (change.kind != KeyChangeKind::kSet) return change;
+  change.value = extent_in(record, *operation.value);
+  if (operation.shape->name != kTimedPut) return change;
+  if (change.value.size < kWriteTimeSize) {
+    change.kind = KeyChangeKind::kUnknown;
+  } else {
+    change.value.size -= kWriteTimeSize;
+  }
+  return change;
+}
+
+// How a tag is laid out: one letter a field, and the fields' names.
+//   v  varint    s  varint length and that many bytes
+//   c  pairs of a tag and a string, ended by tag 1    b  the same, ended by tag 0
+//   w  pairs of a tag and a varint, ended by tag 1
+struct Shape {
+  std::uint32_t tag;
+  std::string_view name;
+  std::string_view fields;
+  std::string_view names;
+};
+
+constexpr Shape kEditShapes[] = {
+    {1, "comparator", "s", "value"},
+    {2, "log_number", "v", "value"},
+    {3, "next_file_number", "v", "value"},
+    {4, "last_sequence", "v", "value"},
+    {5, "compact_pointer", "vs", "level internal_key"},
+    {6, "deleted_file", "vv", "level number"},
+    {7, "new_file", "vvvss", "level number file_size smallest largest"},
+    {9, "prev_log_number", "v", "value"},
+    {10, "min_log_number_to_keep", "v", "value"},
+    {100, "new_file2", "vvvssvv", "level number file_size smallest largest smallest_seqno largest_seqno"},
+    {102, "new_file3", "vvvvssvv", "level number path_id file_size smallest largest smallest_seqno largest_seqno"},
+    {103, "new_file4", "vvvssvvc", "level number file_size smallest largest smallest_seqno largest_seqno custom"},
+    {200, "column_family", "v", "value"},
+    {201, "column_family_add", "s", "value"},
+    {202, "column_family_drop", "", ""},
+    {203, "max_column_family", "v", "value"},
+    {300, "in_atomic_group", "v", "value"},
+    {400, "blob_file_addition", "vvvssb", "number blob_count blob_bytes checksum_method checksum_value custom"},
+    {401, "blob_file_garbage", "vvvb", "number blob_count blob_bytes custom"},
+    {8193, "db_id", "s", "value"},
+    {8194, "blob_file_addition", "vvvssb", "number blob_count blob_bytes checksum_method checksum_value custom"},
+    {8195, "blob_file_garbage", "vvvb", "number blob_count blob_bytes custom"},
+    {8196, "wal_addition", "vw", "number custom"},
+    {8197, "wal_deletion", "v", "value"},
+    {8198, "full_history_ts_low", "s", "value"},
+    {8199, "wal_addition2", "s", "value"},
+    {8200, "wal_deletion2", "s", "value"},
+    {8201, "persist_user_defined_timestamps", "s", "value"},
+};
+constexpr std::uint32_t kNewFileOfLevelDb = 7;  // RocksDB writes 100 and above for new files
+constexpr std::uint32_t kLastTagOfLevelDb = 9;
+constexpr Shape kSkipped{0, "unknown", "s", "value"};
+
+constexpr std::uint32_t kMaySkip = 1u << 13;  // an unknown tag with this bit has a length
+
+const Shape* find_shape(std::uint32_t tag) {
+  const auto* shape = std::ranges::find(kEditShapes, tag, &Shape::tag);
+  if (shape != std::ranges::end(kEditShapes)) return shape;
+  return (tag & kMaySkip) != 0 ? &kSkipped : nullptr;
+}
+
+// Parses an edit to its end, or to the first error.
+class EditReader {
+ public:
+  // Appends the changes to a list, if it is not null.
+  explicit EditReader(Bytes record, std::uint64_t limit = UINT64_MAX, Value::List* changes = nullptr)
+      : cursor_(record), limit_(limit), is_empty_(record.empty()) {
+    while (goes_on() && !cursor_.at_end()) {
+      const std::uint32_t tag = cursor_.varint32();
+      const Shape* shape = find_shape(tag);
+      if (shape == nullptr) {
+        cursor_.fail();
+        return;
+      }
+      has_leveldb_tag_ |= tag == kNewFileOfLevelDb;
+      has_rocksdb_tag_ |= tag > kLastTagOfLevelDb;
+      Value::Object members;
+      add_member(members, "tag", std::uint64_t{tag});
+      add_member(members, "name", std::string(shape->name));
+      read_fields(*shape, members);
+      values_ += 1 + members.size();
+      if (changes != nullptr) changes->emplace_back().is = std::move(members);
+    }
+  }
+
+  // Returns whether the record is an edit to its last byte.
+  bool is_edit() const { return cursor_.ok() && !is_empty_; }
+  bool has_leveldb_tag() const { return has_leveldb_tag_; }  // a tag that RocksDB reads but does not write
+  bool has_rocksdb_tag() const { return has_rocksdb_tag_; }  // a tag that LevelDB does not have
+  bool is_within_limit() const { return values_ <= limit_; }
+
+ private:
+  bool goes_on() const { return cursor_.ok() && is_within_limit(); }
+
+  void read_fields(const Shape& shape, Value::Object& members) {
+    std::string_view names = shape.names;
+    for (const char field : shape.fields) {
+      const std::string_view name = names.substr(0, names.find(' '));
+      names.remove_prefix(std::min(names.size(), name.size() + 1));
+      add_member(members, name, std::move(read_field(field).is));
+    }
+  }
+
+  Value read_field(char field) {
+    switch (field) {
+      case 'v': return {cursor_.varint64()};
+      case 's': return {cursor_.take(cursor_.varint32())};
+      case 'b': return read_pairs('s', 0);
+      case 'w': return read_pairs('v', 1);
+      default: return read_pairs('s', 1);
+    }
+  }
+
+  Value read_pairs(char field, std::uint32_t end) {
+    constexpr std::uint64_t kValuesOfAPair = 3;
+    Value::List pairs;
+    while (goes_on()) {
+      const std::uint32_t tag = cursor_.varint32();
+      if (tag == end || !cursor_.ok()) break;
+      Value::Object members;
+      add_member(members, "custom_tag", std::uint64_t{tag});
+      add_member(members, "value", std::move(read_field(field).is));
+      pairs.emplace_back().is = std::move(members);
+      values_ += kValuesOfAPair;
+    }
+    return {std::move(pairs)};
+  }
+
+  Cursor cursor_;
+  std::uint64_t limit_;
+  bool is_empty_;
+  std::uint64_t values_ = 1;
+  bool has_leveldb_tag_ = false;
+  bool has_rocksdb_tag_ = false;
+};
+
+}  // namespace
+
+Result<Value> batch_value(Bytes record, const Limits& limits, ValueForm form) {
+  constexpr std::uint64_t kOwnValues = 4;
+  const bool is_json = form == ValueForm::kJson;
+  BatchReader batch(record);
+  Value::List operations;
+  std::uint64_t values = is_json ? kOwnValues : 0;
+  while (const auto operation = batch.next()) {
+    operations.push_back(value_of(*operation, form));
+    values += 1 + std::get<Value::Object>(operations.back().is).size();
+    if (values > limits.parts_per_record) {
+      return Error{.code = Code::kLimit,
+                   .detail = fmt::format("too many {} in a write batch", is_json ? "values" : "parts")};
+    }
+  }
+  if (!batch.is_whole()) return no_batch();
+  if (!is_json) return Value{std::move(operations)};
+  Value::Object members;
+  add_member(members, "sequence", batch.sequence());
+  add_member(members, "count", std::uint64_t{batch.count()});
+  add_member(members, "ops", std::move(operations));
+  return Value{std::move(members)};
+}
+
+Result<void> batch_changes(Bytes record, const TakeKeyChange& take) {
+  if (!is_write_batch(record)) return no_batch();
+  BatchReader batch(record);
+  while (const auto operation = batch.next()) {
+    const auto change = change_of(*operation, record);
+    if (change && !take(*change)) break;
+  }
+  return {};
+}
+
+Result<Value> edit_value(Bytes record, const Limits& limits) {
+  Value::List changes;
+  const EditReader reader(record, limits.parts_per_record, &changes);
+  if (!reader.is_edit()) return Error{.code = Code::kDamage, .detail = "the record is not a version edit"};
+  if (!reader.is_within_limit()) return Error{.code = Code::kLimit, .detail = "too many values in a version edit"};
+  return Value{std::move(changes)};
+}
 
 std::string_view content_of(Bytes record, bool is_whole) {
   if (!is_whole) return begins_write_batch(record) ? kWriteAheadLog : "unknown";
   if (is_write_batch(record)) return kWriteAheadLog;
-  return is_version_edit(record) ? kManifest : "opaque";
+  return EditReader(record).is_edit() ? kManifest : "opaque";
 }
 
 std::string_view to_string(Writer writer) {
@@ -25,9 +393,10 @@ Writer writer_of(Bytes record, bool is_whole, std::string_view content) {
     const bool is_batch = is_whole ? is_write_batch(record) : begins_write_batch(record);
     return is_batch && has_rocksdb_operation(record) ? Writer::kRocksDb : Writer::kEither;
   }
-  const EditTags tags = is_whole && content == kManifest ? tags_of_edit(record) : EditTags{};
-  if (!tags.is_edit) return Writer::kEither;
-  return tags.has_rocksdb ? Writer::kRocksDb : tags.has_leveldb ? Writer::kLevelDb : Writer::kEither;
+  if (!is_whole || content != kManifest) return Writer::kEither;
+  const EditReader edit(record);
+  if (!edit.is_edit()) return Writer::kEither;
+  return edit.has_rocksdb_tag() ? Writer::kRocksDb : edit.has_leveldb_tag() ? Writer::kLevelDb : Writer::kEither;
 }
 
 }  // namespace recordfs::leveldb_log

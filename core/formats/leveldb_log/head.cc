@@ -9,7 +9,7 @@
 #include "core/base/limits.h"
 #include "core/codec/codec.h"
 #include "core/formats/leveldb_log/content.h"
-#include "core/formats/leveldb_log/sound_places.h"
+#include "core/formats/leveldb_log/items.h"
 
 namespace recordfs::leveldb_log {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "core/base/source.h"
+#include "core/formats/leveldb_log/assembly.h"
 #include "core/formats/leveldb_log/content.h"
 #include "core/formats/leveldb_log/items.h"
-#include "core/formats/leveldb_log/sinks.h"
 #include "core/formats/registry.h"
 
 namespace recordfs::leveldb_log {

@@ -1,18 +1,19 @@
-#include "core/formats/leveldb_table/container.h"
-
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include "core/formats/leveldb_table/content.h"
+#include "core/base/limits.h"
+#include "core/formats/container.h"
 #include "core/formats/leveldb_table/entries.h"
 #include "core/formats/leveldb_table/format.h"
 #include "core/formats/leveldb_table/records.h"
 #include "core/formats/leveldb_table/salvage.h"
-#include "core/formats/leveldb_table/stored.h"
 #include "core/formats/leveldb_table/survey.h"
+#include "core/formats/leveldb_table/wire.h"
 
 namespace recordfs::leveldb_table {
 namespace {
@@ -46,17 +47,272 @@ DamageClass class_of(Code code) {
 }
 
 DamagedRegion region_of(Position begin, Position end, const Error& why) {
-  DamagedRegion region;
-  region.begin = begin;
-  region.end = end;
-  region.damage_class = class_of(why.code);
-  region.reason = why.detail;
-  if (why.code != Code::kUnfinished) region.reason = to_string(why);
-  return region;
+  return damaged_region(begin, end, why.code == Code::kUnfinished ? why.detail : to_string(why), class_of(why.code));
 }
 
 BlockPlace place_of(const ChunkInfo& chunk) { return {chunk.begin, chunk.detail[kSizeDetail]}; }
 Kind kind_of(const ChunkInfo& chunk) { return static_cast<Kind>(chunk.detail[kKindDetail]); }
+
+// An open table. Its chunks are the file's blocks; each entry of a data block is a record.
+class TableContainer final : public Container, private Metadata {
+ public:
+  TableContainer(std::shared_ptr<const Source> source, const Limits& limits, Survey survey)
+      : source_(std::move(source)),
+        limits_(limits),
+        survey_(std::move(survey)),
+        traits_(make_traits()),
+        schema_(make_schema()) {}
+
+  const ContainerTraits& traits() const override { return traits_; }
+
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override {
+    if (at.position >= source_->size()) return Step{};
+    return survey_.has_index() ? scan_pieces(context, at.position, survey_.pieces) : scan_salvaged(context, at);
+  }
+
+  Result<std::optional<ChunkInfo>> locate(const RequestContext& context, Position at) const override {
+    const auto& pieces = survey_.pieces;
+    const auto after = std::ranges::upper_bound(pieces, at, {}, &Piece::begin);
+    if (after == pieces.begin() || (after - 1)->end() <= at) return std::optional<ChunkInfo>{};
+    ASSIGN_OR_RETURN(const auto chunk, describe(context, *(after - 1), {(after - 1)->begin, 0}));
+    return std::optional<ChunkInfo>(chunk);
+  }
+
+  Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override {
+    if (kind_of(chunk) == Kind::kFooter) return Layout();
+    const Dialect dialect = dialect_of(chunk);
+    ASSIGN_OR_RETURN(const auto content, read_block(context, *source_, place_of(chunk), dialect, limits_));
+    if (!has_records(kind_of(chunk))) return Layout();
+    return layout_records(context, content.view(), chunk.begin, dialect, limits_);
+  }
+
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override {
+    TRY(decode(context, chunk));
+    return survey_.dialect.checksum == Checksum::kNone ? Verification::kNoChecksum : Verification::kVerified;
+  }
+
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
+    if (!has_records(kind_of(chunk))) {
+      ASSIGN_OR_RETURN(auto none, layout(context, chunk));
+      return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(Buffer(), std::move(none)));
+    }
+    const Dialect dialect = dialect_of(chunk);
+    ASSIGN_OR_RETURN(const auto content, read_block(context, *source_, place_of(chunk), dialect, limits_));
+    return decode_records(context, content.view(), chunk.begin, dialect, limits_);
+  }
+
+  const Metadata* metadata() const override { return this; }
+  const RecordSchema& schema() const override { return schema_; }
+
+ private:
+  ContainerTraits make_traits() const {
+    std::vector<Fact> facts;
+    const Dialect& dialect = survey_.dialect;
+    facts.push_back({"database", dialect.is_rocksdb ? "RocksDB" : "LevelDB"});
+    if (dialect.version > 0) facts.push_back({"version", std::to_string(dialect.version)});
+    facts.push_back({"checksum", std::string(to_string(dialect.checksum))});
+    if (survey_.has_index()) facts.push_back({"data_blocks", survey_.data_blocks});
+    facts.push_back({"internal_keys", survey_.has_database_keys});
+    if (survey_.column_family) facts.push_back({"column_family", std::uint64_t{*survey_.column_family}});
+    if (!survey_.filter.empty()) facts.push_back({"filter", survey_.filter});
+    if (survey_.flaw) facts.push_back({"damage", to_string(*survey_.flaw)});
+    return {.format = kFormat.name,
+            .facts = std::move(facts),
+            .grows_by_appending = false,  // the index at the end determines what a block is
+            .has_seek_structure = survey_.has_index(),
+            .index_fits_in_chunk = false};  // entries with shared keys can take three bytes, and less if compressed
+  }
+
+  RecordSchema make_schema() const {
+    return {.value = [this](Bytes record, ValueForm) { return value_of(record, survey_.has_database_keys); },
+            .parts = RecordSchema::Parts::kRequired,
+            .key_changes =
+                [this](Bytes record, const TakeKeyChange& take) {
+                  return change_of(record, survey_.has_database_keys, survey_.column_family.value_or(0), take);
+                },
+            .may_be_message = false};
+  }
+
+  Result<std::vector<Attribute>> attributes(const RequestContext& context, const ChunkInfo*) const override {
+    std::vector<Attribute> attributes;
+    if (!survey_.properties) return attributes;
+    Limits limits = limits_;
+    limits.decoded_chunk = limits_.metadata_bytes;
+    ASSIGN_OR_RETURN(const auto content, read_block(context, *source_, *survey_.properties, survey_.dialect, limits));
+    const auto extents = split_content(content.view(), survey_.dialect.is_rocksdb);
+    if (!extents) return Error{Code::kDamage, survey_.properties->begin, "the properties are not a block of entries"};
+    EntryReader reader(*extents);
+    KeyBuilder keys;
+    while (!reader.at_end()) {
+      const auto entry = reader.next();
+      if (!entry) return Error{Code::kDamage, survey_.properties->begin, "a property does not fit its block"};
+      if (attributes.size() == limits_.metadata_values) {
+        return Error{Code::kLimit, survey_.properties->begin,
+                     fmt::format("the table has more than {} properties", limits_.metadata_values)};
+      }
+      attributes.push_back({std::string(as_text(keys.key(*entry))), "", std::string(as_text(entry->value))});
+    }
+    return attributes;
+  }
+
+  Result<Step> scan_pieces(const RequestContext& context, Position at, const std::vector<Piece>& pieces) const {
+    const auto piece = std::ranges::lower_bound(pieces, at, {}, &Piece::begin);
+    Step step;
+    if (piece == pieces.end()) {
+      step.damage.push_back(region_of(at, source_->size(), {Code::kDamage, at, "bytes after the end of the table"}));
+      step.damage.back().records_lost = 0;
+      return step;
+    }
+    if (piece->begin > at) {
+      ASSIGN_OR_RETURN(auto region, region_between(context, at, piece->begin));
+      if (region) step.damage.push_back(std::move(*region));
+    }
+    ASSIGN_OR_RETURN(const auto chunk, describe(context, *piece, {piece->begin, 0}));
+    step.chunk = chunk;
+    if (piece->end() < source_->size()) step.next = ChunkKey{piece->end(), 0};
+    return step;
+  }
+
+  // A scan by checksums alone. The footer, which is not trusted then, is damage.
+  Result<Step> scan_salvaged(const RequestContext& context, ChunkKey at) const {
+    const Position end = salvaged_end();
+    if (!survey_.shifted.empty() && at.position >= end && at.position < survey_.footer->begin) {
+      auto step = scan_pieces(context, at.position, survey_.shifted);
+      if (!step) return step;
+      return step->chunk ? std::move(step) : rest_is_lost(at.position);
+    }
+    if (at.position < end && is_searchable(survey_.dialect)) {
+      switch (at.state & kMode) {
+        case kKnown: return found_block(context, at, {at.position, at.state & ~kMode});
+        case kBehind: return search_behind(context, at, end);
+        default: return search_end(context, at, end);
+      }
+    }
+    return rest_is_lost(at.position);
+  }
+
+  Result<Step> search_end(const RequestContext& context, ChunkKey at, Position end) const {
+    Limits limits = limits_;
+    const bool is_crc = survey_.dialect.checksum == Checksum::kCrc32c;
+    limits.stored_chunk = std::min(limits.stored_chunk, is_crc ? kMostSearched - kTrailerSize : kMostHashed);
+    ASSIGN_OR_RETURN(const auto found, find_end(context, *source_, at.position, end, search_of(at.state),
+                                                limits_.scan_bytes, survey_.dialect, limits));
+    if (found.place) return found_block(context, {at.position, kKnown | found.place->size}, *found.place);
+    const bool is_through = found.search.searched >= std::min(end - at.position, limits.stored_chunk + kTrailerSize);
+    return Step{{}, {}, ChunkKey{at.position, is_through ? kBehind : state_of(found.search)}};
+  }
+
+  Result<Step> search_behind(const RequestContext& context, ChunkKey at, Position end) const {
+    const std::uint64_t passed = (at.state & ~kMode) + 1;
+    if (passed >= end - at.position || !can_find_behind_damage(survey_.dialect)) return rest_is_lost(at.position);
+    ASSIGN_OR_RETURN(const auto in_hole, windows_in_hole(context, at.position + passed, end));
+    if (in_hole > 0) return Step{{}, {}, ChunkKey{at.position, at.state + in_hole * kResyncStride}};
+    ASSIGN_OR_RETURN(const auto found,
+                     find_block(context, *source_, at.position + passed, end, survey_.dialect, limits_));
+    if (found) {
+      ASSIGN_OR_RETURN(auto step, found_block(context, {found->begin, kKnown | found->size}, *found));
+      const Error why{Code::kDamage, at.position, "no valid block begins here"};
+      step.damage.insert(step.damage.begin(), region_of(at.position, found->begin, why));
+      return step;
+    }
+    if (end - at.position - passed <= kResyncWindow) return rest_is_lost(at.position);
+    return Step{{}, {}, ChunkKey{at.position, at.state + kResyncStride}};
+  }
+
+  // Returns how many windows from `begin` on are part of a hole and can be skipped. No run of zeros as long as a window
+  // has a CRC that is stored as zeros.
+  Result<std::uint64_t> windows_in_hole(const RequestContext& context, Position begin, Position end) const {
+    constexpr std::uint64_t kSeen = 4096;
+    ASSIGN_OR_RETURN(const auto seen, read_up_to(context, *source_, begin, std::min(kSeen, end - begin)));
+    ASSIGN_OR_RETURN(const auto data, data_after_hole(context, *source_, begin + seen.size(), seen.view()));
+    const std::uint64_t hole = std::min(data, end) - begin;
+    return hole < kResyncWindow ? 0 : (hole - kResyncWindow) / kResyncStride + 1;
+  }
+
+  // Returns where a scan by checksums alone ends: at the footer, or at the first block that is known again.
+  Position salvaged_end() const {
+    if (!survey_.shifted.empty()) return survey_.shifted.front().begin;
+    return survey_.footer ? survey_.footer->begin : source_->size();
+  }
+
+  Result<Step> rest_is_lost(Position from) const {
+    Step step;
+    const Position end = from < salvaged_end() && !survey_.shifted.empty() ? salvaged_end() : source_->size();
+    step.damage.push_back(region_of(from, end, *survey_.flaw));
+    if (survey_.footer && from >= survey_.footer->begin) step.damage.back().records_lost = 0;
+    if (end < source_->size()) step.next = ChunkKey{end, 0};
+    return step;
+  }
+
+  Result<Kind> kind_of_found(const RequestContext& context, const BlockPlace& place) const {
+    // The footer still identifies valid indexes even if they are not trusted.
+    const bool is_told = survey_.footer && survey_.footer->flaw.empty();
+    if (is_told && survey_.footer->metaindex == place) return Kind::kMetaIndex;
+    if (is_told && survey_.footer->index == place) return Kind::kIndex;
+    return kind_of_block(context, *source_, place, survey_.dialect, limits_);
+  }
+
+  Result<Step> found_block(const RequestContext& context, ChunkKey key, const BlockPlace& place) const {
+    const Position file_end = source_->size();
+    if (!fits(place, salvaged_end())) return Error{Code::kChanged, place.begin, "the block is no longer there"};
+    ASSIGN_OR_RETURN(const auto kind, kind_of_found(context, place));
+    ASSIGN_OR_RETURN(
+        const auto chunk,
+        describe(context, {place.begin, static_cast<std::uint32_t>(place.size + kTrailerSize), kind}, key));
+    Step step;
+    step.chunk = chunk;
+    if (chunk.end < file_end) {
+      step.next = ChunkKey{chunk.end, 0};
+    } else {
+      // The file was cut off after a block. No byte represents the lost part, so the last byte of the file does.
+      step.damage.push_back(region_of(file_end - 1, file_end, *survey_.flaw));
+    }
+    return step;
+  }
+
+  // Returns nullopt if all bytes are zeros, since writers may align blocks.
+  Result<std::optional<DamagedRegion>> region_between(const RequestContext& context, Position begin,
+                                                      Position end) const {
+    constexpr std::uint64_t kMostFilling = 64 << 10;
+    if (end - begin <= kMostFilling) {
+      ASSIGN_OR_RETURN(const auto bytes, read_exactly(context, *source_, begin, end - begin));
+      if (std::ranges::all_of(bytes.view(), [](std::byte byte) { return byte == std::byte{0}; })) {
+        return std::optional<DamagedRegion>{};
+      }
+    }
+    return std::optional<DamagedRegion>(region_of(begin, end, {Code::kDamage, begin, "not listed in a valid index"}));
+  }
+
+  Result<ChunkInfo> describe(const RequestContext& context, const Piece& piece, ChunkKey key) const {
+    ChunkInfo chunk;
+    chunk.key = key;
+    chunk.begin = piece.begin;
+    chunk.end = piece.end();
+    chunk.kind = to_string(piece.kind);
+    chunk.detail[kKindDetail] = static_cast<std::uint64_t>(piece.kind);
+    chunk.codec = to_string(CodecId::kNone);
+    if (piece.kind != Kind::kFooter) {
+      ASSIGN_OR_RETURN(const auto codec,
+                       codec_of(context, *source_, piece.place(), survey_.dialect_of(piece.begin, piece.kind)));
+      chunk.codec = codec;
+      chunk.stored_size = chunk.detail[kSizeDetail] = piece.place().size;
+    }
+    if (has_records(piece.kind)) {
+      chunk.layout_cost = LayoutCost::kDecode;
+    } else {
+      chunk.records = chunk.decoded_size = 0;
+    }
+    return chunk;
+  }
+
+  Dialect dialect_of(const ChunkInfo& chunk) const { return survey_.dialect_of(chunk.begin, kind_of(chunk)); }
+
+  const std::shared_ptr<const Source> source_;
+  const Limits limits_;
+  const Survey survey_;
+  const ContainerTraits traits_;
+  const RecordSchema schema_;
+};
 
 Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shared_ptr<const Source> source,
                                         const Limits& limits) {
@@ -66,254 +322,6 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
 }
 
 }  // namespace
-
-TableContainer::TableContainer(std::shared_ptr<const Source> source, const Limits& limits, Survey survey)
-    : source_(std::move(source)),
-      limits_(limits),
-      survey_(std::move(survey)),
-      traits_(make_traits()),
-      schema_(make_schema()) {}
-
-ContainerTraits TableContainer::make_traits() const {
-  std::vector<Fact> facts;
-  const Dialect& dialect = survey_.dialect;
-  facts.push_back({"database", dialect.is_rocksdb ? "RocksDB" : "LevelDB"});
-  if (dialect.version > 0) facts.push_back({"version", std::to_string(dialect.version)});
-  facts.push_back({"checksum", std::string(to_string(dialect.checksum))});
-  if (survey_.has_index()) facts.push_back({"data_blocks", survey_.data_blocks});
-  facts.push_back({"internal_keys", survey_.has_database_keys});
-  if (survey_.column_family) facts.push_back({"column_family", std::uint64_t{*survey_.column_family}});
-  if (!survey_.filter.empty()) facts.push_back({"filter", survey_.filter});
-  if (survey_.flaw) facts.push_back({"damage", to_string(*survey_.flaw)});
-  return {.format = kFormat.name,
-          .facts = std::move(facts),
-          .grows_by_appending = false,  // the index at the end determines what a block is
-          .has_seek_structure = survey_.has_index(),
-          .index_fits_in_chunk = false};  // entries with shared keys can take three bytes, and less if compressed
-}
-
-RecordSchema TableContainer::make_schema() const {
-  return {.value = [this](Bytes record, ValueForm) { return value_of(record, survey_.has_database_keys); },
-          .parts = RecordSchema::Parts::kRequired,
-          .key_changes =
-              [this](Bytes record, const TakeKeyChange& take) {
-                return change_of(record, survey_.has_database_keys, survey_.column_family.value_or(0), take);
-              },
-          .may_be_message = false};
-}
-
-Result<ChunkInfo> TableContainer::describe(const RequestContext& context, const Piece& piece, ChunkKey key) const {
-  ChunkInfo chunk;
-  chunk.key = key;
-  chunk.begin = piece.begin;
-  chunk.end = piece.end();
-  chunk.kind = to_string(piece.kind);
-  chunk.detail[kKindDetail] = static_cast<std::uint64_t>(piece.kind);
-  chunk.codec = to_string(CodecId::kNone);
-  if (piece.kind != Kind::kFooter) {
-    ASSIGN_OR_RETURN(const auto codec,
-                     codec_of(context, *source_, piece.place(), survey_.dialect_of(piece.begin, piece.kind)));
-    chunk.codec = codec;
-    chunk.stored_size = chunk.detail[kSizeDetail] = piece.place().size;
-  }
-  if (has_records(piece.kind)) {
-    chunk.layout_cost = LayoutCost::kDecode;
-  } else {
-    chunk.records = chunk.decoded_size = 0;
-  }
-  return chunk;
-}
-
-Result<Step> TableContainer::scan(const RequestContext& context, ChunkKey at) const {
-  if (at.position >= source_->size()) return Step{};
-  return survey_.has_index() ? scan_pieces(context, at.position, survey_.pieces) : scan_salvaged(context, at);
-}
-
-// Returns nullopt if all bytes are zeros, since writers may align blocks.
-Result<std::optional<DamagedRegion>> TableContainer::region_between(const RequestContext& context, Position begin,
-                                                                    Position end) const {
-  constexpr std::uint64_t kMostFilling = 64 << 10;
-  if (end - begin <= kMostFilling) {
-    ASSIGN_OR_RETURN(const auto bytes, read_exactly(context, *source_, begin, end - begin));
-    if (std::ranges::all_of(bytes.view(), [](std::byte byte) { return byte == std::byte{0}; })) {
-      return std::optional<DamagedRegion>{};
-    }
-  }
-  return std::optional<DamagedRegion>(region_of(begin, end, {Code::kDamage, begin, "not listed in a valid index"}));
-}
-
-Result<Step> TableContainer::scan_pieces(const RequestContext& context, Position at,
-                                         const std::vector<Piece>& pieces) const {
-  const auto piece = std::ranges::lower_bound(pieces, at, {}, &Piece::begin);
-  Step step;
-  if (piece == pieces.end()) {
-    step.damage.push_back(region_of(at, source_->size(), {Code::kDamage, at, "bytes after the end of the table"}));
-    step.damage.back().records_lost = 0;
-    return step;
-  }
-  if (piece->begin > at) {
-    ASSIGN_OR_RETURN(auto region, region_between(context, at, piece->begin));
-    if (region) step.damage.push_back(std::move(*region));
-  }
-  ASSIGN_OR_RETURN(const auto chunk, describe(context, *piece, {piece->begin, 0}));
-  step.chunk = chunk;
-  if (piece->end() < source_->size()) step.next = ChunkKey{piece->end(), 0};
-  return step;
-}
-
-// A scan by checksums alone. The footer, which is not trusted then, is damage.
-Result<Step> TableContainer::scan_salvaged(const RequestContext& context, ChunkKey at) const {
-  const Position end = salvaged_end();
-  if (!survey_.shifted.empty() && at.position >= end && at.position < survey_.footer->begin) {
-    auto step = scan_pieces(context, at.position, survey_.shifted);
-    if (!step) return step;
-    return step->chunk ? std::move(step) : rest_is_lost(at.position);
-  }
-  if (at.position < end && is_searchable(survey_.dialect)) {
-    switch (at.state & kMode) {
-      case kKnown: return found_block(context, at, {at.position, at.state & ~kMode});
-      case kBehind: return search_behind(context, at, end);
-      default: return search_end(context, at, end);
-    }
-  }
-  return rest_is_lost(at.position);
-}
-
-Position TableContainer::salvaged_end() const {
-  if (!survey_.shifted.empty()) return survey_.shifted.front().begin;
-  return survey_.footer ? survey_.footer->begin : source_->size();
-}
-
-Result<Step> TableContainer::rest_is_lost(Position from) const {
-  Step step;
-  const Position end = from < salvaged_end() && !survey_.shifted.empty() ? salvaged_end() : source_->size();
-  step.damage.push_back(region_of(from, end, *survey_.flaw));
-  if (survey_.footer && from >= survey_.footer->begin) step.damage.back().records_lost = 0;
-  if (end < source_->size()) step.next = ChunkKey{end, 0};
-  return step;
-}
-
-Result<Step> TableContainer::search_end(const RequestContext& context, ChunkKey at, Position end) const {
-  Limits limits = limits_;
-  const bool is_crc = survey_.dialect.checksum == Checksum::kCrc32c;
-  limits.stored_chunk = std::min(limits.stored_chunk, is_crc ? kMostSearched - kTrailerSize : kMostHashed);
-  ASSIGN_OR_RETURN(const auto found, find_end(context, *source_, at.position, end, search_of(at.state),
-                                              limits_.scan_bytes, survey_.dialect, limits));
-  if (found.place) return found_block(context, {at.position, kKnown | found.place->size}, *found.place);
-  const bool is_through = found.search.searched >= std::min(end - at.position, limits.stored_chunk + kTrailerSize);
-  return Step{{}, {}, ChunkKey{at.position, is_through ? kBehind : state_of(found.search)}};
-}
-
-// Returns how many windows from `begin` on are part of a hole and can be skipped. No run of zeros as long as a window
-// has a CRC that is stored as zeros.
-Result<std::uint64_t> TableContainer::windows_in_hole(const RequestContext& context, Position begin,
-                                                      Position end) const {
-  constexpr std::uint64_t kSeen = 4096;
-  ASSIGN_OR_RETURN(const auto seen, read_up_to(context, *source_, begin, std::min(kSeen, end - begin)));
-  ASSIGN_OR_RETURN(const auto data, data_after_hole(context, *source_, begin + seen.size(), seen.view()));
-  const std::uint64_t hole = std::min(data, end) - begin;
-  return hole < kResyncWindow ? 0 : (hole - kResyncWindow) / kResyncStride + 1;
-}
-
-Result<Step> TableContainer::search_behind(const RequestContext& context, ChunkKey at, Position end) const {
-  const std::uint64_t passed = (at.state & ~kMode) + 1;
-  if (passed >= end - at.position || !can_find_behind_damage(survey_.dialect)) return rest_is_lost(at.position);
-  ASSIGN_OR_RETURN(const auto in_hole, windows_in_hole(context, at.position + passed, end));
-  if (in_hole > 0) return Step{{}, {}, ChunkKey{at.position, at.state + in_hole * kResyncStride}};
-  ASSIGN_OR_RETURN(const auto found,
-                   find_block(context, *source_, at.position + passed, end, survey_.dialect, limits_));
-  if (found) {
-    ASSIGN_OR_RETURN(auto step, found_block(context, {found->begin, kKnown | found->size}, *found));
-    const Error why{Code::kDamage, at.position, "no valid block begins here"};
-    step.damage.insert(step.damage.begin(), region_of(at.position, found->begin, why));
-    return step;
-  }
-  if (end - at.position - passed <= kResyncWindow) return rest_is_lost(at.position);
-  return Step{{}, {}, ChunkKey{at.position, at.state + kResyncStride}};
-}
-
-Result<Kind> TableContainer::kind_of_found(const RequestContext& context, const BlockPlace& place) const {
-  // The footer still identifies valid indexes even if they are not trusted.
-  const bool is_told = survey_.footer && survey_.footer->flaw.empty();
-  if (is_told && survey_.footer->metaindex == place) return Kind::kMetaIndex;
-  if (is_told && survey_.footer->index == place) return Kind::kIndex;
-  return kind_of_block(context, *source_, place, survey_.dialect, limits_);
-}
-
-Result<Step> TableContainer::found_block(const RequestContext& context, ChunkKey key, const BlockPlace& place) const {
-  const Position file_end = source_->size();
-  if (!fits(place, salvaged_end())) return Error{Code::kChanged, place.begin, "the block is no longer there"};
-  ASSIGN_OR_RETURN(const auto kind, kind_of_found(context, place));
-  ASSIGN_OR_RETURN(const auto chunk,
-                   describe(context, {place.begin, static_cast<std::uint32_t>(place.size + kTrailerSize), kind}, key));
-  Step step;
-  step.chunk = chunk;
-  if (chunk.end < file_end) {
-    step.next = ChunkKey{chunk.end, 0};
-  } else {
-    // The file was cut off after a block. No byte represents the lost part, so the last byte of the file does.
-    step.damage.push_back(region_of(file_end - 1, file_end, *survey_.flaw));
-  }
-  return step;
-}
-
-Result<std::optional<ChunkInfo>> TableContainer::locate(const RequestContext& context, Position at) const {
-  const auto& pieces = survey_.pieces;
-  const auto after = std::ranges::upper_bound(pieces, at, {}, &Piece::begin);
-  if (after == pieces.begin() || (after - 1)->end() <= at) return std::optional<ChunkInfo>{};
-  ASSIGN_OR_RETURN(const auto chunk, describe(context, *(after - 1), {(after - 1)->begin, 0}));
-  return std::optional<ChunkInfo>(chunk);
-}
-
-Dialect TableContainer::dialect_of(const ChunkInfo& chunk) const {
-  return survey_.dialect_of(chunk.begin, kind_of(chunk));
-}
-
-Result<Layout> TableContainer::layout(const RequestContext& context, const ChunkInfo& chunk) const {
-  if (kind_of(chunk) == Kind::kFooter) return Layout();
-  const Dialect dialect = dialect_of(chunk);
-  ASSIGN_OR_RETURN(const auto content, read_block(context, *source_, place_of(chunk), dialect, limits_));
-  if (!has_records(kind_of(chunk))) return Layout();
-  return layout_records(context, content.view(), chunk.begin, dialect, limits_);
-}
-
-Result<std::shared_ptr<const Chunk>> TableContainer::decode(const RequestContext& context,
-                                                            const ChunkInfo& chunk) const {
-  if (!has_records(kind_of(chunk))) {
-    ASSIGN_OR_RETURN(auto none, layout(context, chunk));
-    return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(Buffer(), std::move(none)));
-  }
-  const Dialect dialect = dialect_of(chunk);
-  ASSIGN_OR_RETURN(const auto content, read_block(context, *source_, place_of(chunk), dialect, limits_));
-  return decode_records(context, content.view(), chunk.begin, dialect, limits_);
-}
-
-Result<Verification> TableContainer::verify(const RequestContext& context, const ChunkInfo& chunk) const {
-  TRY(decode(context, chunk));
-  return survey_.dialect.checksum == Checksum::kNone ? Verification::kNoChecksum : Verification::kVerified;
-}
-
-Result<std::vector<Attribute>> TableContainer::attributes(const RequestContext& context, const ChunkInfo*) const {
-  std::vector<Attribute> attributes;
-  if (!survey_.properties) return attributes;
-  Limits limits = limits_;
-  limits.decoded_chunk = limits_.metadata_bytes;
-  ASSIGN_OR_RETURN(const auto content, read_block(context, *source_, *survey_.properties, survey_.dialect, limits));
-  const auto extents = split_content(content.view(), survey_.dialect.is_rocksdb);
-  if (!extents) return Error{Code::kDamage, survey_.properties->begin, "the properties are not a block of entries"};
-  EntryReader reader(*extents);
-  KeyBuilder keys;
-  while (!reader.at_end()) {
-    const auto entry = reader.next();
-    if (!entry) return Error{Code::kDamage, survey_.properties->begin, "a property does not fit its block"};
-    if (attributes.size() == limits_.metadata_values) {
-      return Error{Code::kLimit, survey_.properties->begin,
-                   fmt::format("the table has more than {} properties", limits_.metadata_values)};
-    }
-    attributes.push_back({std::string(as_text(keys.key(*entry))), "", std::string(as_text(entry->value))});
-  }
-  return attributes;
-}
 
 const Format kFormat = {.name = "leveldb-table", .probe = bid_for, .open = open};
 

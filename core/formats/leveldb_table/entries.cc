@@ -7,6 +7,8 @@
 namespace recordfs::leveldb_table {
 namespace {
 
+constexpr std::size_t kTagSize = 8;
+
 constexpr std::size_t kRestartSize = 4;
 constexpr std::uint32_t kHashFlag = 1u << 31;      // a hash table is between the restarts and their number
 constexpr std::uint32_t kSpecialFlags = 7u << 28;  // separate keys and values, keys of equal distance, or unknown
@@ -21,6 +23,12 @@ std::optional<Bytes> without_hashes(Bytes content) {
   if (content.size() < buckets) return std::nullopt;
   return content.first(content.size() - buckets);
 }
+
+// No database has reached it, but keys that are not internal often exceed it when parsed as internal.
+constexpr std::uint64_t kLargestSequence = std::uint64_t{1} << 48;
+constexpr std::uint64_t kSequenceOfSeeks = (std::uint64_t{1} << 56) - 1;  // in shortened keys of an index
+
+bool has_type_of_leveldb(const InternalKey& key) { return key.type == kDelete || key.type == kPut; }
 
 }  // namespace
 
@@ -72,6 +80,39 @@ Bytes KeyBuilder::key(const Entry& entry) {
   key_.resize(static_cast<std::size_t>(entry.shared));
   key_ += as_text(entry.suffix);
   return as_bytes(key_);
+}
+
+std::optional<InternalKey> parse_internal(Bytes key) {
+  if (key.size() < kTagSize) return std::nullopt;
+  const std::uint64_t tag = Cursor(key.last(kTagSize)).u64_le();
+  return InternalKey{key.first(key.size() - kTagSize), tag >> 8, static_cast<std::uint8_t>(tag & 0xff)};
+}
+
+std::string_view type_name(std::uint8_t type) {
+  switch (type) {
+    case kDelete: return "delete";
+    case kPut: return "put";
+    case 0x02: return "merge";
+    case 0x07: return "single_delete";
+    case 0x0f: return "delete_range";
+    case 0x11: return "blob_index";
+    case 0x14: return "delete_with_timestamp";
+    case 0x16: return "put_entity";
+    case 0x18: return "timed_put";
+    default: return {};
+  }
+}
+
+bool is_entry_of_database(Bytes key, Bytes value) {
+  const auto parsed = parse_internal(key);
+  return parsed && has_type_of_leveldb(*parsed) && parsed->sequence < kLargestSequence &&
+         (parsed->type == kPut || value.empty());
+}
+
+bool is_index_key_of_database(Bytes key) {
+  const auto parsed = parse_internal(key);
+  return parsed && has_type_of_leveldb(*parsed) &&
+         (parsed->sequence < kLargestSequence || parsed->sequence == kSequenceOfSeeks);
 }
 
 }  // namespace recordfs::leveldb_table

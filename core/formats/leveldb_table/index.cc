@@ -9,8 +9,7 @@
 #include "core/base/cursor.h"
 #include "core/base/request_context.h"
 #include "core/formats/leveldb_table/entries.h"
-#include "core/formats/leveldb_table/keys.h"
-#include "core/formats/leveldb_table/stored.h"
+#include "core/formats/leveldb_table/wire.h"
 
 namespace recordfs::leveldb_table {
 namespace {

@@ -11,6 +11,7 @@
 #include "core/base/result.h"
 #include "core/formats/chunk.h"
 #include "core/formats/leveldb_table/wire.h"
+#include "core/formats/value.h"
 
 namespace recordfs::leveldb_table {
 
@@ -30,7 +31,10 @@ struct Record {
   Bytes value;
 };
 
-// Returns nullopt for bytes that are not a record.
-std::optional<Record> parse_record(Bytes record);
+// `has_database_keys`: whether keys are internal keys of a database; other keys are shown unchanged. Both fail with
+// kDamage if the bytes are not a record. Any thread.
+Result<Value> value_of(Bytes record, bool has_database_keys);
+// `family` is the table's column family.
+Result<void> change_of(Bytes record, bool has_database_keys, std::uint32_t family, const TakeKeyChange& take);
 
 }  // namespace recordfs::leveldb_table

@@ -8,7 +8,7 @@
 
 #include "core/base/buffer.h"
 #include "core/formats/leveldb_table/entries.h"
-#include "core/formats/leveldb_table/stored.h"
+#include "core/formats/leveldb_table/wire.h"
 #include "core/hash/crc32c.h"
 #include "core/hash/crc_field.h"
 #include "core/hash/xxhash.h"

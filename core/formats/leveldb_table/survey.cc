@@ -6,9 +6,8 @@
 #include <fmt/format.h>
 
 #include "core/formats/leveldb_table/entries.h"
-#include "core/formats/leveldb_table/keys.h"
 #include "core/formats/leveldb_table/salvage.h"
-#include "core/formats/leveldb_table/stored.h"
+#include "core/formats/leveldb_table/wire.h"
 
 namespace recordfs::leveldb_table {
 namespace {

@@ -3,14 +3,28 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "core/codec/lz4_block.h"
 #include "core/hash/crc32c.h"
 #include "core/hash/xxhash.h"
 
 namespace recordfs::leveldb_table {
 namespace {
+
+// The form of the decompressed size before the stream: none, a varint, or 4 bytes and 4 ignored ones.
+enum class StatedSize : std::uint8_t { kNone, kVarint, kEightBytes };
+
+// The compression of a block. LZ4 is a bare block without a frame.
+struct Packing {
+  CodecId codec = CodecId::kNone;
+  StatedSize size = StatedSize::kNone;
+};
+
+// Number of first bytes that packing_of() needs.
+constexpr std::size_t kFirstBytes = 2;
 
 constexpr std::uint64_t kMagic = 0xdb4775248b80fb57;
 constexpr std::uint64_t kRocksDbMagic = 0x88e241b785f4cff7;
@@ -118,6 +132,69 @@ void read_rocksdb_footer(Bytes bytes, Footer& footer) {
   }
 }
 
+Error at(Position begin, Error error) {
+  error.position = begin;
+  return error;
+}
+
+// Returns the packing for the number in the block's trailer, using its first bytes if that is ambiguous; nullopt if
+// unknown.
+std::optional<Packing> packing_of(const Dialect& dialect, std::uint8_t number, Bytes first) {
+  if (number == kStored) return Packing{};
+  if (number == kSnappy) return Packing{CodecId::kSnappy};
+  if (dialect.is_rocksdb) {
+    const bool has_sizes = dialect.version >= kFirstWithSizes;
+    const StatedSize size = has_sizes ? StatedSize::kVarint : StatedSize::kNone;
+    if (number == kRocksDbDeflate) return Packing{CodecId::kDeflate, size};
+    if (number == kRocksDbZstd) return Packing{CodecId::kZstd, size};
+    if (number == kRocksDbLz4 || number == kRocksDbLz4Hc) {
+      return Packing{CodecId::kLz4Frame, has_sizes ? StatedSize::kVarint : StatedSize::kEightBytes};
+    }
+    return std::nullopt;
+  }
+  // LevelDB's zstd and the zlib of Minecraft Bedrock share a number.
+  if (number == kZstdOrZlib) return Packing{begins_zlib(first) ? CodecId::kZlib : CodecId::kZstd};
+  if (number == kRawDeflate) return Packing{CodecId::kDeflate};
+  return std::nullopt;
+}
+
+Result<Buffer> decompress_with(const RequestContext& context, const Packing& packing, Bytes stream,
+                               std::uint64_t limit) {
+  constexpr std::uint64_t kUsualBlock = 4096;
+  if (packing.size == StatedSize::kNone) return decompress(context, packing.codec, stream, kUsualBlock, limit);
+  Cursor cursor(stream);
+  const std::uint64_t size = packing.size == StatedSize::kVarint ? cursor.varint32() : cursor.u32_le();
+  if (packing.size == StatedSize::kEightBytes) cursor.skip(4);
+  if (!cursor.ok()) return Error{Code::kDamage, 0, "the size of the decompressed block is invalid"};
+  if (size > limit) return Error{Code::kLimit, 0, fmt::format("{} decompressed bytes exceed the limit", size)};
+  if (packing.codec == CodecId::kLz4Frame) return decompress_lz4_block(context, cursor.rest(), size);
+  return decompress_exactly(context, packing.codec, cursor.rest(), size);
+}
+
+// The same for bytes in memory: `stored` is the block with its trailer, already verified.
+Result<Buffer> unpack_block(const RequestContext& context, Bytes stored, Position begin, const Dialect& dialect,
+                            const Limits& limits) {
+  const Bytes stream = stored.first(stored.size() - kTrailerSize);
+  const auto number = std::to_integer<std::uint8_t>(stored[stream.size()]);
+  const auto packing = packing_of(dialect, number, stream.first(std::min(stream.size(), kFirstBytes)));
+  if (dialect.has_dictionary && number != 0) {
+    return Error{Code::kUnsupported, begin, "the block is compressed with a dictionary"};
+  }
+  if (!packing) return Error{Code::kUnsupported, begin, fmt::format("unknown compression {}", number)};
+  auto content = decompress_with(context, *packing, stream, limits.decoded_chunk);
+  if (!content) return at(begin, std::move(content).error());
+  return content;
+}
+
+// Returns whether the checksum at the end of `stored` matches. `stored` is a block with its trailer that begins at
+// `begin`. REQUIRES: stored.size() >= kTrailerSize.
+bool checksum_matches(const Dialect& dialect, Bytes stored, Position begin) {
+  if (dialect.checksum == Checksum::kNone) return true;
+  Cursor cursor(stored.last(kChecksumSize));
+  const Bytes covered = stored.first(stored.size() - kChecksumSize);
+  return cursor.u32_le() == checksum_of(dialect.checksum, covered) + context_of(dialect, begin);
+}
+
 }  // namespace
 
 BlockPlace read_place(Cursor& cursor) {
@@ -153,32 +230,6 @@ std::uint32_t context_of(const Dialect& dialect, Position begin) {
   return dialect.context ^ (static_cast<std::uint32_t>(begin) + static_cast<std::uint32_t>(begin >> 32));
 }
 
-bool checksum_matches(const Dialect& dialect, Bytes stored, Position begin) {
-  if (dialect.checksum == Checksum::kNone) return true;
-  Cursor cursor(stored.last(kChecksumSize));
-  const Bytes covered = stored.first(stored.size() - kChecksumSize);
-  return cursor.u32_le() == checksum_of(dialect.checksum, covered) + context_of(dialect, begin);
-}
-
-std::optional<Packing> packing_of(const Dialect& dialect, std::uint8_t number, Bytes first) {
-  if (number == kStored) return Packing{};
-  if (number == kSnappy) return Packing{CodecId::kSnappy};
-  if (dialect.is_rocksdb) {
-    const bool has_sizes = dialect.version >= kFirstWithSizes;
-    const StatedSize size = has_sizes ? StatedSize::kVarint : StatedSize::kNone;
-    if (number == kRocksDbDeflate) return Packing{CodecId::kDeflate, size};
-    if (number == kRocksDbZstd) return Packing{CodecId::kZstd, size};
-    if (number == kRocksDbLz4 || number == kRocksDbLz4Hc) {
-      return Packing{CodecId::kLz4Frame, has_sizes ? StatedSize::kVarint : StatedSize::kEightBytes};
-    }
-    return std::nullopt;
-  }
-  // LevelDB's zstd and the zlib of Minecraft Bedrock share a number.
-  if (number == kZstdOrZlib) return Packing{begins_zlib(first) ? CodecId::kZlib : CodecId::kZstd};
-  if (number == kRawDeflate) return Packing{CodecId::kDeflate};
-  return std::nullopt;
-}
-
 std::optional<Footer> parse_footer(Bytes tail, std::uint64_t file_size) {
   if (tail.size() < kFooterSize) return std::nullopt;
   Cursor magic(tail.last(kMagicSize));
@@ -194,6 +245,35 @@ std::optional<Footer> parse_footer(Bytes tail, std::uint64_t file_size) {
   footer.stored_size = kRocksDbFooterSize;
   read_rocksdb_footer(tail.last(kRocksDbFooterSize), footer);
   return footer;
+}
+
+Result<Buffer> read_block(const RequestContext& context, const Source& source, const BlockPlace& place,
+                          const Dialect& dialect, const Limits& limits) {
+  if (place.size > limits.stored_chunk) {
+    return Error{Code::kLimit, place.begin, fmt::format("a block of {} bytes exceeds the limit", place.size)};
+  }
+  ASSIGN_OR_RETURN(auto stored, read_exactly(context, source, place.begin, place.size + kTrailerSize));
+  if (!checksum_matches(dialect, stored.view(), place.begin)) {
+    return Error{Code::kDamage, place.begin, "the block's checksum does not match"};
+  }
+  if (stored.view()[static_cast<std::size_t>(place.size)] != std::byte{0}) {
+    return unpack_block(context, stored.view(), place.begin, dialect, limits);
+  }
+  if (place.size > limits.decoded_chunk) {
+    return Error{Code::kLimit, place.begin, fmt::format("a block of {} bytes exceeds the limit", place.size)};
+  }
+  stored.truncate(static_cast<std::size_t>(place.size));
+  return stored;
+}
+
+Result<std::string_view> codec_of(const RequestContext& context, const Source& source, const BlockPlace& place,
+                                  const Dialect& dialect) {
+  ASSIGN_OR_RETURN(const auto number, read_exactly(context, source, place.begin + place.size, 1));
+  if (number.view()[0] == std::byte{0}) return to_string(CodecId::kNone);
+  ASSIGN_OR_RETURN(const auto first,
+                   read_up_to(context, source, place.begin, std::min<std::uint64_t>(place.size, kFirstBytes)));
+  const auto packing = packing_of(dialect, std::to_integer<std::uint8_t>(number.view()[0]), first.view());
+  return packing ? to_string(packing->codec) : std::string_view("-");
 }
 
 }  // namespace recordfs::leveldb_table

@@ -6,8 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/buffer.h"
 #include "core/base/bytes.h"
 #include "core/base/cursor.h"
+#include "core/base/limits.h"
+#include "core/base/source.h"
 #include "core/codec/codec.h"
 
 namespace recordfs::leveldb_table {
@@ -55,25 +58,6 @@ std::uint32_t context_of(const Dialect& dialect, Position begin);
 // include the type.
 std::uint32_t with_type_apart(std::uint32_t sum, std::byte type);
 
-// Returns whether the checksum at the end of `stored` matches. `stored` is a block with its trailer that begins at
-// `begin`. REQUIRES: stored.size() >= kTrailerSize.
-bool checksum_matches(const Dialect& dialect, Bytes stored, Position begin);
-
-// The form of the decompressed size before the stream: none, a varint, or 4 bytes and 4 ignored ones.
-enum class StatedSize : std::uint8_t { kNone, kVarint, kEightBytes };
-
-// The compression of a block. LZ4 is a bare block without a frame.
-struct Packing {
-  CodecId codec = CodecId::kNone;
-  StatedSize size = StatedSize::kNone;
-};
-
-// Returns the packing for the number in the block's trailer, using its first bytes if that is ambiguous; nullopt if
-// unknown.
-std::optional<Packing> packing_of(const Dialect& dialect, std::uint8_t number, Bytes first);
-// Number of first bytes that packing_of() needs.
-inline constexpr std::size_t kFirstBytes = 2;
-
 struct Footer {
   Position begin = 0;
   Dialect dialect;
@@ -89,5 +73,14 @@ struct Footer {
 // Returns the footer at the end of a file of `file_size` bytes, whose last bytes are `tail`: 53 of them, or all.
 // Returns nullopt if there is no magic.
 std::optional<Footer> parse_footer(Bytes tail, std::uint64_t file_size);
+
+// Returns the content of the block at `place`. Fails with kDamage, kUnsupported (its compression), kLimit, and as
+// Source does, always with the block's position. Any thread. REQUIRES: the block and its trailer fit the source.
+Result<Buffer> read_block(const RequestContext& context, const Source& source, const BlockPlace& place,
+                          const Dialect& dialect, const Limits& limits);
+
+// Returns the codec in the block's trailer, "-" if unknown. Static storage. Fails as Source does.
+Result<std::string_view> codec_of(const RequestContext& context, const Source& source, const BlockPlace& place,
+                                  const Dialect& dialect);
 
 }  // namespace recordfs::leveldb_table

@@ -1,17 +1,22 @@
-#include "core/formats/proio/container.h"
-
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "core/base/cursor.h"
+#include "core/base/limits.h"
+#include "core/base/source.h"
 #include "core/codec/codec.h"
+#include "core/formats/container.h"
 #include "core/formats/proio/event.h"
 #include "core/formats/proio/format.h"
 #include "core/formats/proio/framing.h"
+#include "core/formats/proio/metadata.h"
 #include "core/formats/proio/payload.h"
 #include "core/formats/proio/wire.h"
 
@@ -70,6 +75,118 @@ Result<int> probe(const RequestContext& context, const Source& source, std::stri
   return bid_on_stream(context, source, depth, Limits{});
 }
 
+// An open proio stream. Its chunks are the buckets, its records the events.
+class Stream final : public Container, private Metadata {
+ public:
+  Stream(std::shared_ptr<const Source> source, const Limits& limits)
+      : source_(std::move(source)),
+        limits_(limits),
+        framing_(*source_, limits_),
+        folds_(*source_, limits_),
+        descriptor_sets_(limits_),
+        traits_{.format = kFormat.name, .index_fits_in_chunk = false, .headers_have_checksums = false},
+        schema_{.value = [this](Bytes event, ValueForm form) { return value_of_event(event, limits_, form); },
+                .parts = RecordSchema::Parts::kRequired,
+                .largest_record_with_parts = limits_.stored_chunk,
+                .may_be_message = false} {}
+
+  const ContainerTraits& traits() const override { return traits_; }
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override { return framing_.scan(context, at); }
+
+  Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override {
+    if (is_plain(chunk)) return event_layout(context, *source_, chunk);
+    return Container::layout(context, chunk);
+  }
+
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override {
+    if (is_plain(chunk)) return Verification::kNoChecksum;
+    TRY(decode(context, chunk));
+    return compression_of(chunk) == kCompressionGzip ? Verification::kVerified : Verification::kNoChecksum;
+  }
+
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
+    if (chunk.records == 0u) return make_chunk(context, chunk, Buffer());
+    ASSIGN_OR_RETURN(auto stored, read_payload(context, chunk));
+    if (is_plain(chunk)) return make_chunk(context, chunk, std::move(stored));
+    const std::optional<CodecId> codec = codec_of(compression_of(chunk), stored.view());
+    if (!codec) {
+      return about(chunk, Code::kUnsupported, fmt::format("unknown compression {}", compression_of(chunk)));
+    }
+    if (*codec == CodecId::kLzma && lzma_dictionary(stored.view()) > limits_.decoded_chunk) {
+      return about(chunk, Code::kLimit,
+                   fmt::format("an LZMA dictionary of {} bytes exceeds the limit", lzma_dictionary(stored.view())));
+    }
+    // Bytes after the compressed stream are ignored.
+    auto front = decompress_front(context, *codec, stored.view(), stored.size() * kUsualRatio, limits_.decoded_chunk);
+    if (!front) return about(chunk, front.error().code, front.error().detail);
+    stored = Buffer();
+    return make_chunk(context, chunk, std::move(front->content));
+  }
+
+  Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
+                                                     const ChunkInfo& chunk) const override {
+    if (!is_plain(chunk)) return std::shared_ptr<const Chunk>{};
+    return proio::open_in_place(context, source_, chunk);
+  }
+
+  const Metadata* metadata() const override { return this; }
+  const RecordSchema& schema() const override { return schema_; }
+
+ private:
+  Result<std::vector<Attribute>> attributes(const RequestContext& context, const ChunkInfo* last) const override {
+    std::optional<ChunkInfo> first;
+    std::optional<ChunkKey> key = traits_.first;
+    for (int i = 0; last == nullptr && !first && key && i < kStepsToFirstBucket; ++i) {
+      ASSIGN_OR_RETURN(const auto step, scan(context, *key));
+      first = step.chunk;
+      key = step.next;
+    }
+    if (last == nullptr && !first) return std::vector<Attribute>{};
+    ASSIGN_OR_RETURN(const auto fold, folds_.at(context, last == nullptr ? *first : *last));
+    std::vector<Attribute> attributes = fold->metadata();
+    std::string descriptors = fold->file_descriptor_set(limits_);
+    if (!descriptors.empty()) {
+      attributes.push_back({"file_descriptor_set", "google.protobuf.FileDescriptorSet", std::move(descriptors)});
+    }
+    return attributes;
+  }
+
+  bool varies() const override { return true; }
+
+  Result<std::vector<Attribute>> attributes_at(const RequestContext& context, const ChunkInfo& chunk) const override {
+    ASSIGN_OR_RETURN(const auto fold, folds_.at(context, chunk));
+    return fold->metadata();
+  }
+
+  bool has_descriptors() const override { return true; }
+
+  Result<std::shared_ptr<const std::string>> descriptors(const RequestContext& context,
+                                                         const ChunkInfo& chunk) const override {
+    ASSIGN_OR_RETURN(const auto fold, folds_.at(context, chunk));
+    return descriptor_sets_.of(fold);
+  }
+
+  // Reads the stored payload. Fails with kLimit, and as Source does.
+  Result<Buffer> read_payload(const RequestContext& context, const ChunkInfo& chunk) const {
+    if (chunk.stored_size > limits_.stored_chunk) {
+      return about(chunk, Code::kLimit,
+                   fmt::format("{} bytes stored in one bucket exceed the limit", chunk.stored_size));
+    }
+    if (is_plain(chunk) && chunk.stored_size > limits_.decoded_chunk) {
+      return about(chunk, Code::kLimit, fmt::format("{} bytes in one bucket exceed the limit", chunk.stored_size));
+    }
+    return read_exactly(context, *source_, payload_begin(chunk), chunk.stored_size);
+  }
+
+  const std::shared_ptr<const Source> source_;
+  const Limits limits_;
+  const Framing framing_;
+  const FoldWalk folds_;
+  const DescriptorSets descriptor_sets_;
+  const ContainerTraits traits_;
+  const RecordSchema schema_;
+};
+
 Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shared_ptr<const Source> source,
                                         const Limits& limits) {
   if (source->size() > kLargestFile) {
@@ -84,93 +201,6 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
 }
 
 }  // namespace
-
-Stream::Stream(std::shared_ptr<const Source> source, const Limits& limits)
-    : source_(std::move(source)),
-      limits_(limits),
-      framing_(*source_, limits_),
-      folds_(*source_, limits_),
-      descriptor_sets_(limits_),
-      traits_{.format = kFormat.name, .index_fits_in_chunk = false, .headers_have_checksums = false},
-      schema_{.value = [this](Bytes event, ValueForm form) { return value_of_event(event, limits_, form); },
-              .parts = RecordSchema::Parts::kRequired,
-              .largest_record_with_parts = limits_.stored_chunk,
-              .may_be_message = false} {}
-
-Result<Buffer> Stream::read_payload(const RequestContext& context, const ChunkInfo& chunk) const {
-  if (chunk.stored_size > limits_.stored_chunk) {
-    return about(chunk, Code::kLimit, fmt::format("{} bytes stored in one bucket exceed the limit", chunk.stored_size));
-  }
-  if (is_plain(chunk) && chunk.stored_size > limits_.decoded_chunk) {
-    return about(chunk, Code::kLimit, fmt::format("{} bytes in one bucket exceed the limit", chunk.stored_size));
-  }
-  return read_exactly(context, *source_, payload_begin(chunk), chunk.stored_size);
-}
-
-Result<Layout> Stream::layout(const RequestContext& context, const ChunkInfo& chunk) const {
-  if (is_plain(chunk)) return event_layout(context, *source_, chunk);
-  return Container::layout(context, chunk);
-}
-
-Result<Verification> Stream::verify(const RequestContext& context, const ChunkInfo& chunk) const {
-  if (is_plain(chunk)) return Verification::kNoChecksum;
-  TRY(decode(context, chunk));
-  return compression_of(chunk) == kCompressionGzip ? Verification::kVerified : Verification::kNoChecksum;
-}
-
-Result<std::shared_ptr<const Chunk>> Stream::decode(const RequestContext& context, const ChunkInfo& chunk) const {
-  if (chunk.records == 0u) return make_chunk(context, chunk, Buffer());
-  ASSIGN_OR_RETURN(auto stored, read_payload(context, chunk));
-  if (is_plain(chunk)) return make_chunk(context, chunk, std::move(stored));
-  const std::optional<CodecId> codec = codec_of(compression_of(chunk), stored.view());
-  if (!codec) {
-    return about(chunk, Code::kUnsupported, fmt::format("unknown compression {}", compression_of(chunk)));
-  }
-  if (*codec == CodecId::kLzma && lzma_dictionary(stored.view()) > limits_.decoded_chunk) {
-    return about(chunk, Code::kLimit,
-                 fmt::format("an LZMA dictionary of {} bytes exceeds the limit", lzma_dictionary(stored.view())));
-  }
-  // Bytes after the compressed stream are ignored.
-  auto front = decompress_front(context, *codec, stored.view(), stored.size() * kUsualRatio, limits_.decoded_chunk);
-  if (!front) return about(chunk, front.error().code, front.error().detail);
-  stored = Buffer();
-  return make_chunk(context, chunk, std::move(front->content));
-}
-
-Result<std::shared_ptr<const Chunk>> Stream::open_in_place(const RequestContext& context,
-                                                           const ChunkInfo& chunk) const {
-  if (!is_plain(chunk)) return std::shared_ptr<const Chunk>{};
-  return proio::open_in_place(context, source_, chunk);
-}
-
-Result<std::vector<Attribute>> Stream::attributes_at(const RequestContext& context, const ChunkInfo& chunk) const {
-  ASSIGN_OR_RETURN(const auto fold, folds_.at(context, chunk));
-  return fold->metadata();
-}
-
-Result<std::vector<Attribute>> Stream::attributes(const RequestContext& context, const ChunkInfo* last) const {
-  std::optional<ChunkInfo> first;
-  std::optional<ChunkKey> key = traits_.first;
-  for (int i = 0; last == nullptr && !first && key && i < kStepsToFirstBucket; ++i) {
-    ASSIGN_OR_RETURN(const auto step, scan(context, *key));
-    first = step.chunk;
-    key = step.next;
-  }
-  if (last == nullptr && !first) return std::vector<Attribute>{};
-  ASSIGN_OR_RETURN(const auto fold, folds_.at(context, last == nullptr ? *first : *last));
-  std::vector<Attribute> attributes = fold->metadata();
-  std::string descriptors = fold->file_descriptor_set(limits_);
-  if (!descriptors.empty()) {
-    attributes.push_back({"file_descriptor_set", "google.protobuf.FileDescriptorSet", std::move(descriptors)});
-  }
-  return attributes;
-}
-
-Result<std::shared_ptr<const std::string>> Stream::descriptors(const RequestContext& context,
-                                                               const ChunkInfo& chunk) const {
-  ASSIGN_OR_RETURN(const auto fold, folds_.at(context, chunk));
-  return descriptor_sets_.of(fold);
-}
 
 const Format kFormat = {.name = "proio", .probe = probe, .open = open};
 

@@ -119,16 +119,71 @@ class EventReader {
     if (field.is(event_field::kType, WireType::kLengthDelimited)) return read_type(content);
     return {};
   }
-  Result<void> read_tag(Bytes map_entry);
-  Result<void> read_ids(Bytes tag);
+
+  Result<void> read_tag(Bytes map_entry) {
+    EventTag tag{.key = {}, .ids = {event_.ids.size(), 0}};
+    TRY(for_each(map_entry, [&](const Field& field, Bytes content) -> Result<void> {
+      if (field.is(map_field::kKey, WireType::kLengthDelimited)) tag.key = as_text(content);
+      if (field.is(map_field::kValue, WireType::kLengthDelimited)) return read_ids(content);
+      return {};
+    }));
+    TRY(take_one());
+    tag.ids.size = event_.ids.size() - tag.ids.begin;
+    event_.tags.push_back(tag);
+    return {};
+  }
+
+  Result<void> read_ids(Bytes tag) {
+    return for_each(tag, [&](const Field& field, Bytes content) -> Result<void> {
+      if (field.is(event_field::kTagEntry, WireType::kVarint)) return add_id(field.value);
+      if (!field.is(event_field::kTagEntry, WireType::kLengthDelimited)) return {};
+      Cursor packed(content);
+      while (!packed.at_end()) {
+        const std::uint64_t id = packed.varint64();
+        if (!packed.ok()) return Error{.code = Code::kDamage, .detail = "invalid list of entries in a tag"};
+        TRY(add_id(id));
+      }
+      return {};
+    });
+  }
+
   Result<void> add_id(std::uint64_t id) {
     TRY(take_one());
     event_.ids.push_back(id);
     return {};
   }
-  Result<void> read_entry(Bytes map_entry);
-  Result<void> read_any(Bytes message, EventEntry& entry);
-  Result<void> read_type(Bytes map_entry);
+
+  Result<void> read_entry(Bytes map_entry) {
+    EventEntry entry;
+    TRY(for_each(map_entry, [&](const Field& field, Bytes content) -> Result<void> {
+      if (field.is(map_field::kKey, WireType::kVarint)) entry.key = field.value;
+      if (field.is(map_field::kValue, WireType::kLengthDelimited)) return read_any(content, entry);
+      return {};
+    }));
+    TRY(take_one());
+    event_.entries.push_back(entry);
+    return {};
+  }
+
+  Result<void> read_any(Bytes message, EventEntry& entry) {
+    return for_each(message, [&](const Field& field, Bytes content) -> Result<void> {
+      if (field.is(event_field::kAnyType, WireType::kVarint)) entry.type = field.value;
+      if (field.is(event_field::kAnyPayload, WireType::kLengthDelimited)) entry.payload = content;
+      return {};
+    });
+  }
+
+  Result<void> read_type(Bytes map_entry) {
+    EventType type;
+    TRY(for_each(map_entry, [&](const Field& field, Bytes content) -> Result<void> {
+      if (field.is(map_field::kKey, WireType::kVarint)) type.key = field.value;
+      if (field.is(map_field::kValue, WireType::kLengthDelimited)) type.name = as_text(content);
+      return {};
+    }));
+    TRY(take_one());
+    event_.types.push_back(type);
+    return {};
+  }
 
   // Counts a tag, entry, type or tagged id.
   Result<void> take_one() {
@@ -144,65 +199,6 @@ class EventReader {
   std::uint64_t left_;  // items that the event may still have
   Event event_;
 };
-
-Result<void> EventReader::read_tag(Bytes map_entry) {
-  EventTag tag{.key = {}, .ids = {event_.ids.size(), 0}};
-  TRY(for_each(map_entry, [&](const Field& field, Bytes content) -> Result<void> {
-    if (field.is(map_field::kKey, WireType::kLengthDelimited)) tag.key = as_text(content);
-    if (field.is(map_field::kValue, WireType::kLengthDelimited)) return read_ids(content);
-    return {};
-  }));
-  TRY(take_one());
-  tag.ids.size = event_.ids.size() - tag.ids.begin;
-  event_.tags.push_back(tag);
-  return {};
-}
-
-Result<void> EventReader::read_ids(Bytes tag) {
-  return for_each(tag, [&](const Field& field, Bytes content) -> Result<void> {
-    if (field.is(event_field::kTagEntry, WireType::kVarint)) return add_id(field.value);
-    if (!field.is(event_field::kTagEntry, WireType::kLengthDelimited)) return {};
-    Cursor packed(content);
-    while (!packed.at_end()) {
-      const std::uint64_t id = packed.varint64();
-      if (!packed.ok()) return Error{.code = Code::kDamage, .detail = "invalid list of entries in a tag"};
-      TRY(add_id(id));
-    }
-    return {};
-  });
-}
-
-Result<void> EventReader::read_entry(Bytes map_entry) {
-  EventEntry entry;
-  TRY(for_each(map_entry, [&](const Field& field, Bytes content) -> Result<void> {
-    if (field.is(map_field::kKey, WireType::kVarint)) entry.key = field.value;
-    if (field.is(map_field::kValue, WireType::kLengthDelimited)) return read_any(content, entry);
-    return {};
-  }));
-  TRY(take_one());
-  event_.entries.push_back(entry);
-  return {};
-}
-
-Result<void> EventReader::read_any(Bytes message, EventEntry& entry) {
-  return for_each(message, [&](const Field& field, Bytes content) -> Result<void> {
-    if (field.is(event_field::kAnyType, WireType::kVarint)) entry.type = field.value;
-    if (field.is(event_field::kAnyPayload, WireType::kLengthDelimited)) entry.payload = content;
-    return {};
-  });
-}
-
-Result<void> EventReader::read_type(Bytes map_entry) {
-  EventType type;
-  TRY(for_each(map_entry, [&](const Field& field, Bytes content) -> Result<void> {
-    if (field.is(map_field::kKey, WireType::kVarint)) type.key = field.value;
-    if (field.is(map_field::kValue, WireType::kLengthDelimited)) type.name = as_text(content);
-    return {};
-  }));
-  TRY(take_one());
-  event_.types.push_back(type);
-  return {};
-}
 
 // Appends text escaped for a table cell.
 void append_escaped(std::string& cell, std::string_view text) {

@@ -9,7 +9,7 @@
 
 #include "core/base/cursor.h"
 #include "core/base/windowed_reader.h"
-#include "core/formats/file_chunk.h"
+#include "core/formats/chunk.h"
 #include "core/formats/proio/framing.h"
 #include "core/formats/proio/wire.h"
 

@@ -8,7 +8,6 @@
 #include "core/formats/recordio/current/container.h"
 #include "core/formats/recordio/current/wire.h"
 #include "core/formats/recordio/legacy/container.h"
-#include "core/formats/recordio/legacy/wire.h"
 #include "core/formats/recordio/magic.h"
 
 namespace recordfs::recordio {
@@ -108,10 +107,10 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
   if (detected && detected->bits == 0) detected = detect_by_search(context, *source, Limits{}.scan_bytes);
   if (!detected) return std::move(detected).error();
   if (detected->variant == Variant::kLegacy) {
-    return std::unique_ptr<Container>(std::make_unique<legacy::LegacyContainer>(std::move(source), limits));
+    return legacy::open(std::move(source), limits);
   }
   if (detected->variant == Variant::kCurrent || source->size() == 0) {
-    return CurrentContainer::open(context, std::move(source), limits);
+    return open_current(context, std::move(source), limits);
   }
   return Error{Code::kNoContainer, 0, "neither a valid recordio chunk nor a valid legacy record was found"};
 }

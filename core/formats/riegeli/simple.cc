@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/base/cursor.h"
-#include "core/formats/file_chunk.h"
+#include "core/formats/chunk.h"
 #include "core/formats/riegeli/stored.h"
 #include "core/formats/streamed_chunk.h"
 

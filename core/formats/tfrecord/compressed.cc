@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,12 +11,20 @@
 #include <fmt/format.h>
 
 #include "core/base/cursor.h"
-#include "core/formats/tfrecord/frames.h"
+#include "core/formats/resync.h"
+#include "core/formats/tfrecord/container.h"
 #include "core/formats/tfrecord/wire.h"
 #include "core/hash/crc32c.h"
 
 namespace recordfs::tfrecord {
 namespace {
+
+constexpr std::size_t kScratch = 32u << 10;
+constexpr std::byte kFirstOfGzip{0x1F};
+constexpr std::array kMemberMagic{std::byte{0x1F}, std::byte{0x8B}, std::byte{8}};  // includes the only method
+constexpr std::uint64_t kLookBack = 4096;  // wrong bytes may decode for this long before the stream breaks
+constexpr std::uint64_t kTried = 1024;     // stored bytes of a member that must decode
+constexpr int kMostTried = 10000;          // candidate member headers to try; each costs a decoder
 
 // A chunk ends with the first record that ends after this many stored bytes.
 constexpr std::uint64_t kChunkSize = 64u << 10;
@@ -69,7 +79,7 @@ Result<bool> is_record(const RequestContext& context, Inflating& reading) {
 }
 
 DamagedRegion lost_end(Position begin, Position size, const Inflating& reading, const RecordFollower& follower) {
-  DamagedRegion lost = region(begin, size, DamageClass::kUnfinished, "the file ends inside a record");
+  DamagedRegion lost = damaged_region(begin, size, "the file ends inside a record", DamageClass::kUnfinished);
   if (follower.is_lost()) {
     lost.damage_class = DamageClass::kDamage;
     lost.reason = "a length that does not match its checksum";
@@ -84,51 +94,68 @@ DamagedRegion lost_end(Position begin, Position size, const Inflating& reading, 
   return lost;
 }
 
-}  // namespace
+// A bounded set of checkpoints, whatever the size of the file. Any thread.
+class Checkpoints {
+ public:
+  // Holds checkpoints spread evenly over the part of the file read so far, denser while there are few, and the latest
+  // ones, for sequential readers.
+  static constexpr std::size_t kMost = 128;
+  static constexpr std::size_t kLatest = 8;
 
-void Checkpoints::check_generation(std::uint64_t generation) {
-  if (std::exchange(generation_, generation) == generation) return;
-  spread_.clear();
-  latest_.clear();
-  spacing_ = kLeastSpacing;
-}
-
-Checkpoint Checkpoints::nearest(std::uint64_t decoded, std::uint64_t generation) {
-  const std::lock_guard lock(mutex_);
-  check_generation(generation);
-  Checkpoint best;
-  const auto after = std::ranges::upper_bound(spread_, decoded, {}, &Checkpoint::decoded);
-  if (after != spread_.begin()) best = *(after - 1);
-  for (const Checkpoint& checkpoint : latest_) {
-    if (checkpoint.decoded <= decoded && checkpoint.decoded > best.decoded) best = checkpoint;
+  // Returns the last checkpoint at or before the decoded byte. Drops checkpoints of another generation of the source.
+  Checkpoint nearest(std::uint64_t decoded, std::uint64_t generation) {
+    const std::lock_guard lock(mutex_);
+    check_generation(generation);
+    Checkpoint best;
+    const auto after = std::ranges::upper_bound(spread_, decoded, {}, &Checkpoint::decoded);
+    if (after != spread_.begin()) best = *(after - 1);
+    for (const Checkpoint& checkpoint : latest_) {
+      if (checkpoint.decoded <= decoded && checkpoint.decoded > best.decoded) best = checkpoint;
+    }
+    return best;
   }
-  return best;
-}
 
-void Checkpoints::add(Checkpoint checkpoint, std::uint64_t generation) {
-  const std::lock_guard lock(mutex_);
-  check_generation(generation);
-  const auto after = std::ranges::upper_bound(spread_, checkpoint.decoded, {}, &Checkpoint::decoded);
-  const Position before = after == spread_.begin() ? 0 : (after - 1)->stored;
-  const bool is_apart = checkpoint.stored - before >= spacing_ &&
-                        (after == spread_.end() || after->stored - checkpoint.stored >= spacing_);
-  if (is_apart) spread_.insert(after, checkpoint);
-  if (spread_.size() > kMost) thin();
-  std::erase_if(latest_, [&](const Checkpoint& other) { return other.decoded == checkpoint.decoded; });
-  latest_.push_back(std::move(checkpoint));
-  if (latest_.size() > kLatest) latest_.pop_front();
-}
+  void add(Checkpoint checkpoint, std::uint64_t generation) {
+    const std::lock_guard lock(mutex_);
+    check_generation(generation);
+    const auto after = std::ranges::upper_bound(spread_, checkpoint.decoded, {}, &Checkpoint::decoded);
+    const Position before = after == spread_.begin() ? 0 : (after - 1)->stored;
+    const bool is_apart = checkpoint.stored - before >= spacing_ &&
+                          (after == spread_.end() || after->stored - checkpoint.stored >= spacing_);
+    if (is_apart) spread_.insert(after, checkpoint);
+    if (spread_.size() > kMost) thin();
+    std::erase_if(latest_, [&](const Checkpoint& other) { return other.decoded == checkpoint.decoded; });
+    latest_.push_back(std::move(checkpoint));
+    if (latest_.size() > kLatest) latest_.pop_front();
+  }
 
-// Removes every other checkpoint.
-void Checkpoints::thin() {
-  std::size_t kept = 0;
-  for (std::size_t i = 1; i < spread_.size(); i += 2) spread_[kept++] = std::move(spread_[i]);
-  spread_.resize(kept);
-  spacing_ *= 2;
-}
+ private:
+  void check_generation(std::uint64_t generation) {
+    if (std::exchange(generation_, generation) == generation) return;
+    spread_.clear();
+    latest_.clear();
+    spacing_ = kLeastSpacing;
+  }
+
+  // Removes every other checkpoint.
+  void thin() {
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < spread_.size(); i += 2) spread_[kept++] = std::move(spread_[i]);
+    spread_.resize(kept);
+    spacing_ *= 2;
+  }
+
+  static constexpr std::uint64_t kLeastSpacing = 256u << 10;  // stored bytes
+
+  std::mutex mutex_;  // guards the following members
+  std::uint64_t generation_ = 0;
+  std::uint64_t spacing_ = kLeastSpacing;
+  std::vector<Checkpoint> spread_;  // ordered by position
+  std::deque<Checkpoint> latest_;
+};
 
 // The records of the chunk being scanned, and the start of the piece in which the last one ended.
-struct CompressedFile::Run {
+struct Run {
   std::uint64_t begin = 0;  // decoded byte at which its first record begins
   std::uint64_t end = 0;    // decoded byte after its last record
   std::uint64_t records = 0;
@@ -141,6 +168,325 @@ struct CompressedFile::Run {
     decoded += record.length;
   }
 };
+
+class CompressedFile final : public File {
+ public:
+  CompressedFile(std::shared_ptr<const Source> source, const Limits& limits, CodecId codec)
+      : File(limits, to_string(codec), false), source_(std::move(source)), codec_(codec) {}
+
+  // ChunkKey::state is the decoded byte at which the chunk's first record begins. With kSearching, it is the decoded
+  // byte from which to search for a record, and `position` is where the damage begins.
+  Result<Step> scan(const RequestContext& context, ChunkKey key) const override {
+    const Position size = source_->size();
+    if (key.position >= size) return Step{};
+    if ((key.state & kSearching) != 0) return search(context, key);
+    const std::uint64_t generation = source_->generation();
+    ASSIGN_OR_RETURN(auto reading, at(context, key.state));
+    ASSIGN_OR_RETURN(auto piece, Buffer::allocate(context, kDecodedPiece));
+    const std::uint64_t wanted = std::min(kChunkSize, limits().stored_chunk / 2);
+
+    Run run;
+    run.begin = run.end = key.state;
+    RecordFollower follower;
+    while (!follower.is_lost() && reading.ending() == Ending::kNone) {
+      ASSIGN_OR_RETURN(auto before, reading.here());
+      ASSIGN_OR_RETURN(const auto got, reading.read(context, piece.span()));
+      const auto records = follower.follow(piece.view().first(got));
+      if (!records.empty()) {
+        const bool is_large = run.records == 0 && records.front().length > kLargeRecord;
+        const std::uint64_t enough = is_large ? 1 : wanted;
+        if (reading.stored() >= key.position + enough) {
+          ASSIGN_OR_RETURN(auto end, end_of_chunk(context, key.position + enough, before, records, run));
+          if (end && end->stored == size) {
+            run.before_end = std::move(before);
+            return finish(context, key, run, reading, follower);
+          }
+          if (end) return end_at(context, std::move(*end), key, run, generation);
+        } else {
+          for (const auto& record : records) run.add(record);
+        }
+        run.before_end = std::move(before);
+      }
+      if (run.records == 0 || follower.length_inside() <= kLargeRecord) continue;
+      ASSIGN_OR_RETURN(auto end, end_of(context, run));
+      if (end.stored > key.position && end.stored < size) return end_at(context, std::move(end), key, run, generation);
+    }
+    return finish(context, key, run, reading, follower);
+  }
+
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override {
+    ASSIGN_OR_RETURN(const auto decoded, decode(context, chunk));
+    const Layout& layout = decoded->layout();
+    for (std::uint64_t i = 0; layout.has_failures() && i < layout.records(); ++i) {
+      if (const Error* failure = layout.failure(i)) return *failure;
+    }
+    return Verification::kVerified;
+  }
+
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
+    const std::uint64_t records = chunk.records.value_or(0);
+    const std::uint64_t decoded = chunk.decoded_size.value_or(0);
+    const bool is_allowed = chunk.stored_size <= limits().stored_chunk && decoded <= limits().decoded_chunk &&
+                            records <= limits().records_per_chunk;
+    if (!is_allowed) {
+      return Error{Code::kLimit, chunk.begin,
+                   fmt::format("{} records of {} bytes in one run exceed the limit", records, decoded)};
+    }
+    const std::uint64_t generation = source_->generation();
+    ASSIGN_OR_RETURN(auto reading, at(context, chunk.key.state));
+    ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(decoded + records * kFrameSize)));
+    ASSIGN_OR_RETURN(const auto got, reading.read(context, bytes.span()));
+    if (got < bytes.size()) return not_as_found(chunk.begin);
+    ASSIGN_OR_RETURN(auto here, reading.here());
+    checkpoints_.add(std::move(here), generation);
+    return split(context, std::move(bytes), chunk.begin);
+  }
+
+ private:
+  static constexpr std::uint64_t kSearching = std::uint64_t{1} << 63;
+
+  // Returns a reader at byte `decoded`, from the last checkpoint before it.
+  Result<Inflating> at(const RequestContext& context, std::uint64_t decoded) const {
+    const std::uint64_t generation = source_->generation();
+    ASSIGN_OR_RETURN(auto reading, Inflating::from(*source_, codec_, checkpoints_.nearest(decoded, generation)));
+    while (decoded - reading.decoded() > kCheckpointSpan) {
+      TRY(reach(context, reading, reading.decoded() + kCheckpointSpan));
+      ASSIGN_OR_RETURN(auto here, reading.here());
+      checkpoints_.add(std::move(here), generation);
+    }
+    TRY(reach(context, reading, decoded));
+    return reading;
+  }
+
+  // Searches for the next record after an invalid header or a broken stream.
+  Result<Step> search(const RequestContext& context, ChunkKey key) const {
+    const std::uint64_t generation = source_->generation();
+    const std::uint64_t begin = key.state & ~kSearching;
+    ASSIGN_OR_RETURN(auto reading, at(context, begin));
+    ASSIGN_OR_RETURN(auto window, Buffer::allocate(context, kHeaderSize - 1 + kDecodedPiece));
+    std::string reason = "a length that does not match its checksum";
+    std::size_t held = 0;  // bytes of the window from before this piece
+    Checkpoint held_from{};
+    for (bool goes_on = true; goes_on;) {
+      if (reading.decoded() - begin >= limits().scan_bytes) {
+        const std::uint64_t reached = reading.decoded() - held;
+        return Step{.chunk = {}, .damage = {}, .next = ChunkKey{key.position, kSearching | reached}};
+      }
+      ASSIGN_OR_RETURN(auto here, reading.here());
+      const std::uint64_t first = reading.decoded() - held;
+      ASSIGN_OR_RETURN(const auto got, reading.read(context, window.span().subspan(held, kDecodedPiece)));
+      const Bytes bytes = window.view().first(held + got);
+      for (std::size_t i = 0; i + kHeaderSize <= bytes.size(); ++i) {
+        if (!sound_length(bytes.subspan(i))) continue;
+        ASSIGN_OR_RETURN(auto record, Inflating::from(*source_, codec_, i < held ? held_from : here));
+        TRY(go_to(context, record, first + i));
+        const Position found = std::max(record.stored(), key.position + 1);
+        ASSIGN_OR_RETURN(auto place, record.here());
+        ASSIGN_OR_RETURN(const auto sound, is_record(context, record));
+        if (!sound || found >= source_->size()) continue;
+        checkpoints_.add(std::move(place), generation);
+        Step step{.chunk = {}, .damage = {}, .next = ChunkKey{found, first + i}};
+        step.damage.push_back(damaged_region(key.position, found, reason));
+        return step;
+      }
+      const std::size_t kept = std::min<std::size_t>(bytes.size(), kHeaderSize - 1);
+      std::copy(bytes.end() - static_cast<std::ptrdiff_t>(kept), bytes.end(), window.span().begin());
+      held_from = std::move(here);
+      held = kept;
+      if (reading.ending() == Ending::kNone) continue;
+      if (reading.ending() == Ending::kBroken && reading.decoded() <= begin + kHeaderSize) {
+        reason = fmt::format("corrupt compressed stream: {}", reading.reason());
+      }
+      ASSIGN_OR_RETURN(const auto resumed, reading.resume(context));
+      goes_on = resumed;
+      held = 0;
+    }
+    Step step;
+    step.damage.push_back(damaged_region(key.position, source_->size(), reason));
+    return step;
+  }
+
+  // Adds records up to the first one that ends at or after `wanted`, and returns the checkpoint at its end. Returns
+  // nullopt if all were added. The records end in the piece that begins at `before`.
+  Result<std::optional<Checkpoint>> end_of_chunk(const RequestContext& context, Position wanted,
+                                                 const Checkpoint& before,
+                                                 const std::vector<RecordFollower::Record>& records, Run& run) const {
+    ASSIGN_OR_RETURN(auto reading, Inflating::from(*source_, codec_, before));
+    for (const auto& record : records) {
+      run.add(record);
+      TRY(go_to(context, reading, run.end));
+      if (reading.stored() < wanted) continue;
+      ASSIGN_OR_RETURN(auto here, reading.here());
+      return std::optional(std::move(here));
+    }
+    return std::optional<Checkpoint>{};
+  }
+
+  // Returns the step of a chunk that does not end at the end of the file. The end of a complete stream belongs to the
+  // chunk with its last record.
+  Result<Step> end_at(const RequestContext& context, Checkpoint end, ChunkKey key, const Run& run,
+                      std::uint64_t generation) const {
+    ASSIGN_OR_RETURN(auto after, Inflating::from(*source_, codec_, end));
+    ASSIGN_OR_RETURN(const auto more, after.skip(context, 1));
+    if (after.ending() == Ending::kWhole && more == 0) {
+      return Step{.chunk = describe(key, run, after.stored()), .damage = {}, .next = {}};
+    }
+    Step step{.chunk = describe(key, run, end.stored), .damage = {}, .next = ChunkKey{end.stored, run.end}};
+    checkpoints_.add(std::move(end), generation);
+    return step;
+  }
+
+  // Returns the end of the run's last record.
+  Result<Checkpoint> end_of(const RequestContext& context, const Run& run) const {
+    ASSIGN_OR_RETURN(auto reading, Inflating::from(*source_, codec_, run.before_end));
+    TRY(go_to(context, reading, run.end));
+    return reading.here();
+  }
+
+  // Returns the last step, with or without a chunk, when nothing more can be decoded. If the file is cut or broken, its
+  // last byte belongs to no chunk. So a chunk ends before the lost part and stays the same when the file grows.
+  Result<Step> finish(const RequestContext& context, ChunkKey key, const Run& run, const Inflating& reading,
+                      const RecordFollower& follower) const {
+    const Position size = source_->size();
+    Step step;
+    if (reading.ending() == Ending::kWhole && !follower.is_lost() && !follower.is_inside()) {
+      if (run.records > 0) step.chunk = describe(key, run, size);
+      return step;
+    }
+    Position end = key.position;
+    if (run.records > 0) {
+      ASSIGN_OR_RETURN(const auto place, end_of(context, run));
+      // Each region before the chunk took a byte, so its begin may be past the bytes of its records.
+      end = std::min(std::max(place.stored, key.position + 1), size - 1);
+    }
+    if (end > key.position) step.chunk = describe(key, run, end);
+    if (follower.is_lost() || reading.ending() == Ending::kBroken) {
+      const ChunkKey lost{end, kSearching | (step.chunk ? run.end : key.state)};
+      if (!step.chunk) return search(context, lost);
+      step.next = lost;
+      return step;
+    }
+    step.damage.push_back(lost_end(end, size, reading, follower));
+    step.damage.back().records_before = step.chunk ? run.records : 0;
+    return step;
+  }
+
+  ChunkInfo describe(ChunkKey key, const Run& run, Position end) const {
+    ChunkInfo info;
+    info.key = key;
+    info.begin = key.position;
+    info.end = end;
+    info.kind = "run";
+    info.codec = to_string(codec_);
+    info.records = run.records;
+    info.decoded_size = run.decoded;
+    info.stored_size = end - key.position;
+    info.layout_cost = LayoutCost::kDecode;
+    return info;
+  }
+
+  const std::shared_ptr<const Source> source_;
+  const CodecId codec_;
+  mutable Checkpoints checkpoints_;
+};
+
+}  // namespace
+
+Result<Inflating> Inflating::from(const Source& source, CodecId codec, const Checkpoint& checkpoint) {
+  ASSIGN_OR_RETURN(auto inflater, checkpoint.inflater ? checkpoint.inflater->copy() : Inflater::open(codec));
+  Inflating inflating(source, codec, checkpoint, std::move(inflater));
+  inflating.at_.inflater.reset();
+  return inflating;
+}
+
+bool Inflating::is_starved() const { return !window_.held(at_.stored, Inflater::kLookahead); }
+
+Result<Bytes> Inflating::stored_bytes(const RequestContext& context) {
+  return window_.from(context, at_.stored, Inflater::kLookahead);
+}
+
+Result<std::size_t> Inflating::read(const RequestContext& context, MutableBytes out) {
+  std::size_t filled = 0;
+  while (at_.ending == Ending::kNone && (filled < out.size() || is_starved())) {
+    ASSIGN_OR_RETURN(const auto stored, stored_bytes(context));
+    ASSIGN_OR_RETURN(auto step, inflater_->step(stored, out.subspan(filled)));
+    const bool is_full = filled == out.size();
+    filled += step.given;
+    at_.stored += step.taken;
+    at_.decoded += step.given;
+    if (step.verdict == Inflater::Verdict::kBroken) {
+      at_.ending = Ending::kBroken;
+      at_.reason = std::move(step.reason);
+    } else if (step.verdict == Inflater::Verdict::kEnded) {
+      TRY(end_member(context));
+    } else if (step.taken == 0 && step.given == 0 && !is_full) {
+      at_.ending = Ending::kCut;
+    }
+  }
+  return filled;
+}
+
+// Bytes after a stream must begin another member; anything else is damage.
+Result<void> Inflating::end_member(const RequestContext& context) {
+  ASSIGN_OR_RETURN(const auto after, stored_bytes(context));
+  if (after.empty()) {
+    at_.ending = Ending::kWhole;
+  } else if (codec_ == CodecId::kGzip && after.front() == kFirstOfGzip) {
+    inflater_->reset();
+    at_.member = at_.stored;
+  } else {
+    at_.ending = Ending::kBroken;
+    at_.reason = "bytes after its end";
+  }
+  return {};
+}
+
+Result<bool> Inflating::begins_member(const RequestContext& context, Position at) const {
+  ASSIGN_OR_RETURN(const auto stored, read_up_to(context, *source_, at, kTried));
+  ASSIGN_OR_RETURN(const auto inflater, Inflater::open(codec_));
+  std::array<std::byte, 4 * kTried> decoded;
+  ASSIGN_OR_RETURN(const auto step, inflater->step(stored.view(), decoded));
+  return step.verdict != Inflater::Verdict::kBroken && step.given > 0;
+}
+
+Result<bool> Inflating::resume(const RequestContext& context) {
+  if (at_.ending != Ending::kBroken || codec_ != CodecId::kGzip) return false;
+  // The stream may have consumed bytes of the next member before it broke.
+  const Position least = at_.member + 1;
+  const Position from = std::max(least, at_.stored - std::min(at_.stored, kLookBack));
+  int tried = 0;
+  const auto test = [&](Position at, Bytes) -> Result<Position> {
+    ++tried;
+    ASSIGN_OR_RETURN(const auto begins, begins_member(context, at));
+    return begins ? at : at + 1;
+  };
+  const auto find = [](Bytes window) { return as_text(window).find(as_text(kMemberMagic)); };
+  const auto is_spent = [&](Position) { return tried == kMostTried; };
+  ASSIGN_OR_RETURN(const auto found, resync(context, window_, from, {kMemberMagic.size(), find, test, is_spent}));
+  if (found.kind != ResyncResult::Kind::kFound) return false;
+  ASSIGN_OR_RETURN(inflater_, Inflater::open(codec_));
+  at_ = {.stored = found.at, .decoded = at_.decoded + 1, .member = found.at};
+  return true;
+}
+
+Result<std::uint64_t> Inflating::skip(const RequestContext& context, std::uint64_t size) {
+  ASSIGN_OR_RETURN(auto scratch,
+                   Buffer::allocate(context, static_cast<std::size_t>(std::min<std::uint64_t>(kScratch, size))));
+  for (std::uint64_t skipped = 0; skipped < size;) {
+    const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(scratch.size(), size - skipped));
+    ASSIGN_OR_RETURN(const auto got, read(context, scratch.span().first(piece)));
+    skipped += got;
+    if (got < piece) return skipped;
+  }
+  return size;
+}
+
+Result<Checkpoint> Inflating::here() const {
+  ASSIGN_OR_RETURN(auto copy, inflater_->copy());
+  Checkpoint checkpoint = at_;
+  checkpoint.inflater = std::move(copy);
+  return checkpoint;
+}
 
 Result<std::optional<Packing>> find_packing(const RequestContext& context, Bytes head) {
   const std::optional<Packing> none;
@@ -159,212 +505,8 @@ Result<std::optional<Packing>> find_packing(const RequestContext& context, Bytes
   return std::optional(Packing{*codec, true});
 }
 
-// Returns a reader at byte `decoded`, from the last checkpoint before it.
-Result<Inflating> CompressedFile::at(const RequestContext& context, std::uint64_t decoded) const {
-  const std::uint64_t generation = source_->generation();
-  ASSIGN_OR_RETURN(auto reading, Inflating::from(*source_, codec_, checkpoints_.nearest(decoded, generation)));
-  while (decoded - reading.decoded() > kCheckpointSpan) {
-    TRY(reach(context, reading, reading.decoded() + kCheckpointSpan));
-    ASSIGN_OR_RETURN(auto here, reading.here());
-    checkpoints_.add(std::move(here), generation);
-  }
-  TRY(reach(context, reading, decoded));
-  return reading;
-}
-
-Result<Step> CompressedFile::scan(const RequestContext& context, ChunkKey key) const {
-  const Position size = source_->size();
-  if (key.position >= size) return Step{};
-  if ((key.state & kSearching) != 0) return search(context, key);
-  const std::uint64_t generation = source_->generation();
-  ASSIGN_OR_RETURN(auto reading, at(context, key.state));
-  ASSIGN_OR_RETURN(auto piece, Buffer::allocate(context, kDecodedPiece));
-  const std::uint64_t wanted = std::min(kChunkSize, limits().stored_chunk / 2);
-
-  Run run;
-  run.begin = run.end = key.state;
-  RecordFollower follower;
-  while (!follower.is_lost() && reading.ending() == Ending::kNone) {
-    ASSIGN_OR_RETURN(auto before, reading.here());
-    ASSIGN_OR_RETURN(const auto got, reading.read(context, piece.span()));
-    const auto records = follower.follow(piece.view().first(got));
-    if (!records.empty()) {
-      const bool is_large = run.records == 0 && records.front().length > kLargeRecord;
-      const std::uint64_t enough = is_large ? 1 : wanted;
-      if (reading.stored() >= key.position + enough) {
-        ASSIGN_OR_RETURN(auto end, end_of_chunk(context, key.position + enough, before, records, run));
-        if (end && end->stored == size) {
-          run.before_end = std::move(before);
-          return finish(context, key, run, reading, follower);
-        }
-        if (end) return end_at(context, std::move(*end), key, run, generation);
-      } else {
-        for (const auto& record : records) run.add(record);
-      }
-      run.before_end = std::move(before);
-    }
-    if (run.records == 0 || follower.length_inside() <= kLargeRecord) continue;
-    ASSIGN_OR_RETURN(auto end, end_of(context, run));
-    if (end.stored > key.position && end.stored < size) return end_at(context, std::move(end), key, run, generation);
-  }
-  return finish(context, key, run, reading, follower);
-}
-
-// Returns the step of a chunk that does not end at the end of the file. The end of a complete stream belongs to the
-// chunk with its last record.
-Result<Step> CompressedFile::end_at(const RequestContext& context, Checkpoint end, ChunkKey key, const Run& run,
-                                    std::uint64_t generation) const {
-  ASSIGN_OR_RETURN(auto after, Inflating::from(*source_, codec_, end));
-  ASSIGN_OR_RETURN(const auto more, after.skip(context, 1));
-  if (after.ending() == Ending::kWhole && more == 0) {
-    return Step{.chunk = describe(key, run, after.stored()), .damage = {}, .next = {}};
-  }
-  Step step{.chunk = describe(key, run, end.stored), .damage = {}, .next = ChunkKey{end.stored, run.end}};
-  checkpoints_.add(std::move(end), generation);
-  return step;
-}
-
-// Returns the end of the run's last record.
-Result<Checkpoint> CompressedFile::end_of(const RequestContext& context, const Run& run) const {
-  ASSIGN_OR_RETURN(auto reading, Inflating::from(*source_, codec_, run.before_end));
-  TRY(go_to(context, reading, run.end));
-  return reading.here();
-}
-
-// Adds records up to the first one that ends at or after `wanted`, and returns the checkpoint at its end. Returns
-// nullopt if all were added. The records end in the piece that begins at `before`.
-Result<std::optional<Checkpoint>> CompressedFile::end_of_chunk(const RequestContext& context, Position wanted,
-                                                               const Checkpoint& before,
-                                                               const std::vector<RecordFollower::Record>& records,
-                                                               Run& run) const {
-  ASSIGN_OR_RETURN(auto reading, Inflating::from(*source_, codec_, before));
-  for (const auto& record : records) {
-    run.add(record);
-    TRY(go_to(context, reading, run.end));
-    if (reading.stored() < wanted) continue;
-    ASSIGN_OR_RETURN(auto here, reading.here());
-    return std::optional(std::move(here));
-  }
-  return std::optional<Checkpoint>{};
-}
-
-// Returns the last step, with or without a chunk, when nothing more can be decoded. If the file is cut or broken, its
-// last byte belongs to no chunk. So a chunk ends before the lost part and stays the same when the file grows.
-Result<Step> CompressedFile::finish(const RequestContext& context, ChunkKey key, const Run& run,
-                                    const Inflating& reading, const RecordFollower& follower) const {
-  const Position size = source_->size();
-  Step step;
-  if (reading.ending() == Ending::kWhole && !follower.is_lost() && !follower.is_inside()) {
-    if (run.records > 0) step.chunk = describe(key, run, size);
-    return step;
-  }
-  Position end = key.position;
-  if (run.records > 0) {
-    ASSIGN_OR_RETURN(const auto place, end_of(context, run));
-    // Each region before the chunk took a byte, so its begin may be past the bytes of its records.
-    end = std::min(std::max(place.stored, key.position + 1), size - 1);
-  }
-  if (end > key.position) step.chunk = describe(key, run, end);
-  if (follower.is_lost() || reading.ending() == Ending::kBroken) {
-    const ChunkKey lost{end, kSearching | (step.chunk ? run.end : key.state)};
-    if (!step.chunk) return search(context, lost);
-    step.next = lost;
-    return step;
-  }
-  step.damage.push_back(lost_end(end, size, reading, follower));
-  step.damage.back().records_before = step.chunk ? run.records : 0;
-  return step;
-}
-
-// Searches for the next record after an invalid header or a broken stream.
-Result<Step> CompressedFile::search(const RequestContext& context, ChunkKey key) const {
-  const std::uint64_t generation = source_->generation();
-  const std::uint64_t begin = key.state & ~kSearching;
-  ASSIGN_OR_RETURN(auto reading, at(context, begin));
-  ASSIGN_OR_RETURN(auto window, Buffer::allocate(context, kHeaderSize - 1 + kDecodedPiece));
-  std::string reason = "a length that does not match its checksum";
-  std::size_t held = 0;  // bytes of the window from before this piece
-  Checkpoint held_from{};
-  for (bool goes_on = true; goes_on;) {
-    if (reading.decoded() - begin >= limits().scan_bytes) {
-      const std::uint64_t reached = reading.decoded() - held;
-      return Step{.chunk = {}, .damage = {}, .next = ChunkKey{key.position, kSearching | reached}};
-    }
-    ASSIGN_OR_RETURN(auto here, reading.here());
-    const std::uint64_t first = reading.decoded() - held;
-    ASSIGN_OR_RETURN(const auto got, reading.read(context, window.span().subspan(held, kDecodedPiece)));
-    const Bytes bytes = window.view().first(held + got);
-    for (std::size_t i = 0; i + kHeaderSize <= bytes.size(); ++i) {
-      if (!sound_length(bytes.subspan(i))) continue;
-      ASSIGN_OR_RETURN(auto record, Inflating::from(*source_, codec_, i < held ? held_from : here));
-      TRY(go_to(context, record, first + i));
-      const Position found = std::max(record.stored(), key.position + 1);
-      ASSIGN_OR_RETURN(auto place, record.here());
-      ASSIGN_OR_RETURN(const auto sound, is_record(context, record));
-      if (!sound || found >= source_->size()) continue;
-      checkpoints_.add(std::move(place), generation);
-      Step step{.chunk = {}, .damage = {}, .next = ChunkKey{found, first + i}};
-      step.damage.push_back(region(key.position, found, DamageClass::kDamage, std::move(reason)));
-      return step;
-    }
-    const std::size_t kept = std::min<std::size_t>(bytes.size(), kHeaderSize - 1);
-    std::copy(bytes.end() - static_cast<std::ptrdiff_t>(kept), bytes.end(), window.span().begin());
-    held_from = std::move(here);
-    held = kept;
-    if (reading.ending() == Ending::kNone) continue;
-    if (reading.ending() == Ending::kBroken && reading.decoded() <= begin + kHeaderSize) {
-      reason = fmt::format("corrupt compressed stream: {}", reading.reason());
-    }
-    ASSIGN_OR_RETURN(const auto resumed, reading.resume(context));
-    goes_on = resumed;
-    held = 0;
-  }
-  Step step;
-  step.damage.push_back(region(key.position, source_->size(), DamageClass::kDamage, std::move(reason)));
-  return step;
-}
-
-ChunkInfo CompressedFile::describe(ChunkKey key, const Run& run, Position end) const {
-  ChunkInfo info;
-  info.key = key;
-  info.begin = key.position;
-  info.end = end;
-  info.kind = "run";
-  info.codec = to_string(codec_);
-  info.records = run.records;
-  info.decoded_size = run.decoded;
-  info.stored_size = end - key.position;
-  info.layout_cost = LayoutCost::kDecode;
-  return info;
-}
-
-Result<Verification> CompressedFile::verify(const RequestContext& context, const ChunkInfo& chunk) const {
-  ASSIGN_OR_RETURN(const auto decoded, decode(context, chunk));
-  const Layout& layout = decoded->layout();
-  for (std::uint64_t i = 0; layout.has_failures() && i < layout.records(); ++i) {
-    if (const Error* failure = layout.failure(i)) return *failure;
-  }
-  return Verification::kVerified;
-}
-
-Result<std::shared_ptr<const Chunk>> CompressedFile::decode(const RequestContext& context,
-                                                            const ChunkInfo& chunk) const {
-  const std::uint64_t records = chunk.records.value_or(0);
-  const std::uint64_t decoded = chunk.decoded_size.value_or(0);
-  const bool is_allowed = chunk.stored_size <= limits().stored_chunk && decoded <= limits().decoded_chunk &&
-                          records <= limits().records_per_chunk;
-  if (!is_allowed) {
-    return Error{Code::kLimit, chunk.begin,
-                 fmt::format("{} records of {} bytes in one run exceed the limit", records, decoded)};
-  }
-  const std::uint64_t generation = source_->generation();
-  ASSIGN_OR_RETURN(auto reading, at(context, chunk.key.state));
-  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(decoded + records * kFrameSize)));
-  ASSIGN_OR_RETURN(const auto got, reading.read(context, bytes.span()));
-  if (got < bytes.size()) return not_as_found(chunk.begin);
-  ASSIGN_OR_RETURN(auto here, reading.here());
-  checkpoints_.add(std::move(here), generation);
-  return split(context, std::move(bytes), chunk.begin);
+std::unique_ptr<Container> open_compressed(std::shared_ptr<const Source> source, const Limits& limits, CodecId codec) {
+  return std::make_unique<CompressedFile>(std::move(source), limits, codec);
 }
 
 }  // namespace recordfs::tfrecord

@@ -2,20 +2,82 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <vector>
+#include <string>
 
+#include "core/base/bytes.h"
 #include "core/base/limits.h"
+#include "core/base/result.h"
 #include "core/base/source.h"
+#include "core/base/windowed_reader.h"
 #include "core/codec/codec.h"
+#include "core/codec/inflater.h"
 #include "core/formats/tfrecord/container.h"
-#include "core/formats/tfrecord/frames.h"
-#include "core/formats/tfrecord/inflating.h"
 
 namespace recordfs::tfrecord {
+
+// How the decoded bytes end.
+enum class Ending : std::uint8_t {
+  kNone,    // not yet
+  kWhole,   // the stream ends, and the file ends with it
+  kCut,     // the file ends inside the stream
+  kBroken,  // the bytes are not a valid stream
+};
+
+// A restart position in the decoded bytes. Shared by threads.
+struct Checkpoint {
+  Position stored = 0;                         // bytes of the file consumed
+  std::uint64_t decoded = 0;                   // bytes decoded
+  std::shared_ptr<const Inflater> inflater{};  // null at the beginning
+  Ending ending = Ending::kNone;
+  std::string reason{};  // of kBroken
+  Position member = 0;   // where the gzip member begins
+};
+
+// Reads the decoded bytes of a compressed file forwards from a checkpoint. Not thread-safe. The source must outlive it.
+class Inflating {
+ public:
+  // Fails as Inflater::open() does.
+  static Result<Inflating> from(const Source& source, CodecId codec, const Checkpoint& checkpoint);
+
+  // Fills `out` and returns how many bytes were decoded: fewer than asked only if the decoded bytes end. Fails as
+  // Source does, and with kOutOfMemory.
+  Result<std::size_t> read(const RequestContext& context, MutableBytes out);
+  // The same, discarding the bytes.
+  Result<std::uint64_t> skip(const RequestContext& context, std::uint64_t size);
+
+  // After a broken part, continues with the next gzip member; returns false if there is none. The gap counts as one
+  // decoded byte, so that each decoded byte belongs to one member. Fails as read() does.
+  Result<bool> resume(const RequestContext& context);
+
+  // Current position. Stored bytes are a function of decoded bytes, wherever reading began.
+  Position stored() const { return at_.stored; }
+  std::uint64_t decoded() const { return at_.decoded; }
+  Ending ending() const { return at_.ending; }
+  const std::string& reason() const { return at_.reason; }
+  // Returns a checkpoint at the current position. Fails with kOutOfMemory.
+  Result<Checkpoint> here() const;
+
+ private:
+  static constexpr std::uint64_t kStoredWindow = 32u << 10;
+
+  Inflating(const Source& source, CodecId codec, Checkpoint at, std::unique_ptr<Inflater> inflater)
+      : source_(&source), codec_(codec), at_(std::move(at)), inflater_(std::move(inflater)) {}
+
+  // Returns kLookahead bytes of the file from the current position, fewer only at the end of the file.
+  Result<Bytes> stored_bytes(const RequestContext& context);
+  // Returns whether the window may end inside the input of the bytes decoded last.
+  bool is_starved() const;
+  Result<void> end_member(const RequestContext& context);
+  Result<bool> begins_member(const RequestContext& context, Position at) const;
+
+  const Source* source_;
+  CodecId codec_;
+  Checkpoint at_;  // without its inflater
+  std::unique_ptr<Inflater> inflater_;
+  WindowedReader window_{*source_, kStoredWindow};
+};
 
 // Identifies a stream at the head of a file that decodes to records or to nothing. Returns nullopt for anything else.
 // `head` is all of a small file.
@@ -26,62 +88,7 @@ struct Packing {
 // Fails with kOutOfMemory.
 Result<std::optional<Packing>> find_packing(const RequestContext& context, Bytes head);
 
-// A bounded set of checkpoints, whatever the size of the file. Any thread.
-class Checkpoints {
- public:
-  // Holds checkpoints spread evenly over the part of the file read so far, denser while there are few, and the latest
-  // ones, for sequential readers.
-  static constexpr std::size_t kMost = 128;
-  static constexpr std::size_t kLatest = 8;
-
-  // Returns the last checkpoint at or before the decoded byte. Drops checkpoints of another generation of the source.
-  Checkpoint nearest(std::uint64_t decoded, std::uint64_t generation);
-  void add(Checkpoint checkpoint, std::uint64_t generation);
-
- private:
-  void check_generation(std::uint64_t generation);
-  void thin();
-
-  static constexpr std::uint64_t kLeastSpacing = 256u << 10;  // stored bytes
-
-  std::mutex mutex_;  // guards the following members
-  std::uint64_t generation_ = 0;
-  std::uint64_t spacing_ = kLeastSpacing;
-  std::vector<Checkpoint> spread_;  // ordered by position
-  std::deque<Checkpoint> latest_;
-};
-
-class CompressedFile final : public File {
- public:
-  CompressedFile(std::shared_ptr<const Source> source, const Limits& limits, CodecId codec)
-      : File(limits, to_string(codec), false), source_(std::move(source)), codec_(codec) {}
-
-  // ChunkKey::state is the decoded byte at which the chunk's first record begins. With kSearching, it is the decoded
-  // byte from which to search for a record, and `position` is where the damage begins.
-  Result<Step> scan(const RequestContext& context, ChunkKey key) const override;
-  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override;
-
- private:
-  struct Run;
-
-  static constexpr std::uint64_t kSearching = std::uint64_t{1} << 63;
-
-  Result<Inflating> at(const RequestContext& context, std::uint64_t decoded) const;
-  Result<Step> search(const RequestContext& context, ChunkKey key) const;
-  Result<std::optional<Checkpoint>> end_of_chunk(const RequestContext& context, Position wanted,
-                                                 const Checkpoint& before,
-                                                 const std::vector<RecordFollower::Record>& records, Run& run) const;
-  Result<Step> end_at(const RequestContext& context, Checkpoint end, ChunkKey key, const Run& run,
-                      std::uint64_t generation) const;
-  Result<Checkpoint> end_of(const RequestContext& context, const Run& run) const;
-  Result<Step> finish(const RequestContext& context, ChunkKey key, const Run& run, const Inflating& reading,
-                      const RecordFollower& follower) const;
-  ChunkInfo describe(ChunkKey key, const Run& run, Position end) const;
-
-  const std::shared_ptr<const Source> source_;
-  const CodecId codec_;
-  mutable Checkpoints checkpoints_;
-};
+// Opens a compressed file.
+std::unique_ptr<Container> open_compressed(std::shared_ptr<const Source> source, const Limits& limits, CodecId codec);
 
 }  // namespace recordfs::tfrecord

@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "core/formats/tfrecord/compressed.h"
-#include "core/formats/tfrecord/plain.h"
-#include "core/formats/tfrecord/search.h"
+#include "core/formats/tfrecord/container.h"
 #include "core/formats/tfrecord/wire.h"
 #include "core/hash/crc32c.h"
 
@@ -80,13 +79,13 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
   ASSIGN_OR_RETURN(const auto packing,
                    is_plain ? Result<std::optional<Packing>>(std::nullopt) : find_packing(context, head.view()));
   if (packing) {
-    return std::unique_ptr<Container>(std::make_unique<CompressedFile>(std::move(source), limits, packing->codec));
+    return open_compressed(std::move(source), limits, packing->codec);
   }
   if (!is_plain) {
     ASSIGN_OR_RETURN(const auto bid, bid_on_search(context, *source, limits.scan_bytes));
     if (bid == 0) return Error{.code = Code::kNoContainer, .detail = "no record of a TFRecord file was found"};
   }
-  return std::unique_ptr<Container>(std::make_unique<PlainFile>(std::move(source), limits));
+  return open_plain(std::move(source), limits);
 }
 
 }  // namespace

@@ -1,14 +1,14 @@
-#include "core/formats/tfrecord/plain.h"
-
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "core/formats/file_chunk.h"
-#include "core/formats/tfrecord/frames.h"
-#include "core/formats/tfrecord/search.h"
+#include "core/base/limits.h"
+#include "core/base/source.h"
+#include "core/formats/chunk.h"
+#include "core/formats/tfrecord/container.h"
 #include "core/formats/tfrecord/wire.h"
 
 namespace recordfs::tfrecord {
@@ -32,145 +32,160 @@ Result<void> each_record(const RequestContext& context, const Source& source, co
   return {};
 }
 
+// An uncompressed TFRecord file. Its chunks are runs of records.
+class PlainFile final : public File {
+ public:
+  PlainFile(std::shared_ptr<const Source> source, const Limits& limits)
+      : File(limits, "none", true), source_(std::move(source)) {}
+
+  Result<Step> scan(const RequestContext& context, ChunkKey key) const override {
+    const Position size = source_->size();
+    if (key.position >= size) return Step{};
+    if (key.state != 0) return pass_damage(context, key);
+    ChunkInfo run;
+    run.key = key;
+    run.begin = run.end = key.position;
+    run.kind = "run";
+    run.codec = "none";
+    run.records = 0;
+    run.decoded_size = 0;
+    WindowedReader headers = header_reader(*source_);
+    Step step;
+    Position last = key.position;  // begin of the run's last record
+    for (Position at = key.position; at < size; at = run.end) {
+      ASSIGN_OR_RETURN(const auto header, headers.from(context, at, kHeaderSize));
+      const auto length = sound_length(header);
+      const bool is_whole = length && size - at >= kFrameSize && *length <= size - at - kFrameSize;
+      const bool fits = is_whole && (run.records == 0u || has_room(run, at + kFrameSize + *length));
+      if (!fits && run.records == 0u) {
+        const bool is_torn = length || size - at < kHeaderSize;
+        if (!is_torn) return pass_damage(context, key);
+        step.damage.push_back(damaged_region(at, size, "the file ends inside a record", DamageClass::kUnfinished));
+        step.damage.back().records_lost = 1;
+        return step;
+      }
+      // Eight bytes of data and their checksum look like a header of a record that extends past the end of the file.
+      if (!is_whole) {
+        ASSIGN_OR_RETURN(const auto cut, cut_short_at(context, *source_, last, at));
+        if (cut) return step_before(run, last, at, *cut);
+      }
+      if (!fits) break;
+      last = at;
+      run.end = at + kFrameSize + *length;
+      *run.records += 1;
+      *run.decoded_size += *length;
+    }
+    run.stored_size = run.end - run.begin;
+    if (run.end < size) step.next = ChunkKey{run.end, 0};
+    step.chunk = run;
+    return step;
+  }
+
+  Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override {
+    Layout layout;
+    TRY(each_record(context, *source_, chunk, [&](Position, std::uint64_t length) -> Result<void> {
+      layout.add(context, length);
+      return {};
+    }));
+    return layout;
+  }
+
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override {
+    TRY(each_record(context, *source_, chunk, [&](Position begin, std::uint64_t length) -> Result<void> {
+      ASSIGN_OR_RETURN(const auto sound, is_sound(context, *source_, begin, length));
+      if (!sound) return wrong_data(begin - kHeaderSize);
+      return {};
+    }));
+    return Verification::kVerified;
+  }
+
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
+    const std::uint64_t size = chunk.end - chunk.begin;
+    if (size > limits().stored_chunk || size - kFrameSize > limits().decoded_chunk) {
+      return Error{Code::kLimit, chunk.begin, fmt::format("a record of {} bytes exceeds the limit", size - kFrameSize)};
+    }
+    ASSIGN_OR_RETURN(auto stored, read_exactly(context, *source_, chunk.begin, size));
+    return split(context, std::move(stored), chunk.begin);
+  }
+
+  Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
+                                                     const ChunkInfo& chunk) const override {
+    if (chunk.records != 1u) return std::shared_ptr<const Chunk>{};
+    const std::uint64_t generation = source_->generation();
+    Layout layout;
+    TRY(each_record(context, *source_, chunk, [&](Position begin, std::uint64_t length) -> Result<void> {
+      ASSIGN_OR_RETURN(const auto sound, is_sound(context, *source_, begin, length));
+      if (sound) {
+        layout.add(context, length);
+      } else {
+        layout.add_failed(context, length, wrong_data(begin - kHeaderSize));
+      }
+      return {};
+    }));
+    const Position data = chunk.begin + kHeaderSize;
+    const auto verify = [data, size = layout.end()](const RequestContext& request,
+                                                    const Source& source) -> Result<void> {
+      ASSIGN_OR_RETURN(const auto sound, is_sound(request, source, data, size));
+      return sound ? Result<void>() : wrong_data(data - kHeaderSize);
+    };
+    return std::shared_ptr<const Chunk>(std::make_shared<FileChunk>(
+        source_, std::move(layout), FileChunk::stored_at(data), FileChunk::Verified{generation, data, verify}));
+  }
+
+ private:
+  // Reports the damage at the key's position, where no valid header is. The key's state is where a search continues, or
+  // 0.
+  Result<Step> pass_damage(const RequestContext& context, ChunkKey key) const {
+    Step step;
+    std::optional<std::uint64_t> lost;
+    std::optional<Position> end;
+    if (key.state == 0) {
+      ASSIGN_OR_RETURN(const auto known, end_of_damaged(context, *source_, key.position));
+      end = known;
+      if (end) lost = 1;
+    }
+    if (!end) {
+      ASSIGN_OR_RETURN(const auto found,
+                       search(context, *source_, key.state == 0 ? key.position + 1 : key.state, limits().scan_bytes));
+      if (found.kind == ResyncResult::Kind::kLater) {
+        step.next = ChunkKey{key.position, found.at};
+        return step;
+      }
+      end = found.at;
+    }
+    step.damage.push_back(damaged_region(key.position, *end, "a length that does not match its checksum"));
+    step.damage.back().records_lost = lost;
+    if (*end < source_->size()) step.next = ChunkKey{*end, 0};
+    return step;
+  }
+
+  // Returns the step of the run without its last record, which is too short. The next record is at `found`.
+  static Step step_before(ChunkInfo run, Position last, Position end, Position found) {
+    Step step;
+    *run.records -= 1;
+    *run.decoded_size -= end - last - kFrameSize;
+    run.end = last;
+    run.stored_size = run.end - run.begin;
+    step.damage.push_back(damaged_region(last, found, "truncated record"));
+    step.damage.back().records_lost = 1;
+    step.damage.back().records_before = *run.records;
+    if (*run.records > 0) step.chunk = run;
+    step.next = ChunkKey{found, 0};
+    return step;
+  }
+
+  bool has_room(const ChunkInfo& run, Position end) const {
+    const std::uint64_t most = std::min({kRunSize, limits().stored_chunk, limits().decoded_chunk});
+    return end - run.begin <= most && *run.records < limits().records_per_chunk;
+  }
+
+  const std::shared_ptr<const Source> source_;
+};
+
 }  // namespace
 
-bool PlainFile::has_room(const ChunkInfo& run, Position end) const {
-  const std::uint64_t most = std::min({kRunSize, limits().stored_chunk, limits().decoded_chunk});
-  return end - run.begin <= most && *run.records < limits().records_per_chunk;
-}
-
-Result<Step> PlainFile::scan(const RequestContext& context, ChunkKey key) const {
-  const Position size = source_->size();
-  if (key.position >= size) return Step{};
-  if (key.state != 0) return pass_damage(context, key);
-  ChunkInfo run;
-  run.key = key;
-  run.begin = run.end = key.position;
-  run.kind = "run";
-  run.codec = "none";
-  run.records = 0;
-  run.decoded_size = 0;
-  WindowedReader headers = header_reader(*source_);
-  Step step;
-  Position last = key.position;  // begin of the run's last record
-  for (Position at = key.position; at < size; at = run.end) {
-    ASSIGN_OR_RETURN(const auto header, headers.from(context, at, kHeaderSize));
-    const auto length = sound_length(header);
-    const bool is_whole = length && size - at >= kFrameSize && *length <= size - at - kFrameSize;
-    const bool fits = is_whole && (run.records == 0u || has_room(run, at + kFrameSize + *length));
-    if (!fits && run.records == 0u) {
-      const bool is_torn = length || size - at < kHeaderSize;
-      if (!is_torn) return pass_damage(context, key);
-      step.damage.push_back(region(at, size, DamageClass::kUnfinished, "the file ends inside a record"));
-      step.damage.back().records_lost = 1;
-      return step;
-    }
-    // Eight bytes of data and their checksum look like a header of a record that extends past the end of the file.
-    if (!is_whole) {
-      ASSIGN_OR_RETURN(const auto cut, cut_short_at(context, *source_, last, at));
-      if (cut) return step_before(run, last, at, *cut);
-    }
-    if (!fits) break;
-    last = at;
-    run.end = at + kFrameSize + *length;
-    *run.records += 1;
-    *run.decoded_size += *length;
-  }
-  run.stored_size = run.end - run.begin;
-  if (run.end < size) step.next = ChunkKey{run.end, 0};
-  step.chunk = run;
-  return step;
-}
-
-// Returns the step of the run without its last record, which is too short. The next record is at `found`.
-Step PlainFile::step_before(ChunkInfo run, Position last, Position end, Position found) {
-  Step step;
-  *run.records -= 1;
-  *run.decoded_size -= end - last - kFrameSize;
-  run.end = last;
-  run.stored_size = run.end - run.begin;
-  step.damage.push_back(region(last, found, DamageClass::kDamage, "truncated record"));
-  step.damage.back().records_lost = 1;
-  step.damage.back().records_before = *run.records;
-  if (*run.records > 0) step.chunk = run;
-  step.next = ChunkKey{found, 0};
-  return step;
-}
-
-// Reports the damage at the key's position, where no valid header is. The key's state is where a search continues, or
-// 0.
-Result<Step> PlainFile::pass_damage(const RequestContext& context, ChunkKey key) const {
-  Step step;
-  std::optional<std::uint64_t> lost;
-  std::optional<Position> end;
-  if (key.state == 0) {
-    ASSIGN_OR_RETURN(const auto known, end_of_damaged(context, *source_, key.position));
-    end = known;
-    if (end) lost = 1;
-  }
-  if (!end) {
-    ASSIGN_OR_RETURN(const auto found,
-                     search(context, *source_, key.state == 0 ? key.position + 1 : key.state, limits().scan_bytes));
-    if (found.kind == ResyncResult::Kind::kLater) {
-      step.next = ChunkKey{key.position, found.at};
-      return step;
-    }
-    end = found.at;
-  }
-  step.damage.push_back(region(key.position, *end, DamageClass::kDamage, "a length that does not match its checksum"));
-  step.damage.back().records_lost = lost;
-  if (*end < source_->size()) step.next = ChunkKey{*end, 0};
-  return step;
-}
-
-Result<Layout> PlainFile::layout(const RequestContext& context, const ChunkInfo& chunk) const {
-  Layout layout;
-  TRY(each_record(context, *source_, chunk, [&](Position, std::uint64_t length) -> Result<void> {
-    layout.add(context, length);
-    return {};
-  }));
-  return layout;
-}
-
-Result<Verification> PlainFile::verify(const RequestContext& context, const ChunkInfo& chunk) const {
-  TRY(each_record(context, *source_, chunk, [&](Position begin, std::uint64_t length) -> Result<void> {
-    ASSIGN_OR_RETURN(const auto sound, is_sound(context, *source_, begin, length));
-    if (!sound) return wrong_data(begin - kHeaderSize);
-    return {};
-  }));
-  return Verification::kVerified;
-}
-
-Result<std::shared_ptr<const Chunk>> PlainFile::decode(const RequestContext& context, const ChunkInfo& chunk) const {
-  const std::uint64_t size = chunk.end - chunk.begin;
-  if (size > limits().stored_chunk || size - kFrameSize > limits().decoded_chunk) {
-    return Error{Code::kLimit, chunk.begin, fmt::format("a record of {} bytes exceeds the limit", size - kFrameSize)};
-  }
-  ASSIGN_OR_RETURN(auto stored, read_exactly(context, *source_, chunk.begin, size));
-  return split(context, std::move(stored), chunk.begin);
-}
-
-Result<std::shared_ptr<const Chunk>> PlainFile::open_in_place(const RequestContext& context,
-                                                              const ChunkInfo& chunk) const {
-  if (chunk.records != 1u) return std::shared_ptr<const Chunk>{};
-  const std::uint64_t generation = source_->generation();
-  Layout layout;
-  TRY(each_record(context, *source_, chunk, [&](Position begin, std::uint64_t length) -> Result<void> {
-    ASSIGN_OR_RETURN(const auto sound, is_sound(context, *source_, begin, length));
-    if (sound) {
-      layout.add(context, length);
-    } else {
-      layout.add_failed(context, length, wrong_data(begin - kHeaderSize));
-    }
-    return {};
-  }));
-  const Position data = chunk.begin + kHeaderSize;
-  const auto verify = [data, size = layout.end()](const RequestContext& request, const Source& source) -> Result<void> {
-    ASSIGN_OR_RETURN(const auto sound, is_sound(request, source, data, size));
-    return sound ? Result<void>() : wrong_data(data - kHeaderSize);
-  };
-  return std::shared_ptr<const Chunk>(std::make_shared<FileChunk>(
-      source_, std::move(layout), FileChunk::stored_at(data), FileChunk::Verified{generation, data, verify}));
+std::unique_ptr<Container> open_plain(std::shared_ptr<const Source> source, const Limits& limits) {
+  return std::make_unique<PlainFile>(std::move(source), limits);
 }
 
 }  // namespace recordfs::tfrecord

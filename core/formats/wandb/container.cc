@@ -1,12 +1,13 @@
-#include "core/formats/wandb/container.h"
-
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "core/base/limits.h"
+#include "core/formats/container.h"
 #include "core/formats/leveldb_log/container.h"
+#include "core/formats/leveldb_log/wire.h"
 #include "core/formats/wandb/format.h"
 #include "core/formats/wandb/ident.h"
 
@@ -43,6 +44,58 @@ Result<int> probe(const RequestContext& context, const Source& source, std::stri
   return bid_on(context, source, depth);
 }
 
+// An open run file: an ident followed by a log.
+class RunFile final : public ForwardingContainer, private Metadata {
+ public:
+  // `ident` is nullopt if it is damaged or cut off.
+  RunFile(const std::shared_ptr<const Source>& source, const Limits& limits, std::optional<Ident> ident,
+          const leveldb_log::Wire& wire)
+      : ForwardingContainer(std::make_unique<leveldb_log::LogContainer>(source, limits, head_of(wire))),
+        size_(source->size()),
+        ident_(ident),
+        traits_(below().traits()) {
+    traits_.format = kFormat.name;
+    traits_.facts.clear();
+    if (ident_) {
+      traits_.facts.push_back({"writer", std::string(ident_->writer)});
+      traits_.facts.push_back({"version", std::to_string(ident_->version)});
+    }
+    traits_.facts.push_back({"ident_in_first_block", wire.origin == 0});
+  }
+
+  const ContainerTraits& traits() const override { return traits_; }
+
+  // The first step covers the ident.
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override {
+    if (at.position >= kIdentSize) return below().scan(context, at);
+    Step step;
+    if (size_ > kIdentSize) {
+      ASSIGN_OR_RETURN(auto after, below().scan(context, {kIdentSize, 0}));
+      step = std::move(after);
+    }
+    if (ident_ || size_ == 0) return step;
+    DamagedRegion region;
+    region.end = std::min<Position>(size_, kIdentSize);
+    region.records_lost = 0;
+    region.damage_class = size_ < kIdentSize ? DamageClass::kUnfinished : DamageClass::kDamage;
+    region.reason = size_ < kIdentSize ? "the file ends inside its identifier" : "invalid file identifier";
+    step.damage.insert(step.damage.begin(), std::move(region));
+    return step;
+  }
+
+  const Metadata* metadata() const override { return this; }
+
+ private:
+  Result<std::vector<Attribute>> attributes(const RequestContext&, const ChunkInfo*) const override {
+    return std::vector<Attribute>{};
+  }
+  Result<std::string_view> record_type(const RequestContext& context) const override;
+
+  const std::uint64_t size_;
+  const std::optional<Ident> ident_;
+  ContainerTraits traits_;
+};
+
 Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shared_ptr<const Source> source,
                                         const Limits& limits) {
   if (source->size() > 0) {
@@ -57,44 +110,11 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
   return std::unique_ptr<Container>(std::make_unique<RunFile>(source, limits, ident, wire));
 }
 
-}  // namespace
-
-RunFile::RunFile(const std::shared_ptr<const Source>& source, const Limits& limits, std::optional<Ident> ident,
-                 const leveldb_log::Wire& wire)
-    : ForwardingContainer(std::make_unique<leveldb_log::LogContainer>(source, limits, head_of(wire))),
-      size_(source->size()),
-      ident_(ident),
-      traits_(below().traits()) {
-  traits_.format = kFormat.name;
-  traits_.facts.clear();
-  if (ident_) {
-    traits_.facts.push_back({"writer", std::string(ident_->writer)});
-    traits_.facts.push_back({"version", std::to_string(ident_->version)});
-  }
-  traits_.facts.push_back({"ident_in_first_block", wire.origin == 0});
-}
-
 Result<std::string_view> RunFile::record_type(const RequestContext&) const {
   return ident_ ? ident_->record_type : std::string_view();
 }
 
-// The first step covers the ident.
-Result<Step> RunFile::scan(const RequestContext& context, ChunkKey at) const {
-  if (at.position >= kIdentSize) return below().scan(context, at);
-  Step step;
-  if (size_ > kIdentSize) {
-    ASSIGN_OR_RETURN(auto after, below().scan(context, {kIdentSize, 0}));
-    step = std::move(after);
-  }
-  if (ident_ || size_ == 0) return step;
-  DamagedRegion region;
-  region.end = std::min<Position>(size_, kIdentSize);
-  region.records_lost = 0;
-  region.damage_class = size_ < kIdentSize ? DamageClass::kUnfinished : DamageClass::kDamage;
-  region.reason = size_ < kIdentSize ? "the file ends inside its identifier" : "invalid file identifier";
-  step.damage.insert(step.damage.begin(), std::move(region));
-  return step;
-}
+}  // namespace
 
 const Format kFormat = {.name = "wandb", .probe = probe, .open = open};
 

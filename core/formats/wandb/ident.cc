@@ -4,7 +4,7 @@
 #include <array>
 
 #include "core/base/cursor.h"
-#include "core/formats/leveldb_log/sound_places.h"
+#include "core/formats/leveldb_log/items.h"
 
 namespace recordfs::wandb {
 namespace {

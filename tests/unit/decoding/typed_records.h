@@ -8,8 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/formats/metadata.h"
-#include "core/formats/record_schema.h"
+#include "core/formats/container.h"
 
 namespace recordfs::testing {
 

@@ -1,4 +1,4 @@
-#include "core/formats/file_chunk.h"
+#include "core/formats/chunk.h"
 
 #include <string>
 

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/formats/file_chunk.h"
+#include "core/formats/chunk.h"
 #include "tests/unit/store/toy_store.h"
 
 namespace recordfs::testing {

@@ -1,9 +1,23 @@
 #include "core/formats/recordio/current/chunk_frames.h"
 
 #include <algorithm>
+#include <array>
 
 namespace recordfs::recordio {
 namespace {
+
+// A run continues after at most this many consecutive frames with broken headers.
+constexpr std::uint64_t kMostHeadless = 4;
+
+constexpr std::size_t kKeptSlots = 16;
+
+Position slot_of(Position at) { return at - at % kFrameSize; }
+
+template <class Map>
+void keep(Map& map, Position slot, const typename Map::mapped_type& list) {
+  if (map.size() >= kKeptSlots) map.clear();
+  map[slot] = list;
+}
 
 // Returns whether the frame of `header`, `distance` bytes after the start of `run`, belongs to that run.
 bool is_part(const Run& run, const FrameHeader& header, std::uint64_t distance) {
@@ -12,6 +26,211 @@ bool is_part(const Run& run, const FrameHeader& header, std::uint64_t distance) 
 }
 
 }  // namespace
+
+Result<Bytes> Window::view(const RequestContext& context, Position at, std::uint64_t length) {
+  ASSIGN_OR_RETURN(const auto bytes, reader_.from(context, at, length));
+  return bytes.first(std::min(bytes.size(), static_cast<std::size_t>(length)));
+}
+
+Result<Position> Window::data_after_hole(const RequestContext& context, Position slot) {
+  ASSIGN_OR_RETURN(const auto bytes, view(context, slot, kFrameSize));
+  return recordfs::data_after_hole(context, reader_.source(), slot + bytes.size(), bytes);
+}
+
+Result<std::optional<FrameHeader>> Window::header(const RequestContext& context, Position at) {
+  if (at >= size()) return std::optional<FrameHeader>{};
+  if (const auto held = reader_.held(at, kFrameHeaderSize)) return parse_frame_header(*held);
+  std::array<std::byte, kFrameHeaderSize> bytes{};
+  ASSIGN_OR_RETURN(const auto got, reader_.source().read_at(context, at, bytes));
+  return parse_frame_header(Bytes(bytes).first(got));
+}
+
+Result<std::optional<FrameHeader>> Window::sound_header(const RequestContext& context, Position at) {
+  ASSIGN_OR_RETURN(const auto frame, view(context, at, kFrameSize));
+  auto header = parse_frame_header(frame);
+  if (!header || frame.size() < header->used()) return std::optional<FrameHeader>{};
+  checked_ += header->used();
+  if (!checksum_matches(*header, frame)) return std::optional<FrameHeader>{};
+  return header;
+}
+
+Run run_of(Position begin, const FrameHeader& first) {
+  Run run;
+  run.begin = begin;
+  run.first = first;
+  run.stored = first.size;
+  run.last_size = first.size;
+  return run;
+}
+
+void extend(Run& run, const FrameHeader& next) {
+  for (; run.frames < next.index; ++run.frames) {
+    run.headless.push_back(run.frames);
+    run.stored += kLargestFragment;
+  }
+  ++run.frames;
+  run.stored += next.size;
+  run.last_size = next.size;
+}
+
+Result<AlignedFrames::Part> AlignedFrames::take_next(const RequestContext& context, Run& run, Position slot,
+                                                     std::uint64_t index) {
+  ASSIGN_OR_RETURN(const auto header, window_.header(context, slot));
+  if (!header) return Part::kHeadless;
+  if (header->continues(run.first, index)) {
+    if (header->used() > window_.size() - slot) return Part::kOther;
+    extend(run, *header);
+    return Part::kNext;
+  }
+  ASSIGN_OR_RETURN(const auto sound, window_.sound_header(context, slot));
+  return sound ? Part::kOther : Part::kHeadless;
+}
+
+Result<std::optional<Run>> AlignedFrames::run_at(const RequestContext& context, Position slot) {
+  if (last_ && last_->begin == slot) return last_;
+  ASSIGN_OR_RETURN(const auto first, window_.sound_header(context, slot));
+  if (!first || first->index != 0) return std::optional<Run>{};
+  Run run = run_of(slot, *first);
+  std::uint64_t headless = 0;
+  for (std::uint64_t i = 1; i < run.first.total && headless <= kMostHeadless; ++i) {
+    const Position next = slot + i * kFrameSize;
+    if (next >= window_.size()) break;
+    ASSIGN_OR_RETURN(const auto part, take_next(context, run, next, i));
+    if (part == Part::kOther) break;
+    headless = part == Part::kNext ? 0 : headless + 1;
+  }
+  last_ = std::move(run);
+  return last_;
+}
+
+Result<RunLengths::Length> AlignedFrames::length_at(const RequestContext& context, Position begin) {
+  const std::pair key(window_.generation(), begin);
+  if (auto known = lengths_.cache.find(key)) return *known;
+  ASSIGN_OR_RETURN(const auto run, run_at(context, begin));
+  return lengths_.cache.add(key, run ? RunLengths::Length{run->first, run->frames} : RunLengths::Length{});
+}
+
+Result<std::optional<Position>> AlignedFrames::begin_with(const RequestContext& context, Position slot,
+                                                          const FrameHeader& header, std::uint64_t after) {
+  const std::uint64_t before = header.index * kFrameSize;
+  if (before > slot || header.index + after >= header.total) return std::optional<Position>{};
+  ASSIGN_OR_RETURN(const auto length, length_at(context, slot - before));
+  const bool is_part = header.index + after < length.frames && header.continues(length.first, header.index);
+  return is_part ? std::optional(slot - before) : std::nullopt;
+}
+
+Result<std::optional<Position>> AlignedFrames::begin_over(const RequestContext& context, Position slot) {
+  for (std::uint64_t back = 0; back <= kMostHeadless && back * kFrameSize <= slot; ++back) {
+    const Position at = slot - back * kFrameSize;
+    ASSIGN_OR_RETURN(const auto header, window_.header(context, at));
+    if (!header) continue;
+    auto begin = begin_with(context, at, *header, back);
+    if (!begin || *begin) return begin;
+    // A header with a wrong checksum may be a broken one inside a run.
+    ASSIGN_OR_RETURN(const auto sound, window_.sound_header(context, at));
+    if (sound) break;
+  }
+  return std::optional<Position>{};
+}
+
+Result<std::optional<Run>> AlignedFrames::run_over(const RequestContext& context, Position slot) {
+  ASSIGN_OR_RETURN(const auto begin, begin_over(context, slot));
+  return begin ? run_at(context, *begin) : std::optional<Run>{};
+}
+
+Result<bool> AlignedFrames::is_in_run(const RequestContext& context, Position slot) {
+  ASSIGN_OR_RETURN(const auto begin, begin_over(context, slot));
+  return begin.has_value();
+}
+
+Result<Position> MisalignedFrames::held_until(const RequestContext& context, Position slot) {
+  ASSIGN_OR_RETURN(const auto header, window_.header(context, slot));
+  if (header) {
+    ASSIGN_OR_RETURN(const auto sound, window_.sound_header(context, slot));
+    if (sound) return slot + sound->used();
+  }
+  ASSIGN_OR_RETURN(const auto in_run, aligned_.is_in_run(context, slot));
+  if (!in_run) return slot;
+  return slot + (header ? header->used() : kFrameSize);
+}
+
+Result<bool> MisalignedFrames::is_aligned(const RequestContext& context, Position slot) {
+  ASSIGN_OR_RETURN(const auto header, window_.header(context, slot));
+  if (header) return true;
+  return aligned_.is_in_run(context, slot);
+}
+
+Result<std::vector<MisalignedFrame>> MisalignedFrames::find_candidates(const RequestContext& context, Position slot) {
+  std::vector<MisalignedFrame> found;
+  ASSIGN_OR_RETURN(const auto barred, is_aligned(context, slot + kFrameSize));
+  if (barred) return found;
+  ASSIGN_OR_RETURN(const auto held, held_until(context, slot));
+  ASSIGN_OR_RETURN(const auto bytes, window_.view(context, slot, kFrameSize + kFrameHeaderSize));
+  std::vector<Position> magics;
+  const auto first = std::max<std::size_t>(static_cast<std::size_t>(held - slot), 1);
+  const std::size_t end = std::min<std::size_t>(bytes.size(), kFrameSize);
+  for (std::size_t i = find_magic(bytes, first); i < end; i = find_magic(bytes, i + 1)) {
+    if (window_.size() - slot - i >= kFrameSize) magics.push_back(slot + i);
+  }
+  for (const Position begin : magics) {
+    ASSIGN_OR_RETURN(const auto header, window_.sound_header(context, begin));
+    if (header) found.push_back({begin, *header});
+  }
+  return found;
+}
+
+Result<MisalignedFrames::List> MisalignedFrames::candidates(const RequestContext& context, Position slot) {
+  if (const auto known = candidates_.find(slot); known != candidates_.end()) return known->second;
+  ASSIGN_OR_RETURN(auto found, find_candidates(context, slot));
+  List list = std::make_shared<const std::vector<MisalignedFrame>>(std::move(found));
+  keep(candidates_, slot, list);
+  return list;
+}
+
+Result<MisalignedFrames::List> MisalignedFrames::frames(const RequestContext& context, Position slot) {
+  if (const auto known = frames_.find(slot); known != frames_.end()) return known->second;
+  ASSIGN_OR_RETURN(const auto here, candidates(context, slot));
+  auto found = std::make_shared<std::vector<MisalignedFrame>>();
+  if (!here->empty()) {
+    Position covered = 0;
+    if (slot > 0) {
+      ASSIGN_OR_RETURN(const auto before, candidates(context, slot - kFrameSize));
+      for (const MisalignedFrame& stray : *before) covered = std::max(covered, stray.used_end());
+    }
+    for (const MisalignedFrame& stray : *here) {
+      if (stray.begin >= covered) found->push_back(stray);
+      covered = std::max(covered, stray.used_end());
+    }
+  }
+  List list = std::move(found);
+  keep(frames_, slot, list);
+  return list;
+}
+
+Result<std::optional<MisalignedFrame>> MisalignedFrames::at(const RequestContext& context, Position at) {
+  return first_in(context, at, at + 1);
+}
+
+Result<std::optional<MisalignedFrame>> MisalignedFrames::first_in(const RequestContext& context, Position from,
+                                                                  Position to) {
+  for (Position slot = slot_of(from); slot < std::min(to, window_.size()); slot += kFrameSize) {
+    ASSIGN_OR_RETURN(const auto list, frames(context, slot));
+    const auto first = std::ranges::lower_bound(*list, from, {}, &MisalignedFrame::begin);
+    if (first != list->end()) return first->begin < to ? std::optional(*first) : std::nullopt;
+  }
+  return std::optional<MisalignedFrame>{};
+}
+
+Result<std::optional<MisalignedFrame>> MisalignedFrames::last_in(const RequestContext& context, Position from,
+                                                                 Position to) {
+  std::optional<MisalignedFrame> last;
+  for (Position slot = slot_of(from); slot < std::min(to, window_.size()); slot += kFrameSize) {
+    ASSIGN_OR_RETURN(const auto list, frames(context, slot));
+    const auto after = std::ranges::lower_bound(*list, to, {}, &MisalignedFrame::begin);
+    if (after != list->begin() && std::prev(after)->begin >= from) last = *std::prev(after);
+  }
+  return last;
+}
 
 Result<std::optional<Run>> ChunkFrames::at(const RequestContext& context, Position at) {
   return at % kFrameSize == 0 ? aligned_run(context, at) : misaligned_run(context, at);

@@ -2,11 +2,147 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
-#include "core/formats/recordio/current/misaligned_frames.h"
+#include "core/base/bounded_lru.h"
+#include "core/base/source.h"
+#include "core/base/windowed_reader.h"
+#include "core/formats/recordio/current/wire.h"
 
 namespace recordfs::recordio {
+
+// The part of the file around a position, for one call: a container has no cache. One thread.
+class Window {
+ public:
+  // REQUIRES: `source` outlives the object.
+  explicit Window(const Source& source) : reader_(source, kMost, 2 * kMost) {}
+
+  std::uint64_t size() const { return reader_.source().size(); }
+  std::uint64_t generation() const { return reader_.source().generation(); }
+  // Returns at most `length` bytes from `at`, fewer only at the end of the file. They are valid until the next call.
+  // Fails as WindowedReader does. REQUIRES: length <= kMost.
+  Result<Bytes> view(const RequestContext& context, Position at, std::uint64_t length);
+  static constexpr std::uint64_t kMost = kFrameSize + kFrameHeaderSize;
+  // Returns the header at `at`, or nullopt if there is none. Reads only the header unless the window has it.
+  Result<std::optional<FrameHeader>> header(const RequestContext& context, Position at);
+  // Also verifies the checksum. Returns nullopt too if it is wrong or the file ends inside the fragment.
+  Result<std::optional<FrameHeader>> sound_header(const RequestContext& context, Position at);
+  // Returns where data can follow the frame at the multiple `slot`: its end, or the end of the hole that it is part
+  // of.
+  Result<Position> data_after_hole(const RequestContext& context, Position slot);
+  // Returns how many bytes were checked against a checksum.
+  std::uint64_t checked() const { return checked_; }
+
+ private:
+  WindowedReader reader_;
+  std::uint64_t checked_ = 0;
+};
+
+// The frames of one chunk that are present consecutively in the file. Only the first frame's checksum was verified;
+// of the others only the header was read.
+struct Run {
+  Position begin = 0;
+  FrameHeader first;
+  std::uint64_t frames = 1;             // at most first.total
+  std::uint64_t stored = 0;             // bytes of all fragments; a headless frame counts as full
+  std::uint32_t last_size = 0;          // of the last fragment
+  std::vector<std::uint64_t> headless;  // indexes of frames with a broken header between intact ones
+  Position end = 0;                     // includes the padding
+
+  bool is_whole() const { return frames == first.total; }
+  Position last_used_end() const { return begin + (frames - 1) * kFrameSize + kFrameHeaderSize + last_size; }
+};
+
+// Returns the run that consists of the one frame `first`.
+Run run_of(Position begin, const FrameHeader& first);
+void extend(Run& run, const FrameHeader& next);
+
+// Caches the lengths of runs that possibly broken headers point to. Many headers may point to a few long runs, and
+// finding a run's length takes a scan of the whole run. Any thread; uses less than 1 MiB.
+struct RunLengths {
+  struct Length {
+    FrameHeader first;
+    std::uint64_t frames = 0;  // 0: no run begins there
+  };
+
+  BoundedLru<std::pair<std::uint64_t, Position>, Length> cache{4096};  // by the source's generation, and begin
+};
+
+// Finds aligned runs, at multiples of the frame size, where writers place frames. FORMAT.md, "Chunk". Used by one
+// thread, for one call of the container.
+class AlignedFrames {
+ public:
+  // REQUIRES: both outlive the object.
+  AlignedFrames(Window& window, RunLengths& lengths) : window_(window), lengths_(lengths) {}
+
+  // Returns the run that begins at the multiple `slot`; its `end` is not set. Fails as Source does.
+  Result<std::optional<Run>> run_at(const RequestContext& context, Position slot);
+  // Returns the run that contains the frame at the multiple `slot`, even if that frame's header is broken.
+  Result<std::optional<Run>> run_over(const RequestContext& context, Position slot);
+  // Returns whether run_over() would find a run.
+  Result<bool> is_in_run(const RequestContext& context, Position slot);
+
+ private:
+  // What is at the place of frame `index` of a run: that frame, no valid frame, or a frame of another chunk.
+  enum class Part : std::uint8_t { kNext, kHeadless, kOther };
+  Result<Part> take_next(const RequestContext& context, Run& run, Position slot, std::uint64_t index);
+  // Returns where the run of the frame at `slot` begins, according to its header, if the run goes on for `after`
+  // more frames.
+  Result<std::optional<Position>> begin_with(const RequestContext& context, Position slot, const FrameHeader& header,
+                                             std::uint64_t after);
+  Result<std::optional<Position>> begin_over(const RequestContext& context, Position slot);
+  Result<RunLengths::Length> length_at(const RequestContext& context, Position begin);
+
+  Window& window_;
+  RunLengths& lengths_;
+  std::optional<Run> last_;  // the result of the last call; most calls repeat it
+};
+
+// A frame that is not at a multiple of the frame size, because bytes were inserted or deleted. FORMAT.md, "Damage", has
+// the rules. Each answer depends only on the bytes around a position, never on where the scan came from.
+struct MisalignedFrame {
+  Position begin = 0;
+  FrameHeader header;
+
+  Position used_end() const { return begin + header.used(); }
+};
+
+// Finds misaligned frames. One thread. Caches the results of a few slots, so that one call examines each position once.
+class MisalignedFrames {
+ public:
+  // REQUIRES: both outlive the object.
+  MisalignedFrames(Window& window, AlignedFrames& aligned) : window_(window), aligned_(aligned) {}
+
+  // Returns the end of the aligned frame at the multiple `slot`, if that frame is valid or part of a run. Returns
+  // `slot` otherwise. Fails as Source does.
+  Result<Position> held_until(const RequestContext& context, Position slot);
+
+  // Returns the misaligned frame that begins at `at`.
+  Result<std::optional<MisalignedFrame>> at(const RequestContext& context, Position at);
+  // Return the first and the last misaligned frame that begin in [from, to).
+  Result<std::optional<MisalignedFrame>> first_in(const RequestContext& context, Position from, Position to);
+  Result<std::optional<MisalignedFrame>> last_in(const RequestContext& context, Position from, Position to);
+
+ private:
+  using List = std::shared_ptr<const std::vector<MisalignedFrame>>;
+
+  // Returns whether the frame header at `slot` parses or `slot` is inside a run.
+  Result<bool> is_aligned(const RequestContext& context, Position slot);
+  // candidates() returns the valid frames in this slot that do not overlap an aligned frame, in order. frames()
+  // returns those of them that are not inside another candidate's fragment.
+  Result<List> candidates(const RequestContext& context, Position slot);
+  Result<List> frames(const RequestContext& context, Position slot);
+  Result<std::vector<MisalignedFrame>> find_candidates(const RequestContext& context, Position slot);
+
+  Window& window_;
+  AlignedFrames& aligned_;
+  std::map<Position, List> candidates_;
+  std::map<Position, List> frames_;
+};
 
 // Finds runs. Used by one thread, for one call of the container.
 class ChunkFrames {

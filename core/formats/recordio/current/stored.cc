@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/formats/chunk.h"
+#include "core/formats/recordio/table.h"
 
 namespace recordfs::recordio {
 namespace {
@@ -22,6 +24,136 @@ Result<Bytes> fragment_in(Bytes frame, const ChunkInfo& chunk, std::uint64_t ind
   if (!fits) return Error{Code::kDamage, begin, "a chunk's header is damaged"};
   if (!checksum_matches(*header, frame)) return Error{Code::kDamage, begin, "the checksum of a chunk does not match"};
   return frame.subspan(kFrameHeaderSize, header->size);
+}
+
+constexpr std::uint64_t kFirstPrefix = 16 << 10;
+
+// A range of the content that cannot be read.
+struct Gap {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  Error why;
+};
+
+Error changed_length(const ChunkInfo& chunk, std::uint64_t index) {
+  return {Code::kDamage, chunk.begin + index * kFrameSize, "a chunk's size has changed"};
+}
+
+std::uint64_t missing_frames(const Frames& frames) { return frames.total - frames.there; }
+
+// Returns whether fragments of `length` bytes, and the missing ones, can hold `content` bytes.
+bool fits(const Frames& frames, std::uint64_t length, std::uint64_t content) {
+  return content >= length && content - length <= missing_frames(frames) * kLargestFragment;
+}
+
+Result<Layout> read_table(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                          const Limits& limits) {
+  const Frames frames = frames_of(chunk);
+  const std::uint64_t most = frames.total * kLargestFragment;  // the sizes in the headers may be wrong
+  for (std::uint64_t size = kFirstPrefix;; size *= 4) {
+    ASSIGN_OR_RETURN(const auto prefix, read_stored(context, source, chunk, std::min(size, chunk.stored_size)));
+    auto table = parse_table(context, prefix.view(), most, limits);
+    if (!table) return in_chunk(std::move(table).error(), chunk);
+    if (*table) return std::move(**table);
+    if (size >= chunk.stored_size) return frames.is_cut() ? cut_chunk(source, chunk) : in_chunk(cut_table(), chunk);
+  }
+}
+
+// Places the fragments by their checksums. A broken frame counts as full, as writers leave them; a broken last one
+// takes the rest of `content` bytes. Returns nullopt if that does not add up.
+Result<std::optional<Placement>> survey(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                                        std::uint64_t content) {
+  const Frames frames = frames_of(chunk);
+  std::vector<std::uint64_t> ends;
+  std::uint64_t length = 0;
+  const auto see = [&](std::uint64_t index, const Result<Bytes>& fragment) -> Result<void> {
+    const bool is_last = index + 1 == frames.total;
+    const std::uint64_t rest = content - std::min(length, content);
+    length += fragment  ? fragment->size()
+              : is_last ? std::min<std::uint64_t>(rest, kLargestFragment)
+                        : kLargestFragment;
+    ends.push_back(length);
+    return {};
+  };
+  TRY(each_fragment(context, source, chunk, 0, frames.there, see));
+  if (!fits(frames, length, content)) return std::optional<Placement>{};
+  return std::optional(Placement(std::move(ends)));
+}
+
+// Reads all frames and returns the unreadable ranges of the content, in order. Fills `out` unless it is empty.
+Result<std::vector<Gap>> read_all(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                                  const Plain& plain, MutableBytes out) {
+  std::vector<Gap> gaps;
+  const auto see = [&](std::uint64_t index, const Result<Bytes>& fragment) -> Result<void> {
+    const Extent due = plain.placement.extent(index);
+    if (!fragment) {
+      gaps.push_back({due.begin, due.begin + due.size, fragment.error()});
+    } else if (fragment->size() != due.size) {
+      gaps.push_back({due.begin, due.begin + due.size, changed_length(chunk, index)});
+    } else if (!out.empty()) {
+      copy_bytes(*fragment, out.subspan(static_cast<std::size_t>(due.begin)));
+    }
+    return {};
+  };
+  TRY(each_fragment(context, source, chunk, 0, frames_of(chunk).there, see));
+  return gaps;
+}
+
+// Returns `layout` with failures for records that overlap a gap or extend past the data in the file.
+Layout marked(const RequestContext& context, const Source& source, const ChunkInfo& chunk, const Plain& plain,
+              const std::vector<Gap>& gaps) {
+  const Error cut = cut_chunk(source, chunk);
+  Layout layout(plain.layout.first_begin());
+  layout.reserve(context, plain.layout.records());
+  auto gap = gaps.begin();
+  for (std::uint64_t i = 0; i < plain.layout.records(); ++i) {
+    const Extent extent = plain.layout.extent(i);
+    while (gap != gaps.end() && gap->end <= extent.begin) ++gap;
+    if (extent.size > 0 && extent.begin + extent.size > plain.placement.length()) {
+      layout.add_failed(context, extent.size, cut);
+    } else if (extent.size > 0 && gap != gaps.end() && gap->begin < extent.begin + extent.size) {
+      layout.add_failed(context, extent.size, gap->why);
+    } else {
+      layout.add(context, extent.size);
+    }
+  }
+  return layout;
+}
+
+// Returns a chunk that reads from the file, and verifies each frame that it reads.
+std::shared_ptr<const Chunk> in_place(std::shared_ptr<const Source> source, const ChunkInfo& chunk, Layout layout,
+                                      Placement placement) {
+  const std::uint64_t held = placement.memory();
+  auto read = [chunk, placement = std::move(placement)](const RequestContext& context, const Source& from,
+                                                        const Layout&, std::uint64_t offset,
+                                                        std::uint64_t length) -> Result<Buffer> {
+    if (length > placement.length() || offset > placement.length() - length) return cut_chunk(from, chunk);
+    auto bytes = Buffer::allocate(context, static_cast<std::size_t>(length));
+    if (!bytes) return Error{Code::kOutOfMemory, chunk.begin, "no memory to read a part of a block"};
+    MutableBytes out = bytes->span();
+    const std::uint64_t first = placement.index_at(offset);
+    const std::uint64_t end = placement.index_at(offset + length - 1) + 1;
+    const auto see = [&](std::uint64_t index, const Result<Bytes>& fragment) -> Result<void> {
+      if (!fragment) return fragment.error();
+      const Extent due = placement.extent(index);
+      if (fragment->size() != due.size) return changed_length(chunk, index);
+      const Bytes wanted = fragment->subspan(static_cast<std::size_t>(offset - due.begin));
+      const Bytes taken = wanted.first(std::min(wanted.size(), out.size()));
+      copy_bytes(taken, out);
+      out = out.subspan(taken.size());
+      offset += taken.size();
+      return {};
+    };
+    TRY(each_fragment(context, from, chunk, first, end, see));
+    return bytes;
+  };
+  return std::make_shared<FileChunk>(std::move(source), std::move(layout), std::move(read), held);
+}
+
+Result<void> check_limits(const ChunkInfo& chunk, const Plain& plain, const Limits& limits) {
+  const bool fits_in = chunk.stored_size <= limits.stored_chunk && plain.layout.end() <= limits.decoded_chunk;
+  if (fits_in) return {};
+  return Error{Code::kLimit, chunk.begin, fmt::format("{} bytes in one block exceed the limit", plain.layout.end())};
 }
 
 }  // namespace
@@ -103,6 +235,80 @@ Result<void> verify_stored(const RequestContext& context, const Source& source, 
   TRY(each_fragment(context, source, chunk, 0, frames.there, see));
   if (frames.is_cut()) return cut_chunk(source, chunk);
   return {};
+}
+
+Placement::Placement(std::vector<std::uint64_t> ends)
+    : ends_(std::move(ends)), fragments_(ends_.size()), length_(ends_.empty() ? 0 : ends_.back()) {}
+
+std::uint64_t Placement::index_at(std::uint64_t offset) const {
+  if (ends_.empty()) return std::min(offset / kLargestFragment, fragments_ - 1);
+  return static_cast<std::uint64_t>(std::ranges::upper_bound(ends_, offset) - ends_.begin());
+}
+
+Extent Placement::extent(std::uint64_t index) const {
+  if (!ends_.empty()) {
+    const auto at = static_cast<std::size_t>(index);
+    const std::uint64_t begin = index == 0 ? 0 : ends_[at - 1];
+    return {begin, ends_[at] - begin};
+  }
+  const std::uint64_t begin = index * kLargestFragment;
+  return {begin, index + 1 < fragments_ ? kLargestFragment : length_ - begin};
+}
+
+Result<Plain> read_plain(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                         const Limits& limits) {
+  ASSIGN_OR_RETURN(auto layout, read_table(context, source, chunk, limits));
+  const Frames frames = frames_of(chunk);
+  if (frames.is_cut() && !could_be_read(layout.end(), chunk.stored_size, limits)) {
+    return Error{Code::kLimit, chunk.begin, fmt::format("{} bytes in one block exceed the limit", layout.end())};
+  }
+  const bool all_full = chunk.stored_size - frames.last_size == (frames.there - 1) * kLargestFragment;
+  if (all_full && fits(frames, chunk.stored_size, layout.end())) {
+    return Plain{std::move(layout), Placement(frames.there, chunk.stored_size)};
+  }
+  ASSIGN_OR_RETURN(auto placement, survey(context, source, chunk, layout.end()));
+  if (placement) return Plain{std::move(layout), std::move(*placement)};
+  return Error{
+      Code::kDamage, chunk.begin,
+      fmt::format("the items of the block take {}, the block {}", counted(layout.end(), "byte"), chunk.stored_size)};
+}
+
+Layout plain_layout(const RequestContext& context, const Source& source, const ChunkInfo& chunk, const Plain& plain) {
+  return plain.layout.end() > plain.placement.length() ? marked(context, source, chunk, plain, {}) : plain.layout;
+}
+
+Result<std::shared_ptr<const Chunk>> decode_plain(const RequestContext& context, std::shared_ptr<const Source> source,
+                                                  const ChunkInfo& chunk, const Limits& limits) {
+  ASSIGN_OR_RETURN(auto plain, read_plain(context, *source, chunk, limits));
+  TRY(check_limits(chunk, plain, limits));
+  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(plain.placement.length())));
+  ASSIGN_OR_RETURN(const auto gaps, read_all(context, *source, chunk, plain, bytes.span()));
+  if (gaps.empty() && plain.layout.end() <= bytes.size()) {
+    return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(bytes), std::move(plain.layout)));
+  }
+  Layout layout = marked(context, *source, chunk, plain, gaps);
+  return in_place(std::move(source), chunk, std::move(layout), std::move(plain.placement));
+}
+
+Result<void> verify_plain(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                          const Limits& limits) {
+  ASSIGN_OR_RETURN(const auto plain, read_plain(context, source, chunk, limits));
+  ASSIGN_OR_RETURN(const auto gaps, read_all(context, source, chunk, plain, {}));
+  if (gaps.empty() && plain.layout.end() <= plain.placement.length()) return {};
+  TRY(check_limits(chunk, plain, limits));
+  const Layout layout = marked(context, source, chunk, plain, gaps);
+  for (std::uint64_t i = 0; layout.has_failures() && i < layout.records(); ++i) {
+    if (const Error* failure = layout.failure(i)) return *failure;
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const Chunk>> open_plain_in_place(const RequestContext& context,
+                                                         std::shared_ptr<const Source> source, const ChunkInfo& chunk,
+                                                         const Limits& limits) {
+  ASSIGN_OR_RETURN(auto plain, read_plain(context, *source, chunk, limits));
+  Layout layout = plain_layout(context, *source, chunk, plain);
+  return in_place(std::move(source), chunk, std::move(layout), std::move(plain.placement));
 }
 
 }  // namespace recordfs::recordio

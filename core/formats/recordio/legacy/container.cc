@@ -3,20 +3,64 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdint>
+#include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "core/base/bytes.h"
 #include "core/base/counted.h"
 #include "core/base/cursor.h"
+#include "core/base/limits.h"
+#include "core/base/source.h"
 #include "core/codec/codec.h"
-#include "core/formats/file_chunk.h"
+#include "core/formats/chunk.h"
+#include "core/formats/container.h"
 #include "core/formats/recordio/format.h"
+#include "core/formats/recordio/magic.h"
 #include "core/formats/recordio/table.h"
 #include "core/formats/resync.h"
 #include "core/hash/crc32.h"
 
 namespace recordfs::recordio::legacy {
 namespace {
+
+// The packed record: a table of item sizes, and items that may be compressed by an undeclared transform. FORMAT.md,
+// "Legacy".
+struct Packed {
+  Layout layout;             // of the items, from 0
+  Position items = 0;        // file position of the stored items
+  std::uint64_t stored = 0;  // their stored size in bytes
+  // Returns whether the items are stored unchanged. Bytes after them are ignored.
+  bool is_plain() const { return layout.total() == stored; }
+};
+
+// Why a search is in progress, as stored in ChunkKey::state.
+enum class Loss : std::uint8_t { kNone, kNoRecord, kTooLong };
+
+constexpr std::array kMagics{kUnpackedMagic, kPackedMagic};
+constexpr std::size_t kLengthSize = 8;
+
+bool is_magic(std::uint64_t number) { return std::ranges::find(kMagics, number) != kMagics.end(); }
+
+struct Fields {
+  std::uint64_t magic = 0;
+  std::uint64_t length = 0;
+  bool length_is_sound = false;
+};
+
+std::optional<Fields> read_fields(Bytes head) {
+  Cursor cursor(head);
+  Fields fields;
+  fields.magic = cursor.u64_le();
+  const Bytes length = cursor.take(kLengthSize);
+  const std::uint32_t checksum = cursor.u32_le();
+  if (!cursor.ok()) return std::nullopt;
+  fields.length = Cursor(length).u64_le();
+  fields.length_is_sound = crc32(length) == checksum;
+  return fields;
+}
 
 constexpr std::uint64_t kFirstPrefix = 4 << 10;
 constexpr std::uint64_t kChecksumSize = 4;
@@ -152,7 +196,7 @@ std::string_view reason_of(Loss loss) { return loss == Loss::kTooLong ? kTooLong
 
 Step region_step(Position begin, Position end, std::string_view reason, Position size) {
   Step step;
-  step.damage.push_back({.begin = begin, .end = end, .records_lost = std::nullopt, .reason = std::string(reason)});
+  step.damage.push_back(damaged_region(begin, end, reason));
   if (end < size) step.next = ChunkKey{end, 0};
   return step;
 }
@@ -167,125 +211,158 @@ bool ends_in(const RecordHeader& header, Position begin, std::uint64_t size) {
   return header.length <= size - begin - kRecordHeaderSize;
 }
 
+// An open file of the legacy format.
+class LegacyContainer final : public Container {
+ public:
+  LegacyContainer(std::shared_ptr<const Source> source, const Limits& limits)
+      : source_(std::move(source)),
+        limits_(limits),
+        traits_{.format = kFormat.name, .facts = {{"version", std::string("legacy")}}} {}
+
+  const ContainerTraits& traits() const override { return traits_; }
+
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override {
+    const Position size = source_->size();
+    if (at.position >= size) return Step{};
+    if (at.state != 0) return search(context, at.position, static_cast<Loss>(at.state));
+    std::array<std::byte, kRecordHeaderSize> bytes{};
+    ASSIGN_OR_RETURN(const auto got, source_->read_at(context, at.position, bytes));
+    const Bytes head = Bytes(bytes).first(got);
+    const auto header = parse_record_header(head);
+    if (!header) {
+      const bool is_cut = head.size() < kRecordHeaderSize && is_cut_header(head);
+      return is_cut ? unfinished_step(at.position, size) : search(context, at.position, Loss::kNoRecord);
+    }
+    if (ends_in(*header, at.position, size)) return describe(context, at.position, *header);
+    if (header->length <= kLongestPayload) return unfinished_step(at.position, size);
+    return search(context, at.position, Loss::kTooLong);
+  }
+
+  Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override {
+    ASSIGN_OR_RETURN(auto packed, read_items(context, chunk));
+    return std::move(packed.layout);
+  }
+
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override {
+    ASSIGN_OR_RETURN(const auto packed, read_items(context, chunk));
+    TRY(check_limits(chunk, packed));
+    return packed.is_plain() ? Result(Verification::kNoChecksum) : Container::verify(context, chunk);
+  }
+
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
+    ASSIGN_OR_RETURN(auto packed, read_items(context, chunk));
+    TRY(check_limits(chunk, packed));
+    ASSIGN_OR_RETURN(auto stored, read_exactly(context, *source_, packed.items, packed.stored));
+    auto items = undo_packed(context, packed, std::move(stored), limits_);
+    if (!items) {
+      items.error().position = chunk.begin;
+      return std::move(items).error();
+    }
+    return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*items), std::move(packed.layout)));
+  }
+
+  Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
+                                                     const ChunkInfo& chunk) const override {
+    ASSIGN_OR_RETURN(auto packed, read_items(context, chunk));
+    if (!packed.is_plain()) return std::shared_ptr<const Chunk>{};
+    return std::shared_ptr<const Chunk>(
+        std::make_shared<FileChunk>(source_, std::move(packed.layout), FileChunk::stored_at(packed.items)));
+  }
+
+ private:
+  Result<Step> describe(const RequestContext& context, Position begin, const RecordHeader& header) const {
+    ChunkInfo info;
+    info.key = {begin, 0};
+    info.begin = begin;
+    info.end = begin + kRecordHeaderSize + header.length;
+    info.kind = header.is_packed ? kPacked : kUnpacked;
+    info.stored_size = header.length;
+    info.records = 1;
+    info.decoded_size = header.length;
+    info.codec = to_string(CodecId::kNone);
+    if (header.is_packed) {
+      auto packed = read_items(context, info);
+      if (!packed) {
+        if (!is_permanent(packed.error().code)) return std::move(packed).error();
+        return region_step(begin, info.end, packed.error().detail, source_->size());
+      }
+      info.records = packed->layout.records();
+      info.decoded_size = packed->layout.total();
+      if (!packed->is_plain()) {
+        ASSIGN_OR_RETURN(const auto front, read_up_to(context, *source_, packed->items,
+                                                      std::min<std::uint64_t>(kFrontBytes, packed->stored)));
+        info.codec = codec_word(*packed, front.view());
+      }
+    }
+    Step step;
+    if (info.end < source_->size()) step.next = ChunkKey{info.end, 0};
+    step.chunk = info;
+    return step;
+  }
+
+  // Searches for the next record from `from` on, reading about Limits::scan_bytes.
+  Result<Step> search(const RequestContext& context, Position from, Loss loss) const {
+    const Position size = source_->size();
+    std::optional<RecordHeader> header;
+    const auto test = [&](Position at, Bytes bytes) -> Result<Position> {
+      header = parse_record_header(bytes);
+      return header && ends_in(*header, at, size) ? at : at + 1;
+    };
+    const auto find = [](Bytes window) { return find_magic(window, 0); };
+    const auto is_spent = [&](Position at) { return at - from >= limits_.scan_bytes; };
+    WindowedReader windows(*source_, kSearchWindow);
+    ASSIGN_OR_RETURN(const auto found, resync(context, windows, from, {kRecordHeaderSize, find, test, is_spent}));
+    if (found.kind == ResyncResult::Kind::kFound && found.at == from) return describe(context, from, *header);
+    Step step = region_step(from, found.at, reason_of(loss), size);
+    if (found.kind == ResyncResult::Kind::kLater) step.next->state = static_cast<std::uint64_t>(loss);
+    return step;
+  }
+
+  // Returns the chunk as stored. An unpacked record is one item.
+  Result<Packed> read_items(const RequestContext& context, const ChunkInfo& chunk) const {
+    const Position begin = chunk.begin + kRecordHeaderSize;
+    const std::uint64_t length = chunk.end - begin;
+    if (chunk.kind == kPacked) return read_packed(context, *source_, begin, length, limits_);
+    Packed one{.layout = Layout(), .items = begin, .stored = length};
+    one.layout.add(context, length);
+    return one;
+  }
+
+  Result<void> check_limits(const ChunkInfo& chunk, const Packed& packed) const {
+    if (packed.stored > limits_.stored_chunk || packed.layout.total() > limits_.decoded_chunk) {
+      return Error{Code::kLimit, chunk.begin,
+                   fmt::format("{} bytes in one record exceed the limit", packed.layout.total())};
+    }
+    return {};
+  }
+
+  const std::shared_ptr<const Source> source_;
+  const Limits limits_;
+  const ContainerTraits traits_;
+};
+
 }  // namespace
 
-LegacyContainer::LegacyContainer(std::shared_ptr<const Source> source, const Limits& limits)
-    : source_(std::move(source)),
-      limits_(limits),
-      traits_{.format = kFormat.name, .facts = {{"version", std::string("legacy")}}} {}
-
-Result<Step> LegacyContainer::scan(const RequestContext& context, ChunkKey at) const {
-  const Position size = source_->size();
-  if (at.position >= size) return Step{};
-  if (at.state != 0) return search(context, at.position, static_cast<Loss>(at.state));
-  std::array<std::byte, kRecordHeaderSize> bytes{};
-  ASSIGN_OR_RETURN(const auto got, source_->read_at(context, at.position, bytes));
-  const Bytes head = Bytes(bytes).first(got);
-  const auto header = parse_record_header(head);
-  if (!header) {
-    const bool is_cut = head.size() < kRecordHeaderSize && is_cut_header(head);
-    return is_cut ? unfinished_step(at.position, size) : search(context, at.position, Loss::kNoRecord);
-  }
-  if (ends_in(*header, at.position, size)) return describe(context, at.position, *header);
-  if (header->length <= kLongestPayload) return unfinished_step(at.position, size);
-  return search(context, at.position, Loss::kTooLong);
+std::optional<RecordHeader> parse_record_header(Bytes head) {
+  const auto fields = read_fields(head);
+  if (!fields || !is_magic(fields->magic) || !fields->length_is_sound) return std::nullopt;
+  return RecordHeader{fields->magic == kPackedMagic, fields->length};
 }
 
-Result<Step> LegacyContainer::describe(const RequestContext& context, Position begin,
-                                       const RecordHeader& header) const {
-  ChunkInfo info;
-  info.key = {begin, 0};
-  info.begin = begin;
-  info.end = begin + kRecordHeaderSize + header.length;
-  info.kind = header.is_packed ? kPacked : kUnpacked;
-  info.stored_size = header.length;
-  info.records = 1;
-  info.decoded_size = header.length;
-  info.codec = to_string(CodecId::kNone);
-  if (header.is_packed) {
-    auto packed = read_items(context, info);
-    if (!packed) {
-      if (!is_permanent(packed.error().code)) return std::move(packed).error();
-      return region_step(begin, info.end, packed.error().detail, source_->size());
-    }
-    info.records = packed->layout.records();
-    info.decoded_size = packed->layout.total();
-    if (!packed->is_plain()) {
-      ASSIGN_OR_RETURN(const auto front, read_up_to(context, *source_, packed->items,
-                                                    std::min<std::uint64_t>(kFrontBytes, packed->stored)));
-      info.codec = codec_word(*packed, front.view());
-    }
-  }
-  Step step;
-  if (info.end < source_->size()) step.next = ChunkKey{info.end, 0};
-  step.chunk = info;
-  return step;
+bool is_damaged_header(Bytes head) {
+  const auto fields = read_fields(head);
+  return fields && (is_magic(fields->magic) || fields->length_is_sound);
 }
 
-Result<Step> LegacyContainer::search(const RequestContext& context, Position from, Loss loss) const {
-  const Position size = source_->size();
-  std::optional<RecordHeader> header;
-  const auto test = [&](Position at, Bytes bytes) -> Result<Position> {
-    header = parse_record_header(bytes);
-    return header && ends_in(*header, at, size) ? at : at + 1;
-  };
-  const auto find = [](Bytes window) { return find_magic(window, 0); };
-  const auto is_spent = [&](Position at) { return at - from >= limits_.scan_bytes; };
-  WindowedReader windows(*source_, kSearchWindow);
-  ASSIGN_OR_RETURN(const auto found, resync(context, windows, from, {kRecordHeaderSize, find, test, is_spent}));
-  if (found.kind == ResyncResult::Kind::kFound && found.at == from) return describe(context, from, *header);
-  Step step = region_step(from, found.at, reason_of(loss), size);
-  if (found.kind == ResyncResult::Kind::kLater) step.next->state = static_cast<std::uint64_t>(loss);
-  return step;
+bool is_cut_header(Bytes head) {
+  if (head.size() < kMagicSize) return is_cut_magic(head, kMagics);
+  return head.size() < kRecordHeaderSize && magic_at(head, kMagics);
 }
 
-Result<Packed> LegacyContainer::read_items(const RequestContext& context, const ChunkInfo& chunk) const {
-  const Position begin = chunk.begin + kRecordHeaderSize;
-  const std::uint64_t length = chunk.end - begin;
-  if (chunk.kind == kPacked) return read_packed(context, *source_, begin, length, limits_);
-  Packed one{.layout = Layout(), .items = begin, .stored = length};
-  one.layout.add(context, length);
-  return one;
-}
+std::size_t find_magic(Bytes bytes, std::size_t from) { return recordio::find_magic(bytes, from, kMagics); }
 
-Result<void> LegacyContainer::check_limits(const ChunkInfo& chunk, const Packed& packed) const {
-  if (packed.stored > limits_.stored_chunk || packed.layout.total() > limits_.decoded_chunk) {
-    return Error{Code::kLimit, chunk.begin,
-                 fmt::format("{} bytes in one record exceed the limit", packed.layout.total())};
-  }
-  return {};
-}
-
-Result<Layout> LegacyContainer::layout(const RequestContext& context, const ChunkInfo& chunk) const {
-  ASSIGN_OR_RETURN(auto packed, read_items(context, chunk));
-  return std::move(packed.layout);
-}
-
-Result<Verification> LegacyContainer::verify(const RequestContext& context, const ChunkInfo& chunk) const {
-  ASSIGN_OR_RETURN(const auto packed, read_items(context, chunk));
-  TRY(check_limits(chunk, packed));
-  return packed.is_plain() ? Result(Verification::kNoChecksum) : Container::verify(context, chunk);
-}
-
-Result<std::shared_ptr<const Chunk>> LegacyContainer::decode(const RequestContext& context,
-                                                             const ChunkInfo& chunk) const {
-  ASSIGN_OR_RETURN(auto packed, read_items(context, chunk));
-  TRY(check_limits(chunk, packed));
-  ASSIGN_OR_RETURN(auto stored, read_exactly(context, *source_, packed.items, packed.stored));
-  auto items = undo_packed(context, packed, std::move(stored), limits_);
-  if (!items) {
-    items.error().position = chunk.begin;
-    return std::move(items).error();
-  }
-  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*items), std::move(packed.layout)));
-}
-
-Result<std::shared_ptr<const Chunk>> LegacyContainer::open_in_place(const RequestContext& context,
-                                                                    const ChunkInfo& chunk) const {
-  ASSIGN_OR_RETURN(auto packed, read_items(context, chunk));
-  if (!packed.is_plain()) return std::shared_ptr<const Chunk>{};
-  return std::shared_ptr<const Chunk>(
-      std::make_shared<FileChunk>(source_, std::move(packed.layout), FileChunk::stored_at(packed.items)));
+std::unique_ptr<Container> open(std::shared_ptr<const Source> source, const Limits& limits) {
+  return std::make_unique<LegacyContainer>(std::move(source), limits);
 }
 
 }  // namespace recordfs::recordio::legacy

@@ -1,51 +1,40 @@
-// An open recordio file of the legacy format; see core/formats/container.h. Each of its records is a chunk.
+// The legacy format of recordio. Each of its records is a chunk. FORMAT.md, "Legacy".
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 
+#include "core/base/bytes.h"
 #include "core/base/limits.h"
 #include "core/base/source.h"
 #include "core/formats/container.h"
-#include "core/formats/recordio/legacy/wire.h"
 
 namespace recordfs::recordio::legacy {
 
-// The packed record: a table of item sizes, and items that may be compressed by an undeclared transform. FORMAT.md,
-// "Legacy".
-struct Packed {
-  Layout layout;             // of the items, from 0
-  Position items = 0;        // file position of the stored items
-  std::uint64_t stored = 0;  // their stored size in bytes
-  // Returns whether the items are stored unchanged. Bytes after them are ignored.
-  bool is_plain() const { return layout.total() == stored; }
+inline constexpr std::uint64_t kRecordHeaderSize = 20;
+// Writers create no longer payloads.
+inline constexpr std::uint64_t kLongestPayload = 1ull << 29;
+
+struct RecordHeader {
+  bool is_packed = false;
+  std::uint64_t length = 0;  // of the payload
 };
 
-// Why a search is in progress, as stored in ChunkKey::state.
-enum class Loss : std::uint8_t { kNone, kNoRecord, kTooLong };
+// Parses the header at the start of `head`. Returns nullopt if its checksum does not match or there are too few
+// bytes. Any thread.
+std::optional<RecordHeader> parse_record_header(Bytes head);
 
-class LegacyContainer final : public Container {
- public:
-  LegacyContainer(std::shared_ptr<const Source> source, const Limits& limits);
+// Returns whether `head` resembles a damaged header: it has the magic, or a length with its checksum. Any thread.
+bool is_damaged_header(Bytes head);
 
-  const ContainerTraits& traits() const override { return traits_; }
-  Result<Step> scan(const RequestContext& context, ChunkKey at) const override;
-  Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override;
-  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
-                                                     const ChunkInfo& chunk) const override;
+// Returns whether `head` can be a record header cut off by the end of the file. Any thread.
+bool is_cut_header(Bytes head);
 
- private:
-  Result<Step> describe(const RequestContext& context, Position begin, const RecordHeader& header) const;
-  // Searches for the next record from `from` on, reading about Limits::scan_bytes.
-  Result<Step> search(const RequestContext& context, Position from, Loss loss) const;
-  // Returns the chunk as stored. An unpacked record is one item.
-  Result<Packed> read_items(const RequestContext& context, const ChunkInfo& chunk) const;
-  Result<void> check_limits(const ChunkInfo& chunk, const Packed& packed) const;
+// Returns the offset of the next magic in `bytes` at or after `from`; bytes.size() if there is none. Any thread.
+std::size_t find_magic(Bytes bytes, std::size_t from);
 
-  const std::shared_ptr<const Source> source_;
-  const Limits limits_;
-  const ContainerTraits traits_;
-};
+// Opens a file. Reads nothing.
+std::unique_ptr<Container> open(std::shared_ptr<const Source> source, const Limits& limits);
 
 }  // namespace recordfs::recordio::legacy

@@ -1,9 +1,7 @@
 // Write batches and version edits: recognizing them, and parsing their operations.
 #include <gtest/gtest.h>
 
-#include "core/formats/leveldb_log/batch_views.h"
 #include "core/formats/leveldb_log/content.h"
-#include "core/formats/leveldb_log/version_edit.h"
 #include "tests/toy/parts.h"
 #include "tests/unit/formats/leveldb_log/reading.h"
 #include "tests/writers/leveldb_log/log_writer.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/formats/leveldb_log/sinks.h"
+#include "core/formats/leveldb_log/assembly.h"
 #include "tests/unit/formats/leveldb_log/reading.h"
 #include "tests/unit/support/counted_allocations.h"
 #include "tests/writers/leveldb_log/log_writer.h"

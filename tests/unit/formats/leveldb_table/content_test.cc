@@ -1,8 +1,8 @@
 // Values of table records: with a database's internal keys, and with other keys.
 #include <gtest/gtest.h>
 
-#include "core/formats/leveldb_table/content.h"
-#include "core/formats/leveldb_table/keys.h"
+#include "core/formats/leveldb_table/entries.h"
+#include "core/formats/leveldb_table/records.h"
 #include "tests/toy/parts.h"
 #include "tests/unit/formats/leveldb_table/table_writer.h"
 
