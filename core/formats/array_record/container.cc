@@ -8,7 +8,7 @@
 #include "core/formats/array_record/ending.h"
 #include "core/formats/array_record/format.h"
 #include "core/formats/container.h"
-#include "core/formats/riegeli/container.h"
+#include "core/formats/riegeli/format.h"
 #include "core/formats/riegeli/framing.h"
 #include "core/formats/tensorflow_example.h"
 
@@ -255,7 +255,7 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
   ASSIGN_OR_RETURN(auto ending, find_ending(context, *source, limits));
   if (!ending)
     return Error{Code::kNoContainer, 0, "neither the postscript nor the footer of an ArrayRecord file was found"};
-  auto riegeli = riegeli::RiegeliContainer::open(context, source, limits);
+  auto riegeli = riegeli::open(context, source, limits);
   if (!riegeli) return riegeli;
   return std::unique_ptr<Container>(
       std::make_unique<ArrayRecordContainer>(std::move(*riegeli), std::move(source), limits, std::move(*ending)));

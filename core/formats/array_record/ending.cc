@@ -12,7 +12,6 @@
 #include "core/base/cursor.h"
 #include "core/base/protobuf.h"
 #include "core/base/request_context.h"
-#include "core/formats/riegeli/container.h"
 #include "core/formats/riegeli/format.h"
 #include "core/formats/riegeli/wire.h"
 
@@ -332,7 +331,7 @@ Limits not_below_defaults(Limits limits) {
 Result<std::optional<Ending>> find_ending(const RequestContext& context, const Source& source, const Limits& limits) {
   // Does not own the source: the container is destroyed before the source.
   const std::shared_ptr<const Source> borrowed(std::shared_ptr<const Source>(), &source);
-  auto riegeli = riegeli::RiegeliContainer::open(context, borrowed, not_below_defaults(limits));
+  auto riegeli = riegeli::open(context, borrowed, not_below_defaults(limits));
   if (!riegeli) return std::move(riegeli).error();
   auto ending = find_fitting_ending(context, source, **riegeli);
   if (!ending || !*ending) return ending;

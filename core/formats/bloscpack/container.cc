@@ -12,7 +12,6 @@
 #include "core/codec/codec.h"
 #include "core/formats/bloscpack/decode.h"
 #include "core/formats/bloscpack/format.h"
-#include "core/formats/bloscpack/json.h"
 #include "core/formats/bloscpack/npy.h"
 #include "core/formats/bloscpack/order.h"
 #include "core/formats/bloscpack/survey.h"

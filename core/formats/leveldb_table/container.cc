@@ -10,7 +10,6 @@
 #include "core/formats/container.h"
 #include "core/formats/leveldb_table/entries.h"
 #include "core/formats/leveldb_table/format.h"
-#include "core/formats/leveldb_table/records.h"
 #include "core/formats/leveldb_table/salvage.h"
 #include "core/formats/leveldb_table/survey.h"
 #include "core/formats/leveldb_table/wire.h"

@@ -1,7 +1,12 @@
 #include "core/formats/leveldb_table/entries.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
+#include <fmt/format.h>
+
+#include "core/base/buffer.h"
 #include "core/base/cursor.h"
 
 namespace recordfs::leveldb_table {
@@ -29,6 +34,112 @@ constexpr std::uint64_t kLargestSequence = std::uint64_t{1} << 48;
 constexpr std::uint64_t kSequenceOfSeeks = (std::uint64_t{1} << 56) - 1;  // in shortened keys of an index
 
 bool has_type_of_leveldb(const InternalKey& key) { return key.type == kDelete || key.type == kPut; }
+
+// Returns nullopt for bytes that are not a record.
+std::optional<Record> parse_record(Bytes record) {
+  Cursor cursor(record);
+  Record parsed;
+  parsed.key = cursor.take(cursor.varint32());
+  parsed.value = cursor.take(cursor.varint32());
+  if (!cursor.ok() || !cursor.at_end()) return std::nullopt;
+  return parsed;
+}
+
+constexpr std::uint64_t kFailedSize = 1;
+
+std::uint64_t varint_size(std::uint64_t number) {
+  std::uint64_t size = 1;
+  for (; number >= 0x80; number >>= 7) ++size;
+  return size;
+}
+
+std::uint64_t record_size(const Entry& entry) {
+  return varint_size(entry.key_size()) + entry.key_size() + varint_size(entry.value.size()) + entry.value.size();
+}
+
+// Writes records forwards.
+class RecordWriter {
+ public:
+  explicit RecordWriter(MutableBytes out) : out_(out) {}
+
+  void add(const Entry& entry) {
+    put_number(entry.key_size());
+    const std::size_t key = written_;
+    put(out_.subspan(key_, static_cast<std::size_t>(entry.shared)));
+    put(entry.suffix);
+    key_ = key;
+    put_number(entry.value.size());
+    put(entry.value);
+  }
+  void add_failed() { out_[written_++] = std::byte{0}; }
+
+ private:
+  void put(Bytes bytes) {
+    copy_bytes(bytes, out_.subspan(written_));
+    written_ += bytes.size();
+  }
+  void put_number(std::uint64_t number) {
+    for (; number >= 0x80; number >>= 7) out_[written_++] = static_cast<std::byte>((number & 0x7f) | 0x80);
+    out_[written_++] = static_cast<std::byte>(number);
+  }
+
+  MutableBytes out_;
+  std::size_t written_ = 0;
+  std::size_t key_ = 0;  // where the previous key begins
+};
+
+Result<Extents> split(Bytes content, Position begin, const Dialect& dialect) {
+  const auto extents = split_content(content, dialect.is_rocksdb);
+  if (!extents) return Error{Code::kDamage, begin, "the restart points would not fit the block"};
+  return *extents;
+}
+
+// Passes each entry to `take`, or nullopt in place of unreadable bytes. `take` returns whether to continue.
+template <class Take>
+void for_each(const Extents& extents, const Take& take) {
+  EntryReader reader(extents);
+  while (!reader.at_end()) {
+    const auto entry = reader.next();
+    if (!take(entry) || (!entry && !reader.go_to_restart())) return;
+  }
+}
+
+constexpr std::uint8_t kSingleDelete = 7;
+constexpr std::uint8_t kDeleteRange = 15;
+constexpr std::uint8_t kDeleteWithTimestamp = 20;
+
+struct Content {
+  Bytes key;    // the user's key
+  Bytes value;  // empty for deletions
+  std::optional<InternalKey> tag;
+
+  bool has_value() const { return !tag || !value.empty() || (tag->type != kDelete && tag->type != kSingleDelete); }
+};
+
+Result<Content> content_of(Bytes record, bool has_database_keys) {
+  const auto parsed = parse_record(record);
+  if (!parsed) return Error{.code = Code::kDamage, .detail = "not a table entry"};
+  if (!has_database_keys) return Content{parsed->key, parsed->value, std::nullopt};
+  const auto internal = parse_internal(parsed->key);
+  if (!internal) return Error{.code = Code::kDamage, .detail = "key shorter than an internal key"};
+  return Content{internal->user_key, parsed->value, internal};
+}
+
+std::string name_of(std::uint8_t type) {
+  const std::string_view name = type_name(type);
+  return name.empty() ? fmt::format("type {}", type) : std::string(name);
+}
+
+KeyChangeKind kind_of(std::uint8_t type) {
+  switch (type) {
+    case kPut: return KeyChangeKind::kSet;
+    case kDelete:
+    case kSingleDelete:
+    case kDeleteWithTimestamp: return KeyChangeKind::kDelete;
+    case kDeleteRange: return KeyChangeKind::kDeleteRange;
+    default: return KeyChangeKind::kUnknown;
+  }
+}
 
 }  // namespace
 
@@ -113,6 +224,66 @@ bool is_index_key_of_database(Bytes key) {
   const auto parsed = parse_internal(key);
   return parsed && has_type_of_leveldb(*parsed) &&
          (parsed->sequence < kLargestSequence || parsed->sequence == kSequenceOfSeeks);
+}
+
+Result<Layout> layout_records(const RequestContext& context, Bytes content, Position begin, const Dialect& dialect,
+                              const Limits& limits) {
+  ASSIGN_OR_RETURN(const auto extents, split(content, begin, dialect));
+  Layout layout;
+  const Error failure{Code::kDamage, begin, "an entry of the block exceeds it, or shares more than the previous key"};
+  std::optional<Error> refusal;
+  for_each(extents, [&](const std::optional<Entry>& entry) {
+    const std::uint64_t size = entry ? record_size(*entry) : kFailedSize;
+    if (layout.records() == limits.records_per_chunk) {
+      refusal = {Code::kLimit, begin, fmt::format("the block has more than {} entries", limits.records_per_chunk)};
+    } else if (size > limits.decoded_chunk - layout.end()) {
+      refusal = {Code::kLimit, begin,
+                 fmt::format("the block's keys and values are more than {} bytes", limits.decoded_chunk)};
+    } else if (entry) {
+      layout.add(context, size);
+    } else {
+      layout.add_failed(context, size, failure);
+    }
+    return !refusal.has_value();
+  });
+  if (refusal) return *refusal;
+  return layout;
+}
+
+Result<std::shared_ptr<const Chunk>> decode_records(const RequestContext& context, Bytes content, Position begin,
+                                                    const Dialect& dialect, const Limits& limits) {
+  ASSIGN_OR_RETURN(auto layout, layout_records(context, content, begin, dialect, limits));
+  ASSIGN_OR_RETURN(auto payload, Buffer::allocate(context, static_cast<std::size_t>(layout.end())));
+  RecordWriter writer(payload.span());
+  for_each(*split(content, begin, dialect), [&](const std::optional<Entry>& entry) {
+    entry ? writer.add(*entry) : writer.add_failed();
+    return true;
+  });
+  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(payload), std::move(layout)));
+}
+
+Result<Value> value_of(Bytes record, bool has_database_keys) {
+  ASSIGN_OR_RETURN(const auto content, content_of(record, has_database_keys));
+  Value::Object members;
+  add_member(members, "key", content.key);
+  if (content.tag) {
+    add_member(members, "sequence", content.tag->sequence);
+    add_member(members, "type", name_of(content.tag->type));
+  }
+  if (content.has_value()) add_member(members, "value", content.value);
+  return Value{std::move(members)};
+}
+
+Result<void> change_of(Bytes record, bool has_database_keys, std::uint32_t family, const TakeKeyChange& take) {
+  ASSIGN_OR_RETURN(const auto content, content_of(record, has_database_keys));
+  KeyChange change{.family = family, .key = content.key, .value = extent_in(record, content.value)};
+  if (content.tag) {
+    change.kind = kind_of(content.tag->type);
+    change.sequence = content.tag->sequence;
+  }
+  if (change.kind == KeyChangeKind::kDeleteRange) change.end = content.value;
+  take(change);
+  return {};
 }
 
 }  // namespace recordfs::leveldb_table

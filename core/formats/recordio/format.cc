@@ -8,7 +8,7 @@
 #include "core/formats/recordio/current/container.h"
 #include "core/formats/recordio/current/wire.h"
 #include "core/formats/recordio/legacy/container.h"
-#include "core/formats/recordio/magic.h"
+#include "core/formats/recordio/table.h"
 
 namespace recordfs::recordio {
 namespace {

@@ -1,11 +1,18 @@
-#include "core/formats/riegeli/container.h"
-
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "core/base/limits.h"
+#include "core/base/source.h"
+#include "core/formats/container.h"
 #include "core/formats/riegeli/format.h"
 #include "core/formats/riegeli/framing.h"
 #include "core/formats/riegeli/metadata.h"
@@ -160,192 +167,222 @@ Result<std::unique_ptr<Container>> open_file(const RequestContext& context, std:
     ASSIGN_OR_RETURN(const auto bid, bid_on_file(context, *source, {}, ProbeDepth::kSearch));
     if (bid == 0) return Error{.code = Code::kNoContainer, .detail = "not a Riegeli/records file"};
   }
-  return RiegeliContainer::open(context, std::move(source), limits);
+  return open(context, std::move(source), limits);
 }
+
+// One open file.
+class RiegeliContainer final : public Container, private Metadata {
+ public:
+  RiegeliContainer(std::shared_ptr<const Source> source, const Limits& limits)
+      : source_(std::move(source)),
+        limits_(limits),
+        framing_(*source_, limits_),
+        traits_{.format = kFormat.name, .has_seek_structure = true} {}
+
+  // Reads at most the first three chunk headers, for the facts. Call once, before all others. Fails as Source does.
+  Result<void> learn_facts(const RequestContext& context) {
+    Limits narrow = limits_;
+    narrow.scan_bytes = 0;
+    const Framing framing(*source_, narrow);
+    ASSIGN_OR_RETURN(const auto head, framing.scan(context, {}));
+    const bool has_signature = head.chunk && head.chunk->key == ChunkKey{};
+    traits_.facts.push_back({"signature", has_signature});
+    ASSIGN_OR_RETURN(const auto metadata, metadata_chunk(context, framing));
+    traits_.facts.push_back({"metadata", metadata.has_value()});
+    if (!has_signature) return {};
+    ASSIGN_OR_RETURN(const auto first, framing.declared(context, metadata ? metadata->end : kBehindSignature));
+    if (first && first->records.value_or(0) > 0) {
+      traits_.facts.push_back({"encoding", std::string(first->kind)});
+      traits_.facts.push_back({"codec", std::string(first->codec)});
+    }
+    return {};
+  }
+
+  const ContainerTraits& traits() const override { return traits_; }
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override { return framing_.scan(context, at); }
+
+  Result<std::optional<ChunkInfo>> locate(const RequestContext& context, Position at) const override {
+    if (at >= source_->size()) return std::optional<ChunkInfo>{};
+    Limits narrow = limits_;
+    narrow.scan_bytes = std::min(narrow.scan_bytes, Framing::kLocateScanBytes);
+    return find_chunk(context, Framing(*source_, narrow), at);
+  }
+
+  Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override {
+    if (type_of(chunk.kind) != ChunkType::kSimple) return Container::layout(context, chunk);
+    TRY(check_type(chunk));
+    if (!chunk.decoded_size) return too_large(chunk);
+    return simple_layout(context, source_, chunk, limits_);
+  }
+
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override {
+    TRY(check_type(chunk));
+    TRY(verify_data(context, *source_, chunk));
+    return Verification::kVerified;
+  }
+
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
+    TRY(check_decodable(chunk));
+    const ChunkType type = type_of(chunk.kind);
+    if (type == ChunkType::kSignature || type == ChunkType::kPadding || type == ChunkType::kUnknown) {
+      TRY(verify_data(context, *source_, chunk));
+      return to_chunk(Buffer());
+    }
+    if (type == ChunkType::kMetadata) {
+      ASSIGN_OR_RETURN(auto message, decode_metadata(context, chunk));
+      return to_chunk(std::move(message));
+    }
+    ASSIGN_OR_RETURN(auto data, read_verified(context, *source_, chunk));
+    if (type == ChunkType::kSimple) return decode_simple(context, chunk, std::move(data));
+    auto decoded = transposed::decode(context, data.view(), *chunk.records, *chunk.decoded_size, limits_);
+    if (!decoded) return at_chunk(std::move(decoded).error(), chunk);
+    return to_chunk(std::move(decoded->payload), std::move(decoded->layout));
+  }
+
+  Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
+                                                     const ChunkInfo& chunk) const override {
+    if (type_of(chunk.kind) != ChunkType::kSimple) return std::shared_ptr<const Chunk>{};
+    TRY(check_type(chunk));
+    if (!chunk.decoded_size) return too_large(chunk);
+    return open_simple_in_place(context, source_, chunk, limits_);
+  }
+
+  const Metadata* metadata() const override { return this; }
+
+ private:
+  // The record type and its descriptors, from the file metadata.
+  struct Described {
+    std::string type;
+    bool states_type = false;
+    std::shared_ptr<const std::string> descriptors;
+  };
+
+  Result<std::vector<Attribute>> attributes(const RequestContext& context, const ChunkInfo*) const override {
+    ASSIGN_OR_RETURN(const auto chunk, metadata_chunk(context, framing_));
+    if (!chunk) return std::vector<Attribute>{};
+    TRY(check_decodable(*chunk));
+    ASSIGN_OR_RETURN(const auto message, decode_metadata(context, *chunk));
+    auto attributes = parse_metadata(message.view(), limits_);
+    if (!attributes) return at_chunk(std::move(attributes).error(), *chunk);
+    return attributes;
+  }
+
+  Result<std::string_view> record_type(const RequestContext& context) const override {
+    auto described = this->described(context);
+    if (described) return std::string_view((*described)->type);
+    if (is_permanent(described.error().code)) return std::string_view();
+    return std::move(described).error();
+  }
+
+  // A stated record type is always a message type.
+  Result<std::string_view> record_media_type(const RequestContext& context) const override {
+    ASSIGN_OR_RETURN(const auto described, this->described(context));
+    return std::string_view(described->states_type ? "application/x-protobuf" : "");
+  }
+
+  bool has_descriptors() const override { return true; }
+
+  Result<std::shared_ptr<const std::string>> descriptors(const RequestContext& context,
+                                                         const ChunkInfo&) const override {
+    ASSIGN_OR_RETURN(const auto described, this->described(context));
+    return described->descriptors;
+  }
+
+  // Returns the metadata chunk directly after the signature, if the file has one.
+  static Result<std::optional<ChunkInfo>> metadata_chunk(const RequestContext& context, const Framing& framing) {
+    // Read only the chunk header first: a scan would check all block headers of a large chunk that may not be metadata.
+    ASSIGN_OR_RETURN(const auto declared, framing.declared(context, kBehindSignature));
+    if (!declared || type_of(declared->kind) != ChunkType::kMetadata) return std::optional<ChunkInfo>{};
+    ASSIGN_OR_RETURN(const auto step, framing.scan(context, {kBehindSignature, 0}));
+    if (!step.chunk || type_of(step.chunk->kind) != ChunkType::kMetadata) return std::optional<ChunkInfo>{};
+    return step.chunk;
+  }
+
+  // Returns the message of a metadata chunk. Fails as decode().
+  Result<Buffer> decode_metadata(const RequestContext& context, const ChunkInfo& chunk) const {
+    if (decoded_data_size(chunk) > limits_.metadata_bytes) {
+      return chunk_error(Code::kLimit, chunk,
+                         fmt::format("{} bytes of file metadata exceed the limit", decoded_data_size(chunk)));
+    }
+    ASSIGN_OR_RETURN(const auto data, read_verified(context, *source_, chunk));
+    // The message is a transposed chunk with one record, whatever the header's count is.
+    auto decoded = transposed::decode(context, data.view(), 1, decoded_data_size(chunk), limits_);
+    if (!decoded) return at_chunk(std::move(decoded).error(), chunk);
+    return std::move(decoded->payload);
+  }
+
+  // Returns the parsed metadata, which is read once and cached. Fails as attributes().
+  Result<const Described*> described(const RequestContext& context) const {
+    const std::scoped_lock lock(mutex_);
+    if (!described_) {
+      auto attributes = this->attributes(context, nullptr);
+      if (!attributes && !is_permanent(attributes.error().code)) return std::move(attributes).error();
+      if (attributes) {
+        Described described;
+        for (Attribute& attribute : *attributes) {
+          if (attribute.key == kRecordTypeKey) {
+            described.type = std::move(attribute.value);
+            described.states_type = true;
+          }
+          if (attribute.key == kDescriptorsKey) {
+            described.descriptors = std::make_shared<const std::string>(std::move(attribute.value));
+          }
+        }
+        described_.emplace(std::move(described));
+      } else {
+        described_.emplace(std::move(attributes).error());
+      }
+    }
+    if (!*described_) return described_->error();
+    return &**described_;
+  }
+
+  // Fails if the chunk violates the rules of its type.
+  static Result<void> check_type(const ChunkInfo& chunk) {
+    const ChunkType type = type_of(chunk.kind);
+    const ChunkHeader header{chunk.stored_size, data_hash(chunk), type, *chunk.records, decoded_data_size(chunk)};
+    if (!keeps_type_rules(header)) {
+      if (type == ChunkType::kUnknown) {
+        return chunk_error(Code::kUnsupported, chunk, "records in a chunk of an unknown type");
+      }
+      return chunk_error(Code::kDamage, chunk, fmt::format("a {} chunk declares more than it can hold", chunk.kind));
+    }
+    return {};
+  }
+
+  // As check_type(); also fails with kLimit if the limits do not allow decoding the chunk as a whole.
+  Result<void> check_decodable(const ChunkInfo& chunk) const {
+    TRY(check_type(chunk));
+    if (chunk.stored_size > limits_.stored_chunk) {
+      return chunk_error(Code::kLimit, chunk,
+                         fmt::format("{} bytes stored in one chunk, more than the limit of {}", chunk.stored_size,
+                                     limits_.stored_chunk));
+    }
+    if (chunk.decoded_size.value_or(UINT64_MAX) > limits_.decoded_chunk) return too_large(chunk);
+    return {};
+  }
+
+  Error too_large(const ChunkInfo& chunk) const {
+    return chunk_error(Code::kLimit, chunk,
+                       fmt::format("{} bytes in one decoded chunk, more than the limit of {}", decoded_data_size(chunk),
+                                   limits_.decoded_chunk));
+  }
+
+  const std::shared_ptr<const Source> source_;
+  const Limits limits_;
+  const Framing framing_;
+  ContainerTraits traits_;  // written before the container is shared
+  mutable std::mutex mutex_;
+  mutable std::optional<Result<Described>> described_;  // guarded by mutex_; never changes once set
+};
 
 }  // namespace
 
-RiegeliContainer::RiegeliContainer(std::shared_ptr<const Source> source, const Limits& limits)
-    : source_(std::move(source)),
-      limits_(limits),
-      framing_(*source_, limits_),
-      traits_{.format = kFormat.name, .has_seek_structure = true} {}
-
-Result<std::unique_ptr<Container>> RiegeliContainer::open(const RequestContext& context,
-                                                          std::shared_ptr<const Source> source, const Limits& limits) {
-  std::unique_ptr<RiegeliContainer> container(new RiegeliContainer(std::move(source), limits));
+Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shared_ptr<const Source> source,
+                                        const Limits& limits) {
+  auto container = std::make_unique<RiegeliContainer>(std::move(source), limits);
   TRY(container->learn_facts(context));
   return std::unique_ptr<Container>(std::move(container));
-}
-
-Result<void> RiegeliContainer::learn_facts(const RequestContext& context) {
-  Limits narrow = limits_;
-  narrow.scan_bytes = 0;
-  const Framing framing(*source_, narrow);
-  ASSIGN_OR_RETURN(const auto head, framing.scan(context, {}));
-  const bool has_signature = head.chunk && head.chunk->key == ChunkKey{};
-  traits_.facts.push_back({"signature", has_signature});
-  ASSIGN_OR_RETURN(const auto metadata, metadata_chunk(context, framing));
-  traits_.facts.push_back({"metadata", metadata.has_value()});
-  if (!has_signature) return {};
-  ASSIGN_OR_RETURN(const auto first, framing.declared(context, metadata ? metadata->end : kBehindSignature));
-  if (first && first->records.value_or(0) > 0) {
-    traits_.facts.push_back({"encoding", std::string(first->kind)});
-    traits_.facts.push_back({"codec", std::string(first->codec)});
-  }
-  return {};
-}
-
-Result<std::optional<ChunkInfo>> RiegeliContainer::metadata_chunk(const RequestContext& context,
-                                                                  const Framing& framing) {
-  // Read only the chunk header first: a scan would check all block headers of a large chunk that may not be metadata.
-  ASSIGN_OR_RETURN(const auto declared, framing.declared(context, kBehindSignature));
-  if (!declared || type_of(declared->kind) != ChunkType::kMetadata) return std::optional<ChunkInfo>{};
-  ASSIGN_OR_RETURN(const auto step, framing.scan(context, {kBehindSignature, 0}));
-  if (!step.chunk || type_of(step.chunk->kind) != ChunkType::kMetadata) return std::optional<ChunkInfo>{};
-  return step.chunk;
-}
-
-Result<std::optional<ChunkInfo>> RiegeliContainer::locate(const RequestContext& context, Position at) const {
-  if (at >= source_->size()) return std::optional<ChunkInfo>{};
-  Limits narrow = limits_;
-  narrow.scan_bytes = std::min(narrow.scan_bytes, Framing::kLocateScanBytes);
-  return find_chunk(context, Framing(*source_, narrow), at);
-}
-
-Result<void> RiegeliContainer::check_type(const ChunkInfo& chunk) {
-  const ChunkType type = type_of(chunk.kind);
-  const ChunkHeader header{chunk.stored_size, data_hash(chunk), type, *chunk.records, decoded_data_size(chunk)};
-  if (!keeps_type_rules(header)) {
-    if (type == ChunkType::kUnknown) {
-      return chunk_error(Code::kUnsupported, chunk, "records in a chunk of an unknown type");
-    }
-    return chunk_error(Code::kDamage, chunk, fmt::format("a {} chunk declares more than it can hold", chunk.kind));
-  }
-  return {};
-}
-
-Result<void> RiegeliContainer::check_decodable(const ChunkInfo& chunk) const {
-  TRY(check_type(chunk));
-  if (chunk.stored_size > limits_.stored_chunk) {
-    return chunk_error(Code::kLimit, chunk,
-                       fmt::format("{} bytes stored in one chunk, more than the limit of {}", chunk.stored_size,
-                                   limits_.stored_chunk));
-  }
-  if (chunk.decoded_size.value_or(UINT64_MAX) > limits_.decoded_chunk) return too_large(chunk);
-  return {};
-}
-
-Error RiegeliContainer::too_large(const ChunkInfo& chunk) const {
-  return chunk_error(Code::kLimit, chunk,
-                     fmt::format("{} bytes in one decoded chunk, more than the limit of {}", decoded_data_size(chunk),
-                                 limits_.decoded_chunk));
-}
-
-Result<Layout> RiegeliContainer::layout(const RequestContext& context, const ChunkInfo& chunk) const {
-  if (type_of(chunk.kind) != ChunkType::kSimple) return Container::layout(context, chunk);
-  TRY(check_type(chunk));
-  if (!chunk.decoded_size) return too_large(chunk);
-  return simple_layout(context, source_, chunk, limits_);
-}
-
-Result<Verification> RiegeliContainer::verify(const RequestContext& context, const ChunkInfo& chunk) const {
-  TRY(check_type(chunk));
-  TRY(verify_data(context, *source_, chunk));
-  return Verification::kVerified;
-}
-
-Result<std::shared_ptr<const Chunk>> RiegeliContainer::decode(const RequestContext& context,
-                                                              const ChunkInfo& chunk) const {
-  TRY(check_decodable(chunk));
-  const ChunkType type = type_of(chunk.kind);
-  if (type == ChunkType::kSignature || type == ChunkType::kPadding || type == ChunkType::kUnknown) {
-    TRY(verify_data(context, *source_, chunk));
-    return to_chunk(Buffer());
-  }
-  if (type == ChunkType::kMetadata) {
-    ASSIGN_OR_RETURN(auto message, decode_metadata(context, chunk));
-    return to_chunk(std::move(message));
-  }
-  ASSIGN_OR_RETURN(auto data, read_verified(context, *source_, chunk));
-  if (type == ChunkType::kSimple) return decode_simple(context, chunk, std::move(data));
-  auto decoded = transposed::decode(context, data.view(), *chunk.records, *chunk.decoded_size, limits_);
-  if (!decoded) return at_chunk(std::move(decoded).error(), chunk);
-  return to_chunk(std::move(decoded->payload), std::move(decoded->layout));
-}
-
-Result<Buffer> RiegeliContainer::decode_metadata(const RequestContext& context, const ChunkInfo& chunk) const {
-  if (decoded_data_size(chunk) > limits_.metadata_bytes) {
-    return chunk_error(Code::kLimit, chunk,
-                       fmt::format("{} bytes of file metadata exceed the limit", decoded_data_size(chunk)));
-  }
-  ASSIGN_OR_RETURN(const auto data, read_verified(context, *source_, chunk));
-  // The message is a transposed chunk with one record, whatever the header's count is.
-  auto decoded = transposed::decode(context, data.view(), 1, decoded_data_size(chunk), limits_);
-  if (!decoded) return at_chunk(std::move(decoded).error(), chunk);
-  return std::move(decoded->payload);
-}
-
-Result<std::shared_ptr<const Chunk>> RiegeliContainer::open_in_place(const RequestContext& context,
-                                                                     const ChunkInfo& chunk) const {
-  if (type_of(chunk.kind) != ChunkType::kSimple) return std::shared_ptr<const Chunk>{};
-  TRY(check_type(chunk));
-  if (!chunk.decoded_size) return too_large(chunk);
-  return open_simple_in_place(context, source_, chunk, limits_);
-}
-
-Result<std::vector<Attribute>> RiegeliContainer::attributes(const RequestContext& context, const ChunkInfo*) const {
-  ASSIGN_OR_RETURN(const auto chunk, metadata_chunk(context, framing_));
-  if (!chunk) return std::vector<Attribute>{};
-  TRY(check_decodable(*chunk));
-  ASSIGN_OR_RETURN(const auto message, decode_metadata(context, *chunk));
-  auto attributes = parse_metadata(message.view(), limits_);
-  if (!attributes) return at_chunk(std::move(attributes).error(), *chunk);
-  return attributes;
-}
-
-Result<const RiegeliContainer::Described*> RiegeliContainer::described(const RequestContext& context) const {
-  const std::scoped_lock lock(mutex_);
-  if (!described_) {
-    auto attributes = this->attributes(context, nullptr);
-    if (!attributes && !is_permanent(attributes.error().code)) return std::move(attributes).error();
-    if (attributes) {
-      Described described;
-      for (Attribute& attribute : *attributes) {
-        if (attribute.key == kRecordTypeKey) {
-          described.type = std::move(attribute.value);
-          described.states_type = true;
-        }
-        if (attribute.key == kDescriptorsKey) {
-          described.descriptors = std::make_shared<const std::string>(std::move(attribute.value));
-        }
-      }
-      described_.emplace(std::move(described));
-    } else {
-      described_.emplace(std::move(attributes).error());
-    }
-  }
-  if (!*described_) return described_->error();
-  return &**described_;
-}
-
-Result<std::string_view> RiegeliContainer::record_type(const RequestContext& context) const {
-  auto described = this->described(context);
-  if (described) return std::string_view((*described)->type);
-  if (is_permanent(described.error().code)) return std::string_view();
-  return std::move(described).error();
-}
-
-Result<std::shared_ptr<const std::string>> RiegeliContainer::descriptors(const RequestContext& context,
-                                                                         const ChunkInfo&) const {
-  ASSIGN_OR_RETURN(const auto described, this->described(context));
-  return described->descriptors;
-}
-
-// A stated record type is always a message type.
-Result<std::string_view> RiegeliContainer::record_media_type(const RequestContext& context) const {
-  ASSIGN_OR_RETURN(const auto described, this->described(context));
-  return std::string_view(described->states_type ? "application/x-protobuf" : "");
 }
 
 const Format kFormat = {"riegeli", bid_on_file, open_file};

@@ -50,7 +50,7 @@ class RunFile final : public ForwardingContainer, private Metadata {
   // `ident` is nullopt if it is damaged or cut off.
   RunFile(const std::shared_ptr<const Source>& source, const Limits& limits, std::optional<Ident> ident,
           const leveldb_log::Wire& wire)
-      : ForwardingContainer(std::make_unique<leveldb_log::LogContainer>(source, limits, head_of(wire))),
+      : ForwardingContainer(leveldb_log::open_log(source, limits, head_of(wire))),
         size_(source->size()),
         ident_(ident),
         traits_(below().traits()) {

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "core/base/cursor.h"
-#include "core/formats/recordio/magic.h"
+#include "core/formats/recordio/table.h"
 #include "core/hash/crc32.h"
 
 namespace recordfs::recordio {

@@ -18,7 +18,6 @@
 #include "core/formats/chunk.h"
 #include "core/formats/container.h"
 #include "core/formats/recordio/format.h"
-#include "core/formats/recordio/magic.h"
 #include "core/formats/recordio/table.h"
 #include "core/formats/resync.h"
 #include "core/hash/crc32.h"

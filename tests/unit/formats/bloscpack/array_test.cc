@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "core/formats/bloscpack/json.h"
 #include "core/formats/bloscpack/npy.h"
 #include "core/store/record_store.h"
 #include "tests/unit/formats/bloscpack/reading.h"

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "core/formats/leveldb_table/entries.h"
-#include "core/formats/leveldb_table/records.h"
 #include "tests/toy/parts.h"
 #include "tests/unit/formats/leveldb_table/table_writer.h"
 
