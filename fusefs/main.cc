@@ -11,12 +11,11 @@
 
 #include <fmt/format.h>
 
-#include "core/codec/versions.h"
+#include "core/codec/codec.h"
 #include "core/decoding/protobuf_module.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/glue/signals.h"
 #include "fusefs/glue/version.h"
-#include "fusefs/help.h"
 #include "fusefs/mount_command.h"
 #include "fusefs/options.h"
 

@@ -5,12 +5,21 @@
 #include <malloc.h>
 #endif
 #include <sched.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -23,12 +32,14 @@
 
 #include "core/base/counted.h"
 #include "core/base/descriptor.h"
+#include "core/base/result.h"
 #include "core/base/source.h"
+#include "core/base/utf8.h"
 #include "core/decoding/protobuf_module.h"
 #include "core/decoding/record_decoder.h"
+#include "core/store/log.h"
 #include "core/store/record_store.h"
 #include "fusefs/confinement/confinement.h"
-#include "fusefs/daemon_log.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/glue/follower.h"
 #include "fusefs/glue/session.h"
@@ -36,12 +47,136 @@
 #include "fusefs/mount_point.h"
 #include "fusefs/mount_sources.h"
 #include "fusefs/open_container.h"
+#include "fusefs/options.h"
 #include "fusefs/ready_notification.h"
 #include "fusefs/tree/mount_tree.h"
-#include "fusefs/user_types.h"
 
 namespace recordfs {
 namespace {
+
+int priority_of(Severity severity) {
+  switch (severity) {
+    case Severity::kDetail:
+    case Severity::kInfo: return LOG_INFO;
+    case Severity::kWarning: return LOG_WARNING;
+    case Severity::kError: break;
+  }
+  return LOG_ERR;
+}
+
+std::string_view name_of(int priority) {
+  switch (priority) {
+    case LOG_ERR: return "error";
+    case LOG_WARNING: return "warning";
+    case LOG_NOTICE: return "notice";
+    default: return "info";
+  }
+}
+
+// Returns local time with UTC offset: "2026-01-31T12:00:00.000+0100".
+std::string time_stamp() {
+  const auto now = std::chrono::system_clock::now();
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+  const auto milliseconds =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
+  std::tm local{};
+  ::localtime_r(&seconds, &local);
+  std::array<char, 32> date{};
+  std::array<char, 16> offset{};
+  std::strftime(date.data(), date.size(), "%Y-%m-%dT%H:%M:%S", &local);
+  std::strftime(offset.data(), offset.size(), "%z", &local);
+  return fmt::format("{}.{:03}{}", date.data(), milliseconds, offset.data());
+}
+
+// A single write(), so that appended lines of several programs do not mix.
+void append(const Descriptor& file, const std::string& line) {
+  while (::write(file.number(), line.data(), line.size()) < 0 && errno == EINTR) {
+  }
+}
+
+// Replaces from the first quote to the last, because the quoted text may contain quotes.
+std::string without_quoted(std::string line) {
+  const std::size_t first = line.find('"');
+  const std::size_t last = line.rfind('"');
+  if (first != last) line.replace(first, last - first + 1, "\"...\"");
+  return line;
+}
+
+// Writes to stderr until begin(), and then to a file, the system log, or still stderr. Thread-safe unless noted.
+class DaemonLog {
+ public:
+  // `redact`: replaces double-quoted text, which comes from a file.
+  DaemonLog(Verbosity verbosity, bool redact) : least_(least_of(verbosity)), redact_(redact) {}
+
+  // Opens a file for begin(), creating it for its owner only. Fails with kIo. Not thread-safe.
+  Result<void> open_file(const std::string& path) {
+    // O_NONBLOCK: opening a fifo must not wait for its reader.
+    constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    Descriptor file(::open(path.c_str(), kFlags, S_IRUSR | S_IWUSR));
+    if (!file) return system_error(errno);
+    struct stat st {};
+    if (::fstat(file.number(), &st) != 0) return system_error(errno);
+    if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode)) return Error{.code = Code::kIo, .detail = "not a regular file"};
+    file_ = std::move(file);
+    return {};
+  }
+  // Returns whether a program listens at /dev/log.
+  static bool has_system_log() {
+    constexpr std::string_view kPath = "/dev/log";
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, kPath.data(), kPath.size());
+    const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!socket) return false;
+    // EPROTOTYPE: the listener uses another socket type, which syslog(3) supports.
+    return ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
+           errno == EPROTOTYPE;
+  }
+
+  // Switches to the opened file, or without one to the system log if `is_in_background`. Call it on one thread, after
+  // going to the background.
+  void begin(bool is_in_background) {
+    if (file_) {
+      target_ = Target::kFile;
+    } else if (is_in_background) {
+      ::openlog("recordfs", LOG_PID | LOG_NDELAY, LOG_DAEMON);
+      target_ = Target::kSystemLog;
+    }
+  }
+
+  // Writes a line if the verbosity permits.
+  void write(Severity severity, const std::string& line) const {
+    if (severity >= least_) put(priority_of(severity), redact_ ? without_quoted(line) : line);
+  }
+  // Writes a line that the user requested.
+  void answer(const std::string& line) const { put(LOG_NOTICE, line); }
+
+ private:
+  enum class Target : std::uint8_t { kStderr, kSystemLog, kFile };
+
+  static Severity least_of(Verbosity verbosity) {
+    switch (verbosity) {
+      case Verbosity::kErrors: return Severity::kError;
+      case Verbosity::kUsual: return Severity::kInfo;
+      case Verbosity::kDetails: break;
+    }
+    return Severity::kDetail;
+  }
+  void put(int priority, const std::string& line) const {
+    switch (target_.load()) {
+      case Target::kStderr: return print_message(line);
+      case Target::kSystemLog: return ::syslog(priority, "%s", printable(line).c_str());
+      case Target::kFile: break;
+    }
+    append(file_,
+           fmt::format("{} recordfs[{}]: {}: {}\n", time_stamp(), ::getpid(), name_of(priority), printable(line)));
+  }
+
+  const Severity least_;
+  const bool redact_;
+  Descriptor file_;
+  std::atomic<Target> target_{Target::kStderr};
+};
 
 // Sanitizers write reports, start a symbolizer, and fork to search for leaks.
 #ifdef RECORDFS_SANITIZED

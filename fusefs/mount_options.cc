@@ -1,4 +1,4 @@
-#include "fusefs/mount_options.h"
+#include "fusefs/options.h"
 
 #include <algorithm>
 #include <climits>

@@ -1,10 +1,12 @@
 #include "fusefs/mount_sources.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -12,12 +14,36 @@
 
 #include "core/base/counted.h"
 #include "core/base/request_context.h"
-#include "fusefs/container_search.h"
+#include "core/base/source.h"
 #include "fusefs/open_container.h"
 #include "fusefs/tree/inode_table.h"
 
 namespace recordfs {
 namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<dev_t> device_of(const fs::path& path) {
+  struct stat st {};
+  if (::lstat(path.c_str(), &st) != 0) return std::nullopt;
+  return st.st_dev;
+}
+
+// Returns true also if the file cannot be read.
+bool may_be_container(const fs::path& path) {
+  const auto file = FileSource::open(path);
+  if (!file) return true;
+  return is_container({}, **file, path.filename().string()).value_or(true);
+}
+
+// Returns whether an entry is a container. True if it cannot be read.
+bool may_count(const fs::directory_entry& entry, dev_t device) {
+  std::error_code failure;
+  const fs::file_type type = entry.symlink_status(failure).type();
+  if (failure) return true;
+  if (type == fs::file_type::directory) return device_of(entry.path()) != device;
+  return type == fs::file_type::regular && may_be_container(entry.path());
+}
 
 void override_ownership(Ownership& ownership, const Options& options) {
   if (options.allow_root) {
@@ -84,6 +110,23 @@ Result<MountSource> open_source(std::size_t number, const Options& options, Serv
 }
 
 }  // namespace
+
+bool may_have_containers(const std::string& directory, const SearchBounds& bounds) {
+  const auto deadline = std::chrono::steady_clock::now() + bounds.time;
+  const fs::path root = directory + "/.";  // follows `directory` if it is a symbolic link
+  const auto device = device_of(root);
+  std::error_code failure;
+  fs::recursive_directory_iterator entries(root, failure);
+  if (!device || failure) return true;
+  std::size_t seen = 0;
+  while (entries != fs::recursive_directory_iterator()) {
+    if (seen++ == bounds.entries || std::chrono::steady_clock::now() > deadline) return true;
+    if (may_count(*entries, *device)) return true;
+    entries.increment(failure);
+    if (failure) return true;
+  }
+  return false;
+}
 
 std::string shown_source(const Options& options, std::size_t number) {
   return options.redact ? fmt::format("source {}", number + 1) : options.sources[number];

@@ -1,6 +1,7 @@
 // Opens the sources of a mount, files and directories.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -13,6 +14,16 @@
 #include "fusefs/tree/mount_tree.h"
 
 namespace recordfs {
+
+// Limits of a search for containers: a large or slow directory must not delay the mount.
+struct SearchBounds {
+  std::size_t entries = 256;            // files and directories to check
+  std::chrono::milliseconds time{200};  // checks no further entry after it
+};
+
+// Returns false only if the search saw everything below `directory` and no file is a container. Returns true if it
+// found one, reached a limit, or could not read something. Does not follow symbolic links or enter other filesystems.
+bool may_have_containers(const std::string& directory, const SearchBounds& bounds = {});
 
 // Returns a source's name in log and messages: its path, or with -o redact its number.
 std::string shown_source(const Options& options, std::size_t number);

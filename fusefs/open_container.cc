@@ -1,6 +1,11 @@
 #include "fusefs/open_container.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
@@ -8,12 +13,31 @@
 
 #include <fmt/format.h>
 
+#include "core/base/descriptor.h"
 #include "core/base/read_window.h"
 #include "core/formats/registry.h"
-#include "fusefs/build_id.h"
+#include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
+
+constexpr std::size_t kPiece = 64u << 10;
+constexpr std::size_t kLargestFile = 256u << 20;
+
+Result<std::string> read_file(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return system_error(errno);
+  std::string bytes;
+  std::array<char, kPiece> piece{};
+  for (;;) {
+    const ssize_t got = ::read(file.number(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return system_error(errno);
+    if (got == 0) return bytes;
+    bytes.append(piece.data(), static_cast<std::size_t>(got));
+    if (bytes.size() > kLargestFile) return Error{.code = Code::kLimit, .detail = "too large for a descriptor file"};
+  }
+}
 
 constexpr unsigned kMostExecutorThreads = 16;
 
@@ -50,6 +74,12 @@ Result<OpenedFile> opened(const RequestContext& context, const Result<std::share
 }
 
 }  // namespace
+
+Result<UserTypes> read_user_types(const std::string& descriptors, const std::string& type) {
+  if (descriptors.empty()) return UserTypes{.type = type.starts_with('.') ? type.substr(1) : type};
+  ASSIGN_OR_RETURN(auto bytes, read_file(descriptors));
+  return user_types(std::move(bytes), type);
+}
 
 Result<OpenedFile> open_file(const RequestContext& context, const std::string& path, const Limits& limits,
                              Services& services, const std::string& shown) {

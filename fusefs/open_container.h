@@ -1,4 +1,4 @@
-// Opens containers, for the mount and the commands.
+// Opens containers, and reads the record types that a command line names, for the mount and the commands.
 #pragma once
 
 #include <memory>
@@ -7,10 +7,17 @@
 #include <string_view>
 
 #include "core/base/limits.h"
+#include "core/base/result.h"
 #include "core/base/source.h"
+#include "core/decoding/descriptor_set.h"
 #include "core/store/record_store.h"
 
 namespace recordfs {
+
+// Reads a file of descriptors, as `protoc --descriptor_set_out` writes it; `type` may be empty. Without a file, `type`
+// is one that containers describe. Fails with kIo if the file cannot be read, with kLimit if it exceeds 256 MiB, and as
+// user_types() does. Thread-safe.
+Result<UserTypes> read_user_types(const std::string& descriptors, const std::string& type);
 
 struct OpenedFile {
   std::string name;  // without directories
@@ -37,6 +44,10 @@ std::string open_failure(const std::string& path, const Error& error);
 // Returns where `-o index=` saves catalogs: "no", "auto", or a directory relative to the current one. nullopt: nowhere.
 // Fails with kIo if the directory is impossible.
 Result<std::optional<IndexLocation>> index_place(const std::string& index, const Limits& limits);
+
+// Returns a hash of the sources of core and of the codecs that were built, in hexadecimal. Programs with the same one
+// find the same in a file. Thread-safe.
+std::string build_id();
 
 // Returns the executor's size: a thread per core (at most 15) to decode ahead, and one for waiting requests.
 unsigned executor_threads();

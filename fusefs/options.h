@@ -1,4 +1,4 @@
-// Parses the command line of the mount.
+// The command line of the mount: its options, and what --help says about them.
 #pragma once
 
 #include <sys/types.h>
@@ -7,13 +7,17 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "core/base/limits.h"
-#include "fusefs/option_text.h"
+
+namespace CLI {
+class App;
+}
 
 namespace recordfs {
 
@@ -72,8 +76,40 @@ struct ParsedOptions {
   std::string output{};
 };
 
+// What --help, the man pages, and the completion of shells say about an option.
+struct OptionText {
+  std::vector<std::string> names{};  // -v, --verbose; or of a mount option, nest
+  std::string value{};               // name of the value; empty: the option has none
+  std::string text{};     // a line for --help; further lines, where `x` is literal, are for the man page only
+  std::string heading{};  // in --help, before this option and the next ones; empty: none
+
+  std::string usage() const;  // "-o OPTION,..."; "uid=N"
+  std::string help() const { return text.substr(0, text.find('\n')); }
+  bool operator==(const OptionText&) const = default;
+};
+
+// Returns the options that are declared on `app` and have a text.
+std::vector<OptionText> option_texts(const CLI::App& app);
+
+// Returns the mount options (-o) that are documented, in the order of --help: recordfs' own, libfuse's, and those that
+// mount(8) and fstab(5) pass on.
+std::vector<OptionText> mount_options();
+
+// Applies a comma-separated list of mount options; a backslash escapes the next character. Returns the error, or
+// nothing. Unknown options are errors unless options.sloppy. Thread-safe.
+std::optional<std::string> apply_mount_options(const std::string& list, Options& options);
+
 // Returns the documented options besides mount options.
 std::vector<OptionText> mount_flags(Form form);
+
+// A command in the list of --help.
+struct HelpLine {
+  std::string_view name;
+  std::string_view summary;
+};
+
+// Returns the text of --help, which ends with a newline. Only Form::kProgram lists `commands`.
+std::string help_text(Form form, std::span<const HelpLine> commands);
 
 // Texts that are made only on request.
 struct OptionTexts {

@@ -4,22 +4,42 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <system_error>
 
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
-#include "core/base/filesystem.h"
 #include "core/base/request_context.h"
 
 namespace recordfs {
 namespace {
+
+// See statfs(2). Excludes overlayfs, whose layers may be on any filesystem.
+constexpr std::uint64_t kLocal[] = {
+    0xEF53,      // ext2, ext3, ext4
+    0x58465342,  // XFS
+    0x9123683E,  // Btrfs
+    0xF2F52010,  // F2FS
+    0x2FC12FC1,  // ZFS
+    0xCA451A4E,  // bcachefs
+    0x01021994,  // tmpfs
+    0x858458F6,  // ramfs
+    0x73717368,  // SquashFS
+    0xE0F5E1E2,  // EROFS
+    0x4D44,      // FAT
+    0x2011BAB0,  // exFAT
+    0x7366746E,  // NTFS
+    0x9660,      // ISO 9660
+    0x15013346,  // UDF
+};
 
 constexpr std::size_t kEndBytes = 4096;
 constexpr std::uint64_t kEndBytesRead = 128u << 10;  // read in advance when a file is opened
@@ -67,6 +87,12 @@ Result<std::size_t> read_in_pieces(const RequestContext& context, const Source& 
 }
 
 }  // namespace
+
+std::uint64_t filesystem_that_may_hang(int descriptor, std::uint64_t device) {
+  struct statfs st {};
+  if (::fstatfs(descriptor, &st) != 0) return device;
+  return std::ranges::find(kLocal, static_cast<std::uint64_t>(st.f_type)) == std::end(kLocal) ? device : 0;
+}
 
 Result<Slice> Source::view_at(const RequestContext& context, Position at, std::uint64_t size) const {
   ASSIGN_OR_RETURN(auto bytes, read_up_to(context, *this, at, size));

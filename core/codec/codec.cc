@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -318,5 +319,40 @@ Result<std::unique_ptr<Inflater>> Inflater::open(CodecId codec) { return not_bui
 #ifndef RECORDFS_HAVE_LZ4
 Result<Buffer> decompress_lz4_block(Bytes, std::uint64_t) { return not_built(CodecId::kLz4Frame); }
 #endif
+
+std::vector<CodecVersion> codec_versions() {
+  std::vector<CodecVersion> versions;
+  for (const std::string_view name : {"zstd", "brotli", "snappy", "zlib", "libdeflate", "lz4", "lzma", "blosc"}) {
+    versions.push_back({name, {}});
+  }
+  const auto set = [&](std::string_view name, std::string version) {
+    std::ranges::find(versions, name, &CodecVersion::name)->version = std::move(version);
+  };
+#ifdef RECORDFS_HAVE_ZSTD
+  set("zstd", version_of_zstd());
+#endif
+#ifdef RECORDFS_HAVE_BROTLI
+  set("brotli", version_of_brotli());
+#endif
+#ifdef RECORDFS_HAVE_SNAPPY
+  set("snappy", version_of_snappy());
+#endif
+#ifdef RECORDFS_HAVE_ZLIB
+  set("zlib", version_of_zlib());
+#endif
+#ifdef RECORDFS_HAVE_LIBDEFLATE
+  set("libdeflate", version_of_libdeflate());
+#endif
+#ifdef RECORDFS_HAVE_LZ4
+  set("lz4", version_of_lz4());
+#endif
+#ifdef RECORDFS_HAVE_LZMA
+  set("lzma", version_of_lzma());
+#endif
+#ifdef RECORDFS_HAVE_BLOSC
+  set("blosc", version_of_blosc());
+#endif
+  return versions;
+}
 
 }  // namespace recordfs

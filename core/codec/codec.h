@@ -13,7 +13,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/buffer.h"
 #include "core/base/bytes.h"
@@ -111,5 +113,14 @@ class DecodeStream {
 // incrementally: its first read decompresses everything, at most 22 times the stored size.
 Result<std::unique_ptr<DecodeStream>> open_stream(CodecId codec, Bytes stored, Tail tail = Tail::kDamage,
                                                   std::uint64_t memory = kStreamMemory);
+
+// The version of a decompression library, for bug reports.
+struct CodecVersion {
+  std::string_view name;  // of the library
+  std::string version;    // empty if this build lacks the library
+};
+
+// Returns all libraries that recordfs supports, in a fixed order. Thread-safe.
+std::vector<CodecVersion> codec_versions();
 
 }  // namespace recordfs

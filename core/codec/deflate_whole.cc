@@ -5,7 +5,6 @@
 
 #include "core/base/cursor.h"
 #include "core/codec/backend.h"
-#include "core/codec/kept_context.h"
 
 namespace recordfs {
 namespace {

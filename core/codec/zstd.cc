@@ -8,7 +8,6 @@
 
 #include "core/base/cursor.h"
 #include "core/codec/backend.h"
-#include "core/codec/kept_context.h"
 #include "core/codec/member_stream.h"
 
 namespace recordfs {

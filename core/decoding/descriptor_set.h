@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,5 +50,19 @@ Result<DescriptorSet> read_descriptor_set(Bytes bytes, const DescriptorLimits& l
 // Returns the FileDescriptorProto without its SourceCodeInfo, which may be most of it. REQUIRES: `file` came from
 // read_descriptor_set().
 std::string without_source_info(const DescriptorFile& file);
+
+// Types supplied by the user for records without type information.
+struct UserTypes {
+  std::shared_ptr<const std::string> descriptors{};  // a serialized FileDescriptorSet; null if not supplied
+  std::string type{};                                // full name of the type of every record; "" if not supplied
+};
+
+// Validates user-supplied types. `descriptors` is a serialized FileDescriptorSet, as written by `protoc
+// --descriptor_set_out`. `type` is the full name of a message type in it. It may be empty if the set has exactly one
+// top-level message type.
+//
+// Fails with kDamage if the bytes are not a valid set, with kNotFound if the type is not in it or must be named, and
+// with kLimit. Thread-safe.
+Result<UserTypes> user_types(std::string descriptors, std::string type);
 
 }  // namespace recordfs

@@ -1,16 +1,93 @@
 #include "core/decoding/json_writer.h"
 
+#include <nettle/base64.h>
+
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <type_traits>
 
 #include "core/base/utf8.h"
-#include "core/decoding/base64.h"
-#include "core/decoding/json_text.h"
 
 namespace recordfs {
 namespace {
+
+std::string shown(std::string_view bytes) {
+  std::string text;
+  while (!bytes.empty()) {
+    const std::size_t size = utf8_character(bytes);
+    text.append(size > 0 ? bytes.substr(0, size) : std::string_view("\xEF\xBF\xBD"));
+    bytes.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return text;
+}
+
+struct Writer {
+  void operator()(std::monostate) const { json.literal("null"); }
+  void operator()(bool value) const { json.literal(value ? "true" : "false"); }
+  void operator()(std::uint64_t value) const { json.number(value); }
+  void operator()(double value) const { json.number(value); }
+  void operator()(const std::string& value) const { json.string(shown(value)); }
+  void operator()(const JsonObject& value) const {
+    json.begin_object();
+    for (const JsonObject::Member& member : value.members) {
+      json.name(shown(member.name));
+      std::visit(*this, member.content);
+    }
+    json.end_object();
+  }
+  void operator()(const JsonObject::List& value) const {
+    json.begin_list();
+    for (const JsonObject& item : value) (*this)(item);
+    json.end_list();
+  }
+
+  JsonWriter& json;
+};
+
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+
+// The bytes that need no escape in a string, including all non-ASCII bytes.
+constexpr std::array<bool, 256> plain_bytes() {
+  std::array<bool, 256> plain{};
+  for (std::size_t i = 0x20; i < plain.size(); ++i) plain[i] = i != '"' && i != '\\';
+  return plain;
+}
+constexpr auto kIsPlain = plain_bytes();
+
+bool is_plain(char c) { return kIsPlain[static_cast<unsigned char>(c)]; }
+
+std::uint64_t escaped_size(char character) {
+  switch (character) {
+    case '\b':
+    case '\f':
+    case '\n':
+    case '\r':
+    case '\t':
+    case '"':
+    case '\\': return 2;
+    default: return is_plain(character) ? 1 : 6;
+  }
+}
+
+void append_escape(std::string& text, char character) {
+  text += '\\';
+  switch (character) {
+    case '\b': text += 'b'; return;
+    case '\f': text += 'f'; return;
+    case '\n': text += 'n'; return;
+    case '\r': text += 'r'; return;
+    case '\t': text += 't'; return;
+    case '"':
+    case '\\': text += character; return;
+    default: break;
+  }
+  text += "u00";
+  text += kHexDigits[static_cast<unsigned char>(character) >> 4];
+  text += kHexDigits[static_cast<unsigned char>(character) & 0xF];
+}
 
 constexpr std::uint64_t kIndent = 2;
 // jq counts an object twice: once for itself and once for the name that precedes the value.
@@ -29,6 +106,48 @@ std::string_view word_of(Float number) {
 }
 
 }  // namespace
+
+void append_base64(std::string& text, Bytes bytes) {
+  const std::size_t before = text.size();
+  text.resize(before + BASE64_ENCODE_RAW_LENGTH(bytes.size()));
+  base64_encode_raw(text.data() + before, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
+}
+
+void append_json_string(std::string& text, std::string_view value) {
+  text += '"';
+  for (std::size_t at = 0; at < value.size();) {
+    std::size_t end = at;
+    while (end < value.size() && is_plain(value[end])) ++end;
+    text.append(value, at, end - at);
+    if (end < value.size()) append_escape(text, value[end++]);
+    at = end;
+  }
+  text += '"';
+}
+
+std::uint64_t json_string_size(std::string_view value) {
+  std::uint64_t size = 2;
+  for (const char character : value) size += escaped_size(character);
+  return size;
+}
+
+void append_json_base64(std::string& text, Bytes bytes) {
+  text += '"';
+  append_base64(text, bytes);
+  text += '"';
+}
+
+void append_json_bytes(std::string& text, std::string_view name, std::string_view instead, Bytes bytes) {
+  const bool is_text = is_utf8(as_text(bytes));
+  text += '"';
+  text += is_text ? name : instead;
+  text += "\":";
+  if (is_text) {
+    append_json_string(text, as_text(bytes));
+  } else {
+    append_json_base64(text, bytes);
+  }
+}
 
 JsonWriter JsonWriter::in_object(std::string& line, std::uint64_t most_bytes) {
   JsonWriter writer(line, JsonLayout::kLine, most_bytes);
@@ -150,6 +269,35 @@ void JsonWriter::bytes(std::string_view name, std::string_view instead, Bytes by
   } else {
     base64(bytes);
   }
+}
+
+// Defined where Member is complete.
+JsonObject::JsonObject() = default;
+JsonObject::JsonObject(const JsonObject&) = default;
+JsonObject::JsonObject(JsonObject&&) noexcept = default;
+JsonObject& JsonObject::operator=(const JsonObject&) = default;
+JsonObject& JsonObject::operator=(JsonObject&&) noexcept = default;
+JsonObject::~JsonObject() = default;
+
+void JsonObject::put(std::string_view name, Content content) {
+  const auto known = std::ranges::find(members, name, &Member::name);
+  if (known == members.end()) {
+    members.push_back({std::string(name), std::move(content)});
+  } else {
+    known->content = std::move(content);
+  }
+}
+
+const JsonObject::Content* JsonObject::find(std::string_view name) const {
+  const auto known = std::ranges::find(members, name, &Member::name);
+  return known == members.end() ? nullptr : &known->content;
+}
+
+std::string to_json(const JsonObject& object, JsonLayout layout) {
+  std::string text;
+  JsonWriter json(text, layout, UINT64_MAX / 2);
+  Writer{json}(object);
+  return std::move(text += '\n');
 }
 
 }  // namespace recordfs

@@ -1,13 +1,37 @@
-// JsonWriter: writes a JSON value incrementally, in bounded memory.
+// Writes JSON (RFC 8259): the elements, and with JsonWriter a value incrementally, in bounded memory.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "core/base/bytes.h"
 
 namespace recordfs {
+
+// Appends `bytes` to `text` in base64, with padding. Data may be appended in pieces if each piece but the last has a
+// multiple of 3 bytes. Thread-safe.
+void append_base64(std::string& text, Bytes bytes);
+
+// The functions append to a string. Thread-safe.
+//
+// Appends a quoted and escaped string. REQUIRES: `value` is UTF-8.
+void append_json_string(std::string& text, std::string_view value);
+
+// Returns how many bytes append_json_string() appends.
+std::uint64_t json_string_size(std::string_view value);
+
+// Appends bytes as a base64 string.
+void append_json_base64(std::string& text, Bytes bytes);
+
+// Appends bytes as a member: "NAME":"..." if they are UTF-8, otherwise "INSTEAD":"..." in base64. REQUIRES: the names
+// need no escaping.
+void append_json_bytes(std::string& text, std::string_view name, std::string_view instead, Bytes bytes);
 
 enum class JsonLayout : std::uint8_t {
   kLine,      // no white space
@@ -92,5 +116,47 @@ class JsonWriter {
   bool is_behind_name_ = false;
   bool is_full_ = false;
 };
+
+struct JsonObject {
+  using List = std::vector<JsonObject>;
+  // A string may hold any bytes: those that are not UTF-8 are written as U+FFFD. The empty alternative is null.
+  using Content = std::variant<std::monostate, bool, std::uint64_t, double, std::string, JsonObject, List>;
+  struct Member;
+
+  JsonObject();
+  JsonObject(const JsonObject&);
+  JsonObject(JsonObject&&) noexcept;
+  JsonObject& operator=(const JsonObject&);
+  JsonObject& operator=(JsonObject&&) noexcept;
+  ~JsonObject();
+
+  // Appends a member, or replaces the one of this name. `value` is a Content or one of its alternatives, a text, or an
+  // optional number.
+  template <class T>
+  void set(std::string_view name, T&& value) {
+    if constexpr (std::is_convertible_v<T, std::string_view>) {
+      put(name, Content(std::string(std::string_view(value))));
+    } else if constexpr (std::is_same_v<std::remove_cvref_t<T>, std::optional<std::uint64_t>>) {
+      put(name, value ? Content(*value) : Content());
+    } else {
+      put(name, Content(std::forward<T>(value)));
+    }
+  }
+  // Returns the content of a member; null if there is none.
+  const Content* find(std::string_view name) const;
+
+  std::vector<Member> members;
+
+ private:
+  void put(std::string_view name, Content content);
+};
+
+struct JsonObject::Member {
+  std::string name;
+  Content content;
+};
+
+// Returns the object as a document with a final newline.
+std::string to_json(const JsonObject& object, JsonLayout layout);
 
 }  // namespace recordfs

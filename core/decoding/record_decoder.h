@@ -14,13 +14,25 @@
 #include "core/base/bounded_lru.h"
 #include "core/base/bytes.h"
 #include "core/base/result.h"
+#include "core/decoding/descriptor_set.h"
 #include "core/decoding/json_writer.h"
 #include "core/decoding/message_types.h"
-#include "core/decoding/user_types.h"
 #include "core/formats/container.h"
 #include "core/formats/value.h"
 
 namespace recordfs {
+
+// Returns whether `bytes` are a valid message that nests at most `depth` groups.
+bool is_message(Bytes bytes, std::uint32_t depth);
+
+// Writes the list of the fields of a message of unknown type, up to the first invalid byte: field numbers, wire types
+// and content. Thread-safe.
+//
+//   {"field":1,"wire":"varint","value":"150"}       varint and fixed64 as strings: JSON numbers may lose digits
+//   {"field":2,"wire":"bytes","text":"abc"}         or "base64"; never interpreted as a message
+//   {"field":5,"wire":"fixed32","value":123}
+//   {"field":7,"wire":"group","fields":[...]}
+void write_fields(JsonWriter& writer, Bytes message, std::uint32_t depth);
 
 // Thread-safe.
 class RecordDecoder {

@@ -16,9 +16,8 @@
 #include <vector>
 
 #include "core/store/background_work.h"
-#include "core/store/indexed_chunk.h"
 #include "core/store/saved_index.h"
-#include "core/store/scan_results.h"
+#include "core/store/scanner.h"
 #include "core/store/shared_cache.h"
 
 namespace recordfs {

@@ -12,7 +12,6 @@
 #include "core/store/key_index.h"
 #include "core/store/record_reader.h"
 #include "core/store/stored_file.h"
-#include "core/store/stream_reader.h"
 
 namespace recordfs {
 

@@ -7,13 +7,18 @@
 #include <string>
 #include <utility>
 
+#include "core/base/bytes.h"
 #include "core/base/source.h"
 #include "core/formats/container.h"
-#include "core/store/complete_prefix.h"
 #include "core/store/scanner.h"
 #include "core/store/services.h"
 
 namespace recordfs {
+
+// Returns `container` without its unfinished tail. A scan ends there, and reports neither an incomplete chunk nor a
+// region of class unfinished. Such a region is reported if anything else follows it. trailer() is not null once the
+// trailer can be read. `size` is the size of the container's source.
+std::unique_ptr<const Container> complete_prefix(std::unique_ptr<const Container> container, Position size);
 
 // Immutable. `services` must outlive it. Drops the file's chunks from the caches when it is destroyed.
 struct StoredFile {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/base/result.h"
-#include "core/store/indexed_chunk.h"
+#include "core/store/scanner.h"
 
 namespace recordfs {
 

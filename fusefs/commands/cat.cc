@@ -11,7 +11,6 @@
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/range.h"
 #include "fusefs/commands/record_copier.h"
-#include "fusefs/commands/split.h"
 
 namespace recordfs {
 namespace {

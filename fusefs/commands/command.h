@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "fusefs/exit_status.h"
-#include "fusefs/help.h"
-#include "fusefs/option_text.h"
+#include "fusefs/options.h"
 
 namespace CLI {
 class App;

@@ -1,15 +1,19 @@
-// CommandContext: what a command needs to read containers, its output, and its exit status.
+// CommandContext: what a command needs to find and read containers, its standard output, and its exit status.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/base/bytes.h"
 #include "core/base/limits.h"
+#include "core/base/result.h"
 #include "core/store/record_store.h"
-#include "fusefs/commands/output.h"
 #include "fusefs/follow/followed_file.h"
 #include "fusefs/open_container.h"
 
@@ -18,6 +22,34 @@ class App;
 }
 
 namespace recordfs {
+
+// Writes all bytes. Returns 0, or errno.
+int write_all(int descriptor, Bytes bytes);
+
+// Buffers small pieces and writes large ones directly. After an error (a full disk, a closed pipe) it writes nothing
+// more, so callers that write much check good(). Not thread-safe.
+class Output {
+ public:
+  Output() = default;
+  ~Output() { flush(); }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  void write(Bytes bytes);
+  void write(std::string_view text) { write(as_bytes(text)); }
+  // Writes the buffer.
+  void flush();
+  bool good() const { return error_ == 0; }
+
+  // Flushes, and prints the error if there was one other than EPIPE. Returns kExitGood or kExitPartlyDone.
+  int finish();
+
+ private:
+  void write_through(Bytes bytes);
+
+  std::string gathered_;
+  int error_ = 0;  // errno
+};
 
 // The options of all commands that read containers.
 struct ReadingOptions {
@@ -83,5 +115,18 @@ class CommandContext {
   Services services_;
   Output output_;
 };
+
+struct ListedFile {
+  std::string path;
+  bool was_found = false;          // below a directory, not named itself
+  std::optional<Error> failure{};  // why it, or the files below it, cannot be listed
+};
+
+// Calls `take` for each path, in order, until it returns false. If `descends`, replaces a directory by all regular
+// files below it, sorted by name. Follows symbolic links on the command line only.
+void list_files(const std::vector<std::string>& paths, bool descends, const std::function<bool(ListedFile file)>& take);
+
+// Reads names that each end with a zero byte from a file; "-" is standard input. Fails with kIo.
+Result<std::vector<std::string>> read_names(const std::string& path);
 
 }  // namespace recordfs

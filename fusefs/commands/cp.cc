@@ -19,10 +19,9 @@
 #include "core/base/descriptor.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/damage_reporter.h"
-#include "fusefs/commands/interruption.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/range.h"
+#include "fusefs/commands/scan.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 

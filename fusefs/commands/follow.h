@@ -7,7 +7,6 @@
 #include "core/base/result.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/range.h"
-#include "fusefs/follow/file_watch.h"
 #include "fusefs/follow/followed_file.h"
 
 namespace recordfs {

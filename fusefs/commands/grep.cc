@@ -1,6 +1,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,17 +12,151 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <re2/re2.h>
+#include <re2/stringpiece.h>
 #include <CLI/CLI.hpp>
 
+#include "core/base/result.h"
+#include "core/base/utf8.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/damage_reporter.h"
-#include "fusefs/commands/file_list.h"
-#include "fusefs/commands/matcher.h"
+#include "fusefs/commands/scan.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
+
+struct MatchRules {
+  bool ignores_case = false;
+  bool is_literal = false;  // patterns are plain text
+};
+
+// A range of a record.
+struct Match {
+  std::size_t begin = 0;
+  std::size_t size = 0;
+};
+
+constexpr std::int64_t kPatternMemory = 64 << 20;  // bytes per compiled pattern and its states
+
+// Returns whether a pattern matches only itself.
+bool is_plain(std::string_view pattern, MatchRules rules) {
+  if (rules.ignores_case) return false;
+  return rules.is_literal || pattern.find_first_of("\\^$.|?*+()[]{}") == std::string_view::npos;
+}
+
+std::string joined(const std::vector<std::string>& patterns, MatchRules rules) {
+  if (patterns.size() == 1 && !rules.is_literal) return "(?sm)" + patterns.front();
+  std::string all;
+  for (const std::string& pattern : patterns) {
+    if (!all.empty()) all += '|';
+    all += fmt::format("(?:{})", rules.is_literal ? RE2::QuoteMeta(pattern) : pattern);
+  }
+  return "(?sm)" + all;
+}
+
+RE2::Options options_of(MatchRules rules, bool by_bytes) {
+  RE2::Options options(by_bytes ? RE2::Latin1 : RE2::DefaultOptions);
+  options.set_case_sensitive(!rules.ignores_case);
+  options.set_log_errors(false);
+  options.set_max_mem(kPatternMemory);
+  return options;
+}
+
+bool compiles(const std::string& pattern, MatchRules rules, std::string& why) {
+  const RE2 alone("(?sm)" + pattern, options_of(rules, !is_utf8(pattern)));
+  why = RE2(pattern, options_of(rules, !is_utf8(pattern))).error();
+  return alone.ok();
+}
+
+// Returns where `text` begins in `bytes`, at `from` or later, or npos. Thread-safe.
+std::size_t find_text(std::string_view bytes, std::string_view text, std::size_t from) {
+  if (text.empty()) return from;
+  if (text.size() > bytes.size() - from) return std::string_view::npos;
+  const void* found = ::memmem(bytes.data() + from, bytes.size() - from, text.data(), text.size());
+  if (found == nullptr) return std::string_view::npos;
+  return static_cast<std::size_t>(static_cast<const char*>(found) - bytes.data());
+}
+
+// A record matches if any pattern does. Patterns are RE2's. A record is one text, as with `grep -z`: `.` matches any
+// character, even a newline, and `^` and `$` match at each line. Characters are UTF-8. Bytes are characters if a
+// pattern is not UTF-8, or if a record is not UTF-8 and matches in no other way.
+//
+// Immutable and thread-safe.
+class Matcher {
+ public:
+  // Fails with kUnsupported if a pattern is invalid; the detail is a message.
+  static Result<std::unique_ptr<const Matcher>> make(const std::vector<std::string>& patterns, MatchRules rules) {
+    if (patterns.size() == 1 && is_plain(patterns.front(), rules)) {
+      return std::unique_ptr<const Matcher>(new Matcher(patterns.front(), nullptr));
+    }
+    if (!rules.is_literal) {
+      // Compiles each alone, because joined patterns may mean something else.
+      for (const std::string& pattern : patterns) {
+        std::string why;
+        if (!compiles(pattern, rules, why)) {
+          return Error{.code = Code::kUnsupported, .detail = fmt::format("{}: {}", pattern, why)};
+        }
+      }
+    }
+    const bool has_characters = std::ranges::all_of(patterns, [](const std::string& one) { return is_utf8(one); });
+    auto expressions = std::make_unique<const Expressions>(joined(patterns, rules), rules, has_characters);
+    if (!expressions->ok()) return Error{.code = Code::kUnsupported, .detail = expressions->error()};
+    return std::unique_ptr<const Matcher>(new Matcher({}, std::move(expressions)));
+  }
+  ~Matcher() = default;
+  Matcher(const Matcher&) = delete;
+  Matcher& operator=(const Matcher&) = delete;
+
+  bool matches(std::string_view record) const {
+    if (expressions_) return expressions_->find(record, 0, nullptr);
+    return find_text(record, literal_, 0) != std::string_view::npos;
+  }
+  // Returns the first match that begins at `from` or later. RE2 decides between matches at one position.
+  // REQUIRES: from <= record.size().
+  std::optional<Match> find(std::string_view record, std::size_t from) const {
+    if (!expressions_) {
+      const std::size_t begin = find_text(record, literal_, from);
+      if (begin == std::string_view::npos) return std::nullopt;
+      return Match{begin, literal_.size()};
+    }
+    re2::StringPiece found;
+    if (!expressions_->find(record, from, &found)) return std::nullopt;
+    return Match{static_cast<std::size_t>(found.data() - record.data()), found.size()};
+  }
+
+  // Returns the text that exactly the matching records contain, or an empty string if there is no such text.
+  std::string_view literal() const { return literal_; }
+
+ private:
+  struct Expressions {
+    Expressions(const std::string& pattern, MatchRules rules, bool has_characters)
+        : characters(has_characters ? std::make_unique<const RE2>(pattern, options_of(rules, false)) : nullptr),
+          bytes(pattern, options_of(rules, true)) {}
+
+    bool ok() const { return bytes.ok() && (!characters || characters->ok()); }
+    std::string error() const { return bytes.ok() ? characters->error() : bytes.error(); }
+
+    // `found`: null if the position is not needed.
+    bool find(std::string_view record, std::size_t from, re2::StringPiece* found) const {
+      // Some builds of re2 do not convert from std::string_view.
+      const re2::StringPiece text(record.data(), record.size());
+      const auto search = [&](const RE2& expression) {
+        return expression.Match(text, from, text.size(), RE2::UNANCHORED, found, found != nullptr ? 1 : 0);
+      };
+      if (!characters) return search(bytes);
+      return search(*characters) || (!is_utf8(record) && search(bytes));
+    }
+
+    const std::unique_ptr<const RE2> characters;  // null if a pattern is not UTF-8
+    const RE2 bytes;
+  };
+  explicit Matcher(std::string literal, std::unique_ptr<const Expressions> expressions)
+      : literal_(std::move(literal)), expressions_(std::move(expressions)) {}
+
+  const std::string literal_;
+  const std::unique_ptr<const Expressions> expressions_;
+};
 
 constexpr std::uint64_t kPiece = 1u << 20;  // bytes of a record per write
 constexpr std::uint64_t kWhole = 8u << 20;  // payloads up to this size are read at once

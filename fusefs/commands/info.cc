@@ -12,11 +12,11 @@
 
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
-#include "core/decoding/json_object.h"
+#include "core/decoding/json_writer.h"
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/damage_reporter.h"
+#include "fusefs/commands/scan.h"
 #include "fusefs/tree/generated_files.h"
 
 namespace recordfs {

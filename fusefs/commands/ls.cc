@@ -10,11 +10,11 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/utf8.h"
-#include "core/decoding/json_text.h"
+#include "core/decoding/json_writer.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/range.h"
+#include "fusefs/commands/scan.h"
 
 namespace recordfs {
 namespace {

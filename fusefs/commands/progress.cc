@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -12,6 +13,13 @@
 
 namespace recordfs {
 namespace {
+
+constexpr std::array kSignals = {SIGHUP, SIGINT, SIGTERM};
+
+std::atomic<int> came_number{0};
+static_assert(std::atomic<int>::is_always_lock_free, "set by a signal");
+
+extern "C" void recordfs_remember_signal(int number) { came_number = number; }
 
 constexpr std::chrono::milliseconds kBetween{200};
 constexpr std::string_view kEraseLine = "\r\033[K";
@@ -78,6 +86,30 @@ void Progress::clear() {
   if (!is_painted_) return;
   is_painted_ = false;
   put(std::string(kEraseLine));
+}
+
+Interruption::Interruption() {
+  came_number = 0;
+  struct sigaction remember {};
+  remember.sa_handler = recordfs_remember_signal;
+  remember.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &remember, nullptr);
+  }
+}
+
+Interruption::~Interruption() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+}
+
+bool Interruption::came() { return came_number != 0; }
+
+void Interruption::pass_on() {
+  const int number = came_number;
+  if (number == 0) return;
+  std::signal(number, SIG_DFL);
+  std::raise(number);
 }
 
 }  // namespace recordfs

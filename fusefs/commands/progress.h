@@ -1,8 +1,10 @@
-// Progress: shows a command's progress on stderr, if that is a terminal.
+// What commands that run long need: progress on stderr, if that is a terminal, and a chance to clean up after a signal.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -10,7 +12,7 @@
 
 namespace recordfs {
 
-// A line that is repainted until the object is destroyed. Thread-safe.
+// Shows progress, if stderr is a terminal: a line that is repainted until the object is destroyed. Thread-safe.
 class Progress {
  public:
   enum class Unit : std::uint8_t { kBytes, kRecords };
@@ -45,6 +47,24 @@ class Progress {
   std::mutex mutex_;
   Clock::time_point painted_{};  // guarded by mutex_
   bool is_painted_ = false;      // guarded by mutex_
+};
+
+// While it exists, the first SIGHUP, SIGINT or SIGTERM is only recorded. A second one of the same kind ends the
+// program. Ignored signals stay ignored. At most one object at a time.
+class Interruption {
+ public:
+  Interruption();
+  ~Interruption();
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+
+  // Returns whether a signal came. Thread-safe.
+  static bool came();
+  // Ends the program by the recorded signal, if any, so that its parent sees that signal.
+  static void pass_on();
+
+ private:
+  std::array<struct sigaction, 3> before_{};
 };
 
 }  // namespace recordfs

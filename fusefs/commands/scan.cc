@@ -5,10 +5,14 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "core/base/read_window.h"
 #include "core/base/sequential_pass.h"
 #include "core/store/executor.h"
+#include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
@@ -125,6 +129,51 @@ Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, co
   executor.run_in_order({.tasks = kTasksAThread * std::max(options.threads, 1u), .bytes = options.memory}, next);
   if (!scanned) return std::move(scanned).error();
   return steps.totals();
+}
+
+void DamageReporter::add(const DamagedRegion& region) {
+  context_.note(region);
+  regions_.add(region);
+}
+
+bool DamageReporter::scan(ScanOptions options, const std::function<bool(const DamageRow&)>& takes,
+                          const WorkOnChunk& work) {
+  options.threads = context_.threads();
+  const auto scanned =
+      recordfs::scan(store_, options, [&](const RequestContext& context, const ScannedStep& step) -> Finish {
+        std::vector<DamagedRegion> damage;
+        for (const DamageRow& row : step.damage) {
+          if (takes(row)) damage.push_back(row.region);
+        }
+        return [this, damage = std::move(damage), finish = step.indexed ? work(context, *step.indexed) : Finish()] {
+          for (const DamagedRegion& region : damage) add(region);
+          return !finish || finish();
+        };
+      });
+  regions_.finish();
+  if (!scanned) context_.print_failure(path_, scanned.error());
+  return scanned.has_value();
+}
+
+bool DamageReporter::scan(const Selection& selection, const WorkOnChunk& work) {
+  if (selection.is_empty()) return true;
+  ScanOptions options;
+  options.from = selection.from;
+  options.end_record = selection.records.end;
+  return scan(
+      options, [&](const DamageRow& row) { return selection.lies_inside(row.first_ordinal); }, work);
+}
+
+void DamageReporter::report(const DamagedRegion& region) {
+  switch (region.damage_class) {
+    case DamageClass::kDamage:
+    case DamageClass::kUnsupported: return store_.log().report(region);
+    // Printed here, because the log leaves unfinished ends out, but they set the exit status.
+    case DamageClass::kUnfinished:
+      if (unfinished_.insert(region.begin).second) print_message(fmt::format("{}: {}", path_, damage_line(region)));
+      return;
+    case DamageClass::kStale: return;
+  }
 }
 
 }  // namespace recordfs

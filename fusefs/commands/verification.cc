@@ -7,9 +7,8 @@
 
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
-#include "core/decoding/json_object.h"
+#include "core/decoding/json_writer.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/scan.h"
 #include "fusefs/exit_status.h"
 

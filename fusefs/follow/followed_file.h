@@ -1,11 +1,13 @@
-// FollowedFile: a file that grows, as a series of snapshots (-o follow).
+// A file that grows, as a series of snapshots (-o follow), and how to wait until it may have changed.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "core/base/descriptor.h"
 #include "core/base/limits.h"
 #include "core/base/source.h"
 #include "core/store/record_store.h"
@@ -60,5 +62,33 @@ class FollowedFile {
 
 // Returns how long to rest after a check that took `look`: nine times as long, and at least 250 ms.
 std::chrono::milliseconds rest_after(std::chrono::steady_clock::duration look);
+
+// Waits until one of several files may have changed. One thread waits; any thread may call wake() and stop(). The
+// process may fork after construction.
+class FileWatch {
+ public:
+  using Milliseconds = std::chrono::milliseconds;
+
+  // Works without inotify, or without enough watches: wait() then returns after kPoll.
+  explicit FileWatch(const std::vector<std::string>& paths);
+
+  // Returns when a file may have changed, after kPoll, or after wake() or stop(). A wake() before the call counts.
+  void wait();
+  // Also returns when the reader of `output`, a pipe or socket, has gone. Returns false then.
+  bool wait(int output);
+  // Sleeps. Only stop() ends it early.
+  void rest(Milliseconds time);
+
+  void wake();
+  void stop();
+  bool is_stopped() const;
+
+  static constexpr Milliseconds kPoll{1000};
+
+ private:
+  Descriptor changes_;  // inotify
+  Descriptor wakes_;
+  Descriptor stops_;
+};
 
 }  // namespace recordfs

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/store/log.h"
-#include "fusefs/follow/file_watch.h"
 #include "fusefs/follow/followed_file.h"
 #include "fusefs/glue/fuse.h"
 #include "fusefs/tree/container_node.h"

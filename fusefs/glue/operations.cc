@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "fusefs/glue/init_reply.h"
+#include <fmt/format.h>
 
 namespace recordfs {
 namespace {
@@ -139,7 +141,10 @@ void on_init(void* userdata, fuse_conn_info* connection) {
   connection->congestion_threshold = kMostReadsAtOnce / 4 * 3;
   connection->max_read = mount.max_read;
   mount.has_parallel_directories = (connection->capable & FUSE_CAP_PARALLEL_DIROPS) != 0;
-  reply_to_init_follows(mount);
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
+  // libfuse sends the reply next. Until then the kernel holds back all other requests.
+  if (mount.awaits_init_reply.exchange(false)) mount.init_answered();
+#endif
 }
 
 // Replies that a name does not exist. The kernel may cache that unless names can appear later.
@@ -393,6 +398,21 @@ void on_statfs(fuse_req_t request, fuse_ino_t) {
 }
 
 }  // namespace
+
+std::uint64_t RequestCounts::asked() const {
+  std::uint64_t sum = 0;
+  for (const auto& count : counts_) sum += count.load(std::memory_order_relaxed);
+  return sum - counts_[static_cast<std::size_t>(RequestKind::kForget)].load(std::memory_order_relaxed);
+}
+
+std::string RequestCounts::text() const {
+  std::string text;
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    const std::uint64_t count = counts_[i].load(std::memory_order_relaxed);
+    if (count != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", kNames[i], count);
+  }
+  return text.empty() ? "none" : text;
+}
 
 const fuse_lowlevel_ops& operations() {
   static const fuse_lowlevel_ops table = [] {

@@ -3,13 +3,24 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,18 +30,196 @@
 #include "core/base/counted.h"
 #include "core/base/descriptor.h"
 #include "fusefs/glue/dispatcher.h"
-#include "fusefs/glue/end_limit.h"
-#include "fusefs/glue/idle_end.h"
-#include "fusefs/glue/init_reply.h"
+#include "fusefs/glue/ending.h"
 #include "fusefs/glue/operations.h"
 #include "fusefs/glue/signals.h"
-#include "fusefs/glue/unmount_guard.h"
+#include "fusefs/glue/unmounting.h"
+#include "fusefs/glue/version.h"
 
 namespace recordfs {
 namespace {
 
+// The daemon's requests, one byte each. The socket closes when the daemon ends.
+constexpr char kUnmountIfUnused = 'u';
+constexpr char kGone = 'g';  // no answer
+constexpr char kEnd = 'e';   // no answer
+constexpr char kDone = 'y';
+constexpr char kNotDone = 'n';
+
+// Returns the id of the mount at `path`, unique while it exists, or 0 if unknown. Sends the daemon no request.
+std::uint64_t mount_at(const std::string& path) {
+  struct statx st {};
+  const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
+  if (::statx(AT_FDCWD, path.c_str(), flags, STATX_MNT_ID, &st) != 0) return 0;
+  return (st.stx_mask & STATX_MNT_ID) != 0 ? st.stx_mnt_id : 0;
+}
+
+// Closes the daemon's files: its connection to the kernel must break when it ends.
+void let_go(int line) {
+  if (const int null = ::open("/dev/null", O_RDWR); null >= 0) {
+    for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, standard);
+    if (null > STDERR_FILENO) ::close(null);
+  }
+  constexpr int kLine = STDERR_FILENO + 1;
+  ::dup2(line, kLine);
+  ::close_range(kLine + 1, ~0u, 0);
+  // These signals end the daemon, which then ends this process.
+  for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGPIPE}) ::signal(number, SIG_IGN);
+  // A current directory keeps its filesystem busy.
+  if (::chdir("/") != 0) ::_exit(1);
+}
+
+// A child process that unmounts. The daemon has dropped that privilege, and may be killed.
+//
+// Unmounts when it is destroyed, or when the process ends in any way, even by SIGKILL. Leaves later mounts at the same
+// path alone. Not thread-safe, except unmount().
+class UnmountGuard {
+ public:
+  struct Config {
+    std::string mountpoint;         // absolute path of a directory; empty: no guard
+    bool remove_directory = false;  // if nothing is mounted there
+    std::function<void()> confine;  // called in the child before it waits; may be null
+  };
+
+  // Forks. If that fails, nothing is unmounted (see is_there()). REQUIRES: one thread, and a mount.
+  explicit UnmountGuard(const Config& config) {
+    int ends[2];
+    if (config.mountpoint.empty() || ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return;
+    Descriptor ours(ends[0]);
+    const Descriptor theirs(ends[1]);
+    const auto mount = mount_at(config.mountpoint);
+    const pid_t child = ::fork();
+    if (child == 0) run(config, theirs.number(), mount);
+    if (child < 0) return;
+    child_ = child;
+    line_ = std::move(ours);
+  }
+  ~UnmountGuard() {
+    line_ = Descriptor();
+    if (child_ == 0) return;
+    while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  UnmountGuard(const UnmountGuard&) = delete;
+  UnmountGuard& operator=(const UnmountGuard&) = delete;
+
+  bool is_there() const { return child_ != 0; }
+
+  // Reports that the mount is gone, so that the guard leaves the path alone.
+  void is_gone() {
+    if (line_) static_cast<void>(::send(line_.number(), &kGone, 1, MSG_NOSIGNAL));
+  }
+
+  // Asks the guard to unmount and exit, without waiting for it. Thread-safe while the object exists.
+  void unmount() const {
+    if (line_) static_cast<void>(::send(line_.number(), &kEnd, 1, MSG_NOSIGNAL));
+  }
+
+  // Unmounts unless the mount is in use, and returns whether it did. Blocks. Not on a thread that serves requests,
+  // because the kernel may send some meanwhile.
+  bool unmount_if_unused() {
+    char answer = kNotDone;
+    if (!line_ || ::send(line_.number(), &kUnmountIfUnused, 1, MSG_NOSIGNAL) != 1) return false;
+    ssize_t got = -1;
+    do {
+      got = ::recv(line_.number(), &answer, 1, 0);
+    } while (got < 0 && errno == EINTR);
+    return got == 1 && answer == kDone;
+  }
+
+ private:
+  // `ours`: the id of the mount.
+  [[noreturn]] static void run(const Config& config, int line, std::uint64_t ours) {
+    ::prctl(PR_SET_NAME, "recordfs-guard");
+    let_go(line);
+    if (config.confine) config.confine();
+    constexpr int kLine = STDERR_FILENO + 1;
+    const auto stands = [&] { return ours != 0 && mount_at(config.mountpoint) == ours; };
+    char asked = 0;
+    while (::read(kLine, &asked, 1) == 1) {
+      if (asked == kEnd) break;
+      if (asked == kGone) {
+        ours = 0;
+        continue;
+      }
+      const char answer =
+          asked == kUnmountIfUnused && stands() && recordfs::unmount(config.mountpoint, Unmounting::kIfUnused)
+              ? kDone
+              : kNotDone;
+      if (::send(kLine, &answer, 1, MSG_NOSIGNAL) != 1) break;
+    }
+    if (stands()) recordfs::unmount(config.mountpoint, Unmounting::kAtOnce);
+    if (config.remove_directory) ::rmdir(config.mountpoint.c_str());
+    ::_exit(0);
+  }
+
+  Descriptor line_;
+  pid_t child_ = 0;
+};
+
 // How long the process waits for threads that a source blocks.
 constexpr std::chrono::seconds kLongestEnd{10};
+
+// --- INIT
+
+#if FUSE_VERSION < FUSE_MAKE_VERSION(3, 17)
+
+// The start of fuse_init_out in <linux/fuse.h>. It follows a fuse_out_header.
+struct InitReply {
+  std::uint32_t major, minor, max_readahead, flags;
+};
+constexpr std::uint32_t kParallelDirectoryOperations = 1u << 18;
+constexpr std::size_t kReplyHeader = 16;
+
+constexpr std::uint32_t kProtocolMajor = 7;
+
+bool is_init_reply(const iovec* parts, int count) {
+  if (count != 2 || parts[0].iov_len != kReplyHeader || parts[1].iov_len < sizeof(InitReply)) return false;
+  InitReply reply{};
+  std::memcpy(&reply, parts[1].iov_base, sizeof(reply));
+  return reply.major == kProtocolMajor;
+}
+
+void complete(const iovec& init_reply) {
+  char* flags = static_cast<char*>(init_reply.iov_base) + offsetof(InitReply, flags);
+  std::uint32_t value = 0;
+  std::memcpy(&value, flags, sizeof(value));
+  value |= kParallelDirectoryOperations;
+  std::memcpy(flags, &value, sizeof(value));
+}
+
+ssize_t write_reply(int descriptor, iovec* parts, int count, void* userdata) {
+  auto& mount = *static_cast<Mount*>(userdata);
+  if (!mount.awaits_init_reply.load(std::memory_order_relaxed) || !is_init_reply(parts, count)) {
+    return ::writev(descriptor, parts, count);
+  }
+  mount.awaits_init_reply = false;
+  if (mount.has_parallel_directories) complete(parts[1]);
+  const ssize_t written = ::writev(descriptor, parts, count);
+  if (written >= 0) mount.init_answered();
+  return written;
+}
+
+ssize_t read_request(int descriptor, void* buffer, std::size_t size, void*) { return ::read(descriptor, buffer, size); }
+
+// Completes libfuse's reply to INIT, the first one of a session, and calls Mount::init_answered after it was sent.
+// libfuse before 3.17 never passes on FUSE_PARALLEL_DIROPS. Without it, one waiting LOOKUP blocks its whole directory.
+// Call it on a mounted session, before its loop. Returns 0 or a negative errno value.
+int watch_init_reply(fuse_session* session) {
+  static const fuse_custom_io transport = [] {
+    fuse_custom_io io{};
+    io.writev = write_reply;
+    io.read = read_request;
+    return io;
+  }();
+  return fuse_session_custom_io(session, &transport, fuse_session_fd(session));
+}
+
+#else
+
+int watch_init_reply(fuse_session*) { return 0; }
+
+#endif
 
 // --- options
 
@@ -231,5 +420,7 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   if (follower != nullptr) follower->stop();
   return result;
 }
+
+std::string fuse_version() { return fuse_pkgversion(); }
 
 }  // namespace recordfs

@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include "fusefs/commands/command.h"
-#include "fusefs/mount_options.h"
 #include "fusefs/options.h"
 
 namespace recordfs {

@@ -2,14 +2,145 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <functional>
 #include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include <fmt/format.h>
+
+#include "core/base/cancellable_mutex.h"
+#include "core/base/utf8.h"
+#include "core/decoding/json_writer.h"
+#include "core/decoding/record_decoder.h"
+#include "core/store/record_store.h"
 #include "fusefs/tree/generated_files.h"
-#include "fusefs/tree/views.h"
+#include "fusefs/tree/view.h"
 
 namespace recordfs {
 namespace {
+
+constexpr std::size_t kBlockSize = 64u << 10;
+// A type can turn a few bytes into any amount of text, and a chunk may consist of such records. Therefore nothing is
+// decoded after this many bytes of a chunk's lines.
+constexpr std::uint64_t kLeastText = 256u << 20;
+constexpr std::uint64_t kTextOfAByte = 16;
+constexpr std::uint64_t kTextOfARecord = 1024;
+
+void append_error(std::string& text, std::string_view detail) {
+  text += ",\"error\":";
+  append_json_string(text, printable(detail));
+}
+
+// Generates records.jsonl: the records of a chunk as JSON lines. Thread-safe.
+//
+// A line has a record's ordinal and index, its size, its bytes as "text" or "base64", and the decoded record:
+//
+//   {"ordinal":42,"index":3,"size":5,"text":"hello"}
+//
+// The line of an unreadable record has "error" after the index. A chunk whose number of records is unknown has one
+// line: {"chunk":65536,"error":"..."}.
+class ChunkLines {
+ public:
+  // The line of a larger record omits its bytes.
+  static constexpr std::uint64_t kLargestRecord = 64u << 20;
+
+  // Decodes the chunk. If the chunk is damaged, succeeds and its lines show the error. Fails only for reasons that may
+  // pass. The references must outlive the result. `large` is held while a large record is parsed.
+  static Result<ChunkLines> open(const RequestContext& context, const RecordStore& store, const RecordDecoder& decoder,
+                                 const ChunkInfo& chunk, std::uint64_t first_ordinal, CancellableMutex& large) {
+    ChunkLines lines(store, decoder, chunk, first_ordinal, large);
+    auto decoded = store.chunks().get(context, chunk);
+    if (decoded) {
+      lines.chunk_ = std::move(*decoded);
+      lines.records_ = lines.chunk_->layout().records();
+      lines.most_text_ = kLeastText + kTextOfAByte * lines.chunk_->layout().total() +
+                         kTextOfARecord * lines.chunk_->layout().records();
+      return lines;
+    }
+    if (!is_permanent(decoded.error().code)) return std::move(decoded).error();
+    lines.failure_ = decoded.error().detail;
+    auto records = store.chunks().records_in(context, chunk);
+    if (!records && !is_permanent(records.error().code)) return std::move(records).error();
+    if (records && *records > 0) lines.records_ = *records;
+    return lines;
+  }
+
+  std::uint64_t lines() const { return records_.value_or(1); }
+
+  // Appends the lines of a block to `text`, which must be empty. Returns the index of the next line. The same block
+  // always gives the same text. Fails only for reasons that may pass. REQUIRES: block.first < lines().
+  Result<std::uint64_t> write(const RequestContext& context, const LineTable::Block& block, std::string& text) const {
+    std::uint64_t line = block.first;
+    while (line < lines() && text.size() < kBlockSize) {
+      const bool is_decoded = block.begin + text.size() < most_text_;
+      const std::size_t before = text.size();
+      TRY(write_line(context, line, is_decoded, text));
+      TRY(context.spend(text.size() - before));
+      ++line;
+    }
+    return line;
+  }
+
+ private:
+  ChunkLines(const RecordStore& store, const RecordDecoder& decoder, const ChunkInfo& info, std::uint64_t first_ordinal,
+             CancellableMutex& large)
+      : store_(store), decoder_(decoder), info_(info), first_ordinal_(first_ordinal), large_(large) {}
+
+  Result<void> write_line(const RequestContext& context, std::uint64_t index, bool is_decoded,
+                          std::string& text) const {
+    if (!records_) {
+      fmt::format_to(std::back_inserter(text), "{{\"chunk\":{}", info_.begin);
+    } else {
+      fmt::format_to(std::back_inserter(text), "{{\"ordinal\":{},\"index\":{}", first_ordinal_ + index, index);
+    }
+    if (chunk_ == nullptr) {
+      append_error(text, failure_);
+    } else if (const Error* failure = chunk_->layout().failure(index)) {
+      append_error(text, failure->detail);
+    } else {
+      const std::uint64_t size = chunk_->layout().extent(index).size;
+      ASSIGN_OR_RETURN(const auto alone, lock_for(context, size, large_));
+      TRY(write_record(context, index, size, is_decoded, text));
+    }
+    text += "}\n";
+    return {};
+  }
+  Result<void> write_record(const RequestContext& context, std::uint64_t index, std::uint64_t size, bool is_decoded,
+                            std::string& text) const {
+    if (size > kLargestRecord) {
+      fmt::format_to(std::back_inserter(text), ",\"size\":{}", size);
+      append_error(text, "record too large for a line");
+      return {};
+    }
+    auto record = store_.records().read(context, *chunk_, index, 0, size);
+    if (!record) {
+      if (!is_permanent(record.error().code)) return std::move(record).error();
+      append_error(text, record.error().detail);
+      return {};
+    }
+    fmt::format_to(std::back_inserter(text), ",\"size\":{},", size);
+    append_json_bytes(text, "text", "base64", record->bytes);
+    if (is_decoded) return decoder_.append_members(context, text, info_, record->bytes);
+    append_error(text, "decoded content of the preceding records too large");
+    return {};
+  }
+
+  const RecordStore& store_;
+  const RecordDecoder& decoder_;
+  const ChunkInfo info_;
+  const std::uint64_t first_ordinal_;
+  CancellableMutex& large_;
+  std::shared_ptr<const Chunk> chunk_;  // null if unreadable
+  std::string failure_;                 // why it is unreadable
+  std::optional<std::uint64_t> records_;
+  std::uint64_t most_text_ = 0;  // nothing is decoded after so many bytes of text
+};
 
 struct ChunkFile {
   std::string_view name;

@@ -1,5 +1,5 @@
 // damage/: the bytes of each damaged region.
-#include "fusefs/tree/views.h"
+#include "fusefs/tree/view.h"
 
 namespace recordfs {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/decoding/json_object.h"
+#include "core/decoding/json_writer.h"
 #include "core/store/record_store.h"
 
 namespace recordfs {

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "fusefs/tree/mirror/file_state.h"
+#include "fusefs/tree/mirror/rooted_dir.h"
 #include "fusefs/tree/node_types.h"
 
 namespace recordfs {

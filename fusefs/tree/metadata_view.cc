@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "fusefs/tree/generated_files.h"
-#include "fusefs/tree/views.h"
+#include "fusefs/tree/view.h"
 
 namespace recordfs {
 namespace {

@@ -83,7 +83,7 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
-// An index into kViewFactories (views.h).
+// An index into kViewFactories (view.h).
 enum class ViewId : std::uint8_t {
   kStatic,
   kRecords,

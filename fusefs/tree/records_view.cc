@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "fusefs/tree/media_type.h"
-#include "fusefs/tree/views.h"
+#include "fusefs/tree/view.h"
 
 namespace recordfs {
 namespace {

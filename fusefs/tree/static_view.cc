@@ -1,6 +1,6 @@
-// The directories whose entries all have fixed names, the generated texts in them, and the trailer.
+// The directories whose entries all have fixed names, and the files in them: generated texts, streams, and the trailer.
 #include "fusefs/tree/generated_files.h"
-#include "fusefs/tree/views.h"
+#include "fusefs/tree/view.h"
 
 namespace recordfs {
 namespace {
@@ -75,12 +75,44 @@ class StaticView : public View {
   const KeptValues<std::string> texts_{};
 };
 
+// Files that are one stream of the store: those in streams/, array.npy, and index/chunks.tsv.
+class StreamsView : public View {
+ public:
+  using View::View;
+
+  Result<std::uint64_t> size(const RequestContext&, Node file) const override {
+    ASSIGN_OR_RETURN(const auto stream, stream_of(file));
+    return store().streams().size(stream);
+  }
+
+  Result<Slice> read(const RequestContext& context, Node file, std::uint64_t offset,
+                     std::uint64_t length) const override {
+    ASSIGN_OR_RETURN(const auto stream, stream_of(file));
+    return store().streams().read(context, stream, offset, length);
+  }
+
+ private:
+  static Result<Stream> stream_of(Node file) {
+    if (file.value == kConcat) return Stream::kConcat;
+    if (file.value == kLines) return Stream::kLines;
+    if (file.value == kChunkRows) return Stream::kChunkRows;
+    if (file.value == kWhole) return Stream::kArray;
+    return no_such_name();
+  }
+};
+
 }  // namespace
 
 ViewPointer make_static_view(const ContainerTree& tree) { return std::make_unique<StaticView>(tree); }
 
 ViewPointer make_trailer_view(const ContainerTree& tree) {
   return tree.store().trailer() == nullptr ? nullptr : make_static_view(tree);
+}
+
+ViewPointer make_streams_view(const ContainerTree& tree) { return std::make_unique<StreamsView>(tree); }
+
+ViewPointer make_array_view(const ContainerTree& tree) {
+  return tree.store().array() == nullptr ? nullptr : make_streams_view(tree);
 }
 
 }  // namespace recordfs

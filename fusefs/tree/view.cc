@@ -1,9 +1,11 @@
 #include "fusefs/tree/view.h"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 #include "core/base/utf8.h"
-#include "core/decoding/json_text.h"
+#include "core/decoding/json_writer.h"
 #include "fusefs/tree/generated_files.h"
 #include "fusefs/tree/names.h"
 
@@ -22,7 +24,66 @@ std::string error_document(std::string_view detail) {
   return text + "\n}\n";
 }
 
+// Parsing a record takes at least as long as decompressing so many times its bytes.
+constexpr std::uint64_t kWorkOfAByte = 8;
+constexpr std::uint64_t kLargeRecord = 256u << 10;
+
 }  // namespace
+
+ContainerTree::ContainerTree(std::shared_ptr<const RecordStore> store, CachedFiles& cache, std::uint64_t number)
+    : store_(std::move(store)),
+      cache_(cache),
+      number_(number),
+      decoder_(store_->schema(), store_->metadata(), cache.types) {
+  for (const auto make : kViewFactories) views_.push_back(make(*this));
+}
+
+ContainerTree::~ContainerTree() = default;
+
+std::uint64_t ContainerTree::values() const {
+  std::uint64_t values = store().records().address_limit();
+  for (const auto& view : views_) values = std::max(values, view == nullptr ? 0 : view->values());
+  return values + kStaticEnd;
+}
+
+std::vector<Node> ContainerTree::changed_since(const RequestContext& context, const ContainerTree& shorter) const {
+  std::vector<Node> nodes = {Node{}};
+  for (const StaticEntry& entry : kStaticEntries) {
+    if (entry.type.type != FileType::kLink) nodes.push_back({NodeKind::kStatic, entry.node});
+  }
+  for (const auto& view : views_) {
+    if (view != nullptr) view->add_changed_since(context, shorter.store(), nodes);
+  }
+  return nodes;
+}
+
+Result<std::optional<CancellableMutex::Lock>> lock_for(const RequestContext& context, std::uint64_t size,
+                                                       CancellableMutex& large) {
+  std::optional<CancellableMutex::Lock> held;
+  if (size <= kLargeRecord) return held;
+  TRY(context.spend(size * kWorkOfAByte));
+  ASSIGN_OR_RETURN(auto alone, large.lock(context));
+  held.emplace(std::move(alone));
+  return held;
+}
+
+Result<Slice> LineTable::read(const RequestContext& context, std::uint64_t offset, std::uint64_t length,
+                              const MakeText& make_text) const {
+  if (offset >= size) return Slice{};
+  const std::uint64_t end = offset + std::min(length, size - offset);
+  ASSIGN_OR_RETURN(auto joined, Buffer::allocate(context, static_cast<std::size_t>(end - offset)));
+  MutableBytes rest = joined.span();
+  const auto after = std::ranges::upper_bound(blocks, offset, {}, &Block::begin);
+  for (auto block = static_cast<std::size_t>(after - blocks.begin()) - 1; !rest.empty(); ++block) {
+    ASSIGN_OR_RETURN(const auto text, make_text(block));
+    const std::uint64_t at = end - rest.size() - blocks[block].begin;
+    const Bytes piece = text.bytes.subspan(static_cast<std::size_t>(at));
+    const std::size_t taken = std::min(piece.size(), rest.size());
+    std::memcpy(rest.data(), piece.data(), taken);
+    rest = rest.subspan(taken);
+  }
+  return owned(std::move(joined));
+}
 
 Document made_document(Result<std::string> text) {
   if (!text && !is_permanent(text.error().code)) return std::move(text).error();

@@ -1,7 +1,9 @@
-// View: a directory of a container's tree, or a few directories that show the same things.
+// ContainerTree: the tree of one container: its names, listings, sizes and contents. View: a directory of it, or a few
+// directories that show the same things.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,13 +16,58 @@
 #include <vector>
 
 #include "core/base/cancellable_mutex.h"
-#include "core/decoding/user_types.h"
+#include "core/decoding/descriptor_set.h"
+#include "core/decoding/record_decoder.h"
+#include "core/store/record_store.h"
 #include "core/store/shared_cache.h"
-#include "fusefs/tree/chunk_lines.h"
-#include "fusefs/tree/container_tree.h"
 #include "fusefs/tree/inside.h"
+#include "fusefs/tree/node_types.h"
 
 namespace recordfs {
+
+class View;
+struct CachedFiles;
+
+// A snapshot of a container as a tree of nodes. A Node is valid for the lifetime of the tree. Nodes whose
+// NodeType::is_permanent is set mean the same in every later snapshot of the file. Thread-safe.
+class ContainerTree {
+ public:
+  // `cache` must outlive the tree. `number` is unique among the containers that share `cache`, and the same for all
+  // snapshots of a followed file.
+  ContainerTree(std::shared_ptr<const RecordStore> store, CachedFiles& cache, std::uint64_t number);
+  ~ContainerTree();
+  ContainerTree(const ContainerTree&) = delete;
+  ContainerTree& operator=(const ContainerTree&) = delete;
+
+  // Returns the view that serves a node (node_types.h); null if the container has no such node.
+  const View* view(Node node) const {
+    const NodeType* type = node_type(node);
+    return type == nullptr ? nullptr : views_[static_cast<std::size_t>(type->view)].get();
+  }
+  // Returns an upper bound on the values of its nodes, for InodeTable::wanted().
+  std::uint64_t values() const;
+  // Returns the nodes whose attributes, entries or contents may differ from those in `shorter`, an earlier snapshot of
+  // the same file. These are the last chunk and everything that sums up the container. May read the file.
+  std::vector<Node> changed_since(const RequestContext& context, const ContainerTree& shorter) const;
+
+  const RecordStore& store() const { return *store_; }
+  const RecordDecoder& decoder() const { return decoder_; }
+  CachedFiles& cache() const { return cache_; }
+  // Returns the cache key of what is the same in all snapshots of a followed file.
+  std::uint64_t number() const { return number_; }
+  // Returns the cache key of what differs between snapshots.
+  std::uint64_t snapshot() const { return snapshot_; }
+
+ private:
+  static inline std::atomic<std::uint64_t> next_snapshot_{0};
+
+  const std::shared_ptr<const RecordStore> store_;
+  CachedFiles& cache_;
+  const std::uint64_t number_;
+  const std::uint64_t snapshot_ = next_snapshot_.fetch_add(1);
+  const RecordDecoder decoder_;
+  std::vector<std::unique_ptr<const View>> views_;  // by ViewId; null: the container has no such view
+};
 
 struct NodeAttributes {
   FileType type = FileType::kRegular;
@@ -47,6 +94,33 @@ struct CachedBytes {
 struct CachedText {
   std::string text;
   std::uint64_t memory() const { return text.capacity(); }
+};
+
+// Returns a lock of `large` for a record of more than 256 KiB, because one thread at a time parses such, and nullopt
+// otherwise. May wait for the lock. Fails as RequestContext::spend() and CancellableMutex::lock() do.
+Result<std::optional<CancellableMutex::Lock>> lock_for(const RequestContext& context, std::uint64_t size,
+                                                       CancellableMutex& large);
+
+// The positions of lines in a text that is generated when read. Blocks of a few lines, or of one long line, make up the
+// text, which is never in memory as a whole.
+struct LineTable {
+  struct Block {
+    std::uint64_t first = 0;  // index of its first line
+    std::uint64_t begin = 0;  // position in the text, in bytes
+  };
+
+  std::uint64_t id = 0;             // unique in the process
+  std::uint64_t first_ordinal = 0;  // of the chunk's first record
+  std::vector<Block> blocks{};
+  std::uint64_t size = 0;  // of the text, in bytes
+
+  // Returns the text of a block. Its owner keeps it alive.
+  using MakeText = std::function<Result<Slice>(std::size_t block)>;
+  // Returns up to `length` bytes of the text from `offset`, fewer only at its end.
+  Result<Slice> read(const RequestContext& context, std::uint64_t offset, std::uint64_t length,
+                     const MakeText& make_text) const;
+  std::uint64_t end_of(std::size_t block) const { return block + 1 < blocks.size() ? blocks[block + 1].begin : size; }
+  std::uint64_t memory() const { return blocks.capacity() * sizeof(Block); }
 };
 
 // Options and caches that all containers of a mount share. Each cache is bounded in bytes. Thread-safe.
@@ -183,6 +257,29 @@ class View {
 
  private:
   const ContainerTree& tree_;
+};
+
+// The views of a container's tree. Each factory returns null if the container has no such view.
+//
+// A new view is a class in a .cc file of its own, a factory here, a ViewId with rows in the tables of node_types.h
+// (append kinds and static nodes, never insert), and a line in CMakeLists.txt.
+using ViewPointer = std::unique_ptr<const View>;
+
+ViewPointer make_static_view(const ContainerTree& tree);    // the root, .views/, index/, streams/; generated texts
+ViewPointer make_records_view(const ContainerTree& tree);   // records/, thousands/ and chunks/OFFSET/records/
+ViewPointer make_chunks_view(const ContainerTree& tree);    // chunks/ without the records
+ViewPointer make_metadata_view(const ContainerTree& tree);  // metadata/
+ViewPointer make_damage_view(const ContainerTree& tree);    // damage/
+ViewPointer make_inside_view(const ContainerTree& tree);    // inside/
+ViewPointer make_keys_view(const ContainerTree& tree);      // keys/
+ViewPointer make_streams_view(const ContainerTree& tree);   // files in streams/, and index/chunks.tsv
+ViewPointer make_array_view(const ContainerTree& tree);     // array.npy
+ViewPointer make_trailer_view(const ContainerTree& tree);   // trailer
+
+// By ViewId.
+inline constexpr std::array kViewFactories = {
+    make_static_view, make_records_view, make_chunks_view,  make_metadata_view, make_damage_view,
+    make_inside_view, make_keys_view,    make_streams_view, make_array_view,    make_trailer_view,
 };
 
 }  // namespace recordfs

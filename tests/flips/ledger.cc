@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "core/codec/versions.h"
+#include "core/codec/codec.h"
 
 namespace recordfs::flips {
 namespace {

@@ -17,10 +17,8 @@
 
 #include "core/base/utf8.h"
 #include "core/decoding/descriptor_set.h"
-#include "core/decoding/fields.h"
 #include "core/decoding/protobuf_module.h"
 #include "core/decoding/record_decoder.h"
-#include "core/decoding/user_types.h"
 #include "tests/fuzz/expect.h"
 #include "tests/fuzz/message_mutator.h"
 #include "tests/fuzz/random_value.h"

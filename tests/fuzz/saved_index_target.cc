@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/hash/highway.h"
-#include "core/store/index_format.h"
 #include "core/store/record_store.h"
+#include "core/store/saved_index.h"
 #include "tests/fuzz/expect.h"
 #include "tests/fuzz/put.h"
 #include "tests/fuzz/target.h"

@@ -21,7 +21,7 @@ CLEAN = {
     "core/base/README.md": "# base\n",
     "core/base/cursor.h": "#include <cstdint>\nflag.load();  // load the process handle\n",
     "core/hash/README.md": "# hash\n",
-    "core/hash/crc32c.cc": '#include <isa-l.h>\n#include "core/base/cursor.h"\n',
+    "core/hash/crc.cc": '#include <isa-l.h>\n#include "core/base/cursor.h"\n',
     "core/codec/README.md": "# codec\n",
     "core/codec/zstd.cc": '#include <zstd.h>\n#include "core/hash/crc32c.h"\n',
     "core/formats/README.md": "# formats\n",

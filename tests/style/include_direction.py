@@ -26,26 +26,26 @@ BUILT_ON = {"array_record": "riegeli", "wandb": "leveldb_log"}
 # {prefix of a header: the only places that may include it}: folders (with / at the end), and files without suffix.
 PLACES = {
     "fuse": ["fusefs/glue/"],
-    "CLI/": ["fusefs/option_text", "fusefs/options", "fusefs/commands/"],
+    "CLI/": ["fusefs/options", "fusefs/commands/"],
     "google/protobuf/": ["core/decoding/protobuf/"],
     "dlfcn.h": ["core/decoding/", "fusefs/confinement/"],
     "seccomp.h": ["fusefs/confinement/"],
     "linux/landlock.h": ["fusefs/confinement/"],
     "nlohmann/": [],
-    "re2/": ["fusefs/commands/matcher"],
+    "re2/": ["fusefs/commands/grep"],
     "zstd": ["core/codec/zstd"],
     "brotli/": ["core/codec/brotli"],
     "snappy": ["core/codec/snappy"],
     "lz4": ["core/codec/lz4"],
     "lzma.h": ["core/codec/lzma"],
     "zlib.h": ["core/codec/deflate", "core/hash/digest"],
-    "nettle/": ["core/hash/digest", "core/decoding/base64"],
+    "nettle/": ["core/hash/digest", "core/decoding/json_writer"],
     "libdeflate.h": ["core/codec/deflate_whole"],
     "blosc": ["core/codec/blosc"],
     "highwayhash/": ["core/hash/highway", "core/hash/highway_engine"],
     "xxhash.h": ["core/hash/xxhash"],
-    "isa-l": ["core/hash/crc32", "core/hash/crc32c"],
-    "crc.h": ["core/hash/crc32c"],
+    "isa-l": ["core/hash/crc"],
+    "crc.h": ["core/hash/crc"],
 }
 
 # The core prints nothing.

@@ -1,6 +1,5 @@
 // The only exported function of the module.
 #include "core/decoding/message_types.h"
-#include "core/decoding/protobuf/library.h"
 #include "core/decoding/protobuf/types.h"
 
 namespace recordfs::messages {

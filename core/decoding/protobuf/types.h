@@ -1,4 +1,7 @@
-// The message types of a set of files: the pool that builds them, and the message objects to parse into.
+// The message types of a set of files: the pool that builds them, the message objects to parse into, and their printer.
+//
+// Only silence_libprotobuf() and build_file() depend on the version of libprotobuf. All other code in this folder uses
+// only features that exist in every version since 3.21.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +9,40 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
+#include <google/protobuf/dynamic_message.h>
+#include <google/protobuf/message.h>
+
+#include "core/base/bytes.h"
+#include "core/decoding/json_writer.h"
 #include "core/decoding/message_types.h"
-#include "core/decoding/protobuf/library.h"
 
 namespace recordfs::messages {
+
+namespace pb = google::protobuf;
+
+// Converts a name to a view. Names are std::string in some versions and views in others.
+template <class Text>
+std::string_view view(const Text& text) {
+  return {text.data(), text.size()};
+}
+
+// Stops libprotobuf from writing to stderr: errors in a user's file do not belong on the terminal.
+void silence_libprotobuf();
+
+// Returns the version, for example "3.21.12".
+const std::string& libprotobuf_version();
+
+// Builds a file in a pool. Returns "" on success, otherwise the first error.
+std::string build_file(pb::DescriptorPool& pool, const pb::FileDescriptorProto& file);
 
 // The size in bytes of an empty message of each type.
 using Sizes = std::unordered_map<const pb::Descriptor*, std::size_t>;
@@ -78,6 +106,77 @@ class Types final : public MessageTypes {
   mutable std::map<std::string, FoundType, std::less<>> found_;
   mutable std::uint64_t work_of_found_ = 0;
   mutable std::map<const pb::Descriptor*, std::vector<std::unique_ptr<Workplace>>> places_;
+};
+
+// Returns an upper bound of the memory of a parsed message in bytes, from the message size alone: a few bytes may
+// represent a message of a type with thousands of fields. Thread-safe.
+std::uint64_t most_memory(const MessageType& type, Bytes message);
+
+// Returns an upper bound of Cost::fields, from the message size alone. Thread-safe.
+std::uint64_t most_fields(const MessageType& type, Bytes message);
+
+// Returns upper bounds of both by scanning the fields. Stops when `limit` is exceeded; the result is then more than
+// `limit`. Thread-safe.
+Cost counted_cost(const MessageType& type, Bytes message, const Cost& limit);
+
+// Field lists that are reused from one message to the next, one for each nesting level.
+using FieldLists = std::vector<std::vector<const pb::FieldDescriptor*>>;
+
+// Writes a parsed message as protobuf JSON, by reflection. Not thread-safe.
+//
+// recordfs does not use the JSON printer of libprotobuf. Version 3.21 omits groups, writes the null of a Struct as a
+// word, and is several times slower; later versions write different digits.
+//
+// Fields have the names of the .proto file. Fields without presence are omitted if they have their default. Maps are
+// sorted by key. Well-known types have their special form if their content allows it, otherwise the form of any other
+// message.
+class Printer {
+ public:
+  // The arguments must outlive the printer. `types` resolves messages in an Any.
+  Printer(const Types& types, JsonWriter& writer, FieldLists& lists) : types_(types), writer_(writer), lists_(lists) {}
+
+  // Writes a message. Returns false if part of it has no JSON form; take_why() returns the reason.
+  bool write(const pb::Message& message);
+  std::string take_why() { return std::move(why_); }
+
+ private:
+  void write_message(const pb::Message& message);
+  void write_members(const pb::Message& message);
+  void write_field(const pb::Message& message, const pb::FieldDescriptor* field);
+  void write_list(const pb::Message& message, const pb::FieldDescriptor* field);
+  void write_map(const pb::Message& message, const pb::FieldDescriptor* field);
+  // Writes the value of a field, or element `index` of a repeated field.
+  void write_value(const pb::Message& message, const pb::FieldDescriptor* field, int index);
+  void write_text(const std::string& text, const pb::FieldDescriptor* field);
+  void write_enum(int number, const pb::FieldDescriptor* field);
+
+  // Each writes a well-known type in its special form. If the content has no such form, returns false and writes
+  // nothing.
+  bool write_special(const pb::Message& message);
+  bool write_any(const pb::Message& message);
+  bool write_text_of(const pb::Message& message, std::optional<std::string> (*text_of)(const pb::Message& message));
+  bool write_struct(const pb::Message& message);
+  bool write_struct_value(const pb::Message& message);
+  bool write_list_value(const pb::Message& message);
+  bool write_wrapper(const pb::Message& message);
+
+  // Fail and return false if messages in an Any cost too much. The limit applies to all of them in a record together.
+  // Each type counts once even if it is cached, so that the result does not depend on earlier records.
+  bool spend(std::uint64_t fields);
+  bool spend_on_type(const FoundType& found, std::string_view name);
+
+  void fail(std::string why);
+  bool goes_on() const { return why_.empty() && !writer_.is_full(); }
+
+  const Types& types_;
+  JsonWriter& writer_;
+  FieldLists& lists_;
+  std::size_t depth_ = 0;         // nesting depth of messages
+  std::size_t depth_of_any_ = 0;  // nesting depth of messages in an Any
+  std::uint64_t memory_of_any_ = 0;
+  std::uint64_t spent_on_any_ = 0;
+  std::set<std::string, std::less<>> types_of_any_;
+  std::string why_;
 };
 
 }  // namespace recordfs::messages

@@ -2,23 +2,151 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/base/bounded_lru.h"
+#include "core/base/request_context.h"
+#include "core/base/result.h"
+#include "core/base/source.h"
+#include "core/store/executor.h"
 #include "fusefs/tree/container_node.h"
 #include "fusefs/tree/file_status.h"
-#include "fusefs/tree/mirror/closers.h"
-#include "fusefs/tree/mirror/mirrored_sources.h"
-#include "fusefs/tree/mirror/probes.h"
+#include "fusefs/tree/inode_table.h"
 #include "fusefs/tree/mirror/rooted_dir.h"
 
 namespace recordfs {
+
+struct MirroredDirectory {
+  std::string name;  // in the mount, unless it is the root
+  std::shared_ptr<const RootedDir> directory;
+};
+
+// Converts an error for a node that the kernel knows: a path that is gone makes the node stale.
+Error as_stale(Error error);
+
+// The directories of a mirror, and how their nodes are shown. Immutable, thread-safe.
+class MirroredSources {
+ public:
+  // `adjust` changes the source's owner and permissions; may be null.
+  MirroredSources(std::vector<MirroredDirectory> directories, bool is_root, std::function<void(Ownership&)> adjust)
+      : directories_(std::move(directories)), is_root_(is_root), adjust_(std::move(adjust)) {}
+
+  const std::vector<MirroredDirectory>& directories() const { return directories_; }
+  const RootedDir& of(const MirroredNode& node) const { return *directories_[node.source].directory; }
+
+  // Looks up the path of a node. Fails with stale_error() if it is another file now.
+  Result<Looked> look(const RequestContext& context, const MirroredNode& node) const;
+
+  // Returns a node's path in the mount.
+  std::string shown_path(const MirroredNode& node) const;
+  // Returns the inode number of a node and of its parent directory.
+  std::uint64_t inode(const MirroredNode& node) const;
+  std::uint64_t parent_inode(const MirroredNode& node) const;
+  Ownership ownership_of(MirroredType type, const FileState& state) const;
+  FileStatus status_of(const MirroredNode& node, const FileState& state) const;
+
+ private:
+  const std::vector<MirroredDirectory> directories_;
+  const bool is_root_;
+  const std::function<void(Ownership&)> adjust_;
+};
+
+// Returns whether a format recognizes the first bytes of a source. Fails only as Source does.
+using ProbeHead =
+    std::function<Result<bool>(const RequestContext& context, const Source& source, std::string_view file_name)>;
+
+// Tells which regular files are containers, from their first bytes. Thread-safe. Caches the answer for each state of a
+// file: at most 200,000 answers in 10 MiB, and then none again.
+class Probes {
+ public:
+  explicit Probes(ProbeHead probe) : probe_(std::move(probe)) {}
+
+  // Returns what an entry of an open directory is shown as; nullopt for one that is not shown, and in a listing for one
+  // that no longer exists. `now` is before the lookup. Reads the head of a regular file whose state is new.
+  std::optional<MirroredType> type_of(const Looked& found, int directory, const std::string& name, const timespec& now);
+  std::optional<FileType> listed_type(int directory, const DirectoryStream::Name& entry, const timespec& now);
+
+  // Returns the cached answer, or nullopt.
+  std::optional<bool> find(const FileState& state, std::string_view name) const;
+  // Reads the head of a file that was in `state` at a time after `now`. Returns false for an unreadable file. Blocks
+  // regardless of RequestContext. Throws std::bad_alloc if there is no memory to read it.
+  bool ask(const Descriptor& file, const FileState& state, std::string_view name, const timespec& now);
+
+ private:
+  struct Key {
+    std::uint64_t first = 0;
+    std::uint64_t second = 0;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const { return static_cast<std::size_t>(key.first); }
+  };
+  bool is_container(int directory, const std::string& name, const FileState& state, const timespec& now);
+  static Key key_of(const FileState& state, std::string_view name);
+
+  const ProbeHead probe_;
+  mutable std::mutex mutex_;
+  std::unordered_map<Key, bool, Hash> answers_;
+};
+
+// Threads that close unused objects. Each filesystem that may hang has a thread of its own. None starts before the
+// first object, so that the process may still fork. Thread-safe, except for stop().
+class Closers {
+ public:
+  // Calls `sweep` every `period`, on a thread that waits for no filesystem.
+  Closers(std::chrono::milliseconds period, std::function<void()> sweep) : period_(period), sweep_(std::move(sweep)) {}
+  ~Closers() { stop(); }
+  Closers(const Closers&) = delete;
+  Closers& operator=(const Closers&) = delete;
+
+  // Starts the thread of a filesystem, and the sweeps. `filesystem` is a result of Source::filesystem(). Fails with
+  // kOutOfMemory if the system provides no thread.
+  Result<std::shared_ptr<Executor>> start(std::uint64_t filesystem);
+
+  // Returns a shared pointer to `thing`, which the filesystem's thread destroys. A container's destructor joins its
+  // catalog's thread, and the last user may be that thread. Closing a file can block on its filesystem. After stop(),
+  // the last user destroys it. Fails as start() does.
+  template <class Thing>
+  Result<std::shared_ptr<Thing>> closed_later(std::uint64_t filesystem, std::unique_ptr<Thing> thing) {
+    ASSIGN_OR_RETURN(auto closer, start(filesystem));
+    // Allocated now, because the deleter could not report a failed allocation.
+    const auto closing = std::make_shared<Executor::Task>([last = thing.get()] { delete last; });
+    return std::shared_ptr<Thing>(thing.release(), [closer = std::move(closer), closing](Thing* last) {
+      if (!closer->post(Executor::Priority::kWaitedFor, std::move(*closing))) delete last;
+    });
+  }
+
+  // Closes what is unused, and ends the threads. May block on a filesystem that hangs.
+  void stop();
+
+ private:
+  // Further filesystems share the thread of the last one.
+  static constexpr std::size_t kMostFilesystems = 16;
+
+  void run_sweeps();
+
+  const std::chrono::milliseconds period_;
+  const std::function<void()> sweep_;
+  std::mutex mutex_;                                              // guards the following
+  std::map<std::uint64_t, std::shared_ptr<Executor>> executors_;  // 0: of all filesystems that cannot hang
+  bool is_ending_ = false;
+  std::condition_variable ending_;
+  std::thread sweeper_;
+};
 
 // Opens a store for a file. `path` is for log lines and errors.
 using OpenContainer = std::function<Result<std::shared_ptr<const RecordStore>>(

@@ -1,4 +1,4 @@
-#include "core/base/filesystem.h"
+#include "core/base/source.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,4 +1,3 @@
-#include "core/codec/versions.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/decoding/base64.h"
+#include "core/decoding/json_writer.h"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,6 @@
 
 #include "core/decoding/descriptor_set.h"
 #include "core/decoding/protobuf_module.h"
-#include "core/decoding/user_types.h"
 #include "tests/unit/decoding/schema.h"
 
 namespace recordfs {

@@ -1,4 +1,4 @@
-#include "core/decoding/fields.h"
+#include "core/decoding/record_decoder.h"
 
 #include <gtest/gtest.h>
 

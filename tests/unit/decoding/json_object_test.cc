@@ -1,4 +1,4 @@
-#include "core/decoding/json_object.h"
+#include "core/decoding/json_writer.h"
 
 #include <gtest/gtest.h>
 

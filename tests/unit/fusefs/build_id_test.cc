@@ -1,4 +1,4 @@
-#include "fusefs/build_id.h"
+#include "fusefs/open_container.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The search for containers before a directory is mounted.
-#include "fusefs/container_search.h"
+#include "fusefs/mount_sources.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/decoding/base64.h"
+#include "core/decoding/json_writer.h"
 #include "tests/unit/fusefs/toy_tree.h"
 
 namespace recordfs::testing {

@@ -1,4 +1,4 @@
-#include "fusefs/glue/end_limit.h"
+#include "fusefs/glue/ending.h"
 
 #include <chrono>
 

@@ -1,4 +1,4 @@
-#include "fusefs/glue/idle_end.h"
+#include "fusefs/glue/ending.h"
 
 #include <gtest/gtest.h>
 

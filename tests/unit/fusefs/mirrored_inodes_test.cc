@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "fusefs/tree/inode_table.h"
-#include "fusefs/tree/mirror/closers.h"
+#include "fusefs/tree/mirror/mirror.h"
 #include "tests/unit/support/signal.h"
 
 namespace recordfs {

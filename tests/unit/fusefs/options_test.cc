@@ -7,9 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "core/store/key_table.h"
+#include "core/store/key_index.h"
 #include "fusefs/exit_status.h"
-#include "fusefs/help.h"
 
 namespace recordfs {
 namespace {

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "fusefs/commands/range.h"
-#include "fusefs/commands/split.h"
 #include "tests/unit/store/toy_store.h"
 
 namespace recordfs {

@@ -1,4 +1,4 @@
-#include "core/store/decode_budget.h"
+#include "core/store/services.h"
 
 #include <atomic>
 #include <chrono>

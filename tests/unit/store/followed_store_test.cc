@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/store/complete_prefix.h"
+#include "core/store/stored_file.h"
 #include "tests/unit/store/toy_store.h"
 
 namespace recordfs::testing {

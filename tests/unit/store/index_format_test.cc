@@ -1,4 +1,4 @@
-#include "core/store/index_format.h"
+#include "core/store/saved_index.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/store/indexed_chunk.h"
+#include "core/store/scanner.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/store/complete_prefix.h"
+#include "core/store/stored_file.h"
 
 #include <algorithm>
 #include <mutex>
