@@ -200,7 +200,9 @@ class RecordsView : public View {
   Document make_document(const RequestContext& context, const RecordRef& record) const {
     ASSIGN_OR_RETURN(const auto size, store().records().size(context, record));
     ASSIGN_OR_RETURN(const auto alone, lock_for(context, size, cache().large_inside));
-    if (size > kLargestDecoded) return made_document(fmt::format("{} bytes, too large to decode", size));
+    if (size > kLargestDecoded) {
+      return made_document(Error{.code = Code::kLimit, .detail = fmt::format("{} bytes, too large to decode", size)});
+    }
     ASSIGN_OR_RETURN(const auto bytes, store().records().read(context, record, 0, size));
     return made_document(tree().decoder().document(context, record.chunk, bytes.bytes));
   }

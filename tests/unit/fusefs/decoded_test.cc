@@ -36,7 +36,34 @@ class Decodable : public ForwardingContainer {
   const std::string untold_;
 };
 
-// The same with parts.
+// The same, but each chunk has one record that is too large to be decoded. Its bytes cannot be read.
+class Enormous final : public Decodable {
+ public:
+  static constexpr std::uint64_t kSize = 129u << 20;
+
+  explicit Enormous(std::unique_ptr<Container> toy) : Decodable(std::move(toy), {}) {}
+  Result<Layout> layout(const RequestContext& context, const ChunkInfo&) const override {
+    Layout layout;
+    layout.add(context, kSize);
+    return layout;
+  }
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
+    ASSIGN_OR_RETURN(auto all, layout(context, chunk));
+    return std::shared_ptr<const Chunk>(std::make_shared<Unread>(std::move(all)));
+  }
+
+ private:
+  struct Unread final : Chunk {
+    using Chunk::Chunk;
+    std::uint64_t payload_size() const override { return kSize; }
+    Result<Slice> read(const RequestContext&, std::uint64_t, std::uint64_t) const override {
+      return Error{.code = Code::kIo, .detail = "read"};
+    }
+    std::uint64_t memory() const override { return 1; }
+  };
+};
+
+// Decodable with parts.
 class DecodableWithParts final : public Decodable {
  public:
   DecodableWithParts(std::unique_ptr<Container> toy, Parts parts) : Decodable(std::move(toy), {}) {
@@ -126,6 +153,14 @@ TEST(Documents, AreFoundNextToRecordsButNotListed) {
                            "records/4.JSON", ".views/thousands/000001/4.json", "info.json.json"}) {
     EXPECT_FALSE(tree.exists(name)) << name;
   }
+}
+
+TEST(Documents, OfTooLargeRecordsAreErrorsInJson) {
+  ToyStore toy({.chunks = 1, .records_per_chunk = 1, .counts_in_header = false});
+  toy.store = std::make_shared<RecordStore>(
+      "toy", toy.source, std::make_unique<Enormous>(toy::open(toy.source, Limits{}, toy.watch).value()), toy.services);
+  const ToyTree tree(toy);
+  EXPECT_EQ(tree.read("records/0.json"), "{\n  \"error\": \"135266304 bytes, too large to decode\"\n}\n");
 }
 
 TEST(Documents, AreReadInPieces) {
