@@ -16,8 +16,10 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -25,6 +27,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -43,16 +46,96 @@
 #include "fusefs/exit_status.h"
 #include "fusefs/glue/follower.h"
 #include "fusefs/glue/session.h"
+#include "fusefs/glue/unmounting.h"
 #include "fusefs/messages.h"
-#include "fusefs/mount_point.h"
 #include "fusefs/mount_sources.h"
 #include "fusefs/open_container.h"
 #include "fusefs/options.h"
-#include "fusefs/ready_notification.h"
 #include "fusefs/tree/mount_tree.h"
 
 namespace recordfs {
 namespace {
+
+constexpr mode_t kAsTheMaskAllows = 0777;
+
+Error failure(std::string reason) { return {.code = Code::kIo, .detail = std::move(reason)}; }
+
+bool is_file(const std::string& path) {
+  struct stat st {};
+  return ::stat(path.c_str(), &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+// Returns whether a mount point can have this name: an empty directory, or nothing.
+bool is_free(const std::string& name) {
+  std::error_code failed;
+  const auto status = std::filesystem::symlink_status(name, failed);
+  if (status.type() == std::filesystem::file_type::not_found) return true;
+  if (failed || !std::filesystem::is_directory(status)) return false;
+  const std::filesystem::directory_iterator entries(name, failed);
+  return !failed && entries == std::filesystem::directory_iterator();
+}
+
+// Returns "data" for "/srv/data.riegeli", or "data.mnt" if there is no extension or "data" is taken.
+Result<std::string> named_after(const std::string& source) {
+  std::filesystem::path file(source);
+  if (!file.has_filename()) file = file.parent_path();  // "folder/"
+  const std::string name = file.filename();
+  const std::string stem = file.stem();
+  if (stem != name && is_free(stem)) return stem;
+  std::string longer = stem + ".mnt";
+  if (!name.empty() && name != "." && name != ".." && is_free(longer)) return longer;
+  return failure(fmt::format("{}: cannot mount: the name is taken (give a mount point)", longer));
+}
+
+// Returns the absolute path, because the daemon changes its directory.
+std::string absolute(const std::string& path) {
+  std::error_code failed;
+  const auto real = std::filesystem::canonical(path, failed);
+  return failed ? path : real.string();
+}
+
+// Returns the absolute path without accessing the last component, which may be a dead mount.
+std::string beside(const std::string& path) {
+  const std::filesystem::path name = std::filesystem::path(path).lexically_normal();
+  const auto plain = name.has_filename() ? name : name.parent_path();
+  return std::filesystem::path(absolute(plain.has_parent_path() ? plain.parent_path().string() : ".")) /
+         plain.filename();
+}
+
+// Returns why a directory cannot be a mount point, or nothing.
+std::optional<std::string> problem_of(const std::string& path, bool nonempty) {
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0) return std::strerror(errno);
+  if (!S_ISDIR(st.st_mode)) return "not a directory";
+  struct stat above {};
+  if (::stat((path + "/..").c_str(), &above) == 0 && above.st_dev != st.st_dev)
+    return "a filesystem is already mounted there";
+  std::error_code failed;
+  const std::filesystem::directory_iterator entries(path, failed);
+  if (failed) return failed.message();
+  if (!nonempty && entries != std::filesystem::directory_iterator())
+    return "the directory is not empty (try: -o nonempty)";
+  return std::nullopt;
+}
+
+// Accepts a path, or "@" and the name of an abstract socket, as in sd_notify(3).
+Descriptor connected_to(const std::string& socket_name) {
+  sockaddr_un address{};
+  const bool is_name = socket_name.starts_with('/') || socket_name.starts_with('@');
+  if (!is_name || socket_name.size() >= sizeof(address.sun_path)) return {};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, socket_name.data(), socket_name.size());
+  if (socket_name.front() == '@') address.sun_path[0] = '\0';
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_name.size());
+  Descriptor made(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!made || ::connect(made.number(), reinterpret_cast<const sockaddr*>(&address), size) != 0) return {};
+  return made;
+}
+
+void send(const Descriptor& socket, const std::string& message) {
+  while (::send(socket.number(), message.data(), message.size(), MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  }
+}
 
 int priority_of(Severity severity) {
   switch (severity) {
@@ -122,15 +205,8 @@ class DaemonLog {
   }
   // Returns whether a program listens at /dev/log.
   static bool has_system_log() {
-    constexpr std::string_view kPath = "/dev/log";
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, kPath.data(), kPath.size());
-    const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    if (!socket) return false;
     // EPROTOTYPE: the listener uses another socket type, which syslog(3) supports.
-    return ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
-           errno == EPROTOTYPE;
+    return connected_to("/dev/log") || errno == EPROTOTYPE;
   }
 
   // Switches to the opened file, or without one to the system log if `is_in_background`. Call it on one thread, after
@@ -359,6 +435,61 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
 }
 
 }  // namespace
+
+bool is_open_device(const std::string& path) { return path.starts_with("/dev/fd/"); }
+
+Result<bool> choose_mount_point(Options& options) {
+  if (options.form != Form::kCommand) return false;
+  if (is_open_device(options.mountpoint)) return false;
+  if (is_file(options.mountpoint)) options.sources.push_back(std::exchange(options.mountpoint, {}));
+  if (!options.mountpoint.empty()) return false;
+  ASSIGN_OR_RETURN(auto name, named_after(options.sources.front()));
+  options.mountpoint = std::move(name);
+  return true;
+}
+
+MountPoint::MountPoint(MountPoint&& other) noexcept
+    : path_(std::move(other.path_)), was_made_(std::exchange(other.was_made_, false)) {}
+
+Result<MountPoint> MountPoint::at(const Options& options) {
+  const std::string& name = options.mountpoint;
+  if (is_open_device(name)) return MountPoint(name, false);
+  clear_dead_mounts(beside(name));
+  struct stat st {};
+  const bool shall_make = options.form != Form::kMount8 && ::lstat(name.c_str(), &st) != 0 && errno == ENOENT;
+  if (shall_make && ::mkdir(name.c_str(), kAsTheMaskAllows) != 0) {
+    return failure(fmt::format("cannot create the directory: {}", std::strerror(errno)));
+  }
+  MountPoint point(absolute(name), shall_make);
+  if (auto problem = problem_of(point.path_, options.nonempty)) return failure(std::move(*problem));
+  return point;
+}
+
+void MountPoint::remove() const {
+  if (was_made_) ::rmdir(path_.c_str());
+}
+
+Result<ReadyNotification> ReadyNotification::of(std::optional<int> descriptor) {
+  ReadyNotification ready;
+  if (const char* name = std::getenv("NOTIFY_SOCKET")) ready.socket_ = connected_to(name);
+  if (!descriptor) return ready;
+  // Avoids the standard descriptors, which the daemon replaces.
+  ready.descriptor_ = Descriptor(::fcntl(*descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (!ready.descriptor_) return system_error(errno);
+  if (*descriptor > STDERR_FILENO) ::close(*descriptor);
+  return ready;
+}
+
+void ReadyNotification::notify(const std::string& status, bool is_in_background) {
+  while (descriptor_ && ::write(descriptor_.number(), "\n", 1) < 0 && errno == EINTR) {
+  }
+  descriptor_ = Descriptor();
+  if (!socket_) return;
+  std::string message = fmt::format("READY=1\nSTATUS={}\n", printable(status));
+  if (is_in_background) message += fmt::format("MAINPID={}\n", ::getpid());
+  send(socket_, message);
+  socket_ = Descriptor();
+}
 
 int mount_sources(Options options) {
   if (options.fake) return kExitGood;

@@ -29,8 +29,8 @@
 
 #include "core/base/counted.h"
 #include "core/base/descriptor.h"
+#include "core/base/thread.h"
 #include "fusefs/glue/dispatcher.h"
-#include "fusefs/glue/ending.h"
 #include "fusefs/glue/operations.h"
 #include "fusefs/glue/signals.h"
 #include "fusefs/glue/unmounting.h"
@@ -365,6 +365,39 @@ Signals::Watched watched(Serving& serving, const SessionOptions& options, const 
 }
 
 }  // namespace
+
+void IdleEnd::tick(std::uint64_t asked, const std::function<std::uint64_t()>& asked_now) {
+  if (asked != asked_) {
+    asked_ = asked;
+    idle_ticks_ = 0;
+    return;
+  }
+  if (++idle_ticks_ < kTicks) return;
+  static_cast<void>(unmount_());
+  asked_ = asked_now();
+  idle_ticks_ = 0;
+}
+
+EndLimit::~EndLimit() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  over_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void EndLimit::begin() {
+  const std::lock_guard lock(mutex_);
+  if (!is_over_ && !thread_.joinable()) thread_ = start_thread([this] { run(); });
+}
+
+void EndLimit::run() {
+  std::unique_lock lock(mutex_);
+  if (over_.wait_for(lock, limit_, [this] { return is_over_; })) return;
+  lock.unlock();
+  overdue_();
+}
 
 Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptions& options,
                    const SessionEvents& events, Follower* follower) {

@@ -1,10 +1,13 @@
-// Files with generated text: JSON and tab-separated tables. All functions are thread-safe.
+// Files with generated text: JSON and tab-separated tables; and the media type for user.mime_type. All functions are
+// thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/bytes.h"
 #include "core/decoding/json_writer.h"
 #include "core/store/record_store.h"
 
@@ -32,5 +35,14 @@ std::string damage_table(const std::vector<DamageRow>& damage);
 // Returns names.tsv: a row for each key whose file has another name, with the percent-encoded key. REQUIRES: as many
 // names as keys.
 std::string names_table(const std::vector<std::string_view>& keys, const std::vector<std::string>& names);
+
+// How many of a file's first bytes media_type() needs.
+inline constexpr std::size_t kBytesOfMediaType = 4096;
+
+// Returns the media type of a file that starts with `first`: image/png, image/jpeg, application/gzip, application/zstd
+// or application/x-sqlite3 by its signature. UTF-8 without control characters other than tab, CR and LF is text/plain;
+// charset=utf-8, or application/json if it starts with { or [. Anything else is application/octet-stream. Unless
+// `is_all`, the last character may be incomplete. Static storage.
+std::string_view media_type(Bytes first, bool is_all);
 
 }  // namespace recordfs

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "fusefs/tree/media_type.h"
+#include "fusefs/tree/generated_files.h"
 #include "fusefs/tree/view.h"
 
 namespace recordfs {

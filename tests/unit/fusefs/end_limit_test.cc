@@ -1,4 +1,4 @@
-#include "fusefs/glue/ending.h"
+#include "fusefs/glue/session.h"
 
 #include <chrono>
 

@@ -1,4 +1,4 @@
-#include "fusefs/tree/media_type.h"
+#include "fusefs/tree/generated_files.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "fusefs/ready_notification.h"
+#include "fusefs/mount_command.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
