@@ -8,7 +8,6 @@
 
 #include "core/store/chunk_index.h"
 #include "core/store/chunk_reader.h"
-#include "core/store/damage_log.h"
 #include "core/store/key_index.h"
 #include "core/store/record_reader.h"
 #include "core/store/stored_file.h"

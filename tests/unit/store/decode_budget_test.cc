@@ -1,4 +1,4 @@
-#include "core/store/services.h"
+#include "core/store/stored_file.h"
 
 #include <atomic>
 #include <chrono>
