@@ -5,8 +5,6 @@
 #include <array>
 
 #include "core/formats/recordio/current/chunk_frames.h"
-#include "core/formats/recordio/current/container.h"
-#include "core/formats/recordio/current/wire.h"
 #include "core/formats/recordio/legacy/container.h"
 #include "core/formats/recordio/table.h"
 

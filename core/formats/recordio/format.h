@@ -7,4 +7,9 @@ namespace recordfs::recordio {
 
 extern const Format kFormat;
 
+// Opens a file of the current format. Reads the header chunk, and the end of the file to look for a trailer. Fails as
+// Source does.
+Result<std::unique_ptr<Container>> open_current(const RequestContext& context, std::shared_ptr<const Source> source,
+                                                const Limits& limits);
+
 }  // namespace recordfs::recordio

@@ -1,5 +1,3 @@
-#include "core/formats/recordio/current/container.h"
-
 #include <algorithm>
 #include <memory>
 #include <optional>

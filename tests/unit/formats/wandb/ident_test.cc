@@ -1,4 +1,4 @@
-#include "core/formats/wandb/ident.h"
+#include "core/formats/wandb/format.h"
 
 #include <algorithm>
 #include <string>
