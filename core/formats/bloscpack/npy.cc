@@ -18,29 +18,18 @@ constexpr std::uint32_t kLowSurrogates = 0xDC00;
 constexpr std::uint32_t kBehindSurrogates = 0xE000;
 constexpr std::uint32_t kReplacement = 0xFFFD;
 
-class JsonReader {
- public:
-  JsonReader(Bytes text, std::uint32_t depth, std::size_t most_members)
-      : cursor_(text), depth_(depth), most_members_(most_members) {}
+// Reads the characters of a text.
+class TextReader {
+ protected:
+  // `space`: the characters that may be between two words.
+  TextReader(Bytes text, std::string_view space) : cursor_(text), space_(space) {}
 
-  std::optional<JsonText> run() {
-    JsonText found;
-    skip_space();
-    found.type = type_here();
-    found.type == JsonType::kObject ? read_members(found.members) : skip_value(0);
-    skip_space();
-    if (!cursor_.ok() || !cursor_.at_end()) return std::nullopt;
-    if (found.members.size() > most_members_) found.members.clear();
-    return found;
-  }
-
- private:
-  // Returns 0 at the end, which is not a character of JSON.
+  // Returns 0 at the end, which is not a character of JSON or of a type.
   char peek() const { return cursor_.at_end() ? '\0' : static_cast<char>(cursor_.rest().front()); }
   char take() { return static_cast<char>(cursor_.u8()); }
 
   void skip_space() {
-    while (peek() == ' ' || peek() == '\t' || peek() == '\n' || peek() == '\r') take();
+    while (!cursor_.at_end() && space_.find(peek()) != std::string_view::npos) take();
   }
 
   bool take_if(char c) {
@@ -54,6 +43,42 @@ class JsonReader {
     if (!take_if(c)) cursor_.fail();
   }
 
+  // Reads a string after its opening quote. `read_escape` appends what an escape after its backslash means.
+  template <class ReadEscape>
+  std::string read_until(char quote, ReadEscape read_escape) {
+    std::string text;
+    while (cursor_.ok()) {
+      const char c = take();
+      if (c == quote) return text;
+      if (static_cast<unsigned char>(c) < 0x20) cursor_.fail();
+      c == '\\' ? read_escape(text) : text.push_back(c);
+    }
+    return text;
+  }
+
+  Cursor cursor_;
+
+ private:
+  const std::string_view space_;
+};
+
+class JsonReader : private TextReader {
+ public:
+  JsonReader(Bytes text, std::uint32_t depth, std::size_t most_members)
+      : TextReader(text, " \t\n\r"), depth_(depth), most_members_(most_members) {}
+
+  std::optional<JsonText> run() {
+    JsonText found;
+    skip_space();
+    found.type = type_here();
+    found.type == JsonType::kObject ? read_members(found.members) : skip_value(0);
+    skip_space();
+    if (!cursor_.ok() || !cursor_.at_end()) return std::nullopt;
+    if (found.members.size() > most_members_) found.members.clear();
+    return found;
+  }
+
+ private:
   JsonType type_here() const {
     const char c = peek();
     if (c == '{') return JsonType::kObject;
@@ -124,16 +149,9 @@ class JsonReader {
   }
 
   std::string read_string() {
-    std::string text;
     if (peek() != '"') cursor_.fail();
     take();
-    while (cursor_.ok()) {
-      const char c = take();
-      if (c == '"') return text;
-      if (static_cast<unsigned char>(c) < 0x20) cursor_.fail();
-      c == '\\' ? read_escape(text) : text.push_back(c);
-    }
-    return text;
+    return read_until('"', [this](std::string& text) { read_escape(text); });
   }
 
   void read_escape(std::string& text) {
@@ -168,7 +186,6 @@ class JsonReader {
     return value;
   }
 
-  Cursor cursor_;
   const std::uint32_t depth_;
   const std::size_t most_members_;
 };
@@ -214,9 +231,9 @@ std::optional<std::uint64_t> size_of_simple(std::string_view type) {
   }
 }
 
-class DtypeReader {
+class DtypeReader : private TextReader {
  public:
-  DtypeReader(std::string_view literal, std::uint32_t depth) : cursor_(as_bytes(literal)), depth_(depth) {}
+  DtypeReader(std::string_view literal, std::uint32_t depth) : TextReader(as_bytes(literal), " \n"), depth_(depth) {}
 
   std::optional<Dtype> run() {
     Dtype dtype = read_type(0);
@@ -226,21 +243,6 @@ class DtypeReader {
   }
 
  private:
-  char peek() const { return cursor_.at_end() ? '\0' : static_cast<char>(cursor_.rest().front()); }
-  char take() { return static_cast<char>(cursor_.u8()); }
-  void skip_space() {
-    while (peek() == ' ' || peek() == '\n') take();
-  }
-  bool take_if(char c) {
-    skip_space();
-    if (cursor_.at_end() || peek() != c) return false;
-    take();
-    return true;
-  }
-  void expect(char c) {
-    if (!take_if(c)) cursor_.fail();
-  }
-
   Dtype read_type(std::uint32_t level) {
     skip_space();
     if (peek() == '[') return read_fields(level);
@@ -348,21 +350,10 @@ class DtypeReader {
   // Reads a string in either kind of quotes, or a bare type up to the end.
   std::string read_string() {
     skip_space();
-    std::string text;
     const char quote = peek();
-    if (quote != '\'' && quote != '"') {
-      text = as_text(cursor_.rest());
-      cursor_.skip(cursor_.remaining());
-      return text;
-    }
+    if (quote != '\'' && quote != '"') return std::string(as_text(cursor_.take(cursor_.remaining())));
     take();
-    while (cursor_.ok()) {
-      const char c = take();
-      if (c == quote) return text;
-      if (static_cast<unsigned char>(c) < 0x20) cursor_.fail();
-      c == '\\' ? read_escape(text) : text.push_back(c);
-    }
-    return text;
+    return read_until(quote, [this](std::string& text) { read_escape(text); });
   }
 
   void read_escape(std::string& text) {
@@ -388,7 +379,6 @@ class DtypeReader {
     return literal + "'";
   }
 
-  Cursor cursor_;
   const std::uint32_t depth_;
 };
 

@@ -22,7 +22,7 @@ class Chain final : public ChunkOrder {
   Result<Step> scan(const RequestContext& context, ChunkKey at) const override {
     if (survey_.count && at.state >= *survey_.count) return rest(at.position);
     if (at.position >= source_.size()) return Step{};
-    ASSIGN_OR_RETURN(const auto look, look_at(context, source_, at.position, survey_.header.digest_bytes()));
+    ASSIGN_OR_RETURN(const auto look, look_at(context, source_, survey_, at.position));
     Step step;
     if (!look.header) {
       // A record can hold such a file, and its bytes look like the begin of a chunk, so nothing is searched for.
@@ -96,7 +96,7 @@ class Items final : public ChunkOrder {
       auto after = std::ranges::upper_bound(entries_, at, {}, &Entry::position);
       for (std::size_t i = 0; after != entries_.begin() && i <= kMostInside; ++i) {
         --after;
-        ASSIGN_OR_RETURN(const auto seen, look(context, after->position));
+        ASSIGN_OR_RETURN(const auto seen, look_at(context, source_, survey_, after->position));
         if (!seen.header) continue;
         index = std::ranges::lower_bound(entries_, Entry{after->position, 0})->index;
         break;
@@ -113,10 +113,6 @@ class Items final : public ChunkOrder {
     ChunkInfo info;
     std::optional<Error> why;  // set if unreadable; the item is then the 8 bytes of its offset
   };
-
-  Result<Look> look(const RequestContext& context, Position at) const {
-    return look_at(context, source_, at, survey_.header.digest_bytes());
-  }
 
   Result<Item> item_of(const RequestContext& context, std::uint64_t index) const {
     ASSIGN_OR_RETURN(const auto offset, offsets_.at(context, index));
@@ -138,7 +134,7 @@ class Items final : public ChunkOrder {
       return fault(fmt::format("offset {} is not a valid item position", static_cast<std::int64_t>(at)));
     }
     if (own->index != index) return fault(fmt::format("item {} has the same offset of {}", own->index, at));
-    ASSIGN_OR_RETURN(auto there, look(context, at));
+    ASSIGN_OR_RETURN(auto there, look_at(context, source_, survey_, at));
     seen = std::move(there);
     if (!seen.header) return fault(fmt::format("no item at byte {}: {}", at, seen.why.detail));
     auto after = own;
@@ -154,7 +150,7 @@ class Items final : public ChunkOrder {
     const Entry* const all = entries_.data() + entries_.size();
     for (std::size_t i = 0; after != all && after->position < end; ++after, ++i) {
       if (i == kMostInside) return true;
-      ASSIGN_OR_RETURN(const auto seen, look(context, after->position));
+      ASSIGN_OR_RETURN(const auto seen, look_at(context, source_, survey_, after->position));
       if (seen.header) return true;
     }
     return false;
@@ -263,10 +259,6 @@ class Anchored final : public ChunkOrder {
     ChunkKey reached;               // scanned from the anchor
   };
 
-  Result<Look> look(const RequestContext& context, Position at) const {
-    return look_at(context, source_, at, survey_.header.digest_bytes());
-  }
-
   // Returns where the chunk of a key begins: at its offset if that is an anchor, otherwise where the previous chunk
   // ends.
   Result<Place> place_of(const RequestContext& context, ChunkKey at, Step& step) const {
@@ -277,7 +269,7 @@ class Anchored final : public ChunkOrder {
     if (place.index() < offsets_.count()) own = offsets_.at(context, place.index());
     if (!own) return std::move(own).error();
     if (*own >= at.position && place.index() < offsets_.count()) {
-      ASSIGN_OR_RETURN(auto seen, look(context, *own));
+      ASSIGN_OR_RETURN(auto seen, look_at(context, source_, survey_, *own));
       place.is_anchor = seen.header.has_value();
       place.look = std::move(seen);
     }
@@ -293,7 +285,7 @@ class Anchored final : public ChunkOrder {
       const Code code = place.look.why.code;
       place.look.why = {code, at.position, fmt::format("no item at byte {}, where its offset points", *own)};
     } else {
-      ASSIGN_OR_RETURN(auto seen, look(context, at.position));
+      ASSIGN_OR_RETURN(auto seen, look_at(context, source_, survey_, at.position));
       place.look = std::move(seen);
     }
     TRY(find_next(context, place));
@@ -316,7 +308,7 @@ class Anchored final : public ChunkOrder {
       ASSIGN_OR_RETURN(const auto offset, offsets_.at(context, index));
       // The next chunk is due where this one ends; the next step examines it.
       const bool is_due = index == first && place.look.header && place.look.end == offset;
-      ASSIGN_OR_RETURN(const auto seen, is_due ? Result<Look>(Look{}) : look(context, offset));
+      ASSIGN_OR_RETURN(const auto seen, is_due ? Result<Look>(Look{}) : look_at(context, source_, survey_, offset));
       if (!is_due && !seen.header) continue;
       state = {state.index, State::kAnchor, index};
       place.next = Anchor{index, offset};
@@ -392,7 +384,7 @@ class Anchored final : public ChunkOrder {
         return known;
       }
       ASSIGN_OR_RETURN(const auto offset, offsets_.at(context, index - 1));
-      ASSIGN_OR_RETURN(const auto seen, look(context, offset));
+      ASSIGN_OR_RETURN(const auto seen, look_at(context, source_, survey_, offset));
       if (seen.header) return Trail{index - 1, end, {offset, index - 1}};
     }
     return Trail{0, end, first()};
@@ -406,16 +398,13 @@ class Anchored final : public ChunkOrder {
   mutable Trail trail_;  // nowhere_end is 0 if there is none
 };
 
-std::unique_ptr<ChunkOrder> make_anchored(const Source& source, const Survey& survey) {
-  return std::make_unique<Anchored>(source, survey);
-}
-
 Result<std::unique_ptr<ChunkOrder>> make_items(const RequestContext& context, const Source& source,
                                                const Survey& survey) {
-  if (source.size() < kBloscHeaderSize)
-    return std::unique_ptr<ChunkOrder>(std::make_unique<Items>(source, survey, std::vector<Entry>{}));
-  const Offsets offsets(source, survey.offsets_begin, survey.offsets);
-  ASSIGN_OR_RETURN(auto entries, offsets.sorted(context, survey.first_chunk, source.size() - kBloscHeaderSize));
+  std::vector<Entry> entries;
+  if (source.size() >= kBloscHeaderSize) {
+    const Offsets offsets(source, survey.offsets_begin, survey.offsets);
+    ASSIGN_OR_RETURN(entries, offsets.sorted(context, survey.first_chunk, source.size() - kBloscHeaderSize));
+  }
   return std::unique_ptr<ChunkOrder>(std::make_unique<Items>(source, survey, std::move(entries)));
 }
 
@@ -480,7 +469,7 @@ Result<std::unique_ptr<ChunkOrder>> order_of(const RequestContext& context, cons
   switch (survey.order) {
     case Order::kNone:
     case Order::kChain: break;
-    case Order::kAnchored: return make_anchored(source, survey);
+    case Order::kAnchored: return std::unique_ptr<ChunkOrder>(std::make_unique<Anchored>(source, survey));
     case Order::kItems: return make_items(context, source, survey);
   }
   return std::unique_ptr<ChunkOrder>(std::make_unique<Chain>(source, survey));

@@ -15,8 +15,8 @@ namespace recordfs::bloscpack {
 namespace {
 
 // Returns whether a chunk may begin at `at`. Fails only as Source does. Any thread.
-Result<bool> is_chunk(const RequestContext& context, const Source& source, Position at, std::size_t digest_bytes) {
-  ASSIGN_OR_RETURN(const auto seen, look_at(context, source, at, digest_bytes));
+Result<bool> is_chunk(const RequestContext& context, const Source& source, const Survey& survey, Position at) {
+  ASSIGN_OR_RETURN(const auto seen, look_at(context, source, survey, at));
   return seen.header.has_value();
 }
 
@@ -37,7 +37,7 @@ class ChunkFinder {
     bool has_offsets = header.has_offsets;
     if (header.dialect == Dialect::kVariable && !has_offsets && header.chunks != 0) {
       // The proposal requires offsets, so a missing option may be a mistake.
-      ASSIGN_OR_RETURN(const auto chunk, is_chunk(context, at_));
+      ASSIGN_OR_RETURN(const auto chunk, is_chunk(context, source_, found_, at_));
       has_offsets = !chunk;
     }
     if (!has_offsets) {
@@ -75,7 +75,7 @@ class ChunkFinder {
     ASSIGN_OR_RETURN(const auto unset, Offsets(source_, at_, room_).leading_unset(context));
     if (unset == 0) return false;
     const Position after = at_ + unset * kOffsetSize;
-    ASSIGN_OR_RETURN(const auto chunk, is_chunk(context, after));
+    ASSIGN_OR_RETURN(const auto chunk, is_chunk(context, source_, found_, after));
     if (!chunk && after != source_.size()) return false;
     use_sequential_order(after);
     return true;
@@ -85,7 +85,7 @@ class ChunkFinder {
   Result<std::optional<std::uint64_t>> offsets_before(const RequestContext& context, std::uint64_t offset) const {
     if (offset <= at_ || offset >= source_.size() || (offset - at_) % kOffsetSize != 0)
       return std::optional<std::uint64_t>{};
-    ASSIGN_OR_RETURN(const auto chunk, is_chunk(context, offset));
+    ASSIGN_OR_RETURN(const auto chunk, is_chunk(context, source_, found_, offset));
     return chunk ? std::optional((offset - at_) / kOffsetSize) : std::nullopt;
   }
 
@@ -266,12 +266,8 @@ class ChunkFinder {
     // If the value after the counted offsets points to an item, there are more than the header counts. Otherwise the
     // first item begins there, and its header is broken.
     ASSIGN_OR_RETURN(const auto after, all.at(context, limit));
-    ASSIGN_OR_RETURN(const auto leads, is_chunk(context, after));
+    ASSIGN_OR_RETURN(const auto leads, is_chunk(context, source_, found_, after));
     return leads ? (least - at_) / kOffsetSize : limit;
-  }
-
-  Result<bool> is_chunk(const RequestContext& context, Position at) const {
-    return bloscpack::is_chunk(context, source_, at, found_.header.digest_bytes());
   }
 
   const Source& source_;
@@ -397,7 +393,7 @@ class Surveyor {
       const Bytes here = bytes.view().subspan(static_cast<std::size_t>(at - at_));
       const std::uint64_t first = Cursor(here).u64_le();
       if (first != at + *declared * kOffsetSize) continue;
-      ASSIGN_OR_RETURN(const auto chunk, is_chunk(context, source_, first, found_.header.digest_bytes()));
+      ASSIGN_OR_RETURN(const auto chunk, is_chunk(context, source_, found_, first));
       if (chunk) return at;
     }
     return Position{0};
@@ -486,7 +482,7 @@ void Survey::report(Position begin, Position end, DamageClass damage_class, std:
   if (begin < end) damage.push_back({begin, end, damage_class, 0, lost, std::move(why)});
 }
 
-Result<Look> look_at(const RequestContext& context, const Source& source, Position at, std::size_t digest_bytes) {
+Result<Look> look_at(const RequestContext& context, const Source& source, const Survey& survey, Position at) {
   Look look;
   if (at >= source.size()) {
     look.why = {Code::kUnfinished, at, "no chunk within the file"};
@@ -498,7 +494,7 @@ Result<Look> look_at(const RequestContext& context, const Source& source, Positi
     look.why = {header.error().code, at, header.error().detail};
     return look;
   }
-  const std::uint64_t size = std::uint64_t{header->stored_size} + digest_bytes;
+  const std::uint64_t size = std::uint64_t{header->stored_size} + survey.header.digest_bytes();
   if (size > source.size() - at) {
     look.why = {Code::kUnfinished, at, "the file ends inside a chunk"};
     return look;

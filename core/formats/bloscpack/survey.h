@@ -65,16 +65,6 @@ class Offsets {
   std::uint64_t count_;
 };
 
-// The result of examining a position where a chunk may begin.
-struct Look {
-  std::optional<BloscHeader> header;  // nullopt: no chunk, for the reason in `why`
-  Position end = 0;                   // of the chunk including its checksum
-  Error why;
-};
-
-// Fails only as Source does. Any thread.
-Result<Look> look_at(const RequestContext& context, const Source& source, Position at, std::size_t digest_bytes);
-
 // How chunks are found.
 enum class Order : std::uint8_t {
   kNone,      // there are no chunks to find
@@ -106,6 +96,16 @@ struct Survey {
   bool gaps_are_slack = false;        // bytes between two chunks
   std::vector<DamagedRegion> damage;  // in the headers and the offsets, in file order
 };
+
+// The result of examining a position where a chunk may begin.
+struct Look {
+  std::optional<BloscHeader> header;  // nullopt: no chunk, for the reason in `why`
+  Position end = 0;                   // of the chunk including its checksum
+  Error why;
+};
+
+// REQUIRES: `survey` has the file's header. Fails only as Source does. Any thread.
+Result<Look> look_at(const RequestContext& context, const Source& source, const Survey& survey, Position at);
 
 // Fails only as Source does.
 Result<Survey> survey(const RequestContext& context, const Source& source);
