@@ -70,6 +70,21 @@ class KeyBuilder {
   std::string key_;
 };
 
+// Calls `take` with the key and the value of each entry while it returns true. Returns false if it did not, or if
+// there is an invalid entry.
+template <class Take>
+bool for_each_entry(Bytes content, const Dialect& dialect, const Take& take) {
+  const auto extents = split_content(content, dialect.is_rocksdb);
+  if (!extents) return false;
+  EntryReader reader(*extents);
+  KeyBuilder keys;
+  while (!reader.at_end()) {
+    const auto entry = reader.next();
+    if (!entry || !take(keys.key(*entry), entry->value)) return false;
+  }
+  return true;
+}
+
 inline constexpr std::uint8_t kDelete = 0;  // operation types
 inline constexpr std::uint8_t kPut = 1;
 

@@ -27,21 +27,6 @@ std::optional<Piece> piece_of(const BlockPlace& place, Kind kind, Position end) 
   return Piece{place.begin, static_cast<std::uint32_t>(place.size + kTrailerSize), kind};
 }
 
-// Calls `take` with the key and the value of each entry while it returns true. Returns false if it did not, or if
-// there is an invalid entry.
-template <class Take>
-bool for_each(Bytes content, const Dialect& dialect, const Take& take) {
-  const auto extents = split_content(content, dialect.is_rocksdb);
-  if (!extents) return false;
-  EntryReader reader(*extents);
-  KeyBuilder keys;
-  while (!reader.at_end()) {
-    const auto entry = reader.next();
-    if (!entry || !take(keys.key(*entry), entry->value)) return false;
-  }
-  return true;
-}
-
 // The number in the property rocksdb.column.family.id. A table that was written for no family has kUnknownFamily.
 std::optional<std::uint32_t> column_family_in(Cursor cursor) {
   constexpr std::uint64_t kUnknownFamily = INT32_MAX;
@@ -206,7 +191,7 @@ Result<MetaBlocks> read_meta_index(const RequestContext& context, const Source& 
                                    const Dialect& dialect, Position end, const Limits& limits) {
   ASSIGN_OR_RETURN(const auto content, read_block(context, source, place, dialect, limits));
   MetaBlocks found;
-  const bool is_list = for_each(content.view(), dialect, [&](Bytes key, Bytes value) {
+  const bool is_list = for_each_entry(content.view(), dialect, [&](Bytes key, Bytes value) {
     Cursor cursor(value);
     const BlockPlace named = read_place(cursor);
     const auto piece = piece_of(named, kind_of(as_text(key)), end);
@@ -222,7 +207,7 @@ Result<Properties> read_properties(const RequestContext& context, const Source& 
                                    const Dialect& dialect, const Limits& limits) {
   ASSIGN_OR_RETURN(const auto content, read_block(context, source, place, dialect, limits));
   Properties found;
-  for_each(content.view(), dialect, [&](Bytes key, Bytes value) {
+  for_each_entry(content.view(), dialect, [&](Bytes key, Bytes value) {
     Cursor cursor(value);
     if (as_text(key) == "rocksdb.block.based.table.index.type") {
       const std::uint32_t type = cursor.u32_le();
@@ -293,7 +278,7 @@ Result<std::vector<Piece>> read_filter_index(const RequestContext& context, cons
 
 bool looks_like_meta_index(Bytes content) {
   bool names_any = false;
-  const bool is_list = for_each(content, Dialect{}, [&](Bytes key, Bytes value) {
+  const bool is_list = for_each_entry(content, Dialect{}, [&](Bytes key, Bytes value) {
     Cursor cursor(value);
     names_any = true;
     read_place(cursor);

@@ -116,16 +116,10 @@ Result<bool> has_entries_of_database(const RequestContext& context, const Source
     if (!is_permanent(content.error().code)) return std::move(content).error();
     return true;
   }
-  const auto extents = split_content(content->view(), dialect.is_rocksdb);
-  if (!extents) return true;
-  EntryReader reader(*extents);
-  KeyBuilder keys;
-  while (!reader.at_end()) {
-    const auto entry = reader.next();
-    if (!entry) return true;
-    if (!is_entry_of_database(keys.key(*entry), entry->value)) return false;
-  }
-  return true;
+  bool is_database = true;
+  for_each_entry(content->view(), dialect,
+                 [&](Bytes key, Bytes value) { return is_database = is_entry_of_database(key, value); });
+  return is_database;
 }
 
 class Surveyor {
