@@ -48,6 +48,8 @@ constexpr int kMostInterruptions = 100;              // EINTR in one read before
 // The kernel sets a file's time stamp before it writes the bytes, and several writes may get the same stamp.
 constexpr std::chrono::milliseconds kFineStamp{30};
 constexpr std::chrono::milliseconds kCoarseStamp{2000};  // of filesystems without fractions of a second
+// A change within this time after the last one may leave the same time stamp.
+constexpr std::chrono::milliseconds kFinestChange{15};
 
 // Returns whether any later change would give the file another stamp. True for a stamp far in the future, too: a wrong
 // clock does not reach it.
@@ -87,6 +89,16 @@ Result<std::size_t> read_in_pieces(const RequestContext& context, const Source& 
 }
 
 }  // namespace
+
+FileIdentity FileIdentity::of(const struct stat& st) {
+  return {st.st_dev, st.st_ino, static_cast<std::uint64_t>(st.st_size), st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
+}
+
+bool FileIdentity::is_settled() const {
+  const auto changed = std::chrono::seconds(mtime_seconds) + std::chrono::nanoseconds(mtime_nanoseconds);
+  const std::chrono::milliseconds least = mtime_nanoseconds == 0 ? kCoarseStamp : kFinestChange;
+  return changed + least < std::chrono::system_clock::now().time_since_epoch();
+}
 
 std::uint64_t filesystem_that_may_hang(int descriptor, std::uint64_t device) {
   struct statfs st {};
@@ -177,7 +189,7 @@ FileSource::FileSource(std::string name, Descriptor descriptor, std::uint64_t si
 // Writing to a device does not change its time stamp.
 std::optional<FileIdentity> FileSource::identity() const {
   if (!S_ISREG(status_.mode)) return std::nullopt;
-  return FileIdentity{status_.device, status_.inode, status_.mtime_seconds, status_.mtime_nanoseconds};
+  return FileIdentity{status_.device, status_.inode, size_, status_.mtime_seconds, status_.mtime_nanoseconds};
 }
 
 Result<std::size_t> FileSource::read_descriptor(Position at, MutableBytes out) const {

@@ -29,8 +29,15 @@ std::uint64_t filesystem_that_may_hang(int descriptor, std::uint64_t device);
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
+  std::uint64_t size = 0;  // bytes
   std::int64_t mtime_seconds = 0;
   std::int64_t mtime_nanoseconds = 0;
+
+  static FileIdentity of(const struct stat& st);
+  bool operator==(const FileIdentity&) const = default;
+
+  // Returns whether any change from now on changes the modification time. False for a time in the future.
+  bool is_settled() const;
 };
 
 // A snapshot: the size never changes. Const and thread-safe; has no position.

@@ -43,8 +43,8 @@ class Writer {
   }
   void put(const IndexKey& key) {
     for (const std::uint64_t number :
-         {key.maker, key.device, key.inode, key.size, static_cast<std::uint64_t>(key.mtime_seconds),
-          static_cast<std::uint64_t>(key.mtime_nanoseconds), key.first, key.last}) {
+         {key.maker, key.file.device, key.file.inode, key.file.size, static_cast<std::uint64_t>(key.file.mtime_seconds),
+          static_cast<std::uint64_t>(key.file.mtime_nanoseconds), key.first, key.last}) {
       put(number);
     }
   }
@@ -91,11 +91,11 @@ PrefixSums read_totals(Cursor& cursor) {
 IndexKey read_key(Cursor& cursor) {
   IndexKey key;
   key.maker = cursor.u64_le();
-  key.device = cursor.u64_le();
-  key.inode = cursor.u64_le();
-  key.size = cursor.u64_le();
-  key.mtime_seconds = static_cast<std::int64_t>(cursor.u64_le());
-  key.mtime_nanoseconds = static_cast<std::int64_t>(cursor.u64_le());
+  key.file.device = cursor.u64_le();
+  key.file.inode = cursor.u64_le();
+  key.file.size = cursor.u64_le();
+  key.file.mtime_seconds = static_cast<std::int64_t>(cursor.u64_le());
+  key.file.mtime_nanoseconds = static_cast<std::int64_t>(cursor.u64_le());
   key.first = cursor.u64_le();
   key.last = cursor.u64_le();
   return key;
@@ -189,9 +189,6 @@ Error broken() { return {.code = Code::kDamage, .detail = "corrupt index"}; }
 
 constexpr std::uint64_t kEndBytes = 4096;
 constexpr std::uint64_t kLargestIndex = 64u << 20;
-// A change within this time after the last one may leave the same time stamp.
-constexpr std::chrono::milliseconds kFineStamp{15};
-constexpr std::chrono::seconds kCoarseStamp{2};  // of filesystems without fractions of a second
 
 // Returns whether the user owns the file, and no other user may write to it.
 bool is_ours(const struct stat& st) { return st.st_uid == ::geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0; }
@@ -244,8 +241,9 @@ std::optional<std::uint64_t> hash_of(const RequestContext& context, const Source
   return highway_hash(bytes->view());
 }
 
-// Hashes the first bytes of a file, and the last ones before `size`.
-bool hash_ends(const RequestContext& context, const Source& source, std::uint64_t size, IndexKey& key) {
+// Hashes the first bytes of a file, and the last ones before the key's size.
+bool hash_ends(const RequestContext& context, const Source& source, IndexKey& key) {
+  const std::uint64_t size = key.file.size;
   const std::uint64_t length = std::min(size, kEndBytes);
   const auto first = hash_of(context, source, 0, length);
   const auto last = hash_of(context, source, size - length, length);
@@ -253,13 +251,6 @@ bool hash_ends(const RequestContext& context, const Source& source, std::uint64_
   key.first = *first;
   key.last = *last;
   return true;
-}
-
-bool is_long_ago(std::int64_t seconds, std::int64_t nanoseconds) {
-  const auto changed = std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanoseconds);
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const std::chrono::nanoseconds least = nanoseconds == 0 ? kCoarseStamp : std::chrono::nanoseconds(kFineStamp);
-  return changed + least < now;
 }
 
 std::string reason(std::string_view action) {
@@ -304,15 +295,15 @@ Result<SavedCatalog> decode_index(Bytes bytes, const CatalogBounds& bounds) {
   const std::uint64_t rows = cursor.u64_le();
   const std::uint64_t cached_sizes = cursor.u64_le();
   const PrefixSums& all = snapshot.totals;
-  if (!cursor.ok() || flags > kSizesKnown || !are_possible(all, saved.key.size)) return broken();
+  if (!cursor.ok() || flags > kSizesKnown || !are_possible(all, saved.key.file.size)) return broken();
   if (anchors > bounds.anchors || rows > bounds.damage_rows) return broken();
   if (cached_sizes > bounds.cached_sizes || cached_sizes > all.chunks) return broken();
   if (anchors > cursor.remaining() / kAnchorSize || rows > cursor.remaining() / kLeastRowSize) return broken();
   if (!is_stride(snapshot.stride, anchors, bounds)) return broken();
   const std::uint64_t due = all.chunks / snapshot.stride + (all.chunks % snapshot.stride != 0 ? 1 : 0);
   if (anchors != due) return broken();
-  snapshot.anchors = read_anchors(cursor, anchors, snapshot.stride, all, saved.key.size);
-  snapshot.damage = read_rows(cursor, rows, all, saved.key.size);
+  snapshot.anchors = read_anchors(cursor, anchors, snapshot.stride, all, saved.key.file.size);
+  snapshot.damage = read_rows(cursor, rows, all, saved.key.file.size);
   if (cached_sizes != cursor.remaining() / kCachedSizesSize) return broken();
   snapshot.cached_sizes = read_cached_sizes(cursor, cached_sizes);
   if (!cursor.ok() || !cursor.at_end()) return broken();
@@ -335,30 +326,28 @@ SavedIndex::SavedIndex(IndexLocation location, const Source& source, std::string
 }
 
 // There is one file per inode and way of scanning, so that newer results replace older ones.
-std::string SavedIndex::file_name() const { return fmt::format("{:x}-{:x}-{:016x}", key_.device, key_.inode, way_); }
+std::string SavedIndex::file_name() const {
+  return fmt::format("{:x}-{:x}-{:016x}", key_.file.device, key_.file.inode, way_);
+}
 
 std::optional<SavedIndex::Loaded> SavedIndex::read(const RequestContext& context) {
   const auto identity = source_.identity();
   if (!identity) return std::nullopt;
-  key_.device = identity->device;
-  key_.inode = identity->inode;
-  key_.size = source_.size();
-  key_.mtime_seconds = identity->mtime_seconds;
-  key_.mtime_nanoseconds = identity->mtime_nanoseconds;
-  is_settled_ = is_long_ago(key_.mtime_seconds, key_.mtime_nanoseconds);
+  key_.file = *identity;
+  is_settled_ = identity->is_settled();
   const auto bytes = read_file(context, location_.directory, file_name());
   if (!bytes) return std::nullopt;
   auto saved = decode_index(bytes->view(), bounds_);
-  if (!saved || saved->key.size > key_.size) return std::nullopt;
-  const bool has_grown = saved->key.size < key_.size;
+  if (!saved || saved->key.file.size > key_.file.size) return std::nullopt;
+  const bool has_grown = saved->key.file.size < key_.file.size;
   IndexKey now = key_;
   if (has_grown) {
     // Appending changes only these.
-    now.size = saved->key.size;
-    now.mtime_seconds = saved->key.mtime_seconds;
-    now.mtime_nanoseconds = saved->key.mtime_nanoseconds;
+    now.file.size = saved->key.file.size;
+    now.file.mtime_seconds = saved->key.file.mtime_seconds;
+    now.file.mtime_nanoseconds = saved->key.file.mtime_nanoseconds;
   }
-  if (!hash_ends(context, source_, now.size, now) || saved->key != now) return std::nullopt;
+  if (!hash_ends(context, source_, now) || saved->key != now) return std::nullopt;
   // If the file was written to since it was opened, its time stamp is too old. Appended data is harmless.
   if (source_.generation() != 0 && !source_.has_grown()) return std::nullopt;
   log_(Severity::kDetail, fmt::format("found the saved index {}/{}", location_.directory, file_name()));
@@ -369,7 +358,7 @@ void SavedIndex::write(const RequestContext& context, const CatalogSnapshot& sna
                        std::chrono::steady_clock::duration scanned) {
   if (!is_settled_ || scanned < location_.least_scan_time) return;
   IndexKey key = key_;
-  if (!hash_ends(context, source_, key.size, key)) return;
+  if (!hash_ends(context, source_, key)) return;
   const std::string bytes = encode_index(key, snapshot);
   if (bytes.size() > kLargestIndex) return;
   if (const auto why = try_write(bytes)) {

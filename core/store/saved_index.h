@@ -21,11 +21,7 @@ namespace recordfs {
 // An index is valid only if every field of its key matches the file.
 struct IndexKey {
   std::uint64_t maker = 0;  // hash of what affects a scan: program, format, limits, detail
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  std::uint64_t size = 0;
-  std::int64_t mtime_seconds = 0;
-  std::int64_t mtime_nanoseconds = 0;
+  FileIdentity file;
   std::uint64_t first = 0;  // hash of the file's first bytes
   std::uint64_t last = 0;   // hash of the file's last bytes
   bool operator==(const IndexKey&) const = default;

@@ -39,19 +39,9 @@
 namespace recordfs {
 namespace {
 
-// Identifies a file and its version, by its metadata.
-struct FileStamp {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  std::uint64_t size = 0;
-  std::int64_t mtime_seconds = 0;
-  std::int64_t mtime_nanoseconds = 0;
-  bool operator==(const FileStamp&) const = default;
-};
-
 // When a file passed, in seconds since 1970.
 struct Passed {
-  FileStamp file;
+  FileIdentity file;
   std::int64_t when = 0;
   bool is_container = true;  // false: no format recognizes it
 };
@@ -87,7 +77,7 @@ std::map<std::string, Passed> decode(const std::string& text, std::string& remar
   std::map<std::string, Passed> all;
   std::string name;
   Passed passed;
-  FileStamp& file = passed.file;
+  FileIdentity& file = passed.file;
   while (input >> file.device >> file.inode >> file.size >> file.mtime_seconds >> file.mtime_nanoseconds >>
          passed.when >> passed.is_container) {
     if (input.get() != '\t' || !std::getline(input, name, '\0')) return {};
@@ -110,23 +100,11 @@ Result<void> write_durably(int file, std::string_view bytes) {
   return {};
 }
 
-// Returns the stamp of the file at `path`, or nullopt if there is none.
-std::optional<FileStamp> stamp_of(const std::string& path) {
+// Returns the identity of the file at `path`, or nullopt if there is none.
+std::optional<FileIdentity> identity_of(const std::string& path) {
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0) return std::nullopt;
-  return FileStamp{.device = st.st_dev,
-                   .inode = st.st_ino,
-                   .size = static_cast<std::uint64_t>(st.st_size),
-                   .mtime_seconds = st.st_mtim.tv_sec,
-                   .mtime_nanoseconds = st.st_mtim.tv_nsec};
-}
-
-FileStamp stamp_of(const FileSource::Status& status, std::uint64_t size) {
-  return {.device = status.device,
-          .inode = status.inode,
-          .size = size,
-          .mtime_seconds = status.mtime_seconds,
-          .mtime_nanoseconds = status.mtime_nanoseconds};
+  return FileIdentity::of(st);
 }
 
 // Stores absolute paths, so it does not depend on the current directory. Thread-safe.
@@ -162,7 +140,7 @@ class VerifyState {
   }
 
   // Returns how a file passed, or nullopt if it has changed or never passed.
-  std::optional<Passed> find(const std::string& path, const FileStamp& now) const {
+  std::optional<Passed> find(const std::string& path, const FileIdentity& now) const {
     const std::string name = absolute(path);
     const std::lock_guard lock(mutex_);
     const auto found = passed_.find(name);
@@ -205,7 +183,7 @@ class VerifyState {
     std::string rows;
     const std::lock_guard lock(mutex_);
     for (const auto& [name, passed] : passed_) {
-      const FileStamp& file = passed.file;
+      const FileIdentity& file = passed.file;
       rows += fmt::format("{} {} {} {} {} {} {}\t{}", file.device, file.inode, file.size, file.mtime_seconds,
                           file.mtime_nanoseconds, passed.when, passed.is_container ? 1 : 0, name);
       rows += '\0';
@@ -272,15 +250,9 @@ struct Counts {
   }
 };
 
-std::chrono::nanoseconds now() { return std::chrono::system_clock::now().time_since_epoch(); }
-
-std::int64_t now_seconds() { return std::chrono::duration_cast<std::chrono::seconds>(now()).count(); }
-
-// Returns whether a change from now on changes the time stamp.
-bool is_settled(const FileStamp& file) {
-  const auto changed = std::chrono::seconds(file.mtime_seconds) + std::chrono::nanoseconds(file.mtime_nanoseconds);
-  const std::chrono::milliseconds least(file.mtime_nanoseconds == 0 ? 2000 : 15);
-  return changed + least < now();
+std::int64_t now_seconds() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
 }
 
 bool is_damage(const Error& error) { return error.code == Code::kDamage || error.code == Code::kUnfinished; }
@@ -338,7 +310,7 @@ class Verify {
 
   void list(const std::vector<std::string>& names, std::size_t name) {
     list_files({names[name]}, options_.recursive, [this, name](ListedFile file) {
-      if (progress_.is_shown() && !file.failure) to_read_ += stamp_of(file.path).value_or(FileStamp{}).size;
+      if (progress_.is_shown() && !file.failure) to_read_ += identity_of(file.path).value_or(FileIdentity{}).size;
       items_.push_back({std::move(file), name});
       return !Interruption::came();
     });
@@ -375,7 +347,7 @@ class Verify {
 
   std::optional<Passed> passed_earlier(const ListedFile& file) const {
     if (!state_) return std::nullopt;
-    const auto state = stamp_of(file.path);
+    const auto state = identity_of(file.path);
     if (!state) return std::nullopt;
     const auto passed = state_->find(file.path, *state);
     if (!passed || (!passed->is_container && !file.was_found)) return std::nullopt;
@@ -397,11 +369,9 @@ class Verify {
       return outcome;
     }
     auto opened = open_file({}, item.file.path, options_.reading.limits, context_.services());
-    if (opened) {
-      return verify_open(item, *opened->store, stamp_of(opened->status, opened->store->source().size()));
-    }
+    if (opened) return verify_open(item, *opened->store);
     const Error& error = opened.error();
-    const auto state = stamp_of(item.file.path);
+    const auto state = identity_of(item.file.path);
     if (state) progress_.add(state->size);
     if (is_damage(error)) {
       // So damaged at its head that it cannot be opened.
@@ -415,9 +385,10 @@ class Verify {
     return outcome;
   }
 
-  Outcome verify_open(const VerifyItem& item, const RecordStore& store, const FileStamp& opened) {
-    Outcome outcome{.path = item.file.path, .format = store.traits().format, .size = opened.size};
-    const bool is_settled_now = is_settled(opened);
+  Outcome verify_open(const VerifyItem& item, const RecordStore& store) {
+    Outcome outcome{.path = item.file.path, .format = store.traits().format, .size = store.source().size()};
+    const FileIdentity opened = store.source().identity().value_or(FileIdentity{});
+    const bool is_settled_now = opened.is_settled();
     Verdict verdict = verify_store(store);
     if (verdict.was_stopped) {
       outcome.is_ignored = true;
@@ -441,10 +412,10 @@ class Verify {
   }
 
   // Remembers a file that passed and did not change meanwhile. Forgets others.
-  void remember(const Outcome& outcome, const FileStamp& opened, bool is_container) const {
+  void remember(const Outcome& outcome, const FileIdentity& opened, bool is_container) const {
     if (!state_) return;
     const bool has_passed = outcome.status() == 0 && (is_container || outcome.is_ignored);
-    if (has_passed && is_settled(opened) && stamp_of(outcome.path) == opened) {
+    if (has_passed && opened.is_settled() && identity_of(outcome.path) == opened) {
       state_->set(outcome.path, {.file = opened, .when = now_seconds(), .is_container = is_container});
     } else {
       state_->remove(outcome.path);

@@ -169,7 +169,8 @@ class KnownFile final : public Source {
     return there.size();
   }
   std::optional<FileIdentity> identity() const override {
-    return FileIdentity{.device = 1, .inode = 2, .mtime_seconds = 1'000'000'000, .mtime_nanoseconds = 3};
+    return FileIdentity{
+        .device = 1, .inode = 2, .size = size(), .mtime_seconds = 1'000'000'000, .mtime_nanoseconds = 3};
   }
 };
 

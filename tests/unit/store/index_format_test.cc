@@ -16,7 +16,7 @@ constexpr std::size_t kCountsAt = kTotalsAt + 40;
 constexpr std::size_t kAnchorsAt = kCountsAt + 24;
 constexpr std::size_t kRowsAt = kAnchorsAt + 3 * 56;
 
-IndexKey key() { return {7, 8, 9, 10'000, -5, 123'456'789, 11, 12}; }
+IndexKey key() { return {7, {8, 9, 10'000, -5, 123'456'789}, 11, 12}; }
 
 // 10 chunks with 3 anchors: every fourth chunk is kept.
 CatalogSnapshot snapshot() {
