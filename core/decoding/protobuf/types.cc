@@ -213,8 +213,7 @@ void call_deep(const std::function<void()>& work) {
   if (call.failure) std::rethrow_exception(call.failure);
 }
 
-}  // namespace
-
+// Stops libprotobuf from writing to stderr: errors in a user's file do not belong on the terminal.
 void silence_libprotobuf() {
 #if GOOGLE_PROTOBUF_VERSION >= 4022000
   absl::SetMinLogLevel(absl::LogSeverityAtLeast::kInfinity);
@@ -224,6 +223,7 @@ void silence_libprotobuf() {
 #endif
 }
 
+// Returns the version, for example "3.21.12".
 const std::string& libprotobuf_version() {
   static const std::string version = [] {
     constexpr int kVersion = GOOGLE_PROTOBUF_VERSION;
@@ -232,6 +232,16 @@ const std::string& libprotobuf_version() {
   }();
   return version;
 }
+
+MessageTypes* make_types(const Bytes* files, std::size_t count) noexcept {
+  try {
+    return new Types(files, count);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+}  // namespace
 
 std::string build_file(pb::DescriptorPool& pool, const pb::FileDescriptorProto& file) {
   FirstError error;
@@ -422,3 +432,15 @@ std::uint64_t most_fields(const MessageType& type, Bytes message) {
 Cost counted_cost(const MessageType& type, Bytes message, const Cost& limit) { return Count(type, limit).of(message); }
 
 }  // namespace recordfs::messages
+
+// The only exported function of the module.
+extern "C" __attribute__((visibility("default"))) const recordfs::ProtobufModule* recordfs_protobuf_module() {
+  using namespace recordfs;
+  static const ProtobufModule module = [] {
+    messages::silence_libprotobuf();
+    return ProtobufModule{.build = RECORDFS_MODULE_BUILD,
+                          .libprotobuf_version = messages::libprotobuf_version().c_str(),
+                          .make_types = messages::make_types};
+  }();
+  return &module;
+}

@@ -35,12 +35,6 @@ std::string_view view(const Text& text) {
   return {text.data(), text.size()};
 }
 
-// Stops libprotobuf from writing to stderr: errors in a user's file do not belong on the terminal.
-void silence_libprotobuf();
-
-// Returns the version, for example "3.21.12".
-const std::string& libprotobuf_version();
-
 // Builds a file in a pool. Returns "" on success, otherwise the first error.
 std::string build_file(pb::DescriptorPool& pool, const pb::FileDescriptorProto& file);
 
