@@ -61,7 +61,8 @@ class Buffer {
   std::size_t size_ = 0;
 };
 
-// Bytes that are valid as long as `owner` or a copy of it is alive.
+// Bytes that are valid as long as `owner` or a copy of it is alive; without an owner, as long as the source of the
+// slice states.
 struct Slice {
   Bytes bytes;
   std::shared_ptr<const void> owner;

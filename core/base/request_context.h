@@ -27,7 +27,8 @@ class LargeAllocations {
 // to must outlive it. Used by one thread. The default permits everything, and cannot be cancelled.
 class RequestContext {
  public:
-  // Permissions, each of which includes the previous ones.
+  // Permissions, each of which includes the previous ones. With any of them a function may read local files, and wait
+  // briefly for a lock or a cached value on which a thread with no more permission works.
   enum class Work : std::uint8_t {
     kNonBlocking,  // must not wait for a filesystem that may hang, nor do slow work
     kMayBlock,     // may wait for a filesystem; no slow work

@@ -146,8 +146,8 @@ class Container {
   virtual Result<Step> scan(const RequestContext& context, ChunkKey at) const = 0;
 
   // Returns the chunk that covers byte `at`, the same that a scan from the beginning finds; nullopt if no valid chunk
-  // covers it. Uses the format's seek structure, in time independent of the file's size. REQUIRES:
-  // traits().has_seek_structure.
+  // covers it. Uses the format's seek structure, in time independent of the file's size. The default finds nothing.
+  // REQUIRES: traits().has_seek_structure.
   virtual Result<std::optional<ChunkInfo>> locate(const RequestContext& context, Position at) const;
 
   // Returns the positions of a chunk's records. Fails like decode. REQUIRES: `chunk` came from this container. The

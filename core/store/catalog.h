@@ -68,9 +68,9 @@ class Catalog final : public BackgroundWork {
   // Returns the sums over the whole container. kPending until the scan is complete.
   Result<PrefixSums> totals();
 
-  // Returns the damaged regions in scan order. Scanner turns each DamagedRegion of a Step into a row; the catalog joins
-  // adjacent rows of equal class and reason. After Bounds::damage_rows, the last row covers all later damage. kPending
-  // until the scan is complete.
+  // Returns the damaged regions in scan order. Scanner turns each DamagedRegion of a Step into a row; ScanResults
+  // joins adjacent rows of equal class and reason. After Bounds::damage_rows, the last row covers all later damage.
+  // kPending until the scan is complete.
   Result<std::shared_ptr<const std::vector<DamageRow>>> damage();
 
   // Returns all results of the scan; nullopt until it is complete, and after invalidate().

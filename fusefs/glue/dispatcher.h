@@ -4,8 +4,10 @@
 // A request that waits for a scan holds no thread. If it needs a blocking read or slow work, a thread of its filesystem
 // takes it. A filesystem that hangs thus blocks only its own requests.
 //
-// A request gets EINTR if it still waits when the kernel interrupts it, or when the mount ends. Interrupts of READ and
-// OPENDIR are ignored.
+// A request gets EINTR if it is queued, waits or is attempted again when the kernel interrupts it, or when the mount
+// ends. Interrupts of READ and OPENDIR are ignored. A refused attempt is repeated with more permission, also if it
+// threw std::bad_alloc because of that. Errors become errno values: kNotFound ENOENT, kUnsupported EOPNOTSUPP,
+// kInterrupted EINTR, kOutOfMemory and std::bad_alloc ENOMEM, all others EIO; EACCES and ESTALE of a source are kept.
 #pragma once
 
 #include <cerrno>

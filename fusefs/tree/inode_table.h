@@ -39,7 +39,8 @@ constexpr NodeKind node_kind(std::uint64_t number) { return static_cast<NodeKind
 // Returns the inode number of a path in a mirrored directory: a hash of the path in the mount.
 std::uint64_t mirrored_inode(std::string_view path);
 
-// Returns the number of a node in a container whose range starts at `begin`. REQUIRES: !is_counted(node.kind).
+// Returns (kind << kValueBits) | (begin + value), the number of a node in a container whose range starts at `begin`.
+// REQUIRES: !is_counted(node.kind).
 std::uint64_t number_in(std::uint64_t begin, Node node);
 
 // Returns the inode number of a node of any container kind: number_in(), or for counted ones a hash of the node, which

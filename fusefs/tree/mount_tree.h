@@ -26,6 +26,9 @@ using MountSource = std::variant<MountedContainer, MirroredDirectory>;
 // Returns whether a number that names a node names a record.
 constexpr bool is_record(std::uint64_t number) { return node_kind(number) == NodeKind::kRecord; }
 
+// A READ passes the Dispatcher, the MountTree, a ContainerNode, a View and RecordReader, which asks Services::chunks
+// before the index (all functions are listed above on_read in operations.cc).
+//
 // Nodes are passed by number, which is FUSE's node ID (see inode_table.h).
 //
 // Lifetime of numbers: a part of a record, a key, and any node below a mirrored directory are counted. Each call of
