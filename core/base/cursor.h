@@ -14,6 +14,15 @@
 
 namespace recordfs {
 
+// Returns the little-endian number at `from`, for loops whose bounds are already checked.
+template <class Number>
+Number load_le(const std::byte* from) {
+  std::array<std::byte, sizeof(Number)> bytes;
+  std::memcpy(bytes.data(), from, sizeof(Number));
+  if constexpr (std::endian::native != std::endian::little) std::ranges::reverse(bytes);
+  return std::bit_cast<Number>(bytes);
+}
+
 class Cursor {
  public:
   explicit Cursor(Bytes bytes) : rest_(bytes), size_(bytes.size()) {}

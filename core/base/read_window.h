@@ -74,9 +74,9 @@ class ReadWindow {
   const Source* const source_;
   SequentialPass* const pass_;  // null: this window reads for itself
   ReadWindow* const outer_;
-  std::shared_ptr<const Buffer> piece_;  // of the pass
-  std::shared_ptr<Buffer> window_;       // shared with views of it
-  Position begin_ = 0;                   // of the window or piece in the source
+  std::shared_ptr<const SequentialPass::Loaded> piece_;
+  std::shared_ptr<Buffer> window_;  // shared with views of it
+  Position begin_ = 0;              // of the window or piece in the source
   std::uint64_t filled_ = 0;
   std::uint64_t last_size_ = 0;     // of the last window; 0 after a long step
   Position last_end_ = UINT64_MAX;  // of the last request

@@ -11,7 +11,8 @@ namespace recordfs {
 namespace {
 
 constexpr std::uint64_t kProbe = 64u << 10;  // bytes of a piece that are read before it is known whether a hole follows
-constexpr std::size_t kZeros = 4096;         // so many zeros may begin a hole
+constexpr std::size_t kMostSpares = 8;
+constexpr std::size_t kZeros = 4096;  // so many zeros may begin a hole
 
 std::uint64_t number_of(Position at) { return at / SequentialPass::kPiece; }
 
@@ -47,21 +48,21 @@ struct SequentialPass::SpareBuffers {
   }
 
   void give(Buffer buffer) {
-    if (buffer.size() != kPiece) return;
+    if (buffer.size() != kCarried + kPiece) return;
     const std::lock_guard lock(mutex);
-    if (buffers.size() < kMostAhead) buffers.push_back(std::move(buffer));
+    if (buffers.size() < kMostSpares) buffers.push_back(std::move(buffer));
   }
 
   // REQUIRES: `self` is not null. Throws std::bad_alloc.
-  static std::shared_ptr<const Buffer> shared(const std::shared_ptr<SpareBuffers>& self, Buffer buffer) {
-    auto own = std::make_unique<Buffer>(std::move(buffer));
-    return {own.release(), [self](Buffer* done) {
-              const std::unique_ptr<Buffer> owned(done);
-              self->give(std::move(*owned));
+  static std::shared_ptr<Loaded> shared(const std::shared_ptr<SpareBuffers>& self, Buffer buffer) {
+    auto own = std::make_unique<Loaded>(std::move(buffer), kCarried);
+    return {own.release(), [self](Loaded* done) {
+              const std::unique_ptr<Loaded> owned(done);
+              self->give(std::move(owned->buffer_));
             }};
   }
 
-  SpareBuffers() { buffers.reserve(kMostAhead); }
+  SpareBuffers() { buffers.reserve(kMostSpares); }
   std::mutex mutex;
   std::vector<Buffer> buffers;
 };
@@ -145,8 +146,29 @@ void SequentialPass::release(std::uint64_t first, std::uint64_t last) {
   drop_unused();
 }
 
-std::shared_ptr<const Buffer> SequentialPass::piece_at(const RequestContext& context, const Source& below,
-                                                       Position at) {
+Bytes SequentialPass::Loaded::joined(Bytes before) {
+  if (before.size() > carried_) {
+    // Other threads may read the bytes that are there.
+    copy_bytes(before.first(before.size() - carried_), buffer_.span().subspan(room_ - before.size()));
+    carried_ = before.size();
+  }
+  return buffer_.view().subspan(room_ - before.size());
+}
+
+Slice SequentialPass::window(Position at) {
+  const std::uint64_t number = number_of(at);
+  const auto piece = piece_at({}, source_, at);
+  const Position begin = number * kPiece;
+  if (!piece || at - begin >= piece->size()) return {};
+  const Bytes rest = piece->view().subspan(static_cast<std::size_t>(at - begin));
+  if (rest.size() > kCarried || piece->size() < kPiece || number + 1 >= end_) return {rest, piece};
+  const auto next = piece_at({}, source_, begin + kPiece);
+  if (!next || next->room_ < rest.size()) return {rest, piece};
+  return {next->joined(rest), next};
+}
+
+std::shared_ptr<SequentialPass::Loaded> SequentialPass::piece_at(const RequestContext& context, const Source& below,
+                                                                 Position at) {
   const std::uint64_t number = number_of(at);
   Lock lock(mutex_);
   while (number >= next_) {
@@ -190,13 +212,13 @@ void SequentialPass::load_next(const RequestContext& context, Lock& lock, const 
   wake_.notify_one();
 }
 
-std::shared_ptr<const Buffer> SequentialPass::load(const RequestContext& context, const Source& from,
-                                                   std::uint64_t number, bool may_be_sparse) {
+std::shared_ptr<SequentialPass::Loaded> SequentialPass::load(const RequestContext& context, const Source& from,
+                                                             std::uint64_t number, bool may_be_sparse) {
   const Position begin = number * kPiece;
   const std::uint64_t wanted = std::min(kPiece, from.size() - std::min(begin, from.size()));
-  auto buffer = spares_->take(context, static_cast<std::size_t>(wanted));
+  auto buffer = spares_->take(context, kCarried + static_cast<std::size_t>(wanted));
   if (!buffer) return nullptr;
-  MutableBytes rest = buffer->span();
+  MutableBytes rest = buffer->span().subspan(kCarried);
   if (may_be_sparse && wanted > kProbe) {
     const MutableBytes front = rest.first(kProbe);
     if (!fill(context, from, begin, front)) return nullptr;
@@ -207,12 +229,12 @@ std::shared_ptr<const Buffer> SequentialPass::load(const RequestContext& context
   return SpareBuffers::shared(spares_, std::move(*buffer));
 }
 
-std::shared_ptr<const Buffer> SequentialPass::front_alone(const RequestContext& context, Buffer piece) {
+std::shared_ptr<SequentialPass::Loaded> SequentialPass::front_alone(const RequestContext& context, Buffer piece) {
   auto front = Buffer::allocate(context, kProbe);
   if (!front) return nullptr;
-  copy_bytes(piece.view().first(kProbe), front->span());
+  copy_bytes(piece.view().subspan(kCarried, kProbe), front->span());
   spares_->give(std::move(piece));
-  return std::make_shared<const Buffer>(std::move(*front));
+  return std::make_shared<Loaded>(std::move(*front), 0);
 }
 
 bool SequentialPass::wants_more() const {

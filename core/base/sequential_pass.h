@@ -22,10 +22,11 @@ namespace recordfs {
 // So a failed piece costs only time.
 class SequentialPass {
  public:
-  static constexpr std::uint64_t kPiece = 1u << 20;  // bytes of one read; pieces begin at multiples of it
-  static constexpr std::uint64_t kMostAhead = 4;     // pieces loaded before they are requested; fewer at first
-  static constexpr std::uint64_t kReach = 16;        // pieces; a read farther ahead goes directly to the source
-  static constexpr std::uint64_t kMostKept = 24;     // loaded pieces without a Hold
+  static constexpr std::uint64_t kPiece = 1u << 20;    // bytes of one read; pieces begin at multiples of it
+  static constexpr std::uint64_t kMostAhead = 4;       // pieces loaded before they are requested; fewer at first
+  static constexpr std::uint64_t kReach = 16;          // pieces; a read farther ahead goes directly to the source
+  static constexpr std::uint64_t kMostKept = 24;       // loaded pieces without a Hold
+  static constexpr std::size_t kCarried = 512u << 10;  // most bytes of a piece that window() joins with the next piece
 
   // Keeps pieces loaded until released. Movable. Used by one thread at a time.
   class Hold {
@@ -57,11 +58,32 @@ class SequentialPass {
   // more ahead. Moves the window if `at` is elsewhere. Called only by the driver.
   void advance(Position at);
 
+  // Returns the bytes from `at` on: to the end of the piece or, if at most kCarried bytes are left there, to the end of
+  // the next one. No bytes if they could not be read, or a hole follows. Blocks until the pieces are loaded. Called
+  // only by the driver. REQUIRES: at < source.size().
+  Slice window(Position at);
+
  private:
   friend class ReadWindow;
 
+  // The bytes of a piece, with room before them for the end of the previous piece. The room belongs to the driver.
+  class Loaded {
+   public:
+    Loaded(Buffer buffer, std::size_t room) : buffer_(std::move(buffer)), room_(room) {}
+    Bytes view() const { return buffer_.view().subspan(room_); }
+    std::size_t size() const { return buffer_.size() - room_; }
+
+   private:
+    friend class SequentialPass;
+    // Returns `before` and the piece, consecutively.
+    Bytes joined(Bytes before);
+
+    Buffer buffer_;
+    const std::size_t room_;
+    std::size_t carried_ = 0;  // bytes at the end of the room that are filled
+  };
   struct Piece {
-    std::shared_ptr<const Buffer> bytes;  // null: not loaded, or it could not be read
+    std::shared_ptr<Loaded> bytes;  // null: not loaded, or it could not be read
     unsigned holds = 0;
   };
   struct SpareBuffers;
@@ -69,13 +91,13 @@ class SequentialPass {
 
   // Returns the piece with the byte `at`; null if the caller must read `below` itself. Blocks until the piece is
   // loaded. Any thread. REQUIRES: at < source.size().
-  std::shared_ptr<const Buffer> piece_at(const RequestContext& context, const Source& below, Position at);
+  std::shared_ptr<Loaded> piece_at(const RequestContext& context, const Source& below, Position at);
   // Loads the next piece. Unlocks while it reads.
   void load_next(const RequestContext& context, Lock& lock, const Source& from);
   // Returns the piece, or only its front if a hole follows; null if it could not be read. Throws std::bad_alloc.
-  std::shared_ptr<const Buffer> load(const RequestContext& context, const Source& from, std::uint64_t number,
-                                     bool may_be_sparse);
-  std::shared_ptr<const Buffer> front_alone(const RequestContext& context, Buffer piece);
+  std::shared_ptr<Loaded> load(const RequestContext& context, const Source& from, std::uint64_t number,
+                               bool may_be_sparse);
+  std::shared_ptr<Loaded> front_alone(const RequestContext& context, Buffer piece);
   void run();
   bool wants_more() const;
   bool is_held_up_to(std::uint64_t number) const;

@@ -25,6 +25,7 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
+#include "core/formats/bulk.h"
 #include "core/formats/chunk.h"
 #include "core/formats/chunk_info.h"
 #include "core/formats/value.h"
@@ -172,6 +173,7 @@ class Container {
   virtual const Metadata* metadata() const { return nullptr; }
   virtual const DenseArray* array() const { return nullptr; }
   virtual const TrailerReader* trailer() const { return nullptr; }
+  virtual const BulkReader* bulk() const { return nullptr; }
 
   // Returns what the records mean. By default nothing is known of them. Valid as long as the container.
   virtual const RecordSchema& schema() const;
@@ -203,6 +205,7 @@ class ForwardingContainer : public Container {
   const Metadata* metadata() const override { return below_->metadata(); }
   const DenseArray* array() const override { return below_->array(); }
   const TrailerReader* trailer() const override { return below_->trailer(); }
+  const BulkReader* bulk() const override { return below_->bulk(); }
   const RecordSchema& schema() const override { return below_->schema(); }
 
  protected:

@@ -53,6 +53,7 @@ class RecordStore {
   const Metadata* metadata() const { return file_.container->metadata(); }
   const DenseArray* array() const { return file_.container->array(); }
   const TrailerReader* trailer() const { return file_.container->trailer(); }
+  const BulkReader* bulk() const { return file_.container->bulk(); }
   Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const {
     return file_.container->verify(context, chunk);
   }

@@ -105,6 +105,12 @@ class Scanner {
   // std::bad_alloc; then the same step can be retried. REQUIRES: !at_end().
   Result<void> step(const RequestContext& context);
 
+  // Continues elsewhere, with the sums there. chunk() and damage() are those of the last step.
+  void move_to(ChunkKey next, const PrefixSums& before) {
+    next_ = next;
+    totals_ = before;
+  }
+
   const std::optional<IndexedChunk>& chunk() const { return chunk_; }
   // Returns what this scan measured of chunk(); CachedSizes() if nothing was, or the numbers are too large.
   const CachedSizes& measured() const { return measured_; }

@@ -28,6 +28,8 @@ class CompletePrefix final : public ForwardingContainer {
  public:
   CompletePrefix(std::unique_ptr<const Container> whole, Position size)
       : ForwardingContainer(std::move(whole)), size_(size) {}
+  // Chunks after the prefix must not be read.
+  const BulkReader* bulk() const override { return nullptr; }
 
   Result<Step> scan(const RequestContext& context, ChunkKey at) const override;
   Result<std::optional<ChunkInfo>> locate(const RequestContext& context, Position at) const override;

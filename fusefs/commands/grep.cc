@@ -195,9 +195,25 @@ struct FoundRecord {
   std::vector<Match> matches{};  // in order, without empty ones; none unless wanted
 };
 
-// The result for a chunk.
+// Returns a selected record.
+FoundRecord found_record(std::uint64_t index, std::string_view record, const Matcher& matcher,
+                         const GrepOptions& options) {
+  FoundRecord found{index};
+  if (options.show() != Show::kMatches || options.inverted) return found;
+  std::size_t at = 0;
+  while (at <= record.size()) {
+    const auto match = matcher.find(record, at);
+    if (!match) break;
+    if (match->size > 0) found.matches.push_back(*match);
+    at = match->begin + std::max<std::size_t>(match->size, 1);
+  }
+  return found;
+}
+
+// The result for a chunk, or for a batch.
 struct MatchedChunk {
-  std::shared_ptr<const Chunk> chunk{};  // null if nothing of it is shown
+  std::shared_ptr<const Chunk> chunk{};         // null if nothing of it is shown
+  std::shared_ptr<const ScannedBatch> batch{};  // the same
   std::uint64_t first_ordinal = 0;
   std::vector<FoundRecord> records{};
   std::vector<Error> failures{};  // of the chunk, or of its records
@@ -275,15 +291,7 @@ class ChunkSearch {
   }
 
   void add(std::uint64_t index, std::string_view record) {
-    found_.records.push_back({index});
-    if (options_.show() != Show::kMatches || options_.inverted) return;
-    std::size_t at = 0;
-    while (at <= record.size()) {
-      const auto match = matcher_.find(record, at);
-      if (!match) return;
-      if (match->size > 0) found_.records.back().matches.push_back(*match);
-      at = match->begin + std::max<std::size_t>(match->size, 1);
-    }
+    found_.records.push_back(found_record(index, record, matcher_, options_));
   }
 
   const RecordStore& store_;
@@ -294,6 +302,82 @@ class ChunkSearch {
   const std::uint64_t most_;
   std::optional<Slice> payload_;
   MatchedChunk found_;
+};
+
+// Searches records that were read together.
+class BatchSearch {
+ public:
+  // As for ChunkSearch.
+  BatchSearch(const RecordBatch& batch, const Matcher& matcher, const GrepOptions& options, std::uint64_t most)
+      : records_(batch.records), window_(batch.window.bytes), matcher_(matcher), options_(options), most_(most) {}
+
+  std::vector<FoundRecord> run() {
+    const bool by_text = !matcher_.literal().empty() && !options_.inverted;
+    for (std::size_t i = 0; i < records_.size() && wants_more();) {
+      const std::size_t end = by_text ? end_of_area(i) : i + 1;
+      if (end > i + 1) {
+        select_by_text(i, end);
+      } else if (matcher_.matches(as_text(records_[i])) != options_.inverted) {
+        add(i);
+      }
+      i = end;
+    }
+    return std::move(found_);
+  }
+
+ private:
+  bool wants_more() const { return found_.size() < most_; }
+
+  bool is_in_window(Bytes record) const {
+    return !record.empty() && !std::less<>()(record.data(), window_.data()) &&
+           std::less<>()(record.data(), window_.data() + window_.size());
+  }
+
+  // Returns the end of the records that follow `first` in the same memory, so that they can be searched at once.
+  std::size_t end_of_area(std::size_t first) const {
+    const bool in_window = is_in_window(records_[first]);
+    std::size_t end = first + 1;
+    while (end < records_.size() &&
+           (in_window ? is_in_window(records_[end])
+                      : records_[end].data() == records_[end - 1].data() + records_[end - 1].size())) {
+      ++end;
+    }
+    return end;
+  }
+
+  // There may be bytes of the file between two records. A match must be in one record.
+  void select_by_text(std::size_t first, std::size_t end) {
+    const auto* const begin = records_[first].data();
+    const std::string_view area(reinterpret_cast<const char*>(begin),
+                                static_cast<std::size_t>(records_[end - 1].data() + records_[end - 1].size() - begin));
+    const std::string_view text = matcher_.literal();
+    const auto offset = [&](std::size_t index) { return static_cast<std::size_t>(records_[index].data() - begin); };
+    std::size_t at = 0;
+    while (wants_more() && (at = find_text(area, text, at)) != std::string_view::npos) {
+      const auto after = std::upper_bound(records_.begin() + static_cast<std::ptrdiff_t>(first),
+                                          records_.begin() + static_cast<std::ptrdiff_t>(end), at,
+                                          [&](std::size_t value, const Bytes& record) {
+                                            return value < static_cast<std::size_t>(record.data() - begin);
+                                          });
+      const auto index = static_cast<std::size_t>(after - records_.begin()) - 1;
+      const std::size_t record_end = offset(index) + records_[index].size();
+      if (at + text.size() > record_end) {
+        ++at;
+        continue;
+      }
+      add(index);
+      at = record_end;
+    }
+  }
+
+  void add(std::size_t index) { found_.push_back(found_record(index, as_text(records_[index]), matcher_, options_)); }
+
+  const std::vector<Bytes>& records_;
+  const Bytes window_;
+  const Matcher& matcher_;
+  const GrepOptions& options_;
+  const std::uint64_t most_;
+  std::vector<FoundRecord> found_;
 };
 
 class Grep {
@@ -330,12 +414,16 @@ class Grep {
     if (!store) return;
     selected_ = 0;
     if (most_ > 0) {
-      DamageReporter(file.path, *store, context_)
-          .scan(everything(), [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
-            if (indexed.chunk.records == 0u) return {};
-            // cppcheck-suppress returnDanglingLifetime
-            return [&, found = search_ahead(context, *store, indexed)] { return show(*store, found, file.path); };
-          });
+      const auto search_chunk = [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
+        if (indexed.chunk.records == 0u) return {};
+        // cppcheck-suppress returnDanglingLifetime
+        return [&, found = search_ahead(context, *store, indexed)] { return show(*store, found, file.path); };
+      };
+      const auto search_records = [&](const std::shared_ptr<const ScannedBatch>& batch) -> Finish {
+        // cppcheck-suppress returnDanglingLifetime
+        return [&, found = search_batch(batch)] { return show(*store, found, file.path); };
+      };
+      DamageReporter(file.path, *store, context_).scan(everything(), search_chunk, search_records);
     }
     has_selected_ = has_selected_ || selected_ > 0;
     if (show_ == Show::kCounts) {
@@ -357,13 +445,21 @@ class Grep {
     return found;
   }
 
+  // Thread-safe.
+  MatchedChunk search_batch(const std::shared_ptr<const ScannedBatch>& batch) const {
+    MatchedChunk found{.first_ordinal = batch->before.records,
+                       .records = BatchSearch(batch->content, matcher_, options_, most_).run()};
+    if (!found.records.empty() && show_ <= Show::kMatches) found.batch = batch;
+    return found;
+  }
+
   // Returns false if the file needs no further chunks.
   bool show(const RecordStore& store, const MatchedChunk& found, const std::string& path) {
     for (const Error& failure : found.failures) context_.report(store, failure);
     for (const FoundRecord& record : found.records) {
       if (selected_ >= most_) break;
       ++selected_;
-      if (found.chunk && !show_record(store, found, record, path)) return false;
+      if ((found.chunk || found.batch) && !show_record(store, found, record, path)) return false;
     }
     if (is_terminal_ && !found.records.empty()) output_.flush();
     return selected_ < most_ && output_.good();
@@ -384,7 +480,8 @@ class Grep {
       }
     } else {
       write_prefix();
-      const std::uint64_t size = found.chunk->layout().extent(record.index).size;
+      const std::uint64_t size = found.batch ? found.batch->content.records[record.index].size()
+                                             : found.chunk->layout().extent(record.index).size;
       if (write_bytes(store, found, record.index, 0, size) != std::byte{'\n'}) output_.write("\n");
     }
     return output_.good();
@@ -393,6 +490,12 @@ class Grep {
   // Returns the last byte, or 0 if there is none.
   std::byte write_bytes(const RecordStore& store, const MatchedChunk& found, std::uint64_t index, std::uint64_t at,
                         std::uint64_t size) {
+    if (found.batch) {
+      const Bytes bytes =
+          found.batch->content.records[index].subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(size));
+      output_.write(bytes);
+      return bytes.empty() ? std::byte{} : bytes.back();
+    }
     std::byte last{};
     const std::uint64_t end = at + size;
     while (at < end && output_.good()) {

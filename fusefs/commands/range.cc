@@ -95,11 +95,9 @@ Result<Span> resolve(const OrdinalRange& range, const RecordStore& store) {
   return span;
 }
 
-Span Selection::within(const IndexedChunk& indexed) const {
-  const std::uint64_t first = indexed.before.records;
-  const std::uint64_t after = indexed.after().records;
-  const std::uint64_t begin = std::clamp(records.begin, first, after);
-  const std::uint64_t end = std::clamp(records.end, begin, after);
+Span Selection::within(std::uint64_t first, std::uint64_t count) const {
+  const std::uint64_t begin = std::clamp(records.begin, first, first + count);
+  const std::uint64_t end = std::clamp(records.end, begin, first + count);
   return {.begin = begin - first, .end = end - first};
 }
 

@@ -68,8 +68,11 @@ struct Selection {
   bool lies_inside(std::uint64_t ordinal) const {
     return (ordinal > records.begin || records.begin == 0) && ordinal < records.end;
   }
-  // Returns the indices of the selected records in a chunk.
-  Span within(const IndexedChunk& indexed) const;
+  // Return the indices of the selected records in a chunk, and among `count` records from the ordinal `first` on.
+  Span within(const IndexedChunk& indexed) const {
+    return within(indexed.before.records, indexed.after().records - indexed.before.records);
+  }
+  Span within(std::uint64_t first, std::uint64_t count) const;
 };
 
 // Returns all records of a container.

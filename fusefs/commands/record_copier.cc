@@ -286,6 +286,34 @@ bool RecordText::is_made_ahead(const Chunk& chunk) const {
   return options.form != RecordForm::kBytes && chunk.payload_size() <= kMadeAheadBytes;
 }
 
+bool RecordText::depends_on_bytes_alone() const { return !becomes_text(options.form); }
+
+Slice RecordText::render(std::span<const Bytes> records) const {
+  constexpr std::size_t kLongestFrame = 10;
+  if (records.empty()) return {};
+  std::size_t size = 0;
+  for (const Bytes record : records) size += record.size() + kLongestFrame;
+  auto buffer = Buffer::allocate({}, size);
+  if (!buffer) throw std::bad_alloc();
+  MutableBytes rest = buffer->span();
+  const auto put = [&](Bytes bytes) {
+    copy_bytes(bytes, rest);
+    rest = rest.subspan(bytes.size());
+  };
+  if (options.form == RecordForm::kBytes) {
+    for (const Bytes record : records) put(record);
+  } else {
+    for (const Bytes record : records) {
+      const Frame frame = frame_of(options.form, record.size());
+      put(as_bytes(frame.before));
+      put(record);
+      put(as_bytes(frame.after));
+    }
+  }
+  buffer->truncate(size - rest.size());
+  return owned(std::move(*buffer));
+}
+
 Rendered RecordText::render(const ChunkRecords& records, const Chunk& chunk, Output* output) const {
   return RecordPrinter(*this, records, chunk, output).run();
 }
@@ -339,15 +367,31 @@ Finish RecordCopier::copy_ahead(const RequestContext& context, const ChunkRecord
   return [this, prepared = prepare(context, records)] { return goes_on_ = write(prepared); };
 }
 
+Finish RecordCopier::copy_batch(const RecordBatch& batch, Span which) {
+  const auto records =
+      std::span(batch.records)
+          .subspan(static_cast<std::size_t>(which.begin), static_cast<std::size_t>(which.end - which.begin));
+  return [this, text = text_.render(records)] {
+    output_.write(text.bytes);
+    has_written_ = true;
+    return goes_on_ = output_.good();
+  };
+}
+
 bool RecordCopier::copy(const Selection& selection) {
   goes_on_ = true;
-  const bool is_scanned =
-      damage_.scan(selection, [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
-        const Span which = selection.within(indexed);
-        if (which.is_empty() && !selection.lies_inside(indexed.before.records)) return {};
-        return copy_ahead(context, {indexed.chunk, which, indexed.before.records});
-      });
-  return goes_on_ && is_scanned;
+  const auto copy_chunk = [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
+    const Span which = selection.within(indexed);
+    if (which.is_empty() && !selection.lies_inside(indexed.before.records)) return {};
+    return copy_ahead(context, {indexed.chunk, which, indexed.before.records});
+  };
+  WorkOnBatch copy_records;
+  if (text_.depends_on_bytes_alone()) {
+    copy_records = [&](const std::shared_ptr<const ScannedBatch>& batch) {
+      return copy_batch(batch->content, selection.within(batch->before.records, batch->content.run.records));
+    };
+  }
+  return damage_.scan(selection, copy_chunk, copy_records) && goes_on_;
 }
 
 bool RecordCopier::copy(const Split& split) {

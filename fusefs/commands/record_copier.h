@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -77,6 +78,11 @@ struct RecordText {
   // writes the text there instead; a write error ends it too.
   Rendered render(const ChunkRecords& records, const Chunk& chunk, Output* output = nullptr) const;
 
+  // Returns whether the text of a record depends on nothing but its bytes.
+  bool depends_on_bytes_alone() const;
+  // Returns the text of records that were read together. Throws std::bad_alloc. REQUIRES: depends_on_bytes_alone().
+  Slice render(std::span<const Bytes> records) const;
+
   const RecordStore& store;
   const FormOptions options;
   const RecordDecoder decoder;
@@ -104,6 +110,7 @@ class RecordCopier {
   };
 
   Finish copy_ahead(const RequestContext& context, const ChunkRecords& records);
+  Finish copy_batch(const RecordBatch& batch, Span which);
   bool copy_in_file_order(const Split& split);
   PreparedChunk prepare(const RequestContext& context, const ChunkRecords& records) const;
   bool write(const PreparedChunk& prepared);

@@ -1,6 +1,7 @@
 #include "fusefs/commands/scan.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -23,18 +24,47 @@ constexpr std::uint64_t kBatchBytes = 256u << 10;
 constexpr std::size_t kBatchSteps = 64;
 constexpr std::size_t kTasksAThread = 3;
 
+// The scan is fast while no damage is found: after some steps, it reads batches. A batch may end early, where a chunk
+// is damaged. Tasks after it then scanned from wrong positions. Their results are dropped, and the scan continues with
+// steps from there, for twice as many bytes as the last time.
+constexpr std::uint64_t kFirstSteps = 64u << 10;  // bytes
+constexpr std::uint64_t kLeastSteps = 1u << 20;
+constexpr std::uint64_t kMostSteps = 64u << 20;
+
+PrefixSums sums_after(const PrefixSums& before, const ChunkRun& run) {
+  PrefixSums after = before;
+  after.chunks += run.chunks;
+  after.records += run.records;
+  after.bytes = std::min(after.bytes + run.bytes, kLargestSum);
+  after.position = run.next.position;
+  return after;
+}
+
+// Steps, or a batch.
 struct Task {
   std::vector<ScannedStep> steps;
-  std::vector<Finish> finishes;
+  ChunkRun planned{};  // empty: not a batch
+  Slice window{};      // file bytes of the batch
+  PrefixSums before{};
+  unsigned generation = 0;  // of Steps
+
+  std::vector<Finish> finishes{};
+  std::shared_ptr<const ScannedBatch> batch{};
   SequentialPass::Hold stored{};  // file bytes of its chunks, until they were worked on
   std::uint64_t bytes = 0;        // expected memory
 
-  void run(const RequestContext& context, const Work& work) {
+  bool is_empty() const { return steps.empty() && planned.chunks == 0; }
+  void run_steps(const RequestContext& context, const Work& work) {
     for (const ScannedStep& step : steps) finishes.push_back(work(context, step));
     stored.release();
   }
-  bool finish() const {
-    return std::ranges::all_of(finishes, [](const Finish& one) { return !one || one(); });
+  void run_batch(const BulkReader& reader, const WorkOnBatch& work) {
+    batch = std::make_shared<const ScannedBatch>(ScannedBatch{reader.read({}, planned, std::move(window)), before});
+    if (batch->content.run.chunks > 0) finishes.push_back(work(batch));
+  }
+  bool finish() {
+    const auto all = std::move(finishes);
+    return std::ranges::all_of(all, [](const Finish& one) { return !one || one(); });
   }
 };
 
@@ -49,17 +79,58 @@ std::uint64_t expected_bytes(const ScannedStep& step) {
 // The scan, in tasks.
 class Steps {
  public:
-  Steps(const RecordStore& store, const ScanOptions& options, SequentialPass* pass)
+  // `bulk`: null if all chunks are to be steps.
+  Steps(const RecordStore& store, const ScanOptions& options, SequentialPass* pass, const BulkReader* bulk)
       : scanner_(store.index().scanner(ScanDetail::kCounts, options.from)),
         pass_(pass),
+        bulk_(pass == nullptr ? nullptr : bulk),
+        size_(store.source().size()),
         end_record_(options.end_record),
-        end_position_(options.end_position) {}
+        end_position_(options.end_position) {
+    if (!scanner_.at_end()) steps_until_ = scanner_.next().position + kFirstSteps;
+  }
 
   bool at_end() const { return is_over_ || scanner_.at_end(); }
   const PrefixSums& totals() const { return scanner_.totals(); }
+  // Returns the number of the last restart. Any thread.
+  unsigned generation() const { return generation_.load(std::memory_order_relaxed); }
 
   // Fails as Scanner::step does, and ends. `task` has the steps before the failure.
   Result<void> fill(const RequestContext& context, Task& task) {
+    task.generation = generation();
+    if (bulk_ != nullptr && plan(task)) return {};
+    return take_steps(context, task);
+  }
+
+  // Continues with steps after the intact chunks of a batch.
+  void continue_after(const ChunkRun& intact, const PrefixSums& before) {
+    generation_.fetch_add(1, std::memory_order_relaxed);
+    is_over_ = false;
+    scanner_.move_to(intact.next, sums_after(before, intact));
+    steps_until_ = scanner_.next().position + bytes_of_steps_;
+    bytes_of_steps_ = std::min(2 * bytes_of_steps_, kMostSteps);
+  }
+
+ private:
+  // Returns false if the next chunk has to be a step.
+  bool plan(Task& task) {
+    const ChunkKey next = scanner_.next();
+    const Position end = std::min(size_, end_position_);
+    if (next.position < steps_until_ || next.position >= end) return false;
+    pass_->advance(next.position);
+    task.window = pass_->window(next.position);
+    const std::uint64_t usable = std::min<std::uint64_t>(task.window.bytes.size(), end - next.position);
+    task.window.bytes = task.window.bytes.first(static_cast<std::size_t>(usable));
+    const ChunkRun run = bulk_->plan(next, task.window.bytes);
+    if (run.chunks == 0 || run.records > end_record_ - std::min(end_record_, totals().records)) return false;
+    task.planned = run;
+    task.before = totals();
+    task.bytes = usable + run.bytes;
+    scanner_.move_to(run.next, sums_after(totals(), run));
+    return true;
+  }
+
+  Result<void> take_steps(const RequestContext& context, Task& task) {
     std::uint64_t stored = 0;
     while (!at_end() && task.steps.size() < batch_ && stored < kBatchBytes) {
       is_over_ = scanner_.next().position >= end_position_;
@@ -88,45 +159,69 @@ class Steps {
     return {};
   }
 
- private:
   Scanner scanner_;
   SequentialPass* const pass_;
+  const BulkReader* const bulk_;
+  const Position size_;
   const std::uint64_t end_record_;
   const Position end_position_;
   std::size_t batch_ = 1;
   bool is_over_ = false;
+  Position steps_until_ = 0;  // no batch begins before
+  std::uint64_t bytes_of_steps_ = kLeastSteps;
+  std::atomic<unsigned> generation_{0};  // tasks of an earlier one have no results
 };
 
 }  // namespace
 
-Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, const Work& work) {
+Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, const Work& work,
+                        const WorkOnBatch& work_on_batch) {
   // In another order than the file's, a shared pass would read large pieces repeatedly.
   std::optional<SequentialPass> pass;
   if (store.traits().is_in_file_order) pass.emplace(store.source(), options.end_position);
   SequentialPass* const shared = pass ? &*pass : nullptr;
   ReadWindow window({}, store.source(), shared);
   const RequestContext context = RequestContext().with(window);
-  Steps steps(store, options, shared);
+  Steps steps(store, options, shared, work_on_batch ? store.bulk() : nullptr);
   const auto caller = std::this_thread::get_id();
   Result<void> scanned;
+  bool is_wanted = true;
+  const auto run = [&](Task& task) {
+    if (task.generation != steps.generation()) return;
+    if (task.planned.chunks > 0) return task.run_batch(*store.bulk(), work_on_batch);
+    if (std::this_thread::get_id() == caller) return task.run_steps(context, work);
+    ReadWindow task_window({}, store.source(), shared);
+    task.run_steps(shared == nullptr ? RequestContext() : RequestContext().with(task_window), work);
+  };
+  const auto finish = [&](Task& task, bool has_run) {
+    if (task.generation != steps.generation()) return true;
+    if (task.planned.chunks > 0 && !has_run) {  // no memory: steps need less
+      steps.continue_after({.from = task.planned.from, .next = task.planned.from}, task.before);
+      scanned = {};
+      return true;
+    }
+    is_wanted = task.finish() && has_run;
+    if (!has_run) scanned = shortage("out of memory");
+    if (is_wanted && task.planned.chunks > 0 && task.batch->content.run.chunks < task.planned.chunks) {
+      steps.continue_after(task.batch->content.run, task.before);
+      scanned = {};
+    }
+    return is_wanted;
+  };
   const auto next = [&]() -> std::optional<Executor::OrderedTask> {
     const auto task = std::make_shared<Task>();
     if (!steps.at_end()) scanned = steps.fill(context, *task);
-    if (task->steps.empty()) return std::nullopt;
-    const auto run = [&, task] {
-      if (std::this_thread::get_id() == caller) return task->run(context, work);
-      ReadWindow task_window({}, store.source(), shared);
-      task->run(shared == nullptr ? RequestContext() : RequestContext().with(task_window), work);
-    };
-    const auto finish = [&, task](bool has_run) {
-      const bool is_wanted = task->finish();
-      if (!has_run) scanned = shortage("out of memory");
-      return is_wanted && has_run;
-    };
-    return Executor::OrderedTask{.run = run, .finish = finish, .bytes = task->bytes};
+    if (task->is_empty()) return std::nullopt;
+    return Executor::OrderedTask{.run = [&run, task] { run(*task); },
+                                 .finish = [&finish, task](bool has_run) { return finish(*task, has_run); },
+                                 .bytes = task->bytes};
   };
   Executor executor(options.threads);
-  executor.run_in_order({.tasks = kTasksAThread * std::max(options.threads, 1u), .bytes = options.memory}, next);
+  const Executor::OrderBounds bounds{.tasks = kTasksAThread * std::max(options.threads, 1u), .bytes = options.memory};
+  // After the last task, a batch that ended early continues the scan.
+  do {
+    executor.run_in_order(bounds, next);
+  } while (is_wanted && scanned && !steps.at_end());
   if (!scanned) return std::move(scanned).error();
   return steps.totals();
 }
@@ -137,31 +232,31 @@ void DamageReporter::add(const DamagedRegion& region) {
 }
 
 bool DamageReporter::scan(ScanOptions options, const std::function<bool(const DamageRow&)>& takes,
-                          const WorkOnChunk& work) {
+                          const WorkOnChunk& work, const WorkOnBatch& work_on_batch) {
   options.threads = context_.threads();
-  const auto scanned =
-      recordfs::scan(store_, options, [&](const RequestContext& context, const ScannedStep& step) -> Finish {
-        std::vector<DamagedRegion> damage;
-        for (const DamageRow& row : step.damage) {
-          if (takes(row)) damage.push_back(row.region);
-        }
-        return [this, damage = std::move(damage), finish = step.indexed ? work(context, *step.indexed) : Finish()] {
-          for (const DamagedRegion& region : damage) add(region);
-          return !finish || finish();
-        };
-      });
+  const auto work_on_step = [&](const RequestContext& context, const ScannedStep& step) -> Finish {
+    std::vector<DamagedRegion> damage;
+    for (const DamageRow& row : step.damage) {
+      if (takes(row)) damage.push_back(row.region);
+    }
+    return [this, damage = std::move(damage), finish = step.indexed ? work(context, *step.indexed) : Finish()] {
+      for (const DamagedRegion& region : damage) add(region);
+      return !finish || finish();
+    };
+  };
+  const auto scanned = recordfs::scan(store_, options, work_on_step, work_on_batch);
   regions_.finish();
   if (!scanned) context_.print_failure(path_, scanned.error());
   return scanned.has_value();
 }
 
-bool DamageReporter::scan(const Selection& selection, const WorkOnChunk& work) {
+bool DamageReporter::scan(const Selection& selection, const WorkOnChunk& work, const WorkOnBatch& work_on_batch) {
   if (selection.is_empty()) return true;
   ScanOptions options;
   options.from = selection.from;
   options.end_record = selection.records.end;
   return scan(
-      options, [&](const DamageRow& row) { return selection.lies_inside(row.first_ordinal); }, work);
+      options, [&](const DamageRow& row) { return selection.lies_inside(row.first_ordinal); }, work, work_on_batch);
 }
 
 void DamageReporter::report(const DamagedRegion& region) {

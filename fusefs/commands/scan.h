@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/formats/bulk.h"
 #include "core/store/record_store.h"
 #include "core/store/scanner.h"
 #include "fusefs/commands/command_context.h"
@@ -22,6 +24,12 @@ namespace recordfs {
 struct ScannedStep {
   std::optional<IndexedChunk> indexed;
   std::vector<DamageRow> damage;
+};
+
+// Consecutive intact chunks that were read together.
+struct ScannedBatch {
+  RecordBatch content;
+  PrefixSums before;
 };
 
 struct ScanOptions {
@@ -39,12 +47,16 @@ using Finish = std::function<bool()>;
 // Processes a step on any thread, in a context that reads from the scan's pieces. Returns what remains to do in order,
 // or an empty function. May throw std::bad_alloc.
 using Work = std::function<Finish(const RequestContext& context, const ScannedStep& step)>;
+// Does the same for a batch, which its result may share.
+using WorkOnBatch = std::function<Finish(const std::shared_ptr<const ScannedBatch>& batch)>;
 
 // Calls `work` for each step, on several threads, and its results on the calling thread, one at a time. The first
-// result comes as soon as its chunk was processed. Returns the totals of what was scanned. Fails as Scanner::step does,
-// and with kOutOfMemory if `work` throws, after finishing everything before the failure. REQUIRES: not called from a
-// task of the executor.
-Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, const Work& work);
+// result comes as soon as its chunk was processed. With `work_on_batch`, many small chunks without damage are batches
+// instead of steps, if the format supports that. Returns the totals of what was scanned; after batches, without rows.
+// Fails as Scanner::step does, and with kOutOfMemory if `work` throws, after finishing everything before the failure.
+// REQUIRES: not called from a task of the executor.
+Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, const Work& work,
+                        const WorkOnBatch& work_on_batch = {});
 
 // Joins pieces of damaged regions that several steps of a scan report. Passes each whole region to `take` once, when
 // its end is known. REQUIRES: regions in the order of the scan. Not thread-safe.
@@ -88,11 +100,12 @@ class DamageReporter {
   // Reports the last region, which might have continued.
   void finish() { regions_.finish(); }
 
-  // Calls `work` for the chunks of a scan as recordfs::scan() does, and reports the damage for which `takes` is true.
-  // Returns false if the scan failed, after printing why.
-  bool scan(ScanOptions options, const std::function<bool(const DamageRow&)>& takes, const WorkOnChunk& work);
+  // Calls `work` for the chunks of a scan, or `work_on_batch`, as recordfs::scan() does, and reports the damage for
+  // which `takes` is true. Returns false if the scan failed, after printing why.
+  bool scan(ScanOptions options, const std::function<bool(const DamageRow&)>& takes, const WorkOnChunk& work,
+            const WorkOnBatch& work_on_batch = {});
   // The same from the first selected chunk to the last, with the damage between them.
-  bool scan(const Selection& selection, const WorkOnChunk& work);
+  bool scan(const Selection& selection, const WorkOnChunk& work, const WorkOnBatch& work_on_batch = {});
 
  private:
   void report(const DamagedRegion& region);

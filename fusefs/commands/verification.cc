@@ -135,12 +135,16 @@ class Verifier {
       : store_(store), goes_on_(goes_on), regions_([this](const DamagedRegion& region) { add(finding_of(region)); }) {}
 
   Verdict run(unsigned threads, std::uint64_t memory) {
-    const auto scanned =
-        scan(store_, {.threads = threads, .memory = memory},
-             [this](const RequestContext& context, const ScannedStep& step) -> Finish {
-               auto checked = step.indexed ? check_chunk(context, store_, step) : Checked{};
-               return [this, step, checked = std::move(checked)]() mutable { return settle(step, std::move(checked)); };
-             });
+    const auto check_step = [this](const RequestContext& context, const ScannedStep& step) -> Finish {
+      auto checked = step.indexed ? check_chunk(context, store_, step) : Checked{};
+      return [this, step, checked = std::move(checked)]() mutable { return settle(step, std::move(checked)); };
+    };
+    WorkOnBatch take_batch = [this](const std::shared_ptr<const ScannedBatch>& batch) -> Finish {
+      return [this, run = batch->content.run] { return settle(run); };
+    };
+    // Metadata that vary are those of the last chunk.
+    if (store_.metadata() != nullptr && store_.metadata()->varies()) take_batch = {};
+    const auto scanned = scan(store_, {.threads = threads, .memory = memory}, check_step, take_batch);
     regions_.finish();
     if (verdict_.was_stopped) return std::move(verdict_);
     if (scanned) {
@@ -180,11 +184,19 @@ class Verifier {
     if (checked.shortage) add_shortage(*checked.shortage, 1);
     verdict_.records += checked.records;
     verdict_.bytes += checked.bytes;
-    std::uint64_t bytes = 0;
-    if (step.indexed) {
-      last_ = step.indexed->chunk;
-      bytes = last_->end - last_->begin;
-    }
+    if (step.indexed) last_ = step.indexed->chunk;
+    return count(step.indexed ? last_->end - last_->begin : 0);
+  }
+
+  // Every record of a batch was read and is intact.
+  bool settle(const ChunkRun& run) {
+    verdict_.records += run.records;
+    verdict_.bytes += run.bytes;
+    return count(run.next.position - run.from.position);
+  }
+
+  // Returns false if the file should not be read further.
+  bool count(std::uint64_t bytes) {
     processed_ += bytes;
     verdict_.was_stopped = !goes_on_(bytes);
     return !verdict_.was_stopped;

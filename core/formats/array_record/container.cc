@@ -60,6 +60,8 @@ class ArrayRecordContainer final : public ForwardingContainer {
   }
 
   const ContainerTraits& traits() const override { return traits_; }
+  // Only scan() tells chunks of records from the ending.
+  const BulkReader* bulk() const override { return nullptr; }
 
   Result<Step> scan(const RequestContext& context, ChunkKey at) const override {
     if (at.position >= size_) return Step{};

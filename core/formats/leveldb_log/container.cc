@@ -11,6 +11,7 @@
 #include "core/base/limits.h"
 #include "core/codec/codec.h"
 #include "core/formats/chunk.h"
+#include "core/formats/leveldb_log/bulk.h"
 #include "core/formats/leveldb_log/content.h"
 #include "core/formats/leveldb_log/format.h"
 #include "core/formats/leveldb_log/items.h"
@@ -287,7 +288,13 @@ Result<Buffer> read_pieces(const RequestContext& context, const Source& source, 
 class LogContainer final : public Container {
  public:
   LogContainer(std::shared_ptr<const Source> source, const Limits& limits, Head head)
-      : source_(std::move(source)), limits_(limits), head_(head), traits_(make_traits()), schema_(make_schema()) {}
+      : source_(std::move(source)),
+        limits_(limits),
+        head_(head),
+        traits_(make_traits()),
+        schema_(make_schema()),
+        has_bulk_(!head.session.recycled && head.compression.kind == Compression::Kind::kNone),
+        bulk_(head.session.wire, limits) {}
 
   const ContainerTraits& traits() const override { return traits_; }
 
@@ -376,6 +383,7 @@ class LogContainer final : public Container {
   }
 
   const RecordSchema& schema() const override { return schema_; }
+  const BulkReader* bulk() const override { return has_bulk_ ? &bulk_ : nullptr; }
 
  private:
   ContainerTraits make_traits() const {
@@ -465,6 +473,8 @@ class LogContainer final : public Container {
   const Head head_;
   const ContainerTraits traits_;
   const RecordSchema schema_;
+  const bool has_bulk_;
+  const LogBulkReader bulk_;
 };
 
 // Reads the first frame and, with kSearch if that is damaged, later ones within the default of Limits::scan_bytes: a

@@ -8,7 +8,6 @@
 namespace recordfs::leveldb_log {
 namespace {
 
-constexpr std::size_t kChecksumBegin = 6;  // the checksum covers all bytes from the type on
 constexpr std::uint8_t kIgnorableBit = 0x80;
 
 struct TypeFacts {

@@ -10,6 +10,7 @@ namespace recordfs::leveldb_log {
 
 inline constexpr std::uint64_t kFrameSize = 32768;
 inline constexpr std::uint32_t kHeaderSize = 7;
+inline constexpr std::size_t kChecksumBegin = 6;            // the checksum covers all bytes from the type on
 inline constexpr std::uint8_t kLastLevelDbType = 4;         // larger types are RocksDB's
 inline constexpr std::uint32_t kCompressionLength = 4;      // of a fragment that names a codec
 inline constexpr std::uint32_t kRecyclableHeaderSize = 11;  // includes a log number after the type

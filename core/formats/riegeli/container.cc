@@ -13,6 +13,7 @@
 #include "core/base/limits.h"
 #include "core/base/source.h"
 #include "core/formats/container.h"
+#include "core/formats/riegeli/bulk.h"
 #include "core/formats/riegeli/format.h"
 #include "core/formats/riegeli/framing.h"
 #include "core/formats/riegeli/metadata.h"
@@ -177,6 +178,7 @@ class RiegeliContainer final : public Container, private Metadata {
       : source_(std::move(source)),
         limits_(limits),
         framing_(*source_, limits_),
+        bulk_(limits),
         traits_{.format = kFormat.name, .has_seek_structure = true} {}
 
   // Reads at most the first three chunk headers, for the facts. Call once, before all others. Fails as Source does.
@@ -248,6 +250,7 @@ class RiegeliContainer final : public Container, private Metadata {
   }
 
   const Metadata* metadata() const override { return this; }
+  const BulkReader* bulk() const override { return &bulk_; }
 
  private:
   // The record type and its descriptors, from the file metadata.
@@ -371,6 +374,7 @@ class RiegeliContainer final : public Container, private Metadata {
   const std::shared_ptr<const Source> source_;
   const Limits limits_;
   const Framing framing_;
+  const SimpleBulkReader bulk_;
   ContainerTraits traits_;  // written before the container is shared
   mutable std::mutex mutex_;
   mutable std::optional<Result<Described>> described_;  // guarded by mutex_; never changes once set

@@ -13,7 +13,6 @@
 namespace recordfs::riegeli {
 namespace {
 
-constexpr std::uint64_t kLongestVarint = 10;
 // The compression type and the size of the sizes.
 constexpr std::uint64_t kLongestPreamble = 1 + kLongestVarint;
 constexpr std::string_view kValues = "record values";

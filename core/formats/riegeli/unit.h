@@ -12,6 +12,8 @@
 
 namespace recordfs::riegeli {
 
+inline constexpr std::uint64_t kLongestVarint = 10;  // bytes
+
 // Returns the codec of a compression type byte, or nullopt for an unknown byte.
 std::optional<CodecId> codec_of(std::uint8_t compression_type);
 

@@ -5,11 +5,14 @@
 
 #include <fmt/format.h>
 
+#include "core/base/cursor.h"
 #include "core/base/limits.h"
 #include "core/base/source.h"
+#include "core/formats/bulk.h"
 #include "core/formats/chunk.h"
 #include "core/formats/tfrecord/container.h"
 #include "core/formats/tfrecord/wire.h"
+#include "core/hash/crc32c.h"
 
 namespace recordfs::tfrecord {
 namespace {
@@ -32,11 +35,72 @@ Result<void> each_record(const RequestContext& context, const Source& source, co
   return {};
 }
 
+// Returns whether a run of `records` records may get another one, and `size` bytes then.
+bool has_room(const Limits& limits, std::uint64_t records, std::uint64_t size) {
+  return size <= std::min({kRunSize, limits.stored_chunk, limits.decoded_chunk}) && records < limits.records_per_chunk;
+}
+
+// Follows records from one to the next, up to the first one that is not intact. Counts a run when the next record is
+// seen not to belong to it. Without `records`, verifies nothing.
+ChunkRun follow(const Limits& limits, ChunkKey at, Bytes window, std::vector<Bytes>* records) {
+  ChunkRun done{.from = at, .next = at};
+  if (at.state != 0) return done;
+  std::size_t begin = 0;  // of the current run
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; window.size() - i >= kFrameSize;) {
+    const Bytes rest = window.subspan(i);
+    const auto length = load_le<std::uint64_t>(rest.data());
+    if (length > rest.size() - kFrameSize) break;
+    if (records != nullptr && !sound_length(rest)) break;
+    const std::size_t size = kFrameSize + static_cast<std::size_t>(length);
+    if (count > 0 && !has_room(limits, count, i + size - begin)) {
+      done.next.position = at.position + i;
+      done.chunks += 1;
+      done.records += std::exchange(count, 0);
+      done.bytes += std::exchange(bytes, 0);
+      begin = i;
+    }
+    if (length > std::min(limits.stored_chunk - std::min(limits.stored_chunk, kFrameSize), limits.decoded_chunk)) break;
+    if (records != nullptr) {
+      const Bytes data = rest.subspan(kHeaderSize, static_cast<std::size_t>(length));
+      if (!footer_matches(rest.subspan(kHeaderSize + data.size(), kFooterSize), crc32c(data))) break;
+      records->push_back(data);
+    }
+    count += 1;
+    bytes += length;
+    i += size;
+    if (done.bytes + bytes > BulkReader::kMostBytes) break;
+  }
+  return done;
+}
+
+class RunBulkReader final : public BulkReader {
+ public:
+  explicit RunBulkReader(const Limits& limits) : limits_(limits) {}
+
+  ChunkRun plan(ChunkKey at, Bytes window) const override { return follow(limits_, at, window, nullptr); }
+
+  RecordBatch read(const RequestContext&, const ChunkRun& planned, Slice window) const override {
+    RecordBatch batch;
+    batch.records.reserve(static_cast<std::size_t>(planned.records) + 1);
+    batch.run = follow(limits_, planned.from, window.bytes, &batch.records);
+    batch.records.resize(static_cast<std::size_t>(batch.run.records));
+    batch.window = std::move(window);
+    return batch;
+  }
+
+ private:
+  const Limits limits_;
+};
+
 // An uncompressed TFRecord file. Its chunks are runs of records.
 class PlainFile final : public File {
  public:
   PlainFile(std::shared_ptr<const Source> source, const Limits& limits)
-      : File(limits, "none", true), source_(std::move(source)) {}
+      : File(limits, "none", true), source_(std::move(source)), bulk_(limits) {}
+
+  const BulkReader* bulk() const override { return &bulk_; }
 
   Result<Step> scan(const RequestContext& context, ChunkKey key) const override {
     const Position size = source_->size();
@@ -56,7 +120,8 @@ class PlainFile final : public File {
       ASSIGN_OR_RETURN(const auto header, headers.from(context, at, kHeaderSize));
       const auto length = sound_length(header);
       const bool is_whole = length && size - at >= kFrameSize && *length <= size - at - kFrameSize;
-      const bool fits = is_whole && (run.records == 0u || has_room(run, at + kFrameSize + *length));
+      const bool fits =
+          is_whole && (run.records == 0u || has_room(limits(), *run.records, at + kFrameSize + *length - run.begin));
       if (!fits && run.records == 0u) {
         const bool is_torn = length || size - at < kHeaderSize;
         if (!is_torn) return pass_damage(context, key);
@@ -174,12 +239,8 @@ class PlainFile final : public File {
     return step;
   }
 
-  bool has_room(const ChunkInfo& run, Position end) const {
-    const std::uint64_t most = std::min({kRunSize, limits().stored_chunk, limits().decoded_chunk});
-    return end - run.begin <= most && *run.records < limits().records_per_chunk;
-  }
-
   const std::shared_ptr<const Source> source_;
+  const RunBulkReader bulk_;
 };
 
 }  // namespace

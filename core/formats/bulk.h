@@ -1,0 +1,54 @@
+// Reads many small chunks together, from bytes in memory: the fast path for intact parts of a file.
+//
+// A container without damage is a chain: each chunk's headers tell where the next one begins. plan() follows the chain
+// without verifying anything, which is cheap. read() verifies and decodes what plan() found, and stops before the first
+// byte that does not verify. From there, Container::scan() continues and finds what it finds without batches.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/buffer.h"
+#include "core/base/bytes.h"
+#include "core/base/request_context.h"
+#include "core/formats/chunk_info.h"
+
+namespace recordfs {
+
+// Consecutive chunks.
+struct ChunkRun {
+  ChunkKey from;              // of the first chunk
+  ChunkKey next;              // where a scan continues after the last chunk
+  std::uint64_t chunks = 0;   // 0: the run is empty, and next == from
+  std::uint64_t records = 0;  // of all chunks
+  std::uint64_t bytes = 0;    // the sum of the records' sizes
+};
+
+// The records of a run, in order. Movable.
+struct RecordBatch {
+  ChunkRun run;
+  std::vector<Bytes> records{};   // run.records of them
+  Slice window{};                 // of the file; records that are stored in one piece are in it
+  std::vector<Buffer> buffers{};  // hold the other records
+};
+
+// Const and thread-safe.
+class BulkReader {
+ public:
+  virtual ~BulkReader() = default;
+
+  // No run has more decoded bytes than this.
+  static constexpr std::uint64_t kMostBytes = 4u << 20;
+
+  // Returns the run of chunks at `at` that are completely in `window`, the file's bytes from `at.position` on. Verifies
+  // nothing. Empty if the first chunk is not completely in the window, exceeds the limits, or needs Container::scan()
+  // and decode() for another reason.
+  virtual ChunkRun plan(ChunkKey at, Bytes window) const = 0;
+
+  // Verifies and decodes a planned run. `window` has the same bytes as for plan(). Returns fewer chunks if one is
+  // damaged, or cannot be decoded for another reason; scan() and decode() tell why. All chunks and records of the
+  // result are those that scan() and decode() return, with the same bytes. Throws std::bad_alloc.
+  virtual RecordBatch read(const RequestContext& context, const ChunkRun& planned, Slice window) const = 0;
+};
+
+}  // namespace recordfs

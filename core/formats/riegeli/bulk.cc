@@ -1,0 +1,195 @@
+#include "core/formats/riegeli/bulk.h"
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "core/base/cursor.h"
+#include "core/formats/riegeli/unit.h"
+#include "core/formats/riegeli/wire.h"
+#include "core/hash/highway.h"
+
+namespace recordfs::riegeli {
+namespace {
+
+// The file's bytes from a position on.
+class Window {
+ public:
+  Window(Position begin, Bytes bytes) : begin_(begin), bytes_(bytes) {}
+
+  Position end() const { return begin_ + bytes_.size(); }
+  // REQUIRES: the bytes are in the window.
+  Bytes at(Position from, std::uint64_t size) const {
+    return bytes_.subspan(static_cast<std::size_t>(from - begin_), static_cast<std::size_t>(size));
+  }
+
+  // Returns `size` bytes of a chunk from `from` on. If block headers interrupt them, copies them to `joined` without.
+  // REQUIRES: they are in the window, and `from` is not inside a block header.
+  Bytes without_headers(Position from, std::uint64_t size, MutableBytes joined) const {
+    if (!is_interrupted(from, size)) return at(from, size);
+    std::uint64_t done = 0;
+    for (Position next = from; done < size;) {
+      if (next % kBlockSize == 0) next += kBlockHeaderSize;
+      const std::uint64_t length = std::min(size - done, kBlockSize - next % kBlockSize);
+      copy_bytes(at(next, length), joined.subspan(static_cast<std::size_t>(done)));
+      done += length;
+      next += length;
+    }
+    return joined.first(static_cast<std::size_t>(size));
+  }
+
+  static bool is_interrupted(Position from, std::uint64_t size) {
+    return from % kBlockSize == 0 || from % kBlockSize + size > kBlockSize;
+  }
+
+ private:
+  const Position begin_;
+  const Bytes bytes_;
+};
+
+// Returns where the byte after `size` bytes of a chunk is stored, if they begin at `from`.
+Position after(Position from, std::uint64_t size) { return position_in_chunk(from, size); }
+
+// A header that may be damaged. Its numbers are those that read() verifies.
+struct Declared {
+  ChunkHeader header;
+  Position end = 0;  // of the chunk
+};
+
+// Returns the header of the chunk at `begin`, if the chunk is completely in the window. `verifies`: and if its hash
+// matches.
+std::optional<Declared> declared_at(const Window& window, Position begin, const Limits& limits, bool verifies) {
+  std::array<std::byte, kChunkHeaderSize> joined{};
+  if (begin + kChunkHeaderSize + kBlockHeaderSize > window.end()) return std::nullopt;
+  const Bytes bytes = window.without_headers(begin, kChunkHeaderSize, joined);
+  ChunkHeader header{.data_size = load_le<std::uint64_t>(bytes.data() + 8),
+                     .data_hash = load_le<std::uint64_t>(bytes.data() + 16),
+                     .type = static_cast<ChunkType>(bytes[24]),
+                     .num_records = load_le<std::uint64_t>(bytes.data() + 24) >> 8,
+                     .decoded_data_size = load_le<std::uint64_t>(bytes.data() + 32)};
+  const bool is_plausible = header.type == ChunkType::kSimple && header.data_size <= limits.stored_chunk &&
+                            header.num_records <= limits.records_per_chunk &&
+                            header.decoded_data_size <= std::min(limits.decoded_chunk, BulkReader::kMostBytes) &&
+                            header.data_size <= window.end() - begin && header.num_records <= window.end() - begin;
+  if (!is_plausible) return std::nullopt;
+  const Position end = chunk_end(begin, header);
+  if (end > window.end()) return std::nullopt;
+  if (verifies && (!parse_chunk_header(bytes) || !keeps_type_rules(header))) return std::nullopt;
+  return Declared{header, end};
+}
+
+// Returns whether all block headers inside the chunk's header and data are intact and belong to it.
+bool has_sound_blocks(const Window& window, Position begin, const Declared& chunk) {
+  const Position content = content_end(begin, chunk.header);
+  for (Position block = block_at_or_behind(begin); block < content; block += kBlockSize) {
+    const auto header = parse_block_header(window.at(block, kBlockHeaderSize));
+    if (!header || header->previous_chunk != block - begin || header->next_chunk != chunk.end - block) return false;
+  }
+  return true;
+}
+
+// Adds chunks to a batch.
+class Decoder {
+ public:
+  Decoder(const RequestContext& context, const Window& window, const ChunkRun& planned, RecordBatch& batch)
+      : context_(context), window_(window), left_(planned.bytes), batch_(batch) {}
+
+  // Returns false if the chunk is damaged or cannot be decoded. Then some of its records may be in the batch.
+  bool add(Position begin, const Declared& chunk) {
+    if (!has_sound_blocks(window_, begin, chunk)) return false;
+    const auto data = data_of(after(begin, kChunkHeaderSize), chunk.header);
+    if (riegeli_hash(data) != chunk.header.data_hash) return false;
+    Cursor cursor(data);
+    const auto codec = codec_of(cursor.u8());
+    const Bytes stored_sizes = cursor.take(cursor.varint64());
+    if (!cursor.ok() || !codec) return false;
+    const auto sizes = open_unit(context_, *codec, stored_sizes, chunk.header.num_records * kLongestVarint);
+    if (!sizes) return false;
+    const auto values = values_of(*codec, cursor.rest(), chunk.header.decoded_data_size);
+    return values && split(chunk.header.num_records, sizes->bytes(), *values);
+  }
+
+ private:
+  Bytes data_of(Position from, const ChunkHeader& header) {
+    const auto size = static_cast<std::size_t>(header.data_size);
+    if (!Window::is_interrupted(from, size)) return window_.at(from, size);
+    return window_.without_headers(from, size, new_buffer(size));
+  }
+
+  std::optional<Bytes> values_of(CodecId codec, Bytes stored, std::uint64_t size) {
+    if (codec == CodecId::kNone) return stored.size() == size ? std::optional(stored) : std::nullopt;
+    if (size > decoded_.size()) {
+      // One buffer for all planned chunks.
+      decoded_ = new_buffer(static_cast<std::size_t>(std::max(left_, size)));
+    }
+    const MutableBytes out = decoded_.first(static_cast<std::size_t>(size));
+    decoded_ = decoded_.subspan(out.size());
+    left_ -= std::min<std::uint64_t>(left_, size);
+    if (!open_unit_into(context_, codec, stored, out)) return std::nullopt;
+    return out;
+  }
+
+  bool split(std::uint64_t records, Bytes sizes, Bytes values) {
+    if (sizes.size() < records) return false;
+    Cursor cursor(sizes);
+    for (std::uint64_t i = 0; i < records; ++i) {
+      const std::uint64_t size = cursor.varint64();
+      if (size > values.size()) return false;
+      batch_.records.push_back(values.first(static_cast<std::size_t>(size)));
+      values = values.subspan(static_cast<std::size_t>(size));
+    }
+    return cursor.ok() && cursor.at_end() && values.empty();
+  }
+
+  MutableBytes new_buffer(std::size_t size) {
+    auto buffer = Buffer::allocate(context_, size);
+    if (!buffer) throw std::bad_alloc();
+    return batch_.buffers.emplace_back(std::move(*buffer)).span();
+  }
+
+  const RequestContext& context_;
+  const Window& window_;
+  std::uint64_t left_;  // decoded bytes that were planned and not decoded yet
+  RecordBatch& batch_;
+  MutableBytes decoded_;  // the free part of the buffer for decoded values
+};
+
+void add(ChunkRun& run, const Declared& chunk) {
+  run.next.position = chunk.end;
+  run.chunks += 1;
+  run.records += chunk.header.num_records;
+  run.bytes += chunk.header.decoded_data_size;
+}
+
+}  // namespace
+
+ChunkRun SimpleBulkReader::plan(ChunkKey at, Bytes bytes) const {
+  ChunkRun run{.from = at, .next = at};
+  if (at.state != 0) return run;  // the blocks are shifted
+  const Window window(at.position, bytes);
+  while (const auto chunk = declared_at(window, run.next.position, limits_, false)) {
+    if (run.bytes + chunk->header.decoded_data_size > kMostBytes) break;
+    add(run, *chunk);
+  }
+  return run;
+}
+
+RecordBatch SimpleBulkReader::read(const RequestContext& context, const ChunkRun& planned, Slice slice) const {
+  RecordBatch batch{.run = {.from = planned.from, .next = planned.from}};
+  batch.records.reserve(static_cast<std::size_t>(planned.records));
+  const Window window(planned.from.position, slice.bytes);
+  Decoder decoder(context, window, planned, batch);
+  while (batch.run.next.position < planned.next.position) {
+    const Position begin = batch.run.next.position;
+    const auto chunk = declared_at(window, begin, limits_, true);
+    if (!chunk || !decoder.add(begin, *chunk)) break;
+    add(batch.run, *chunk);
+  }
+  batch.records.resize(static_cast<std::size_t>(batch.run.records));
+  batch.window = std::move(slice);
+  return batch;
+}
+
+}  // namespace recordfs::riegeli
