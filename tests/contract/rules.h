@@ -28,4 +28,10 @@ Violations check_chunk(const Container& container, const ChunkInfo& chunk, std::
 // For each of `positions`, locate(p) returns what the scan found at p.
 Violations check_locate(const Container& container, const Walk& walk, std::span<const Position> positions);
 
+// Batches that Container::bulk() reads, at some places of `file`, have exactly the chunks and records that scan() and
+// decode() find there, without damage between them. `seed` picks the places. Adds the chunks that were read to
+// `*chunks` unless it is null.
+Violations check_bulk(const Container& container, Bytes file, const Walk& walk, std::uint64_t seed,
+                      std::uint64_t* chunks = nullptr);
+
 }  // namespace recordfs::contract

@@ -45,7 +45,8 @@ void ask_for_metadata(const Container& container, const contract::Walk& walk) {
   }
 }
 
-void walk_all(const Container& container, std::uint64_t size, std::mt19937_64& random) {
+void walk_all(const Container& container, Bytes bytes, std::mt19937_64& random) {
+  const std::uint64_t size = bytes.size();
   contract::Reading reading = contract::read_all(container, size, {}, kDecodedBytes);
   for (const auto& errors : {reading.walk.errors, reading.refused, reading.failures}) {
     for (const Error& error : errors) expect_judgement(error);
@@ -55,6 +56,7 @@ void walk_all(const Container& container, std::uint64_t size, std::mt19937_64& r
   if (container.traits().has_seek_structure) {
     expect_none(contract::check_locate(container, reading.walk, positions(reading.walk, size, random)));
   }
+  expect_none(contract::check_bulk(container, bytes, reading.walk, random()));
   ask_for_metadata(container, reading.walk);
   auto chunks = reading.walk.chunks();
   std::ranges::shuffle(chunks, random);
@@ -86,7 +88,7 @@ void drive(const Format& format, Bytes input) {
   auto container = format.open({}, source, limits_for(options));
   if (container) {
     std::mt19937_64 random(options);
-    walk_all(**container, input.size(), random);
+    walk_all(**container, input, random);
   } else {
     expect_judgement(container.error());
     expect(*head == 0, "open refuses a file that probe recognizes: " + to_string(container.error()));
