@@ -57,6 +57,15 @@ TEST(Probe, DamagedHeadIsRecognizedOnlyBySearch) {
   EXPECT_NE(open_log(log), nullptr);
 }
 
+TEST(Probe, LogInsideAnUnfinishedFirstRecordIsNotRecognized) {
+  LogWriter inner;
+  for (int i = 0; i < 20; ++i) inner.append(text(100));
+  const std::string there = text(50) + inner.log();
+  const std::string log = fragment(1, there + text(1000)).substr(0, 7 + there.size());
+  EXPECT_EQ(bid(log, "000003.log", ProbeDepth::kSearch), 0);
+  EXPECT_EQ(open_log(log), nullptr);
+}
+
 TEST(Facts, ContainVariantLogNumberAndCompression) {
   LogWriter recycled({.log_number = 17, .zstd = true});
   recycled.append("record");
