@@ -74,6 +74,14 @@ TEST(WandbIdent, FramesAreFoundIfTheFirstIsDamaged) {
   }
 }
 
+TEST(WandbIdent, FileWithoutItsFirstBytesIsRecognized) {
+  for (const std::size_t origin : {std::size_t{0}, std::size_t{7}}) {
+    const std::string bytes = file(origin, 500, 300).substr(20);  // the ident, and a part of the first record
+    const MemorySource source(Buffer::copy_of({}, as_bytes(bytes)).value());
+    EXPECT_TRUE(has_fragment({}, source, 8 << 20).value()) << origin;
+  }
+}
+
 TEST(WandbIdent, FramesOfATruncatedFileAreTheSame) {
   const std::string whole = file(7, 40000, 2);
   for (std::size_t size = 100; size < whole.size(); size += 777)
