@@ -158,5 +158,27 @@ class Requests(mounting.Case):
         self.assertEqual(self.sent()["INIT"], 1)
 
 
+class LateReplies(mounting.Case):
+    """A thread of the daemon is delayed after it has replied to the READ of a record."""
+    LATE = 100
+
+    def setUp(self):
+        super().setUp()
+        self.source, self.records = mounting.make_container(self.folder, 200)
+
+    def environment(self, user=None):
+        changed = dict(super().environment(user), LD_PRELOAD=mounting.program("late_replies.so"),
+                       RECORDFS_LATE_REPLY=self.records[self.LATE].decode())
+        changed["ASAN_OPTIONS"] += ":verify_asan_link_order=0"  # the module is loaded first
+        return changed
+
+    def test_sequential_reader_is_recognized_whichever_thread_continues_first(self):
+        mounted = self.mount(self.source, flags=["-d"])
+        records = [mounted / f"records/{ordinal:09}" for ordinal in (self.LATE, self.LATE + 1)]
+        done = mounting.run("cat", *records)
+        self.assertEqual(done.stdout.encode(), b"".join(self.records[self.LATE:self.LATE + 2]))
+        mounting.wait_for(lambda: PUSHED.search(mounted.log()), "a pushed record", 5)
+
+
 if __name__ == "__main__":
     mounting.main()
