@@ -24,12 +24,20 @@ struct ChunkRun {
   std::uint64_t bytes = 0;    // the sum of the records' sizes
 };
 
+// A chunk of a batch: the file's bytes [begin, end).
+struct BatchChunk {
+  Position begin = 0;
+  Position end = 0;
+  std::uint64_t records = 0;
+};
+
 // The records of a run, in order. Movable.
 struct RecordBatch {
   ChunkRun run;
-  std::vector<Bytes> records{};   // run.records of them
-  Slice window{};                 // of the file; records that are stored in one piece are in it
-  std::vector<Buffer> buffers{};  // hold the other records
+  std::vector<BatchChunk> chunks{};  // run.chunks of them
+  std::vector<Bytes> records{};      // run.records of them
+  Slice window{};                    // of the file; records that are stored in one piece are in it
+  std::vector<Buffer> buffers{};     // hold the other records
 };
 
 // Const and thread-safe.

@@ -143,23 +143,77 @@ Result<Slice> RecordReader::read(const RequestContext& context, const Chunk& chu
                        chunk.read(context.with(turn), extent.begin + offset, std::min(length, extent.size - offset)));
 }
 
-void RecordReader::for_each_following(const RequestContext& context, const RecordRef& record,
+namespace {
+
+ChunkInfo info_of(const BatchChunk& chunk) {
+  ChunkInfo info;
+  info.key = {chunk.begin, 0};
+  info.begin = chunk.begin;
+  info.end = chunk.end;
+  info.records = chunk.records;
+  return info;
+}
+
+// Passes the records of a batch to `take`, from `at` on. Moves `at` to the end of the last chunk. Returns false if
+// `take` did. REQUIRES: the batch has the chunk of `at`.
+bool take_from(const RecordBatch& batch, RecordRef& at, const std::function<bool(const RecordRef&, Bytes)>& take) {
+  std::uint64_t first = 0;  // of the chunk, among the batch's records
+  for (const BatchChunk& chunk : batch.chunks) {
+    if (chunk.begin >= at.chunk.begin) {
+      if (chunk.begin > at.chunk.begin) at = {info_of(chunk), 0};
+      for (; at.index < chunk.records; ++at.index) {
+        if (!take(at, batch.records[static_cast<std::size_t>(first + at.index)])) return false;
+      }
+    }
+    first += chunk.records;
+  }
+  return true;
+}
+
+bool has(const std::optional<RecordBatch>& batch, const ChunkInfo& chunk) {
+  return batch && std::ranges::binary_search(batch->chunks, chunk.begin, {}, &BatchChunk::begin);
+}
+
+}  // namespace
+
+// Leaves the batch empty if the chunk is not small and intact.
+void RecordReader::read_together(const RequestContext& context, ChunkKey at, Following& following) const {
+  following.batch.reset();
+  const BulkReader* const bulk = file_.container->bulk();
+  if (bulk == nullptr) return;
+  auto window = file_.source->view_at(context, at.position, kWindow);
+  if (!window) return;
+  const ChunkRun planned = bulk->plan(at, window->bytes);
+  if (planned.chunks > 1) following.batch = bulk->read(context, planned, std::move(*window));
+}
+
+void RecordReader::for_each_following(const RequestContext& context, const RecordRef& record, Following& following,
                                       const std::function<bool(const RecordRef&, Bytes)>& take) const {
   RecordRef at{record.chunk, record.index + 1};
   for (;;) {
-    if (chunks_.is_large(at.chunk)) return;
-    const auto decoded = chunks_.get_quietly(context, at.chunk);
-    if (!decoded) return;
-    chunks_.was_read(at.chunk);
-    const Layout& layout = (*decoded)->layout();
-    for (; at.index < layout.records(); ++at.index) {
-      if (layout.failure(at.index) != nullptr) continue;
-      const auto slice = read(context, **decoded, at.index, 0, kEverything);
-      if (!slice || !take(at, slice->bytes)) return;
+    if (has(following.batch, at.chunk)) {
+      if (!take_from(*following.batch, at, take)) return;
+      read_together(context, ChunkKey(following.batch->run.next), following);
+      if (following.batch && !following.batch->chunks.empty()) {
+        at = {info_of(following.batch->chunks.front()), 0};
+        continue;
+      }
+    } else {
+      if (chunks_.is_large(at.chunk)) return;
+      const auto decoded = chunks_.get_quietly(context, at.chunk);
+      if (!decoded) return;
+      chunks_.was_read(at.chunk);
+      const Layout& layout = (*decoded)->layout();
+      for (; at.index < layout.records(); ++at.index) {
+        if (layout.failure(at.index) != nullptr) continue;
+        const auto slice = read(context, **decoded, at.index, 0, kEverything);
+        if (!slice || !take(at, slice->bytes)) return;
+      }
     }
     const auto next = index_.next_with_records(context, at.chunk);
     if (!next) return;
     at = {*next, 0};
+    read_together(context, next->key, following);
   }
 }
 

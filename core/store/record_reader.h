@@ -57,9 +57,14 @@ class RecordReader {
   // The same for a decoded chunk. REQUIRES: the chunk has the record.
   Result<Slice> read(const RequestContext& context, const Chunk& chunk, std::uint64_t index, std::uint64_t offset,
                      std::uint64_t length) const;
+  // What for_each_following() keeps for the next call: small chunks that it has read together. At most kWindow stored
+  // bytes and BulkReader::kMostBytes decoded ones. Belongs to one caller and one store.
+  struct Following {
+    std::optional<RecordBatch> batch{};
+  };
   // Passes the readable records after `record` to `take`, in the container's order, until it returns false. Stops at a
   // chunk that cannot be decoded now, or is large.
-  void for_each_following(const RequestContext& context, const RecordRef& record,
+  void for_each_following(const RequestContext& context, const RecordRef& record, Following& following,
                           const std::function<bool(const RecordRef&, Bytes)>& take) const;
 
   // Returns the parts of a record. Not cached. Fails like read() and RecordSchema::value. REQUIRES: the schema has
@@ -72,7 +77,10 @@ class RecordReader {
                            std::uint64_t length) const;
 
  private:
+  static constexpr std::uint64_t kWindow = 256u << 10;
+
   int index_bits(const RecordReader* shorter) const;
+  void read_together(const RequestContext& context, ChunkKey at, Following& following) const;
   Error failed(const RequestContext& context, const RecordRef& record, Code code, std::string_view why) const;
 
   const StoredFile& file_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "core/base/request_context.h"
 #include "core/base/thread.h"
@@ -13,6 +14,7 @@ constexpr std::uint64_t kFirstWindow = 16;
 constexpr std::uint64_t kLargestWindow = 512;
 constexpr std::uint64_t kWindowBytes = 1u << 20;
 constexpr std::uint64_t kLargestRecord = 32u << 10;  // larger ones may cost a request
+constexpr std::uint64_t kReach = 64u << 10;  // from a chunk's last record to the next chunk's first one, in numbers
 constexpr unsigned kMostFailures = 8;
 constexpr std::uint64_t kPatience = 256;  // reads
 
@@ -47,6 +49,18 @@ void ReadAheadPusher::was_read(std::uint64_t number) {
       return known.window != 0 && number > known.last && number <= known.next;
     });
     if (reader == readers_.end()) {
+      reader = std::ranges::find_if(readers_, [number](const Reader& known) {
+        return known.window == kFirstWindow && known.pushed == known.last && number > known.last &&
+               number - known.last <= kReach;
+      });
+      if (reader != readers_.end()) {
+        if (reader->waits) return;
+        reader->candidate = number;
+        waiting_.push_back(&*reader);
+        reader->waits = true;
+        wake_.notify_one();
+        return;
+      }
       reader = oldest();
       if (reader->waits) return;
       *reader = {.pushed = number, .next = number + 1, .left_out = number + 1, .window = kFirstWindow};
@@ -72,6 +86,28 @@ ReadAheadPusher::Readers::iterator ReadAheadPusher::oldest() {
   return std::ranges::min_element(readers_, {}, [](const Reader& reader) {
     return reader.used_at + (reader.window > kFirstWindow ? kPatience : 0);
   });
+}
+
+// Returns whether the candidate is the record after the last one. The reader then continues there.
+bool ReadAheadPusher::is_sequential(Reader& reader, std::unique_lock<std::mutex>& lock) const {
+  const std::uint64_t candidate = std::exchange(reader.candidate, 0);
+  const std::uint64_t last = reader.last;
+  lock.unlock();
+  std::uint64_t next = 0;
+  RequestContext::Attempt attempt;
+  const RequestContext context(RequestContext::Work::kNonBlocking, attempt);
+  try {
+    tree_.for_each_following(context, last, reader.following, [&](std::uint64_t number, Bytes) {
+      next = number;
+      return false;
+    });
+  } catch (const std::bad_alloc&) {
+    next = 0;
+  }
+  lock.lock();
+  reader.last = reader.pushed = candidate;
+  reader.next = reader.left_out = candidate + 1;
+  return next == candidate;
 }
 
 void ReadAheadPusher::push(Reader& reader, std::unique_lock<std::mutex>& lock) {
@@ -108,7 +144,7 @@ void ReadAheadPusher::push(Reader& reader, std::unique_lock<std::mutex>& lock) {
   // Non-blocking, because a decompression bomb must not delay others.
   const RequestContext context(RequestContext::Work::kNonBlocking, attempt);
   try {
-    tree_.for_each_following(context, after, take);
+    tree_.for_each_following(context, after, reader.following, take);
   } catch (const std::bad_alloc&) {
     known = false;  // pauses until memory may be free
   }
@@ -130,7 +166,7 @@ void ReadAheadPusher::run() {
     if (stopping_) return;
     Reader& reader = *waiting_.front();
     waiting_.pop_front();
-    push(reader, lock);
+    if (reader.candidate == 0 || is_sequential(reader, lock)) push(reader, lock);
     reader.waits = false;
   }
 }

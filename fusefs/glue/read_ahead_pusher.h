@@ -53,13 +53,18 @@ class ReadAheadPusher {
     unsigned pause = 0;          // reads without a push, after the kernel refused a record
     unsigned failures = 0;       // consecutive
     bool waits = false;          // in waiting_ or being pushed
+    // Read after `last`, in an adjacent chunk, before anything was pushed; 0: none. Only the pusher's thread finds out
+    // whether it is the next record, because that may need the index.
+    std::uint64_t candidate = 0;
     std::uint64_t used_at = 0;
+    MountTree::Following following{};
   };
 
   using Readers = std::array<Reader, kReaders>;
 
   void run();
   void push(Reader& reader, std::unique_lock<std::mutex>& lock);
+  bool is_sequential(Reader& reader, std::unique_lock<std::mutex>& lock) const;
   Readers::iterator oldest();
 
   const MountTree& tree_;

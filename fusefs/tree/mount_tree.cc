@@ -196,14 +196,15 @@ Result<std::string> MountTree::extended_attribute(const RequestContext& context,
   return kept_open(found, found.view->extended_attribute(context, found.node, name));
 }
 
-void MountTree::for_each_following(const RequestContext& context, std::uint64_t record,
+void MountTree::for_each_following(const RequestContext& context, std::uint64_t record, Following& following,
                                    const std::function<bool(std::uint64_t, Bytes)>& take) const {
   auto found = find(context, record);
   if (!found || found->node.kind != NodeKind::kRecord) return;
   const RecordStore& store = found->container_node->tree->store();
   const auto from = store.records().record_at(context, found->node.value);
   if (!from) return;
-  store.records().for_each_following(context, *from, [&](const RecordRef& after, Bytes bytes) {
+  if (following.of.lock() != found->container_node) following = {.of = found->container_node};
+  store.records().for_each_following(context, *from, following.records, [&](const RecordRef& after, Bytes bytes) {
     const auto address = store.records().address(after.chunk, after.index);
     return address && take(found->container_node->number({NodeKind::kRecord, *address}), bytes);
   });

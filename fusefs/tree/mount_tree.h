@@ -88,9 +88,14 @@ class MountTree {
   Result<std::string> extended_attribute(const RequestContext& context, std::uint64_t number,
                                          std::string_view name) const;
 
+  // What for_each_following() keeps for the caller's next call.
+  struct Following {
+    std::weak_ptr<const ContainerNode> of{};
+    RecordReader::Following records{};
+  };
   // Calls `take` for the readable records that follow `record` in the container, until it returns false. Stops early at
   // a chunk that cannot be decoded now or is too large for the cache. May decode, and so take as long as a read.
-  void for_each_following(const RequestContext& context, std::uint64_t record,
+  void for_each_following(const RequestContext& context, std::uint64_t record, Following& following,
                           const std::function<bool(std::uint64_t number, Bytes bytes)>& take) const;
 
   // For statfs: the containers' bytes, and their records as far as scanned, plus what is in use on the filesystems of

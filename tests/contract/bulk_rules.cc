@@ -17,13 +17,13 @@ class Replay {
   Replay(const Container& container, const RecordBatch& batch) : container_(container), batch_(batch) {}
 
   Violations run() {
+    if (batch_.chunks.size() != batch_.run.chunks) return fail("has another number of chunks");
     std::optional<ChunkKey> at = batch_.run.from;
     for (std::uint64_t chunks = 0; chunks < batch_.run.chunks && broken_.empty();) {
       if (!at) return fail("the scan ends inside the batch");
       const auto step = container_.scan({}, *at);
       if (!step || !step->damage.empty()) return fail("the scan does not find all of it intact");
-      if (step->chunk) compare(*step->chunk);
-      chunks += step->chunk ? 1 : 0;
+      if (step->chunk) compare(*step->chunk, batch_.chunks[static_cast<std::size_t>(chunks++)]);
       at = step->next;
     }
     if (broken_.empty() && (taken_ != batch_.records.size() || taken_ != batch_.run.records)) fail("too many records");
@@ -39,7 +39,10 @@ class Replay {
   }
   void note(std::string_view what) { broken_.push_back(std::string(what)); }
 
-  void compare(const ChunkInfo& info) {
+  void compare(const ChunkInfo& info, const BatchChunk& found) {
+    if (info.begin != found.begin || info.end != found.end || info.records.value_or(found.records) != found.records) {
+      return note(to_string(info) + ": is another chunk in the batch");
+    }
     const auto chunk = container_.decode({}, info);
     if (!chunk) return note(to_string(info) + ": only the batch can be decoded");
     const Layout& layout = (*chunk)->layout();

@@ -37,6 +37,35 @@ Result<int> probe(const RequestContext& context, const Source& source, std::stri
   return ending ? kBid : 0;
 }
 
+// Reads chunks that are where the footer says, each directly followed by the next one.
+class ListedBulkReader final : public BulkReader {
+ public:
+  // All must outlive this.
+  ListedBulkReader(const BulkReader& riegeli, const Ending& ending) : riegeli_(riegeli), ending_(ending) {}
+
+  ChunkRun plan(ChunkKey at, Bytes window) const override {
+    const Position end = std::max(ending_.footer, at.position);
+    return riegeli_.plan(
+        at, window.first(static_cast<std::size_t>(std::min<std::uint64_t>(window.size(), end - at.position))));
+  }
+
+  // A batch with another chunk than the footer lists is dropped as a whole.
+  RecordBatch read(const RequestContext& context, const ChunkRun& planned, Slice window) const override {
+    RecordBatch batch = riegeli_.read(context, planned, std::move(window));
+    auto listed = std::ranges::lower_bound(ending_.index, planned.from.position, {}, &IndexEntry::begin);
+    for (const BatchChunk& chunk : batch.chunks) {
+      const bool is_listed = listed != ending_.index.end() && listed->begin == chunk.begin;
+      const Position end = is_listed && ++listed != ending_.index.end() ? listed->begin : ending_.footer;
+      if (!is_listed || chunk.end != end) return {.run = {.from = planned.from, .next = planned.from}};
+    }
+    return batch;
+  }
+
+ private:
+  const BulkReader& riegeli_;
+  const Ending& ending_;
+};
+
 // The Container of an open ArrayRecord file: the chunks and records of a Riegeli file, without the records of the
 // footer and the postscript.
 class ArrayRecordContainer final : public ForwardingContainer {
@@ -49,6 +78,7 @@ class ArrayRecordContainer final : public ForwardingContainer {
         size_(source_->size()),
         limits_(limits),
         ending_(std::move(ending)),
+        bulk_(*below().bulk(), ending_),
         traits_(below().traits()),
         schema_{.value = [this](Bytes record,
                                 ValueForm form) { return tensorflow::value_of_example(record, limits_, form); },
@@ -60,8 +90,7 @@ class ArrayRecordContainer final : public ForwardingContainer {
   }
 
   const ContainerTraits& traits() const override { return traits_; }
-  // Only scan() tells chunks of records from the ending.
-  const BulkReader* bulk() const override { return nullptr; }
+  const BulkReader* bulk() const override { return ending_.flaw ? nullptr : &bulk_; }
 
   Result<Step> scan(const RequestContext& context, ChunkKey at) const override {
     if (at.position >= size_) return Step{};
@@ -248,6 +277,7 @@ class ArrayRecordContainer final : public ForwardingContainer {
   const std::uint64_t size_;
   const Limits limits_;
   const Ending ending_;
+  const ListedBulkReader bulk_;
   ContainerTraits traits_;
   const RecordSchema schema_;
 };

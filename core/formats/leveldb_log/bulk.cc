@@ -16,7 +16,7 @@ namespace {
 // when they are complete, which is when a record begins in a later frame.
 //
 // `Records` receives the records: verify(fragment, size) returns false if a checksum does not match; begin(), piece()
-// and end() receive the pieces of each record.
+// and end() receive the pieces of each record; chunk() each complete chunk.
 template <class Records>
 class Chain {
  public:
@@ -72,6 +72,7 @@ class Chain {
   }
 
   bool end_record() {
+    chunk_end_ = position();
     chunk_bytes_ += size_;
     ++chunk_records_;
     records_.end();
@@ -80,6 +81,7 @@ class Chain {
   }
 
   void complete_chunk() {
+    records_.chunk({chunk_begin_, chunk_end_, chunk_records_});
     run_.next = {position(), 0};
     run_.chunks += 1;
     run_.records += std::exchange(chunk_records_, 0);
@@ -97,6 +99,7 @@ class Chain {
   std::uint64_t size_ = 0;  // of that record
   // The current chunk.
   Position chunk_begin_ = 0;
+  Position chunk_end_ = 0;
   Position chunk_frame_end_ = 0;  // of the frame in which its records begin; 0: there is no chunk
   std::uint64_t chunk_records_ = 0;
   std::uint64_t chunk_bytes_ = 0;
@@ -108,6 +111,7 @@ struct NoRecords {
   static void begin() {}
   static void piece(Bytes) {}
   static void end() {}
+  static void chunk(const BatchChunk&) {}
 };
 
 // Verifies and collects records.
@@ -122,6 +126,7 @@ class Collector {
   }
   void begin() { pieces_.clear(); }
   void piece(Bytes payload) { pieces_.push_back(payload); }
+  void chunk(const BatchChunk& complete) { batch_.chunks.push_back(complete); }
   void end() { batch_.records.push_back(pieces_.size() == 1 ? pieces_.front() : joined()); }
 
  private:

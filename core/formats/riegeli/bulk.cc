@@ -179,12 +179,14 @@ ChunkRun SimpleBulkReader::plan(ChunkKey at, Bytes bytes) const {
 RecordBatch SimpleBulkReader::read(const RequestContext& context, const ChunkRun& planned, Slice slice) const {
   RecordBatch batch{.run = {.from = planned.from, .next = planned.from}};
   batch.records.reserve(static_cast<std::size_t>(planned.records));
+  batch.chunks.reserve(static_cast<std::size_t>(planned.chunks));
   const Window window(planned.from.position, slice.bytes);
   Decoder decoder(context, window, planned, batch);
   while (batch.run.next.position < planned.next.position) {
     const Position begin = batch.run.next.position;
     const auto chunk = declared_at(window, begin, limits_, true);
     if (!chunk || !decoder.add(begin, *chunk)) break;
+    batch.chunks.push_back({begin, chunk->end, chunk->header.num_records});
     add(batch.run, *chunk);
   }
   batch.records.resize(static_cast<std::size_t>(batch.run.records));

@@ -41,8 +41,8 @@ bool has_room(const Limits& limits, std::uint64_t records, std::uint64_t size) {
 }
 
 // Follows records from one to the next, up to the first one that is not intact. Counts a run when the next record is
-// seen not to belong to it. Without `records`, verifies nothing.
-ChunkRun follow(const Limits& limits, ChunkKey at, Bytes window, std::vector<Bytes>* records) {
+// seen not to belong to it. Without `batch`, verifies nothing.
+ChunkRun follow(const Limits& limits, ChunkKey at, Bytes window, RecordBatch* batch) {
   ChunkRun done{.from = at, .next = at};
   if (at.state != 0) return done;
   std::size_t begin = 0;  // of the current run
@@ -52,9 +52,10 @@ ChunkRun follow(const Limits& limits, ChunkKey at, Bytes window, std::vector<Byt
     const Bytes rest = window.subspan(i);
     const auto length = load_le<std::uint64_t>(rest.data());
     if (length > rest.size() - kFrameSize) break;
-    if (records != nullptr && !sound_length(rest)) break;
+    if (batch != nullptr && !sound_length(rest)) break;
     const std::size_t size = kFrameSize + static_cast<std::size_t>(length);
     if (count > 0 && !has_room(limits, count, i + size - begin)) {
+      if (batch != nullptr) batch->chunks.push_back({done.next.position, at.position + i, count});
       done.next.position = at.position + i;
       done.chunks += 1;
       done.records += std::exchange(count, 0);
@@ -62,10 +63,10 @@ ChunkRun follow(const Limits& limits, ChunkKey at, Bytes window, std::vector<Byt
       begin = i;
     }
     if (length > std::min(limits.stored_chunk - std::min(limits.stored_chunk, kFrameSize), limits.decoded_chunk)) break;
-    if (records != nullptr) {
+    if (batch != nullptr) {
       const Bytes data = rest.subspan(kHeaderSize, static_cast<std::size_t>(length));
       if (!footer_matches(rest.subspan(kHeaderSize + data.size(), kFooterSize), crc32c(data))) break;
-      records->push_back(data);
+      batch->records.push_back(data);
     }
     count += 1;
     bytes += length;
@@ -84,7 +85,7 @@ class RunBulkReader final : public BulkReader {
   RecordBatch read(const RequestContext&, const ChunkRun& planned, Slice window) const override {
     RecordBatch batch;
     batch.records.reserve(static_cast<std::size_t>(planned.records) + 1);
-    batch.run = follow(limits_, planned.from, window.bytes, &batch.records);
+    batch.run = follow(limits_, planned.from, window.bytes, &batch);
     batch.records.resize(static_cast<std::size_t>(batch.run.records));
     batch.window = std::move(window);
     return batch;

@@ -63,7 +63,8 @@ TEST(MountTree, VisitReturnsTheNumbersOfTheFollowingRecords) {
   ToyStore other({});
   const ToyTree tree({{"other", &other}, {"toy", &toy}});
   std::uint64_t ordinal = 4;
-  tree->for_each_following({}, tree.find("toy/records/4").value(), [&](std::uint64_t number, Bytes bytes) {
+  MountTree::Following following;
+  tree->for_each_following({}, tree.find("toy/records/4").value(), following, [&](std::uint64_t number, Bytes bytes) {
     ++ordinal;
     EXPECT_EQ(number, tree.find("toy/records/" + std::to_string(ordinal)).value());
     EXPECT_EQ(as_text(bytes), toy.file.records[ordinal]);
@@ -73,7 +74,7 @@ TEST(MountTree, VisitReturnsTheNumbersOfTheFollowingRecords) {
   const auto none = [](std::uint64_t, Bytes) { return ADD_FAILURE(), false; };
   for (const char* path : {"", "toy", "toy/info.json", "toy/records", "toy/.views/streams/concat"}) {
     EXPECT_FALSE(is_record(tree.find(path).value())) << path;
-    tree->for_each_following({}, tree.find(path).value(), none);
+    tree->for_each_following({}, tree.find(path).value(), following, none);
   }
   EXPECT_TRUE(is_record(tree.find("toy/records/4").value()));
 }
