@@ -17,7 +17,13 @@ void BatchWriter::add(std::string record) {
 
 std::string BatchWriter::take(bool at_end) {
   if (at_end && !batch_.empty()) close_batch();
+  if (at_end) finish();
   return take_bytes();
+}
+
+bool BatchWriter::set_records_per_chunk(std::uint64_t records) {
+  batch_ = Batch(records);
+  return true;
 }
 
 void BatchWriter::close_batch() {
@@ -30,8 +36,15 @@ std::span<const Form> forms() {
       Form{"riegeli-none", [] { return riegeli_writer_of(Packing::kNone); }},
       Form{"riegeli-zstd", [] { return riegeli_writer_of(Packing::kZstd); }},
       Form{"riegeli-brotli", [] { return riegeli_writer_of(Packing::kBrotli); }},
+      Form{"riegeli-snappy", [] { return riegeli_writer_of(Packing::kSnappy); }},
       Form{"riegeli-transposed", [] { return transposed_writer_of(Packing::kBrotli); }},
+      Form{"array_record-none", [] { return array_record_writer_of(Packing::kNone); }},
+      Form{"array_record-zstd", [] { return array_record_writer_of(Packing::kZstd); }},
+      Form{"tfrecord", [] { return tfrecord_writer(); }},
       Form{"leveldb", [] { return leveldb_writer(); }},
+      Form{"leveldb_table-none", [] { return leveldb_table_writer_of(Packing::kNone); }},
+      Form{"leveldb_table-snappy", [] { return leveldb_table_writer_of(Packing::kSnappy); }},
+      Form{"leveldb_table-zstd", [] { return leveldb_table_writer_of(Packing::kZstd); }},
       Form{"recordio-none", [] { return recordio_writer_of(Packing::kNone); }},
       Form{"recordio-zstd", [] { return recordio_writer_of(Packing::kZstd); }},
       Form{"recordio-flate", [] { return recordio_writer_of(Packing::kDeflate); }},

@@ -42,6 +42,8 @@ class FormWriter {
   virtual void add(std::string record) = 0;
   // Returns the bytes that are ready, each once; at the end all remaining ones.
   virtual std::string take(bool at_end) = 0;
+  // Makes chunks of `records` records. Returns false if the form has no such chunks. Call it before add().
+  virtual bool set_records_per_chunk(std::uint64_t /*records*/) { return false; }
   // Returns the chunks finished since the last call, if keep_chunks() was called before.
   std::vector<PackedChunk> take_chunks() { return std::exchange(chunks_, {}); }
   void keep_chunks() { keeps_chunks_ = true; }
@@ -56,22 +58,26 @@ class FormWriter {
   std::vector<PackedChunk> chunks_;
 };
 
-// Collects records until they have 1 MiB together, the default chunk size of Riegeli's own writer.
+// Collects records until they have 1 MiB together, the default chunk size of Riegeli's own writer, or are as many as
+// set.
 class Batch {
  public:
   static constexpr std::size_t kBytes = 1u << 20;
+
+  explicit Batch(std::uint64_t largest = UINT64_MAX) : largest_(largest) {}
 
   void add(std::string record) {
     bytes_ += record.size();
     records_.push_back(std::move(record));
   }
-  bool is_full() const { return bytes_ >= kBytes; }
+  bool is_full() const { return bytes_ >= kBytes || records_.size() >= largest_; }
   bool empty() const { return records_.empty(); }
   const std::vector<std::string>& records() const { return records_; }
   std::uint64_t bytes() const { return bytes_; }
-  void clear() { *this = {}; }
+  void clear() { *this = Batch(largest_); }
 
  private:
+  std::uint64_t largest_;  // number of records
   std::vector<std::string> records_;
   std::uint64_t bytes_ = 0;
 };
@@ -81,10 +87,13 @@ class BatchWriter : public FormWriter {
  public:
   void add(std::string record) final;
   std::string take(bool at_end) final;
+  bool set_records_per_chunk(std::uint64_t records) final;
 
  protected:
   // Appends a chunk.
   virtual void close(const Batch& batch) = 0;
+  // Appends what follows the last chunk.
+  virtual void finish() {}
   // Returns the bytes that are ready.
   virtual std::string take_bytes() = 0;
 
@@ -94,8 +103,11 @@ class BatchWriter : public FormWriter {
 };
 
 std::unique_ptr<FormWriter> riegeli_writer_of(Packing packing);
-std::unique_ptr<FormWriter> transposed_writer_of(Packing packing);  // for kEvents only
+std::unique_ptr<FormWriter> transposed_writer_of(Packing packing);    // for kEvents only
+std::unique_ptr<FormWriter> array_record_writer_of(Packing packing);  // kNone or kZstd
+std::unique_ptr<FormWriter> tfrecord_writer();
 std::unique_ptr<FormWriter> leveldb_writer();
+std::unique_ptr<FormWriter> leveldb_table_writer_of(Packing packing);  // kNone, kSnappy or kZstd
 std::unique_ptr<FormWriter> recordio_writer_of(Packing packing);
 std::unique_ptr<FormWriter> proio_writer_of(Packing packing);
 std::unique_ptr<FormWriter> bloscpack_writer_of(const char* codec);

@@ -3,6 +3,7 @@
 #include <blosc.h>
 #include <brotli/encode.h>
 #include <lz4frame.h>
+#include <snappy.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -72,6 +73,12 @@ std::string lz4(std::string_view content) {
   return out;
 }
 
+std::string snappy(std::string_view content) {
+  std::string out;
+  ::snappy::Compress(content.data(), content.size(), &out);
+  return out;
+}
+
 }  // namespace
 
 std::string packed(Packing packing, std::string_view content) {
@@ -82,6 +89,7 @@ std::string packed(Packing packing, std::string_view content) {
     case Packing::kDeflate: return deflate_with(kRawDeflate, content);
     case Packing::kGzip: return deflate_with(kGzipMember, content);
     case Packing::kLz4: return lz4(content);
+    case Packing::kSnappy: return snappy(content);
     case Packing::kBlosc: break;
   }
   give_up("nothing");

@@ -7,11 +7,11 @@
 
 namespace recordfs::bench {
 
-enum class Packing : std::uint8_t { kNone, kZstd, kBrotli, kDeflate, kGzip, kLz4, kBlosc };
+enum class Packing : std::uint8_t { kNone, kZstd, kBrotli, kDeflate, kGzip, kLz4, kSnappy, kBlosc };
 
 // Returns `content` as one zstd frame (level 3), Brotli stream (quality 6), raw deflate stream or gzip member (level
-// 6), or LZ4 frame of independent blocks with a checksum; kNone returns it unchanged. Ends the program if the library
-// fails. REQUIRES: not kBlosc. Thread-safe.
+// 6), LZ4 frame of independent blocks with a checksum, or raw Snappy; kNone returns it unchanged. Ends the program if
+// the library fails. REQUIRES: not kBlosc. Thread-safe.
 std::string packed(Packing packing, std::string_view content);
 
 // Returns `content` as one Blosc chunk of unshuffled bytes, compressed by "lz4" or "zstd". Not thread-safe.

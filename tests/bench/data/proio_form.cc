@@ -14,11 +14,6 @@ std::uint64_t compression_number(Packing packing) {
   }
 }
 
-void put_field(std::string& out, unsigned field, std::uint64_t value) {
-  put_varint(out, field << 3);
-  put_varint(out, value);
-}
-
 // The events are lines, not messages: only inside/ parses them.
 class ProioForm final : public BatchWriter {
  public:
@@ -33,9 +28,9 @@ class ProioForm final : public BatchWriter {
     }
     const std::string stored = packed(packing_, payload);
     std::string header;
-    put_field(header, 1, batch.records().size());
-    put_field(header, 2, stored.size());
-    put_field(header, 3, compression_number(packing_));
+    put_number(header, 1, batch.records().size());
+    put_number(header, 2, stored.size());
+    put_number(header, 3, compression_number(packing_));
     bytes_ += "\xe1\xc1" + std::string(kMagicSize - 2, '\0');
     put_fixed(bytes_, header.size(), 4);
     bytes_ += header + stored;

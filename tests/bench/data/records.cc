@@ -49,13 +49,17 @@ void fill_with_pairs(std::string& text, std::uint64_t size, Random& random) {
   text.resize(size);
 }
 
-std::string line(std::uint64_t number) {
-  Random random(number);
-  const std::uint64_t size = draw_line_size(random);
+std::string line_with(Random random, std::uint64_t size, std::uint64_t number) {
   std::string text = fmt::format("{:012} {}", number, random.one_of(kLevels));
   fmt::format_to(std::back_inserter(text), " worker-{} ", random.next() % 64);
   fill_with_pairs(text, size, random);
   return text;
+}
+
+std::string line(std::uint64_t number) {
+  Random random(number);
+  const std::uint64_t size = draw_line_size(random);
+  return line_with(random, size, number);
 }
 
 std::string tiny(std::uint64_t number) {
@@ -72,17 +76,6 @@ std::string large(std::uint64_t number) {
 }
 
 // --- messages
-
-void put_number(std::string& out, unsigned field, std::uint64_t value) {
-  put_varint(out, field << 3);
-  put_varint(out, value);
-}
-
-void put_bytes(std::string& out, unsigned field, std::string_view value) {
-  put_varint(out, field << 3 | 2);
-  put_varint(out, value.size());
-  out += value;
-}
 
 // message Event {
 //   uint64 number = 1; fixed64 time = 2; uint32 level = 3; string worker = 4; Place place = 5; string text = 6;
@@ -127,6 +120,8 @@ std::string record(Kind kind, std::uint64_t number) {
   }
   return {};
 }
+
+std::string line_of_size(std::uint64_t size, std::uint64_t number) { return line_with(Random(number), size, number); }
 
 std::uint64_t record_size(Kind kind, std::uint64_t number) {
   Random random(number);

@@ -21,6 +21,9 @@ std::optional<Kind> kind_named(std::string_view name);
 // Returns record `number`. Thread-safe.
 std::string record(Kind kind, std::uint64_t number);
 
+// Returns a log line of `size` bytes. Thread-safe.
+std::string line_of_size(std::uint64_t size, std::uint64_t number);
+
 // Returns record(kind, number).size(), without creating the record if possible (not for kEvents). Thread-safe.
 std::uint64_t record_size(Kind kind, std::uint64_t number);
 

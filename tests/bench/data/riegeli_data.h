@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "tests/bench/data/form.h"
+#include "tests/writers/riegeli/writer.h"
 
 namespace recordfs::bench {
 
@@ -23,5 +24,11 @@ struct Part {
 
 Part part_of(Packing packing, std::string_view content);
 void append(PackedChunk& chunk, const Part& part);
+
+// Returns a simple chunk of the batch's records.
+PackedChunk simple_chunk(const Batch& batch, Packing packing);
+
+// Writes a chunk and returns its begin.
+std::uint64_t write_chunk(riegeli_writer::Writer& writer, char type, const PackedChunk& chunk);
 
 }  // namespace recordfs::bench

@@ -10,6 +10,7 @@ char compression_type(Packing packing) {
   switch (packing) {
     case Packing::kZstd: return 'z';
     case Packing::kBrotli: return 'b';
+    case Packing::kSnappy: return 's';
     default: return '\0';
   }
 }
@@ -25,8 +26,6 @@ void append(PackedChunk& chunk, const Part& part) {
   chunk.add(part.packing, part.stored, part.unpacked_size);
 }
 
-namespace {
-
 PackedChunk simple_chunk(const Batch& batch, Packing packing) {
   std::string sizes, values;
   for (const std::string& record : batch.records()) {
@@ -38,8 +37,17 @@ PackedChunk simple_chunk(const Batch& batch, Packing packing) {
   put_varint(chunk.stored, stored_sizes.length());
   append(chunk, stored_sizes);
   append(chunk, part_of(packing, values));
+  chunk.records = batch.records().size();
+  chunk.record_bytes = batch.bytes();
   return chunk;
 }
+
+std::uint64_t write_chunk(riegeli_writer::Writer& writer, char type, const PackedChunk& chunk) {
+  return writer.add(
+      {.type = type, .num_records = chunk.records, .decoded_data_size = chunk.record_bytes, .data = chunk.stored});
+}
+
+namespace {
 
 class RiegeliForm final : public BatchWriter {
  public:
@@ -49,10 +57,7 @@ class RiegeliForm final : public BatchWriter {
  protected:
   void close(const Batch& batch) override {
     PackedChunk chunk = make_chunk_(batch, packing_);
-    chunk.records = batch.records().size();
-    chunk.record_bytes = batch.bytes();
-    writer_.add(
-        {.type = type_, .num_records = chunk.records, .decoded_data_size = batch.bytes(), .data = chunk.stored});
+    write_chunk(writer_, type_, chunk);
     note(std::move(chunk));
   }
   std::string take_bytes() override { return writer_.take(); }

@@ -258,6 +258,8 @@ PackedChunk transposed_chunk(const Batch& batch, Packing packing) {
   append(chunk, header);
   append(chunk, bucket);
   append(chunk, part_of(packing, transposer.transitions()));
+  chunk.records = batch.records().size();
+  chunk.record_bytes = batch.bytes();
   return chunk;
 }
 

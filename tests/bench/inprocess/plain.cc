@@ -4,6 +4,7 @@
 #include <blosc.h>
 #include <brotli/decode.h>
 #include <lz4frame.h>
+#include <snappy.h>
 #include <zstd.h>
 #ifdef RECORDFS_BENCH_LIBDEFLATE
 #include <libdeflate.h>
@@ -124,6 +125,8 @@ struct PlainDecoder::State {
       case Packing::kDeflate: return inflater.inflate(false, stored, out);
       case Packing::kGzip: return inflater.inflate(true, stored, out);
       case Packing::kLz4: return unpack_lz4(stored, out);
+      case Packing::kSnappy:
+        return snappy::RawUncompress(stored.data(), stored.size(), reinterpret_cast<char*>(out.data()));
       case Packing::kBlosc:
         return blosc_decompress_ctx(stored.data(), out.data(), out.size(), 1) == static_cast<int>(out.size());
     }
