@@ -61,7 +61,8 @@ bool take_kind(std::string_view name, Kind& kind) {
 bool take_option(std::string_view word, Order& order) {
   if (word == "--print-records") return order.print = true;
   const std::size_t length = word.find('=') + 1;
-  const std::string_view name = word.substr(0, length), value = word.substr(length);
+  const std::string_view name = word.substr(0, length);
+  const std::string_view value = word.substr(length);
   if (name == "--kind=") return take_kind(value, order.kind);
   if (name == "--size=") return take_number(value, order.size);
   if (name == "--per-chunk=") return take_number(value, order.per_chunk);

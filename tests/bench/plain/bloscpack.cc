@@ -29,7 +29,8 @@ Kind kind_of(char number) {
 void skip_metadata(Input& in) {
   const std::string_view header = in.need(32);
   const Kind kind = kind_of(header[9]);
-  const auto room = number_at<std::uint32_t>(header, 16), used = number_at<std::uint32_t>(header, 20);
+  const auto room = number_at<std::uint32_t>(header, 16);
+  const auto used = number_at<std::uint32_t>(header, 20);
   if (used > room) fail("bloscpack: the metadata are too large");
   std::string bytes(in.need(room + size_of(kind)));
   verified(kind, bytes.erase(used, room - used));
@@ -42,7 +43,8 @@ void read_bloscpack(Input& in, Output& out) {
   const char options = header[5];
   if (!header.starts_with("blpk\x03") || options > (kOffsets | kMetadata)) fail("bloscpack: not a file of version 3");
   const Kind kind = kind_of(header[6]);
-  const auto chunks = number_at<std::uint64_t>(header, 16), spare_offsets = number_at<std::uint64_t>(header, 24);
+  const auto chunks = number_at<std::uint64_t>(header, 16);
+  const auto spare_offsets = number_at<std::uint64_t>(header, 24);
   if (chunks > in.size() || spare_offsets > in.size()) fail("bloscpack: unknown number of chunks");
   if ((options & kMetadata) != 0) skip_metadata(in);
   if ((options & kOffsets) != 0) in.need(8 * (chunks + spare_offsets));
@@ -50,7 +52,8 @@ void read_bloscpack(Input& in, Output& out) {
   for (std::uint64_t i = 0; i < chunks; ++i) {
     const std::string_view head = in.peek(16);
     if (head.size() < 16) fail("the file is truncated");
-    const auto size = number_at<std::uint32_t>(head, 4), stored_size = number_at<std::uint32_t>(head, 12);
+    const auto size = number_at<std::uint32_t>(head, 4);
+    const auto stored_size = number_at<std::uint32_t>(head, 12);
     if (stored_size < 16) fail("bloscpack: a chunk is too small");
     out.add(unpacker.blosc(verified(kind, in.need(stored_size + size_of(kind))), size));
   }

@@ -17,6 +17,12 @@ Place take_place(std::string_view& bytes) {
   return {begin, take_varint(bytes)};
 }
 
+Place index_of(std::string_view footer) {
+  if (number_at<std::uint64_t>(footer, 40) != kMagic) fail("leveldb_table: no footer");
+  take_place(footer);  // the meta index
+  return take_place(footer);
+}
+
 std::string_view content_of(std::string_view block, Unpacker& unpacker) {
   const std::string_view covered = block.substr(0, block.size() - 4);
   if (masked_crc32c(covered) != number_at<std::uint32_t>(block, covered.size())) {
@@ -39,7 +45,9 @@ void for_each_entry(std::string_view content, std::string& key, Add add) {
   if (restarts > content.size() / 4 - 1) fail("leveldb_table: a block has too many restart points");
   content.remove_suffix(4 * (restarts + 1));
   while (!content.empty()) {
-    const std::uint64_t shared = take_varint(content), rest = take_varint(content), size = take_varint(content);
+    const std::uint64_t shared = take_varint(content);
+    const std::uint64_t rest = take_varint(content);
+    const std::uint64_t size = take_varint(content);
     if (shared > key.size()) fail("leveldb_table: a key shares too much");
     key.resize(shared);
     key += take_bytes(content, rest);
@@ -59,14 +67,13 @@ void append_with_length(std::string& out, std::string_view bytes) {
 
 void read_leveldb_table(Input& in, Output& out) {
   if (in.size() < kFooterSize) fail("leveldb_table: no footer");
-  const std::string footer = in.at(in.size() - kFooterSize, kFooterSize);
-  if (number_at<std::uint64_t>(footer, 40) != kMagic) fail("leveldb_table: no footer");
-  std::string_view places = footer;
-  take_place(places);  // the meta index
-  const Place index = take_place(places);
-  Unpacker unpacker, unpacker_of_index;
+  const Place index = index_of(in.at(in.size() - kFooterSize, kFooterSize));
+  Unpacker unpacker;
+  Unpacker unpacker_of_index;
   const std::string index_block = in.at(index.begin, index.size + kTrailerSize);
-  std::string key, key_of_index, record;
+  std::string key;
+  std::string key_of_index;
+  std::string record;
   std::uint64_t at = 0;
   for_each_entry(content_of(index_block, unpacker_of_index), key_of_index, [&](const auto&, std::string_view value) {
     const Place block = take_place(value);

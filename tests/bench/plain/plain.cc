@@ -32,7 +32,7 @@ void write_all(std::string_view bytes) {
 [[gnu::target("avx")]] void zero_upper_halves() { __builtin_ia32_vzeroupper(); }
 
 void clear_upper_registers() {
-  static const bool has_them = __builtin_cpu_supports("avx") != 0;
+  static const bool has_them = static_cast<bool>(__builtin_cpu_supports("avx"));
   if (has_them) zero_upper_halves();
 }
 #else

@@ -3,11 +3,13 @@
 // One thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace recordfs::bench {
@@ -53,9 +55,9 @@ class Input {
 // Receives the records in order. Counts them, and also writes them to standard output or searches them for a text.
 class Output {
  public:
-  static Output counting() { return Output(false, {}); }
-  static Output writing() { return Output(true, {}); }
-  static Output searching(std::string text) { return Output(false, std::move(text)); }
+  static Output counting() { return {false, {}}; }
+  static Output writing() { return {true, {}}; }
+  static Output searching(std::string text) { return {false, std::move(text)}; }
 
   void add(std::string_view record) {
     ++records_;

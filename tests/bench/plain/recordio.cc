@@ -23,8 +23,9 @@ bool next(Input& in, Block& block, std::string& joined) {
     const std::string_view chunk = in.take(kChunkSize);
     if (chunk.empty() && index == 0) return false;
     if (chunk.size() < kChunkSize) fail("recordio: the file is truncated");
-    const std::uint64_t magic = number_at<std::uint64_t>(chunk, 0);
-    const auto size = number_at<std::uint32_t>(chunk, 16), total = number_at<std::uint32_t>(chunk, 20);
+    const auto magic = number_at<std::uint64_t>(chunk, 0);
+    const auto size = number_at<std::uint32_t>(chunk, 16);
+    const auto total = number_at<std::uint32_t>(chunk, 20);
     if (size > kChunkSize - kHeaderSize ||
         plain_crc32(chunk.substr(12, kHeaderSize - 12 + size)) != number_at<std::uint32_t>(chunk, 8)) {
       fail("recordio: the checksum of a chunk does not match");
@@ -66,7 +67,8 @@ char transformer_of(std::string_view item) {
   char transformer = '\0';
   take_bytes(item, 1);
   for (std::uint64_t pairs = take_varint(item); pairs > 0; --pairs) {
-    const std::string_view key = take_value(item), value = take_value(item);
+    const std::string_view key = take_value(item);
+    const std::string_view value = take_value(item);
     if (key != "transformer") continue;
     if (transformer != '\0' || (!value.starts_with("zstd") && !value.starts_with("flate"))) {
       fail("recordio: unknown transformers");

@@ -37,20 +37,20 @@ void add_records(std::uint64_t records, std::uint64_t decoded_size, std::string_
 void read_riegeli_until(std::uint64_t end, Input& in, Output& out) {
   RiegeliContent content(in);
   Unpackers unpackers;
-  std::string joined_header, joined_data;
   while (content.position() < end) {
     const std::uint64_t begin = content.position();
-    const std::string_view header = content.take(kChunkHeaderSize, joined_header);
+    const std::string_view header = content.take(kChunkHeaderSize);
     if (header.empty()) return;
     if (header.size() < kChunkHeaderSize ||
         plain_riegeli_hash(header.substr(8)) != number_at<std::uint64_t>(header, 0)) {
       fail("riegeli: the hash of a chunk header does not match");
     }
-    const auto size = number_at<std::uint64_t>(header, 8), hash = number_at<std::uint64_t>(header, 16);
+    const auto size = number_at<std::uint64_t>(header, 8);
+    const auto hash = number_at<std::uint64_t>(header, 16);
     const char type = header[24];
     const std::uint64_t records = number_at<std::uint64_t>(header, 24) >> 8;
     const auto decoded_size = number_at<std::uint64_t>(header, 32);
-    const std::string_view data = content.take(size, joined_data);
+    const std::string_view data = content.take(size);
     if (data.size() < size || plain_riegeli_hash(data) != hash) fail("riegeli: the hash of a chunk does not match");
     if (type == 'r') {
       add_records(records, decoded_size, data, unpackers, out);

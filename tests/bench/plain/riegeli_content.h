@@ -14,16 +14,16 @@ class RiegeliContent {
  public:
   explicit RiegeliContent(Input& in) : in_(in) {}
 
-  // Returns the next `size` bytes, or fewer at the end of the file: in the input's buffer if they are in one block,
-  // otherwise in `joined`.
-  std::string_view take(std::size_t size, std::string& joined) {
+  // Returns the next `size` bytes, or fewer at the end of the file. Valid until the next call. Copies them only if they
+  // are in several blocks.
+  std::string_view take(std::size_t size) {
     if (at_ % kBlockSize != 0 && size <= left_in_block()) return piece(size);
-    for (joined.clear(); joined.size() < size;) {
-      const std::string_view next = piece(size - joined.size());
+    for (joined_.clear(); joined_.size() < size;) {
+      const std::string_view next = piece(size - joined_.size());
       if (next.empty()) break;
-      joined += next;
+      joined_ += next;
     }
-    return joined;
+    return joined_;
   }
   // Skips to the first position at or after `least` where a chunk may begin: not inside or directly after a block
   // header.
@@ -61,6 +61,7 @@ class RiegeliContent {
 
   Input& in_;
   std::uint64_t at_ = 0;
+  std::string joined_;
 };
 
 }  // namespace recordfs::bench

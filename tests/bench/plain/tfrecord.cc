@@ -9,7 +9,7 @@ void read_tfrecord(Input& in, Output& out) {
     if (head.size() < 12 || masked_crc32c(head.substr(0, 8)) != number_at<std::uint32_t>(head, 8)) {
       fail("tfrecord: the checksum of a length does not match");
     }
-    const std::size_t length = number_at<std::uint64_t>(head, 0);
+    const auto length = number_at<std::uint64_t>(head, 0);
     const std::string_view body = in.need(length + 4);
     const std::string_view record = body.substr(0, length);
     if (masked_crc32c(record) != number_at<std::uint32_t>(body, length)) {

@@ -111,7 +111,8 @@ std::string_view Unpacker::gzip(std::string_view stored) {
 
 std::string_view Unpacker::lz4(std::string_view stored) {
   return with_room([&](char* out, std::size_t room) {
-    std::size_t size = room, read = stored.size();
+    std::size_t size = room;
+    std::size_t read = stored.size();
     LZ4F_resetDecompressionContext(contexts_->lz4);
     const std::size_t left = LZ4F_decompress(contexts_->lz4, out, &size, stored.data(), &read, nullptr);
     if (left != 0 && size == room) return kTooLittleRoom;
