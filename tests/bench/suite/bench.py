@@ -30,6 +30,7 @@ import listing  # noqa: F401  isort: skip
 import streaming  # noqa: F401  isort: skip
 import decoding  # noqa: F401  isort: skip
 import remembering  # noqa: F401  isort: skip
+import sequential  # noqa: F401  isort: skip
 
 SKIPPED = 77
 IN_NAMESPACE = "RECORDFS_BENCH_IN_NAMESPACE"

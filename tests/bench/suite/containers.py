@@ -14,21 +14,23 @@ class Containers:
         self._settings = settings
         self._warm = set()
 
-    def file(self, form, records, kind="lines"):
-        """Returns the path of a container with `records` records. Raises Skipped if the disk is too full for it."""
-        target = self._settings.data / f"{kind}-{records}.{form}"
+    def file(self, form, records, kind="lines", options=()):
+        """Returns the path of a container with `records` records. `options` are further ones of make_data. Raises
+        Skipped if the disk is too full for it."""
+        target = self._settings.data / f"{kind}{''.join(options)}-{records}.{form}"
         if not target.exists():
-            self._write(form, records, kind, target)
+            self._write(form, records, kind, options, target)
         if target not in self._warm and kind != "large":
             subprocess.run(["cat", target], stdout=subprocess.DEVNULL, check=True)
             self._warm.add(target)
         return target
 
-    def _write(self, form, records, kind, target):
+    def _write(self, form, records, kind, options, target):
         free, needed = shutil.disk_usage(target.parent).free, records * AVERAGE_SIZE[kind]
         if free < needed + KEPT_FREE:
             raise Skipped(f"{target.name} may need {needed >> 20} MiB, and the disk has {free >> 20} MiB")
         print(f"writing {target.name}", file=sys.stderr, flush=True)
         fresh = target.with_suffix(".new")
-        subprocess.run([self._settings.program("make_data"), form, str(records), fresh, f"--kind={kind}"], check=True)
+        subprocess.run([self._settings.program("make_data"), form, str(records), fresh, f"--kind={kind}",
+                        *options], check=True)
         fresh.rename(target)

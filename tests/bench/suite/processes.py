@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import re
+import resource
 import subprocess
 import tempfile
 import time
@@ -36,8 +37,33 @@ def seconds(command):
     return time.perf_counter() - begun
 
 
-def output_of(command):
-    return checked(command, stdout=subprocess.PIPE).stdout.decode()
+def timed(command, **options):
+    """{"wall": seconds, "processor": seconds of all its threads}"""
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    checked(command, **options)
+    wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {"wall": wall, "processor": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime}
+
+
+def io_of(process):
+    """{"rchar": bytes read, "wchar": bytes written, ...} of a process so far, from the page cache or the disk."""
+    text = Path(f"/proc/{process}/io").read_text(encoding="ascii")
+    return {name: int(number) for name, number in re.findall(r"^(\w+): (\d+)$", text, re.MULTILINE)}
+
+
+def bytes_of(command):
+    """Returns io_of() a command at its end."""
+    words = [str(word) for word in command]
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=ENVIRONMENT) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        counts = io_of(process.pid)
+    if process.returncode != 0:
+        raise subprocess.CalledProcessError(process.returncode, words)
+    return counts
+
+
+def output_of(command, **options):
+    return checked(command, stdout=subprocess.PIPE, **options).stdout.decode()
 
 
 class Actions:

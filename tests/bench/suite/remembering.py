@@ -1,9 +1,6 @@
 """The daemon's memory, and how much of the source it reads for one record."""
-import re
-from pathlib import Path
-
 from comparing import Line, Row, measures, medians
-from processes import checked
+from processes import checked, io_of
 
 MEMORY = Line("memory", "peak memory while all records are found, or searched", "32 MiB and the cache's 64 MiB", 1)
 SOURCE = Line("source", "source read for one record of the last chunk", "1 MiB", 1)
@@ -32,14 +29,8 @@ def one_record(bench):
 
         def read():
             with bench.recordfs(source) as mounted:
-                before = bytes_read(mounted)
+                before = io_of(mounted.daemon())["rchar"]
                 checked(["cat", mounted / "chunks" / begin / "records/0"])
-                return (bytes_read(mounted) - before) / MEBIBYTE
+                return (io_of(mounted.daemon())["rchar"] - before) / MEBIBYTE
 
         yield Row(SOURCE, form, medians(bench.runs, read=read)["read"], 1, "MiB")
-
-
-def bytes_read(mounted):
-    """The number of bytes that the daemon has read, from the page cache or the disk."""
-    text = Path(f"/proc/{mounted.daemon()}/io").read_text(encoding="ascii")
-    return int(re.search(r"^rchar: (\d+)$", text, re.MULTILINE).group(1))

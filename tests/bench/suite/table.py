@@ -27,7 +27,7 @@ def print_heading(machine):
 def print_line(line, rows, skipped):
     """Prints a line's rows, or the reason for having none."""
     print(f"\n{line.name}: {line.work} / {line.yardstick}")
-    widths = (34, 14, 14, 7, 8, 0)
+    widths = (36, 14, 14, 7, 8, 0)
     for cells in [HEADS, *map(_cells, rows)]:
         print("  " + " ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths)).rstrip())
     if skipped:
