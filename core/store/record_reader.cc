@@ -181,7 +181,8 @@ void RecordReader::read_together(const RequestContext& context, ChunkKey at, Fol
   following.batch.reset();
   const BulkReader* const bulk = file_.container->bulk();
   if (bulk == nullptr) return;
-  auto window = file_.source->view_at(context, at.position, kWindow);
+  following.window = std::clamp(2 * following.window, kFirstWindow, kLargestWindow);
+  auto window = file_.source->view_at(context, at.position, following.window);
   if (!window) return;
   const ChunkRun planned = bulk->plan(at, window->bytes);
   if (planned.chunks > 1) following.batch = bulk->read(context, planned, std::move(*window));

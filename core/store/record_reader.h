@@ -57,10 +57,11 @@ class RecordReader {
   // The same for a decoded chunk. REQUIRES: the chunk has the record.
   Result<Slice> read(const RequestContext& context, const Chunk& chunk, std::uint64_t index, std::uint64_t offset,
                      std::uint64_t length) const;
-  // What for_each_following() keeps for the next call: small chunks that it has read together. At most kWindow stored
-  // bytes and BulkReader::kMostBytes decoded ones. Belongs to one caller and one store.
+  // What for_each_following() keeps for the next call: small chunks that it has read together. At most kLargestWindow
+  // stored bytes and BulkReader::kMostBytes decoded ones. Belongs to one caller and one store.
   struct Following {
     std::optional<RecordBatch> batch{};
+    std::uint64_t window = 0;  // bytes of the last one; the next has twice as many
   };
   // Passes the readable records after `record` to `take`, in the container's order, until it returns false. Stops at a
   // chunk that cannot be decoded now, or is large.
@@ -77,7 +78,8 @@ class RecordReader {
                            std::uint64_t length) const;
 
  private:
-  static constexpr std::uint64_t kWindow = 256u << 10;
+  static constexpr std::uint64_t kFirstWindow = 16u << 10;
+  static constexpr std::uint64_t kLargestWindow = 256u << 10;
 
   int index_bits(const RecordReader* shorter) const;
   void read_together(const RequestContext& context, ChunkKey at, Following& following) const;

@@ -46,15 +46,16 @@ void ReadAheadPusher::was_read(std::uint64_t number) {
   {
     const std::lock_guard lock(mutex_);
     auto reader = std::ranges::find_if(readers_, [number](const Reader& known) {
-      return known.window != 0 && number > known.last && number <= known.next;
+      // While records are pushed, the number of the next one is not known.
+      const bool is_near = known.waits && number - known.last <= kReach;
+      return known.window != 0 && number > known.last && (number <= known.next || is_near);
     });
     if (reader == readers_.end()) {
       reader = std::ranges::find_if(readers_, [number](const Reader& known) {
-        return known.window == kFirstWindow && known.pushed == known.last && number > known.last &&
+        return known.window == kFirstWindow && !known.waits && known.pushed == known.last && number > known.last &&
                number - known.last <= kReach;
       });
       if (reader != readers_.end()) {
-        if (reader->waits) return;
         reader->candidate = number;
         waiting_.push_back(&*reader);
         reader->waits = true;
@@ -88,6 +89,14 @@ ReadAheadPusher::Readers::iterator ReadAheadPusher::oldest() {
   });
 }
 
+// Returns whether the reader has read what was pushed before it was pushed. The next push then begins where the reader
+// is.
+bool ReadAheadPusher::is_overtaken(Reader& reader) {
+  if (reader.pause > 0 || reader.last < reader.next) return false;
+  reader.pushed = reader.last;
+  return true;
+}
+
 // Returns whether the candidate is the record after the last one. The reader then continues there.
 bool ReadAheadPusher::is_sequential(Reader& reader, std::unique_lock<std::mutex>& lock) const {
   const std::uint64_t candidate = std::exchange(reader.candidate, 0);
@@ -105,8 +114,9 @@ bool ReadAheadPusher::is_sequential(Reader& reader, std::unique_lock<std::mutex>
     next = 0;
   }
   lock.lock();
-  reader.last = reader.pushed = candidate;
-  reader.next = reader.left_out = candidate + 1;
+  reader.last = std::max(reader.last, candidate);
+  reader.pushed = reader.last;
+  reader.next = reader.left_out = reader.last + 1;
   return next == candidate;
 }
 
@@ -152,7 +162,7 @@ void ReadAheadPusher::push(Reader& reader, std::unique_lock<std::mutex>& lock) {
   pushed_bytes_.fetch_add(stored_bytes, std::memory_order_relaxed);
   lock.lock();
   reader.pushed = std::max(reader.pushed, pushed);
-  reader.next = std::max(next, reader.last + 1);
+  reader.next = next == 0 || !known ? std::max(next, reader.last + 1) : next;
   reader.left_out = left_out != 0 ? left_out : reader.next;
   reader.window = std::min(2 * window, kLargestWindow);
   reader.failures = known ? 0 : std::min(reader.failures + 1, kMostFailures);
@@ -166,7 +176,11 @@ void ReadAheadPusher::run() {
     if (stopping_) return;
     Reader& reader = *waiting_.front();
     waiting_.pop_front();
-    if (reader.candidate == 0 || is_sequential(reader, lock)) push(reader, lock);
+    if (reader.candidate == 0 || is_sequential(reader, lock)) {
+      do {
+        push(reader, lock);
+      } while (is_overtaken(reader) && !stopping_);
+    }
     reader.waits = false;
   }
 }

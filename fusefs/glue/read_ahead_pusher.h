@@ -65,6 +65,7 @@ class ReadAheadPusher {
   void run();
   void push(Reader& reader, std::unique_lock<std::mutex>& lock);
   bool is_sequential(Reader& reader, std::unique_lock<std::mutex>& lock) const;
+  static bool is_overtaken(Reader& reader);
   Readers::iterator oldest();
 
   const MountTree& tree_;

@@ -16,6 +16,7 @@ namespace {
 // The compression type and the size of the sizes.
 constexpr std::uint64_t kLongestPreamble = 1 + kLongestVarint;
 constexpr std::string_view kValues = "record values";
+constexpr std::uint64_t kReadWhole = 64u << 10;  // stored bytes: smaller chunks cost less than several reads
 
 // The position of the sizes in the data of a chunk; the values follow them.
 struct Head {
@@ -145,6 +146,12 @@ Result<std::shared_ptr<const Chunk>> streamed(const ChunkInfo& chunk, CodecId co
 
 Result<Layout> simple_layout(const RequestContext& context, std::shared_ptr<const Source> source,
                              const ChunkInfo& chunk, const Limits& limits) {
+  if (chunk.stored_size <= std::min(kReadWhole, limits.stored_chunk)) {
+    ASSIGN_OR_RETURN(const auto data, read_verified(context, *source, chunk));
+    ASSIGN_OR_RETURN(const auto head, parse_head(chunk, data.view()));
+    const Bytes sizes = data.view().subspan(static_cast<std::size_t>(head.sizes_begin));
+    return layout_of(context, chunk, head.codec, sizes.first(static_cast<std::size_t>(head.sizes_size)));
+  }
   ASSIGN_OR_RETURN(auto verified, verified_layout(context, std::move(source), chunk, limits));
   return std::move(verified.layout);
 }
