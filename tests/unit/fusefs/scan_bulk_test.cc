@@ -1,0 +1,185 @@
+// A scan with batches finds what a scan in steps finds, in intact and in damaged files.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/read_window.h"
+#include "core/formats/registry.h"
+#include "fusefs/commands/scan.h"
+#include "tests/unit/formats/tfrecord/files.h"
+#include "tests/writers/leveldb_log/log_writer.h"
+#include "tests/writers/riegeli/writer.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::size_t kSize = 3u << 20;  // several pieces of a SequentialPass
+
+std::string record(std::size_t number) {
+  std::string text = std::to_string(number) + ":";
+  return text.append(number % 97 == 0 ? 3000 : number % 150, static_cast<char>('a' + number % 26));
+}
+
+std::string tfrecord_file() {
+  std::string file;
+  for (std::size_t i = 0; file.size() < kSize; ++i) file += tfrecord::framed(record(i));
+  return file;
+}
+
+std::string log_file() {
+  leveldb_log::LogWriter writer;
+  for (std::size_t i = 0; writer.log().size() < kSize; ++i) writer.append(record(i));
+  return writer.log();
+}
+
+std::string riegeli_file(std::size_t records_a_chunk, char compression) {
+  riegeli_writer::Writer writer;
+  for (std::size_t i = 0; writer.file().size() < kSize;) {
+    std::vector<std::string> records;
+    while (records.size() < records_a_chunk) records.push_back(record(i++));
+    writer.add(riegeli_writer::simple_chunk(records, compression));
+  }
+  return writer.file();
+}
+
+struct Store {
+  explicit Store(const std::string& bytes)
+      : services(64u << 20, 2, [](Severity, const std::string&) {}),
+        source(std::make_shared<WindowedSource>(tfrecord::source_of(bytes))),
+        store("file", source, open_container({}, source, "file", Limits{}).value(), services) {}
+  Services services;
+  std::shared_ptr<const Source> source;
+  RecordStore store;
+};
+
+struct Found {
+  std::vector<std::pair<std::uint64_t, std::string>> records{};  // by ordinal
+  std::vector<std::pair<Position, std::string>> damage{};
+  PrefixSums totals{};
+  std::uint64_t in_batches = 0;
+  bool operator==(const Found& other) const {
+    return records == other.records && damage == other.damage && totals.chunks == other.totals.chunks &&
+           totals.records == other.totals.records && totals.bytes == other.totals.bytes;
+  }
+};
+
+Found found_in(const RecordStore& store, unsigned threads, bool has_batches, std::uint64_t end_record = UINT64_MAX) {
+  Found found;
+  const auto take_step = [&](const RequestContext& context, const ScannedStep& step) -> Finish {
+    std::vector<std::pair<std::uint64_t, std::string>> records;
+    if (step.indexed) {
+      const auto chunk = store.chunks().decode_ahead(context, step.indexed->chunk);
+      for (std::uint64_t i = 0; chunk && i < (*chunk)->layout().records(); ++i) {
+        const auto bytes = store.records().read(context, **chunk, i, 0, UINT64_MAX);
+        records.emplace_back(step.indexed->before.records + i, bytes ? std::string(as_text(bytes->bytes)) : "!");
+      }
+    }
+    return [&found, records = std::move(records), damage = step.damage] {
+      found.records.insert(found.records.end(), records.begin(), records.end());
+      for (const DamageRow& row : damage) found.damage.emplace_back(row.region.begin, row.region.reason);
+      return true;
+    };
+  };
+  WorkOnBatch take_batch;
+  if (has_batches) {
+    take_batch = [&](const std::shared_ptr<const ScannedBatch>& batch) -> Finish {
+      return [&found, batch] {
+        std::uint64_t ordinal = batch->before.records;
+        for (const Bytes bytes : batch->content.records) found.records.emplace_back(ordinal++, as_text(bytes));
+        found.in_batches += batch->content.records.size();
+        return true;
+      };
+    };
+  }
+  ScanOptions options;
+  options.threads = threads;
+  options.end_record = end_record;
+  const auto totals = scan(store, options, take_step, take_batch);
+  EXPECT_TRUE(totals) << to_string(totals.error());
+  if (totals) found.totals = *totals;
+  return found;
+}
+
+struct BulkFile {
+  const char* name;
+  std::function<std::string()> make;
+};
+
+class BulkScan : public ::testing::TestWithParam<BulkFile> {
+ protected:
+  // Made once.
+  static const std::string& intact() {
+    static std::map<std::string, std::string> files;
+    std::string& file = files[GetParam().name];
+    if (file.empty()) file = GetParam().make();
+    return file;
+  }
+
+  static void expect_same(const std::string& bytes) {
+    const Store file(bytes);
+    const Found expected = found_in(file.store, 1, false);
+    for (const unsigned threads : {0u, 3u}) {
+      EXPECT_TRUE(found_in(file.store, threads, true) == expected) << threads << " threads";
+    }
+  }
+};
+
+TEST_P(BulkScan, IntactFileIsReadInBatches) {
+  const std::string& bytes = intact();
+  const Store file(bytes);
+  const Found found = found_in(file.store, 2, true);
+  EXPECT_TRUE(found == found_in(file.store, 2, false));
+  EXPECT_GT(found.in_batches, found.records.size() / 2);
+  ASSERT_FALSE(found.records.empty());
+  EXPECT_EQ(found.records.back().second, record(found.records.size() - 1));
+}
+
+TEST_P(BulkScan, DamageEndsABatchAndIsFoundByTheScan) {
+  for (const std::size_t at : {std::size_t{100'000}, intact().size() / 2, intact().size() - 300'000}) {
+    std::string bytes = intact();
+    bytes[at] = static_cast<char>(bytes[at] ^ 0x20);
+    SCOPED_TRACE(at);
+    expect_same(bytes);
+  }
+}
+
+TEST_P(BulkScan, BytesOfEveryMegabyteAreDamaged) {
+  std::string bytes = intact();
+  for (std::size_t at = 300'000; at < bytes.size(); at += 700'001) bytes[at] = static_cast<char>(bytes[at] ^ 1);
+  expect_same(bytes);
+}
+
+TEST_P(BulkScan, DeletedBytesEndABatch) {
+  std::string bytes = intact();
+  bytes.erase(bytes.size() / 3, 12'345);
+  expect_same(bytes);
+}
+
+TEST_P(BulkScan, TruncatedFileEndsInSteps) {
+  std::string bytes = intact();
+  bytes.resize(bytes.size() - 1234);
+  expect_same(bytes);
+}
+
+TEST_P(BulkScan, ScanStopsBeforeTheFirstChunkAfterTheLastRecord) {
+  const std::string& bytes = intact();
+  const Store file(bytes);
+  for (const std::uint64_t end : {1u, 20'000u}) {
+    EXPECT_TRUE(found_in(file.store, 2, true, end) == found_in(file.store, 2, false, end)) << end;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, BulkScan,
+                         ::testing::Values(BulkFile{"TFRecord", tfrecord_file}, BulkFile{"LevelDbLog", log_file},
+                                           BulkFile{"RiegeliSingle", [] { return riegeli_file(1, 0); }},
+                                           BulkFile{"RiegeliSmall", [] { return riegeli_file(40, 0); }},
+                                           BulkFile{"RiegeliZstd", [] { return riegeli_file(7, 'z'); }}),
+                         [](const auto& file) { return std::string(file.param.name); });
+
+}  // namespace
+}  // namespace recordfs
