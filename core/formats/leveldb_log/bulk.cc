@@ -24,7 +24,7 @@ class Chain {
       : wire_(wire), limits_(limits), window_(window), records_(records), run_{.from = at, .next = at} {}
 
   ChunkRun follow() {
-    if (run_.from.state != 0) return run_;
+    if (run_.from.state != 0 || run_.from.position < wire_.first) return run_;
     frame_end_ = wire_.frame_end(run_.from.position);
     while (take_next()) {
     }

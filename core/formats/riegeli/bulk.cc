@@ -167,7 +167,8 @@ void add(ChunkRun& run, const Declared& chunk) {
 
 ChunkRun SimpleBulkReader::plan(ChunkKey at, Bytes bytes) const {
   ChunkRun run{.from = at, .next = at};
-  if (at.state != 0) return run;  // the blocks are shifted
+  // At the file's begin there is a signature; with a state, the blocks are shifted.
+  if (at.position == 0 || at.state != 0) return run;
   const Window window(at.position, bytes);
   while (const auto chunk = declared_at(window, run.next.position, limits_, false)) {
     if (run.bytes + chunk->header.decoded_data_size > kMostBytes) break;

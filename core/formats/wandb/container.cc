@@ -128,9 +128,7 @@ class RunFile final : public ForwardingContainer, private Metadata {
       : ForwardingContainer(leveldb_log::open_log(source, limits, head_of(wire))),
         size_(source->size()),
         ident_(ident),
-        traits_(below().traits()) {
-    traits_.format = kFormat.name;
-    traits_.facts.clear();
+        traits_{.format = kFormat.name, .has_seek_structure = true} {
     if (ident_) {
       traits_.facts.push_back({"writer", std::string(ident_->writer)});
       traits_.facts.push_back({"version", std::to_string(ident_->version)});
