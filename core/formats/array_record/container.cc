@@ -229,10 +229,10 @@ class ArrayRecordContainer final : public ForwardingContainer {
   }
 
   // Returns the step for the unreadable rest of a section. Its records, if any, keep their ordinals.
-  Step lost(ChunkKey key, const Section& section, std::string reason, const Step& found) const {
+  Step lost(ChunkKey key, const Section& section, std::string_view reason, const Step& found) const {
     const Position at = key.position;
     Step step;
-    step.damage.push_back(damaged_region(at, section.end, std::move(reason)));
+    step.damage.push_back(damaged_region(at, section.end, reason));
     if (!found.damage.empty()) step.damage[0].damage_class = found.damage[0].damage_class;
     step.next = key_at(section.end, size_);
     if (section.kind == Section::Kind::kPostscript || section.kind == Section::Kind::kFooter) {

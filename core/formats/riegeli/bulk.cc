@@ -165,33 +165,33 @@ void add(ChunkRun& run, const Declared& chunk) {
 
 }  // namespace
 
-ChunkRun SimpleBulkReader::plan(ChunkKey at, Bytes bytes) const {
+ChunkRun SimpleBulkReader::plan(ChunkKey at, Bytes window) const {
   ChunkRun run{.from = at, .next = at};
   // At the file's begin there is a signature; with a state, the blocks are shifted.
   if (at.position == 0 || at.state != 0) return run;
-  const Window window(at.position, bytes);
-  while (const auto chunk = declared_at(window, run.next.position, limits_, false)) {
+  const Window stored(at.position, window);
+  while (const auto chunk = declared_at(stored, run.next.position, limits_, false)) {
     if (run.bytes + chunk->header.decoded_data_size > kMostBytes) break;
     add(run, *chunk);
   }
   return run;
 }
 
-RecordBatch SimpleBulkReader::read(const RequestContext& context, const ChunkRun& planned, Slice slice) const {
+RecordBatch SimpleBulkReader::read(const RequestContext& context, const ChunkRun& planned, Slice window) const {
   RecordBatch batch{.run = {.from = planned.from, .next = planned.from}};
   batch.records.reserve(static_cast<std::size_t>(planned.records));
   batch.chunks.reserve(static_cast<std::size_t>(planned.chunks));
-  const Window window(planned.from.position, slice.bytes);
-  Decoder decoder(context, window, planned, batch);
+  const Window stored(planned.from.position, window.bytes);
+  Decoder decoder(context, stored, planned, batch);
   while (batch.run.next.position < planned.next.position) {
     const Position begin = batch.run.next.position;
-    const auto chunk = declared_at(window, begin, limits_, true);
+    const auto chunk = declared_at(stored, begin, limits_, true);
     if (!chunk || !decoder.add(begin, *chunk)) break;
     batch.chunks.push_back({begin, chunk->end, chunk->header.num_records});
     add(batch.run, *chunk);
   }
   batch.records.resize(static_cast<std::size_t>(batch.run.records));
-  batch.window = std::move(slice);
+  batch.window = std::move(window);
   return batch;
 }
 

@@ -122,11 +122,11 @@ Result<int> probe(const RequestContext& context, const Source& source, std::stri
 // An open run file: an ident followed by a log.
 class RunFile final : public ForwardingContainer, private Metadata {
  public:
-  // `ident` is nullopt if it is damaged or cut off.
-  RunFile(const std::shared_ptr<const Source>& source, const Limits& limits, std::optional<Ident> ident,
+  // `size` is that of the source. `ident` is nullopt if it is damaged or cut off.
+  RunFile(std::shared_ptr<const Source> source, std::uint64_t size, const Limits& limits, std::optional<Ident> ident,
           const leveldb_log::Wire& wire)
-      : ForwardingContainer(leveldb_log::open_log(source, limits, head_of(wire))),
-        size_(source->size()),
+      : ForwardingContainer(leveldb_log::open_log(std::move(source), limits, head_of(wire))),
+        size_(size),
         ident_(ident),
         traits_{.format = kFormat.name, .has_seek_structure = true} {
     if (ident_) {
@@ -180,7 +180,8 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
   ASSIGN_OR_RETURN(const auto head, read_up_to(context, *source, 0, kIdentSize));
   ASSIGN_OR_RETURN(const auto wire, find_wire(context, *source, kSearched));
   const auto ident = parse_ident(head.view());
-  return std::unique_ptr<Container>(std::make_unique<RunFile>(source, limits, ident, wire));
+  const std::uint64_t size = source->size();
+  return std::unique_ptr<Container>(std::make_unique<RunFile>(std::move(source), size, limits, ident, wire));
 }
 
 Result<std::string_view> RunFile::record_type(const RequestContext&) const {
