@@ -6,22 +6,16 @@
 #endif
 #include <sched.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <syslog.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -43,11 +37,12 @@
 #include "core/store/log.h"
 #include "core/store/record_store.h"
 #include "fusefs/confinement/confinement.h"
+#include "fusefs/daemon_log.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/glue/follower.h"
 #include "fusefs/glue/session.h"
-#include "fusefs/glue/unmounting.h"
 #include "fusefs/messages.h"
+#include "fusefs/mount_point.h"
 #include "fusefs/mount_sources.h"
 #include "fusefs/open_container.h"
 #include "fusefs/options.h"
@@ -55,68 +50,6 @@
 
 namespace recordfs {
 namespace {
-
-constexpr mode_t kAsTheMaskAllows = 0777;
-
-Error failure(std::string reason) { return {.code = Code::kIo, .detail = std::move(reason)}; }
-
-bool is_file(const std::string& path) {
-  struct stat st {};
-  return ::stat(path.c_str(), &st) == 0 && !S_ISDIR(st.st_mode);
-}
-
-// Returns whether a mount point can have this name: an empty directory, or nothing.
-bool is_free(const std::string& name) {
-  std::error_code failed;
-  const auto status = std::filesystem::symlink_status(name, failed);
-  if (status.type() == std::filesystem::file_type::not_found) return true;
-  if (failed || !std::filesystem::is_directory(status)) return false;
-  const std::filesystem::directory_iterator entries(name, failed);
-  return !failed && entries == std::filesystem::directory_iterator();
-}
-
-// Returns "data" for "/srv/data.riegeli", or "data.mnt" if there is no extension or "data" is taken.
-Result<std::string> named_after(const std::string& source) {
-  std::filesystem::path file(source);
-  if (!file.has_filename()) file = file.parent_path();  // "folder/"
-  const std::string name = file.filename();
-  const std::string stem = file.stem();
-  if (stem != name && is_free(stem)) return stem;
-  std::string longer = stem + ".mnt";
-  if (!name.empty() && name != "." && name != ".." && is_free(longer)) return longer;
-  return failure(fmt::format("{}: cannot mount: the name is taken (give a mount point)", longer));
-}
-
-// Returns the absolute path, because the daemon changes its directory.
-std::string absolute(const std::string& path) {
-  std::error_code failed;
-  const auto real = std::filesystem::canonical(path, failed);
-  return failed ? path : real.string();
-}
-
-// Returns the absolute path without accessing the last component, which may be a dead mount.
-std::string beside(const std::string& path) {
-  const std::filesystem::path name = std::filesystem::path(path).lexically_normal();
-  const auto plain = name.has_filename() ? name : name.parent_path();
-  return std::filesystem::path(absolute(plain.has_parent_path() ? plain.parent_path().string() : ".")) /
-         plain.filename();
-}
-
-// Returns why a directory cannot be a mount point, or nothing.
-std::optional<std::string> problem_of(const std::string& path, bool nonempty) {
-  struct stat st {};
-  if (::stat(path.c_str(), &st) != 0) return std::strerror(errno);
-  if (!S_ISDIR(st.st_mode)) return "not a directory";
-  struct stat above {};
-  if (::stat((path + "/..").c_str(), &above) == 0 && above.st_dev != st.st_dev)
-    return "a filesystem is already mounted there";
-  std::error_code failed;
-  const std::filesystem::directory_iterator entries(path, failed);
-  if (failed) return failed.message();
-  if (!nonempty && entries != std::filesystem::directory_iterator())
-    return "the directory is not empty (try: -o nonempty)";
-  return std::nullopt;
-}
 
 // Accepts a path, or "@" and the name of an abstract socket, as in sd_notify(3).
 Descriptor connected_to(const std::string& socket_name) {
@@ -137,122 +70,11 @@ void send(const Descriptor& socket, const std::string& message) {
   }
 }
 
-int priority_of(Severity severity) {
-  switch (severity) {
-    case Severity::kDetail:
-    case Severity::kInfo: return LOG_INFO;
-    case Severity::kWarning: return LOG_WARNING;
-    case Severity::kError: break;
-  }
-  return LOG_ERR;
+// Returns whether a program listens at /dev/log.
+bool has_system_log() {
+  // EPROTOTYPE: the listener uses another socket type, which syslog(3) supports.
+  return connected_to("/dev/log") || errno == EPROTOTYPE;
 }
-
-std::string_view name_of(int priority) {
-  switch (priority) {
-    case LOG_ERR: return "error";
-    case LOG_WARNING: return "warning";
-    case LOG_NOTICE: return "notice";
-    default: return "info";
-  }
-}
-
-// Returns local time with UTC offset: "2026-01-31T12:00:00.000+0100".
-std::string time_stamp() {
-  const auto now = std::chrono::system_clock::now();
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
-  const auto milliseconds =
-      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
-  std::tm local{};
-  ::localtime_r(&seconds, &local);
-  std::array<char, 32> date{};
-  std::array<char, 16> offset{};
-  std::strftime(date.data(), date.size(), "%Y-%m-%dT%H:%M:%S", &local);
-  std::strftime(offset.data(), offset.size(), "%z", &local);
-  return fmt::format("{}.{:03}{}", date.data(), milliseconds, offset.data());
-}
-
-// A single write(), so that appended lines of several programs do not mix.
-void append(const Descriptor& file, const std::string& line) {
-  while (::write(file.number(), line.data(), line.size()) < 0 && errno == EINTR) {
-  }
-}
-
-// Replaces from the first quote to the last, because the quoted text may contain quotes.
-std::string without_quoted(std::string line) {
-  const std::size_t first = line.find('"');
-  const std::size_t last = line.rfind('"');
-  if (first != last) line.replace(first, last - first + 1, "\"...\"");
-  return line;
-}
-
-// Writes to stderr until begin(), and then to a file, the system log, or still stderr. Thread-safe unless noted.
-class DaemonLog {
- public:
-  // `redact`: replaces double-quoted text, which comes from a file.
-  DaemonLog(Verbosity verbosity, bool redact) : least_(least_of(verbosity)), redact_(redact) {}
-
-  // Opens a file for begin(), creating it for its owner only. Fails with kIo. Not thread-safe.
-  Result<void> open_file(const std::string& path) {
-    // O_NONBLOCK: opening a fifo must not wait for its reader.
-    constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-    Descriptor file(::open(path.c_str(), kFlags, S_IRUSR | S_IWUSR));
-    if (!file) return system_error(errno);
-    struct stat st {};
-    if (::fstat(file.number(), &st) != 0) return system_error(errno);
-    if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode)) return Error{.code = Code::kIo, .detail = "not a regular file"};
-    file_ = std::move(file);
-    return {};
-  }
-  // Returns whether a program listens at /dev/log.
-  static bool has_system_log() {
-    // EPROTOTYPE: the listener uses another socket type, which syslog(3) supports.
-    return connected_to("/dev/log") || errno == EPROTOTYPE;
-  }
-
-  // Switches to the opened file, or without one to the system log if `is_in_background`. Call it on one thread, after
-  // going to the background.
-  void begin(bool is_in_background) {
-    if (file_) {
-      target_ = Target::kFile;
-    } else if (is_in_background) {
-      ::openlog("recordfs", LOG_PID | LOG_NDELAY, LOG_DAEMON);
-      target_ = Target::kSystemLog;
-    }
-  }
-
-  // Writes a line if the verbosity permits.
-  void write(Severity severity, const std::string& line) const {
-    if (severity >= least_) put(priority_of(severity), redact_ ? without_quoted(line) : line);
-  }
-  // Writes a line that the user requested.
-  void answer(const std::string& line) const { put(LOG_NOTICE, line); }
-
- private:
-  enum class Target : std::uint8_t { kStderr, kSystemLog, kFile };
-
-  static Severity least_of(Verbosity verbosity) {
-    switch (verbosity) {
-      case Verbosity::kErrors: return Severity::kError;
-      case Verbosity::kUsual: return Severity::kInfo;
-      case Verbosity::kDetails: break;
-    }
-    return Severity::kDetail;
-  }
-  void put(int priority, const std::string& line) const {
-    switch (target_.load()) {
-      case Target::kStderr: return print_message(line);
-      case Target::kSystemLog: return ::syslog(priority, "%s", printable(line).c_str());
-      case Target::kFile: break;
-    }
-    append(file_,
-           fmt::format("{} recordfs[{}]: {}: {}\n", time_stamp(), ::getpid(), name_of(priority), printable(line)));
-  }
-
-  const Severity least_;
-  const bool redact_;
-  Descriptor file_;
-  std::atomic<Target> target_{Target::kStderr};
-};
 
 // Sanitizers write reports, start a symbolizer, and fork to search for leaks.
 #ifdef RECORDFS_SANITIZED
@@ -394,7 +216,7 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
   const SessionEvents events{
       .mounted =
           [&] {
-            if (!options.foreground && options.log_file.empty() && !DaemonLog::has_system_log())
+            if (!options.foreground && options.log_file.empty() && !has_system_log())
               log.write(Severity::kWarning, std::string(kNoSystemLog));
             if (prints_name) std::fputs((options.mountpoint + "\n").c_str(), stdout);
             std::fflush(stdout);
@@ -435,39 +257,6 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
 }
 
 }  // namespace
-
-bool is_open_device(const std::string& path) { return path.starts_with("/dev/fd/"); }
-
-Result<bool> choose_mount_point(Options& options) {
-  if (options.form != Form::kCommand) return false;
-  if (is_open_device(options.mountpoint)) return false;
-  if (is_file(options.mountpoint)) options.sources.push_back(std::exchange(options.mountpoint, {}));
-  if (!options.mountpoint.empty()) return false;
-  ASSIGN_OR_RETURN(auto name, named_after(options.sources.front()));
-  options.mountpoint = std::move(name);
-  return true;
-}
-
-MountPoint::MountPoint(MountPoint&& other) noexcept
-    : path_(std::move(other.path_)), was_made_(std::exchange(other.was_made_, false)) {}
-
-Result<MountPoint> MountPoint::at(const Options& options) {
-  const std::string& name = options.mountpoint;
-  if (is_open_device(name)) return MountPoint(name, false);
-  clear_dead_mounts(beside(name));
-  struct stat st {};
-  const bool shall_make = options.form != Form::kMount8 && ::lstat(name.c_str(), &st) != 0 && errno == ENOENT;
-  if (shall_make && ::mkdir(name.c_str(), kAsTheMaskAllows) != 0) {
-    return failure(fmt::format("cannot create the directory: {}", std::strerror(errno)));
-  }
-  MountPoint point(absolute(name), shall_make);
-  if (auto problem = problem_of(point.path_, options.nonempty)) return failure(std::move(*problem));
-  return point;
-}
-
-void MountPoint::remove() const {
-  if (was_made_) ::rmdir(path_.c_str());
-}
 
 Result<ReadyNotification> ReadyNotification::of(std::optional<int> descriptor) {
   ReadyNotification ready;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,151 +11,17 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <re2/re2.h>
-#include <re2/stringpiece.h>
 #include <CLI/CLI.hpp>
 
 #include "core/base/result.h"
-#include "core/base/utf8.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
+#include "fusefs/commands/record_matcher.h"
 #include "fusefs/commands/scan.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
-
-struct MatchRules {
-  bool ignores_case = false;
-  bool is_literal = false;  // patterns are plain text
-};
-
-// A range of a record.
-struct Match {
-  std::size_t begin = 0;
-  std::size_t size = 0;
-};
-
-constexpr std::int64_t kPatternMemory = 64 << 20;  // bytes per compiled pattern and its states
-
-// Returns whether a pattern matches only itself.
-bool is_plain(std::string_view pattern, MatchRules rules) {
-  if (rules.ignores_case) return false;
-  return rules.is_literal || pattern.find_first_of("\\^$.|?*+()[]{}") == std::string_view::npos;
-}
-
-std::string joined(const std::vector<std::string>& patterns, MatchRules rules) {
-  if (patterns.size() == 1 && !rules.is_literal) return "(?sm)" + patterns.front();
-  std::string all;
-  for (const std::string& pattern : patterns) {
-    if (!all.empty()) all += '|';
-    all += fmt::format("(?:{})", rules.is_literal ? RE2::QuoteMeta(pattern) : pattern);
-  }
-  return "(?sm)" + all;
-}
-
-RE2::Options options_of(MatchRules rules, bool by_bytes) {
-  RE2::Options options(by_bytes ? RE2::Latin1 : RE2::DefaultOptions);
-  options.set_case_sensitive(!rules.ignores_case);
-  options.set_log_errors(false);
-  options.set_max_mem(kPatternMemory);
-  return options;
-}
-
-bool compiles(const std::string& pattern, MatchRules rules, std::string& why) {
-  const RE2 alone("(?sm)" + pattern, options_of(rules, !is_utf8(pattern)));
-  why = RE2(pattern, options_of(rules, !is_utf8(pattern))).error();
-  return alone.ok();
-}
-
-// Returns where `text` begins in `bytes`, at `from` or later, or npos. Thread-safe.
-std::size_t find_text(std::string_view bytes, std::string_view text, std::size_t from) {
-  if (text.empty()) return from;
-  if (text.size() > bytes.size() - from) return std::string_view::npos;
-  const void* found = ::memmem(bytes.data() + from, bytes.size() - from, text.data(), text.size());
-  if (found == nullptr) return std::string_view::npos;
-  return static_cast<std::size_t>(static_cast<const char*>(found) - bytes.data());
-}
-
-// A record matches if any pattern does. Patterns are RE2's. A record is one text, as with `grep -z`: `.` matches any
-// character, even a newline, and `^` and `$` match at each line. Characters are UTF-8. Bytes are characters if a
-// pattern is not UTF-8, or if a record is not UTF-8 and matches in no other way.
-//
-// Immutable and thread-safe.
-class Matcher {
- public:
-  // Fails with kUnsupported if a pattern is invalid; the detail is a message.
-  static Result<std::unique_ptr<const Matcher>> make(const std::vector<std::string>& patterns, MatchRules rules) {
-    if (patterns.size() == 1 && is_plain(patterns.front(), rules)) {
-      return std::unique_ptr<const Matcher>(new Matcher(patterns.front(), nullptr));
-    }
-    if (!rules.is_literal) {
-      // Compiles each alone, because joined patterns may mean something else.
-      for (const std::string& pattern : patterns) {
-        std::string why;
-        if (!compiles(pattern, rules, why)) {
-          return Error{.code = Code::kUnsupported, .detail = fmt::format("{}: {}", pattern, why)};
-        }
-      }
-    }
-    const bool has_characters = std::ranges::all_of(patterns, [](const std::string& one) { return is_utf8(one); });
-    auto expressions = std::make_unique<const Expressions>(joined(patterns, rules), rules, has_characters);
-    if (!expressions->ok()) return Error{.code = Code::kUnsupported, .detail = expressions->error()};
-    return std::unique_ptr<const Matcher>(new Matcher({}, std::move(expressions)));
-  }
-  ~Matcher() = default;
-  Matcher(const Matcher&) = delete;
-  Matcher& operator=(const Matcher&) = delete;
-
-  bool matches(std::string_view record) const {
-    if (expressions_) return expressions_->find(record, 0, nullptr);
-    return find_text(record, literal_, 0) != std::string_view::npos;
-  }
-  // Returns the first match that begins at `from` or later. RE2 decides between matches at one position.
-  // REQUIRES: from <= record.size().
-  std::optional<Match> find(std::string_view record, std::size_t from) const {
-    if (!expressions_) {
-      const std::size_t begin = find_text(record, literal_, from);
-      if (begin == std::string_view::npos) return std::nullopt;
-      return Match{begin, literal_.size()};
-    }
-    re2::StringPiece found;
-    if (!expressions_->find(record, from, &found)) return std::nullopt;
-    return Match{static_cast<std::size_t>(found.data() - record.data()), found.size()};
-  }
-
-  // Returns the text that exactly the matching records contain, or an empty string if there is no such text.
-  std::string_view literal() const { return literal_; }
-
- private:
-  struct Expressions {
-    Expressions(const std::string& pattern, MatchRules rules, bool has_characters)
-        : characters(has_characters ? std::make_unique<const RE2>(pattern, options_of(rules, false)) : nullptr),
-          bytes(pattern, options_of(rules, true)) {}
-
-    bool ok() const { return bytes.ok() && (!characters || characters->ok()); }
-    std::string error() const { return bytes.ok() ? characters->error() : bytes.error(); }
-
-    // `found`: null if the position is not needed.
-    bool find(std::string_view record, std::size_t from, re2::StringPiece* found) const {
-      // Some builds of re2 do not convert from std::string_view.
-      const re2::StringPiece text(record.data(), record.size());
-      const auto search = [&](const RE2& expression) {
-        return expression.Match(text, from, text.size(), RE2::UNANCHORED, found, found != nullptr ? 1 : 0);
-      };
-      if (!characters) return search(bytes);
-      return search(*characters) || (!is_utf8(record) && search(bytes));
-    }
-
-    const std::unique_ptr<const RE2> characters;  // null if a pattern is not UTF-8
-    const RE2 bytes;
-  };
-  explicit Matcher(std::string literal, std::unique_ptr<const Expressions> expressions)
-      : literal_(std::move(literal)), expressions_(std::move(expressions)) {}
-
-  const std::string literal_;
-  const std::unique_ptr<const Expressions> expressions_;
-};
 
 constexpr std::uint64_t kPiece = 1u << 20;  // bytes of a record per write
 constexpr std::uint64_t kWhole = 8u << 20;  // payloads up to this size are read at once
@@ -196,7 +61,7 @@ struct FoundRecord {
 };
 
 // Returns a selected record.
-FoundRecord found_record(std::uint64_t index, std::string_view record, const Matcher& matcher,
+FoundRecord found_record(std::uint64_t index, std::string_view record, const RecordMatcher& matcher,
                          const GrepOptions& options) {
   FoundRecord found{index};
   if (options.show() != Show::kMatches || options.inverted) return found;
@@ -214,7 +79,7 @@ FoundRecord found_record(std::uint64_t index, std::string_view record, const Mat
 struct MatchedChunk {
   std::shared_ptr<const Chunk> chunk{};         // null if nothing of it is shown
   std::shared_ptr<const ScannedBatch> batch{};  // the same
-  std::uint64_t first_ordinal = 0;
+  std::uint64_t first_ordinal = 0;              // of a chunk
   std::vector<FoundRecord> records{};
   std::vector<Error> failures{};  // of the chunk, or of its records
 };
@@ -223,7 +88,7 @@ struct MatchedChunk {
 class ChunkSearch {
  public:
   // `most`: the maximum number of selected records.
-  ChunkSearch(const RecordStore& store, const ChunkInfo& info, const Chunk& chunk, const Matcher& matcher,
+  ChunkSearch(const RecordStore& store, const ChunkInfo& info, const Chunk& chunk, const RecordMatcher& matcher,
               const GrepOptions& options, std::uint64_t most)
       : store_(store), info_(info), chunk_(chunk), matcher_(matcher), options_(options), most_(most) {
     if (chunk.payload_size() > kWhole) return;
@@ -297,7 +162,7 @@ class ChunkSearch {
   const RecordStore& store_;
   const ChunkInfo& info_;
   const Chunk& chunk_;
-  const Matcher& matcher_;
+  const RecordMatcher& matcher_;
   const GrepOptions& options_;
   const std::uint64_t most_;
   std::optional<Slice> payload_;
@@ -308,7 +173,7 @@ class ChunkSearch {
 class BatchSearch {
  public:
   // As for ChunkSearch.
-  BatchSearch(const RecordBatch& batch, const Matcher& matcher, const GrepOptions& options, std::uint64_t most)
+  BatchSearch(const RecordBatch& batch, const RecordMatcher& matcher, const GrepOptions& options, std::uint64_t most)
       : records_(batch.records), window_(batch.window.bytes), matcher_(matcher), options_(options), most_(most) {}
 
   std::vector<FoundRecord> run() {
@@ -374,7 +239,7 @@ class BatchSearch {
 
   const std::vector<Bytes>& records_;
   const Bytes window_;
-  const Matcher& matcher_;
+  const RecordMatcher& matcher_;
   const GrepOptions& options_;
   const std::uint64_t most_;
   std::vector<FoundRecord> found_;
@@ -382,7 +247,7 @@ class BatchSearch {
 
 class Grep {
  public:
-  Grep(const GrepOptions& options, const Matcher& matcher)
+  Grep(const GrepOptions& options, const RecordMatcher& matcher)
       : options_(options),
         matcher_(matcher),
         show_(options.show()),
@@ -447,8 +312,7 @@ class Grep {
 
   // Thread-safe.
   MatchedChunk search_batch(const std::shared_ptr<const ScannedBatch>& batch) const {
-    MatchedChunk found{.first_ordinal = batch->before.records,
-                       .records = BatchSearch(batch->content, matcher_, options_, most_).run()};
+    MatchedChunk found{.records = BatchSearch(batch->content, matcher_, options_, most_).run()};
     if (!found.records.empty() && show_ <= Show::kMatches) found.batch = batch;
     return found;
   }
@@ -467,7 +331,8 @@ class Grep {
 
   bool show_record(const RecordStore& store, const MatchedChunk& found, const FoundRecord& record,
                    const std::string& path) {
-    const std::string number = fmt::format("{}:", found.first_ordinal + record.index);
+    const std::uint64_t first = found.batch ? found.batch->before.records : found.first_ordinal;
+    const std::string number = fmt::format("{}:", first + record.index);
     const auto write_prefix = [&] {
       write_prefix_name(path);
       output_.write(number);
@@ -521,7 +386,7 @@ class Grep {
   }
 
   const GrepOptions& options_;
-  const Matcher& matcher_;
+  const RecordMatcher& matcher_;
   const Show show_;
   CommandContext context_;
   Output& output_;
@@ -541,7 +406,7 @@ int grep(GrepOptions options) {
     print_message("FILE is required (try recordfs grep --help)");
     return kExitGrepFailed;
   }
-  const auto matcher = Matcher::make(options.patterns, options.rules);
+  const auto matcher = RecordMatcher::make(options.patterns, options.rules);
   if (!matcher) {
     print_message(matcher.error().detail);
     return kExitGrepFailed;

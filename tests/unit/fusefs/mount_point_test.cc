@@ -1,4 +1,4 @@
-#include "fusefs/mount_command.h"
+#include "fusefs/mount_point.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // Keys with the last change to each, and a table with more keys than it can hold.
-#include "core/store/key_index.h"
+#include "core/store/key_table.h"
 
 #include <gtest/gtest.h>
 
