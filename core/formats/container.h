@@ -99,6 +99,15 @@ struct Fact {
   std::variant<std::string, std::uint64_t, bool> value;
 };
 
+// A numpy array whose elements are the container's records. All records but the last have one size, so that each byte
+// has a fixed place whatever is damaged.
+struct DenseArray {
+  std::string name;               // of the file in the mount that shows it
+  std::string header;             // bytes of the file before the first record
+  std::uint64_t record_size = 0;  // of each record but the last, which has the rest
+  std::uint64_t size = 0;         // of the whole file, including the header
+};
+
 // What is known when a container is open, and never changes.
 struct ContainerTraits {
   std::string_view format;       // Format::name: static storage
@@ -114,21 +123,13 @@ struct ContainerTraits {
   // Checksums cover everything that a scan relies on. If not, a changed byte may hide or move chunks and records
   // without being detected.
   bool headers_have_checksums = true;
+  std::optional<DenseArray> array{};  // nullopt: the records are not the elements of one
 };
 
 // What success of verify() means.
 enum class Verification : std::uint8_t {
   kVerified,    // a checksum covers the chunk's records
   kNoChecksum,  // the records can be decoded; nothing more is known
-};
-
-// A numpy array whose elements are the container's records. All records but the last have one size, so that each byte
-// has a fixed place whatever is damaged.
-struct DenseArray {
-  std::string name;               // of the file in the mount that shows it
-  std::string header;             // bytes of the file before the first record
-  std::uint64_t record_size = 0;  // of each record but the last, which has the rest
-  std::uint64_t size = 0;         // of the whole file, including the header
 };
 
 // Reads the bytes of a container's trailer. Fails as decode().
@@ -171,7 +172,6 @@ class Container {
 
   // What the container has beyond its records; null: it has none. Valid as long as the container.
   virtual const Metadata* metadata() const { return nullptr; }
-  virtual const DenseArray* array() const { return nullptr; }
   virtual const TrailerReader* trailer() const { return nullptr; }
   virtual const BulkReader* bulk() const { return nullptr; }
 
@@ -203,7 +203,6 @@ class ForwardingContainer : public Container {
     return below_->open_in_place(context, chunk);
   }
   const Metadata* metadata() const override { return below_->metadata(); }
-  const DenseArray* array() const override { return below_->array(); }
   const TrailerReader* trailer() const override { return below_->trailer(); }
   const BulkReader* bulk() const override { return below_->bulk(); }
   const RecordSchema& schema() const override { return below_->schema(); }

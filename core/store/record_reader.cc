@@ -170,15 +170,15 @@ bool take_from(const RecordBatch& batch, RecordRef& at, const std::function<bool
   return true;
 }
 
-bool has(const std::optional<RecordBatch>& batch, const ChunkInfo& chunk) {
-  return batch && std::ranges::binary_search(batch->chunks, chunk.begin, {}, &BatchChunk::begin);
+bool has(const RecordBatch& batch, const ChunkInfo& chunk) {
+  return std::ranges::binary_search(batch.chunks, chunk.begin, {}, &BatchChunk::begin);
 }
 
 }  // namespace
 
 // Leaves the batch empty if the chunk is not small and intact.
 void RecordReader::read_together(const RequestContext& context, ChunkKey at, Following& following) const {
-  following.batch.reset();
+  following.batch = {};
   const BulkReader* const bulk = file_.container->bulk();
   if (bulk == nullptr) return;
   following.window = std::clamp(2 * following.window, kFirstWindow, kLargestWindow);
@@ -193,10 +193,10 @@ void RecordReader::for_each_following(const RequestContext& context, const Recor
   RecordRef at{record.chunk, record.index + 1};
   for (;;) {
     if (has(following.batch, at.chunk)) {
-      if (!take_from(*following.batch, at, take)) return;
-      read_together(context, ChunkKey(following.batch->run.next), following);
-      if (following.batch && !following.batch->chunks.empty()) {
-        at = {info_of(following.batch->chunks.front()), 0};
+      if (!take_from(following.batch, at, take)) return;
+      read_together(context, ChunkKey(following.batch.run.next), following);
+      if (!following.batch.chunks.empty()) {
+        at = {info_of(following.batch.chunks.front()), 0};
         continue;
       }
     } else {
@@ -259,7 +259,7 @@ Result<Slice> RecordReader::read_value(const RequestContext& context, const Foun
 }
 
 Result<std::uint64_t> StreamReader::size(Stream stream) const {
-  if (stream == Stream::kArray) return file_.container->array()->size;
+  if (stream == Stream::kArray) return file_.container->traits().array->size;
   if (stream == Stream::kChunkRows) {
     ASSIGN_OR_RETURN(const auto known, index_.totals(ScanDetail::kCounts));
     return chunk_rows_header().size() + known.rows;
@@ -339,7 +339,7 @@ Result<Slice> StreamReader::read_lines(const RequestContext& context, const Chun
 // Returns the part that is in the header or in one record.
 Result<Slice> StreamReader::part_of_array(const RequestContext& context, std::uint64_t offset,
                                           std::uint64_t length) const {
-  const DenseArray& array = *file_.container->array();
+  const DenseArray& array = *file_.container->traits().array;
   if (offset < array.header.size()) {
     const Bytes rest = as_bytes(array.header).subspan(static_cast<std::size_t>(offset));
     return Slice{rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(length, rest.size()))), {}};

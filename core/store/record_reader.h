@@ -60,7 +60,7 @@ class RecordReader {
   // What for_each_following() keeps for the next call: small chunks that it has read together. At most kLargestWindow
   // stored bytes and BulkReader::kMostBytes decoded ones. Belongs to one caller and one store.
   struct Following {
-    std::optional<RecordBatch> batch{};
+    RecordBatch batch{};       // without chunks: none
     std::uint64_t window = 0;  // bytes of the last one; the next has twice as many
   };
   // Passes the readable records after `record` to `take`, in the container's order, until it returns false. Stops at a
@@ -95,7 +95,7 @@ class RecordReader {
 enum class Stream : std::uint8_t {
   kConcat,     // all records
   kLines,      // all records, with a newline after each
-  kArray,      // Container::array(): the header and all records
+  kArray,      // ContainerTraits::array: the header and all records
   kChunkRows,  // index/chunks.tsv, header line included; rows are generated on demand
 };
 

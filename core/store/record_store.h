@@ -51,7 +51,6 @@ class RecordStore {
   const ContainerTraits& traits() const { return file_.container->traits(); }
   const RecordSchema& schema() const { return file_.container->schema(); }
   const Metadata* metadata() const { return file_.container->metadata(); }
-  const DenseArray* array() const { return file_.container->array(); }
   const TrailerReader* trailer() const { return file_.container->trailer(); }
   const BulkReader* bulk() const { return file_.container->bulk(); }
   Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const {

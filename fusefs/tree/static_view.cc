@@ -112,7 +112,7 @@ ViewPointer make_trailer_view(const ContainerTree& tree) {
 ViewPointer make_streams_view(const ContainerTree& tree) { return std::make_unique<StreamsView>(tree); }
 
 ViewPointer make_array_view(const ContainerTree& tree) {
-  return tree.store().array() == nullptr ? nullptr : make_streams_view(tree);
+  return tree.store().traits().array ? make_streams_view(tree) : nullptr;
 }
 
 }  // namespace recordfs

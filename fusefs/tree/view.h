@@ -246,7 +246,7 @@ class View {
   CachedFiles& cache() const { return tree_.cache(); }
   // Only the array has no name in the table.
   std::string_view name_of(const StaticEntry& entry) const {
-    return entry.name.empty() ? store().array()->name : entry.name;
+    return entry.name.empty() ? store().traits().array->name : entry.name;
   }
 
   // Returns a node whose value is a record's address.

@@ -243,8 +243,8 @@ class Comparison {
   }
 
   void compare_whole_stream(const PrefixSums& totals) {
-    const DenseArray* const stream = store_.array();
-    if (stream == nullptr) return;
+    const std::optional<DenseArray>& stream = store_.traits().array;
+    if (!stream) return;
     const std::uint64_t number = node(".views/streams/" + stream->name);
     expect(size_of(number) == stream->size, "a whole stream has another size than the container says");
     expect(piece(number, 0, stream->header.size()) == stream->header, "a whole stream begins with something else");

@@ -144,8 +144,7 @@ class BloscpackContainer final : public Container, private Metadata {
     std::unique_ptr<BloscpackContainer> container(new BloscpackContainer(std::move(source), limits, std::move(found)));
     ASSIGN_OR_RETURN(auto order, order_of(context, *container->source_, container->survey_));
     container->order_ = std::move(order);
-    container->find_array(metadata.view());
-    container->set_traits();
+    container->set_traits(container->find_array(metadata.view()));
     return std::unique_ptr<Container>(std::move(container));
   }
 
@@ -198,7 +197,6 @@ class BloscpackContainer final : public Container, private Metadata {
   }
 
   const Metadata* metadata() const override { return this; }
-  const DenseArray* array() const override { return array_ ? &*array_ : nullptr; }
 
  private:
   BloscpackContainer(std::shared_ptr<const Source> source, const Limits& limits, Survey survey)
@@ -209,21 +207,21 @@ class BloscpackContainer final : public Container, private Metadata {
     return attributes_of(metadata.view(), limits_);
   }
 
-  // Every byte of the array needs a fixed place, whatever is damaged. So the sizes in the header are required, and must
-  // fit the metadata.
-  void find_array(Bytes metadata) {
+  // Returns nullopt if the metadata describes none, or one that cannot be offered. Every byte of the array needs a fixed
+  // place, whatever is damaged. So the sizes in the header are required, and must fit the metadata.
+  std::optional<DenseArray> find_array(Bytes metadata) {
     const FileHeader& header = survey_.header;
-    if (header.dialect != Dialect::kVersion3) return;
+    if (header.dialect != Dialect::kVersion3) return std::nullopt;
     const auto json = read_json(metadata, limits_.nesting_depth, kMostArrayMembers);
-    if (!json || !claims_array(*json)) return;
+    if (!json || !claims_array(*json)) return std::nullopt;
     const auto array = bloscpack::find_array(*json, limits_.nesting_depth);
     if (!array) {
       why_no_array_ = "the type, shape or order of the array is not supported";
-      return;
+      return std::nullopt;
     }
     if (header.chunks < 1 || header.chunk_size < 0 || header.last_chunk < 0) {
       why_no_array_ = "the header does not declare the chunk size";
-      return;
+      return std::nullopt;
     }
     const auto chunk_size = static_cast<std::uint64_t>(header.chunk_size);
     const auto whole_chunks = static_cast<std::uint64_t>(header.chunks - 1);
@@ -236,23 +234,24 @@ class BloscpackContainer final : public Container, private Metadata {
     if (!fits) {
       why_no_array_ = fmt::format("an array of {} bytes does not match {} of {} bytes and a last one of {}",
                                   array->bytes, counted(whole_chunks, "chunk"), chunk_size, last);
-      return;
+      return std::nullopt;
     }
     if (!could_be_read(array->bytes, most_decoded(source_->size()), limits_)) {
       why_no_array_ = fmt::format("an array of {} bytes is more than the file could hold", array->bytes);
-      return;
+      return std::nullopt;
     }
     std::string prefix = npy_header(*array);
     const std::uint64_t size = prefix.size() + array->bytes;
-    array_ = DenseArray{"array.npy", std::move(prefix), whole_chunks == 0 ? last : chunk_size, size};
+    return DenseArray{"array.npy", std::move(prefix), whole_chunks == 0 ? last : chunk_size, size};
   }
 
-  void set_traits() {
+  void set_traits(std::optional<DenseArray> array) {
     traits_ = {.format = kFormat.name,
                .first = survey_.damage.empty() ? order_->first() : ChunkKey{0, kHeaders},
                .is_in_file_order = order_->is_file_order(),
                .grows_by_appending = false,  // the writer completes offsets and header at the end
-               .has_seek_structure = order_->is_seekable()};
+               .has_seek_structure = order_->is_seekable(),
+               .array = std::move(array)};
     std::vector<Fact>& facts = traits_.facts;
     if (survey_.refusal) {
       facts.push_back({"damage", to_string(*survey_.refusal)});
@@ -266,7 +265,7 @@ class BloscpackContainer final : public Container, private Metadata {
     if (header.dialect >= Dialect::kVersion2) facts.push_back({"typesize", std::uint64_t{header.typesize}});
     facts.push_back({"checksum", header.digest ? std::string(to_string(*header.digest)) : "none"});
     facts.push_back({"offsets", survey_.order == Order::kAnchored || survey_.order == Order::kItems});
-    if (array_) facts.push_back({"array", array_->name});
+    if (traits_.array) facts.push_back({"array", traits_.array->name});
     if (!why_no_array_.empty()) facts.push_back({"no_array", why_no_array_});
   }
 
@@ -286,7 +285,6 @@ class BloscpackContainer final : public Container, private Metadata {
   const Survey survey_;
   std::unique_ptr<const ChunkOrder> order_;  // this and the rest are set before the container is shared
   ContainerTraits traits_{};
-  std::optional<DenseArray> array_;
   std::string why_no_array_;  // set if the metadata describes an array that cannot be offered
 };
 

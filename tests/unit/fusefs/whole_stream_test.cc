@@ -13,11 +13,13 @@ constexpr std::size_t kRecordSize = 20;
 class Offering final : public ForwardingContainer {
  public:
   Offering(std::unique_ptr<Container> toy, std::uint64_t records)
-      : ForwardingContainer(std::move(toy)), stream_{"all.bin", "head", kRecordSize, 4 + records * kRecordSize} {}
-  const DenseArray* array() const override { return &stream_; }
+      : ForwardingContainer(std::move(toy)), traits_(ForwardingContainer::traits()) {
+    traits_.array = DenseArray{"all.bin", "head", kRecordSize, 4 + records * kRecordSize};
+  }
+  const ContainerTraits& traits() const override { return traits_; }
 
  private:
-  const DenseArray stream_;
+  ContainerTraits traits_;
 };
 
 class DenseArrayTest : public ::testing::Test {

@@ -140,7 +140,7 @@ class ArrayStream : public ::testing::Test {
     auto source = std::make_shared<MemorySource>(Buffer::copy_of({}, as_bytes(bytes)).value());
     store_ = std::make_unique<RecordStore>("array", source, open_bytes(bytes), services_);
   }
-  const DenseArray* stream() const { return store_->array(); }
+  const std::optional<DenseArray>& stream() const { return store_->traits().array; }
   Result<std::string> read(std::uint64_t offset, std::uint64_t length) const {
     ASSIGN_OR_RETURN(const auto slice,
                      wait_for([&] { return store_->streams().read({}, Stream::kArray, offset, length); }));
@@ -159,7 +159,7 @@ std::string whole_array() {
 
 TEST_F(ArrayStream, ContainsTheHeaderAndAllRecordsAndHasTheExactSize) {
   open(make_file(array_file()).bytes);
-  ASSERT_NE(stream(), nullptr);
+  ASSERT_TRUE(stream());
   EXPECT_EQ(stream()->name, "array.npy");
   const std::string all = stream()->header + whole_array();
   EXPECT_EQ(stream()->size, all.size());
@@ -203,7 +203,7 @@ TEST_F(ArrayStream, IsMissingIfShapeOrTypeContradictTheSize) {
     FileShape file = array_file();
     file.metadata = numpy("'<f8'", shape);
     open(make_file(file).bytes);
-    EXPECT_EQ(stream(), nullptr) << shape;
+    EXPECT_FALSE(stream()) << shape;
     const auto facts = store_->traits().facts;
     EXPECT_EQ(facts.back().name, "no_array") << shape;
   }
@@ -211,20 +211,20 @@ TEST_F(ArrayStream, IsMissingIfShapeOrTypeContradictTheSize) {
     FileShape file = array_file();
     file.metadata = numpy(type, "[36]");
     open(make_file(file).bytes);
-    EXPECT_EQ(stream(), nullptr) << type;
+    EXPECT_FALSE(stream()) << type;
     const auto facts = store_->traits().facts;
     EXPECT_EQ(facts.back().name, "no_array") << type;
   }
   FileShape unknown = array_file();
   unknown.chunk_size = -1;
   open(make_file(unknown).bytes);
-  EXPECT_EQ(stream(), nullptr);
+  EXPECT_FALSE(stream());
 }
 
 TEST_F(ArrayStream, EmptyArrayConsistsOfItsHeader) {
   open(make_file({.chunk_size = 0, .last_chunk = 0, .metadata = numpy("'<f8'", "[0]"), .chunks = {plain_chunk("")}})
            .bytes);
-  ASSERT_NE(stream(), nullptr);
+  ASSERT_TRUE(stream());
   EXPECT_EQ(*read(0, 1000), stream()->header);
 }
 
@@ -244,7 +244,7 @@ TEST(BloscpackMetadata, DamagedMetadataLosesNoRecord) {
   file.bytes[70] = '!';
   const auto container = open_bytes(file.bytes);
   EXPECT_EQ(container->metadata()->attributes({}, nullptr).error().code, Code::kDamage);
-  EXPECT_EQ(container->array(), nullptr);
+  EXPECT_FALSE(container->traits().array);
   EXPECT_EQ(read_all(*container).records.size(), kChunks);
 }
 
