@@ -149,6 +149,32 @@ void append_json_bytes(std::string& text, std::string_view name, std::string_vie
   }
 }
 
+void write_json_bytes(std::string_view name, std::string_view instead, Bytes bytes,
+                      const std::function<void(std::string_view)>& write) {
+  constexpr std::size_t kPiece = 3u << 18;  // a multiple of 3, for base64; escaped it is at most six times as long
+  const bool is_text = is_utf8(as_text(bytes));
+  std::string text;
+  text += '"';
+  text += is_text ? name : instead;
+  text += "\":\"";
+  write(text);
+  while (!bytes.empty()) {
+    std::size_t size = std::min(bytes.size(), kPiece);
+    // A piece must not end inside a character.
+    while (is_text && size < bytes.size() && (bytes[size] & std::byte{0xC0}) == std::byte{0x80}) --size;
+    text.clear();
+    if (is_text) {
+      append_json_string(text, as_text(bytes.first(size)));
+      write(std::string_view(text).substr(1, text.size() - 2));
+    } else {
+      append_base64(text, bytes.first(size));
+      write(text);
+    }
+    bytes = bytes.subspan(size);
+  }
+  write("\"");
+}
+
 JsonWriter JsonWriter::in_object(std::string& line, std::uint64_t most_bytes) {
   JsonWriter writer(line, JsonLayout::kLine, most_bytes);
   writer.depth_ = 1;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,10 @@ void append_json_base64(std::string& text, Bytes bytes);
 // Appends bytes as a member: "NAME":"..." if they are UTF-8, otherwise "INSTEAD":"..." in base64. REQUIRES: the names
 // need no escaping.
 void append_json_bytes(std::string& text, std::string_view name, std::string_view instead, Bytes bytes);
+
+// Passes the same text to `write` in pieces of at most 6 MiB.
+void write_json_bytes(std::string_view name, std::string_view instead, Bytes bytes,
+                      const std::function<void(std::string_view piece)>& write);
 
 enum class JsonLayout : std::uint8_t {
   kLine,      // no white space

@@ -16,11 +16,9 @@ namespace {
 
 // Bounds memory: small records are read together up to this size, and larger ones in pieces.
 constexpr std::uint64_t kPieceBytes = 1u << 20;
-constexpr std::uint64_t kMadeAheadBytes = 32u << 20;
+constexpr std::uint64_t kMadeAheadBytes = 16u << 20;
 constexpr std::size_t kMadeAheadText = 64u << 20;
-// Larger records reserve their text, because a growing string needs its memory twice.
-constexpr std::size_t kLargeRecord = 16u << 20;
-constexpr std::size_t kLongestEscape = 6;
+constexpr std::size_t kLargePiece = 16u << 10;  // from this mean size on, bytes are written without a copy
 
 void append_varint(std::string& text, std::uint64_t number) {
   for (; number >= 0x80; number >>= 7) text += static_cast<char>((number & 0x7F) | 0x80);
@@ -39,6 +37,15 @@ Frame frame_of(RecordForm form, std::uint64_t size) {
   if (form == RecordForm::kLines) frame.after = "\n";
   if (form == RecordForm::kNull) frame.after = std::string_view("\0", 1);
   return frame;
+}
+
+// Returns the begin of a line of JSON, up to the member with the record's bytes.
+std::string json_line_head(const RecordName& name, std::uint64_t size) {
+  if (const auto* ordinal = std::get_if<std::uint64_t>(&name)) {
+    return fmt::format("{{\"ordinal\":{},\"size\":{},", *ordinal, size);
+  }
+  const auto& address = std::get<RecordAddress>(name);
+  return fmt::format("{{\"chunk\":{},\"index\":{},\"size\":{},", address.begin, address.index, size);
 }
 
 bool becomes_text(RecordForm form) { return form == RecordForm::kJson || form == RecordForm::kShown; }
@@ -138,6 +145,9 @@ class RecordPrinter {
 
   void put_record(std::uint64_t index, Bytes record) {
     if (becomes_text(options_.form)) {
+      if (options_.form == RecordForm::kJson && output_ != nullptr && record.size() > kPieceBytes) {
+        return write_json(index, record);
+      }
       if (options_.form == RecordForm::kShown) {
         append_shown(rendered_.text, record);
       } else if (const auto made = append_json_line(rendered_.text, name_of(index), record, decoder_, records_.info);
@@ -151,6 +161,19 @@ class RecordPrinter {
     put(frame.before);
     put(record);
     put(frame.after);
+  }
+
+  // Writes the line of a large record in pieces, because its text may be several times as large as the record.
+  void write_json(std::uint64_t index, Bytes record) {
+    // Made first, because after a failure nothing of the line must be written.
+    std::string members;
+    // A growing string needs its memory twice.
+    members.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(RecordDecoder::kMostText, 4 * record.size())));
+    if (const auto made = decoder_.append_members({}, members, records_.info, record); !made) return fail(made.error());
+    output_->write(json_line_head(name_of(index), record.size()));
+    write_json_bytes("text", "base64", record, [this](std::string_view piece) { output_->write(piece); });
+    output_->write(members);
+    output_->write("}\n");
   }
 
   void write_run(std::uint64_t first, std::uint64_t end) {
@@ -204,6 +227,19 @@ class RecordPrinter {
   Output* const output_;
   Rendered rendered_;
 };
+
+// Joins records that follow each other in memory.
+std::vector<Bytes> joined(std::span<const Bytes> records) {
+  std::vector<Bytes> pieces;
+  for (const Bytes record : records) {
+    if (!pieces.empty() && pieces.back().data() + pieces.back().size() == record.data()) {
+      pieces.back() = Bytes(pieces.back().data(), pieces.back().size() + record.size());
+    } else {
+      pieces.push_back(record);
+    }
+  }
+  return pieces;
+}
 
 // Returns whether streams skip a chunk, readable or not, because it has no bytes and no records.
 bool holds_nothing(const ChunkInfo& chunk) { return chunk.records == 0u && chunk.decoded_size == 0u; }
@@ -261,17 +297,7 @@ void FormOptions::declare_types(CLI::App& app) {
 Result<void> append_json_line(std::string& text, const RecordName& name, Bytes record, const RecordDecoder& decoder,
                               const ChunkInfo& chunk) {
   const std::size_t before = text.size();
-  if (record.size() >= kLargeRecord) {
-    text.reserve(before + kLongestEscape * record.size() + RecordDecoder::kMostText);  // unused pages take no memory
-  }
-  text += '{';
-  if (const auto* ordinal = std::get_if<std::uint64_t>(&name)) {
-    text += fmt::format("\"ordinal\":{}", *ordinal);
-  } else {
-    const auto& address = std::get<RecordAddress>(name);
-    text += fmt::format("\"chunk\":{},\"index\":{}", address.begin, address.index);
-  }
-  text += fmt::format(",\"size\":{},", record.size());
+  text += json_line_head(name, record.size());
   append_json_bytes(text, "text", "base64", record);
   auto decoded = decoder.append_members({}, text, chunk, record);
   if (decoded) {
@@ -288,9 +314,15 @@ bool RecordText::is_made_ahead(const Chunk& chunk) const {
 
 bool RecordText::depends_on_bytes_alone() const { return !becomes_text(options.form); }
 
-Slice RecordText::render(std::span<const Bytes> records) const {
+RenderedBatch RecordText::render(std::span<const Bytes> records, std::shared_ptr<const void> owner) const {
   constexpr std::size_t kLongestFrame = 10;
   if (records.empty()) return {};
+  if (options.form == RecordForm::kBytes) {
+    std::vector<Bytes> pieces = joined(records);
+    std::size_t size = 0;
+    for (const Bytes piece : pieces) size += piece.size();
+    if (size / pieces.size() >= kLargePiece) return {std::move(pieces), std::move(owner)};
+  }
   std::size_t size = 0;
   for (const Bytes record : records) size += record.size() + kLongestFrame;
   auto buffer = Buffer::allocate({}, size);
@@ -311,7 +343,8 @@ Slice RecordText::render(std::span<const Bytes> records) const {
     }
   }
   buffer->truncate(size - rest.size());
-  return owned(std::move(*buffer));
+  Slice text = owned(std::move(*buffer));
+  return {{text.bytes}, std::move(text.owner)};
 }
 
 Rendered RecordText::render(const ChunkRecords& records, const Chunk& chunk, Output* output) const {
@@ -367,12 +400,12 @@ Finish RecordCopier::copy_ahead(const RequestContext& context, const ChunkRecord
   return [this, prepared = prepare(context, records)] { return goes_on_ = write(prepared); };
 }
 
-Finish RecordCopier::copy_batch(const RecordBatch& batch, Span which) {
+Finish RecordCopier::copy_batch(const std::shared_ptr<const ScannedBatch>& batch, Span which) {
   const auto records =
-      std::span(batch.records)
+      std::span(batch->content.records)
           .subspan(static_cast<std::size_t>(which.begin), static_cast<std::size_t>(which.end - which.begin));
-  return [this, text = text_.render(records)] {
-    output_.write(text.bytes);
+  return [this, text = text_.render(records, batch)] {
+    for (const Bytes piece : text.pieces) output_.write(piece);
     has_written_ = true;
     return goes_on_ = output_.good();
   };
@@ -388,7 +421,7 @@ bool RecordCopier::copy(const Selection& selection) {
   WorkOnBatch copy_records;
   if (text_.depends_on_bytes_alone()) {
     copy_records = [&](const std::shared_ptr<const ScannedBatch>& batch) {
-      return copy_batch(batch->content, selection.within(batch->before.records, batch->content.run.records));
+      return copy_batch(batch, selection.within(batch->before.records, batch->content.run.records));
     };
   }
   return damage_.scan(selection, copy_chunk, copy_records) && goes_on_;

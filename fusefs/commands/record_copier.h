@@ -66,6 +66,12 @@ struct Rendered {
   Span rest{.begin = 0, .end = 0};  // indices of records without text, because the text was full
 };
 
+// The text of records that were read together.
+struct RenderedBatch {
+  std::vector<Bytes> pieces{};  // to be written one after another
+  std::shared_ptr<const void> owner{};
+};
+
 // What the text of records depends on. Immutable and thread-safe.
 struct RecordText {
   RecordText(const RecordStore& from, const FormOptions& wanted)
@@ -80,8 +86,9 @@ struct RecordText {
 
   // Returns whether the text of a record depends on nothing but its bytes.
   bool depends_on_bytes_alone() const;
-  // Returns the text of records that were read together. Throws std::bad_alloc. REQUIRES: depends_on_bytes_alone().
-  Slice render(std::span<const Bytes> records) const;
+  // Returns the text of records that were read together, and that `owner` holds. Throws std::bad_alloc. REQUIRES:
+  // depends_on_bytes_alone().
+  RenderedBatch render(std::span<const Bytes> records, std::shared_ptr<const void> owner) const;
 
   const RecordStore& store;
   const FormOptions options;
@@ -110,7 +117,7 @@ class RecordCopier {
   };
 
   Finish copy_ahead(const RequestContext& context, const ChunkRecords& records);
-  Finish copy_batch(const RecordBatch& batch, Span which);
+  Finish copy_batch(const std::shared_ptr<const ScannedBatch>& batch, Span which);
   bool copy_in_file_order(const Split& split);
   PreparedChunk prepare(const RequestContext& context, const ChunkRecords& records) const;
   bool write(const PreparedChunk& prepared);

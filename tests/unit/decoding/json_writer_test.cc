@@ -114,5 +114,21 @@ TEST(JsonWriter, InfinityAndNanAreStrings) {
   EXPECT_EQ(number(-std::numeric_limits<float>::infinity()), "\"-Infinity\"");
 }
 
+TEST(JsonBytes, PiecesOfALargeValueAreTheWholeText) {
+  std::string cut_off = "x";
+  for (int i = 0; i < 500000; ++i) cut_off += i % 1000 == 0 ? "\n\"" : "\xE2\x82\xAC";
+  const std::string texts[] = {"", "short", cut_off, cut_off.substr(1), cut_off + '\xFF', std::string(3000000, '\0')};
+  for (const std::string& text : texts) {
+    std::string whole;
+    append_json_bytes(whole, "text", "base64", as_bytes(text));
+    std::string pieces;
+    write_json_bytes("text", "base64", as_bytes(text), [&pieces](std::string_view piece) {
+      EXPECT_LE(piece.size(), std::size_t{6} << 20);
+      pieces += piece;
+    });
+    EXPECT_TRUE(pieces == whole) << text.size() << " bytes";
+  }
+}
+
 }  // namespace
 }  // namespace recordfs
