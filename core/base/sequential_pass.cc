@@ -1,6 +1,7 @@
 #include "core/base/sequential_pass.h"
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t kProbe = 64u << 10;  // bytes of a piece that are read before it is known whether a hole follows
 constexpr std::size_t kMostSpares = 8;
+constexpr auto kSlow = std::chrono::milliseconds(1);  // for a piece; from the page cache it takes a fifth of this
 constexpr std::size_t kZeros = 4096;  // so many zeros may begin a hole
 
 std::uint64_t number_of(Position at) { return at / SequentialPass::kPiece; }
@@ -112,7 +114,8 @@ void SequentialPass::advance(Position at) {
   low_ = number;
   if (!goes_on) move_to(number);
   drop_unused();
-  wake_.notify_one();
+  // Wakes the thread for several pieces at a time.
+  if (next_ <= low_ + kMostAhead / 2) wake_.notify_one();
 }
 
 // Returns whether a held piece is between the window and `number`, so that the window must not jump.
@@ -174,8 +177,8 @@ std::shared_ptr<SequentialPass::Loaded> SequentialPass::piece_at(const RequestCo
   while (number >= next_) {
     if (number - next_ >= kReach) return nullptr;
     wanted_ = std::max(wanted_, number);
-    // From the second piece on, the thread loads ahead. If there is no thread, readers load the pieces themselves.
-    if (next_ > begin_ && !std::exchange(tried_thread_, true)) thread_ = start_thread([this] { run(); });
+    // If there is no thread, readers load the pieces themselves.
+    if (is_slow_ && !std::exchange(tried_thread_, true)) thread_ = start_thread([this] { run(); });
     if (!is_loading_ && !thread_.joinable()) {
       load_next(context, lock, below);
       continue;
@@ -192,6 +195,7 @@ void SequentialPass::load_next(const RequestContext& context, Lock& lock, const 
   const bool may_be_sparse = is_in_hole_ || (number == begin_ && number > 0);
   is_loading_ = true;
   lock.unlock();
+  const auto start = std::chrono::steady_clock::now();
   std::map<std::uint64_t, Piece> loaded;
   try {
     if (auto bytes = load(context, from, number, may_be_sparse)) loaded[number].bytes = std::move(bytes);
@@ -199,7 +203,9 @@ void SequentialPass::load_next(const RequestContext& context, Lock& lock, const 
     // Threads read this piece from the source.
   }
   const bool may_begin_hole = !loaded.empty() && ends_with_zeros(loaded[number].bytes->view());
+  const bool was_slow = std::chrono::steady_clock::now() - start >= kSlow;
   lock.lock();
+  is_slow_ |= was_slow;
   is_loading_ = false;
   if (next_ == number) {
     ++next_;

@@ -15,8 +15,9 @@
 namespace recordfs {
 
 // A window that moves over a source from front to end. One thread, the driver, scans and calls advance(). Other threads
-// decode what the driver found, each with a ReadWindow on the pass, which reads from the window's pieces. The pass has
-// its own thread, which loads pieces in file order ahead of the driver.
+// decode what the driver found, each with a ReadWindow on the pass, which reads from the window's pieces. If the source
+// is slow, the pass has its own thread, which loads pieces in file order ahead of the driver. If it is fast, because its
+// bytes are in the page cache, readers load each piece when they need it: then it is in the processor's cache too.
 //
 // Reads before the window, far ahead of it, in a failed piece, or in a hole of a sparse file go directly to the source.
 // So a failed piece costs only time.
@@ -121,6 +122,7 @@ class SequentialPass {
   bool is_loading_ = false;
   bool is_in_hole_ = false;  // the last piece ended with zeros, so a hole may follow
   bool is_stopping_ = false;
+  bool is_slow_ = false;  // a piece took long to load
   bool tried_thread_ = false;
   std::thread thread_;
 };

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/base/buffer.h"
@@ -33,7 +34,7 @@ struct BatchChunk {
 
 // The records of a run, in order. Movable.
 struct RecordBatch {
-  ChunkRun run;
+  ChunkRun run{};
   std::vector<BatchChunk> chunks{};  // run.chunks of them
   std::vector<Bytes> records{};      // run.records of them
   Slice window{};                    // of the file; records that are stored in one piece are in it
@@ -48,6 +49,9 @@ class BulkReader {
   // No run has more decoded bytes than this.
   static constexpr std::uint64_t kMostBytes = 4u << 20;
 
+  // Returns whether plan() knows the numbers of records and bytes. If not, they are 0, and read() returns them.
+  virtual bool plans_records() const { return true; }
+
   // Returns the run of chunks at `at` that are completely in `window`, the file's bytes from `at.position` on. Verifies
   // nothing. Empty if the first chunk is not completely in the window, exceeds the limits, or needs Container::scan()
   // and decode() for another reason.
@@ -57,6 +61,12 @@ class BulkReader {
   // damaged, or cannot be decoded for another reason; scan() and decode() tell why. All chunks and records of the
   // result are those that scan() and decode() return, with the same bytes. Throws std::bad_alloc.
   virtual RecordBatch read(const RequestContext& context, const ChunkRun& planned, Slice window) const = 0;
+
+  // Plans and reads at once, which is faster if one thread does both.
+  virtual RecordBatch read_at(const RequestContext& context, ChunkKey at, Slice window) const {
+    const ChunkRun planned = plan(at, window.bytes);
+    return planned.chunks == 0 ? RecordBatch{.run = planned} : read(context, planned, std::move(window));
+  }
 };
 
 }  // namespace recordfs

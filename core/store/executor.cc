@@ -1,5 +1,6 @@
 #include "core/store/executor.h"
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <new>
@@ -44,6 +45,13 @@ struct Executor::Slots {
   bool has_first_ended() const {
     const std::lock_guard lock(executor.mutex_);
     return all.front()->state == Slot::State::kEnded;
+  }
+  // Returns the first task that no thread has taken, or null if the first task has ended or there is no such task.
+  std::shared_ptr<Slot> first_queued() const {
+    const std::lock_guard lock(executor.mutex_);
+    if (all.front()->state == Slot::State::kEnded) return nullptr;
+    const auto queued = std::ranges::find(all, Slot::State::kQueued, &Slot::state);
+    return queued == all.end() ? nullptr : *queued;
   }
   void wait_for(const Slot& slot) const {
     std::unique_lock lock(executor.mutex_);
@@ -102,9 +110,12 @@ void Executor::run_in_order(OrderBounds bounds, const std::function<std::optiona
       continue;
     }
     if (slots.all.empty()) return;
+    if (const auto queued = slots.first_queued()) {
+      run_slot(*queued);
+      continue;
+    }
     const auto slot = std::move(slots.all.front());
     slots.all.pop_front();
-    run_slot(*slot);
     slots.wait_for(*slot);
     const OrderedTask task = std::move(slot->task);
     bytes -= task.bytes;

@@ -60,9 +60,8 @@ class Executor {
   };
 
   // Runs the tasks that `next` returns, until nullopt. The calling thread calls `next`, and `finish` for each task that
-  // has run, in order and as soon as possible. It runs the first unfinished task itself if no thread has taken it.
-  // Drops tasks that were not started when it stops or throws what `next` or `finish` throws. REQUIRES: not called from
-  // a task.
+  // has run, in order. Meanwhile it runs tasks itself, so without threads it runs all of them. Drops tasks that were
+  // not started when it stops or throws what `next` or `finish` throws. REQUIRES: not called from a task.
   void run_in_order(OrderBounds bounds, const std::function<std::optional<OrderedTask>()>& next);
 
   // Runs the queued tasks, and joins the threads. After that, post() accepts nothing. Must not be called from a task.

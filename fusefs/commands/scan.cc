@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -49,7 +50,7 @@ struct Task {
   unsigned generation = 0;  // of Steps
 
   std::vector<Finish> finishes{};
-  std::shared_ptr<const ScannedBatch> batch{};
+  std::shared_ptr<ScannedBatch> batch{};
   SequentialPass::Hold stored{};  // file bytes of its chunks, until they were worked on
   std::uint64_t bytes = 0;        // expected memory
 
@@ -59,7 +60,8 @@ struct Task {
     stored.release();
   }
   void run_batch(const BulkReader& reader, const WorkOnBatch& work) {
-    batch = std::make_shared<const ScannedBatch>(ScannedBatch{reader.read({}, planned, std::move(window)), before});
+    if (!batch)
+      batch = std::make_shared<ScannedBatch>(ScannedBatch{reader.read({}, planned, std::move(window)), before});
     if (batch->content.run.chunks > 0) finishes.push_back(work(batch));
   }
   bool finish() {
@@ -85,9 +87,13 @@ class Steps {
         pass_(pass),
         bulk_(pass == nullptr ? nullptr : bulk),
         size_(store.source().size()),
+        reads_at_once_(options.threads <= 1),
         end_record_(options.end_record),
         end_position_(options.end_position) {
     if (!scanner_.at_end()) steps_until_ = scanner_.next().position + kFirstSteps;
+    // A selection may need the numbers of records.
+    const bool selects = options.from || end_record_ != UINT64_MAX;
+    if (bulk_ != nullptr && !bulk_->plans_records() && selects) bulk_ = nullptr;
   }
 
   bool at_end() const { return is_over_ || scanner_.at_end(); }
@@ -95,17 +101,31 @@ class Steps {
   // Returns the number of the last restart. Any thread.
   unsigned generation() const { return generation_.load(std::memory_order_relaxed); }
 
-  // Fails as Scanner::step does, and ends. `task` has the steps before the failure.
+  // Fails as Scanner::step does, and ends. `task` has the steps before the failure. It is empty if an unfinished batch
+  // has to tell first how many records it has.
   Result<void> fill(const RequestContext& context, Task& task) {
     task.generation = generation();
     if (bulk_ != nullptr && plan(task)) return {};
+    if (uncounted_ > 0) return {};
     return take_steps(context, task);
   }
+
+  // Tells a batch its sums. Called in order, before the batch is finished.
+  void count(Task& task) {
+    if (task.planned.chunks == 0 || bulk_->plans_records()) return;
+    task.before = task.batch->before = finished_;
+    finished_ = sums_after(finished_, task.batch->content.run);
+    if (--uncounted_ == 0) scanner_.move_to(scanner_.next(), finished_);
+  }
+
+  // Returns the sums before a task that could not run.
+  PrefixSums before(const Task& task) const { return uncounted_ > 0 ? finished_ : task.before; }
 
   // Continues with steps after the intact chunks of a batch.
   void continue_after(const ChunkRun& intact, const PrefixSums& before) {
     generation_.fetch_add(1, std::memory_order_relaxed);
     is_over_ = false;
+    uncounted_ = 0;
     scanner_.move_to(intact.next, sums_after(before, intact));
     steps_until_ = scanner_.next().position + bytes_of_steps_;
     bytes_of_steps_ = std::min(2 * bytes_of_steps_, kMostSteps);
@@ -121,13 +141,32 @@ class Steps {
     task.window = pass_->window(next.position);
     const std::uint64_t usable = std::min<std::uint64_t>(task.window.bytes.size(), end - next.position);
     task.window.bytes = task.window.bytes.first(static_cast<std::size_t>(usable));
-    const ChunkRun run = bulk_->plan(next, task.window.bytes);
-    if (run.chunks == 0 || run.records > end_record_ - std::min(end_record_, totals().records)) return false;
+    const ChunkRun run = reads_at_once_ ? read_planned(next, task) : bulk_->plan(next, task.window.bytes);
+    const bool is_too_much = run.records > end_record_ - std::min(end_record_, totals().records);
+    if (is_too_much) steps_until_ = size_;
+    if (is_too_much || run.chunks == 0) {
+      task.batch.reset();
+      return false;
+    }
     task.planned = run;
-    task.before = totals();
+    if (bulk_->plans_records()) {
+      task.before = totals();
+    } else if (uncounted_++ == 0) {
+      finished_ = totals();
+    }
     task.bytes = usable + run.bytes;
     scanner_.move_to(run.next, sums_after(totals(), run));
     return true;
+  }
+
+  ChunkRun read_planned(ChunkKey at, Task& task) {
+    try {
+      task.batch =
+          std::make_shared<ScannedBatch>(ScannedBatch{bulk_->read_at({}, at, std::move(task.window)), totals()});
+    } catch (const std::bad_alloc&) {
+      return {.from = at, .next = at};  // steps need less memory
+    }
+    return task.batch->content.run;
   }
 
   Result<void> take_steps(const RequestContext& context, Task& task) {
@@ -161,14 +200,17 @@ class Steps {
 
   Scanner scanner_;
   SequentialPass* const pass_;
-  const BulkReader* const bulk_;
+  const BulkReader* bulk_;
   const Position size_;
+  const bool reads_at_once_;  // batches are read when they are planned
   const std::uint64_t end_record_;
   const Position end_position_;
   std::size_t batch_ = 1;
   bool is_over_ = false;
   Position steps_until_ = 0;  // no batch begins before
   std::uint64_t bytes_of_steps_ = kLeastSteps;
+  std::uint64_t uncounted_ = 0;          // unfinished batches whose records were not counted
+  PrefixSums finished_{};                // after the last finished batch, if there are such
   std::atomic<unsigned> generation_{0};  // tasks of an earlier one have no results
 };
 
@@ -196,10 +238,11 @@ Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, co
   const auto finish = [&](Task& task, bool has_run) {
     if (task.generation != steps.generation()) return true;
     if (task.planned.chunks > 0 && !has_run) {  // no memory: steps need less
-      steps.continue_after({.from = task.planned.from, .next = task.planned.from}, task.before);
+      steps.continue_after({.from = task.planned.from, .next = task.planned.from}, steps.before(task));
       scanned = {};
       return true;
     }
+    if (has_run) steps.count(task);
     is_wanted = task.finish() && has_run;
     if (!has_run) scanned = shortage("out of memory");
     if (is_wanted && task.planned.chunks > 0 && task.batch->content.run.chunks < task.planned.chunks) {
@@ -216,9 +259,11 @@ Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, co
                                  .finish = [&finish, task](bool has_run) { return finish(*task, has_run); },
                                  .bytes = task->bytes};
   };
-  Executor executor(options.threads);
-  const Executor::OrderBounds bounds{.tasks = kTasksAThread * std::max(options.threads, 1u), .bytes = options.memory};
-  // After the last task, a batch that ended early continues the scan.
+  const unsigned threads = std::max(options.threads, 1u);
+  Executor executor(threads - 1);
+  // One thread alone finishes each task at once, while its bytes are in the processor's cache.
+  const Executor::OrderBounds bounds{.tasks = threads == 1 ? 1 : kTasksAThread * threads, .bytes = options.memory};
+  // After the last task, batches may have ended early, or their records are counted now.
   do {
     executor.run_in_order(bounds, next);
   } while (is_wanted && scanned && !steps.at_end());

@@ -29,12 +29,12 @@ struct ScannedStep {
 // Consecutive intact chunks that were read together.
 struct ScannedBatch {
   RecordBatch content;
-  PrefixSums before;
+  PrefixSums before{};  // known when Finish is called, and to WorkOnBatch if BulkReader::plans_records()
 };
 
 struct ScanOptions {
   std::optional<IndexedChunk> from{};  // default: the beginning of the container
-  unsigned threads = 1;                // workers, besides the calling thread
+  unsigned threads = 1;                // that work, the calling one included; 0 counts as 1
   std::uint64_t memory = 64ull << 20;  // of decoded chunks that wait; one chunk alone may exceed it
   // Stops before the first chunk whose first record has this ordinal or a later one,
   std::uint64_t end_record = UINT64_MAX;

@@ -45,7 +45,7 @@ struct Verdict {
   bool was_stopped = false;  // by `goes_on`; the result is incomplete
 };
 
-// Reads every chunk, record, metadata, and trailer. Uses `threads` besides the calling one, and about `memory` bytes.
+// Reads every chunk, record, metadata, and trailer. Uses `threads`, the calling one included, and about `memory` bytes.
 // Calls `goes_on` on the calling thread, with the number of file bytes processed since the last call; false stops.
 Verdict verify(const RecordStore& store, unsigned threads, std::uint64_t memory,
                const std::function<bool(std::uint64_t bytes)>& goes_on);

@@ -330,7 +330,7 @@ class Verify {
   // all threads. Stops early after a signal.
   void verify_all() {
     const auto at_once = static_cast<unsigned>(std::min<std::size_t>(context_.threads(), items_.size()));
-    Executor executor(at_once > 1 ? at_once : 0);
+    Executor executor(std::max(at_once, 1u) - 1);
     std::size_t next = 0;
     executor.run_in_order({.tasks = kMostAhead}, [&]() -> std::optional<Executor::OrderedTask> {
       if (next == items_.size() || Interruption::came()) return std::nullopt;
@@ -405,7 +405,7 @@ class Verify {
       return !Interruption::came();
     };
     if (store.source().size() < kLargeFile || context_.threads() == 1) {
-      return verify(store, 0, kMemory / (context_.threads() + 1), goes_on);
+      return verify(store, 1, kMemory / (context_.threads() + 1), goes_on);
     }
     const std::lock_guard lock(large_);
     return verify(store, context_.threads(), kMemory, goes_on);

@@ -32,7 +32,7 @@ PLACES = {
     "seccomp.h": ["fusefs/confinement/"],
     "linux/landlock.h": ["fusefs/confinement/"],
     "nlohmann/": [],
-    "re2/": ["fusefs/commands/grep"],
+    "re2/": ["fusefs/commands/record_matcher"],
     "zstd": ["core/codec/zstd"],
     "brotli/": ["core/codec/brotli"],
     "snappy": ["core/codec/snappy"],

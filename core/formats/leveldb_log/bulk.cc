@@ -12,6 +12,8 @@
 namespace recordfs::leveldb_log {
 namespace {
 
+constexpr std::size_t kUsualRecord = 256;  // bytes
+
 // Follows fragments from one to the next, up to the first one that is not an intact part of a record. Counts chunks
 // when they are complete, which is when a record begins in a later frame.
 //
@@ -156,11 +158,11 @@ ChunkRun LogBulkReader::plan(ChunkKey at, Bytes window) const {
   return Chain(wire_, limits_, at, window, none).follow();
 }
 
-RecordBatch LogBulkReader::read(const RequestContext& context, const ChunkRun& planned, Slice window) const {
+RecordBatch LogBulkReader::read_at(const RequestContext& context, ChunkKey at, Slice window) const {
   RecordBatch batch;
-  batch.records.reserve(static_cast<std::size_t>(planned.records) + 1);
+  batch.records.reserve(window.bytes.size() / kUsualRecord);
   Collector records(context, wire_, batch);
-  batch.run = Chain(wire_, limits_, planned.from, window.bytes, records).follow();
+  batch.run = Chain(wire_, limits_, at, window.bytes, records).follow();
   batch.records.resize(static_cast<std::size_t>(batch.run.records));
   batch.window = std::move(window);
   return batch;

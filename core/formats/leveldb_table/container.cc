@@ -8,6 +8,7 @@
 
 #include "core/base/limits.h"
 #include "core/formats/container.h"
+#include "core/formats/leveldb_table/bulk.h"
 #include "core/formats/leveldb_table/entries.h"
 #include "core/formats/leveldb_table/format.h"
 #include "core/formats/leveldb_table/salvage.h"
@@ -60,7 +61,8 @@ class TableContainer final : public Container, private Metadata {
         limits_(limits),
         survey_(std::move(survey)),
         traits_(make_traits()),
-        schema_(make_schema()) {}
+        schema_(make_schema()),
+        bulk_(survey_, limits_) {}
 
   const ContainerTraits& traits() const override { return traits_; }
 
@@ -102,6 +104,11 @@ class TableContainer final : public Container, private Metadata {
 
   const Metadata* metadata() const override { return this; }
   const RecordSchema& schema() const override { return schema_; }
+  const BulkReader* bulk() const override {
+    const bool is_possible =
+        survey_.has_index() && survey_.dialect.checksum != Checksum::kNone && !survey_.dialect.has_dictionary;
+    return is_possible ? &bulk_ : nullptr;
+  }
 
  private:
   ContainerTraits make_traits() const {
@@ -311,6 +318,7 @@ class TableContainer final : public Container, private Metadata {
   const Survey survey_;
   const ContainerTraits traits_;
   const RecordSchema schema_;
+  const TableBulkReader bulk_;
 };
 
 Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shared_ptr<const Source> source,

@@ -71,6 +71,7 @@ class RecordWriter {
     put_number(entry.value.size());
     put(entry.value);
   }
+  std::size_t written() const { return written_; }
   void add_failed() { out_[written_++] = std::byte{0}; }
 
  private:
@@ -260,6 +261,29 @@ Result<std::shared_ptr<const Chunk>> decode_records(const RequestContext& contex
     return true;
   });
   return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(payload), std::move(layout)));
+}
+
+std::optional<RecordsOfBlock> measure_records(Bytes content, const Dialect& dialect, const Limits& limits) {
+  const auto extents = split_content(content, dialect.is_rocksdb);
+  if (!extents) return std::nullopt;
+  RecordsOfBlock sums;
+  for (EntryReader reader(*extents); !reader.at_end(); ++sums.count) {
+    const auto entry = reader.next();
+    if (!entry || sums.count == limits.records_per_chunk) return std::nullopt;
+    const std::uint64_t size = record_size(*entry);
+    if (size > limits.decoded_chunk - sums.size) return std::nullopt;
+    sums.size += size;
+  }
+  return sums;
+}
+
+void write_records(Bytes content, const Dialect& dialect, MutableBytes out, std::vector<Bytes>& records) {
+  RecordWriter writer(out);
+  std::size_t begin = 0;
+  for (EntryReader reader(*split_content(content, dialect.is_rocksdb)); !reader.at_end(); begin = writer.written()) {
+    writer.add(*reader.next());
+    records.push_back(out.subspan(begin, writer.written() - begin));
+  }
 }
 
 Result<Value> value_of(Bytes record, bool has_database_keys) {

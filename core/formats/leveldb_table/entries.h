@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/bytes.h"
 #include "core/base/limits.h"
@@ -116,6 +117,18 @@ Result<Layout> layout_records(const RequestContext& context, Bytes content, Posi
 // Returns the records. Fails as layout_records() does, and with kOutOfMemory.
 Result<std::shared_ptr<const Chunk>> decode_records(const RequestContext& context, Bytes content, Position begin,
                                                     const Dialect& dialect, const Limits& limits);
+
+// The records of a block in which every entry is readable.
+struct RecordsOfBlock {
+  std::uint64_t count = 0;
+  std::uint64_t size = 0;  // of all records, in bytes
+};
+
+// Returns nullopt if layout_records() would fail, or report an unreadable entry.
+std::optional<RecordsOfBlock> measure_records(Bytes content, const Dialect& dialect, const Limits& limits);
+// Writes the records to `out` and appends each to `records`. REQUIRES: out.size() is the size that measure_records()
+// returned for the content.
+void write_records(Bytes content, const Dialect& dialect, MutableBytes out, std::vector<Bytes>& records);
 
 // The fields of a record.
 struct Record {

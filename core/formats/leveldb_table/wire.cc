@@ -247,21 +247,31 @@ std::optional<Footer> parse_footer(Bytes tail, std::uint64_t file_size) {
   return footer;
 }
 
+Result<BlockContent> content_of_block(const RequestContext& context, Bytes stored, Position begin,
+                                      const Dialect& dialect, const Limits& limits) {
+  if (!checksum_matches(dialect, stored, begin)) {
+    return Error{Code::kDamage, begin, "the block's checksum does not match"};
+  }
+  const Bytes content = stored.first(stored.size() - kTrailerSize);
+  if (stored[content.size()] != std::byte{0}) {
+    ASSIGN_OR_RETURN(auto unpacked, unpack_block(context, stored, begin, dialect, limits));
+    const Bytes bytes = unpacked.view();
+    return BlockContent{bytes, std::move(unpacked)};
+  }
+  if (content.size() > limits.decoded_chunk) {
+    return Error{Code::kLimit, begin, fmt::format("a block of {} bytes exceeds the limit", content.size())};
+  }
+  return BlockContent{content};
+}
+
 Result<Buffer> read_block(const RequestContext& context, const Source& source, const BlockPlace& place,
                           const Dialect& dialect, const Limits& limits) {
   if (place.size > limits.stored_chunk) {
     return Error{Code::kLimit, place.begin, fmt::format("a block of {} bytes exceeds the limit", place.size)};
   }
   ASSIGN_OR_RETURN(auto stored, read_exactly(context, source, place.begin, place.size + kTrailerSize));
-  if (!checksum_matches(dialect, stored.view(), place.begin)) {
-    return Error{Code::kDamage, place.begin, "the block's checksum does not match"};
-  }
-  if (stored.view()[static_cast<std::size_t>(place.size)] != std::byte{0}) {
-    return unpack_block(context, stored.view(), place.begin, dialect, limits);
-  }
-  if (place.size > limits.decoded_chunk) {
-    return Error{Code::kLimit, place.begin, fmt::format("a block of {} bytes exceeds the limit", place.size)};
-  }
+  ASSIGN_OR_RETURN(auto content, content_of_block(context, stored.view(), place.begin, dialect, limits));
+  if (stored.view()[static_cast<std::size_t>(place.size)] != std::byte{0}) return std::move(content.buffer);
   stored.truncate(static_cast<std::size_t>(place.size));
   return stored;
 }

@@ -74,6 +74,18 @@ struct Footer {
 // Returns nullopt if there is no magic.
 std::optional<Footer> parse_footer(Bytes tail, std::uint64_t file_size);
 
+// The content of a block in memory.
+struct BlockContent {
+  Bytes bytes;
+  Buffer buffer{};  // holds the bytes if they were compressed
+};
+
+// Verifies and unpacks a block with its trailer, which begins at `begin`. The result is part of `stored` unless it was
+// compressed. Fails with kDamage, kUnsupported (its compression) and kLimit, always with the block's position. Any
+// thread. REQUIRES: stored.size() >= kTrailerSize.
+Result<BlockContent> content_of_block(const RequestContext& context, Bytes stored, Position begin,
+                                      const Dialect& dialect, const Limits& limits);
+
 // Returns the content of the block at `place`. Fails with kDamage, kUnsupported (its compression), kLimit, and as
 // Source does, always with the block's position. Any thread. REQUIRES: the block and its trailer fit the source.
 Result<Buffer> read_block(const RequestContext& context, const Source& source, const BlockPlace& place,

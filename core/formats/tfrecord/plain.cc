@@ -19,6 +19,7 @@ namespace {
 
 // Largest run of several records. Reading a single record reads its whole run.
 constexpr std::uint64_t kRunSize = 256u << 10;
+constexpr std::size_t kUsualRecord = 256;  // bytes
 
 // Follows the headers of a chunk, and calls `see(begin, length)` with the extent of each record's data.
 template <class See>
@@ -82,10 +83,13 @@ class RunBulkReader final : public BulkReader {
 
   ChunkRun plan(ChunkKey at, Bytes window) const override { return follow(limits_, at, window, nullptr); }
 
-  RecordBatch read(const RequestContext&, const ChunkRun& planned, Slice window) const override {
+  RecordBatch read(const RequestContext& context, const ChunkRun& planned, Slice window) const override {
+    return read_at(context, planned.from, std::move(window));
+  }
+  RecordBatch read_at(const RequestContext&, ChunkKey at, Slice window) const override {
     RecordBatch batch;
-    batch.records.reserve(static_cast<std::size_t>(planned.records) + 1);
-    batch.run = follow(limits_, planned.from, window.bytes, &batch);
+    batch.records.reserve(window.bytes.size() / kUsualRecord);
+    batch.run = follow(limits_, at, window.bytes, &batch);
     batch.records.resize(static_cast<std::size_t>(batch.run.records));
     batch.window = std::move(window);
     return batch;
