@@ -90,8 +90,8 @@ Result<std::uint64_t> RecordReader::size(const RequestContext& context, const Re
   // The layout of an undecodable chunk may still tell the declared sizes, as listings show them.
   if (!known && is_permanent(known.error().code)) known = chunks_.layout(context, record.chunk);
   if (!known) {
-    if (is_permanent(known.error().code)) return 1;
-    return std::move(known).error();
+    if (!is_permanent(known.error().code)) return std::move(known).error();
+    return record.chunk.records == 1u ? at_least_one(record.chunk.decoded_size.value_or(1)) : 1;
   }
   if (record.index >= (*known)->records()) {
     return Error{Code::kNotFound, record.chunk.begin, "the chunk has no such record"};
@@ -185,7 +185,9 @@ void RecordReader::read_together(const RequestContext& context, ChunkKey at, Fol
   auto window = file_.source->view_at(context, at.position, following.window);
   if (!window) return;
   const ChunkRun planned = bulk->plan(at, window->bytes);
-  if (planned.chunks > 1) following.batch = bulk->read(context, planned, std::move(*window));
+  if (planned.chunks <= 1) return;
+  following.batch = bulk->read(context, planned, std::move(*window));
+  file_.services.decoded_bytes.fetch_add(following.batch.run.bytes, std::memory_order_relaxed);
 }
 
 void RecordReader::for_each_following(const RequestContext& context, const RecordRef& record, Following& following,

@@ -41,6 +41,8 @@ class RecordReader {
   std::uint64_t address_limit() const {
     return file_.is_followed ? std::uint64_t{1} << file_.services.address_bits : file_.source->size() << index_bits_;
   }
+  // Returns the difference of the addresses of two records whose chunks begin so many bytes apart.
+  std::uint64_t address_distance(std::uint64_t bytes) const { return bytes << index_bits_; }
   // Returns whether a file of `size` bytes can keep the addresses of this one. REQUIRES: the file is followed.
   bool has_room_for(std::uint64_t size) const { return size <= address_limit() >> index_bits_; }
 

@@ -11,10 +11,9 @@ namespace recordfs {
 namespace {
 
 constexpr std::uint64_t kFirstWindow = 16;
-constexpr std::uint64_t kLargestWindow = 512;
+constexpr std::uint64_t kLargestWindow = 1024;
 constexpr std::uint64_t kWindowBytes = 1u << 20;
 constexpr std::uint64_t kLargestRecord = 32u << 10;  // larger ones may cost a request
-constexpr std::uint64_t kReach = 64u << 10;  // from a chunk's last record to the next chunk's first one, in numbers
 constexpr unsigned kMostFailures = 8;
 constexpr std::uint64_t kPatience = 256;  // reads
 
@@ -43,17 +42,18 @@ void ReadAheadPusher::stop() {
 
 void ReadAheadPusher::was_read(std::uint64_t number) {
   if (!is_record(number)) return;
+  const std::uint64_t reach = tree_.record_reach();
   {
     const std::lock_guard lock(mutex_);
-    auto reader = std::ranges::find_if(readers_, [number](const Reader& known) {
+    auto reader = std::ranges::find_if(readers_, [number, reach](const Reader& known) {
       // While records are pushed, the number of the next one is not known.
-      const bool is_near = known.waits && number - known.last <= kReach;
+      const bool is_near = known.waits && number - known.last <= reach;
       return known.window != 0 && number > known.last && (number <= known.next || is_near);
     });
     if (reader == readers_.end()) {
-      reader = std::ranges::find_if(readers_, [number](const Reader& known) {
+      reader = std::ranges::find_if(readers_, [number, reach](const Reader& known) {
         return known.window == kFirstWindow && !known.waits && known.pushed == known.last && number > known.last &&
-               number - known.last <= kReach;
+               number - known.last <= reach;
       });
       if (reader != readers_.end()) {
         reader->candidate = number;
@@ -136,7 +136,8 @@ void ReadAheadPusher::push(Reader& reader, std::unique_lock<std::mutex>& lock) {
     next = number;
     const bool is_full = records == window || bytes >= kWindowBytes;
     if (is_full || record.size() > kLargestRecord) return false;
-    const bool shall_ask = left_out == 0 && (records >= window / 4 * 3 || bytes >= kWindowBytes / 4 * 3);
+    // The reader reads the second half while the next records are decoded.
+    const bool shall_ask = left_out == 0 && (records >= window / 2 || bytes >= kWindowBytes / 2);
     if (shall_ask) left_out = number;
     const bool is_stored = !shall_ask && !record.empty();
     known = !is_stored || store(session_, number, record);

@@ -98,6 +98,9 @@ class MountTree {
   void for_each_following(const RequestContext& context, std::uint64_t record, Following& following,
                           const std::function<bool(std::uint64_t number, Bytes bytes)>& take) const;
 
+  // Returns how far apart the numbers of two consecutive records in small chunks can be.
+  std::uint64_t record_reach() const { return cache_.record_reach.load(std::memory_order_relaxed); }
+
   // For statfs: the containers' bytes, and their records as far as scanned, plus what is in use on the filesystems of
   // mirrored directories. May block.
   Mirror::Usage usage(const RequestContext& context) const;

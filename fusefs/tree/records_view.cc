@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint64_t kThousandRecords = 1000;  // per directory in thousands/
 constexpr std::uint64_t kLargestDecoded = 128u << 20;
+constexpr std::uint64_t kSmallChunk = 64u << 10;
 
 constexpr Node kThousandsDirectory{NodeKind::kStatic, kThousands};
 
@@ -169,20 +170,20 @@ class RecordsView : public View {
     const bool in_chunk = end_ordinal == 0;  // names are indices in the chunk instead of ordinals
     const std::uint64_t end = in_chunk ? records : std::min(records, index + (end_ordinal - first_ordinal));
     const std::uint64_t entries = in_chunk ? records : store().index().state().totals.records;
-    const bool with_sizes = chunk.layout_cost == LayoutCost::kSmall && has_attributes(place, entries);
+    const bool is_cheap = chunk.layout_cost == LayoutCost::kSmall || chunk.stored_size <= kSmallChunk;
+    const bool with_sizes = is_cheap && has_attributes(place, entries);
+    // The header of a chunk with one record states its size.
+    const std::optional<std::uint64_t> only = with_sizes && records == 1 ? chunk.decoded_size : std::nullopt;
     std::shared_ptr<const Layout> layout;
-    if (with_sizes) {
+    if (with_sizes && !only) {
       if (auto known = store().chunks().layout(context, chunk); known && (*known)->records() >= end) layout = *known;
     }
     for (std::uint64_t i = index; i < end; ++i, ++place) {
       std::string name = in_chunk ? chunk_record_name(i) : record_name(first_ordinal + (i - index));
       name += cache().record_suffix;
-      std::optional<std::uint64_t> size;
-      if (layout) {
-        size = layout->extent(i).size;
-        // An unreadable record must not have size 0, and only the decoded chunk shows whether this one is readable.
-        if (*size == 0) size.reset();
-      }
+      std::optional<std::uint64_t> size = layout ? layout->extent(i).size : only;
+      // An unreadable record must not have size 0, and only the decoded chunk shows whether this one is readable.
+      if (size == 0u) size.reset();
       ASSIGN_OR_RETURN(const auto node, record_node(chunk, i, NodeKind::kRecord));
       if (!emit({name, node, FileType::kRegular, size, place + 1})) return false;
     }

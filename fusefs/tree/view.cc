@@ -36,6 +36,11 @@ ContainerTree::ContainerTree(std::shared_ptr<const RecordStore> store, CachedFil
       number_(number),
       decoder_(store_->schema(), store_->metadata(), cache.types) {
   for (const auto make : kViewFactories) views_.push_back(make(*this));
+  constexpr std::uint64_t kSmallChunk = 64u << 10;
+  const std::uint64_t reach = store_->records().address_distance(kSmallChunk);
+  std::uint64_t known = cache.record_reach;
+  while (known < reach && !cache.record_reach.compare_exchange_weak(known, reach)) {
+  }
 }
 
 ContainerTree::~ContainerTree() = default;

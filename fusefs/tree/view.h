@@ -134,6 +134,9 @@ struct CachedFiles {
   SharedCache<CachedText> part_documents{4u << 20};  // decoded messages inside records
   SharedCache<LineTable> line_tables{1u << 20};      // by chunk
   SharedCache<CachedText> lines{8u << 20};           // blocks of line tables
+  // The largest distance between the values of the last record of a chunk and of the first one of the next, if both are
+  // small.
+  std::atomic<std::uint64_t> record_reach{0};
   CancellableMutex large_inside{};  // held while a large record is parsed, which takes many times its size
 };
 
@@ -205,10 +208,10 @@ class View {
   // the number of entries before it, and stays valid as long as the tree. Succeeds once `emit` returned false or every
   // entry was emitted. Also succeeds if it has to wait or fails after its first entries; the next call reports that.
   //
-  // A listing of records reads the headers of their chunks, and their record sizes if LayoutCost is kSmall. It decodes
-  // a chunk only if the format does not state the number of records. In a listing of more than 1,000,000 records, only
-  // the first 250,000 have sizes; so do the first 250,000 keys. inside/ORDINAL parses the record. keys/ is pending
-  // until all records have been read once, and damage/ until the scan is over.
+  // A listing of records reads the headers of their chunks, and their record sizes. It decodes a chunk only if the
+  // format does not state the number of records, or if LayoutCost is kDecode and the chunk is small. In a listing of
+  // more than 1,000,000 records, only the first 250,000 have sizes; so do the first 250,000 keys. inside/ORDINAL parses
+  // the record. keys/ is pending until all records have been read once, and damage/ until the scan is over.
   virtual Result<void> list(const RequestContext& context, Node directory, std::uint64_t place, const Emit& emit) const;
 
   // Returns the type and the exact size. For data that cannot be read, the size is the declared one or 1, and never 0.

@@ -108,11 +108,16 @@ TEST(Listing, RecordsAreInOrderWithTheirSizes) {
   }
 }
 
-TEST(Listing, SizesThatRequireADecodeAreOmitted) {
-  ToyStore toy({.chunks = 5, .small_layout = false});
-  const ToyTree tree(toy);
-  for (const auto& [name, entry] : tree.list(tree.find("records").value())) EXPECT_FALSE(entry.size) << name;
-  EXPECT_EQ(toy.watch->decodes, 0u);
+TEST(Listing, SizesThatRequireTheDecodeOfALargeChunkAreOmitted) {
+  for (const std::uint64_t size : {100u, 40'000u}) {
+    ToyStore toy({.chunks = 5, .record_size = [size](std::uint64_t) { return size; }, .small_layout = false});
+    const ToyTree tree(toy);
+    const bool is_small = size == 100;
+    for (const auto& [name, entry] : tree.list(tree.find("records").value())) {
+      EXPECT_EQ(entry.size, is_small ? std::optional(size) : std::nullopt) << name;
+    }
+    EXPECT_EQ(toy.watch->decodes, is_small ? 5u : 0u);
+  }
 }
 
 TEST(Listing, ThousandsDirectoriesHoldAThousandRecordsEach) {
