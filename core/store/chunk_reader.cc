@@ -263,8 +263,12 @@ Result<ChunkReader::Pointer> ChunkReader::get_quietly(const RequestContext& cont
   return decoded->chunk;
 }
 
+Result<ChunkReader::Pointer> ChunkReader::get_alone(const RequestContext& context, const ChunkInfo& info) const {
+  return log_.reported(context, get_quietly(context, info));  // includes failures that read-ahead found
+}
+
 Result<ChunkReader::Pointer> ChunkReader::get(const RequestContext& context, const ChunkInfo& info) const {
-  auto decoded = log_.reported(context, get_quietly(context, info));  // includes failures that read-ahead found
+  auto decoded = get_alone(context, info);
   if (decoded) was_read(info);
   return decoded;
 }

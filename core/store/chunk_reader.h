@@ -115,6 +115,8 @@ class ChunkReader {
   // Returns the chunk. Concurrent calls share one decoding. Fails like Container::decode(), and with kChanged if the
   // chunk no longer matches `info`.
   Result<Pointer> get(const RequestContext& context, const ChunkInfo& info) const;
+  // The same without reading ahead.
+  Result<Pointer> get_alone(const RequestContext& context, const ChunkInfo& info) const;
   // The same without logging failures or reading ahead.
   Result<Pointer> get_quietly(const RequestContext& context, const ChunkInfo& info) const;
   // Decodes a chunk without caching it, for callers that read each chunk once. Fails like get().

@@ -71,6 +71,15 @@ Result<std::uint64_t> RecordReader::address(const ChunkInfo& chunk, std::uint64_
       {}, Result<std::uint64_t>(Error{Code::kLimit, chunk.begin, "too many records in the chunk to address them"}));
 }
 
+// Small chunks are read together by for_each_following(), which costs less than decoding each ahead.
+bool RecordReader::is_read_together(const ChunkInfo& chunk) const {
+  return file_.container->bulk() != nullptr && chunk.end - chunk.begin <= kFirstWindow / 2;
+}
+
+Result<ChunkReader::Pointer> RecordReader::get(const RequestContext& context, const ChunkInfo& chunk) const {
+  return is_read_together(chunk) ? chunks_.get_alone(context, chunk) : chunks_.get(context, chunk);
+}
+
 Result<RecordRef> RecordReader::record_at(const RequestContext& context, std::uint64_t address) const {
   ASSIGN_OR_RETURN(const auto chunk, index_.chunk_covering(context, address >> index_bits_));
   return RecordRef{chunk, address - (chunk.begin << index_bits_)};
@@ -81,7 +90,7 @@ Result<std::uint64_t> RecordReader::size(const RequestContext& context, const Re
   Result<std::shared_ptr<const Layout>> known = std::shared_ptr<const Layout>();
   if (chunks_.is_large(record.chunk)) {
     known = chunks_.layout(context, record.chunk);
-  } else if (auto decoded = chunks_.get(context, record.chunk)) {
+  } else if (auto decoded = get(context, record.chunk)) {
     known = std::shared_ptr<const Layout>(*decoded, &(*decoded)->layout());
   } else {
     known = std::move(decoded).error();
@@ -108,7 +117,7 @@ Result<std::uint64_t> RecordReader::size(const RequestContext& context, const Re
 
 Result<Slice> RecordReader::read(const RequestContext& context, const RecordRef& record, std::uint64_t offset,
                                  std::uint64_t length) const {
-  ASSIGN_OR_RETURN(const auto decoded, chunks_.get(context, record.chunk));
+  ASSIGN_OR_RETURN(const auto decoded, get(context, record.chunk));
   if (record.index >= decoded->layout().records()) {
     return Error{Code::kNotFound, record.chunk.begin, "the chunk has no such record"};
   }
@@ -122,7 +131,7 @@ Result<Slice> RecordReader::read_at(const RequestContext& context, std::uint64_t
   if (cached && at < cached->info.end) {
     const std::uint64_t index = address - (cached->info.begin << index_bits_);
     if (index < cached->chunk->layout().records()) {
-      chunks_.was_read(cached->info);
+      if (!is_read_together(cached->info)) chunks_.was_read(cached->info);
       return read(context, *cached->chunk, index, offset, length);
     }
   }
@@ -205,7 +214,7 @@ void RecordReader::for_each_following(const RequestContext& context, const Recor
       if (chunks_.is_large(at.chunk)) return;
       const auto decoded = chunks_.get_quietly(context, at.chunk);
       if (!decoded) return;
-      chunks_.was_read(at.chunk);
+      if (!is_read_together(at.chunk)) chunks_.was_read(at.chunk);
       const Layout& layout = (*decoded)->layout();
       for (; at.index < layout.records(); ++at.index) {
         if (layout.failure(at.index) != nullptr) continue;

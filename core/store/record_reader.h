@@ -84,6 +84,8 @@ class RecordReader {
   static constexpr std::uint64_t kLargestWindow = 256u << 10;
 
   int index_bits(const RecordReader* shorter) const;
+  bool is_read_together(const ChunkInfo& chunk) const;
+  Result<ChunkReader::Pointer> get(const RequestContext& context, const ChunkInfo& chunk) const;
   void read_together(const RequestContext& context, ChunkKey at, Following& following) const;
   Error failed(const RequestContext& context, const RecordRef& record, Code code, std::string_view why) const;
 

@@ -46,8 +46,9 @@ void ReadAheadPusher::was_read(std::uint64_t number) {
   {
     const std::lock_guard lock(mutex_);
     auto reader = std::ranges::find_if(readers_, [number, reach](const Reader& known) {
-      // While records are pushed, the number of the next one is not known.
-      const bool is_near = known.waits && number - known.last <= reach;
+      // While records are pushed, the number of the next one is not known. A push has at most twice as many as the
+      // last.
+      const bool is_near = known.waits && number - known.last <= reach + 3 * known.pushed_span;
       return known.window != 0 && number > known.last && (number <= known.next || is_near);
     });
     if (reader == readers_.end()) {
@@ -164,6 +165,7 @@ void ReadAheadPusher::push(Reader& reader, std::unique_lock<std::mutex>& lock) {
   lock.lock();
   reader.pushed = std::max(reader.pushed, pushed);
   reader.next = next == 0 || !known ? std::max(next, reader.last + 1) : next;
+  reader.pushed_span = reader.next - after;
   reader.left_out = left_out != 0 ? left_out : reader.next;
   reader.window = std::min(2 * window, kLargestWindow);
   reader.failures = known ? 0 : std::min(reader.failures + 1, kMostFailures);

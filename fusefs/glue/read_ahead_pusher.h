@@ -45,14 +45,15 @@ class ReadAheadPusher {
 
   // A sequential reader. Records are node numbers.
   struct Reader {
-    std::uint64_t last = 0;      // record that was read last
-    std::uint64_t pushed = 0;    // last record that was pushed or read
-    std::uint64_t next = 0;      // record after it
-    std::uint64_t left_out = 0;  // record whose request starts the next push
-    std::uint64_t window = 0;    // number of records to push next
-    unsigned pause = 0;          // reads without a push, after the kernel refused a record
-    unsigned failures = 0;       // consecutive
-    bool waits = false;          // in waiting_ or being pushed
+    std::uint64_t last = 0;         // record that was read last
+    std::uint64_t pushed = 0;       // last record that was pushed or read
+    std::uint64_t next = 0;         // record after it
+    std::uint64_t left_out = 0;     // record whose request starts the next push
+    std::uint64_t pushed_span = 0;  // of the last push, in numbers
+    std::uint64_t window = 0;       // number of records to push next
+    unsigned pause = 0;             // reads without a push, after the kernel refused a record
+    unsigned failures = 0;          // consecutive
+    bool waits = false;             // in waiting_ or being pushed
     // Read after `last`, in an adjacent chunk, before anything was pushed; 0: none. Only the pusher's thread finds out
     // whether it is the next record, because that may need the index.
     std::uint64_t candidate = 0;
