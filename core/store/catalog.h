@@ -80,7 +80,7 @@ class Catalog final : public BackgroundWork {
   void invalidate();
 
  private:
-  Result<void> work(const RequestContext& context, Lock& lock) override;
+  Result<void> work(const RequestContext& outer, Lock& lock) override;
   bool has_reached(SearchKey search_key, std::uint64_t value) const override;
   // `pass`: null to read only what the scan needs.
   Result<void> scan(const RequestContext& context, Lock& lock, SequentialPass* pass);

@@ -92,7 +92,7 @@ class ChunkCheck {
     const Error* const of_b = b.failure(index);
     // A layout that is cheaper than decoding may report a broken compressed record as readable. Only decode reads all
     // bytes, so it may find more unreadable records.
-    expect(!of_a || (of_b && of_a->code == of_b->code),
+    expect(of_a == nullptr || (of_b != nullptr && of_a->code == of_b->code),
            fmt::format("decode loses the reason why record {} is unreadable", index));
   }
 

@@ -106,19 +106,19 @@ Violations check_walk(const Walk& walk, std::uint64_t size) {
 
 Violations check_rescan(const Container& container, const Walk& walk) {
   Violations broken;
-  for (auto visit = walk.visits.rbegin(); visit != walk.visits.rend(); ++visit) {
-    const auto again = container.scan({}, visit->at);
-    if (!again || !same_step(*again, visit->step)) {
-      broken.push_back(fmt::format("the step at {} has another result when repeated", visit->at.position));
+  std::for_each(walk.visits.rbegin(), walk.visits.rend(), [&](const Visit& visit) {
+    const auto again = container.scan({}, visit.at);
+    if (!again || !same_step(*again, visit.step)) {
+      broken.push_back(fmt::format("the step at {} has another result when repeated", visit.at.position));
     }
-    if (!visit->step.chunk) continue;
-    const auto chunk = container.scan({}, visit->step.chunk->key);
-    if (!chunk || !same_result(chunk->chunk, visit->step.chunk)) {
-      broken.push_back(to_string(*visit->step.chunk) + ": a scan from its key finds another chunk");
-    } else if (chunk->next != visit->step.next) {
-      broken.push_back(to_string(*visit->step.chunk) + ": a scan from its key continues at another position");
+    if (!visit.step.chunk) return;
+    const auto chunk = container.scan({}, visit.step.chunk->key);
+    if (!chunk || !same_result(chunk->chunk, visit.step.chunk)) {
+      broken.push_back(to_string(*visit.step.chunk) + ": a scan from its key finds another chunk");
+    } else if (chunk->next != visit.step.next) {
+      broken.push_back(to_string(*visit.step.chunk) + ": a scan from its key continues at another position");
     }
-  }
+  });
   return broken;
 }
 

@@ -38,7 +38,7 @@ std::string read_file(const fs::path& path) {
 
 std::string as_test_name(std::string text) {
   std::ranges::replace_if(
-      text, [](unsigned char c) { return !std::isalnum(c); }, '_');
+      text, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return text;
 }
 

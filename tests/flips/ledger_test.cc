@@ -20,7 +20,7 @@ Versions with_zstd(const std::string& version) { return {{"zstd", version}}; }
 
 class LedgerFile : public ::testing::Test {
  protected:
-  ~LedgerFile() override { std::filesystem::remove(path_); }
+  void TearDown() override { std::filesystem::remove(path_); }
 
   Page page_of(const std::string& text) {
     std::ofstream(path_) << text;

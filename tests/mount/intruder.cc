@@ -37,7 +37,7 @@ const std::string told = setting("RECORDFS_INTRUDER_TOLD");
 const std::string folder = setting("RECORDFS_INTRUDER_FOLDER");
 const std::string home = setting("RECORDFS_INTRUDER_HOME");
 const std::string only = setting("RECORDFS_INTRUDER_ONLY");
-const long other = std::atol(setting("RECORDFS_INTRUDER_OTHER").c_str());
+const long other = std::strtol(setting("RECORDFS_INTRUDER_OTHER").c_str(), nullptr, 10);
 const int report = ::open(setting("RECORDFS_INTRUDER_REPORT").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
 std::atomic<bool> is_done{false};
 

@@ -24,7 +24,7 @@ void ask_status(Visit& visit) {
   const Known& known = *visit.known;
   const auto answer = status_of(visit.directory.number(), known.name);
   if (known.error != 0 || error_of(answer) != 0) return visit.check_error(known.error, error_of(answer), "status");
-  const Status& got = std::get<Status>(answer);
+  const auto& got = std::get<Status>(answer);
   visit.check(got == known.status, "status",
               fmt::format("inode {} size {} mode {:o}, not inode {} size {} mode {:o}", got.inode, got.size, got.mode,
                           known.status.inode, known.status.size, known.status.mode));

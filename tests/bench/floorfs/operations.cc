@@ -21,7 +21,7 @@ struct stat status_of(const Tree& tree, Inode inode) {
   status.st_mtime = status.st_ctime = status.st_atime = kTime;
   status.st_nlink = 1;
   status.st_blksize = 4096;
-  if (tree.is_directory(inode)) {
+  if (Tree::is_directory(inode)) {
     status.st_mode = S_IFDIR | 0555;
   } else {
     status.st_mode = S_IFREG | 0444;
@@ -117,11 +117,10 @@ void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offs
 }
 
 void readdir(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, fuse_file_info*) {
-  const Tree& tree = floor_of(request).tree;
   list(request, directory, size, offset, [&](char* to, std::size_t room, const Tree::Entry& entry, off_t next) {
     struct stat status {};
     status.st_ino = entry.inode;
-    status.st_mode = tree.is_directory(entry.inode) ? S_IFDIR : S_IFREG;
+    status.st_mode = Tree::is_directory(entry.inode) ? S_IFDIR : S_IFREG;
     return fuse_add_direntry(request, to, room, entry.name.c_str(), &status, next);
   });
 }

@@ -173,9 +173,9 @@ TEST(FileSource, RewriteThatRestoresTheModificationTimeIsDetected) {
 // time stamp first.
 class Mapped {
  public:
-  explicit Mapped(const TempFile& file) : file_(::open(file.path().c_str(), O_RDWR | O_CLOEXEC)) {
-    bytes_ = static_cast<char*>(::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0));
-  }
+  explicit Mapped(const TempFile& file)
+      : file_(::open(file.path().c_str(), O_RDWR | O_CLOEXEC)),
+        bytes_(static_cast<char*>(::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0))) {}
   ~Mapped() {
     ::munmap(bytes_, kSize);
     ::close(file_);
@@ -187,7 +187,7 @@ class Mapped {
  private:
   static constexpr std::size_t kSize = 10;
   const int file_;
-  char* bytes_ = nullptr;
+  char* const bytes_;
 };
 
 TEST(FileSource, RewriteWithinOneTimestampIsDetected) {

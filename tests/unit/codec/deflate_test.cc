@@ -181,7 +181,8 @@ class Repeated {
     begin_ =
         static_cast<std::byte*>(::mmap(nullptr, kSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     for (std::size_t at = 0; at < kSize; at += kOnce) {
-      ::mmap(begin_ + at, kOnce, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file, 0);
+      EXPECT_NE(::mmap(begin_ + at, kOnce, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file, 0),
+                MAP_FAILED);
     }
     ::close(file);
     begin_[kSize - kBlock] = std::byte{1};  // marks the last block as final

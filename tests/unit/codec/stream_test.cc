@@ -12,7 +12,10 @@ namespace recordfs {
 namespace {
 
 // Returns as many compressible bytes as count as slow.
-std::string slow_text() { return std::string(RequestContext::kSlow + 1, 'x'); }
+std::string slow_text() {
+  std::string text(RequestContext::kSlow + 1, 'x');
+  return text;
+}
 
 using testing::Guarded;
 using testing::Packer;

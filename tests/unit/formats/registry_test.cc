@@ -45,14 +45,6 @@ Result<std::unique_ptr<Container>> open_none(const RequestContext&, std::shared_
   return Error{.code = Code::kNoContainer, .detail = "opened as it should not be"};
 }
 
-const std::array kList{
-    Format{"weak", probe_weak, open_none},
-    Format{"strong", probe_strong, open_none},
-    Format{"deep", probe_deep, open_none},
-    Format{"same", probe_same, open_none},
-    Format{"toy", toy::kFormat.probe, toy::kFormat.open},
-};
-
 std::string_view probed(std::string_view bytes, ProbeDepth depth = ProbeDepth::kSearch) {
   auto format = probe({}, *toy::source_of(bytes), "name", depth);
   return format ? (*format)->name : "refused";
@@ -62,12 +54,12 @@ TEST(Registry, HighestBidWins) { EXPECT_EQ(probed("s"), "strong"); }
 
 TEST(Registry, FirstInTheListWinsAmongEqualBids) {
   EXPECT_EQ(probed("s"), "strong");
-  EXPECT_EQ(kList[3].probe({}, *toy::source_of("s"), "name", ProbeDepth::kHead).value(), 32);
+  EXPECT_EQ(formats()[3].probe({}, *toy::source_of("s"), "name", ProbeDepth::kHead).value(), 32);
 }
 
 TEST(Registry, CertainBidSkipsTheRemainingFormats) {
   EXPECT_EQ(probed("b"), "strong");
-  EXPECT_GT(kList[3].probe({}, *toy::source_of("b"), "name", ProbeDepth::kHead).value(), kBeyondDoubt);
+  EXPECT_GT(formats()[3].probe({}, *toy::source_of("b"), "name", ProbeDepth::kHead).value(), kBeyondDoubt);
 }
 
 TEST(Registry, MatchingHeadWinsOverASearchResult) { EXPECT_EQ(probed("w and deep"), "weak"); }
@@ -102,6 +94,15 @@ TEST(Registry, NameDecidesAboutAnEmptyFile) {
 
 }  // namespace
 
-std::span<const Format> formats() { return kList; }
+std::span<const Format> formats() {
+  static const std::array list{
+      Format{"weak", probe_weak, open_none},
+      Format{"strong", probe_strong, open_none},
+      Format{"deep", probe_deep, open_none},
+      Format{"same", probe_same, open_none},
+      Format{"toy", toy::kFormat.probe, toy::kFormat.open},
+  };
+  return list;
+}
 
 }  // namespace recordfs

@@ -38,7 +38,7 @@ class Gate final : public Waitable {
 
 class DispatcherTest : public ::testing::Test {
  protected:
-  ~DispatcherTest() override {
+  void TearDown() override {
     executor.stop();
     dispatcher.stop();
     dispatcher.close();

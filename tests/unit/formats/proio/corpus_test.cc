@@ -173,7 +173,7 @@ std::vector<std::string> sample_names() {
 std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   std::ranges::replace_if(
-      name, [](unsigned char c) { return !std::isalnum(c); }, '_');
+      name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
 }
 
