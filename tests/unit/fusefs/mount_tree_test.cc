@@ -88,6 +88,15 @@ TEST(MountTree, StatusHasTheContainersOwner) {
   EXPECT_EQ(nested.status("").type, FileType::kDirectory);
 }
 
+TEST(MountTree, NextRecordAfterASmallChunkIsWithinReach) {
+  ToyStore toy({.chunks = 9});
+  const ToyTree tree(toy);
+  for (std::uint64_t ordinal = 1; ordinal < toy.file.records.size(); ++ordinal) {
+    const std::uint64_t before = tree.find("records/" + std::to_string(ordinal - 1)).value();
+    EXPECT_LE(tree.find("records/" + std::to_string(ordinal)).value() - before, tree->record_reach()) << ordinal;
+  }
+}
+
 TEST(MountTree, PermissionsAreTheSourcesReadBits) {
   const Ownership owner = ownership_of({.mode = 0100640, .uid = 3, .gid = 4, .mtime_seconds = 5});
   EXPECT_EQ(owner.file_mode, 0440u);

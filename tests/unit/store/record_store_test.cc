@@ -83,12 +83,18 @@ TEST(RecordStore, RecordsOfAPackedChunkAreDistinctWithFewAddressBits) {
                                      [](ContainerTraits& traits) { traits.index_fits_in_chunk = false; }),
         services, {});
     std::optional<std::uint64_t> last;
+    Position last_begin = 0;
     for (std::size_t ordinal = 0; ordinal < file.records.size(); ++ordinal) {
       const auto indexed = waited([&] { return store.index().find({}, SearchKey::kRecords, ordinal); }).value();
       const std::uint64_t index = ordinal - indexed.before.records;
       const std::uint64_t address = store.records().address(indexed.chunk, index).value();
       EXPECT_TRUE(!last || address > *last);
       EXPECT_LT(address, store.records().address_limit());
+      if (last && index == 0) {
+        const std::uint64_t distance = store.records().address_distance(indexed.chunk.begin - last_begin);
+        EXPECT_LE(address - *last, distance);
+      }
+      last_begin = indexed.chunk.begin;
       const auto found = waited([&] { return store.records().record_at({}, address); }).value();
       EXPECT_EQ(found.chunk.begin, indexed.chunk.begin);
       EXPECT_EQ(found.index, index);
