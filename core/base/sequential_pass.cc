@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kProbe = 64u << 10;  // bytes of a piece that are read before it is known whether a hole follows
 constexpr std::size_t kMostSpares = 8;
 constexpr auto kSlow = std::chrono::milliseconds(1);  // for a piece; from the page cache it takes a fifth of this
-constexpr std::size_t kZeros = 4096;  // so many zeros may begin a hole
+constexpr std::size_t kZeros = 4096;                  // so many zeros may begin a hole
 
 std::uint64_t number_of(Position at) { return at / SequentialPass::kPiece; }
 

@@ -16,8 +16,8 @@ namespace recordfs {
 
 // A window that moves over a source from front to end. One thread, the driver, scans and calls advance(). Other threads
 // decode what the driver found, each with a ReadWindow on the pass, which reads from the window's pieces. If the source
-// is slow, the pass has its own thread, which loads pieces in file order ahead of the driver. If it is fast, because its
-// bytes are in the page cache, readers load each piece when they need it: then it is in the processor's cache too.
+// is slow, the pass has its own thread, which loads pieces in file order ahead of the driver. If it is fast, because
+// its bytes are in the page cache, readers load each piece when they need it: then it is in the processor's cache too.
 //
 // Reads before the window, far ahead of it, in a failed piece, or in a hole of a sparse file go directly to the source.
 // So a failed piece costs only time.

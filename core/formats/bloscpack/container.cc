@@ -207,8 +207,8 @@ class BloscpackContainer final : public Container, private Metadata {
     return attributes_of(metadata.view(), limits_);
   }
 
-  // Returns nullopt if the metadata describes none, or one that cannot be offered. Every byte of the array needs a fixed
-  // place, whatever is damaged. So the sizes in the header are required, and must fit the metadata.
+  // Returns nullopt if the metadata describes none, or one that cannot be offered. Every byte of the array needs a
+  // fixed place, whatever is damaged. So the sizes in the header are required, and must fit the metadata.
   std::optional<DenseArray> find_array(Bytes metadata) {
     const FileHeader& header = survey_.header;
     if (header.dialect != Dialect::kVersion3) return std::nullopt;

@@ -282,7 +282,7 @@ void write_records(Bytes content, const Dialect& dialect, MutableBytes out, std:
   std::size_t begin = 0;
   for (EntryReader reader(*split_content(content, dialect.is_rocksdb)); !reader.at_end(); begin = writer.written()) {
     writer.add(*reader.next());
-    records.push_back(out.subspan(begin, writer.written() - begin));
+    records.emplace_back(out.subspan(begin, writer.written() - begin));
   }
 }
 
