@@ -1,20 +1,12 @@
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,175 +18,18 @@
 #include "core/base/counted.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
-#include "core/hash/highway.h"
 #include "core/store/executor.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/verification.h"
+#include "fusefs/commands/verify_state.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 #include "fusefs/open_container.h"
 
 namespace recordfs {
 namespace {
-
-// When a file passed, in seconds since 1970.
-struct Passed {
-  FileIdentity file;
-  std::int64_t when = 0;
-  bool is_container = true;  // false: no format recognizes it
-};
-
-// Two header lines: the type of the file, then the version of the checks and a hash of the rest. For each file follow
-// its numbers, a tab, its name, and a zero byte.
-constexpr std::string_view kFirstLine = "recordfs verify state 1\n";
-constexpr std::string_view kCorrupt = "ignoring a corrupt state: reading all files";
-constexpr std::string_view kOtherChecks = "ignoring the state of another version: reading all files";
-
-std::string absolute(const std::string& path) {
-  std::error_code failure;
-  const auto from_root = std::filesystem::absolute(path, failure);
-  return failure ? path : from_root.lexically_normal().string();
-}
-
-std::string head(std::string_view rows) {
-  return fmt::format("{}{} {:016x}\n", kFirstLine, kVersionOfChecks, highway_hash(as_bytes(rows)));
-}
-
-// Returns all rows, or none and why in `remark`.
-std::map<std::string, Passed> decode(const std::string& text, std::string& remark) {
-  std::istringstream input(text);
-  std::string hash;
-  unsigned version = 0;
-  remark = kCorrupt;
-  input.ignore(static_cast<std::streamsize>(kFirstLine.size()));
-  if (!(input >> version)) return {};
-  if (version != kVersionOfChecks) remark = kOtherChecks;
-  if (version != kVersionOfChecks || !std::getline(input >> std::ws, hash) || input.eof()) return {};
-  const auto rows = std::string_view(text).substr(static_cast<std::size_t>(input.tellg()));
-  if (hash != fmt::format("{:016x}", highway_hash(as_bytes(rows)))) return {};
-  std::map<std::string, Passed> all;
-  std::string name;
-  Passed passed;
-  FileIdentity& file = passed.file;
-  while (input >> file.device >> file.inode >> file.size >> file.mtime_seconds >> file.mtime_nanoseconds >>
-         passed.when >> passed.is_container) {
-    if (input.get() != '\t' || !std::getline(input, name, '\0')) return {};
-    all.insert_or_assign(name, passed);
-  }
-  if (!input.eof()) return {};
-  remark.clear();
-  return all;
-}
-
-Error failed(std::string_view action) {
-  Error error = system_error(errno);
-  error.detail = fmt::format("{}: {}", action, error.detail);
-  return error;
-}
-
-Result<void> write_durably(int file, std::string_view bytes) {
-  errno = write_all(file, as_bytes(bytes));
-  if (errno != 0 || (::fsync(file) != 0 && errno != EINVAL)) return failed("cannot write");
-  return {};
-}
-
-// Returns the identity of the file at `path`, or nullopt if there is none.
-std::optional<FileIdentity> identity_of(const std::string& path) {
-  struct stat st {};
-  if (::stat(path.c_str(), &st) != 0) return std::nullopt;
-  return FileIdentity::of(st);
-}
-
-// Stores absolute paths, so it does not depend on the current directory. Thread-safe.
-class VerifyState {
- public:
-  // Reads the state of an earlier run. A missing or empty file is an empty state. So is a broken one, or one of other
-  // checks, and `remark` then says so. Fails with kNoContainer for any other file, which must not be overwritten, and
-  // with kIo.
-  static Result<std::unique_ptr<VerifyState>> read(const std::string& path, std::string& remark) {
-    auto state = std::unique_ptr<VerifyState>(new VerifyState(absolute(path)));
-    struct stat st {};
-    if (::stat(path.c_str(), &st) != 0) {
-      if (errno == ENOENT) return state;
-      return failed("cannot open");
-    }
-    const Error foreign{.code = Code::kNoContainer, .detail = "not a state file of recordfs verify"};
-    if (!S_ISREG(st.st_mode)) return foreign;
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return failed("cannot open");
-    std::string first(kFirstLine.size(), '\0');
-    file.read(first.data(), static_cast<std::streamsize>(first.size()));
-    first.resize(static_cast<std::size_t>(file.gcount()));
-    if (!kFirstLine.starts_with(first)) return foreign;
-    std::ostringstream rest;
-    if (file) rest << file.rdbuf();
-    if (first.empty()) return state;
-    if (first.size() < kFirstLine.size()) {
-      remark = kCorrupt;
-    } else {
-      state->passed_ = decode(first + rest.str(), remark);
-    }
-    return state;
-  }
-
-  // Returns how a file passed, or nullopt if it has changed or never passed.
-  std::optional<Passed> find(const std::string& path, const FileIdentity& now) const {
-    const std::string name = absolute(path);
-    const std::lock_guard lock(mutex_);
-    const auto found = passed_.find(name);
-    if (found == passed_.end() || found->second.file != now) return std::nullopt;
-    return found->second;
-  }
-  void set(const std::string& path, const Passed& passed) {
-    std::string name = absolute(path);
-    const std::lock_guard lock(mutex_);
-    passed_.insert_or_assign(std::move(name), passed);
-  }
-  void remove(const std::string& path) {
-    const std::string name = absolute(path);
-    const std::lock_guard lock(mutex_);
-    passed_.erase(name);
-  }
-
-  // Replaces the file with the current state, without files that no longer exist. Fails with kIo.
-  Result<void> save() {
-    {
-      const std::lock_guard lock(mutex_);
-      std::erase_if(passed_, [](const auto& one) {
-        struct stat st {};
-        return ::lstat(one.first.c_str(), &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
-      });
-    }
-    std::string unfinished = path_ + ".XXXXXX";
-    const int file = ::mkostemp(unfinished.data(), O_CLOEXEC);
-    if (file < 0) return failed("cannot save");
-    auto written = write_durably(file, encode());
-    ::close(file);
-    if (written && ::rename(unfinished.c_str(), path_.c_str()) != 0) written = failed("cannot save");
-    if (!written) ::unlink(unfinished.c_str());
-    return written;
-  }
-
- private:
-  explicit VerifyState(std::string path) : path_(std::move(path)) {}
-  std::string encode() const {
-    std::string rows;
-    const std::lock_guard lock(mutex_);
-    for (const auto& [name, passed] : passed_) {
-      const FileIdentity& file = passed.file;
-      rows += fmt::format("{} {} {} {} {} {} {}\t{}", file.device, file.inode, file.size, file.mtime_seconds,
-                          file.mtime_nanoseconds, passed.when, passed.is_container ? 1 : 0, name);
-      rows += '\0';
-    }
-    return head(rows) + rows;
-  }
-
-  const std::string path_;
-  mutable std::mutex mutex_;
-  std::map<std::string, Passed> passed_;  // by absolute path
-};
 
 constexpr std::chrono::seconds kBetweenSaves{60};
 constexpr std::uint64_t kLargeFile = 4u << 20;

@@ -1,0 +1,52 @@
+// Which files passed `recordfs verify`, and when: the file of its option --state.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/base/result.h"
+#include "core/base/source.h"
+
+namespace recordfs {
+
+// When a file passed, in seconds since 1970.
+struct Passed {
+  FileIdentity file;
+  std::int64_t when = 0;
+  bool is_container = true;  // false: no format recognizes it
+};
+
+// Returns the identity of the file at `path`, or nullopt if there is none. Any thread.
+std::optional<FileIdentity> identity_of(const std::string& path);
+
+// Stores absolute paths, so it does not depend on the current directory. Thread-safe.
+class VerifyState {
+ public:
+  // Reads the state of an earlier run. A missing or empty file is an empty state. So is a broken one, or one of other
+  // checks, and `remark` then says so. Fails with kNoContainer for any other file, which must not be overwritten, and
+  // with kIo.
+  static Result<std::unique_ptr<VerifyState>> read(const std::string& path, std::string& remark);
+
+  // Returns how a file passed, or nullopt if it has changed or never passed.
+  std::optional<Passed> find(const std::string& path, const FileIdentity& now) const;
+  void set(const std::string& path, const Passed& passed);
+  void remove(const std::string& path);
+
+  // Replaces the file with the current state, without files that no longer exist. Fails with kIo.
+  Result<void> save();
+
+ private:
+  explicit VerifyState(std::string path) : path_(std::move(path)) {}
+  std::string encode() const;
+
+  const std::string path_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Passed> passed_;  // by absolute path
+};
+
+}  // namespace recordfs
