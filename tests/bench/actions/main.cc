@@ -95,7 +95,7 @@ int first(Words words) {
   std::vector<char> buffer(kReadSize);
   Tally tally;
   tally.time([&]() -> std::int64_t {
-    // What is measured should have no copy of this process in it.
+    // vfork, because the time should have no copy of this process in it. The child does nothing but execute.
     const pid_t child = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
     if (child == 0) {
       ::execvp(arguments[0], arguments);
