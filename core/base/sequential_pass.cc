@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint64_t kProbe = 64u << 10;  // bytes of a piece that are read before it is known whether a hole follows
 constexpr std::size_t kMostSpares = 8;
 constexpr auto kSlow = std::chrono::milliseconds(1);  // for a piece; from the page cache it takes a fifth of this
+constexpr unsigned kSlowLoads = 3;                    // consecutive; one may be slow because another process ran
 constexpr std::size_t kZeros = 4096;                  // so many zeros may begin a hole
 
 std::uint64_t number_of(Position at) { return at / SequentialPass::kPiece; }
@@ -158,16 +159,20 @@ Bytes SequentialPass::Loaded::joined(Bytes before) {
   return buffer_.view().subspan(room_ - before.size());
 }
 
-Slice SequentialPass::window(Position at) {
-  const std::uint64_t number = number_of(at);
+Slice SequentialPass::rest_of_piece(Position at) {
   const auto piece = piece_at({}, source_, at);
-  const Position begin = number * kPiece;
+  const Position begin = number_of(at) * kPiece;
   if (!piece || at - begin >= piece->size()) return {};
-  const Bytes rest = piece->view().subspan(static_cast<std::size_t>(at - begin));
-  if (rest.size() > kCarried || piece->size() < kPiece || number + 1 >= end_) return {rest, piece};
-  const auto next = piece_at({}, source_, begin + kPiece);
-  if (!next || next->room_ < rest.size()) return {rest, piece};
-  return {next->joined(rest), next};
+  return {piece->view().subspan(static_cast<std::size_t>(at - begin)), piece};
+}
+
+Slice SequentialPass::window(Position at) {
+  const Slice rest = rest_of_piece(at);
+  const Position end = at + rest.bytes.size();
+  if (rest.bytes.empty() || rest.bytes.size() > kCarried || end % kPiece != 0 || number_of(end) >= end_) return rest;
+  const auto next = piece_at({}, source_, end);
+  if (!next || next->room_ < rest.bytes.size()) return rest;
+  return {next->joined(rest.bytes), next};
 }
 
 std::shared_ptr<SequentialPass::Loaded> SequentialPass::piece_at(const RequestContext& context, const Source& below,
@@ -205,7 +210,8 @@ void SequentialPass::load_next(const RequestContext& context, Lock& lock, const 
   const bool may_begin_hole = !loaded.empty() && ends_with_zeros(loaded[number].bytes->view());
   const bool was_slow = std::chrono::steady_clock::now() - start >= kSlow;
   lock.lock();
-  is_slow_ |= was_slow;
+  slow_loads_ = was_slow ? slow_loads_ + 1 : 0;
+  is_slow_ |= slow_loads_ >= kSlowLoads;
   is_loading_ = false;
   if (next_ == number) {
     ++next_;

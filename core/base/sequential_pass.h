@@ -59,6 +59,8 @@ class SequentialPass {
   // more ahead. Moves the window if `at` is elsewhere. Called only by the driver.
   void advance(Position at);
 
+  // Returns the bytes from `at` to the end of its piece. Otherwise as window().
+  Slice rest_of_piece(Position at);
   // Returns the bytes from `at` on: to the end of the piece or, if at most kCarried bytes are left there, to the end of
   // the next one. No bytes if they could not be read, or a hole follows. Blocks until the pieces are loaded. Called
   // only by the driver. REQUIRES: at < source.size().
@@ -122,7 +124,8 @@ class SequentialPass {
   bool is_loading_ = false;
   bool is_in_hole_ = false;  // the last piece ended with zeros, so a hole may follow
   bool is_stopping_ = false;
-  bool is_slow_ = false;  // a piece took long to load
+  unsigned slow_loads_ = 0;  // consecutive pieces that took long to load
+  bool is_slow_ = false;     // several did
   bool tried_thread_ = false;
   std::thread thread_;
 };

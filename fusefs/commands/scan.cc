@@ -32,6 +32,15 @@ constexpr std::uint64_t kFirstSteps = 64u << 10;  // bytes
 constexpr std::uint64_t kLeastSteps = 1u << 20;
 constexpr std::uint64_t kMostSteps = 64u << 20;
 
+// A thread that works alone reads so many bytes of a window at once, and finishes them while they are in the
+// processor's cache.
+constexpr std::size_t kReadAtOnce = 512u << 10;
+
+Slice first_of(Slice slice, std::uint64_t size) {
+  slice.bytes = slice.bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(slice.bytes.size(), size)));
+  return slice;
+}
+
 PrefixSums sums_after(const PrefixSums& before, const ChunkRun& run) {
   PrefixSums after = before;
   after.chunks += run.chunks;
@@ -138,10 +147,7 @@ class Steps {
     const Position end = std::min(size_, end_position_);
     if (next.position < steps_until_ || next.position >= end) return false;
     pass_->advance(next.position);
-    task.window = pass_->window(next.position);
-    const std::uint64_t usable = std::min<std::uint64_t>(task.window.bytes.size(), end - next.position);
-    task.window.bytes = task.window.bytes.first(static_cast<std::size_t>(usable));
-    const ChunkRun run = reads_at_once_ ? read_planned(next, task) : bulk_->plan(next, task.window.bytes);
+    const ChunkRun run = reads_at_once_ ? read_at_once(next, end, task) : plan_window(next, end, task);
     const bool is_too_much = run.records > end_record_ - std::min(end_record_, totals().records);
     if (is_too_much) steps_until_ = size_;
     if (is_too_much || run.chunks == 0) {
@@ -154,18 +160,34 @@ class Steps {
     } else if (uncounted_++ == 0) {
       finished_ = totals();
     }
-    task.bytes = usable + run.bytes;
+    task.bytes = run.next.position - next.position + run.bytes;
     scanner_.move_to(run.next, sums_after(totals(), run));
     return true;
   }
 
-  ChunkRun read_planned(ChunkKey at, Task& task) {
+  ChunkRun plan_window(ChunkKey at, Position end, Task& task) {
+    task.window = first_of(pass_->window(at.position), end - at.position);
+    return bulk_->plan(at, task.window.bytes);
+  }
+
+  // Reads a part of the window. If not even one chunk is completely in it, reads more.
+  ChunkRun read_at_once(ChunkKey at, Position end, Task& task) {
+    const std::uint64_t most = end - at.position;
     try {
-      task.batch =
-          std::make_shared<ScannedBatch>(ScannedBatch{bulk_->read_at({}, at, std::move(task.window)), totals()});
+      const Slice rest = first_of(pass_->rest_of_piece(at.position), most);
+      ChunkRun run = read_window(at, first_of(rest, kReadAtOnce), task);
+      if (run.chunks > 0) return run;
+      const Slice whole = first_of(pass_->window(at.position), most);
+      const Slice part = first_of(whole, rest.bytes.size() + kReadAtOnce);
+      run = read_window(at, part, task);
+      return run.chunks > 0 || part.bytes.size() == whole.bytes.size() ? run : read_window(at, whole, task);
     } catch (const std::bad_alloc&) {
       return {.from = at, .next = at};  // steps need less memory
     }
+  }
+
+  ChunkRun read_window(ChunkKey at, const Slice& window, Task& task) {
+    task.batch = std::make_shared<ScannedBatch>(ScannedBatch{bulk_->read_at({}, at, window), totals()});
     return task.batch->content.run;
   }
 

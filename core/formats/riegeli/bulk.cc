@@ -14,6 +14,8 @@
 namespace recordfs::riegeli {
 namespace {
 
+constexpr std::uint64_t kDecodedTogether = 512u << 10;  // bytes of a buffer for the values of several chunks
+
 // The file's bytes from a position on.
 class Window {
  public:
@@ -93,8 +95,8 @@ bool has_sound_blocks(const Window& window, Position begin, const Declared& chun
 // Adds chunks to a batch.
 class Decoder {
  public:
-  Decoder(const RequestContext& context, const Window& window, const ChunkRun& planned, RecordBatch& batch)
-      : context_(context), window_(window), left_(planned.bytes), batch_(batch) {}
+  Decoder(const RequestContext& context, const Window& window, RecordBatch& batch)
+      : context_(context), window_(window), batch_(batch) {}
 
   // Returns false if the chunk is damaged or cannot be decoded. Then some of its records may be in the batch.
   bool add(Position begin, const Declared& chunk) {
@@ -120,13 +122,9 @@ class Decoder {
 
   std::optional<Bytes> values_of(CodecId codec, Bytes stored, std::uint64_t size) {
     if (codec == CodecId::kNone) return stored.size() == size ? std::optional(stored) : std::nullopt;
-    if (size > decoded_.size()) {
-      // One buffer for all planned chunks.
-      decoded_ = new_buffer(static_cast<std::size_t>(std::max(left_, size)));
-    }
+    if (size > decoded_.size()) decoded_ = new_buffer(static_cast<std::size_t>(std::max(size, kDecodedTogether)));
     const MutableBytes out = decoded_.first(static_cast<std::size_t>(size));
     decoded_ = decoded_.subspan(out.size());
-    left_ -= std::min<std::uint64_t>(left_, size);
     if (!open_unit_into(context_, codec, stored, out)) return std::nullopt;
     return out;
   }
@@ -151,10 +149,12 @@ class Decoder {
 
   const RequestContext& context_;
   const Window& window_;
-  std::uint64_t left_;  // decoded bytes that were planned and not decoded yet
   RecordBatch& batch_;
   MutableBytes decoded_;  // the free part of the buffer for decoded values
 };
+
+// At the file's begin there is a signature; with a state, the blocks are shifted.
+bool can_begin_at(ChunkKey at) { return at.position != 0 && at.state == 0; }
 
 void add(ChunkRun& run, const Declared& chunk) {
   run.next.position = chunk.end;
@@ -167,8 +167,7 @@ void add(ChunkRun& run, const Declared& chunk) {
 
 ChunkRun SimpleBulkReader::plan(ChunkKey at, Bytes window) const {
   ChunkRun run{.from = at, .next = at};
-  // At the file's begin there is a signature; with a state, the blocks are shifted.
-  if (at.position == 0 || at.state != 0) return run;
+  if (!can_begin_at(at)) return run;
   const Window stored(at.position, window);
   while (const auto chunk = declared_at(stored, run.next.position, limits_, false)) {
     if (run.bytes + chunk->header.decoded_data_size > kMostBytes) break;
@@ -178,15 +177,21 @@ ChunkRun SimpleBulkReader::plan(ChunkKey at, Bytes window) const {
 }
 
 RecordBatch SimpleBulkReader::read(const RequestContext& context, const ChunkRun& planned, Slice window) const {
-  RecordBatch batch{.run = {.from = planned.from, .next = planned.from}};
-  batch.records.reserve(static_cast<std::size_t>(planned.records));
-  batch.chunks.reserve(static_cast<std::size_t>(planned.chunks));
-  const Window stored(planned.from.position, window.bytes);
-  Decoder decoder(context, stored, planned, batch);
-  while (batch.run.next.position < planned.next.position) {
+  return read_until(context, planned.from, planned.next.position, std::move(window));
+}
+
+RecordBatch SimpleBulkReader::read_at(const RequestContext& context, ChunkKey at, Slice window) const {
+  return read_until(context, at, can_begin_at(at) ? UINT64_MAX : at.position, std::move(window));
+}
+
+RecordBatch SimpleBulkReader::read_until(const RequestContext& context, ChunkKey at, Position end, Slice window) const {
+  RecordBatch batch{.run = {.from = at, .next = at}};
+  const Window stored(at.position, window.bytes);
+  Decoder decoder(context, stored, batch);
+  while (batch.run.next.position < end) {
     const Position begin = batch.run.next.position;
     const auto chunk = declared_at(stored, begin, limits_, true);
-    if (!chunk || !decoder.add(begin, *chunk)) break;
+    if (!chunk || batch.run.bytes + chunk->header.decoded_data_size > kMostBytes || !decoder.add(begin, *chunk)) break;
     batch.chunks.push_back({begin, chunk->end, chunk->header.num_records});
     add(batch.run, *chunk);
   }

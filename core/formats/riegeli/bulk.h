@@ -12,8 +12,12 @@ class SimpleBulkReader final : public BulkReader {
 
   ChunkRun plan(ChunkKey at, Bytes window) const override;
   RecordBatch read(const RequestContext& context, const ChunkRun& planned, Slice window) const override;
+  RecordBatch read_at(const RequestContext& context, ChunkKey at, Slice window) const override;
 
  private:
+  // Reads chunks that begin before `end`.
+  RecordBatch read_until(const RequestContext& context, ChunkKey at, Position end, Slice window) const;
+
   const Limits limits_;
 };
 
