@@ -91,4 +91,21 @@ Result<std::optional<Layout>> parse_table(const RequestContext& context, Bytes b
   return std::optional(std::move(layout));
 }
 
+std::optional<std::uint64_t> take_records(Bytes content, const Limits& limits, std::vector<Bytes>& records) {
+  Cursor cursor(content);
+  const std::uint64_t items = cursor.varint64();
+  if (!cursor.ok() || items > std::min<std::uint64_t>(content.size(), limits.records_per_chunk)) return std::nullopt;
+  const Sizes sizes = find_sizes(cursor.rest(), items);
+  if (!sizes.length) return std::nullopt;
+  Bytes rest = cursor.rest().subspan(static_cast<std::size_t>(*sizes.length));
+  const std::uint64_t sum = rest.size();
+  for (std::uint64_t i = 0; i < items; ++i) {
+    const std::uint64_t size = cursor.varint64();
+    if (!cursor.ok() || size > rest.size()) return std::nullopt;
+    records.push_back(rest.first(static_cast<std::size_t>(size)));
+    rest = rest.subspan(static_cast<std::size_t>(size));
+  }
+  return rest.empty() ? std::optional(sum) : std::nullopt;
+}
+
 }  // namespace recordfs::recordio

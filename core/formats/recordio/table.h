@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "core/base/bytes.h"
 #include "core/base/limits.h"
@@ -37,6 +38,11 @@ std::size_t find_magic(Bytes bytes, std::size_t from, Magics magics);
 // kLimit, at position 0. Any thread.
 Result<std::optional<Layout>> parse_table(const RequestContext& context, Bytes bytes, std::uint64_t most,
                                           const Limits& limits);
+
+// Appends the records of a chunk's whole content to `records`, the same as parse_table() finds, and returns the sum of
+// their sizes. Returns nullopt if parse_table() fails, or if the records do not end where the content ends; then some
+// may be appended. Any thread.
+std::optional<std::uint64_t> take_records(Bytes content, const Limits& limits, std::vector<Bytes>& records);
 
 // Returns the error for a table that does not fit in its chunk.
 Error cut_table();

@@ -17,6 +17,7 @@
 #include "tests/unit/formats/leveldb_table/table_writer.h"
 #include "tests/unit/formats/tfrecord/files.h"
 #include "tests/writers/leveldb_log/log_writer.h"
+#include "tests/writers/recordio/writer.h"
 #include "tests/writers/riegeli/writer.h"
 
 namespace recordfs {
@@ -51,6 +52,16 @@ std::string table_file() {
     writer.add(entries);
   }
   return writer.finish();
+}
+
+std::string recordio_file(std::size_t records_a_block) {
+  std::string file = recordio_writer::header({});
+  for (std::size_t i = 0; file.size() < kSize;) {
+    std::vector<std::string> records;
+    while (records.size() < records_a_block) records.push_back(record(i++));
+    file += recordio_writer::body(records);
+  }
+  return file;
 }
 
 std::string riegeli_file(std::size_t records_a_chunk, char compression) {
@@ -193,6 +204,8 @@ TEST_P(BulkScan, ScanStopsBeforeTheFirstChunkAfterTheLastRecord) {
 INSTANTIATE_TEST_SUITE_P(Each, BulkScan,
                          ::testing::Values(BulkFile{"TFRecord", tfrecord_file}, BulkFile{"LevelDbLog", log_file},
                                            BulkFile{"LevelDbTable", table_file},
+                                           BulkFile{"RecordioSmall", [] { return recordio_file(300); }},
+                                           BulkFile{"RecordioLarge", [] { return recordio_file(4000); }},
                                            BulkFile{"RiegeliSingle", [] { return riegeli_file(1, 0); }},
                                            BulkFile{"RiegeliSmall", [] { return riegeli_file(40, 0); }},
                                            BulkFile{"RiegeliZstd", [] { return riegeli_file(7, 'z'); }}),

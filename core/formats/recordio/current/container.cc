@@ -11,6 +11,7 @@
 #include "core/base/limits.h"
 #include "core/base/source.h"
 #include "core/formats/container.h"
+#include "core/formats/recordio/current/bulk.h"
 #include "core/formats/recordio/current/chunk_frames.h"
 #include "core/formats/recordio/current/header.h"
 #include "core/formats/recordio/current/stored.h"
@@ -149,6 +150,7 @@ class CurrentContainer final : public Container, private Metadata {
     TRY(read_header(context));
     TRY(find_trailer(context));
     set_traits();
+    if (transform_ && transform_->unsupported() == nullptr) bulk_.emplace(source_->size(), *transform_, limits_);
     return {};
   }
 
@@ -231,6 +233,7 @@ class CurrentContainer final : public Container, private Metadata {
   }
 
   const Metadata* metadata() const override { return this; }
+  const BulkReader* bulk() const override { return bulk_ ? &*bulk_ : nullptr; }
   const TrailerReader* trailer() const override { return read_trailer_ ? &read_trailer_ : nullptr; }
 
  private:
@@ -416,6 +419,7 @@ class CurrentContainer final : public Container, private Metadata {
   Header header_;
   std::string_view header_state_ = "missing";
   std::optional<Transform> transform_;  // nullopt: the header is lost, so each chunk is decoded by trial
+  std::optional<CurrentBulkReader> bulk_;
   ContainerTraits traits_{};
   TrailerReader read_trailer_;        // null: no trailer
   std::optional<ChunkInfo> trailer_;  // the chunk that ends the file, if it is a trailer

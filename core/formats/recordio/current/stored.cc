@@ -11,9 +11,9 @@
 namespace recordfs::recordio {
 namespace {
 
-// Fewer, larger reads are faster up to this size. A larger buffer would be mapped anew each time, which costs more
-// than the reads it saves.
-constexpr std::uint64_t kFramesAtOnce = 3;
+// Fewer, larger reads are faster up to this size. Reads that end at multiples of it need no copy from the pieces of a
+// SequentialPass.
+constexpr std::uint64_t kFramesAtOnce = 4;
 
 // REQUIRES: `frame` is the bytes at the place of frame `index`.
 Result<Bytes> fragment_in(Bytes frame, const ChunkInfo& chunk, std::uint64_t index) {
@@ -182,16 +182,11 @@ Error in_chunk(Error error, const ChunkInfo& chunk) {
 
 Result<void> each_fragment(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
                            std::uint64_t first, std::uint64_t end, const SeeFragment& see) {
-  if (first >= end) return {};
-  ASSIGN_OR_RETURN(
-      auto scratch,
-      Buffer::allocate(context, static_cast<std::size_t>(std::min(end - first, kFramesAtOnce) * kFrameSize)));
   for (std::uint64_t index = first; index < end;) {
-    const std::uint64_t frames = std::min(end - index, kFramesAtOnce);
-    const auto wanted = static_cast<std::size_t>(frames * kFrameSize);
-    ASSIGN_OR_RETURN(const auto got,
-                     source.read_at(context, chunk.begin + index * kFrameSize, scratch.span().first(wanted)));
-    Bytes rest = scratch.view().first(got);
+    const Position at = chunk.begin + index * kFrameSize;
+    const std::uint64_t frames = std::min(end - index, kFramesAtOnce - at / kFrameSize % kFramesAtOnce);
+    ASSIGN_OR_RETURN(const auto view, source.view_at(context, at, frames * kFrameSize));
+    Bytes rest = view.bytes;
     for (const std::uint64_t after = index + frames; index < after; ++index) {
       const Bytes frame = rest.first(std::min<std::size_t>(rest.size(), kFrameSize));
       rest = rest.subspan(frame.size());
@@ -277,8 +272,30 @@ Layout plain_layout(const RequestContext& context, const Source& source, const C
   return plain.layout.end() > plain.placement.length() ? marked(context, source, chunk, plain, {}) : plain.layout;
 }
 
+namespace {
+
+// Returns the chunk if all its frames are valid and full, as writers leave them; otherwise null. Fails as Source does.
+Result<std::shared_ptr<const Chunk>> decode_intact(const RequestContext& context, const Source& source,
+                                                   const ChunkInfo& chunk, const Limits& limits) {
+  const Frames frames = frames_of(chunk);
+  const bool may_be_intact = !frames.is_cut() &&
+                             chunk.stored_size - frames.last_size == (frames.there - 1) * kLargestFragment &&
+                             chunk.stored_size <= std::min(limits.stored_chunk, limits.decoded_chunk);
+  if (!may_be_intact) return std::shared_ptr<const Chunk>();
+  auto stored = read_stored(context, source, chunk, chunk.stored_size);
+  if (!stored && !is_permanent(stored.error().code)) return std::move(stored).error();
+  if (!stored || stored->size() != chunk.stored_size) return std::shared_ptr<const Chunk>();
+  auto layout = parse_table(context, stored->view(), stored->size(), limits);
+  if (!layout || !*layout || (*layout)->end() != stored->size()) return std::shared_ptr<const Chunk>();
+  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*stored), std::move(**layout)));
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const Chunk>> decode_plain(const RequestContext& context, std::shared_ptr<const Source> source,
                                                   const ChunkInfo& chunk, const Limits& limits) {
+  ASSIGN_OR_RETURN(auto intact, decode_intact(context, *source, chunk, limits));
+  if (intact) return intact;
   ASSIGN_OR_RETURN(auto plain, read_plain(context, *source, chunk, limits));
   TRY(check_limits(chunk, plain, limits));
   ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(plain.placement.length())));

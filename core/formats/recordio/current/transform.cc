@@ -197,6 +197,19 @@ Result<Transform::Content> Transform::undo(const RequestContext& context, Bytes 
   return Content{std::move(bytes), std::move(inner.layout)};
 }
 
+// Several zstd frames may need more memory than the first one states.
+std::optional<std::uint64_t> Transform::known_size(Bytes stored) const {
+  if (codecs_.size() != 1 || codecs_[0] != CodecId::kZstd || zstd_frame_size(stored) != stored.size()) {
+    return std::nullopt;
+  }
+  const auto size = zstd_content_size(stored);
+  return size && is_plausible(stored.size(), *size) ? size : std::nullopt;
+}
+
+Result<void> Transform::undo_into(const RequestContext& context, Bytes stored, MutableBytes out) const {
+  return decompress_into(context, codecs_[0], stored, out);
+}
+
 Result<std::shared_ptr<const Chunk>> Transform::decode(const RequestContext& context, Buffer stored,
                                                        const Limits& limits,
                                                        const std::function<Error(Error)>& explain) const {

@@ -48,6 +48,11 @@ class Transform {
   // Undoes all transformers. Fails as layout(). REQUIRES: !is_none().
   Result<Content> undo(const RequestContext& context, Bytes stored, const Limits& limits) const;
 
+  // Returns the size of the whole content if `stored` states it, so that undo_into() can be used.
+  std::optional<std::uint64_t> known_size(Bytes stored) const;
+  // Writes the whole content to `out`. Fails with kDamage if it has another size. REQUIRES: out.size() is known_size().
+  Result<void> undo_into(const RequestContext& context, Bytes stored, MutableBytes out) const;
+
   // Returns the same as a chunk; `stored` is verified. A large chunk undoes the transformer that was applied first,
   // and reports its failures, only when read. `explain` adds the position to those failures and must be callable from
   // any thread. Fails as layout(). REQUIRES: !is_none().
