@@ -31,14 +31,14 @@ class BoundedLru {
     const auto found = index_.find(key);
     return found == index_.end() ? std::nullopt : used(found->second);
   }
-  // Returns the most recently used value for which `condition` is true. Searches linearly.
+  // Returns the value with the last key that is not after `key`, if `condition` is true for it.
   template <class Condition>
-  std::optional<Value> find_if(const Condition& condition) {
+  std::optional<Value> find_last_until(const Key& key, const Condition& condition) {
     const std::lock_guard lock(mutex_);
-    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-      if (condition(entry->value)) return used(entry);
-    }
-    return std::nullopt;
+    const auto after = index_.upper_bound(key);
+    if (after == index_.begin()) return std::nullopt;
+    const auto entry = std::prev(after)->second;
+    return condition(entry->value) ? used(entry) : std::nullopt;
   }
 
   // Returns `value`, or what another thread has added before.

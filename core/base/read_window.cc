@@ -44,9 +44,10 @@ Result<Slice> ReadWindow::view(const RequestContext& context, const WindowedSour
     if (bytes.size() == there) return Slice{bytes, piece_};
     return source.Source::view_at(context, at, size);
   }
-  const auto bytes = held(context, below, at, size);
-  if (!bytes) return below.view_at(context, at, size);
-  return Slice{*bytes, window_};
+  if (const auto bytes = held(context, below, at, size)) return Slice{*bytes, window_};
+  const std::uint64_t there = std::min(size, below.size() - at);
+  if (there >= kWhole || !fill(context, below, at, there, there)) return below.view_at(context, at, size);
+  return Slice{window_->view().first(static_cast<std::size_t>(there)), window_};
 }
 
 Bytes ReadWindow::part(const RequestContext& context, const Source& below, Position at, std::uint64_t size) {
@@ -93,10 +94,14 @@ std::optional<Bytes> ReadWindow::held(const RequestContext& context, const Sourc
   return window_->view().subspan(static_cast<std::size_t>(at - begin_), static_cast<std::size_t>(there));
 }
 
-// Returns false if the window could not be filled; then it is empty.
 bool ReadWindow::move(const RequestContext& context, const Source& below, Position at, std::uint64_t size) {
   last_size_ = std::clamp(last_size_ * 2, kFirst, kLargest);
-  const auto wanted = static_cast<std::size_t>(std::min(std::max(last_size_, 2 * size), below.size() - at));
+  return fill(context, below, at, size, std::min(std::max(last_size_, 2 * size), below.size() - at));
+}
+
+bool ReadWindow::fill(const RequestContext& context, const Source& below, Position at, std::uint64_t least,
+                      std::uint64_t most) {
+  const auto wanted = static_cast<std::size_t>(most);
   filled_ = 0;
   // Views of the old window keep it.
   if (!window_ || window_.use_count() > 1 || window_->size() < wanted) {
@@ -105,7 +110,7 @@ bool ReadWindow::move(const RequestContext& context, const Source& below, Positi
     window_ = std::make_shared<Buffer>(std::move(*buffer));
   }
   const auto got = below.read_at(context, at, window_->span().first(wanted));
-  if (!got || *got < size) {
+  if (!got || *got < least) {
     last_size_ = 0;
     short_steps_ = 0;
     return false;

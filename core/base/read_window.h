@@ -36,7 +36,8 @@ class WindowedSource final : public Source {
 };
 
 // Serves the reads of `source` in a context that has this window, if that is a WindowedSource. It reads ahead only
-// after consecutive short steps. Reads that are large or far apart are forwarded unchanged.
+// after consecutive short steps. Reads that are large or far apart are forwarded unchanged. A view that is not large
+// becomes the window, so that reads of the same bytes cost nothing.
 //
 // The bytes are as old as the read that filled the window. If that read fails, only the requested bytes are read
 // instead. Belongs to one thread.
@@ -66,7 +67,10 @@ class ReadWindow {
   Result<Slice> view(const RequestContext& context, const WindowedSource& source, Position at, std::uint64_t size);
   // Returns `size` bytes from `at` on, or fewer at the end of the source; nullopt if the caller must read them itself.
   std::optional<Bytes> held(const RequestContext& context, const Source& below, Position at, std::uint64_t size);
+  // Moves the window to a read of a sequential reader, and fills it as far as that reader may get.
   bool move(const RequestContext& context, const Source& below, Position at, std::uint64_t size);
+  // Moves the window to `at` and reads up to `most` bytes. Returns false if it has less than `least`; then it is empty.
+  bool fill(const RequestContext& context, const Source& below, Position at, std::uint64_t least, std::uint64_t most);
   // Returns at most `size` bytes from `at` on, of one piece of the pass; none if the caller must read them itself.
   Bytes part(const RequestContext& context, const Source& below, Position at, std::uint64_t size);
   Result<std::size_t> read_parts(const RequestContext& context, const Source& below, Position at, MutableBytes out);

@@ -45,8 +45,8 @@ Result<ChunkInfo> ChunkIndex::chunk_covering(const RequestContext& context, Posi
     if (indexed) return indexed->chunk;
     if (indexed.error().code == Code::kNotFound || !traits.has_seek_structure) return std::move(indexed).error();
   }
-  const auto covers = [at](const ChunkInfo& chunk) { return chunk.begin <= at && at < chunk.end; };
-  if (const auto known = located_.find_if(covers)) return *known;
+  const auto covers = [at](const ChunkInfo& chunk) { return at < chunk.end; };
+  if (const auto known = located_.find_last_until(at, covers)) return *known;
   ASSIGN_OR_RETURN(auto chunk, log_.reported(context, file_.container->locate(context, at)));
   if (!chunk) return Error{Code::kNotFound, at, "no chunk covers this byte"};
   // Measured, because the result must not depend on whether the catalog has reached the chunk.

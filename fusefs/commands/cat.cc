@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/base/read_window.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/range.h"
@@ -24,15 +25,15 @@ struct CatOptions {
 };
 
 // Copies a range. Returns false if copying has to stop. A range that cannot be found does not stop it.
-bool copy_range(const CatOptions& options, const Range& range, const RecordStore& store, CommandContext& context,
-                RecordCopier& copier) {
+bool copy_range(const RequestContext& context, const CatOptions& options, const Range& range, const RecordStore& store,
+                CommandContext& command, RecordCopier& copier) {
   const auto not_found = [&](const Error& why) {
-    context.print_failure(options.file, why);
+    command.print_failure(options.file, why);
     return true;
   };
   if (const auto* address = std::get_if<RecordAddress>(&range)) {
-    const auto record = find(*address, store);
-    return record ? copier.copy(*record, std::nullopt) : not_found(record.error());
+    const auto record = find(context, *address, store);
+    return record ? copier.copy(context, *record, std::nullopt) : not_found(record.error());
   }
   const auto& ordinals = std::get<OrdinalRange>(range);
   const auto selection = select(ordinals, store);
@@ -40,7 +41,7 @@ bool copy_range(const CatOptions& options, const Range& range, const RecordStore
   if (!ordinals.is_one) return copier.copy(*selection);
   const IndexedChunk& indexed = *selection->from;
   const std::uint64_t first = indexed.before.records;
-  return copier.copy({indexed.chunk, selection->records.begin - first}, first);
+  return copier.copy(context, {indexed.chunk, selection->records.begin - first}, first);
 }
 
 int cat(const CatOptions& options) {
@@ -53,8 +54,11 @@ int cat(const CatOptions& options) {
   } else if (options.ranges.empty()) {
     copier.copy(everything());
   } else {
-    static_cast<void>(std::ranges::all_of(
-        options.ranges, [&](const Range& range) { return copy_range(options, range, *store, context, copier); }));
+    ReadWindow window({}, store->source());
+    const RequestContext reading = RequestContext().with(window);
+    static_cast<void>(std::ranges::all_of(options.ranges, [&](const Range& range) {
+      return copy_range(reading, options, range, *store, context, copier);
+    }));
   }
   return context.finish();
 }

@@ -110,7 +110,7 @@ class RecordFiles {
 
 // Finds the ordinal of the record at an address, which takes a scan.
 Result<Selection> select_at(const RecordAddress& address, const RecordStore& store) {
-  TRY(find(address, store));
+  TRY(find({}, address, store));
   Scanner scanner = store.index().scanner(ScanDetail::kCounts);
   while (!scanner.at_end()) {
     TRY(scanner.step({}));

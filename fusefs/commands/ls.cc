@@ -159,7 +159,7 @@ class Listing {
 Result<void> list_range(const Range& range, const LsOptions& options, const RecordStore& store, Listing& listing) {
   if (const auto* address = std::get_if<RecordAddress>(&range)) {
     if (options.chunks) return Error{.code = Code::kNotFound, .detail = "--chunks takes no @OFFSET/INDEX"};
-    ASSIGN_OR_RETURN(const auto record, find(*address, store));
+    ASSIGN_OR_RETURN(const auto record, find({}, *address, store));
     listing.list(record);
     return {};
   }

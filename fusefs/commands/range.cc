@@ -119,13 +119,13 @@ Result<Selection> select(const OrdinalRange& range, const RecordStore& store) {
                .detail = fmt::format("no record {} (there are {})", range.begin, counted.records)};
 }
 
-Result<RecordRef> find(const RecordAddress& address, const RecordStore& store) {
-  auto chunk = wait_for([&] { return store.index().chunk_at({}, address.begin); });
+Result<RecordRef> find(const RequestContext& context, const RecordAddress& address, const RecordStore& store) {
+  auto chunk = wait_for([&] { return store.index().chunk_at(context, address.begin); });
   if (!chunk && chunk.error().code == Code::kNotFound) {
     return Error{.code = Code::kNotFound, .detail = fmt::format("no chunk begins at byte {}", address.begin)};
   }
   if (!chunk) return std::move(chunk).error();
-  ASSIGN_OR_RETURN(const auto records, store.chunks().records_in({}, *chunk));
+  ASSIGN_OR_RETURN(const auto records, store.chunks().records_in(context, *chunk));
   if (address.index >= records) {
     return Error{.code = Code::kNotFound,
                  .detail = fmt::format("no record {} in the chunk at byte {} (it has {})", address.index, address.begin,

@@ -83,7 +83,7 @@ inline Selection everything() { return {.records = {}}; }
 // (there are 500)". Otherwise fails as ChunkIndex::find does. For a single record, `from` is set.
 Result<Selection> select(const OrdinalRange& range, const RecordStore& store);
 // Finds the record at an address. Fails with kNotFound.
-Result<RecordRef> find(const RecordAddress& address, const RecordStore& store);
+Result<RecordRef> find(const RequestContext& context, const RecordAddress& address, const RecordStore& store);
 
 // A range of bytes, [begin, end). A split owns the chunks that begin in it, so splits that cover the file have each
 // record once.

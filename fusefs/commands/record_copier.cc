@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint64_t kPieceBytes = 1u << 20;
 constexpr std::uint64_t kMadeAheadBytes = 16u << 20;
 constexpr std::size_t kMadeAheadText = 64u << 20;
+constexpr std::uint64_t kLargestInWindow = 64u << 10;
 constexpr std::size_t kLargePiece = 16u << 10;  // from this mean size on, bytes are written without a copy
 
 void append_varint(std::string& text, std::uint64_t number) {
@@ -460,8 +461,11 @@ bool RecordCopier::copy_in_file_order(const Split& split) {
   });
 }
 
-bool RecordCopier::copy(const RecordRef& record, std::optional<std::uint64_t> first_ordinal) {
-  const auto chunk = store_.chunks().get({}, record.chunk);
+bool RecordCopier::copy(const RequestContext& context, const RecordRef& record,
+                        std::optional<std::uint64_t> first_ordinal) {
+  // A window would copy a large chunk once more.
+  const bool is_small = record.chunk.stored_size <= kLargestInWindow;
+  const auto chunk = store_.chunks().get_alone(is_small ? context : RequestContext(), record.chunk);
   if (!chunk) {
     context_.note(chunk.error());
     return options_.skips_damage;

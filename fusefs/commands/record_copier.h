@@ -104,7 +104,7 @@ class RecordCopier {
 
   bool copy(const Selection& selection);
   // Copies one record, and reads no more than that needs. `first_ordinal` is of its chunk; nullopt: not counted.
-  bool copy(const RecordRef& record, std::optional<std::uint64_t> first_ordinal);
+  bool copy(const RequestContext& context, const RecordRef& record, std::optional<std::uint64_t> first_ordinal);
   // Copies the records of the chunks that begin in the split, in file order.
   bool copy(const Split& split);
 

@@ -46,8 +46,8 @@ void fail(const char* reason) {
   std::exit(1);
 }
 
-Input::Input(const char* path)
-    : file_(open(path, O_RDONLY | O_CLOEXEC)), buffer_(std::make_unique_for_overwrite<char[]>(room_)) {
+Input::Input(const char* path, std::size_t piece)
+    : file_(open(path, O_RDONLY | O_CLOEXEC)), room_(piece), buffer_(std::make_unique_for_overwrite<char[]>(room_)) {
   if (file_ < 0) fail("cannot open the file");
 }
 
@@ -68,6 +68,11 @@ void Input::fill(std::size_t size) {
     if (got == 0) return;
     end_ += static_cast<std::size_t>(got);
   }
+}
+
+void Input::seek(std::uint64_t position) {
+  if (lseek(file_, static_cast<off_t>(position), SEEK_SET) < 0) fail("cannot seek");
+  at_ = end_ = 0;
 }
 
 std::string Input::at(std::uint64_t position, std::size_t size) const {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,10 +17,11 @@ namespace recordfs::bench {
 
 [[noreturn]] void fail(const char* reason);
 
-// A file, read from its beginning to its end in large pieces.
+// A file, read from its beginning to its end in large pieces, or from another position on.
 class Input {
  public:
-  explicit Input(const char* path);
+  // `piece`: bytes that are read at once.
+  Input(const char* path, std::size_t piece);
 
   // Returns the next `size` bytes, or fewer if the file ends before. Valid until the next call.
   std::string_view take(std::size_t size) {
@@ -38,6 +40,8 @@ class Input {
     if (bytes.size() < size) fail("the file is truncated");
     return bytes;
   }
+  // Continues at another position.
+  void seek(std::uint64_t position);
   // Reads `size` bytes at a position, independently of take().
   std::string at(std::uint64_t position, std::size_t size) const;
   std::uint64_t size() const;
@@ -46,7 +50,7 @@ class Input {
   void fill(std::size_t size);
 
   int file_;
-  std::size_t room_ = 1u << 18;
+  std::size_t room_;
   std::unique_ptr<char[]> buffer_;
   std::size_t at_ = 0;   // the bytes from here to end_ are not taken
   std::size_t end_ = 0;  // the file's bytes in the buffer
@@ -149,6 +153,8 @@ void read_tfrecord(Input& in, Output& out);
 void read_riegeli(Input& in, Output& out);
 // Stops at the chunk that begins at `end`.
 void read_riegeli_until(std::uint64_t end, Input& in, Output& out);
+// Reads single records, each given as OFFSET/INDEX: the offset of its chunk, and its index there.
+void pick_riegeli(Input& in, Output& out, std::span<const char* const> picks);
 void read_array_record(Input& in, Output& out);
 void read_recordio(Input& in, Output& out);
 void read_proio(Input& in, Output& out);

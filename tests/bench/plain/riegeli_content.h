@@ -36,6 +36,11 @@ class RiegeliContent {
       if (piece(end - at_).empty()) return;
     }
   }
+  // Continues at another position, outside of block headers.
+  void seek(std::uint64_t position) {
+    in_.seek(position);
+    at_ = position;
+  }
   std::uint64_t position() const { return at_; }
 
  private:

@@ -29,6 +29,7 @@ import opening  # noqa: F401  isort: skip
 import listing  # noqa: F401  isort: skip
 import streaming  # noqa: F401  isort: skip
 import decoding  # noqa: F401  isort: skip
+import picking  # noqa: F401  isort: skip
 import remembering  # noqa: F401  isort: skip
 import sequential  # noqa: F401  isort: skip
 

@@ -14,12 +14,13 @@ class Amounts:
     tiny: int
     large: int  # of 200 MB
     random: int  # files that a random reader opens
+    picked: int  # records that one command reads by address
 
 
 AMOUNTS = {
-    FULL: Amounts(small=100_000, lines=1_000_000, tiny=10_000_000, large=50, random=5_000),
-    QUICK: Amounts(small=100_000, lines=100_000, tiny=2_000_000, large=0, random=5_000),
-    SMOKE: Amounts(small=500, lines=500, tiny=0, large=0, random=50),
+    FULL: Amounts(small=100_000, lines=1_000_000, tiny=10_000_000, large=50, random=5_000, picked=1_000),
+    QUICK: Amounts(small=100_000, lines=100_000, tiny=2_000_000, large=0, random=5_000, picked=1_000),
+    SMOKE: Amounts(small=500, lines=500, tiny=0, large=0, random=50, picked=50),
 }
 
 

@@ -41,15 +41,19 @@ TEST(BoundedLru, BytesAreBoundedExceptOfOneValue) {
   EXPECT_EQ(kept.size(), 2u);
 }
 
-TEST(BoundedLru, ValueIsFoundByACondition) {
+TEST(BoundedLru, ValueOfTheLastKeyUntilAnotherIsFoundIfItMeetsTheCondition) {
   BoundedLru<int, std::string> kept(2);
-  kept.add(1, "one");
-  kept.add(2, "two");
-  EXPECT_EQ(kept.find_if([](const std::string& value) { return value.front() == 'o'; }), "one");
-  EXPECT_FALSE(kept.find_if([](const std::string& value) { return value.empty(); }));
-  kept.add(3, "three");
-  EXPECT_TRUE(kept.find(1)) << "used by the search";
-  EXPECT_FALSE(kept.find(2));
+  const auto any = [](const std::string&) { return true; };
+  EXPECT_FALSE(kept.find_last_until(10, any));
+  kept.add(10, "ten");
+  kept.add(20, "twenty");
+  EXPECT_FALSE(kept.find_last_until(9, any));
+  EXPECT_EQ(kept.find_last_until(20, any), "twenty");
+  EXPECT_FALSE(kept.find_last_until(29, [](const std::string& value) { return value == "ten"; }));
+  EXPECT_EQ(kept.find_last_until(19, any), "ten");
+  kept.add(30, "thirty");
+  EXPECT_TRUE(kept.find(10)) << "used by the search";
+  EXPECT_FALSE(kept.find(20));
 }
 
 }  // namespace

@@ -142,6 +142,37 @@ TEST(ReadWindow, ViewsStayValidWhenTheWindowMovesOn) {
   }
 }
 
+TEST(ReadWindow, ReadsOfAViewedRangeNeedNoFurtherRead) {
+  const Windowed windowed(3u << 20);
+  ReadWindow window({}, windowed.source);
+  const RequestContext context = RequestContext().with(window);
+  for (const Position at : {Position{2u << 20}, Position{100}, Position{1u << 20}}) {
+    ASSERT_TRUE(windowed.source.view_at(context, at, 40'000));
+    for (const Position inside : {at + 39'000, at, at + 20'000}) EXPECT_EQ(windowed.read(context, inside, 1000), 1000u);
+  }
+  EXPECT_EQ(windowed.below->reads, (std::vector<Read>{{2u << 20, 40'000}, {100, 40'000}, {1u << 20, 40'000}}));
+}
+
+TEST(ReadWindow, LargeViewDoesNotMoveTheWindow) {
+  const Windowed windowed(3u << 20);
+  ReadWindow window({}, windowed.source);
+  const RequestContext context = RequestContext().with(window);
+  ASSERT_TRUE(windowed.source.view_at(context, 5000, 1000));
+  ASSERT_TRUE(windowed.source.view_at(context, 1u << 20, ReadWindow::kWhole));
+  EXPECT_EQ(windowed.read(context, 5500, 500), 500u);
+  EXPECT_EQ(windowed.below->reads.size(), 2u);
+}
+
+TEST(ReadWindow, FailedViewIsAnErrorAndLeavesTheWindowEmpty) {
+  const Windowed windowed(1u << 20);
+  windowed.below->bad_sector = 500'000;
+  ReadWindow window({}, windowed.source);
+  const RequestContext context = RequestContext().with(window);
+  EXPECT_FALSE(windowed.source.view_at(context, 490'000, 20'000));
+  EXPECT_EQ(windowed.read(context, 490'000, 1000), 1000u);
+  EXPECT_FALSE(windowed.read(context, 499'000, 2000));
+}
+
 TEST(ReadWindow, FailureAfterTheRequestedBytesIsIgnored) {
   const Windowed windowed(1u << 20);
   windowed.below->bad_sector = 500'000;
