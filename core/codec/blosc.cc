@@ -26,6 +26,8 @@ Error broken(std::uint32_t block) {
   return {Code::kDamage, 0, fmt::format("Blosc cannot decode block {} of the chunk", block)};
 }
 
+Error broken_chunk() { return {Code::kDamage, 0, "Blosc cannot decode the chunk"}; }
+
 bool has_long_run(Bytes stored) {
   if (stored.size() < kLongestRun) return false;
   std::uint64_t run = 0;
@@ -81,6 +83,38 @@ Result<void> check_memory(const RequestContext& context, std::uint64_t size) {
   return {};
 }
 
+// Succeeds if no number in the whole chunk leads the library out of its bounds.
+Result<void> check_numbers(const BloscHeader& header, Bytes chunk) {
+  if (header.stored_size != chunk.size()) return broken_chunk();
+  TRY(check_blosc(header));
+  if (header.is_plain()) return {};
+  for (std::uint32_t block = 0; block < header.blocks(); ++block) {
+    TRY(find_blosc_block(header, block, chunk));
+  }
+  if (has_long_run(chunk)) return broken_chunk();
+  return {};
+}
+
+// Decodes a chunk with this header, whose numbers were checked. Returns false if it is damaged.
+Result<bool> decode_checked(const RequestContext& context, const BloscHeader& header, Bytes chunk, MutableBytes out) {
+  TRY(check_memory(context, header.block_size));
+  const auto decode = [&] {
+    // Uses one thread and no global state, so concurrent calls are safe.
+    return blosc_decompress_ctx(chunk.data(), out.data(), out.size(), 1);
+  };
+  int got = decode();
+  if (got < 0 && got != kNoSuchCodec) {
+    // The library reports damage if a codec runs out of memory. Check for memory and retry to tell the two apart.
+    TRY(check_memory(context, header.block_size + kCodecMemory));
+    got = decode();
+  }
+  if (got == kNoSuchCodec) {
+    return Error{.code = Code::kUnsupported, .detail = fmt::format("this Blosc was built without {}", header.codec())};
+  }
+  // The library leaves bytes that it did not reach unwritten.
+  return got >= 0 && static_cast<std::size_t>(got) == out.size();
+}
+
 }  // namespace
 
 bool has_blosc() { return true; }
@@ -91,22 +125,21 @@ Result<void> decompress_blosc_block(const RequestContext& context, const BloscHe
   const BloscHeader one = header_of_one(header, block, stored.size());
   ASSIGN_OR_RETURN(const auto chunk, chunk_of_one(context, one, stored));
   TRY(check_chunk_of_one(one, chunk.view()));
-  TRY(check_memory(context, one.size));
-  const auto decode = [&] {
-    // Uses one thread and no global state, so concurrent calls are safe.
-    return blosc_decompress_ctx(chunk.data(), out.data(), out.size(), 1);
-  };
-  int got = decode();
-  if (got < 0 && got != kNoSuchCodec) {
-    // The library reports damage if a codec runs out of memory. Check for memory and retry to tell the two apart.
-    TRY(check_memory(context, one.size + kCodecMemory));
-    got = decode();
+  ASSIGN_OR_RETURN(const auto is_good, decode_checked(context, one, chunk.view(), out));
+  if (!is_good) return broken(block);
+  return {};
+}
+
+Result<void> decompress_blosc_chunk(const RequestContext& context, Bytes chunk, MutableBytes out) {
+  ASSIGN_OR_RETURN(const auto header, parse_blosc_header(chunk));
+  if (header.size != out.size()) return broken_chunk();
+  TRY(check_numbers(header, chunk));
+  if (header.is_plain()) {
+    copy_bytes(chunk.subspan(kBloscHeaderSize), out);
+    return {};
   }
-  if (got == kNoSuchCodec) {
-    return Error{.code = Code::kUnsupported, .detail = fmt::format("this Blosc was built without {}", header.codec())};
-  }
-  // The library leaves bytes that it did not reach unwritten.
-  if (got < 0 || static_cast<std::size_t>(got) != out.size()) return broken(block);
+  ASSIGN_OR_RETURN(const auto is_good, decode_checked(context, header, chunk, out));
+  if (!is_good) return broken_chunk();
   return {};
 }
 

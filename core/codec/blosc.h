@@ -70,4 +70,8 @@ Result<BloscExtent> find_blosc_block(const BloscHeader& header, std::uint32_t bl
 Result<void> decompress_blosc_block(const RequestContext& context, const BloscHeader& header, std::uint32_t block,
                                     Bytes stored, MutableBytes out);
 
+// Decodes a whole chunk into all of `out`, with fewer copies than block by block. Succeeds only if every block can be
+// decoded; otherwise the content of `out` is unspecified, and the error names no block. Any bytes may be passed.
+Result<void> decompress_blosc_chunk(const RequestContext& context, Bytes chunk, MutableBytes out);
+
 }  // namespace recordfs

@@ -146,7 +146,11 @@ Result<BloscExtent> find_blosc_block(const BloscHeader& header, std::uint32_t bl
 #ifndef RECORDFS_HAVE_BLOSC
 bool has_blosc() { return false; }
 
-Result<void> decompress_blosc_block(const BloscHeader&, std::uint32_t, Bytes, MutableBytes) {
+Result<void> decompress_blosc_block(const RequestContext&, const BloscHeader&, std::uint32_t, Bytes, MutableBytes) {
+  return Error{.code = Code::kUnsupported, .detail = "Blosc is not part of this build"};
+}
+
+Result<void> decompress_blosc_chunk(const RequestContext&, Bytes, MutableBytes) {
   return Error{.code = Code::kUnsupported, .detail = "Blosc is not part of this build"};
 }
 #endif

@@ -1,7 +1,9 @@
 #include <algorithm>
 
 #include <isa-l/crc.h>
+#include <isa-l/igzip_lib.h>
 
+#include "core/hash/adler32.h"
 #include "core/hash/crc32.h"
 #include "core/hash/crc32c.h"
 
@@ -33,6 +35,14 @@ std::uint32_t crc32(Bytes bytes, std::uint32_t previous) {
   clear_upper_registers();
   return crc;
 }
+
+#ifndef RECORDFS_ADLER32_BY_LIBDEFLATE
+std::uint32_t adler32(Bytes bytes, std::uint32_t previous) {
+  const std::uint32_t sum = isal_adler32(previous, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  clear_upper_registers();
+  return sum;
+}
+#endif
 
 std::uint32_t crc32c(Bytes bytes, std::uint32_t previous) {
   std::uint32_t state = ~previous;

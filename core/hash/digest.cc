@@ -6,8 +6,8 @@
 
 #include <nettle/nettle-meta.h>
 #include <nettle/version.h>
-#include <zlib.h>
 
+#include "core/hash/adler32.h"
 #include "core/hash/crc32.h"
 
 namespace recordfs {
@@ -27,12 +27,6 @@ const nettle_hash* algorithm_of(DigestId digest) {
 }
 
 const std::uint8_t* octets(Bytes bytes) { return reinterpret_cast<const std::uint8_t*>(bytes.data()); }
-
-constexpr std::uint32_t kAdler32OfNothing = 1;
-
-std::uint32_t adler32(Bytes bytes, std::uint32_t previous) {
-  return static_cast<std::uint32_t>(adler32_z(previous, octets(bytes), bytes.size()));
-}
 
 }  // namespace
 

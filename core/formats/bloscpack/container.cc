@@ -10,6 +10,7 @@
 #include "core/base/counted.h"
 #include "core/base/limits.h"
 #include "core/codec/codec.h"
+#include "core/formats/bloscpack/bulk.h"
 #include "core/formats/bloscpack/decode.h"
 #include "core/formats/bloscpack/format.h"
 #include "core/formats/bloscpack/npy.h"
@@ -197,10 +198,14 @@ class BloscpackContainer final : public Container, private Metadata {
   }
 
   const Metadata* metadata() const override { return this; }
+  const BulkReader* bulk() const override {
+    const bool is_possible = survey_.order == Order::kChain || survey_.order == Order::kAnchored;
+    return is_possible ? &bulk_ : nullptr;
+  }
 
  private:
   BloscpackContainer(std::shared_ptr<const Source> source, const Limits& limits, Survey survey)
-      : source_(std::move(source)), limits_(limits), survey_(std::move(survey)) {}
+      : source_(std::move(source)), limits_(limits), survey_(std::move(survey)), bulk_(*source_, survey_, limits_) {}
 
   Result<std::vector<Attribute>> attributes(const RequestContext& context, const ChunkInfo*) const override {
     ASSIGN_OR_RETURN(const auto metadata, read_metadata(context, *source_, survey_, limits_));
@@ -283,6 +288,7 @@ class BloscpackContainer final : public Container, private Metadata {
   const std::shared_ptr<const Source> source_;
   const Limits limits_;
   const Survey survey_;
+  const BloscpackBulkReader bulk_;
   std::unique_ptr<const ChunkOrder> order_;  // this and the rest are set before the container is shared
   ContainerTraits traits_{};
   std::string why_no_array_;  // set if the metadata describes an array that cannot be offered

@@ -134,6 +134,7 @@ class BlocksInMemory final : public Chunk {
   Result<Slice> read(const RequestContext& context, std::uint64_t offset, std::uint64_t length) const override {
     if (length == 0) return Slice{};
     const auto last = static_cast<std::uint32_t>((offset + length - 1) / header_.block_size);
+    if (length == header_.size) decode_all(context);
     for (auto block = static_cast<std::uint32_t>(offset / header_.block_size); block <= last; ++block) {
       TRY(decode(context, block));
     }
@@ -148,8 +149,18 @@ class BlocksInMemory final : public Chunk {
     return extent;
   }
 
+  // Decodes all blocks at once, which is faster, if none was decoded before. Otherwise, and if one is damaged, each is
+  // decoded alone.
+  void decode_all(const RequestContext& context) const {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(was_decoding_, true)) return;
+    if (!decompress_blosc_chunk(context, stored_.view(), payload_.span())) return;
+    is_decoded_.assign(is_decoded_.size(), true);
+  }
+
   Result<void> decode(const RequestContext& context, std::uint32_t block) const {
     const std::lock_guard lock(mutex_);
+    was_decoding_ = true;
     if (is_decoded_[block]) return {};
     if (const auto failed = failures_.find(block); failed != failures_.end()) return failed->second;
     ASSIGN_OR_RETURN(const auto extent, find(block));
@@ -172,6 +183,7 @@ class BlocksInMemory final : public Chunk {
   mutable std::mutex mutex_;
   mutable Buffer payload_;  // valid where is_decoded_ is set, and never written again there
   mutable std::vector<bool> is_decoded_;
+  mutable bool was_decoding_ = false;
   mutable std::map<std::uint32_t, Error> failures_;
 };
 

@@ -40,7 +40,7 @@ BloscNumberAt numbers_of(Bytes chunk) {
   return [chunk](std::uint32_t offset) -> Result<std::uint32_t> { return Cursor(chunk.subspan(offset)).u32_le(); };
 }
 
-Result<std::string> decoded(const std::string& chunk) {
+Result<std::string> decoded_by_block(const std::string& chunk) {
   const Bytes bytes = as_bytes(chunk);
   ASSIGN_OR_RETURN(const auto header, parse_blosc_header(bytes));
   TRY(check_blosc(header));
@@ -54,6 +54,21 @@ Result<std::string> decoded(const std::string& chunk) {
     TRY(decompress_blosc_block({}, header, block, stored, target));
   }
   return out;
+}
+
+// Decodes block by block. A chunk decoded at once has the same bytes, or is refused as well.
+Result<std::string> decoded(const std::string& chunk) {
+  auto by_block = decoded_by_block(chunk);
+  const auto header = parse_blosc_header(as_bytes(chunk));
+  if (!header || header->stored_size > chunk.size() || header->size > 64u << 20) return by_block;
+  std::string out(header->size, '?');
+  const auto whole =
+      decompress_blosc_chunk({}, as_bytes(chunk).first(header->stored_size), std::as_writable_bytes(std::span(out)));
+  EXPECT_EQ(whole.has_value(), by_block.has_value());
+  if (whole && by_block) {
+    EXPECT_EQ(out, *by_block);
+  }
+  return by_block;
 }
 
 void put(std::string& chunk, std::size_t at, std::uint32_t number) {
@@ -156,6 +171,21 @@ TEST(Blosc, MatchLengthThatOverflowsIsRefused) {
   const auto out = decoded(chunk);
   ASSERT_FALSE(out);
   EXPECT_EQ(out.error().code, Code::kDamage);
+}
+
+TEST(Blosc, WholeChunkOfAnotherSizeIsRefused) {
+  const std::string text = text_of(20000);
+  const std::string chunk = compressed(text, {});
+  std::string out(text.size() + 1, '?');
+  const auto room = std::as_writable_bytes(std::span(out));
+  EXPECT_TRUE(decompress_blosc_chunk({}, as_bytes(chunk), room.first(text.size())));
+  for (const std::size_t size : {std::size_t{0}, text.size() - 1, text.size() + 1}) {
+    EXPECT_FALSE(decompress_blosc_chunk({}, as_bytes(chunk), room.first(size))) << size;
+  }
+  for (const std::size_t size : {std::size_t{0}, std::size_t{15}, std::size_t{16}, chunk.size() - 1}) {
+    EXPECT_FALSE(decompress_blosc_chunk({}, as_bytes(chunk).first(size), room.first(text.size()))) << size;
+  }
+  EXPECT_FALSE(decompress_blosc_chunk({}, as_bytes(chunk + "x"), room.first(text.size())));
 }
 
 TEST(Blosc, FlippedByteYieldsBytesOrAnError) {

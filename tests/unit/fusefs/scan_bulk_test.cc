@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,9 @@
 #include "core/formats/registry.h"
 #include "fusefs/commands/scan.h"
 #include "tests/unit/formats/leveldb_table/table_writer.h"
+#ifdef RECORDFS_HAVE_BLOSC
+#include "tests/unit/formats/bloscpack/writer.h"
+#endif
 #include "tests/unit/formats/tfrecord/files.h"
 #include "tests/writers/leveldb_log/log_writer.h"
 #include "tests/writers/recordio/writer.h"
@@ -73,6 +77,23 @@ std::string riegeli_file(std::size_t records_a_chunk, char compression) {
   }
   return writer.file();
 }
+
+#ifdef RECORDFS_HAVE_BLOSC
+// Chunks of every kind and size that is read in batches: plain ones, and some of one or several blocks.
+std::string bloscpack_file(bool has_offsets, std::optional<DigestId> digest) {
+  bloscpack::FileShape shape{.has_offsets = has_offsets, .digest = digest};
+  std::size_t stored = 0;
+  for (std::size_t i = 0; stored < kSize; ++i) {
+    std::string text;
+    for (std::size_t part = 0; text.size() < 10'000 * (i % 50); ++part) text += record(i * 1000 + part);
+    text += record(i);
+    shape.chunks.push_back(i % 3 == 0 ? bloscpack::plain_chunk(text)
+                                      : bloscpack::blosc_chunk(text, i % 3 == 1 ? "lz4" : "zstd", i % 2 * 16'384));
+    stored += shape.chunks.back().size();
+  }
+  return bloscpack::make_file(shape).bytes;
+}
+#endif
 
 struct Store {
   explicit Store(const std::string& bytes)
@@ -210,6 +231,14 @@ INSTANTIATE_TEST_SUITE_P(Each, BulkScan,
                                            BulkFile{"RiegeliSmall", [] { return riegeli_file(40, 0); }},
                                            BulkFile{"RiegeliZstd", [] { return riegeli_file(7, 'z'); }}),
                          [](const auto& file) { return std::string(file.param.name); });
+#ifdef RECORDFS_HAVE_BLOSC
+INSTANTIATE_TEST_SUITE_P(
+    Blosc, BulkScan,
+    ::testing::Values(BulkFile{"BloscpackOffsets", [] { return bloscpack_file(true, DigestId::kAdler32); }},
+                      BulkFile{"BloscpackChain", [] { return bloscpack_file(false, DigestId::kSha1); }},
+                      BulkFile{"BloscpackUnchecked", [] { return bloscpack_file(true, std::nullopt); }}),
+    [](const auto& file) { return std::string(file.param.name); });
+#endif
 
 }  // namespace
 }  // namespace recordfs

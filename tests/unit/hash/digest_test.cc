@@ -53,6 +53,31 @@ TEST(Digest, SizeIsCorrect) {
   for (const DigestId id : kAll) EXPECT_EQ(digest_of(id, {}).size, digest_size(id)) << to_string(id);
 }
 
+// Sums of bytes modulo 65521 (RFC 1950).
+std::string slow_adler32(std::string_view text) {
+  std::uint32_t low = 1;
+  std::uint32_t high = 0;
+  for (const char byte : text) {
+    low = (low + static_cast<unsigned char>(byte)) % 65521;
+    high = (high + low) % 65521;
+  }
+  Digest digest{.size = 4};
+  for (std::size_t i = 0; i < 4; ++i) digest.bytes[i] = static_cast<std::byte>((high << 16 | low) >> 8 * i & 0xFF);
+  return hex(digest);
+}
+
+TEST(Digest, AdlerOfEveryLengthAndPlaceIsTheDefinedSum) {
+  std::string text(300'000, '\xFF');
+  for (std::size_t i = 0; i < 2000; ++i) text[i] = static_cast<char>(i * i >> 3);
+  for (std::size_t begin = 0; begin < 40; begin += 3) {
+    for (const std::size_t size :
+         {1u, 2u, 15u, 16u, 17u, 31u, 32u, 33u, 63u, 64u, 65u, 1000u, 5551u, 5553u, 299'900u}) {
+      const auto part = std::string_view(text).substr(begin, size);
+      EXPECT_EQ(hex(digest_of(DigestId::kAdler32, as_bytes(part))), slow_adler32(part)) << begin << ' ' << size;
+    }
+  }
+}
+
 TEST(Digest, TwoPiecesEqualTheWholeAtEverySplit) {
   std::string text(300, '\0');
   for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * i >> 3);

@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <thread>
 
+#include "core/base/cursor.h"
 #include "core/formats/bloscpack/format.h"
 #include "tests/unit/formats/bloscpack/reading.h"
 #include "tests/unit/formats/bloscpack/writer.h"
@@ -142,6 +144,26 @@ TEST(BloscpackBlocks, BlocksOfOneChunkAreReadByManyThreads) {
         }
       });
     }
+  }
+}
+
+TEST(BloscpackBlocks, DamagedBlockLeavesTheOthersReadable) {
+  constexpr std::size_t kBlock = 64 << 10;
+  std::string text;
+  for (int i = 0; text.size() < 4 * kBlock; ++i) text += std::to_string(i) + ", ";
+  text.resize(4 * kBlock);
+  std::string stored = blosc_chunk(text, "lz4", kBlock);
+  // Block 2 begins with the length of its only stream.
+  const auto begin = static_cast<std::size_t>(load_le<std::uint32_t>(as_bytes(stored).data() + 16 + 2 * 4));
+  std::fill_n(stored.begin() + static_cast<std::ptrdiff_t>(begin) + 4 + 100, 200, '\xFF');
+  const auto container = open_bytes(make_file({.digest = std::nullopt, .chunks = {stored}}).bytes);
+  const auto info = container->scan({}, container->traits().first)->chunk.value();
+  const auto chunk = container->decode({}, info).value();
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_FALSE(chunk->read({}, 0, text.size()));
+    EXPECT_EQ(as_text(chunk->read({}, 0, 2 * kBlock)->bytes), std::string_view(text).substr(0, 2 * kBlock));
+    EXPECT_FALSE(chunk->read({}, 2 * kBlock, 1));
+    EXPECT_EQ(as_text(chunk->read({}, 3 * kBlock, kBlock)->bytes), std::string_view(text).substr(3 * kBlock));
   }
 }
 

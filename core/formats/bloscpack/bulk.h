@@ -1,0 +1,36 @@
+// Reads intact chunks together that follow each other directly, as every released writer stores them.
+#pragma once
+
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/source.h"
+#include "core/formats/bloscpack/survey.h"
+#include "core/formats/bulk.h"
+
+namespace recordfs::bloscpack {
+
+// For the chain and the anchored order.
+class BloscpackBulkReader final : public BulkReader {
+ public:
+  // `source` and `survey` must outlive the reader.
+  BloscpackBulkReader(const Source& source, const Survey& survey, const Limits& limits)
+      : source_(source), survey_(survey), limits_(limits), offsets_(source, survey.offsets_begin, survey.offsets) {}
+
+  ChunkRun plan(ChunkKey at, Bytes window) const override;
+  RecordBatch read(const RequestContext& context, const ChunkRun& planned, Slice window) const override;
+
+ private:
+  // Returns where the chunks from number `index` on begin by the offsets.
+  std::vector<Position> listed_begins(std::uint64_t index) const;
+  bool is_usual(const BloscHeader& header) const;
+  // Returns the chunk without its checksum, and removes both from `rest`; no bytes if the checksum does not match.
+  Bytes take_verified(const BloscHeader& header, Bytes& rest) const;
+
+  const Source& source_;
+  const Survey& survey_;
+  const Limits limits_;
+  const Offsets offsets_;
+};
+
+}  // namespace recordfs::bloscpack
