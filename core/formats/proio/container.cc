@@ -11,6 +11,7 @@
 #include "core/base/limits.h"
 #include "core/base/source.h"
 #include "core/formats/container.h"
+#include "core/formats/proio/bulk.h"
 #include "core/formats/proio/event.h"
 #include "core/formats/proio/format.h"
 #include "core/formats/proio/framing.h"
@@ -62,6 +63,7 @@ class Stream final : public Container, private Metadata {
       : source_(std::move(source)),
         limits_(limits),
         framing_(*source_, limits_),
+        bulk_(limits_),
         folds_(*source_, limits_),
         descriptor_sets_(limits_),
         traits_{.format = kFormat.name, .index_fits_in_chunk = false, .headers_have_checksums = false},
@@ -103,6 +105,7 @@ class Stream final : public Container, private Metadata {
   }
 
   const Metadata* metadata() const override { return this; }
+  const BulkReader* bulk() const override { return &bulk_; }
   const RecordSchema& schema() const override { return schema_; }
 
  private:
@@ -161,6 +164,7 @@ class Stream final : public Container, private Metadata {
   const std::shared_ptr<const Source> source_;
   const Limits limits_;
   const Framing framing_;
+  const BucketBulkReader bulk_;
   const FoldWalk folds_;
   const DescriptorSets descriptor_sets_;
   const ContainerTraits traits_;
