@@ -11,7 +11,12 @@ Result<std::size_t> WindowedSource::read_at(const RequestContext& context, Posit
 
 Result<Slice> WindowedSource::view_at(const RequestContext& context, Position at, std::uint64_t size) const {
   ReadWindow* const window = ReadWindow::of(context, *this);
-  return window == nullptr ? below_->view_at(context, at, size) : window->view(context, *this, at, size);
+  return window == nullptr ? below_->view_at(context, at, size) : window->view(context, *this, at, size, size);
+}
+
+Result<Slice> WindowedSource::view_front(const RequestContext& context, Position at, std::uint64_t size) const {
+  ReadWindow* const window = ReadWindow::of(context, *this);
+  return window == nullptr ? below_->view_front(context, at, size) : window->view(context, *this, at, size, 1);
 }
 
 ReadWindow* ReadWindow::of(const RequestContext& context, const WindowedSource& source) {
@@ -36,12 +41,12 @@ Result<std::size_t> ReadWindow::read(const RequestContext& context, const Source
 }
 
 Result<Slice> ReadWindow::view(const RequestContext& context, const WindowedSource& source, Position at,
-                               std::uint64_t size) {
+                               std::uint64_t size, std::uint64_t least) {
   const Source& below = *source.below_;
   if (pass_ != nullptr) {
     const std::uint64_t there = std::min(size, below.size() - std::min(at, below.size()));
     const Bytes bytes = part(context, below, at, there);
-    if (bytes.size() == there) return Slice{bytes, piece_};
+    if (bytes.size() >= std::min(least, there)) return Slice{bytes, piece_};
     return source.Source::view_at(context, at, size);
   }
   if (const auto bytes = held(context, below, at, size)) return Slice{*bytes, window_};

@@ -21,6 +21,7 @@ class WindowedSource final : public Source {
   std::uint64_t size() const override { return below_->size(); }
   Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override;
   Result<Slice> view_at(const RequestContext& context, Position at, std::uint64_t size) const override;
+  Result<Slice> view_front(const RequestContext& context, Position at, std::uint64_t size) const override;
   std::uint64_t filesystem() const override { return below_->filesystem(); }
   Result<Position> next_data(const RequestContext& context, Position at) const override {
     return below_->next_data(context, at);
@@ -64,7 +65,9 @@ class ReadWindow {
 
   static ReadWindow* of(const RequestContext& context, const WindowedSource& source);
   Result<std::size_t> read(const RequestContext& context, const Source& below, Position at, MutableBytes out);
-  Result<Slice> view(const RequestContext& context, const WindowedSource& source, Position at, std::uint64_t size);
+  // Returns `size` bytes, or fewer at the end of the source; `least` if a copy would be needed for more.
+  Result<Slice> view(const RequestContext& context, const WindowedSource& source, Position at, std::uint64_t size,
+                     std::uint64_t least);
   // Returns `size` bytes from `at` on, or fewer at the end of the source; nullopt if the caller must read them itself.
   std::optional<Bytes> held(const RequestContext& context, const Source& below, Position at, std::uint64_t size);
   // Moves the window to a read of a sequential reader, and fills it as far as that reader may get.

@@ -119,18 +119,35 @@ Result<Buffer> read_up_to(const RequestContext& context, const Source& source, P
   return buffer;
 }
 
-Result<Buffer> read_exactly(const RequestContext& context, const Source& source, Position at, std::uint64_t size) {
+namespace {
+
+// Fails if the source ends before `at + size`.
+Result<void> check_end(const Source& source, Position at, std::uint64_t size) {
   const std::uint64_t there = at < source.size() ? source.size() - at : 0;
-  if (size > there) {
-    return Error{
-        Code::kUnfinished, source.size(),
-        fmt::format("unexpected end of file: {} missing from the data at byte {}", counted(size - there, "byte"), at)};
-  }
+  if (size <= there) return {};
+  return Error{
+      Code::kUnfinished, source.size(),
+      fmt::format("unexpected end of file: {} missing from the data at byte {}", counted(size - there, "byte"), at)};
+}
+
+Error shorter_than_reported(Position end) {
+  return {Code::kUnfinished, end, "the file is shorter than its reported size"};
+}
+
+}  // namespace
+
+Result<Buffer> read_exactly(const RequestContext& context, const Source& source, Position at, std::uint64_t size) {
+  TRY(check_end(source, at, size));
   auto bytes = read_up_to(context, source, at, size);
-  if (bytes && bytes->size() < size) {
-    return Error{Code::kUnfinished, at + bytes->size(), "the file is shorter than its reported size"};
-  }
+  if (bytes && bytes->size() < size) return shorter_than_reported(at + bytes->size());
   return bytes;
+}
+
+Result<Slice> view_exactly(const RequestContext& context, const Source& source, Position at, std::uint64_t size) {
+  TRY(check_end(source, at, size));
+  auto slice = source.view_at(context, at, size);
+  if (slice && slice->bytes.size() < size) return shorter_than_reported(at + slice->bytes.size());
+  return slice;
 }
 
 Result<Position> data_after_hole(const RequestContext& context, const Source& source, Position at, Bytes seen) {

@@ -64,6 +64,12 @@ class Source {
   // read_up_to(). The caller has checked `size` against Limits.
   virtual Result<Slice> view_at(const RequestContext& context, Position at, std::uint64_t size) const;
 
+  // Returns only the first of these bytes if more would need a copy, but at least one; otherwise like view_at(). A
+  // slice may keep more memory than its size.
+  virtual Result<Slice> view_front(const RequestContext& context, Position at, std::uint64_t size) const {
+    return view_at(context, at, size);
+  }
+
   // Returns the first position from `at` on that is not in a hole; size() if none follows. Returns `at` if the
   // filesystem does not report holes. Fails like read_at().
   virtual Result<Position> next_data(const RequestContext&, Position at) const { return std::min(at, size()); }
@@ -85,6 +91,9 @@ class Source {
 // Returns exactly [at, at + size). Fails with kUnfinished at the end of the source if it ends earlier; allocates
 // nothing then. Otherwise fails like read_up_to(). The caller has checked `size` against Limits.
 Result<Buffer> read_exactly(const RequestContext& context, const Source& source, Position at, std::uint64_t size);
+
+// The same without a copy if the bytes are in memory.
+Result<Slice> view_exactly(const RequestContext& context, const Source& source, Position at, std::uint64_t size);
 
 // Returns `size` bytes from `at` on, or fewer at the end of the source. Fails like Source::read_at(), with
 // kOutOfMemory, and for many bytes like RequestContext::spend().

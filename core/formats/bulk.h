@@ -54,7 +54,7 @@ class BulkReader {
 
   // Returns the run of chunks at `at` that are completely in `window`, the file's bytes from `at.position` on. Verifies
   // nothing. Empty if the first chunk is not completely in the window, exceeds the limits, or needs Container::scan()
-  // and decode() for another reason.
+  // and decode() for another reason. If Metadata::varies(), chunks of a run do not change the metadata.
   virtual ChunkRun plan(ChunkKey at, Bytes window) const = 0;
 
   // Verifies and decodes a planned run. `window` has the same bytes as for plan(). Returns fewer chunks if one is

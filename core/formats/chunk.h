@@ -101,6 +101,8 @@ class Chunk : public std::enable_shared_from_this<Chunk> {
   // bytes, so it stays valid when a cache drops the chunk. Fails if the bytes are not in memory and cannot be read or
   // verified. Does not check Layout::failure; the caller does that first. REQUIRES: offset + length <= payload_size().
   virtual Result<Slice> read(const RequestContext& context, std::uint64_t offset, std::uint64_t length) const = 0;
+  // Returns whether the payload is in memory, so that reading a record without a failure tells nothing new.
+  virtual bool is_in_memory() const { return false; }
   // Returns the memory used in bytes.
   virtual std::uint64_t memory() const = 0;
 
@@ -115,6 +117,7 @@ class BufferChunk final : public Chunk {
   BufferChunk(Buffer bytes, Layout layout, std::size_t begin = 0);
   std::uint64_t payload_size() const override { return bytes_.size() - begin_; }
   Result<Slice> read(const RequestContext& context, std::uint64_t offset, std::uint64_t length) const override;
+  bool is_in_memory() const override { return true; }
   std::uint64_t memory() const override;
 
  private:

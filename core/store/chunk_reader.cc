@@ -170,7 +170,7 @@ std::unique_ptr<ReadAhead> ChunkReader::new_read_ahead() const {
       // A chunk may postpone work to its first read, so read it here.
       .decode =
           [this](const RequestContext& context, const ChunkInfo& chunk) {
-            if (auto ahead = get_quietly(context, chunk))
+            if (auto ahead = get_quietly(context, chunk); ahead && !(*ahead)->is_in_memory())
               static_cast<void>(
                   log_.reported(context, read(context, **ahead, 0, (*ahead)->payload_size())).has_value());
           },
@@ -277,7 +277,7 @@ Result<ChunkReader::Pointer> ChunkReader::decode_ahead(const RequestContext& con
   ASSIGN_OR_RETURN(auto decoded, decode(context, info));
   TRY(check_counts(info, decoded->layout()));
   // A chunk may postpone work to its first read. If that fails, each unreadable record reports it later.
-  if (!is_large(info)) {
+  if (!is_large(info) && !decoded->is_in_memory()) {
     static_cast<void>(read(context, *decoded, 0, decoded->payload_size()).has_value());
   }
   return decoded;

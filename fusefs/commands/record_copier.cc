@@ -14,8 +14,9 @@
 namespace recordfs {
 namespace {
 
-// Bounds memory: small records are read together up to this size, and larger ones in pieces.
+// Bounds memory: larger records are read in pieces.
 constexpr std::uint64_t kPieceBytes = 1u << 20;
+constexpr std::uint64_t kRunBytes = 128u << 10;  // of small records, so that a copy of them stays in the cache
 constexpr std::uint64_t kMadeAheadBytes = 16u << 20;
 constexpr std::size_t kMadeAheadText = 64u << 20;
 constexpr std::uint64_t kLargestInWindow = 64u << 10;
@@ -127,9 +128,9 @@ class RecordPrinter {
     return first;
   }
 
-  // Returns the end of a run that is read at once: readable records, at most a piece unless it is one record.
+  // Returns the end of a run that is read at once: readable records, at most kRunBytes unless it is one record.
   std::uint64_t end_of_run(std::uint64_t first, std::uint64_t end) const {
-    const std::uint64_t limit = layout_.extent(first).begin + kPieceBytes;
+    const std::uint64_t limit = layout_.extent(first).begin + kRunBytes;
     std::uint64_t after = std::min(end, layout_.index_at(limit));
     after = std::max(after, first + 1);
     if (!layout_.has_failures()) return after;

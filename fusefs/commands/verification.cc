@@ -95,6 +95,7 @@ Result<std::uint64_t> read_through(const RecordStore& store, const Chunk& chunk,
 bool can_be_read(const RecordStore& store, const Chunk& chunk) {
   const Layout& layout = chunk.layout();
   if (layout.has_failures()) return false;
+  if (chunk.is_in_memory()) return true;
   for (std::uint64_t at = layout.first_begin(); at < layout.end();) {
     const std::uint64_t size = std::min(kPiece, layout.end() - at);
     const auto piece = store.chunks().read({}, chunk, at, size);
@@ -158,11 +159,9 @@ class Verifier {
       auto checked = step.indexed ? check_chunk(context, store_, step) : Checked{};
       return [this, step, checked = std::move(checked)]() mutable { return settle(step, std::move(checked)); };
     };
-    WorkOnBatch take_batch = [this](const std::shared_ptr<const ScannedBatch>& batch) -> Finish {
+    const WorkOnBatch take_batch = [this](const std::shared_ptr<const ScannedBatch>& batch) -> Finish {
       return [this, run = batch->content.run] { return settle(run); };
     };
-    // Metadata that vary are those of the last chunk.
-    if (store_.metadata() != nullptr && store_.metadata()->varies()) take_batch = {};
     const auto scanned = scan(store_, {.threads = threads, .memory = memory}, check_step, take_batch);
     regions_.finish();
     if (verdict_.was_stopped) return std::move(verdict_);
@@ -246,7 +245,7 @@ class Verifier {
   const std::function<bool(std::uint64_t)>& goes_on_;
   Regions regions_;
   std::optional<Finding> shortage_;
-  std::optional<ChunkInfo> last_;
+  std::optional<ChunkInfo> last_;  // outside of batches, which do not change the metadata
   std::uint64_t processed_ = 0;
   Verdict verdict_;
 };

@@ -73,6 +73,31 @@ class Replay {
   Violations broken_;
 };
 
+// Returns the metadata in effect at a chunk; before the first one there is none.
+std::vector<std::string> metadata_at(const Metadata& metadata, const std::optional<ChunkInfo>& chunk) {
+  std::vector<std::string> lines;
+  if (!chunk) return lines;
+  const auto attributes = metadata.attributes({}, &*chunk);
+  if (!attributes) return {attributes.error().detail};
+  for (const Attribute& one : *attributes) lines.push_back(one.key + "=" + one.value);
+  return lines;
+}
+
+// The metadata at the batch's end are those before it.
+Violations check_metadata(const Container& container, const Walk& walk, const ChunkRun& run) {
+  const Metadata* const metadata = container.metadata();
+  if (metadata == nullptr || !metadata->varies()) return {};
+  std::optional<ChunkInfo> before;
+  std::optional<ChunkInfo> last;
+  for (const Visit& visit : walk.visits) {
+    const auto& chunk = visit.step.chunk;
+    if (!chunk || chunk->begin >= run.next.position) continue;
+    (chunk->begin < run.from.position ? before : last) = chunk;
+  }
+  if (metadata_at(*metadata, before) == metadata_at(*metadata, last)) return {};
+  return {fmt::format("batch from {} to {}: changes the metadata", run.from.position, run.next.position)};
+}
+
 }  // namespace
 
 Violations check_bulk(const Container& container, Bytes file, const Walk& walk, std::uint64_t seed,
@@ -96,6 +121,9 @@ Violations check_bulk(const Container& container, Bytes file, const Walk& walk, 
       const RecordBatch batch = bulk->read({}, planned, part);
       if (batch.run.chunks > planned.chunks) broken.push_back("a batch has more chunks than planned");
       std::ranges::move(Replay(container, batch).run(), std::back_inserter(broken));
+      if (batch.run.chunks > 0) {
+        std::ranges::move(check_metadata(container, walk, batch.run), std::back_inserter(broken));
+      }
       if (chunks != nullptr) *chunks += batch.run.chunks;
     }
   }

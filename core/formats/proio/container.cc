@@ -8,41 +8,22 @@
 
 #include <fmt/format.h>
 
-#include "core/base/cursor.h"
 #include "core/base/limits.h"
 #include "core/base/source.h"
-#include "core/codec/codec.h"
 #include "core/formats/container.h"
+#include "core/formats/proio/bulk.h"
 #include "core/formats/proio/event.h"
 #include "core/formats/proio/format.h"
 #include "core/formats/proio/framing.h"
 #include "core/formats/proio/metadata.h"
 #include "core/formats/proio/payload.h"
+#include "core/formats/proio/unpack.h"
 #include "core/formats/proio/wire.h"
 
 namespace recordfs::proio {
 namespace {
 
-constexpr std::uint64_t kUsualRatio = 4;
 constexpr int kStepsToFirstBucket = 4;
-
-// Returns the codec of a compressed payload, or nullopt for an unknown compression.
-std::optional<CodecId> codec_of(std::uint32_t compression, Bytes payload) {
-  switch (compression) {
-    // Some readers also accept zlib streams, so some writers may produce them.
-    case kCompressionGzip: return begins_zlib(payload) ? CodecId::kZlib : CodecId::kGzip;
-    case kCompressionLz4: return CodecId::kLz4Frame;
-    case kCompressionLzma: return CodecId::kLzma;
-    default: return std::nullopt;
-  }
-}
-
-// Returns the dictionary size of an .lzma stream, which is allocated before any output.
-std::uint32_t lzma_dictionary(Bytes payload) {
-  Cursor cursor(payload);
-  cursor.u8();
-  return cursor.u32_le();
-}
 
 bool is_plain(const ChunkInfo& chunk) { return compression_of(chunk) == kCompressionNone; }
 
@@ -82,6 +63,7 @@ class Stream final : public Container, private Metadata {
       : source_(std::move(source)),
         limits_(limits),
         framing_(*source_, limits_),
+        bulk_(limits_),
         folds_(*source_, limits_),
         descriptor_sets_(limits_),
         traits_{.format = kFormat.name, .index_fits_in_chunk = false, .headers_have_checksums = false},
@@ -105,22 +87,15 @@ class Stream final : public Container, private Metadata {
   }
 
   Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
-    if (chunk.records == 0u) return make_chunk(context, chunk, Buffer());
-    ASSIGN_OR_RETURN(auto stored, read_payload(context, chunk));
-    if (is_plain(chunk)) return make_chunk(context, chunk, std::move(stored));
-    const std::optional<CodecId> codec = codec_of(compression_of(chunk), stored.view());
-    if (!codec) {
-      return about(chunk, Code::kUnsupported, fmt::format("unknown compression {}", compression_of(chunk)));
+    if (chunk.records == 0u) return make_chunk(context, chunk, Payload());
+    TRY(check_size(chunk));
+    if (is_plain(chunk)) {
+      ASSIGN_OR_RETURN(auto payload, Payload::stored_at(context, *source_, payload_begin(chunk), chunk.stored_size));
+      return make_chunk(context, chunk, std::move(payload));
     }
-    if (*codec == CodecId::kLzma && lzma_dictionary(stored.view()) > limits_.decoded_chunk) {
-      return about(chunk, Code::kLimit,
-                   fmt::format("an LZMA dictionary of {} bytes exceeds the limit", lzma_dictionary(stored.view())));
-    }
-    // Bytes after the compressed stream are ignored.
-    auto front = decompress_front(context, *codec, stored.view(), stored.size() * kUsualRatio, limits_.decoded_chunk);
-    if (!front) return about(chunk, front.error().code, front.error().detail);
-    stored = Buffer();
-    return make_chunk(context, chunk, std::move(front->content));
+    auto unpacked = unpack_payload(context, chunk);
+    if (!unpacked) return std::move(unpacked).error();
+    return make_chunk(context, chunk, Payload(owned(std::move(*unpacked))));
   }
 
   Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
@@ -130,6 +105,7 @@ class Stream final : public Container, private Metadata {
   }
 
   const Metadata* metadata() const override { return this; }
+  const BulkReader* bulk() const override { return &bulk_; }
   const RecordSchema& schema() const override { return schema_; }
 
  private:
@@ -166,8 +142,7 @@ class Stream final : public Container, private Metadata {
     return descriptor_sets_.of(fold);
   }
 
-  // Reads the stored payload. Fails with kLimit, and as Source does.
-  Result<Buffer> read_payload(const RequestContext& context, const ChunkInfo& chunk) const {
+  Result<void> check_size(const ChunkInfo& chunk) const {
     if (chunk.stored_size > limits_.stored_chunk) {
       return about(chunk, Code::kLimit,
                    fmt::format("{} bytes stored in one bucket exceed the limit", chunk.stored_size));
@@ -175,12 +150,21 @@ class Stream final : public Container, private Metadata {
     if (is_plain(chunk) && chunk.stored_size > limits_.decoded_chunk) {
       return about(chunk, Code::kLimit, fmt::format("{} bytes in one bucket exceed the limit", chunk.stored_size));
     }
-    return read_exactly(context, *source_, payload_begin(chunk), chunk.stored_size);
+    return {};
+  }
+
+  // Reads and decompresses the payload. REQUIRES: !is_plain(chunk).
+  Result<Buffer> unpack_payload(const RequestContext& context, const ChunkInfo& chunk) const {
+    ASSIGN_OR_RETURN(const auto stored, view_exactly(context, *source_, payload_begin(chunk), chunk.stored_size));
+    auto unpacked = unpack(context, compression_of(chunk), stored.bytes, limits_);
+    if (!unpacked) return about(chunk, unpacked.error().code, unpacked.error().detail);
+    return unpacked;
   }
 
   const std::shared_ptr<const Source> source_;
   const Limits limits_;
   const Framing framing_;
+  const BucketBulkReader bulk_;
   const FoldWalk folds_;
   const DescriptorSets descriptor_sets_;
   const ContainerTraits traits_;

@@ -313,16 +313,6 @@ ChunkInfo describe(ChunkKey key, const BucketHeader& header, Position end, std::
   return info;
 }
 
-// Returns why a bucket with `stored` bytes cannot hold the events that its header counts; "" if it can.
-std::string refused_count(const BucketHeader& header, std::uint64_t stored, const Limits& limits) {
-  const std::uint64_t most = std::min(limits.records_per_chunk, limits.decoded_chunk / kEventLengthSize);
-  if (header.events > most) return fmt::format("{} events in one bucket exceed the limit", header.events);
-  if (header.events > most_events(header.compression, stored)) {
-    return fmt::format("{} are more than {} can hold", counted(header.events, "event"), counted(stored, "stored byte"));
-  }
-  return {};
-}
-
 // A search with its own read windows.
 class Search {
  public:
@@ -371,6 +361,15 @@ Result<bool> may_be_cut_message(const RequestContext& context, const Source& sou
 Result<HeaderReading> read_header(const RequestContext& context, WindowedReader& window, Position at,
                                   const Limits& limits, const ItemVisitor& visit, std::uint64_t most_strays) {
   return HeaderReader(window, at, limits, visit, most_strays).read(context);
+}
+
+std::string refused_count(const BucketHeader& header, std::uint64_t stored, const Limits& limits) {
+  const std::uint64_t most = std::min(limits.records_per_chunk, limits.decoded_chunk / kEventLengthSize);
+  if (header.events > most) return fmt::format("{} events in one bucket exceed the limit", header.events);
+  if (header.events > most_events(header.compression, stored)) {
+    return fmt::format("{} are more than {} can hold", counted(header.events, "event"), counted(stored, "stored byte"));
+  }
+  return {};
 }
 
 bool has_attributes(const ChunkInfo& chunk) { return (chunk.detail[1] & kHasAttributes) != 0; }

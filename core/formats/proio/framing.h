@@ -61,6 +61,9 @@ Result<HeaderReading> read_header(const RequestContext& context, WindowedReader&
                                   const Limits& limits, const ItemVisitor& visit = {},
                                   std::uint64_t most_strays = kStraysOfADueHeader);
 
+// Returns why a bucket with `stored` bytes cannot hold the events that its header counts; "" if it can.
+std::string refused_count(const BucketHeader& header, std::uint64_t stored, const Limits& limits);
+
 // The window size for reading a header, in bytes.
 inline constexpr std::uint64_t kHeaderWindow = 4096;
 

@@ -15,10 +15,12 @@
 #include "core/formats/leveldb_table/entries.h"
 #include "core/formats/registry.h"
 #include "fusefs/commands/scan.h"
+#include "fusefs/commands/verification.h"
 #include "tests/unit/formats/leveldb_table/table_writer.h"
 #ifdef RECORDFS_HAVE_BLOSC
 #include "tests/unit/formats/bloscpack/writer.h"
 #endif
+#include "tests/unit/formats/proio/streams.h"
 #include "tests/unit/formats/tfrecord/files.h"
 #include "tests/writers/leveldb_log/log_writer.h"
 #include "tests/writers/recordio/writer.h"
@@ -95,11 +97,23 @@ std::string bloscpack_file(bool has_offsets, std::optional<DigestId> digest) {
 }
 #endif
 
+std::string proio_file(std::size_t bytes_a_bucket) {
+  std::string file;
+  for (std::size_t i = 0; file.size() < kSize;) {
+    proio::BucketShape shape;
+    for (std::size_t bytes = 0; bytes < bytes_a_bucket; bytes += shape.events.back().size()) {
+      shape.events.push_back(record(i++));
+    }
+    file += proio::bucket(shape);
+  }
+  return file;
+}
+
 struct Store {
-  explicit Store(const std::string& bytes)
+  explicit Store(const std::string& bytes, const Limits& limits = {})
       : services(64u << 20, 2, [](Severity, const std::string&) {}),
         source(std::make_shared<WindowedSource>(tfrecord::source_of(bytes))),
-        store("file", source, open_container({}, source, "file", Limits{}).value(), services) {}
+        store("file", source, open_container({}, source, "file", limits).value(), services) {}
   Services services;
   std::shared_ptr<const Source> source;
   RecordStore store;
@@ -150,6 +164,8 @@ Found found_in(const RecordStore& store, unsigned threads, bool has_batches, std
   const auto totals = scan(store, options, take_step, take_batch);
   EXPECT_TRUE(totals) << to_string(totals.error());
   if (totals) found.totals = *totals;
+  // The headers of proio do not tell sizes, so only batches count them.
+  if (store.traits().format == "proio") found.totals.bytes = 0;
   return found;
 }
 
@@ -229,7 +245,9 @@ INSTANTIATE_TEST_SUITE_P(Each, BulkScan,
                                            BulkFile{"RecordioLarge", [] { return recordio_file(4000); }},
                                            BulkFile{"RiegeliSingle", [] { return riegeli_file(1, 0); }},
                                            BulkFile{"RiegeliSmall", [] { return riegeli_file(40, 0); }},
-                                           BulkFile{"RiegeliZstd", [] { return riegeli_file(7, 'z'); }}),
+                                           BulkFile{"RiegeliZstd", [] { return riegeli_file(7, 'z'); }},
+                                           BulkFile{"ProioSmall", [] { return proio_file(5000); }},
+                                           BulkFile{"ProioMedium", [] { return proio_file(200'000); }}),
                          [](const auto& file) { return std::string(file.param.name); });
 #ifdef RECORDFS_HAVE_BLOSC
 INSTANTIATE_TEST_SUITE_P(
@@ -239,6 +257,47 @@ INSTANTIATE_TEST_SUITE_P(
                       BulkFile{"BloscpackUnchecked", [] { return bloscpack_file(true, std::nullopt); }}),
     [](const auto& file) { return std::string(file.param.name); });
 #endif
+
+// Buckets that are too large for a batch are read in steps, whose bytes are in two pieces of the file.
+TEST(Steps, EventsInTwoPiecesOfTheFileAreWhole) {
+  const std::string bytes = proio_file(700'000);
+  const Store file(bytes);
+  for (const unsigned threads : {1u, 3u}) {
+    const Found found = found_in(file.store, threads, true);
+    EXPECT_EQ(found.in_batches, 0u);
+    ASSERT_GT(found.records.size(), 10'000u);
+    for (std::size_t i = 0; i < found.records.size(); ++i) ASSERT_EQ(found.records[i], std::pair(i, record(i)));
+  }
+}
+
+Verdict verdict_of(const std::string& bytes, const Limits& limits) {
+  const Store file(bytes, limits);
+  return verify(file.store, 1, 64u << 20, [](std::uint64_t) { return true; });
+}
+
+TEST(VerifyInBatches, CountsWhatIsInThem) {
+  const std::string bytes = proio_file(5000);
+  const Found expected = found_in(Store(bytes).store, 1, false);
+  std::uint64_t size = 0;
+  for (const auto& [ordinal, text] : expected.records) size += text.size();
+  const Verdict verdict = verdict_of(bytes, {});
+  EXPECT_TRUE(verdict.findings.empty());
+  EXPECT_EQ(verdict.chunks, expected.totals.chunks);
+  EXPECT_EQ(verdict.records, expected.records.size());
+  EXPECT_EQ(verdict.bytes, size);
+}
+
+TEST(VerifyInBatches, MetadataBetweenThemIsChecked) {
+  Limits limits;
+  limits.metadata_bytes = 1000;
+  const std::string large =
+      proio::bucket({.events = {"a"}, .metadata = {{"a", std::string(600, 'x')}, {"b", std::string(600, 'x')}}});
+  const std::string bytes = proio_file(5000) + large + proio_file(5000);
+  const Verdict verdict = verdict_of(bytes, limits);
+  ASSERT_EQ(verdict.findings.size(), 1u);
+  EXPECT_EQ(verdict.findings[0].word, "unsupported");
+  EXPECT_TRUE(verdict_of(bytes, {}).findings.empty());
+}
 
 }  // namespace
 }  // namespace recordfs
