@@ -45,14 +45,16 @@ class Row:
         return self.line.keeps(self.ratio) if self.bounded and self.ratio is not None else None
 
 
-MEASUREMENTS = []  # (lines, function), in the order of the table
+# The parts of the results. Each is measured whole, in one run.
+LIMITS, PEERS, SCALE = "limits", "peers", "scale"
+MEASUREMENTS = []  # (part, lines, function), in the order of the table
 
 
-def measures(*lines):
+def measures(*lines, part=LIMITS):
     """Registers a function that takes the Bench and yields Rows of these lines."""
 
     def register(function):
-        MEASUREMENTS.append((lines, function))
+        MEASUREMENTS.append((part, lines, function))
         return function
 
     return register

@@ -9,7 +9,7 @@ FULL, QUICK, SMOKE = "full", "quick", "smoke"
 class Amounts:
     """The number of records of each kind; 0 skips the measurements that need them."""
 
-    small: int  # log lines in the lines about single files
+    small: int  # log lines in the lines about a mount's files
     lines: int  # log lines in everything else
     tiny: int
     large: int  # of 200 MB
@@ -17,7 +17,7 @@ class Amounts:
 
 
 AMOUNTS = {
-    FULL: Amounts(small=100_000, lines=1_000_000, tiny=10_000_000, large=50, random=5_000),
+    FULL: Amounts(small=100_000, lines=300_000, tiny=10_000_000, large=5, random=5_000),
     QUICK: Amounts(small=100_000, lines=100_000, tiny=2_000_000, large=0, random=5_000),
     SMOKE: Amounts(small=500, lines=500, tiny=0, large=0, random=50),
 }
