@@ -35,6 +35,7 @@ import decoding  # noqa: F401  isort: skip
 import remembering  # noqa: F401  isort: skip
 import sequential  # noqa: F401  isort: skip
 import peers  # noqa: F401  isort: skip
+import scaling  # noqa: F401  isort: skip
 
 SKIPPED = 77
 IN_NAMESPACE = "RECORDFS_BENCH_IN_NAMESPACE"

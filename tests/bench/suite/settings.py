@@ -14,12 +14,17 @@ class Amounts:
     tiny: int
     large: int  # of 200 MB
     random: int  # files that a random reader opens
+    growing: tuple = (100_000, 1_000_000, 10_000_000, 100_000_000)  # tiny records in one file
+    containers: tuple = (100, 1_000, 10_000)  # in one directory
+    mounts: tuple = (10, 100, 1_000)
 
 
 AMOUNTS = {
     FULL: Amounts(small=100_000, lines=300_000, tiny=10_000_000, large=5, random=5_000),
-    QUICK: Amounts(small=100_000, lines=100_000, tiny=2_000_000, large=0, random=5_000),
-    SMOKE: Amounts(small=500, lines=500, tiny=0, large=0, random=50),
+    QUICK: Amounts(small=100_000, lines=100_000, tiny=2_000_000, large=0, random=5_000,
+                   growing=(100_000, 1_000_000), containers=(100, 1_000), mounts=(10, 100)),
+    SMOKE: Amounts(small=500, lines=500, tiny=0, large=0, random=50, growing=(500, 5_000), containers=(5, 50),
+                   mounts=(2, 4)),
 }
 
 
