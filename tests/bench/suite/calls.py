@@ -6,25 +6,34 @@ import tempfile
 
 from processes import checked
 
+# A row of strace: % time, seconds, microseconds per call, calls, errors if any, name. The last row is the total.
+_STRACE = re.compile(r"^ *[\d.]+ +[\d.]+ +\d+ +(\d+) +(?:\d+ +)?(\w+)$", re.MULTILINE)
+# A row of perf trace, which has a table for each thread: name, calls, errors, times.
+_PERF = re.compile(r"^ +(\w+) +(\d+) +\d+ +\d+\.\d+", re.MULTILINE)
 
-def counted(command):
-    """Returns the number of system calls of all its threads; None if they cannot be counted."""
-    for tool, count in ((["strace", "-f", "-c", "-o"], _of_strace), (["perf", "trace", "-s", "-o"], _of_perf)):
+
+def of_strace(summary):
+    """Returns (name, calls) of each system call."""
+    return [(name, int(calls)) for calls, name in _STRACE.findall(summary) if name != "total"]
+
+
+def of_perf(summary):
+    """Returns (name, calls), a name once for each thread."""
+    return [(name, int(calls)) for name, calls in _PERF.findall(summary)]
+
+
+TOOLS = ((["strace", "-f", "-c", "-o"], of_strace), (["perf", "trace", "-s", "-o"], of_perf))
+
+
+def counted(command, without=()):
+    """Returns the number of system calls of all its threads, those named in `without` not counted; None if they cannot
+    be counted."""
+    for tool, parse in TOOLS:
         if shutil.which(tool[0]):
             with tempfile.NamedTemporaryFile(mode="r") as summary:
                 try:
                     checked([*tool, summary.name, *command], stderr=subprocess.DEVNULL)
                 except subprocess.CalledProcessError:
                     continue  # not permitted
-                return count(summary.read())
+                return sum(calls for name, calls in parse(summary.read()) if name not in without)
     return None
-
-
-def _of_strace(summary):
-    """The line of totals: % time, seconds, microseconds per call, calls, errors if any, "total"."""
-    return int(summary.splitlines()[-1].split()[3])
-
-
-def _of_perf(summary):
-    """A table for each thread: the name, calls, errors, times."""
-    return sum(int(calls) for calls in re.findall(r"^ +\w+ +(\d+) +\d+ +\d+\.\d+", summary, re.MULTILINE))

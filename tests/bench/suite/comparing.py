@@ -45,14 +45,16 @@ class Row:
         return self.line.keeps(self.ratio) if self.bounded and self.ratio is not None else None
 
 
-MEASUREMENTS = []  # (lines, function), in the order of the table
+# The parts of the results. Each is measured whole, in one run.
+LIMITS, PEERS, SCALE = "limits", "peers", "scale"
+MEASUREMENTS = []  # (part, lines, function), in the order of the table
 
 
-def measures(*lines):
+def measures(*lines, part=LIMITS):
     """Registers a function that takes the Bench and yields Rows of these lines."""
 
     def register(function):
-        MEASUREMENTS.append((lines, function))
+        MEASUREMENTS.append((part, lines, function))
         return function
 
     return register
@@ -61,14 +63,23 @@ def measures(*lines):
 def medians(runs, **subjects):
     """Runs the subjects in turn, `runs` times each. A subject returns a number or a dictionary of numbers. Returns
     {subject: median or {name: median}}."""
+    return _of_each(statistics.median, runs, subjects)
+
+
+def least(runs, **subjects):
+    """The same, with the smallest number of all runs in place of the median."""
+    return _of_each(min, runs, subjects)
+
+
+def _of_each(choose, runs, subjects):
     taken = {name: [] for name in subjects}
     for _ in range(runs):
         for name, subject in subjects.items():
             taken[name].append(subject())
-    return {name: _median(values) for name, values in taken.items()}
+    return {name: _chosen(choose, values) for name, values in taken.items()}
 
 
-def _median(values):
+def _chosen(choose, values):
     if isinstance(values[0], dict):
-        return {key: statistics.median(value[key] for value in values) for key in values[0]}
-    return statistics.median(values)
+        return {key: choose(value[key] for value in values) for key in values[0]}
+    return choose(values)

@@ -31,9 +31,9 @@ def seconds_and_lines(command):
         return taken, sum(block.count(b"\n") for block in iter(lambda: out.read(1 << 20), b""))
 
 
-def seconds(command):
+def seconds(command, **options):
     begun = time.perf_counter()
-    checked(command)
+    checked(command, **options)
     return time.perf_counter() - begun
 
 
@@ -72,14 +72,14 @@ class Actions:
     def __init__(self, settings, processors=ONE_PROCESSOR):
         self._command = [*processors, settings.program("bench_actions")]
 
-    def __call__(self, verb, *words):
-        answer = json.loads(output_of([*self._command, verb, *words]))
+    def __call__(self, verb, *words, **options):
+        answer = json.loads(output_of([*self._command, verb, *words], **options))
         if answer["errors"]:
             raise RuntimeError(f"{verb} {words[0]}: {answer['errors']} of {answer['n']} failed")
         return answer
 
 
-def _daemons(point):
+def daemons(point):
     """Yields the ids of the processes whose command line names `point` as mount point."""
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -105,8 +105,8 @@ class Mounted:
         return self.point / name
 
     def daemon(self):
-        """Returns the id of the process that serves the mount."""
-        return next(_daemons(self.point))
+        """Returns the id of the process that serves the mount. That which unmounts in the end was started by it."""
+        return min(daemons(self.point))
 
     def peak_memory(self):
         """Returns bytes."""
@@ -117,7 +117,7 @@ class Mounted:
 def unmount(point):
     checked(["fusermount3", "-u", point])
     end = time.monotonic() + SECONDS_TO_END
-    while any(_daemons(point)):
+    while any(daemons(point)):
         if time.monotonic() > end:
             raise TimeoutError(f"the daemon of {point} does not end")
         time.sleep(0.01)

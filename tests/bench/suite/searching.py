@@ -1,13 +1,15 @@
 """grep -r over all records."""
 import shutil
 
-from comparing import Line, Row, measures, medians
-from processes import ONE_PROCESSOR, checked, seconds_and_lines
+from comparing import Line, Row, least, measures
+from processes import ONE_PROCESSOR, checked, io_of, seconds_and_lines
+from shapes import LEAST, SEARCHED
 
-COLD = Line("grep-cold", "grep -r over records/, cold mount, uncompressed container", "floor with pushing", 1.3)
+COLD = Line("grep-cold", "grep -r over records/, cold mount", "floor with pushing", 1.3)
 AGAIN = Line("grep-again", "the same, again", "tmpfs", 1.15)
 BESIDE = Line("grep-beside", "grep -r, cold mount: another codec, another tree", "floor, also without some of it")
-UNCOMPRESSED = ("riegeli-none", "leveldb")
+READ = Line("grep-read", "bytes that the daemon reads for grep -r, cold mount", "the container's size", 1.1)
+MEBIBYTE = 1 << 20
 FLOORS = {"one thread": ("--threads=0",), "without pushing": ("--push=0",)}
 
 
@@ -45,18 +47,31 @@ class Search:
 def flat(bench):
     records = bench.amounts.small
     floor = Search(bench, lambda: bench.floor(f"--records={records}"), "records")
-    for form in UNCOMPRESSED:
-        source = bench.containers.file(form, records)
+    copy = copied(bench, SEARCHED[0].file(bench, records))  # every shape has the same records
+    expected = grep(copy)[1]
+    least_sent = floor.messages()
+    for shape in SEARCHED:
+        source = shape.file(bench, records)
         ours = Search(bench, lambda: bench.recordfs(source), "records")
-        copy = copied(bench, source)
-        taken = medians(bench.runs, ours=ours, floor=floor, copy=lambda: 1e6 * grep(copy)[0] / records)
-        if ours.found != grep(copy)[1]:
-            raise RuntimeError(f"{form}: {ours.found} lines found")
-        sent, least = ours.messages(), floor.messages()
-        yield Row(COLD, form, taken["ours"]["cold"], taken["floor"]["cold"], "us/file",
-                  {"messages a file": f"{sent['cold']} / {least['cold']}"})
-        yield Row(AGAIN, form, taken["ours"]["again"], taken["copy"], "us/file",
+        taken = least(bench.runs, ours=ours, floor=floor, copy=lambda: 1e6 * grep(copy)[0] / records)
+        if ours.found != expected:
+            raise RuntimeError(f"{shape.case}: {ours.found} lines found")
+        sent = ours.messages()
+        yield Row(COLD, shape.case, taken["ours"]["cold"], taken["floor"]["cold"], "us/file",
+                  {"messages a file": f"{sent['cold']} / {least_sent['cold']}"})
+        yield Row(AGAIN, shape.case, taken["ours"]["again"], taken["copy"], "us/file",
                   {"messages a file": f"{sent['again']} / 0", "floor": f"{taken['floor']['again']:.2f} us/file"})
+
+
+@measures(READ)
+def bytes_read(bench):
+    for shape in SEARCHED:
+        source = shape.file(bench, bench.amounts.small)
+        size = source.stat().st_size
+        with bench.recordfs(source) as mounted:
+            grep(mounted / "records")
+            got = io_of(mounted.daemon())["rchar"]  # from its start on, as it scans the container at once
+        yield Row(READ, shape.case, got / MEBIBYTE, size / MEBIBYTE, "MiB", bounded=size >= LEAST)
 
 
 @measures(BESIDE)
@@ -72,7 +87,7 @@ def beside(bench):
 def compared(bench, case, source, folder, *switches):
     ours = Search(bench, lambda: bench.recordfs(source), folder)
     floor = Search(bench, lambda: bench.floor(f"--records={bench.amounts.small}", *switches), folder)
-    taken = medians(bench.runs, ours=ours, floor=floor)
+    taken = least(bench.runs, ours=ours, floor=floor)
     notes = {"messages a file": f"{ours.messages()['cold']} / {floor.messages()['cold']}"}
     yield Row(BESIDE, case, taken["ours"]["cold"], taken["floor"]["cold"], "us/file", notes)
 

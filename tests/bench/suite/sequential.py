@@ -1,11 +1,13 @@
-"""Whole containers from beginning to end, without a mount: cat, verify and grep against plain readers."""
+"""Whole containers from beginning to end, without a mount: cat, verify and grep against plain readers; system calls and
+bytes read of these, of index and of cp."""
 import os
+import shutil
 import subprocess
-from dataclasses import dataclass
 
 import calls
-from comparing import Line, Row, Skipped, measures, medians
+from comparing import Line, Row, Skipped, least, measures
 from processes import ALL_PROCESSORS, ONE_PROCESSOR, bytes_of, output_of, timed
+from shapes import COPIED, LEAST, SHAPES
 
 PLAIN, THREADS = "plain reader, one processor", "recordfs {}, two threads"
 CAT = Line("sequential-cat", "recordfs cat, one thread, one processor", PLAIN, 1.1)
@@ -14,53 +16,42 @@ VERIFY = Line("sequential-verify", "recordfs verify, one thread, one processor",
 VERIFY_THREADS = Line("sequential-verify-threads", THREADS.format("verify"), PLAIN, 0.65)
 GREP = Line("sequential-grep", "recordfs grep, one thread, one processor", "plain reader that also searches", 1.1)
 GREP_THREADS = Line("sequential-grep-threads", THREADS.format("grep"), GREP.yardstick, 0.65)
-CALLS = Line("sequential-calls", "system calls, those of the start not counted", "1 a MiB", 4)
+CALLS = Line("sequential-calls", "system calls, without those of the start and those that create files", "1 a MiB", 4)
 READ = Line("sequential-read", "bytes read from a container", "its size", 1.1)
 
 MEBIBYTE = 1 << 20
-LEAST = 16 * MEBIBYTE  # in smaller files the start of the program counts more than the reading
 TEXT = "worker-7 "
 PLAIN_WORDS = {"cat": ["cat"], "verify": [], "grep": ["grep", TEXT]}
 OUR_WORDS = {"cat": ["cat"], "verify": ["verify"], "grep": ["grep", "-c", "-F", TEXT]}
+READING_VERBS = ("verify", "cat", "grep", "index")
+EVERY_VERB = (*READING_VERBS, "cp")
+COPIED_LINES = 50_000  # at most: strace slows the calls that create files
+# The calls by which cp creates the file of a record.
+CREATION = ("newfstatat", "fstatat", "unlinkat", "openat", "write", "close", "renameat2", "getpid")
 
 
-@dataclass(frozen=True)
-class Shape:
-    """A container: its form, and as many times the lines of the run. Without options its lines have 200 to 1,000
-    bytes, its chunks 1 MiB."""
-
-    form: str
-    note: str = ""
-    times: int = 1
-    options: tuple = ()  # of make_data
-
-    @property
-    def case(self):
-        return f"{self.form}, {self.note}" if self.note else self.form
-
-    @property
-    def format(self):
-        """The format's name for plain_readers."""
-        name = self.form.partition("-")[0]
-        return {"leveldb": "leveldb_log"}.get(name, name)
-
-    def file(self, bench):
-        return bench.containers.file(self.form, self.times * bench.amounts.lines, options=self.options)
+def ours(bench, verb, threads, source, fresh=None):
+    """Returns a command. index and cp write to the empty folder `fresh`."""
+    recordfs = bench.settings.program("recordfs")
+    if verb == "index":
+        return [recordfs, "index", "-j", threads, "--index", fresh, source]
+    if verb == "cp":
+        return [recordfs, "cp", "-j", threads, "--index", "no", source, ":", fresh]
+    return [recordfs, *OUR_WORDS[verb], "-j", threads, "--index", "no", source]
 
 
-SHORT = {"note": "60 bytes", "times": 4, "options": ("--size=60",)}
-ONE = {"note": "1 a chunk", "options": ("--per-chunk=1",)}
-SHAPES = (
-    Shape("riegeli-zstd"), Shape("riegeli-none"), Shape("riegeli-none", "4 KiB chunks", options=("--per-chunk=7",)),
-    Shape("riegeli-none", **ONE), Shape("riegeli-zstd", **ONE), Shape("riegeli-snappy"), Shape("riegeli-brotli"),
-    Shape("array_record-none", **ONE), Shape("tfrecord"), Shape("tfrecord", **SHORT), Shape("leveldb"),
-    Shape("leveldb", **SHORT), Shape("leveldb_table-none"), Shape("leveldb_table-snappy"), Shape("leveldb_table-zstd"),
-    Shape("recordio-none"), Shape("recordio-zstd"), Shape("recordio-flate"), Shape("proio-none"), Shape("proio-lz4"),
-    Shape("proio-gzip"), Shape("bloscpack-lz4"), Shape("bloscpack-zstd"))
+class Fresh:
+    """An empty folder in memory, removed at exit."""
 
+    def __init__(self, bench):
+        self._folder = bench.memory_folder(2 * 4096 * bench.amounts.lines) / "fresh"
 
-def ours(bench, verb, threads, source):
-    return [bench.settings.program("recordfs"), *OUR_WORDS[verb], "-j", threads, "--index", "no", source]
+    def __enter__(self):
+        self._folder.mkdir()
+        return self._folder
+
+    def __exit__(self, *failure):
+        shutil.rmtree(self._folder)
 
 
 def plain(bench, verb, shape, source):
@@ -77,7 +68,7 @@ def compared(bench, verb, one_thread, two_threads):
                     "one": side(ours(bench, verb, 1, source), ONE_PROCESSOR)}
         if len(os.sched_getaffinity(0)) >= 2:
             subjects["two"] = side(ours(bench, verb, 2, source), ALL_PROCESSORS)
-        taken = medians(bench.runs, **subjects)
+        taken = least(bench.runs, **subjects)
         for line, name in ((one_thread, "one"), (two_threads, "two")):
             if name in taken:
                 yield row(line, shape, taken[name], taken["plain"], bounded=source.stat().st_size >= LEAST)
@@ -115,17 +106,25 @@ def grep(bench):
 
 @measures(CALLS)
 def system_calls(bench):
-    """For each MiB of the container, or with cat of what is written if that is more."""
+    """For each MiB of the container, or of what is written if that is more."""
     for shape in SHAPES:
-        source, tiny = shape.file(bench), bench.containers.file(shape.form, 1, options=shape.options)
-        for verb in ("verify", "cat"):
-            command = ours(bench, verb, 1, source)
-            counts = [calls.counted(one) for one in (command, ours(bench, verb, 1, tiny))]
-            if None in counts:
-                raise Skipped("neither strace nor perf trace counts system calls")
-            size = max(source.stat().st_size, bytes_of(command)["wchar"])
+        tiny = bench.containers.file(shape.form, 1, options=shape.options)
+        for verb in EVERY_VERB if shape in COPIED else READING_VERBS:
+            source = shape.file(bench, min(bench.amounts.lines, COPIED_LINES) if verb == "cp" else None)
+            counts = [counted(bench, verb, one) for one in (source, tiny)]
+            size = source.stat().st_size
+            if verb in ("cat", "cp"):
+                size = max(size, bytes_of(ours(bench, "cat", 1, source))["wchar"])
             yield Row(CALLS, f"{shape.case}, {verb}", (counts[0] - counts[1]) * MEBIBYTE / size, 1, "calls/MiB",
                       bounded=size >= LEAST)
+
+
+def counted(bench, verb, source):
+    with Fresh(bench) as fresh:
+        count = calls.counted(ours(bench, verb, 1, source, fresh), CREATION if verb == "cp" else ())
+    if count is None:
+        raise Skipped("neither strace nor perf trace counts system calls")
+    return count
 
 
 @measures(READ)
@@ -133,6 +132,7 @@ def bytes_read(bench):
     for shape in SHAPES:
         source = shape.file(bench)
         size = source.stat().st_size
-        for verb in ("verify", "cat"):
-            got = bytes_of(ours(bench, verb, 1, source))["rchar"]
+        for verb in EVERY_VERB if shape in COPIED else READING_VERBS:
+            with Fresh(bench) as fresh:
+                got = bytes_of(ours(bench, verb, 1, source, fresh))["rchar"]
             yield Row(READ, f"{shape.case}, {verb}", got / MEBIBYTE, size / MEBIBYTE, "MiB", bounded=size >= LEAST)

@@ -1,5 +1,5 @@
-"""Prints the table of results as text or JSON."""
-import json
+"""Prints the table of results as text, and returns it for JSON."""
+from dataclasses import asdict
 
 VERDICTS = {True: "kept", False: "NOT KEPT", None: ""}
 HEADS = ("case", "recordfs", "yardstick", "ratio", "bound", "")
@@ -10,14 +10,14 @@ def _cells(row):
     ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
     bound = "" if line.bound is None or not row.bounded else f"{'>=' if line.faster else '<='} {line.bound:g}"
     notes = "; ".join(f"{name} {value}" for name, value in row.notes.items())
-    return (row.case, _quantity(row.ours, row.unit), _quantity(row.yardstick, row.unit), ratio, bound,
+    return (row.case, quantity(row.ours, row.unit), quantity(row.yardstick, row.unit), ratio, bound,
             "  ".join(filter(None, (VERDICTS[row.kept], notes))))
 
 
-def _quantity(value, unit):
+def quantity(value, unit):
     if value is None:
         return "-"
-    return f"{value:.0f} {unit}" if value >= 1000 else f"{value:.4g} {unit}"
+    return f"{value:,.0f} {unit}" if value >= 1000 else f"{value:.4g} {unit}"
 
 
 def print_heading(machine):
@@ -35,12 +35,17 @@ def print_line(line, rows, skipped):
     print(end="", flush=True)
 
 
-def as_json(machine, settings, results):
-    """`results`: (line, rows, skipped) of each line."""
+def amounts_of(settings):
+    """Returns the amounts as JSON has them."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(settings.amounts).items()}
+
+
+def document(machine, settings, results):
+    """Returns the results of one part for JSON. `results`: (line, rows, skipped) of each line."""
     lines = [{"line": line.name, "work": line.work, "yardstick": line.yardstick, "bound": line.bound,
               "faster": line.faster, "not_measured": skipped, "rows": [_row(row) for row in rows]}
              for line, rows, skipped in results]
-    return json.dumps({"machine": machine, "runs": settings.runs, "lines": lines}, indent=2)
+    return {"machine": machine, "runs": settings.runs, "amounts": amounts_of(settings), "lines": lines}
 
 
 def _row(row):
