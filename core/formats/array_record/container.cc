@@ -33,7 +33,7 @@ std::optional<ChunkKey> key_at(Position at, std::uint64_t size) {
 constexpr int kBid = kBeyondDoubt + 64;  // bits of evidence: the magic, or the hash of a self-describing footer
 
 Result<int> probe(const RequestContext& context, const Source& source, std::string_view, ProbeDepth) {
-  ASSIGN_OR_RETURN(const auto ending, find_ending(context, source, Limits{}));
+  ASSIGN_OR_RETURN(const auto ending, find_ending(context, source, Limits{}, EndingDetail::kPresence));
   return ending ? kBid : 0;
 }
 
@@ -43,25 +43,33 @@ class ListedBulkReader final : public BulkReader {
   // All must outlive this.
   ListedBulkReader(const BulkReader& riegeli, const Ending& ending) : riegeli_(riegeli), ending_(ending) {}
 
-  ChunkRun plan(ChunkKey at, Bytes window) const override {
+  ChunkRun plan(ChunkKey at, Bytes window) const override { return riegeli_.plan(at, before_footer(at, window)); }
+  RecordBatch read(const RequestContext& context, const ChunkRun& planned, Slice window) const override {
+    return if_listed(riegeli_.read(context, planned, std::move(window)));
+  }
+  RecordBatch read_at(const RequestContext& context, ChunkKey at, Slice window) const override {
+    window.bytes = before_footer(at, window.bytes);
+    return if_listed(riegeli_.read_at(context, at, std::move(window)));
+  }
+
+ private:
+  Bytes before_footer(ChunkKey at, Bytes window) const {
     const Position end = std::max(ending_.footer, at.position);
-    return riegeli_.plan(
-        at, window.first(static_cast<std::size_t>(std::min<std::uint64_t>(window.size(), end - at.position))));
+    return window.first(static_cast<std::size_t>(std::min<std::uint64_t>(window.size(), end - at.position)));
   }
 
   // A batch with another chunk than the footer lists is dropped as a whole.
-  RecordBatch read(const RequestContext& context, const ChunkRun& planned, Slice window) const override {
-    RecordBatch batch = riegeli_.read(context, planned, std::move(window));
-    auto listed = std::ranges::lower_bound(ending_.index, planned.from.position, {}, &IndexEntry::begin);
+  RecordBatch if_listed(RecordBatch batch) const {
+    const ChunkKey from = batch.run.from;
+    auto listed = std::ranges::lower_bound(ending_.index, from.position, {}, &IndexEntry::begin);
     for (const BatchChunk& chunk : batch.chunks) {
       const bool is_listed = listed != ending_.index.end() && listed->begin == chunk.begin;
       const Position end = is_listed && ++listed != ending_.index.end() ? listed->begin : ending_.footer;
-      if (!is_listed || chunk.end != end) return {.run = {.from = planned.from, .next = planned.from}};
+      if (!is_listed || chunk.end != end) return {.run = {.from = from, .next = from}};
     }
     return batch;
   }
 
- private:
   const BulkReader& riegeli_;
   const Ending& ending_;
 };
@@ -284,7 +292,7 @@ class ArrayRecordContainer final : public ForwardingContainer {
 
 Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shared_ptr<const Source> source,
                                         const Limits& limits) {
-  ASSIGN_OR_RETURN(auto ending, find_ending(context, *source, limits));
+  ASSIGN_OR_RETURN(auto ending, find_ending(context, *source, limits, EndingDetail::kIndex));
   if (!ending)
     return Error{Code::kNoContainer, 0, "neither the postscript nor the footer of an ArrayRecord file was found"};
   auto riegeli = riegeli::open(context, source, limits);

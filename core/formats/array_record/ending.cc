@@ -70,8 +70,25 @@ std::optional<FooterHead> parse_head(Bytes record) {
   return head;
 }
 
+// Parses an entry of two or three numbers, as writers store it. A footer has one for each chunk.
+std::optional<IndexEntry> parse_usual_entry(Bytes record) {
+  constexpr std::uint8_t kBegin = 1 << 3, kEnd = 2 << 3, kRecords = 3 << 3;  // tags of varints
+  IndexEntry entry;
+  Cursor cursor(record);
+  if (cursor.u8() != kBegin) return std::nullopt;
+  entry.begin = cursor.varint64();
+  while (cursor.ok() && !cursor.at_end()) {
+    const std::uint8_t tag = cursor.u8();
+    const std::uint64_t value = cursor.varint64();
+    if (tag != kEnd && tag != kRecords) return std::nullopt;
+    if (tag == kRecords) entry.records = value;
+  }
+  return cursor.ok() ? std::optional(entry) : std::nullopt;
+}
+
 // Returns nullopt for any other record.
 std::optional<IndexEntry> parse_entry(Bytes record) {
+  if (const auto usual = parse_usual_entry(record)) return usual;
   IndexEntry entry;
   bool has_place = false;
   MessageReader reader(record, kNoGroups);
@@ -119,9 +136,9 @@ Result<Bytes> record_of(const RequestContext& context, const Chunk& chunk, std::
 
 Error wrong_footer(Position at, std::string why) { return {Code::kDamage, at, std::move(why)}; }
 
-// Reads the footer into `ending`. Fails also with damage in the footer.
+// Reads the footer into `ending`; with kPresence nothing after its head. Fails also with damage in the footer.
 Result<void> read_footer(const RequestContext& context, const Container& riegeli, const ChunkInfo& info,
-                         Ending& ending) {
+                         EndingDetail detail, Ending& ending) {
   ASSIGN_OR_RETURN(const auto chunk, riegeli.decode(context, info));
   const std::uint64_t records = chunk->layout().records();
   Slice held;
@@ -136,19 +153,23 @@ Result<void> read_footer(const RequestContext& context, const Container& riegeli
     return wrong_footer(info.begin,
                         fmt::format("the footer counts {} and lists {}", counted(head->chunks, "chunk"), records - 1));
   }
+  ending.head = *head;
+  if (detail == EndingDetail::kPresence) return {};
   std::vector<IndexEntry> index;
   context.announce(records * sizeof(IndexEntry));
   index.reserve(static_cast<std::size_t>(records - 1));
+  ASSIGN_OR_RETURN(const auto all, chunk->read(context, 0, chunk->payload_size()));
   for (std::uint64_t i = 1; i < records; ++i) {
-    ASSIGN_OR_RETURN(const auto record, record_of(context, *chunk, i, held));
-    const auto entry = parse_entry(record);
+    if (const Error* failure = chunk->layout().failure(i)) return *failure;
+    const Extent extent = chunk->layout().extent(i);
+    const auto entry =
+        parse_entry(all.bytes.subspan(static_cast<std::size_t>(extent.begin), static_cast<std::size_t>(extent.size)));
     const Position least = index.empty() ? 1 : index.back().begin + 1;
     if (!entry || entry->begin < least || entry->begin >= info.begin) {
       return wrong_footer(info.begin, fmt::format("entry {} of the footer does not refer to a chunk before it", i - 1));
     }
     index.push_back(*entry);
   }
-  ending.head = *head;
   ending.index = std::move(index);
   return {};
 }
@@ -156,7 +177,7 @@ Result<void> read_footer(const RequestContext& context, const Container& riegeli
 // Returns the ending with the footer at `footer`, as named by a postscript. Returns nullopt for a valid chunk that is
 // not a footer. An unreadable chunk counts as a footer.
 Result<std::optional<Ending>> ending_at(const RequestContext& context, const Container& riegeli, Position footer,
-                                        Position postscript) {
+                                        Position postscript, EndingDetail detail) {
   Ending ending{
       .footer = footer, .postscript = postscript, .has_postscript = true, .head = {}, .index = {}, .flaw = {}};
   ASSIGN_OR_RETURN(const auto chunk, chunk_at(context, riegeli, footer, postscript));
@@ -164,10 +185,11 @@ Result<std::optional<Ending>> ending_at(const RequestContext& context, const Con
     ending.flaw = wrong_footer(footer, "no valid chunk where the footer should be");
     return std::optional<Ending>(std::move(ending));
   }
-  auto read = read_footer(context, riegeli, *chunk, ending);
+  auto read = read_footer(context, riegeli, *chunk, detail, ending);
   if (!read && read.error().code == Code::kNotFound) return std::optional<Ending>{};
   if (!read) {
     if (!is_permanent(read.error().code)) return std::move(read).error();
+    ending.head = {};
     ending.flaw = std::move(read).error();
   }
   return std::optional<Ending>(std::move(ending));
@@ -175,13 +197,13 @@ Result<std::optional<Ending>> ending_at(const RequestContext& context, const Con
 
 // Returns the ending that the postscript copies at the start of a block name.
 Result<std::optional<Ending>> by_postscript_at(const RequestContext& context, const Source& source,
-                                               const Container& riegeli, Position postscript) {
+                                               const Container& riegeli, Position postscript, EndingDetail detail) {
   std::array<std::byte, kPostscriptBytes> bytes{};
   ASSIGN_OR_RETURN(const auto got, source.read_at(context, postscript, bytes));
   std::optional<Ending> best;
   for (const Position footer : footers_named_in(Bytes(bytes).first(got))) {
     if (footer >= postscript) continue;
-    ASSIGN_OR_RETURN(auto ending, ending_at(context, riegeli, footer, postscript));
+    ASSIGN_OR_RETURN(auto ending, ending_at(context, riegeli, footer, postscript, detail));
     if (ending && (!best || !ending->flaw)) best = std::move(*ending);
     if (best && !best->flaw) break;
   }
@@ -232,13 +254,13 @@ Result<std::optional<Ending>> by_shifted_postscript(const RequestContext& contex
 
 // Finds a postscript in the last block, or in the previous one if other bytes follow the file.
 Result<std::optional<Ending>> by_postscript(const RequestContext& context, const Source& source,
-                                            const Container& riegeli) {
+                                            const Container& riegeli, EndingDetail detail) {
   std::optional<Ending> none;
   if (source.size() <= kBlockSize) return none;
   const Position last = (source.size() - 1) / kBlockSize * kBlockSize;
-  auto ending = by_postscript_at(context, source, riegeli, last);
+  auto ending = by_postscript_at(context, source, riegeli, last, detail);
   if (!ending || *ending || last == kBlockSize) return ending;
-  return by_postscript_at(context, source, riegeli, last - kBlockSize);
+  return by_postscript_at(context, source, riegeli, last - kBlockSize, detail);
 }
 
 // Returns the last chunk of records that begins after the chunk that covers `start`.
@@ -288,7 +310,7 @@ Result<std::optional<Ending>> by_footer(const RequestContext& context, const Con
   Ending ending;
   ending.footer = chunk->begin;
   ending.postscript = std::min(end, riegeli::block_at_or_behind(chunk->end));
-  auto read = read_footer(context, riegeli, *chunk, ending);
+  auto read = read_footer(context, riegeli, *chunk, EndingDetail::kIndex, ending);
   if (read) return std::optional<Ending>(std::move(ending));
   const Code code = read.error().code;
   if (code != Code::kNotFound && !is_permanent(code)) return std::move(read).error();
@@ -296,8 +318,8 @@ Result<std::optional<Ending>> by_footer(const RequestContext& context, const Con
 }
 
 Result<std::optional<Ending>> find_fitting_ending(const RequestContext& context, const Source& source,
-                                                  const Container& riegeli) {
-  auto ending = by_postscript(context, source, riegeli);
+                                                  const Container& riegeli, EndingDetail detail) {
+  auto ending = by_postscript(context, source, riegeli, detail);
   if (!ending) return ending;
   if (*ending && !(*ending)->flaw) return ending;
   if (*ending) {
@@ -328,12 +350,13 @@ Limits not_below_defaults(Limits limits) {
 
 }  // namespace
 
-Result<std::optional<Ending>> find_ending(const RequestContext& context, const Source& source, const Limits& limits) {
+Result<std::optional<Ending>> find_ending(const RequestContext& context, const Source& source, const Limits& limits,
+                                          EndingDetail detail) {
   // Does not own the source: the container is destroyed before the source.
   const std::shared_ptr<const Source> borrowed(std::shared_ptr<const Source>(), &source);
   auto riegeli = riegeli::open(context, borrowed, not_below_defaults(limits));
   if (!riegeli) return std::move(riegeli).error();
-  auto ending = find_fitting_ending(context, source, **riegeli);
+  auto ending = find_fitting_ending(context, source, **riegeli, detail);
   if (!ending || !*ending) return ending;
   TRY(forget_index_that_does_not_fit(context, **riegeli, **ending));
   return ending;

@@ -46,8 +46,12 @@ enum class EndingPart : std::uint8_t { kNone, kFooter, kPostscript };
 Result<EndingPart> part_of_ending(const RequestContext& context, const Source& source, const Container& riegeli,
                                   const ChunkInfo& chunk);
 
+// kPresence: the index may be empty, and its entries are not verified.
+enum class EndingDetail : std::uint8_t { kPresence, kIndex };
+
 // Finds the ending of a file; nullopt if there is none. The result does not depend on limits below the defaults. Fails
 // as Source does, and with kOutOfMemory.
-Result<std::optional<Ending>> find_ending(const RequestContext& context, const Source& source, const Limits& limits);
+Result<std::optional<Ending>> find_ending(const RequestContext& context, const Source& source, const Limits& limits,
+                                          EndingDetail detail);
 
 }  // namespace recordfs::array_record

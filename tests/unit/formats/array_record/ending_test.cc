@@ -36,7 +36,7 @@ TEST(Ending, SearchSkipsALargeHole) {
   riegeli_writer::Writer writer;
   writer.add(riegeli_writer::simple_chunk({"record"}));
   const SparseSource source(writer.file());
-  const auto ending = find_ending({}, source, Limits{});
+  const auto ending = find_ending({}, source, Limits{}, EndingDetail::kIndex);
   ASSERT_TRUE(ending);
   EXPECT_FALSE(*ending);
   EXPECT_LT(source.reads(), 10000);
