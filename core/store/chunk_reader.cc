@@ -192,7 +192,8 @@ Result<std::uint64_t> ChunkReader::records_in(const RequestContext& context, con
 }
 
 Result<std::shared_ptr<const Layout>> ChunkReader::layout(const RequestContext& context, const ChunkInfo& info) const {
-  if (info.layout_cost != LayoutCost::kDecode) return log_.reported(context, cached_layout(context, info));
+  const bool is_known = file_.services.layouts.contains(file_.key_of(info));
+  if (is_known || info.layout_cost != LayoutCost::kDecode) return log_.reported(context, cached_layout(context, info));
   ASSIGN_OR_RETURN(auto decoded, get(context, info));
   return std::shared_ptr<const Layout>(decoded, &decoded->layout());
 }
@@ -204,10 +205,7 @@ Result<std::shared_ptr<const Layout>> ChunkReader::cached_layout(const RequestCo
     const Layout& of_decoded = (**decoded)->chunk->layout();
     if (check_counts(info, of_decoded)) return std::shared_ptr<const Layout>(**decoded, &of_decoded);
   }
-  ASSIGN_OR_RETURN(auto known, file_.services.layouts.get(context, key, [&]() -> Result<std::shared_ptr<const Layout>> {
-    ASSIGN_OR_RETURN(auto made, file_.make_layout(context, info));
-    return std::make_shared<const Layout>(std::move(made));
-  }));
+  ASSIGN_OR_RETURN(auto known, file_.cached_layout(context, info));
   if (auto same = check_counts(info, *known); !same) {
     file_.services.layouts.forget(key);
     index_.invalidate();
@@ -257,6 +255,7 @@ Result<ChunkReader::Pointer> ChunkReader::get_quietly(const RequestContext& cont
                    }));
   if (auto same = check_counts(info, decoded->chunk->layout()); !same) {
     file_.services.chunks.forget(key);
+    file_.services.layouts.forget(key);
     index_.invalidate();
     return std::move(same).error();
   }

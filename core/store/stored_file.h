@@ -176,10 +176,23 @@ struct StoredFile {
     DecodeBudget::Turn turn(budgets.slow);
     return container->layout(context.with(turn), chunk);
   }
+  // Returns the cached layout of a chunk, or makes it. Fails like make_layout().
+  Result<std::shared_ptr<const Layout>> cached_layout(const RequestContext& context, const ChunkInfo& chunk) const {
+    return services.layouts.get(context, key_of(chunk), [&]() -> Result<std::shared_ptr<const Layout>> {
+      ASSIGN_OR_RETURN(auto made, make_layout(context, chunk));
+      return std::make_shared<const Layout>(std::move(made));
+    });
+  }
+  // For scans. Caches the layouts of small chunks, because a listing with sizes needs each of them next.
   MakeLayout layout_maker() const {
-    return [this](const RequestContext& context, const ChunkInfo& chunk) { return make_layout(context, chunk); };
+    return [this](const RequestContext& context, const ChunkInfo& chunk) -> Result<Layout> {
+      if (chunk.stored_size > kSmallChunk) return make_layout(context, chunk);
+      ASSIGN_OR_RETURN(const auto layout, cached_layout(context, chunk));
+      return *layout;
+    };
   }
 
+  static constexpr std::uint64_t kSmallChunk = 64u << 10;
   static inline std::atomic<std::uint64_t> next_id{1};
 
   const std::uint64_t id = next_id.fetch_add(1);

@@ -211,7 +211,12 @@ void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offs
       return fuse_reply_buf(to, reinterpret_cast<const char*>(slice.bytes.data()), slice.bytes.size());
     });
   };
-  mount.dispatcher.answer(request, Dispatcher::Interrupt::kIgnore, handler);
+  const auto answer = [&mount, request, handler] {
+    mount.dispatcher.answer(request, Dispatcher::Interrupt::kIgnore, handler);
+  };
+  bool waits = false;
+  error_thrown_by([&] { waits = offset == 0 && mount.pusher.holds(number, answer); });  // without memory: does not wait
+  if (!waits) answer();
 }
 
 // A reply to READDIR or READDIRPLUS.

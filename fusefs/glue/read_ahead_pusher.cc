@@ -38,6 +38,45 @@ void ReadAheadPusher::stop() {
   }
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
+  std::unique_lock lock(mutex_);
+  for (Reader& reader : readers_) {
+    reader.waits = false;
+    resume_held(reader, lock);
+  }
+}
+
+// A push has at most twice as many records as the last, and the number of the record after it is not known yet.
+bool ReadAheadPusher::is_near(const Reader& reader, std::uint64_t number, std::uint64_t reach) {
+  return reader.waits && number > reader.last && number - reader.last <= reach + 3 * reader.pushed_span;
+}
+
+// Returns the reader that requests a record before it is pushed. REQUIRES: mutex_ is locked.
+ReadAheadPusher::Reader* ReadAheadPusher::overtaken(std::uint64_t number, std::uint64_t reach) {
+  // Any push may store the record, and not only that of its reader.
+  if (stopping_ || number == storing_) return nullptr;
+  const auto reader = std::ranges::find_if(readers_, [number, reach](const Reader& known) {
+    const bool may_wait = known.held == 0 && known.candidate == 0 && number > std::max(known.reached, known.pushed);
+    return may_wait && is_near(known, number, reach);
+  });
+  return reader == readers_.end() ? nullptr : &*reader;
+}
+
+// Returns false if the record must not be pushed, because its request waits, maybe for the push of another reader.
+bool ReadAheadPusher::begin_record(Reader& reader, std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  if (std::ranges::find(readers_, number, &Reader::held) != readers_.end()) return false;
+  reader.reached = storing_ = number;
+  return true;
+}
+
+// Answers the request that waits. REQUIRES: the lock is held; unlocks meanwhile.
+void ReadAheadPusher::resume_held(Reader& reader, std::unique_lock<std::mutex>& lock) {
+  if (reader.held == 0) return;
+  const auto resume = std::exchange(reader.resume, nullptr);
+  reader.held = 0;
+  lock.unlock();
+  resume();
+  lock.lock();
 }
 
 void ReadAheadPusher::was_read(std::uint64_t number) {
@@ -46,10 +85,7 @@ void ReadAheadPusher::was_read(std::uint64_t number) {
   {
     const std::lock_guard lock(mutex_);
     auto reader = std::ranges::find_if(readers_, [number, reach](const Reader& known) {
-      // While records are pushed, the number of the next one is not known. A push has at most twice as many as the
-      // last.
-      const bool is_near = known.waits && number - known.last <= reach + 3 * known.pushed_span;
-      return known.window != 0 && number > known.last && (number <= known.next || is_near);
+      return known.window != 0 && number > known.last && (number <= known.next || is_near(known, number, reach));
     });
     if (reader == readers_.end()) {
       reader = std::ranges::find_if(readers_, [number, reach](const Reader& known) {
@@ -140,7 +176,7 @@ void ReadAheadPusher::push(Reader& reader, std::unique_lock<std::mutex>& lock) {
     // The reader reads the second half while the next records are decoded.
     const bool shall_ask = left_out == 0 && (records >= window / 2 || bytes >= kWindowBytes / 2);
     if (shall_ask) left_out = number;
-    const bool is_stored = !shall_ask && !record.empty();
+    const bool is_stored = !shall_ask && !record.empty() && begin_record(reader, number);
     known = !is_stored || store(session_, number, record);
     if (!known) return false;
     if (is_stored) {
@@ -185,6 +221,7 @@ void ReadAheadPusher::run() {
       } while (is_overtaken(reader) && !stopping_);
     }
     reader.waits = false;
+    resume_held(reader, lock);
   }
 }
 

@@ -300,9 +300,20 @@ class Liar final : public ForwardingContainer {
   }
 };
 
+TEST(RecordStore, LayoutsOfAScanAreNotMadeAgain) {
+  ToyStore toy({.chunks = 6, .counts_in_header = false});
+  std::atomic<int> made{0};
+  toy.watch->on_layout = [&made](const RequestContext&, Position) { ++made; };
+  ASSERT_TRUE(waited([&] { return toy.store->index().totals(ScanDetail::kSizes); }));
+  EXPECT_EQ(made, 6);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_TRUE(toy.store->chunks().layout({}, toy.chunk(i)));
+  EXPECT_EQ(made, 6);
+}
+
 TEST(RecordStore, LargeLayoutsOfScansRunOneAtATime) {
+  const std::uint64_t no_cache = 0;
   ToyStore toy({.chunks = 6, .counts_in_header = false},
-               {.anchors = 2, .chunks_per_anchor = 1, .cached_chunks = 1, .cached_sizes = 0});
+               {.anchors = 2, .chunks_per_anchor = 1, .cached_chunks = 1, .cached_sizes = 0}, no_cache);
   std::atomic<int> made{0};
   toy.watch->on_layout = [&](const RequestContext& context, Position) {
     context.announce(RequestContext::kLargeAllocation);
