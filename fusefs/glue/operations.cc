@@ -200,7 +200,7 @@ void on_readlink(fuse_req_t request, fuse_ino_t number) {
 // InodeTable::find, RecordsView::read, RecordReader::read_at, SharedCache::last_until (locks the cache),
 // RecordReader::read, Layout::extent, Chunk::read, the reply below, and, for a record's first bytes,
 // ReadAheadPusher::was_read (locks its readers). The index is not asked. ReadAhead is notified only if the last read
-// was of another chunk.
+// was of another chunk. Only while records are pushed, ReadAheadPusher::holds locks the readers once more.
 void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {
   Mount& mount = counted(request, RequestKind::kRead);
   const auto handler = [&mount, number, size, offset](const RequestContext& context) -> Result<Reply> {
@@ -215,7 +215,9 @@ void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offs
     mount.dispatcher.answer(request, Dispatcher::Interrupt::kIgnore, handler);
   };
   bool waits = false;
-  error_thrown_by([&] { waits = offset == 0 && mount.pusher.holds(number, answer); });  // without memory: does not wait
+  if (offset == 0 && mount.pusher.is_pushing()) {
+    error_thrown_by([&] { waits = mount.pusher.holds(number, answer); });  // without memory: does not wait
+  }
   if (!waits) answer();
 }
 

@@ -94,8 +94,7 @@ void ReadAheadPusher::was_read(std::uint64_t number) {
       });
       if (reader != readers_.end()) {
         reader->candidate = number;
-        waiting_.push_back(&*reader);
-        reader->waits = true;
+        demand(*reader);
         wake_.notify_one();
         return;
       }
@@ -113,10 +112,15 @@ void ReadAheadPusher::was_read(std::uint64_t number) {
       reader->next = reader->left_out = number + 1;
       return;
     }
-    waiting_.push_back(&*reader);
-    reader->waits = true;
+    demand(*reader);
   }
   wake_.notify_one();
+}
+
+void ReadAheadPusher::demand(Reader& reader) {
+  waiting_.push_back(&reader);
+  reader.waits = true;
+  pushes_.fetch_add(1, std::memory_order_relaxed);
 }
 
 // Readers that have continued for a while are replaced later than random ones.
@@ -221,6 +225,7 @@ void ReadAheadPusher::run() {
       } while (is_overtaken(reader) && !stopping_);
     }
     reader.waits = false;
+    pushes_.fetch_sub(1, std::memory_order_relaxed);
     resume_held(reader, lock);
   }
 }

@@ -38,6 +38,9 @@ class ReadAheadPusher {
   // Joins the thread, and resumes what waits. REQUIRES: all other requests that the kernel waits for were answered.
   void stop();
 
+  // Returns whether a push is due or runs, so that requests may have to wait. Takes no lock. Thread-safe.
+  bool is_pushing() const { return pushes_.load(std::memory_order_relaxed) > 0; }
+
   // Returns whether a request for the first bytes of a record waits for a push. Then `resume` is called once, on
   // another thread, and answers it. Thread-safe.
   template <class Resume>
@@ -86,6 +89,8 @@ class ReadAheadPusher {
   using Readers = std::array<Reader, kReaders>;
 
   void run();
+  // Puts a reader into waiting_. REQUIRES: mutex_ is locked.
+  void demand(Reader& reader);
   void push(Reader& reader, std::unique_lock<std::mutex>& lock);
   bool is_sequential(Reader& reader, std::unique_lock<std::mutex>& lock) const;
   static bool is_overtaken(Reader& reader);
@@ -100,7 +105,8 @@ class ReadAheadPusher {
   fuse_session* session_ = nullptr;
   std::atomic<std::uint64_t> pushed_records_{0};
   std::atomic<std::uint64_t> pushed_bytes_{0};
-  std::mutex mutex_;  // guards the members below
+  std::atomic<unsigned> pushes_{0};  // readers with `waits`; changed while mutex_ is locked
+  std::mutex mutex_;                 // guards the members below
   std::condition_variable wake_;
   Readers readers_{};
   std::deque<Reader*> waiting_;
