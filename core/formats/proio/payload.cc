@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kLengthWindow = 4096;
 constexpr std::uint64_t kFailedSize = 1;  // size in the payload of an event that is missing
 
-// Finds events one after the other.
+// Finds consecutive events.
 class EventWalk {
  public:
   EventWalk(std::uint64_t size, std::uint64_t count) : size_(size), count_(count) {}
