@@ -27,10 +27,20 @@ constexpr std::uint64_t kLargestRatio = 255;
 struct FreeContext {
   void operator()(LZ4F_dctx* context) const { LZ4F_freeDecompressionContext(context); }
 };
-using Context = std::unique_ptr<LZ4F_dctx, FreeContext>;
+using Kept = KeptContext<LZ4F_dctx, FreeContext>;
+using Context = Kept::Pointer;
 
-// Returns null if out of memory.
-Context new_context() {
+// Contexts that have decoded larger blocks are not kept, because they have buffers for two of them.
+constexpr std::uint64_t kLargestKeptBlock = 1u << 20;
+
+Kept kept_contexts;
+
+// Returns this thread's context or a new one; null if out of memory.
+Context take_context() {
+  if (auto kept = kept_contexts.take()) {
+    LZ4F_resetDecompressionContext(kept.get());
+    return kept;
+  }
   LZ4F_dctx* context = nullptr;
   const std::size_t outcome = LZ4F_createDecompressionContext(&context, LZ4F_VERSION);
   return Context(LZ4F_isError(outcome) ? nullptr : context);
@@ -50,10 +60,29 @@ std::uint8_t flags_of(Bytes frame) {
   return cursor.ok() && magic == kFrameMagic ? flags : 0;
 }
 
+// Returns the largest block size. If the output has that much room, the library decodes directly into it and otherwise
+// into an internal buffer.
+std::uint64_t largest_block(Bytes stored) {
+  constexpr unsigned kSmallestLog = 8;  // log2 of the size for number 0; each further number quadruples it
+  constexpr unsigned kSmallestNumber = 4;
+  Cursor cursor(stored);
+  const std::uint32_t magic = cursor.u32_le();
+  cursor.skip(1);
+  const unsigned number = cursor.u8() >> 4 & 7;
+  if (!cursor.ok() || magic != kFrameMagic || number < kSmallestNumber) return 0;
+  return std::uint64_t{1} << (kSmallestLog + 2 * number);
+}
+
 class Lz4Stream final : public MemberStream {
  public:
   Lz4Stream(Context context, Bytes stored, Tail tail)
       : MemberStream("lz4", stored, tail), context_(std::move(context)) {}
+  ~Lz4Stream() override {
+    // A reset leaves some state of a frame that did not end.
+    if (has_ended_ && largest_block_ <= kLargestKeptBlock) kept_contexts.keep(std::move(context_));
+  }
+  Lz4Stream(const Lz4Stream&) = delete;
+  Lz4Stream& operator=(const Lz4Stream&) = delete;
 
  private:
   Result<Step> step(Bytes rest, MutableBytes out) override {
@@ -64,6 +93,7 @@ class Lz4Stream final : public MemberStream {
     if (LZ4F_isError(hint)) return error_of(hint);
     if (states_nothing_ && given > 0) return broken("content in a frame with a declared size of 0");
     in_frame_ = hint != 0;
+    has_ended_ = !in_frame_;
     return Step{taken, given, !in_frame_};
   }
 
@@ -73,6 +103,8 @@ class Lz4Stream final : public MemberStream {
   // dictionary.
   Result<Step> enter_frame(Bytes rest) {
     if (!begins_frame(rest)) return broken("missing frame header");
+    has_ended_ = false;
+    largest_block_ = std::max(largest_block_, largest_block(rest));
     LZ4F_frameInfo_t info{};
     std::size_t taken = rest.size();
     const std::size_t hint = LZ4F_getFrameInfo(context_.get(), &info, rest.data(), &taken);
@@ -90,27 +122,16 @@ class Lz4Stream final : public MemberStream {
   }
 
   Context context_;
+  std::uint64_t largest_block_ = 0;
   bool in_frame_ = false;
+  bool has_ended_ = true;  // each frame, without an error
   bool states_nothing_ = false;
 };
 
 Result<std::unique_ptr<DecodeStream>> open_lz4(Bytes stored, Tail tail, std::uint64_t /*memory*/) {
-  Context context = new_context();
+  Context context = take_context();
   if (!context) return Error{Code::kOutOfMemory, 0, "no memory for lz4"};
   return std::unique_ptr<DecodeStream>(std::make_unique<Lz4Stream>(std::move(context), stored, tail));
-}
-
-// Returns the largest block size. If the output has that much room, the library decodes directly into it and otherwise
-// into an internal buffer.
-std::uint64_t largest_block(Bytes stored) {
-  constexpr unsigned kSmallestLog = 8;  // log2 of the size for number 0; each further number quadruples it
-  constexpr unsigned kSmallestNumber = 4;
-  Cursor cursor(stored);
-  const std::uint32_t magic = cursor.u32_le();
-  cursor.skip(1);
-  const unsigned number = cursor.u8() >> 4 & 7;
-  if (!cursor.ok() || magic != kFrameMagic || number < kSmallestNumber) return 0;
-  return std::uint64_t{1} << (kSmallestLog + 2 * number);
 }
 
 }  // namespace

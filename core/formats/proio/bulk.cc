@@ -15,6 +15,8 @@ namespace {
 
 // Larger buckets are steps, which need no copy of bytes that are in two pieces of the file.
 constexpr std::uint64_t kMostStored = 256u << 10;
+// Decompressed bytes of a run with several buckets, so that they stay in the processor's cache.
+constexpr std::uint64_t kMostDecompressed = 512u << 10;
 constexpr std::uint32_t kLongestHeader = 64;
 constexpr std::uint64_t kPlannedRatio = 8;  // of compressed payloads
 
@@ -46,10 +48,21 @@ std::optional<BucketHeader> header_at(Position begin, Bytes rest, const Limits& 
   return fits && refused_count(header, header.stored, limits).empty() ? std::optional(header) : std::nullopt;
 }
 
+// Returns the bytes of the window, which begins at `at`, from `next` on.
+Bytes after(ChunkKey at, ChunkKey next, Bytes window) {
+  return window.subspan(static_cast<std::size_t>(next.position - at.position));
+}
+
 Position end_of(const BucketHeader& header) { return header.payload + header.stored; }
 
 std::uint64_t expected_bytes(const BucketHeader& header) {
   return header.compression == kCompressionNone ? header.stored : header.stored * kPlannedRatio;
+}
+
+// Returns whether a bucket may be added to a run of so many decoded bytes.
+bool has_room(std::uint64_t bytes, const BucketHeader& header) {
+  const bool is_plain = header.compression == kCompressionNone;
+  return bytes == 0 || bytes + expected_bytes(header) <= (is_plain ? BulkReader::kMostBytes : kMostDecompressed);
 }
 
 // Adds `count` events to the end of `records`, and their sizes to `bytes`. Returns false if the payload has fewer.
@@ -94,29 +107,31 @@ ChunkRun BucketBulkReader::plan(ChunkKey at, Bytes window) const {
   ChunkRun run{.from = at, .next = at};
   if (at.state != 0) return run;
   std::uint64_t expected = 0;
-  for (;;) {
-    const Position begin = run.next.position;
-    const auto header = header_at(begin, window.subspan(static_cast<std::size_t>(begin - at.position)), limits_);
-    if (!header) return run;
+  while (const auto header = header_at(run.next.position, after(at, run.next, window), limits_)) {
+    if (!has_room(expected, *header)) break;
     expected += expected_bytes(*header);
-    if (expected > kMostBytes) return run;
     run.next.position = end_of(*header);
     run.chunks += 1;
   }
+  return run;
 }
 
 RecordBatch BucketBulkReader::read(const RequestContext& context, const ChunkRun& planned, Slice window) const {
-  RecordBatch batch{.run = {.from = planned.from, .next = planned.from}};
-  batch.chunks.reserve(static_cast<std::size_t>(planned.chunks));
-  while (batch.run.chunks < planned.chunks) {
-    const Position begin = batch.run.next.position;
-    const Bytes rest = window.bytes.subspan(static_cast<std::size_t>(begin - planned.from.position));
-    const auto header = header_at(begin, rest, limits_);
-    if (!header) break;
-    const Bytes payload =
-        rest.subspan(static_cast<std::size_t>(header->payload - begin), static_cast<std::size_t>(header->stored));
-    if (!add(context, *header, payload, limits_, batch)) break;
-    batch.chunks.push_back({begin, end_of(*header), header->events});
+  return take(context, planned.from, planned.chunks, std::move(window));
+}
+
+RecordBatch BucketBulkReader::read_at(const RequestContext& context, ChunkKey at, Slice window) const {
+  return take(context, at, at.state == 0 ? UINT64_MAX : 0, std::move(window));
+}
+
+RecordBatch BucketBulkReader::take(const RequestContext& context, ChunkKey at, std::uint64_t most, Slice window) const {
+  RecordBatch batch{.run = {.from = at, .next = at}};
+  while (batch.run.chunks < most) {
+    const Bytes rest = after(at, batch.run.next, window.bytes);
+    const auto header = header_at(batch.run.next.position, rest, limits_);
+    if (!header || !has_room(batch.run.bytes, *header)) break;
+    if (!add(context, *header, rest.subspan(header->payload - header->begin, header->stored), limits_, batch)) break;
+    batch.chunks.push_back({header->begin, end_of(*header), header->events});
     batch.run.next.position = end_of(*header);
     batch.run.chunks += 1;
     batch.run.records += header->events;

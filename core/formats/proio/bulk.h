@@ -13,8 +13,12 @@ class BucketBulkReader final : public BulkReader {
   bool plans_records() const override { return false; }
   ChunkRun plan(ChunkKey at, Bytes window) const override;
   RecordBatch read(const RequestContext& context, const ChunkRun& planned, Slice window) const override;
+  RecordBatch read_at(const RequestContext& context, ChunkKey at, Slice window) const override;
 
  private:
+  // Reads at most `most` chunks.
+  RecordBatch take(const RequestContext& context, ChunkKey at, std::uint64_t most, Slice window) const;
+
   const Limits limits_;  // of a batch
 };
 

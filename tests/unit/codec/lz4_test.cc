@@ -58,6 +58,20 @@ TEST(Lz4, LargestBlocksAreDecodedWithAnySizeGuess) {
   }
 }
 
+// Contexts of the library are used again.
+TEST(Lz4, BrokenFrameDoesNotAffectTheNextStream) {
+  const std::string text = text_of(100'000);
+  const std::string sound = pack_lz4_with(text, {.states_size = false});
+  std::string broken = pack_lz4_with(text, {.states_size = true});
+  for (const std::size_t size : {std::size_t{6}, std::size_t{9}, broken.size() / 2, broken.size() - 1}) {
+    const std::string cut = broken.substr(0, size);
+    EXPECT_FALSE(decompress({}, CodecId::kLz4Frame, as_bytes(cut), 0, text.size())) << size;
+    const auto whole = decompress({}, CodecId::kLz4Frame, as_bytes(sound), 0, text.size());
+    ASSERT_TRUE(whole) << size;
+    EXPECT_TRUE(as_text(whole->view()) == text) << size;
+  }
+}
+
 TEST(Lz4, ConsecutiveFramesAreConcatenated) {
   const Lz4Options independent{false, false, false};
   EXPECT_EQ(unpacked(pack_lz4("one ") + pack_lz4_with("", independent) + pack_lz4_with("two", independent)), "one two");
