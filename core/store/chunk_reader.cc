@@ -289,7 +289,7 @@ Result<ChunkReader::Pointer> ChunkReader::decode_uncached(const RequestContext& 
 // Reading a chunk on demand may decode.
 Result<Slice> ChunkReader::read(const RequestContext& context, const Chunk& chunk, std::uint64_t offset,
                                 std::uint64_t length) const {
-  DecodeBudget::Turn turn(file_.budgets.slow);
+  DecodeBudget::Turn turn(file_.budgets.slow, DecodeBudget::Turn::For::kGrows);
   return chunk.read(context.with(turn), offset, length);
 }
 

@@ -147,7 +147,8 @@ Result<Slice> RecordReader::read(const RequestContext& context, const Chunk& chu
   }
   const Extent extent = layout.extent(index);
   if (offset >= extent.size) return Slice{};
-  DecodeBudget::Turn turn(file_.budgets.slow);  // reading a chunk on demand may decode
+  // Reading a chunk on demand may decode more of it.
+  DecodeBudget::Turn turn(file_.budgets.slow, DecodeBudget::Turn::For::kGrows);
   return log_.reported(context,
                        chunk.read(context.with(turn), extent.begin + offset, std::min(length, extent.size - offset)));
 }

@@ -37,7 +37,8 @@ namespace recordfs {
 // large ones take shares of this budget, and wait if it is used up. Thread-safe.
 class DecodeBudget {
  public:
-  // `on_taken` runs after each share was taken, without a lock, on the thread that took it. It can free cached values.
+  // `on_taken` runs after a share was taken for a new value, without a lock, on the thread that took it. It can free
+  // cached values.
   explicit DecodeBudget(std::uint64_t bytes, std::function<void()> on_taken = {})
       : limit_(std::max<std::uint64_t>(bytes, 1)), on_taken_(std::move(on_taken)) {}
 
@@ -64,30 +65,33 @@ class DecodeBudget {
   // thread has no Share of this budget.
   class Turn final : public LargeAllocations {
    public:
-    explicit Turn(DecodeBudget& budget) : budget_(budget) {}
+    // What kGrows allocates belongs to a value that may be cached, so on_taken, which might drop it, is not called.
+    enum class For : std::uint8_t { kNewValue, kGrows };
+    explicit Turn(DecodeBudget& budget, For purpose = For::kNewValue) : budget_(budget), purpose_(purpose) {}
     ~Turn() override {
       if (has_it_) budget_.give_back(budget_.limit_);
     }
 
    private:
     void on_large_allocation(const RequestContext& context) override {
-      if (!has_it_) has_it_ = budget_.take(context, budget_.limit_);
+      if (!has_it_) has_it_ = budget_.take(context, budget_.limit_, purpose_);
     }
 
     DecodeBudget& budget_;
+    const For purpose_;
     bool has_it_ = false;
   };
 
  private:
   // Returns false if the request was cancelled.
-  bool take(const RequestContext& context, std::uint64_t bytes) {
+  bool take(const RequestContext& context, std::uint64_t bytes, Turn::For purpose = Turn::For::kNewValue) {
     {
       std::unique_lock lock(mutex_);
       const auto has_room = [&] { return taken_ == 0 || (taken_ <= limit_ && bytes <= limit_ - taken_); };
       if (!wait_or_cancel(context, returned_, lock, has_room)) return false;
       taken_ += bytes;
     }
-    if (on_taken_) on_taken_();
+    if (on_taken_ && purpose == Turn::For::kNewValue) on_taken_();
     return true;
   }
   void give_back(std::uint64_t bytes) {

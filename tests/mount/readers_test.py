@@ -6,6 +6,8 @@ With a sanitizer, reports fail the test, as in every mount test.
 import multiprocessing
 import os
 import random
+import re
+import signal
 import time
 
 import mounting
@@ -106,6 +108,21 @@ class Readers(mounting.Case):
 
     def test_eight_readers_right_after_mounting_read_correct_bytes(self):
         self.run_readers([])
+
+
+class LargeRecord(mounting.Case):
+    def test_compressed_record_larger_than_the_cache_is_decoded_once(self):
+        source = self.folder / "large.riegeli"
+        mounting.run(mounting.program("make_data"), "riegeli-zstd", "1", source, "--kind=large")
+        mounted = self.mount(source)
+        record = mounted / "records/000000000"
+        with open(record, "rb", buffering=0) as file:
+            for _ in range(8):
+                self.assertEqual(len(file.read(1 << 20)), 1 << 20)
+        mounted.send(signal.SIGUSR1)
+        mounted.wait_for_log(r"decoded: \d+ bytes")
+        decoded = int(re.findall(r"decoded: (\d+) bytes", mounted.log())[-1])
+        self.assertLess(decoded, 2 * record.stat().st_size)
 
 
 if __name__ == "__main__":

@@ -81,6 +81,19 @@ TEST(DecodeBudget, TurnsWithLargeBuffersRunOneAtATime) {
   }
 }
 
+TEST(DecodeBudget, OnlyNewValuesFreeCachedOnes) {
+  int freed = 0;
+  DecodeBudget budget(100, [&] { ++freed; });
+  {
+    DecodeBudget::Turn turn(budget, DecodeBudget::Turn::For::kGrows);
+    allocate_much(RequestContext().with(turn));
+  }
+  EXPECT_EQ(freed, 0);
+  DecodeBudget::Turn turn(budget);
+  allocate_much(RequestContext().with(turn));
+  EXPECT_EQ(freed, 1);
+}
+
 TEST(DecodeBudget, TurnWithoutLargeBuffersDoesNotWait) {
   DecodeBudget budget(100);
   const DecodeBudget::Share share({}, budget, 100);
