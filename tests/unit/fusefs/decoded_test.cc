@@ -340,8 +340,8 @@ TEST(RecordsOfAChunk, NonTextRecordsAreBase64) {
 }
 
 TEST(RecordsOfAChunk, WaitForTheCatalogToCountEarlierRecords) {
+  Gate gate;  // outlives the scan
   DecodedStore toy({.chunks = 6});
-  Gate gate;
   toy.watch->on_scan = [&](Position begin) { gate.pass(begin); };
   const ToyTree tree(toy);
   const auto number = tree.find(chunk_of(toy, 4) + "/records.jsonl").value();

@@ -319,8 +319,8 @@ TEST(InsideView, RecordsOfSeveralContainersAreDistinct) {
 }
 
 TEST(InsideView, WaitsOnlyUntilTheCatalogHasReachedIt) {
+  Gate gate;  // outlives the scan
   ToyStore toy({.chunks = 6, .parts = event});
-  Gate gate;
   toy.watch->on_scan = [&](Position begin) { gate.pass(begin); };
   gate.close_from(toy.file.begins[3]);
   const ToyTree tree(toy);

@@ -132,8 +132,8 @@ TEST(Listing, ThousandsDirectoriesHoldAThousandRecordsEach) {
 }
 
 TEST(Listing, WaitsOnlyUntilTheCatalogHasReachedIt) {
+  Gate gate;  // outlives the scan
   ToyStore toy({.chunks = 6});
-  Gate gate;
   toy.watch->on_scan = [&](Position begin) { gate.pass(begin); };
   gate.close_from(toy.file.begins[3]);
   const ToyTree tree(toy);

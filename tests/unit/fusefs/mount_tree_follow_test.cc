@@ -176,9 +176,9 @@ TEST(MountFollow, SnapshotIsFreedWithItsLastUser) {
 }
 
 TEST(MountFollow, WaiterKeepsItsSnapshotAndIsAnsweredByTheNext) {
+  Gate gate;  // outlives the scan
   FollowedMount mount({.chunks = 12, .seekable = false}, 5);
   const auto before = mount.store();
-  Gate gate;
   mount.watch().on_scan = [&](Position position) { gate.pass(position); };
   const std::uint64_t records = mount.path({"records"});
   gate.close_from(mount.file().begins[2]);

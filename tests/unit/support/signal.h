@@ -1,6 +1,7 @@
 // A one-time event that one thread sets and another waits for.
 #pragma once
 
+#include <atomic>
 #include <future>
 #include <memory>
 
@@ -10,13 +11,19 @@ namespace recordfs::testing {
 // std::promise would be destroyed during the call.
 class Signal {
  public:
-  // Call at most once.
-  void set() const { promise_->set_value(); }
+  // Only the first call has an effect.
+  void set() const {
+    if (!state_->is_set.test_and_set()) state_->promise.set_value();
+  }
   void wait() const { set_.wait(); }
 
  private:
-  std::shared_ptr<std::promise<void>> promise_ = std::make_shared<std::promise<void>>();
-  std::shared_future<void> set_ = promise_->get_future().share();
+  struct State {
+    std::promise<void> promise;
+    std::atomic_flag is_set;
+  };
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+  std::shared_future<void> set_ = state_->promise.get_future().share();
 };
 
 }  // namespace recordfs::testing
