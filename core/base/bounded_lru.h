@@ -63,10 +63,23 @@ class BoundedLru {
     entries_.splice(entries_.end(), entries_, found->second);
     drop_last(dropped);
   }
+  // Drops the values that were last used before `time`. One with other owners is in use now. REQUIRES: Value is a
+  // std::shared_ptr.
   void drop_unused_since(Time time) {
     Entries dropped;
     const std::lock_guard lock(mutex_);
-    while (!entries_.empty() && entries_.back().used_at < time) drop_last(dropped);
+    for (std::size_t left = entries_.size(); left > 0 && entries_.back().used_at < time; --left) {
+      if (entries_.back().value.use_count() > 1) {
+        used(std::prev(entries_.end()));
+      } else {
+        drop_last(dropped);
+      }
+    }
+  }
+  void clear() {
+    Entries dropped;
+    const std::lock_guard lock(mutex_);
+    while (!entries_.empty()) drop_last(dropped);
   }
 
   std::size_t size() const {

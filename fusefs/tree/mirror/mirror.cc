@@ -241,7 +241,7 @@ Mirror::Mirror(std::vector<MirroredDirectory> directories, MirrorSettings settin
 }
 
 Mirror::~Mirror() {
-  containers_.drop_unused_since(std::chrono::steady_clock::time_point::max());
+  containers_.clear();
   closers_.stop();
 }
 

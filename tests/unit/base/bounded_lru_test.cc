@@ -20,7 +20,20 @@ TEST(BoundedLru, KeepsTheMostRecentlyUsed) {
   EXPECT_TRUE(kept.find(1));
   kept.drop(1);
   EXPECT_TRUE(first.expired());
-  kept.drop_unused_since(std::chrono::steady_clock::time_point::max());
+  kept.clear();
+  EXPECT_EQ(kept.size(), 0u);
+}
+
+TEST(BoundedLru, ValueInUseIsNotDroppedAsUnused) {
+  constexpr auto kEver = std::chrono::steady_clock::time_point::max();
+  BoundedLru<int, std::shared_ptr<const int>> kept(3);
+  auto in_use = kept.add(1, std::make_shared<const int>(1));
+  kept.add(2, std::make_shared<const int>(2));
+  kept.drop_unused_since(kEver);
+  EXPECT_TRUE(kept.find(1));
+  EXPECT_FALSE(kept.find(2));
+  in_use.reset();
+  kept.drop_unused_since(kEver);
   EXPECT_EQ(kept.size(), 0u);
 }
 
