@@ -17,6 +17,7 @@ DAEMON_MEMORY = 64 << 20
 # An encoded and a decoded chunk, the codec's working memory, and the cache.
 MAX_MEMORY = 3 * LARGEST_CHUNK + CACHE + DAEMON_MEMORY
 SANITIZER_FACTOR = 6  # shadow memory, and freed memory in quarantine
+QUARANTINE_MIB = 32  # 256 by default, which alone would take half of the allowed memory
 
 GOOD = "riegeli/multiblock_zstd.riegeli"
 
@@ -38,6 +39,11 @@ class HostileCase(mounting.Case):
         self.good = [(name, (reference / "records" / name).read_bytes())
                      for name in sorted(os.listdir(reference / "records"))]
         self.assertEqual(reference.unmount(), 0)
+
+    def environment(self, user=None):
+        changed = super().environment(user)
+        changed["ASAN_OPTIONS"] += f":quarantine_size_mb={QUARANTINE_MIB}"
+        return changed
 
     def mounted(self):
         return self.mount(self.source, options=OPTIONS)
