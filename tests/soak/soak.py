@@ -66,7 +66,8 @@ def soak(folder, options):
     known = material.check(containers, folder / "expected", options.bin)
     print(f"{known} of these files checked against recordfs cat, the writers' input, and the source", flush=True)
     undisturbed.end()
-    daemon = Daemon(options.bin, source, point, ["cache_size=2M"])
+    # libfuse starts threads when all are busy. A short run does not reach the default number before its half time.
+    daemon = Daemon(options.bin, source, point, ["cache_size=2M"] + (["threads=4"] if options.few else []))
     half = argparse.Namespace(seconds=options.minutes * 30, requests=options.requests // 2)
     held, requests, took = [], 0, 0
     for _ in range(2):
