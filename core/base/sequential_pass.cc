@@ -17,8 +17,8 @@ constexpr std::size_t kMostSpares = 8;
 constexpr std::size_t kLargestSpare = 4u << 20;
 constexpr std::size_t kUsualCarried = 128u << 10;     // bytes before a piece
 constexpr std::size_t kPage = 4096;                   // reads into memory at multiples of it are faster
-constexpr auto kSlow = std::chrono::milliseconds(1);  // for kPiece bytes; from the page cache, a tenth of this
-constexpr unsigned kSlowLoads = 3;                    // consecutive; one may be slow because another process ran
+constexpr auto kSlow = std::chrono::milliseconds(2);  // for kPiece bytes; from the page cache, a tenth of this
+constexpr unsigned kSlowLoads = 8;                    // consecutive; some may be slow because another process ran
 constexpr std::size_t kZeros = 4096;                  // so many zeros may begin a hole
 
 constexpr std::uint64_t to_page(std::uint64_t size) { return (size + kPage - 1) / kPage * kPage; }
