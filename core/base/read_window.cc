@@ -57,13 +57,12 @@ Result<Slice> ReadWindow::view(const RequestContext& context, const WindowedSour
 
 Bytes ReadWindow::part(const RequestContext& context, const Source& below, Position at, std::uint64_t size) {
   if (size == 0) return {};
-  if (!piece_ || at < begin_ || at - begin_ >= piece_->size()) {
+  Bytes rest = piece_ ? piece_->from(at) : Bytes{};
+  if (rest.empty()) {
     piece_.reset();
     piece_ = pass_->piece_at(context, below, at);
-    begin_ = at - at % SequentialPass::kPiece;
-    if (!piece_ || at - begin_ >= piece_->size()) return {};
+    if (piece_) rest = piece_->from(at);
   }
-  const Bytes rest = piece_->view().subspan(static_cast<std::size_t>(at - begin_));
   return rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(size, rest.size())));
 }
 

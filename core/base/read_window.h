@@ -20,6 +20,9 @@ class WindowedSource final : public Source {
   std::string_view name() const override { return below_->name(); }
   std::uint64_t size() const override { return below_->size(); }
   Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override;
+  Result<std::size_t> read_next(const RequestContext& context, Position at, MutableBytes out) const override {
+    return below_->read_next(context, at, out);
+  }
   Result<Slice> view_at(const RequestContext& context, Position at, std::uint64_t size) const override;
   Result<Slice> view_front(const RequestContext& context, Position at, std::uint64_t size) const override;
   std::uint64_t filesystem() const override { return below_->filesystem(); }
@@ -81,9 +84,9 @@ class ReadWindow {
   const Source* const source_;
   SequentialPass* const pass_;  // null: this window reads for itself
   ReadWindow* const outer_;
-  std::shared_ptr<const SequentialPass::Loaded> piece_;
+  std::shared_ptr<const SequentialPass::Piece> piece_;
   std::shared_ptr<Buffer> window_;  // shared with views of it
-  Position begin_ = 0;              // of the window or piece in the source
+  Position begin_ = 0;              // of the window in the source
   std::uint64_t filled_ = 0;
   std::uint64_t last_size_ = 0;     // of the last window; 0 after a long step
   Position last_end_ = UINT64_MAX;  // of the last request

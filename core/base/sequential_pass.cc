@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <new>
 #include <utility>
 #include <vector>
@@ -13,17 +14,20 @@ namespace {
 
 constexpr std::uint64_t kProbe = 64u << 10;  // bytes of a piece that are read before it is known whether a hole follows
 constexpr std::size_t kMostSpares = 8;
-constexpr auto kSlow = std::chrono::milliseconds(1);  // for a piece; from the page cache it takes a fifth of this
-constexpr unsigned kSlowLoads = 3;                    // consecutive; one may be slow because another process ran
+constexpr std::size_t kLargestSpare = 4u << 20;
+constexpr std::size_t kUsualCarried = 128u << 10;     // bytes before a piece
+constexpr std::size_t kPage = 4096;                   // reads into memory at multiples of it are faster
+constexpr auto kSlow = std::chrono::milliseconds(2);  // for kPiece bytes; from the page cache, a tenth of this
+constexpr unsigned kSlowLoads = 8;                    // consecutive; some may be slow because another process ran
 constexpr std::size_t kZeros = 4096;                  // so many zeros may begin a hole
 
-std::uint64_t number_of(Position at) { return at / SequentialPass::kPiece; }
+constexpr std::uint64_t to_page(std::uint64_t size) { return (size + kPage - 1) / kPage * kPage; }
 
 bool ends_with_zeros(Bytes bytes) { return are_zeros(bytes.last(std::min(bytes.size(), kZeros))); }
 
 // Returns false if the bytes cannot be read, or the source ends earlier.
 bool fill(const RequestContext& context, const Source& from, Position at, MutableBytes out) {
-  const auto got = from.read_at(context, at, out);
+  const auto got = from.read_next(context, at, out);
   return got && *got == out.size();
 }
 
@@ -38,29 +42,32 @@ bool begins_hole(const RequestContext& context, const Source& from, Position at,
 
 // Reuses the buffers of dropped pieces, because new memory costs about as much time as the read that fills it.
 struct SequentialPass::SpareBuffers {
+  // Returns a buffer of at least `size` bytes.
   Result<Buffer> take(const RequestContext& context, std::size_t size) {
     {
       const std::lock_guard lock(mutex);
-      while (!buffers.empty()) {
-        Buffer buffer = std::move(buffers.back());
-        buffers.pop_back();
-        if (buffer.size() == size) return buffer;
+      for (auto spare = buffers.end(); spare != buffers.begin();) {
+        if ((--spare)->size() < size) continue;
+        Buffer buffer = std::move(*spare);
+        buffers.erase(spare);
+        return buffer;
       }
     }
-    return Buffer::allocate(context, size);
+    return Buffer::allocate(context, std::max<std::size_t>(size + size / 4, kPiece + kUsualCarried));
   }
 
   void give(Buffer buffer) {
-    if (buffer.size() != kCarried + kPiece) return;
+    if (buffer.empty() || buffer.size() > kLargestSpare) return;
     const std::lock_guard lock(mutex);
-    if (buffers.size() < kMostSpares) buffers.push_back(std::move(buffer));
+    if (buffers.size() == kMostSpares) buffers.erase(buffers.begin());
+    buffers.push_back(std::move(buffer));
   }
 
   // REQUIRES: `self` is not null. Throws std::bad_alloc.
-  static std::shared_ptr<Loaded> shared(const std::shared_ptr<SpareBuffers>& self, Buffer buffer) {
-    auto own = std::make_unique<Loaded>(std::move(buffer), kCarried);
-    return {own.release(), [self](Loaded* done) {
-              const std::unique_ptr<Loaded> owned(done);
+  static std::shared_ptr<Piece> shared(const std::shared_ptr<SpareBuffers>& self, Piece piece) {
+    auto own = std::make_unique<Piece>(std::move(piece));
+    return {own.release(), [self](Piece* done) {
+              const std::unique_ptr<Piece> owned(done);
               self->give(std::move(owned->buffer_));
             }};
   }
@@ -71,30 +78,23 @@ struct SequentialPass::SpareBuffers {
 };
 
 void SequentialPass::Hold::extend(SequentialPass& pass, Position begin, Position end) {
-  if (begin >= end) return;
-  const std::uint64_t first = pass_ == nullptr ? number_of(begin) : first_;
-  const std::uint64_t last = number_of(end - 1);
-  if (pass_ != nullptr && last <= last_) return;
-  if (last - first >= kReach) return;
   const std::lock_guard lock(pass.mutex_);
-  std::uint64_t number = pass_ == nullptr ? first : last_ + 1;
-  for (; number <= last; ++number) {
-    ++pass.pieces_[number].holds;
+  if (pass_ != nullptr) begin = range_->first;
+  if (begin >= end || end - begin > kReach) return;
+  if (pass_ == nullptr) {
+    range_ = pass.holds_.emplace(begin, end);
     pass_ = &pass;
-    first_ = first;
-    last_ = number;
   }
+  range_->second = std::max(range_->second, end);
 }
 
 void SequentialPass::Hold::release() {
-  if (pass_ != nullptr) std::exchange(pass_, nullptr)->release(first_, last_);
+  if (pass_ != nullptr) std::exchange(pass_, nullptr)->release(range_);
 }
 
 SequentialPass::SequentialPass(const Source& source, Position end)
-    : source_(source),
-      end_((std::min(end, source.size()) + kPiece - 1) / kPiece),
-      spares_(std::make_shared<SpareBuffers>()) {
-  if (end_ > 1) source.expect_sequential_reads();
+    : source_(source), end_(std::min(end, source.size())), spares_(std::make_shared<SpareBuffers>()) {
+  if (end_ > kPiece) source.expect_sequential_reads();
 }
 
 SequentialPass::~SequentialPass() {
@@ -107,146 +107,188 @@ SequentialPass::~SequentialPass() {
 }
 
 void SequentialPass::advance(Position at) {
-  const std::uint64_t number = number_of(at);
-  if (number == driver_at_) return;
-  driver_at_ = number;
+  if (at / kPiece == driver_at_ / kPiece) return;
+  driver_at_ = at;
   const std::lock_guard lock(mutex_);
-  const bool goes_on = number >= low_ && (number <= next_ || is_held_up_to(number));
-  low_ = number;
-  if (!goes_on) move_to(number);
+  const bool goes_on = at >= low_ && (at < next_ + kPiece || is_held_up_to(at));
+  low_ = at;
+  if (!goes_on) move_to(at - at % kPage);
   drop_unused();
   // Wakes the thread for several pieces at a time.
   if (next_ <= low_ + kMostAhead / 2) wake_.notify_one();
 }
 
-// Returns whether a held piece is between the window and `number`, so that the window must not jump.
-bool SequentialPass::is_held_up_to(std::uint64_t number) const {
-  const auto piece = pieces_.lower_bound(next_);
-  return number < next_ + kReach && piece != pieces_.end() && piece->first < number;
+// Returns whether held bytes are between the window and `at`, so that the window must not jump.
+bool SequentialPass::is_held_up_to(Position at) const {
+  return at < next_ + kReach &&
+         std::ranges::any_of(holds_, [&](const auto& range) { return range.first < at && range.second > next_; });
 }
 
-// Threads that wait for an earlier piece read the source themselves.
-void SequentialPass::move_to(std::uint64_t number) {
-  begin_ = next_ = number;
+// Threads that wait for earlier bytes read the source themselves.
+void SequentialPass::move_to(Position at) {
+  begin_ = next_ = at;
   wanted_ = 0;
   is_in_hole_ = false;
   loaded_.notify_all();
 }
 
 void SequentialPass::drop_unused() {
+  Position least = std::max(low_, next_ - std::min(next_, kMostKept));
+  if (!holds_.empty()) least = std::min(least, holds_.begin()->first);
   // Keeps the first piece, because formats read the front of the file for each chunk.
-  const std::uint64_t least = std::max(low_, next_ - std::min(next_, kMostKept));
   for (auto piece = pieces_.upper_bound(0); piece != pieces_.end() && piece->first < least;) {
-    piece = piece->second.holds == 0 ? pieces_.erase(piece) : std::next(piece);
+    const bool is_used = piece->first + piece->second->size() > least;
+    piece = is_used ? std::next(piece) : pieces_.erase(piece);
   }
 }
 
-void SequentialPass::release(std::uint64_t first, std::uint64_t last) {
+void SequentialPass::release(std::multimap<Position, Position>::iterator range) {
   const std::lock_guard lock(mutex_);
-  for (std::uint64_t number = first; number <= last; ++number) {
-    const auto piece = pieces_.find(number);
-    if (piece != pieces_.end()) --piece->second.holds;
-  }
+  holds_.erase(range);
   drop_unused();
 }
 
-Bytes SequentialPass::Loaded::joined(Bytes before) {
-  if (before.size() > carried_) {
-    // Other threads may read the bytes that are there.
-    copy_bytes(before.first(before.size() - carried_), buffer_.span().subspan(room_ - before.size()));
-    carried_ = before.size();
-  }
-  return buffer_.view().subspan(room_ - before.size());
-}
-
-Slice SequentialPass::rest_of_piece(Position at) {
-  const auto piece = piece_at({}, source_, at);
-  const Position begin = number_of(at) * kPiece;
-  if (!piece || at - begin >= piece->size()) return {};
-  return {piece->view().subspan(static_cast<std::size_t>(at - begin)), piece};
-}
-
-Slice SequentialPass::window(Position at) {
-  const Slice rest = rest_of_piece(at);
-  const Position end = at + rest.bytes.size();
-  if (rest.bytes.empty() || rest.bytes.size() > kCarried || end % kPiece != 0 || number_of(end) >= end_) return rest;
-  const auto next = piece_at({}, source_, end);
-  if (!next || next->room_ < rest.bytes.size()) return rest;
-  return {next->joined(rest.bytes), next};
-}
-
-std::shared_ptr<SequentialPass::Loaded> SequentialPass::piece_at(const RequestContext& context, const Source& below,
-                                                                 Position at) {
-  const std::uint64_t number = number_of(at);
+Slice SequentialPass::window(Position at, std::uint64_t least) {
+  least = std::min(least, source_.size() - at);
   Lock lock(mutex_);
-  while (number >= next_) {
-    if (number - next_ >= kReach) return nullptr;
-    wanted_ = std::max(wanted_, number);
-    // If there is no thread, readers load the pieces themselves.
-    if (is_slow_ && !std::exchange(tried_thread_, true)) thread_ = start_thread([this] { run(); });
-    if (!is_loading_ && !thread_.joinable()) {
+  Slice found;
+  for (;;) {
+    const Position end = at + found.bytes.size();
+    if (!found.bytes.empty() && found.bytes.size() >= least) return found;
+    const std::uint64_t wanted = least - std::min<std::uint64_t>(least, found.bytes.size());
+    std::shared_ptr<Piece> piece;
+    if (end == next_ && !is_loading_ && !has_loader()) {
+      load_next({}, lock, source_, wanted, std::move(found));
+      piece = loaded_piece(at);
+      found = piece ? Slice{piece->from(at), piece} : Slice{};
+      if (at + found.bytes.size() <= end) return found;
+      continue;
+    }
+    piece = piece_at({}, lock, source_, end);
+    const Bytes more = piece ? piece->from(end) : Bytes{};
+    if (more.empty()) return found;
+    found = found.bytes.empty() ? Slice{more, piece} : joined(at, found, more);
+  }
+}
+
+Slice SequentialPass::joined(Position at, const Slice& bytes, Bytes more) const {
+  auto buffer = spares_->take({}, bytes.bytes.size() + more.size());
+  if (!buffer) throw std::bad_alloc();
+  copy_bytes(bytes.bytes, buffer->span());
+  copy_bytes(more, buffer->span().subspan(bytes.bytes.size()));
+  const auto piece = SpareBuffers::shared(spares_, Piece(at, std::move(*buffer), 0, bytes.bytes.size() + more.size()));
+  return {piece->view(), piece};
+}
+
+std::shared_ptr<SequentialPass::Piece> SequentialPass::piece_at(const RequestContext& context, const Source& below,
+                                                                Position at) {
+  Lock lock(mutex_);
+  return piece_at(context, lock, below, at);
+}
+
+std::shared_ptr<SequentialPass::Piece> SequentialPass::piece_at(const RequestContext& context, Lock& lock,
+                                                                const Source& below, Position at) {
+  while (at >= next_) {
+    if (at - next_ >= kReach) return nullptr;
+    wanted_ = std::max(wanted_, at);
+    if (!is_loading_ && !has_loader()) {
       load_next(context, lock, below);
       continue;
     }
     wake_.notify_one();
     loaded_.wait(lock);
   }
-  const auto piece = pieces_.find(number);
-  return piece == pieces_.end() ? nullptr : piece->second.bytes;
+  return loaded_piece(at);
 }
 
-void SequentialPass::load_next(const RequestContext& context, Lock& lock, const Source& from) {
-  const std::uint64_t number = next_;
-  const bool may_be_sparse = is_in_hole_ || (number == begin_ && number > 0);
+std::shared_ptr<SequentialPass::Piece> SequentialPass::loaded_piece(Position at) const {
+  const auto after = pieces_.upper_bound(at);
+  if (after == pieces_.begin()) return nullptr;
+  const auto& piece = std::prev(after)->second;
+  return at - piece->begin() < piece->size() ? piece : nullptr;
+}
+
+// Returns whether there is a thread that loads pieces. Without, readers load them themselves.
+bool SequentialPass::has_loader() {
+  if (is_slow_ && !std::exchange(tried_thread_, true)) thread_ = start_thread([this] { run(); });
+  return thread_.joinable();
+}
+
+SequentialPass::Load SequentialPass::next_load(const Source& from, std::uint64_t least, Slice carried) {
+  const std::uint64_t there = from.size() - std::min(next_, from.size());
+  const std::uint64_t ahead = next_ < end_ ? std::min(kPiece, to_page(end_ - next_)) : kPiece;
+  Load load{.begin = next_,
+            .size = static_cast<std::size_t>(std::min(std::max(ahead, to_page(least)), there)),
+            .may_be_sparse = is_in_hole_ || (next_ == begin_ && next_ > 0),
+            .carried = std::move(carried)};
+  if (load.carried.bytes.empty()) return load;
+  // If nothing else uses the memory of the carried bytes, the piece takes it, because it is in the processor's cache.
+  const auto last = pieces_.upper_bound(next_ - load.carried.bytes.size());
+  if (last == pieces_.begin() || !holds_.empty()) return load;
+  const auto piece = std::prev(last);
+  const bool is_alone = piece->second == load.carried.owner && piece->second.use_count() == 2 && piece->first > 0;
+  if (!is_alone || piece->second->buffer_.size() < to_page(load.carried.bytes.size()) + load.size) return load;
+  load.carried.owner.reset();
+  load.to_reuse = std::move(piece->second->buffer_);
+  pieces_.erase(piece);
+  return load;
+}
+
+void SequentialPass::load_next(const RequestContext& context, Lock& lock, const Source& from, std::uint64_t least,
+                               Slice carried) {
+  Load next = next_load(from, least, std::move(carried));
+  const Position begin = next.begin;
+  const Position end = begin + next.size;
   is_loading_ = true;
   lock.unlock();
   const auto start = std::chrono::steady_clock::now();
-  std::map<std::uint64_t, Piece> loaded;
+  Pieces loaded;
   try {
-    if (auto bytes = load(context, from, number, may_be_sparse)) loaded[number].bytes = std::move(bytes);
+    if (auto piece = load(context, from, std::move(next))) loaded[piece->begin()] = std::move(piece);
   } catch (const std::bad_alloc&) {
     // Threads read this piece from the source.
   }
-  const bool may_begin_hole = !loaded.empty() && ends_with_zeros(loaded[number].bytes->view());
-  const bool was_slow = std::chrono::steady_clock::now() - start >= kSlow;
+  const bool may_begin_hole = !loaded.empty() && ends_with_zeros(loaded.begin()->second->view());
+  const bool was_slow = std::chrono::steady_clock::now() - start >= kSlow * (1 + (end - begin) / kPiece);
   lock.lock();
   slow_loads_ = was_slow ? slow_loads_ + 1 : 0;
   is_slow_ |= slow_loads_ >= kSlowLoads;
   is_loading_ = false;
-  if (next_ == number) {
-    ++next_;
+  if (next_ == begin) {
+    next_ = end;
     is_in_hole_ = may_begin_hole;
+    if (!loaded.empty()) pieces_.erase(loaded.begin()->first);
     pieces_.merge(loaded);
-    if (!loaded.empty()) pieces_[number].bytes = std::move(loaded[number].bytes);  // the piece is held
     drop_unused();
   }
   loaded_.notify_all();
   wake_.notify_one();
 }
 
-std::shared_ptr<SequentialPass::Loaded> SequentialPass::load(const RequestContext& context, const Source& from,
-                                                             std::uint64_t number, bool may_be_sparse) {
-  const Position begin = number * kPiece;
-  const std::uint64_t wanted = std::min(kPiece, from.size() - std::min(begin, from.size()));
-  auto buffer = spares_->take(context, kCarried + static_cast<std::size_t>(wanted));
-  if (!buffer) return nullptr;
-  MutableBytes rest = buffer->span().subspan(kCarried);
-  if (may_be_sparse && wanted > kProbe) {
+std::shared_ptr<SequentialPass::Piece> SequentialPass::load(const RequestContext& context, const Source& from,
+                                                            Load load) {
+  const std::size_t before = load.carried.bytes.size();
+  const auto room = static_cast<std::size_t>(to_page(before));
+  if (load.to_reuse.empty()) {
+    auto buffer = spares_->take(context, room + load.size);
+    if (!buffer) return nullptr;
+    load.to_reuse = std::move(*buffer);
+  }
+  Buffer& buffer = load.to_reuse;
+  std::byte* const carried = buffer.data() + (room - before);
+  if (before > 0 && carried != load.carried.bytes.data()) std::memmove(carried, load.carried.bytes.data(), before);
+  const auto piece = [&](std::size_t read) {
+    return SpareBuffers::shared(spares_, Piece(load.begin - before, std::move(buffer), room - before, before + read));
+  };
+  MutableBytes rest = buffer.span().subspan(room, load.size);
+  if (load.may_be_sparse && rest.size() > kProbe) {
     const MutableBytes front = rest.first(kProbe);
-    if (!fill(context, from, begin, front)) return nullptr;
-    if (begins_hole(context, from, begin + kProbe, front)) return front_alone(context, std::move(*buffer));
+    if (!fill(context, from, load.begin, front)) return nullptr;
+    if (begins_hole(context, from, load.begin + kProbe, front)) return piece(kProbe);
     rest = rest.subspan(kProbe);
   }
-  if (!fill(context, from, begin + wanted - rest.size(), rest)) return nullptr;
-  return SpareBuffers::shared(spares_, std::move(*buffer));
-}
-
-std::shared_ptr<SequentialPass::Loaded> SequentialPass::front_alone(const RequestContext& context, Buffer piece) {
-  auto front = Buffer::allocate(context, kProbe);
-  if (!front) return nullptr;
-  copy_bytes(piece.view().subspan(kCarried, kProbe), front->span());
-  spares_->give(std::move(piece));
-  return std::make_shared<Loaded>(std::move(*front), 0);
+  if (!fill(context, from, load.begin + load.size - rest.size(), rest)) return nullptr;
+  return piece(load.size);
 }
 
 bool SequentialPass::wants_more() const {

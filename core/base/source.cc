@@ -44,6 +44,7 @@ constexpr std::uint64_t kLocal[] = {
 constexpr std::size_t kEndBytes = 4096;
 constexpr std::uint64_t kEndBytesRead = 128u << 10;  // read in advance when a file is opened
 constexpr std::size_t kPiece = 4u << 20;             // a long read checks for cancellation between pieces
+constexpr std::uint64_t kMostUnchecked = 2u << 20;   // bytes of read_next()
 constexpr int kMostInterruptions = 100;              // EINTR in one read before it fails
 // The kernel sets a file's time stamp before it writes the bytes, and several writes may get the same stamp.
 constexpr std::chrono::milliseconds kFineStamp{30};
@@ -231,6 +232,15 @@ Result<std::size_t> FileSource::read_at(const RequestContext& context, Position 
   TRY(context.permit_wait_for(filesystem_));
   ASSIGN_OR_RETURN(auto got, read_descriptor(at, out.first(bytes_until_end(size_, at, out.size()))));
   // After the read, so that a change during the read is noticed.
+  TRY(check_unchanged());
+  return got;
+}
+
+Result<std::size_t> FileSource::read_next(const RequestContext& context, Position at, MutableBytes out) const {
+  TRY(context.permit_wait_for(filesystem_));
+  ASSIGN_OR_RETURN(auto got, read_descriptor(at, out.first(bytes_until_end(size_, at, out.size()))));
+  if (at + got < size_ && unchecked_.fetch_add(got, std::memory_order_relaxed) + got < kMostUnchecked) return got;
+  unchecked_.store(0, std::memory_order_relaxed);
   TRY(check_unchanged());
   return got;
 }

@@ -56,6 +56,12 @@ class Source {
   // may block indefinitely, and also fails like RequestContext::permit_wait_for().
   virtual Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const = 0;
 
+  // Like read_at(), for one reader that goes through the whole source. May report that the file was rewritten only with
+  // a later read: after at most 2 MiB, or with the read that reaches the end of the source.
+  virtual Result<std::size_t> read_next(const RequestContext& context, Position at, MutableBytes out) const {
+    return read_at(context, at, out);
+  }
+
   // Returns the device of a filesystem on which reads may block indefinitely, such as a network filesystem; otherwise
   // 0.
   virtual std::uint64_t filesystem() const { return 0; }
@@ -124,6 +130,7 @@ class FileSource final : public Source {
   std::string_view name() const override { return name_; }
   std::uint64_t size() const override { return size_; }
   Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override;
+  Result<std::size_t> read_next(const RequestContext& context, Position at, MutableBytes out) const override;
   std::uint64_t filesystem() const override { return filesystem_; }
   Result<Position> next_data(const RequestContext& context, Position at) const override;
   void expect_sequential_reads() const override;
@@ -189,6 +196,7 @@ class FileSource final : public Source {
   mutable std::atomic<bool> changed_{false};  // never reset
   mutable std::atomic<std::uint64_t> generation_{0};
   mutable std::atomic<bool> grown_{false};
+  mutable std::atomic<std::uint64_t> unchecked_{0};  // bytes of read_next() since the last check
 };
 
 // Bytes in memory, for tests, fuzzing and decoded metadata.

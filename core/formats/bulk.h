@@ -23,6 +23,9 @@ struct ChunkRun {
   std::uint64_t chunks = 0;   // 0: the run is empty, and next == from
   std::uint64_t records = 0;  // of all chunks
   std::uint64_t bytes = 0;    // the sum of the records' sizes
+  // Only of an empty run, if a larger window would have its first chunk: the bytes that the window needs, more than it
+  // has. 0: Container::scan() has to read the chunk.
+  std::uint64_t needs = 0;
 };
 
 // A chunk of a batch: the file's bytes [begin, end).

@@ -1,7 +1,11 @@
 #include <algorithm>
+#include <cstring>
 
 #include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
+#if defined(RECORDFS_HASH_X86)
+#include <nmmintrin.h>
+#endif
 
 #include "core/hash/adler32.h"
 #include "core/hash/crc32.h"
@@ -9,6 +13,13 @@
 
 namespace recordfs {
 namespace {
+
+template <class Number>
+[[maybe_unused]] Number load(const std::byte* at) {
+  Number number;
+  std::memcpy(&number, at, sizeof number);
+  return number;
+}
 
 // ISA-L takes lengths as int.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 30;
@@ -23,8 +34,35 @@ void clear_upper_registers() {
   static const bool has_them = static_cast<bool>(__builtin_cpu_supports("avx"));
   if (has_them) zero_upper_halves();
 }
+
+// Up to this size, the processor's own instruction takes less time than the start of ISA-L's function.
+constexpr std::size_t kShort = 192;
+
+[[gnu::target("sse4.2")]] std::uint32_t crc32c_of_short(Bytes bytes, std::uint32_t state) {
+  const std::byte* at = bytes.data();
+  std::size_t left = bytes.size();
+  std::uint64_t wide = state;
+  for (; left >= sizeof(std::uint64_t); at += sizeof(std::uint64_t), left -= sizeof(std::uint64_t)) {
+    wide = _mm_crc32_u64(wide, load<std::uint64_t>(at));
+  }
+  state = static_cast<std::uint32_t>(wide);
+  if (left >= sizeof(std::uint32_t)) {
+    state = _mm_crc32_u32(state, load<std::uint32_t>(at));
+    at += sizeof(std::uint32_t);
+    left -= sizeof(std::uint32_t);
+  }
+  for (; left > 0; ++at, --left) state = _mm_crc32_u8(state, std::to_integer<std::uint8_t>(*at));
+  return state;
+}
+
+bool is_short(Bytes bytes) {
+  static const bool has_instruction = static_cast<bool>(__builtin_cpu_supports("sse4.2"));
+  return bytes.size() <= kShort && has_instruction;
+}
 #else
 void clear_upper_registers() {}
+bool is_short(Bytes) { return false; }
+std::uint32_t crc32c_of_short(Bytes, std::uint32_t state) { return state; }
 #endif
 
 }  // namespace
@@ -45,6 +83,7 @@ std::uint32_t adler32(Bytes bytes, std::uint32_t previous) {
 #endif
 
 std::uint32_t crc32c(Bytes bytes, std::uint32_t previous) {
+  if (is_short(bytes)) return ~crc32c_of_short(bytes, ~previous);
   std::uint32_t state = ~previous;
   while (!bytes.empty()) {
     const Bytes piece = bytes.first(std::min(bytes.size(), kPieceBytes));

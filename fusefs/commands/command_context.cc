@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -57,7 +58,7 @@ bool descend(std::string path, const std::function<bool(ListedFile)>& take) {
   return errno == 0 || fail(path, errno);
 }
 
-constexpr std::size_t kGathered = 128u << 10;
+constexpr std::size_t kLargePiece = 128u << 10;  // is written without a copy
 
 constexpr std::uint64_t kCacheBytes = 64u << 20;
 
@@ -74,14 +75,27 @@ int write_all(int descriptor, Bytes bytes) {
 }
 
 void Output::write(Bytes bytes) {
-  if (gathered_.size() + bytes.size() > kGathered) flush();
-  if (bytes.size() >= kGathered) return write_through(bytes);
-  gathered_.append(as_text(bytes));
+  if (bytes.size() >= kLargePiece) {
+    flush();
+    return write_through(bytes);
+  }
+  copy_bytes(bytes, room(bytes.size()));
+  wrote(bytes.size());
+}
+
+MutableBytes Output::room(std::size_t size) {
+  if (buffer_.empty()) {
+    auto buffer = Buffer::allocate({}, kLargestRoom);
+    if (!buffer) throw std::bad_alloc();
+    buffer_ = std::move(*buffer);
+  }
+  if (size > buffer_.size() - gathered_) flush();
+  return buffer_.span().subspan(gathered_, size);
 }
 
 void Output::flush() {
-  write_through(as_bytes(gathered_));
-  gathered_.clear();
+  write_through(buffer_.view().first(gathered_));
+  gathered_ = 0;
 }
 
 void Output::write_through(Bytes bytes) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/buffer.h"
 #include "core/base/bytes.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
@@ -37,6 +38,11 @@ class Output {
 
   void write(Bytes bytes);
   void write(std::string_view text) { write(as_bytes(text)); }
+  // Returns `size` bytes of the buffer. The caller fills their front, and calls wrote() before any other function.
+  // REQUIRES: size <= kLargestRoom.
+  MutableBytes room(std::size_t size);
+  void wrote(std::size_t size) { gathered_ += size; }
+  static constexpr std::size_t kLargestRoom = 2u << 20;
   // Writes the buffer.
   void flush();
   bool good() const { return error_ == 0; }
@@ -47,8 +53,9 @@ class Output {
  private:
   void write_through(Bytes bytes);
 
-  std::string gathered_;
-  int error_ = 0;  // errno
+  Buffer buffer_;             // kLargestRoom bytes; empty until the first use
+  std::size_t gathered_ = 0;  // bytes of it that are not written yet
+  int error_ = 0;             // errno
 };
 
 // The options of all commands that read containers.

@@ -316,37 +316,68 @@ bool RecordText::is_made_ahead(const Chunk& chunk) const {
 
 bool RecordText::depends_on_bytes_alone() const { return !becomes_text(options.form); }
 
-RenderedBatch RecordText::render(std::span<const Bytes> records, std::shared_ptr<const void> owner) const {
+namespace {
+
+// Returns the most bytes that the text of these records takes.
+std::size_t most_text(std::span<const Bytes> records) {
   constexpr std::size_t kLongestFrame = 10;
-  if (records.empty()) return {};
-  if (options.form == RecordForm::kBytes) {
-    std::vector<Bytes> pieces = joined(records);
-    std::size_t size = 0;
-    for (const Bytes piece : pieces) size += piece.size();
-    if (size / pieces.size() >= kLargePiece) return {std::move(pieces), std::move(owner)};
-  }
   std::size_t size = 0;
   for (const Bytes record : records) size += record.size() + kLongestFrame;
-  auto buffer = Buffer::allocate({}, size);
-  if (!buffer) throw std::bad_alloc();
-  MutableBytes rest = buffer->span();
+  return size;
+}
+
+// Puts the text of records into `out`, and returns its size. REQUIRES: out.size() >= most_text(records).
+std::size_t put_text(RecordForm form, std::span<const Bytes> records, MutableBytes out) {
+  MutableBytes rest = out;
   const auto put = [&](Bytes bytes) {
     copy_bytes(bytes, rest);
     rest = rest.subspan(bytes.size());
   };
-  if (options.form == RecordForm::kBytes) {
+  if (form == RecordForm::kBytes) {
     for (const Bytes record : records) put(record);
   } else {
     for (const Bytes record : records) {
-      const Frame frame = frame_of(options.form, record.size());
+      const Frame frame = frame_of(form, record.size());
       put(as_bytes(frame.before));
       put(record);
       put(as_bytes(frame.after));
     }
   }
-  buffer->truncate(size - rest.size());
+  return out.size() - rest.size();
+}
+
+// Returns large pieces that are written without a copy; none if the records are small, or become more than bytes.
+std::vector<Bytes> large_pieces(RecordForm form, std::span<const Bytes> records) {
+  if (form != RecordForm::kBytes) return {};
+  std::size_t size = 0;
+  std::size_t pieces = 0;
+  const std::byte* end = nullptr;
+  for (const Bytes record : records) {
+    pieces += record.data() == end ? 0 : 1;
+    size += record.size();
+    end = record.data() + record.size();
+  }
+  return pieces > 0 && size / pieces >= kLargePiece ? joined(records) : std::vector<Bytes>{};
+}
+
+}  // namespace
+
+RenderedBatch RecordText::render(std::span<const Bytes> records, std::shared_ptr<const void> owner) const {
+  if (records.empty()) return {};
+  if (auto pieces = large_pieces(options.form, records); !pieces.empty()) return {std::move(pieces), std::move(owner)};
+  auto buffer = Buffer::allocate({}, most_text(records));
+  if (!buffer) throw std::bad_alloc();
+  buffer->truncate(put_text(options.form, records, buffer->span()));
   Slice text = owned(std::move(*buffer));
   return {{text.bytes}, std::move(text.owner)};
+}
+
+void RecordText::write(std::span<const Bytes> records, std::shared_ptr<const void> owner, Output& output) const {
+  const std::size_t most = most_text(records);
+  if (most <= Output::kLargestRoom && large_pieces(options.form, records).empty()) {
+    return output.wrote(put_text(options.form, records, output.room(most)));
+  }
+  for (const Bytes piece : render(records, std::move(owner)).pieces) output.write(piece);
 }
 
 Rendered RecordText::render(const ChunkRecords& records, const Chunk& chunk, Output* output) const {
@@ -406,10 +437,19 @@ Finish RecordCopier::copy_batch(const std::shared_ptr<const ScannedBatch>& batch
   const auto records =
       std::span(batch->content.records)
           .subspan(static_cast<std::size_t>(which.begin), static_cast<std::size_t>(which.end - which.begin));
-  return [this, text = text_.render(records, batch)] {
-    for (const Bytes piece : text.pieces) output_.write(piece);
+  const auto settle_batch = [this] {
     has_written_ = true;
     return goes_on_ = output_.good();
+  };
+  if (context_.threads() <= 1) {
+    return [this, batch, records, settle_batch] {
+      text_.write(records, batch, output_);
+      return settle_batch();
+    };
+  }
+  return [this, text = text_.render(records, batch), settle_batch] {
+    for (const Bytes piece : text.pieces) output_.write(piece);
+    return settle_batch();
   };
 }
 

@@ -89,6 +89,8 @@ struct RecordText {
   // Returns the text of records that were read together, and that `owner` holds. Throws std::bad_alloc. REQUIRES:
   // depends_on_bytes_alone().
   RenderedBatch render(std::span<const Bytes> records, std::shared_ptr<const void> owner) const;
+  // Writes the same text to the output, which needs no other memory if the records are small.
+  void write(std::span<const Bytes> records, std::shared_ptr<const void> owner, Output& output) const;
 
   const RecordStore& store;
   const FormOptions options;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <thread>
@@ -32,9 +34,16 @@ constexpr std::uint64_t kFirstSteps = 64u << 10;  // bytes
 constexpr std::uint64_t kLeastSteps = 1u << 20;
 constexpr std::uint64_t kMostSteps = 64u << 20;
 
-// A thread that works alone reads so many bytes of a window at once, and finishes them while they are in the
-// processor's cache.
-constexpr std::size_t kReadAtOnce = 512u << 10;
+// A batch gets at least so many bytes of the file, if it can; a chunk that needs more than the other number is a step.
+constexpr std::uint64_t kLeastWindow = 96u << 10;
+constexpr std::uint64_t kLargestWindow = 2u << 20;
+constexpr std::uint64_t kBatchMemory = 1u << 20;  // expected, of a batch that was not planned yet
+
+// Returns the least size of a window for chunks of this size.
+std::uint64_t window_for(std::uint64_t chunk) {
+  constexpr std::uint64_t kNextHeader = 4096;
+  return std::clamp(chunk + chunk / 16 + kNextHeader, kLeastWindow, kLargestWindow);
+}
 
 Slice first_of(Slice slice, std::uint64_t size) {
   slice.bytes = slice.bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(slice.bytes.size(), size)));
@@ -57,13 +66,13 @@ struct Task {
   Slice window{};      // file bytes of the batch
   PrefixSums before{};
   unsigned generation = 0;  // of Steps
+  bool has_begun = true;    // false: Steps::plan_up_to() has to give it a batch
 
   std::vector<Finish> finishes{};
   std::shared_ptr<ScannedBatch> batch{};
   SequentialPass::Hold stored{};  // file bytes of its chunks, until they were worked on
   std::uint64_t bytes = 0;        // expected memory
 
-  bool is_empty() const { return steps.empty() && planned.chunks == 0; }
   void run_steps(const RequestContext& context, const Work& work) {
     for (const ScannedStep& step : steps) finishes.push_back(work(context, step));
     stored.release();
@@ -105,34 +114,62 @@ class Steps {
     if (bulk_ != nullptr && !bulk_->plans_records() && selects) bulk_ = nullptr;
   }
 
-  bool at_end() const { return is_over_ || scanner_.at_end(); }
   const PrefixSums& totals() const { return scanner_.totals(); }
   // Returns the number of the last restart. Any thread.
   unsigned generation() const { return generation_.load(std::memory_order_relaxed); }
 
-  // Fails as Scanner::step does, and ends. `task` has the steps before the failure. It is empty if an unfinished batch
-  // has to tell first how many records it has.
-  Result<void> fill(const RequestContext& context, Task& task) {
-    task.generation = generation();
-    if (bulk_ != nullptr && plan(task)) return {};
-    if (uncounted_ > 0) return {};
-    return take_steps(context, task);
+  // Begins the next task: with steps, or to get a batch when it runs. Returns whether there is one. Fails as
+  // Scanner::step does, and ends; `task` has the steps before the failure.
+  bool begin(const RequestContext& context, const std::shared_ptr<Task>& task, Result<void>& scanned) {
+    const std::lock_guard lock(mutex_);
+    if (at_end()) return false;
+    task->generation = generation();
+    if (may_be_batch()) {
+      task->has_begun = false;
+      task->bytes = kBatchMemory;
+      unplanned_.push_back(task);
+      return true;
+    }
+    // Unfinished batches have to tell first how many records they have.
+    if (uncounted_ > 0) return false;
+    void_unplanned();
+    must_step_ = false;
+    scanned = take_steps(context, *task);
+    return !task->steps.empty();
+  }
+
+  // Plans the batches of this task and of those before it, in the order of the tasks. Reads the file, so that one
+  // thread at a time reads it, in order, and then works on what is in its processor's cache. Any thread.
+  void plan_up_to(const Task& task) {
+    const std::lock_guard lock(mutex_);
+    while (!task.has_begun) {
+      const auto first = unplanned_.front();
+      unplanned_.pop_front();
+      first->has_begun = true;
+      if (may_be_batch() && !at_end()) must_step_ = !plan(*first);
+    }
   }
 
   // Tells a batch its sums. Called in order, before the batch is finished.
   void count(Task& task) {
     if (task.planned.chunks == 0 || bulk_->plans_records()) return;
+    const std::lock_guard lock(mutex_);
     task.before = task.batch->before = finished_;
     finished_ = sums_after(finished_, task.batch->content.run);
     if (--uncounted_ == 0) scanner_.move_to(scanner_.next(), finished_);
   }
 
   // Returns the sums before a task that could not run.
-  PrefixSums before(const Task& task) const { return uncounted_ > 0 ? finished_ : task.before; }
+  PrefixSums before(const Task& task) {
+    const std::lock_guard lock(mutex_);
+    return uncounted_ > 0 ? finished_ : task.before;
+  }
 
   // Continues with steps after the intact chunks of a batch.
   void continue_after(const ChunkRun& intact, const PrefixSums& before) {
+    const std::lock_guard lock(mutex_);
     generation_.fetch_add(1, std::memory_order_relaxed);
+    void_unplanned();
     is_over_ = false;
     uncounted_ = 0;
     scanner_.move_to(intact.next, sums_after(before, intact));
@@ -140,18 +177,37 @@ class Steps {
     bytes_of_steps_ = std::min(2 * bytes_of_steps_, kMostSteps);
   }
 
+  bool is_done() {
+    const std::lock_guard lock(mutex_);
+    return at_end();
+  }
+
  private:
+  bool at_end() const { return is_over_ || scanner_.at_end(); }
+
+  // Returns whether the next chunk may begin a batch.
+  bool may_be_batch() const {
+    if (bulk_ == nullptr || must_step_) return false;
+    const Position next = scanner_.next().position;
+    return next >= steps_until_ && next < std::min(size_, end_position_);
+  }
+
+  // The tasks that have no batch yet remain empty.
+  void void_unplanned() {
+    for (const auto& task : unplanned_) task->has_begun = true;
+    unplanned_.clear();
+  }
+
   // Returns false if the next chunk has to be a step.
   bool plan(Task& task) {
     const ChunkKey next = scanner_.next();
-    const Position end = std::min(size_, end_position_);
-    if (next.position < steps_until_ || next.position >= end) return false;
     pass_->advance(next.position);
-    const ChunkRun run = reads_at_once_ ? read_at_once(next, end, task) : plan_window(next, end, task);
+    const ChunkRun run = take_run(next, std::min(size_, end_position_) - next.position, task);
     const bool is_too_much = run.records > end_record_ - std::min(end_record_, totals().records);
     if (is_too_much) steps_until_ = size_;
     if (is_too_much || run.chunks == 0) {
       task.batch.reset();
+      task.window = {};
       return false;
     }
     task.planned = run;
@@ -160,34 +216,34 @@ class Steps {
     } else if (uncounted_++ == 0) {
       finished_ = totals();
     }
-    task.bytes = run.next.position - next.position + run.bytes;
     scanner_.move_to(run.next, sums_after(totals(), run));
     return true;
   }
 
-  ChunkRun plan_window(ChunkKey at, Position end, Task& task) {
-    task.window = first_of(pass_->window(at.position), end - at.position);
-    return bulk_->plan(at, task.window.bytes);
-  }
-
-  // Reads a part of the window. If not even one chunk is completely in it, reads more.
-  ChunkRun read_at_once(ChunkKey at, Position end, Task& task) {
-    const std::uint64_t most = end - at.position;
+  // Returns the run at `at`, in a window of at most `most` bytes that has at least one chunk, if that is not too large.
+  ChunkRun take_run(ChunkKey at, std::uint64_t most, Task& task) {
     try {
-      const Slice rest = first_of(pass_->rest_of_piece(at.position), most);
-      ChunkRun run = read_window(at, first_of(rest, kReadAtOnce), task);
-      if (run.chunks > 0) return run;
-      const Slice whole = first_of(pass_->window(at.position), most);
-      const Slice part = first_of(whole, rest.bytes.size() + kReadAtOnce);
-      run = read_window(at, part, task);
-      return run.chunks > 0 || part.bytes.size() == whole.bytes.size() ? run : read_window(at, whole, task);
+      for (std::uint64_t wanted = usual_window_;;) {
+        const std::uint64_t least = std::min(wanted, most);
+        task.batch.reset();
+        task.window = {};  // the next window may reuse the memory
+        task.window = first_of(pass_->window(at.position, least), most);
+        const std::uint64_t size = task.window.bytes.size();
+        const ChunkRun run = reads_at_once_ ? read(at, task) : bulk_->plan(at, task.window.bytes);
+        wanted = run.needs;
+        const bool is_final =
+            run.chunks > 0 || size < least || wanted <= size || wanted > std::min(most, kLargestWindow);
+        if (run.chunks > 0) usual_window_ = window_for((run.next.position - at.position) / run.chunks);
+        if (is_final) return run;
+      }
     } catch (const std::bad_alloc&) {
       return {.from = at, .next = at};  // steps need less memory
     }
   }
 
-  ChunkRun read_window(ChunkKey at, const Slice& window, Task& task) {
-    task.batch = std::make_shared<ScannedBatch>(ScannedBatch{bulk_->read_at({}, at, window), totals()});
+  // Reads the batch at once, which is faster if one thread does both.
+  ChunkRun read(ChunkKey at, Task& task) {
+    task.batch = std::make_shared<ScannedBatch>(ScannedBatch{bulk_->read_at({}, at, std::move(task.window)), totals()});
     return task.batch->content.run;
   }
 
@@ -220,9 +276,13 @@ class Steps {
     return {};
   }
 
+  std::mutex mutex_;  // guards the following, unless only one thread uses it
   Scanner scanner_;
   SequentialPass* const pass_;
   const BulkReader* bulk_;
+  std::deque<std::shared_ptr<Task>> unplanned_;  // the last tasks, which have no batch yet
+  bool must_step_ = false;                       // the next chunk cannot begin a batch
+  std::uint64_t usual_window_ = kLeastWindow;    // bytes for a chunk like the last ones
   const Position size_;
   const bool reads_at_once_;  // batches are read when they are planned
   const std::uint64_t end_record_;
@@ -252,6 +312,7 @@ Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, co
   bool is_wanted = true;
   const auto run = [&](Task& task) {
     if (task.generation != steps.generation()) return;
+    steps.plan_up_to(task);
     if (task.planned.chunks > 0) return task.run_batch(*store.bulk(), work_on_batch);
     if (std::this_thread::get_id() == caller) return task.run_steps(context, work);
     ReadWindow task_window({}, store.source(), shared);
@@ -275,8 +336,7 @@ Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, co
   };
   const auto next = [&]() -> std::optional<Executor::OrderedTask> {
     const auto task = std::make_shared<Task>();
-    if (!steps.at_end()) scanned = steps.fill(context, *task);
-    if (task->is_empty()) return std::nullopt;
+    if (!steps.begin(context, task, scanned)) return std::nullopt;
     return Executor::OrderedTask{.run = [&run, task] { run(*task); },
                                  .finish = [&finish, task](bool has_run) { return finish(*task, has_run); },
                                  .bytes = task->bytes};
@@ -288,7 +348,7 @@ Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, co
   // After the last task, batches may have ended early, or their records are counted now.
   do {
     executor.run_in_order(bounds, next);
-  } while (is_wanted && scanned && !steps.at_end());
+  } while (is_wanted && scanned && !steps.is_done());
   if (!scanned) return std::move(scanned).error();
   return steps.totals();
 }

@@ -15,6 +15,7 @@ namespace {
 // Small, so that decoded records stay in the processor's cache until they are used.
 constexpr std::uint64_t kUsualBytes = 1u << 20;
 constexpr std::uint64_t kMostChunks = 64;
+constexpr std::uint64_t kOffsetsAtOnce = 4096;
 
 bool matches(DigestId digest, Bytes stored, Bytes due) {
   Digester digester(digest);
@@ -55,15 +56,20 @@ bool BloscpackBulkReader::is_usual(const BloscHeader& header) const {
          check_blosc(header).has_value();
 }
 
-std::vector<Position> BloscpackBulkReader::listed_begins(std::uint64_t index) const {
-  std::vector<Position> begins;
-  if (index >= offsets_.count()) return begins;
-  const std::uint64_t wanted = std::min(offsets_.count() - index, kMostChunks + 1);
-  const auto bytes = read_exactly({}, source_, offsets_.place_of(index), wanted * kOffsetSize);
-  if (!bytes) return begins;
-  Cursor cursor(bytes->view());
-  while (!cursor.at_end()) begins.push_back(cursor.u64_le());
-  return begins;
+std::shared_ptr<const BloscpackBulkReader::Listed> BloscpackBulkReader::listed_from(std::uint64_t index) const {
+  const std::uint64_t needed = std::min(offsets_.count() - std::min(index, offsets_.count()), kMostChunks + 1);
+  const std::lock_guard lock(mutex_);
+  const bool is_known = listed_ && index >= listed_->first && index - listed_->first + needed <= listed_->begins.size();
+  if (is_known) return listed_;
+  auto listed = std::make_shared<Listed>();
+  listed->first = index;
+  const std::uint64_t wanted = std::min(offsets_.count() - std::min(index, offsets_.count()), kOffsetsAtOnce);
+  if (const auto bytes = read_exactly({}, source_, offsets_.place_of(index), wanted * kOffsetSize)) {
+    Cursor cursor(bytes->view());
+    while (!cursor.at_end()) listed->begins.push_back(cursor.u64_le());
+  }
+  listed_ = listed;
+  return listed;
 }
 
 // A chunk belongs to the run if the next one begins directly after it, also by the offsets. So the scan finds neither
@@ -71,12 +77,8 @@ std::vector<Position> BloscpackBulkReader::listed_begins(std::uint64_t index) co
 ChunkRun BloscpackBulkReader::plan(ChunkKey at, Bytes window) const {
   ChunkRun run{.from = at, .next = at};
   if (at.position < survey_.first_chunk) return run;
-  std::vector<Position> begins;
-  if (survey_.order == Order::kAnchored) begins = listed_begins(at.state);
-  const auto begins_at = [&](const ChunkKey& key) {
-    const std::uint64_t i = key.state - at.state;
-    return survey_.order == Order::kChain || (i < begins.size() && begins[i] == key.position);
-  };
+  const auto listed = survey_.order == Order::kAnchored ? listed_from(at.state) : nullptr;
+  const auto begins_at = [&](const ChunkKey& key) { return survey_.order == Order::kChain || listed->says(key); };
   while (run.chunks < kMostChunks && run.next.state < survey_.count.value_or(UINT64_MAX) && begins_at(run.next)) {
     const Bytes rest = window.subspan(static_cast<std::size_t>(run.next.position - at.position));
     if (rest.size() < kBloscHeaderSize) break;
@@ -84,7 +86,11 @@ ChunkRun BloscpackBulkReader::plan(ChunkKey at, Bytes window) const {
     if (!header || !is_usual(*header)) break;
     const std::uint64_t size = std::uint64_t{header->stored_size} + survey_.header.digest_bytes();
     const ChunkKey next{run.next.position + size, run.next.state + 1};
-    if (size > rest.size() || next.position >= survey_.file_size || !begins_at(next)) break;
+    if (next.position >= survey_.file_size || !begins_at(next)) break;
+    if (size > rest.size()) {
+      if (run.chunks == 0) run.needs = size;
+      break;
+    }
     if (run.chunks > 0 && run.bytes + header->size > kUsualBytes) break;
     run.next = next;
     run.chunks += 1;

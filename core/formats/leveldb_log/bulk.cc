@@ -12,7 +12,7 @@
 namespace recordfs::leveldb_log {
 namespace {
 
-constexpr std::size_t kUsualRecord = 256;  // bytes
+constexpr std::size_t kUsualRecord = 64;  // bytes
 
 // Follows fragments from one to the next, up to the first one that is not an intact part of a record. Counts chunks
 // when they are complete, which is when a record begins in a later frame.
@@ -30,6 +30,7 @@ class Chain {
     frame_end_ = wire_.frame_end(run_.from.position);
     while (take_next()) {
     }
+    if (run_.chunks == 0 && is_short_) run_.needs = 2 * window_.size();
     return run_;
   }
 
@@ -40,11 +41,12 @@ class Chain {
     const std::uint64_t in_frame = frame_end_ - position();
     const Bytes rest = window_.subspan(at_);
     if (in_frame < kHeaderSize) return skip_trailer(rest, static_cast<std::size_t>(in_frame));
-    if (rest.size() < kHeaderSize) return false;
+    if (rest.size() < kHeaderSize) return ends_early();
     const auto length = static_cast<std::size_t>(load_le<std::uint16_t>(rest.data() + 4));
     const auto type = std::to_integer<std::uint8_t>(rest[kChecksumBegin]);
     const std::size_t size = kHeaderSize + length;
-    if (type == 0 || type > kLastLevelDbType || size > in_frame || size > rest.size()) return false;
+    if (type == 0 || type > kLastLevelDbType || size > in_frame) return false;
+    if (size > rest.size()) return ends_early();
     const bool begins = type <= 2;  // FULL or FIRST
     if (begins == is_open_ || !records_.verify(rest, size)) return false;
     if (begins) begin_record();
@@ -56,8 +58,14 @@ class Chain {
     return is_open_ || end_record();
   }
 
+  bool ends_early() {
+    is_short_ = true;
+    return false;
+  }
+
   bool skip_trailer(Bytes rest, std::size_t size) {
-    if (rest.size() < size || !are_zeros(rest.first(size))) return false;
+    if (rest.size() < size) return ends_early();
+    if (!are_zeros(rest.first(size))) return false;
     at_ += size;
     frame_end_ += kFrameSize;
     return true;
@@ -98,6 +106,7 @@ class Chain {
   std::size_t at_ = 0;
   Position frame_end_ = 0;  // of the frame of `at_`
   bool is_open_ = false;    // a record has begun and not ended
+  bool is_short_ = false;   // the window ends before the chain
   std::uint64_t size_ = 0;  // of that record
   // The current chunk.
   Position chunk_begin_ = 0;

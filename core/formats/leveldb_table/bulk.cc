@@ -46,8 +46,11 @@ ChunkRun TableBulkReader::plan(ChunkKey at, Bytes window) const {
   for (auto piece = std::ranges::lower_bound(pieces, at.position, {}, &Piece::begin);
        piece != pieces.end() && piece->begin == run.next.position && has_records(piece->kind); ++piece) {
     const std::uint64_t stored = piece->end() - at.position;
-    if (stored > std::min<std::uint64_t>(window.size(), kMostStored) || piece->place().size > limits_.stored_chunk)
+    if (stored > kMostStored || piece->place().size > limits_.stored_chunk) break;
+    if (stored > window.size()) {
+      if (run.chunks == 0) run.needs = stored;
       break;
+    }
     run.next.position = piece->end();
     run.chunks += 1;
   }

@@ -13,8 +13,9 @@
 namespace recordfs::proio {
 namespace {
 
-// Larger buckets are steps, which need no copy of bytes that are in two pieces of the file.
-constexpr std::uint64_t kMostStored = 256u << 10;
+// Bytes of a bucket; larger ones are steps. Usual compression keeps it below BulkReader::kMostBytes.
+constexpr std::uint64_t kMostStored = 2u << 20;
+constexpr std::uint64_t kMostCompressed = 768u << 10;
 // Decompressed bytes of a run with several buckets, so that they stay in the processor's cache.
 constexpr std::uint64_t kMostDecompressed = 512u << 10;
 constexpr std::uint32_t kLongestHeader = 64;
@@ -31,7 +32,9 @@ bool set_number(const protobuf::Field& field, BucketHeader& header) {
   }
 }
 
-// Returns the header at the front of `rest`, if the bucket is completely in it and has no attributes.
+Position end_of(const BucketHeader& header) { return header.payload + header.stored; }
+
+// Returns the header at the front of `rest`, if the bucket has no attributes. The bucket may end after `rest`.
 std::optional<BucketHeader> header_at(Position begin, Bytes rest, const Limits& limits) {
   Cursor cursor(rest);
   const bool is_bucket = std::ranges::equal(cursor.take(kMagic.size()), kMagic);
@@ -43,7 +46,8 @@ std::optional<BucketHeader> header_at(Position begin, Bytes rest, const Limits& 
     const protobuf::Field field = protobuf::read_field(fields);
     if (!fields.ok() || !set_number(field, header)) return std::nullopt;
   }
-  const bool fits = cursor.ok() && header.stored <= cursor.remaining() && header.stored <= kMostStored &&
+  const bool is_plain = header.compression == kCompressionNone;
+  const bool fits = cursor.ok() && header.stored <= (is_plain ? kMostStored : kMostCompressed) &&
                     header.stored <= std::min(limits.stored_chunk, limits.decoded_chunk);
   return fits && refused_count(header, header.stored, limits).empty() ? std::optional(header) : std::nullopt;
 }
@@ -53,7 +57,13 @@ Bytes after(ChunkKey at, ChunkKey next, Bytes window) {
   return window.subspan(static_cast<std::size_t>(next.position - at.position));
 }
 
-Position end_of(const BucketHeader& header) { return header.payload + header.stored; }
+// Returns whether the bucket is not completely in `rest`, and if it is the first one, notes how many bytes it needs.
+bool ends_after(Bytes rest, const BucketHeader& header, ChunkRun& run) {
+  const std::uint64_t size = end_of(header) - header.begin;
+  if (size <= rest.size()) return false;
+  if (run.chunks == 0) run.needs = size;
+  return true;
+}
 
 std::uint64_t expected_bytes(const BucketHeader& header) {
   return header.compression == kCompressionNone ? header.stored : header.stored * kPlannedRatio;
@@ -107,8 +117,10 @@ ChunkRun BucketBulkReader::plan(ChunkKey at, Bytes window) const {
   ChunkRun run{.from = at, .next = at};
   if (at.state != 0) return run;
   std::uint64_t expected = 0;
-  while (const auto header = header_at(run.next.position, after(at, run.next, window), limits_)) {
-    if (!has_room(expected, *header)) break;
+  for (;;) {
+    const Bytes rest = after(at, run.next, window);
+    const auto header = header_at(run.next.position, rest, limits_);
+    if (!header || !has_room(expected, *header) || ends_after(rest, *header, run)) break;
     expected += expected_bytes(*header);
     run.next.position = end_of(*header);
     run.chunks += 1;
@@ -129,7 +141,7 @@ RecordBatch BucketBulkReader::take(const RequestContext& context, ChunkKey at, s
   while (batch.run.chunks < most) {
     const Bytes rest = after(at, batch.run.next, window.bytes);
     const auto header = header_at(batch.run.next.position, rest, limits_);
-    if (!header || !has_room(batch.run.bytes, *header)) break;
+    if (!header || !has_room(batch.run.bytes, *header) || ends_after(rest, *header, batch.run)) break;
     if (!add(context, *header, rest.subspan(header->payload - header->begin, header->stored), limits_, batch)) break;
     batch.chunks.push_back({header->begin, end_of(*header), header->events});
     batch.run.next.position = end_of(*header);

@@ -15,6 +15,7 @@ namespace recordfs::riegeli {
 namespace {
 
 constexpr std::uint64_t kDecodedTogether = 512u << 10;  // bytes of a buffer for the values of several chunks
+constexpr std::uint64_t kMostStored = 8u << 20;         // bytes of a chunk, and its records
 
 // The file's bytes from a position on.
 class Window {
@@ -60,8 +61,8 @@ struct Declared {
   Position end = 0;  // of the chunk
 };
 
-// Returns the header of the chunk at `begin`, if the chunk is completely in the window. `verifies`: and if its hash
-// matches.
+// Returns the header of the chunk at `begin`, if it is in the window. The chunk may end after the window. `verifies`:
+// only if its hash matches.
 std::optional<Declared> declared_at(const Window& window, Position begin, const Limits& limits, bool verifies) {
   std::array<std::byte, kChunkHeaderSize> joined{};
   if (begin + kChunkHeaderSize + kBlockHeaderSize > window.end()) return std::nullopt;
@@ -72,12 +73,11 @@ std::optional<Declared> declared_at(const Window& window, Position begin, const 
                      .num_records = load_le<std::uint64_t>(bytes.data() + 24) >> 8,
                      .decoded_data_size = load_le<std::uint64_t>(bytes.data() + 32)};
   const bool is_plausible = header.type == ChunkType::kSimple && header.data_size <= limits.stored_chunk &&
-                            header.num_records <= limits.records_per_chunk &&
-                            header.decoded_data_size <= std::min(limits.decoded_chunk, BulkReader::kMostBytes) &&
-                            header.data_size <= window.end() - begin && header.num_records <= window.end() - begin;
+                            header.num_records <= limits.records_per_chunk && header.data_size <= kMostStored &&
+                            header.num_records <= kMostStored &&
+                            header.decoded_data_size <= std::min(limits.decoded_chunk, BulkReader::kMostBytes);
   if (!is_plausible) return std::nullopt;
   const Position end = chunk_end(begin, header);
-  if (end > window.end()) return std::nullopt;
   if (verifies && (!parse_chunk_header(bytes) || !keeps_type_rules(header))) return std::nullopt;
   return Declared{header, end};
 }
@@ -156,6 +156,13 @@ class Decoder {
 // At the file's begin there is a signature; with a state, the blocks are shifted.
 bool can_begin_at(ChunkKey at) { return at.position != 0 && at.state == 0; }
 
+// Returns whether the chunk is not completely in the window, and if it is the first one, notes how many bytes it needs.
+bool ends_after(const Window& window, const Declared& chunk, ChunkRun& run) {
+  if (chunk.end <= window.end()) return false;
+  if (run.chunks == 0) run.needs = chunk.end - run.from.position;
+  return true;
+}
+
 void add(ChunkRun& run, const Declared& chunk) {
   run.next.position = chunk.end;
   run.chunks += 1;
@@ -171,6 +178,7 @@ ChunkRun SimpleBulkReader::plan(ChunkKey at, Bytes window) const {
   const Window stored(at.position, window);
   while (const auto chunk = declared_at(stored, run.next.position, limits_, false)) {
     if (run.bytes + chunk->header.decoded_data_size > kMostBytes) break;
+    if (ends_after(stored, *chunk, run)) break;
     add(run, *chunk);
   }
   return run;
@@ -191,7 +199,8 @@ RecordBatch SimpleBulkReader::read_until(const RequestContext& context, ChunkKey
   while (batch.run.next.position < end) {
     const Position begin = batch.run.next.position;
     const auto chunk = declared_at(stored, begin, limits_, true);
-    if (!chunk || batch.run.bytes + chunk->header.decoded_data_size > kMostBytes || !decoder.add(begin, *chunk)) break;
+    if (!chunk || batch.run.bytes + chunk->header.decoded_data_size > kMostBytes) break;
+    if (ends_after(stored, *chunk, batch.run) || !decoder.add(begin, *chunk)) break;
     batch.chunks.push_back({begin, chunk->end, chunk->header.num_records});
     add(batch.run, *chunk);
   }

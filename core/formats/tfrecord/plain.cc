@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,7 +20,8 @@ namespace {
 
 // Largest run of several records. Reading a single record reads its whole run.
 constexpr std::uint64_t kRunSize = 256u << 10;
-constexpr std::size_t kUsualRecord = 256;  // bytes
+constexpr std::size_t kUsualRecord = 64;  // bytes
+constexpr std::uint64_t kLargestNeed = std::uint64_t{1} << 40;
 
 // Follows the headers of a chunk, and calls `see(begin, length)` with the extent of each record's data.
 template <class See>
@@ -41,39 +43,70 @@ bool has_room(const Limits& limits, std::uint64_t records, std::uint64_t size) {
   return size <= std::min({kRunSize, limits.stored_chunk, limits.decoded_chunk}) && records < limits.records_per_chunk;
 }
 
-// Follows records from one to the next, up to the first one that is not intact. Counts a run when the next record is
-// seen not to belong to it. Without `batch`, verifies nothing.
+// Returns whether the record that is stored in `frame` and its header match their checksums.
+bool is_intact(Bytes frame) {
+  const Bytes data = frame.subspan(kHeaderSize, frame.size() - kFrameSize);
+  return sound_length(frame) && footer_matches(frame.last(kFooterSize), crc32c(data));
+}
+
+// The run that follow() is in.
+struct CurrentRun {
+  std::size_t begin = 0;  // in the window
+  std::uint64_t records = 0;
+  std::uint64_t bytes = 0;
+};
+
+// Adds a run that is complete. With `batch`, verifies its records; returns false if one is damaged.
+bool add(const CurrentRun& run, std::size_t end, Bytes window, ChunkRun& done, RecordBatch* batch) {
+  if (batch != nullptr) {
+    const auto records = std::span(batch->records).subspan(static_cast<std::size_t>(done.records));
+    for (const Bytes data : records.first(static_cast<std::size_t>(run.records))) {
+      const auto offset = static_cast<std::size_t>(data.data() - window.data()) - kHeaderSize;
+      if (!is_intact(window.subspan(offset, data.size() + kFrameSize))) return false;
+    }
+    batch->chunks.push_back({done.next.position, done.from.position + end, run.records});
+  }
+  done.next.position = done.from.position + end;
+  done.chunks += 1;
+  done.records += run.records;
+  done.bytes += run.bytes;
+  return true;
+}
+
+// Returns how large the window has to be for its first run, whose records end at `end` in this one.
+std::uint64_t needed(Bytes window, std::size_t end) {
+  const Bytes rest = window.subspan(end);
+  std::uint64_t next = end;
+  if (rest.size() >= kHeaderSize) next += std::min(load_le<std::uint64_t>(rest.data()), kLargestNeed);
+  return std::max<std::uint64_t>(std::max(kRunSize, next) + kFrameSize, window.size() + 1);
+}
+
+// Follows records from one to the next, up to the first one that is not intact. A run is complete when the next record
+// is seen not to belong to it. Then its records are verified, so that none is verified twice. Without `batch`, verifies
+// nothing.
 ChunkRun follow(const Limits& limits, ChunkKey at, Bytes window, RecordBatch* batch) {
   ChunkRun done{.from = at, .next = at};
   if (at.state != 0) return done;
-  std::size_t begin = 0;  // of the current run
-  std::uint64_t count = 0;
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; window.size() - i >= kFrameSize;) {
-    const Bytes rest = window.subspan(i);
-    const auto length = load_le<std::uint64_t>(rest.data());
-    if (length > rest.size() - kFrameSize) break;
-    if (batch != nullptr && !sound_length(rest)) break;
+  const std::uint64_t most =
+      std::min(limits.stored_chunk - std::min(limits.stored_chunk, kFrameSize), limits.decoded_chunk);
+  CurrentRun run;
+  std::size_t i = 0;
+  while (window.size() - i >= kFrameSize) {
+    const auto length = load_le<std::uint64_t>(window.data() + i);
+    if (length > window.size() - i - kFrameSize) break;
     const std::size_t size = kFrameSize + static_cast<std::size_t>(length);
-    if (count > 0 && !has_room(limits, count, i + size - begin)) {
-      if (batch != nullptr) batch->chunks.push_back({done.next.position, at.position + i, count});
-      done.next.position = at.position + i;
-      done.chunks += 1;
-      done.records += std::exchange(count, 0);
-      done.bytes += std::exchange(bytes, 0);
-      begin = i;
+    if (run.records > 0 && !has_room(limits, run.records, i + size - run.begin)) {
+      if (batch != nullptr && !sound_length(window.subspan(i))) return done;
+      if (done.bytes + run.bytes > BulkReader::kMostBytes || !add(run, i, window, done, batch)) return done;
+      run = {.begin = i};
     }
-    if (length > std::min(limits.stored_chunk - std::min(limits.stored_chunk, kFrameSize), limits.decoded_chunk)) break;
-    if (batch != nullptr) {
-      const Bytes data = rest.subspan(kHeaderSize, static_cast<std::size_t>(length));
-      if (!footer_matches(rest.subspan(kHeaderSize + data.size(), kFooterSize), crc32c(data))) break;
-      batch->records.push_back(data);
-    }
-    count += 1;
-    bytes += length;
+    if (length > most) return done;
+    if (batch != nullptr) batch->records.push_back(window.subspan(i + kHeaderSize, static_cast<std::size_t>(length)));
+    run.records += 1;
+    run.bytes += length;
     i += size;
-    if (done.bytes + bytes > BulkReader::kMostBytes) break;
   }
+  if (done.chunks == 0) done.needs = needed(window, i);
   return done;
 }
 

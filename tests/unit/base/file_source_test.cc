@@ -124,6 +124,21 @@ TEST(FileSource, TruncationFailsReadsOfRemovedAndRemainingBytes) {
   }
 }
 
+TEST(FileSource, RewritingIsReportedAfterAFewReadsOfAPassOrAtTheEnd) {
+  const std::string text(5u << 20, 'a');
+  for (const Position from : {Position{0}, Position{text.size() - (256u << 10)}}) {
+    TempFile file(text);
+    const auto source = open_source(file);
+    ASSERT_TRUE(source);
+    file.write_at(0, "b");
+    std::vector<std::byte> piece(256u << 10);
+    Position at = from;
+    while (at < text.size() && source->read_next({}, at, piece)) at += piece.size();
+    EXPECT_LT(at, text.size()) << from;
+    EXPECT_LT(at - from, 2u << 20) << from;
+  }
+}
+
 TEST(FileSource, TruncationToNothingIsAnError) {
   TempFile file("text");
   const auto source = open_source(file);

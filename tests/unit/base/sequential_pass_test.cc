@@ -179,14 +179,15 @@ TEST(SequentialPass, ViewAcrossTwoPiecesContainsTheBytesOfBoth) {
 }
 
 TEST(SequentialPass, BytesAroundABadSectorAreReadOneByOne) {
-  const PassedSource passed(6 * kPiece, [](CountedSource& source) { source.bad_sector = 2 * kPiece + 5000; });
+  constexpr Position kBad = 2 * kPiece + 5000;
+  const PassedSource passed(6 * kPiece, [](CountedSource& source) { source.bad_sector = kBad; });
   SequentialPass pass(passed.source);
   ReadWindow window({}, passed.source, &pass);
   const RequestContext context = RequestContext().with(window);
   for (Position at = 0; at + 500 <= 6 * kPiece; at += 1000) {
     pass.advance(at);
     EXPECT_EQ(passed.read(context, at, 500),
-              at == 2 * kPiece + 5000 - 152 ? std::nullopt : std::optional<std::size_t>(500))
+              at <= kBad && kBad < at + 500 ? std::nullopt : std::optional<std::size_t>(500))
         << at;
   }
   EXPECT_EQ(passed.read(context, 2 * kPiece + 4000, 1500), std::nullopt);
@@ -232,7 +233,7 @@ TEST(SequentialPass, LongJumpMovesTheWindowWithoutReadingTheSkippedBytes) {
       EXPECT_EQ(passed.read(context, at, 100), 100u);
     }
   }
-  EXPECT_LE(passed.below->bytes_read(), 3 * (8 + SequentialPass::kMostAhead) * kPiece);
+  EXPECT_LE(passed.below->bytes_read(), 3 * (8 * kPiece + SequentialPass::kMostAhead));
 }
 
 TEST(SequentialPass, ZerosAreNotReadAhead) {
@@ -304,7 +305,65 @@ TEST(SequentialPass, ChunkLargerThanTheWindowIsReadFromTheSource) {
   pass.advance(100 * kPiece);
   EXPECT_EQ(passed.read(context, 100 * kPiece, 100), 100u);
   EXPECT_EQ(passed.read(context, 50 * kPiece, 100), 100u);
-  EXPECT_LE(passed.below->bytes_read(), (1 + SequentialPass::kMostAhead) * kPiece + 100);
+  EXPECT_LE(passed.below->bytes_read(), kPiece + SequentialPass::kMostAhead + 100);
+}
+
+void expect_bytes(const PassedSource& passed, const Slice& window, Position at, std::uint64_t size) {
+  ASSERT_EQ(window.bytes.size(), size) << at;
+  for (std::size_t i = 0; i < size; i += 61) ASSERT_EQ(window.bytes[i], passed.below->byte_at(at + i)) << at + i;
+  EXPECT_EQ(window.bytes.back(), passed.below->byte_at(at + size - 1));
+}
+
+TEST(SequentialPass, WindowsThatOverlapReadEachByteOnceInTheSameMemory) {
+  const PassedSource passed(20 * kPiece);
+  SequentialPass pass(passed.source);
+  std::vector<const std::byte*> ends;
+  for (Position at = 0, end = 0; end < 20 * kPiece; at = end - 1000) {
+    pass.advance(at);
+    const Slice window = pass.window(at, 2000);
+    expect_bytes(passed, window, at, end == 0 ? kPiece : 1000 + kPiece);
+    end = at + window.bytes.size();
+    ends.push_back(window.bytes.data() + window.bytes.size());
+  }
+  EXPECT_EQ(passed.below->reads(), pieces(0, 20));
+  EXPECT_TRUE(std::all_of(ends.begin() + 2, ends.end(), [&](const std::byte* end) { return end == ends[1]; }));
+}
+
+TEST(SequentialPass, WindowThatIsStillUsedKeepsItsBytes) {
+  const PassedSource passed(8 * kPiece);
+  SequentialPass pass(passed.source);
+  std::vector<Slice> windows;
+  for (Position at = 0; at < 8 * kPiece; at += kPiece) {
+    pass.advance(at);
+    windows.push_back(pass.window(at));
+  }
+  for (std::size_t i = 0; i < windows.size(); ++i) expect_bytes(passed, windows[i], i * kPiece, kPiece);
+}
+
+TEST(SequentialPass, WindowLargerThanAPieceIsOneRead) {
+  const PassedSource passed(10 * kPiece);
+  SequentialPass pass(passed.source);
+  expect_bytes(passed, pass.window(0, 3 * kPiece), 0, 3 * kPiece);
+  EXPECT_EQ(passed.below->reads(), (std::vector<CountedRead>{{0, 3 * kPiece}}));
+  pass.advance(3 * kPiece - 5);
+  expect_bytes(passed, pass.window(3 * kPiece - 5, 2 * kPiece), 3 * kPiece - 5, 2 * kPiece + 5);
+}
+
+TEST(SequentialPass, WindowJoinsPiecesThatAReaderLoaded) {
+  const PassedSource passed(10 * kPiece);
+  SequentialPass pass(passed.source);
+  ReadWindow reader({}, passed.source, &pass);
+  EXPECT_EQ(passed.read(RequestContext().with(reader), 0, 3 * kPiece), 3 * kPiece);
+  expect_bytes(passed, pass.window(kPiece - 10, 2 * kPiece), kPiece - 10, 2 * kPiece + 10);
+  EXPECT_EQ(passed.below->reads(), pieces(0, 3));
+}
+
+TEST(SequentialPass, WindowEndsBeforeBytesThatCannotBeRead) {
+  const PassedSource passed(10 * kPiece, [](CountedSource& source) { source.bad_sector = kPiece + 5; });
+  SequentialPass pass(passed.source);
+  expect_bytes(passed, pass.window(10), 10, kPiece - 10);
+  expect_bytes(passed, pass.window(10, 2 * kPiece), 10, kPiece - 10);
+  expect_bytes(passed, pass.window(3 * kPiece, kPiece), 3 * kPiece, kPiece + 4096);
 }
 
 }  // namespace

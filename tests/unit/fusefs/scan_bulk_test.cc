@@ -245,9 +245,11 @@ INSTANTIATE_TEST_SUITE_P(Each, BulkScan,
                                            BulkFile{"RecordioLarge", [] { return recordio_file(4000); }},
                                            BulkFile{"RiegeliSingle", [] { return riegeli_file(1, 0); }},
                                            BulkFile{"RiegeliSmall", [] { return riegeli_file(40, 0); }},
+                                           BulkFile{"RiegeliLarge", [] { return riegeli_file(9000, 0); }},
                                            BulkFile{"RiegeliZstd", [] { return riegeli_file(7, 'z'); }},
                                            BulkFile{"ProioSmall", [] { return proio_file(5000); }},
-                                           BulkFile{"ProioMedium", [] { return proio_file(200'000); }}),
+                                           BulkFile{"ProioMedium", [] { return proio_file(200'000); }},
+                                           BulkFile{"ProioLarge", [] { return proio_file(700'000); }}),
                          [](const auto& file) { return std::string(file.param.name); });
 #ifdef RECORDFS_HAVE_BLOSC
 INSTANTIATE_TEST_SUITE_P(
@@ -260,7 +262,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Buckets that are too large for a batch are read in steps, whose bytes are in two pieces of the file.
 TEST(Steps, EventsInTwoPiecesOfTheFileAreWhole) {
-  const std::string bytes = proio_file(700'000);
+  const std::string bytes = proio_file(2'200'000);
   const Store file(bytes);
   for (const unsigned threads : {1u, 3u}) {
     const Found found = found_in(file.store, threads, true);

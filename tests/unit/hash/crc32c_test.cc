@@ -49,6 +49,16 @@ TEST(Crc32c, TwoPiecesEqualTheWholeAtEverySplit) {
   }
 }
 
+TEST(Crc32c, InputOfAnySizeEqualsItsBytesOneByOne) {
+  testing::Guarded bytes(600);
+  for (std::size_t i = 0; i < 600; ++i) bytes.span()[i] = static_cast<std::byte>(i * i >> 3);
+  std::uint32_t one_by_one = 0;
+  for (std::size_t size = 0; size < 600; ++size) {
+    ASSERT_EQ(crc32c(bytes.view().first(size)), one_by_one) << size;
+    one_by_one = crc32c(bytes.view().subspan(size, 1), one_by_one);
+  }
+}
+
 TEST(Crc32c, MoreThanTwoGibibytesAreHashed) {
   constexpr std::size_t kSize = (std::size_t{1} << 31) + 17;
   void* zeros = ::mmap(nullptr, kSize, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -125,12 +125,17 @@ ChunkRun CurrentBulkReader::plan(ChunkKey at, Bytes window) const {
   if (at.position == 0 || at.position % kFrameSize != 0 || at.state != 0) return run;
   Bytes rest = window;
   const std::uint64_t most = transform_.is_none() ? kMostBytes : kMostTogether;
+  if (const auto first = parse_frame_header(window)) {
+    const std::uint64_t needs = std::min(first->total * kFrameSize + kFrameHeaderSize, file_size_ - at.position);
+    if (needs > window.size()) run.needs = needs;
+  }
   while (const auto chunk = framed_at(rest, ends_file(run.next.position, rest), limits_)) {
     const std::uint64_t together = run.next.position - at.position + chunk->frames.size();
     if (run.chunks > 0 && together > most) break;
     rest = rest.subspan(chunk->frames.size());
     run.next.position += chunk->frames.size();
     run.chunks += 1;
+    run.needs = 0;
   }
   return run;
 }
