@@ -186,13 +186,14 @@ bool ChunkReader::is_large(const ChunkInfo& chunk) const {
   return size > std::min(kLargeChunk, file_.services.chunks.capacity() / 4);
 }
 
-// A large uncompressed chunk must be read as a whole for its layout, unless the scan has kept its bytes. The reader
-// that follows a listing needs it too.
+// A large uncompressed chunk must be read as a whole for its layout. The reader that follows a listing needs it too.
+// That is not necessary if the scan keeps what it reads, as it does where chunks are small.
 bool ChunkReader::is_kept_for_reader(const ChunkInfo& chunk) const {
   if (chunk.codec != to_string(CodecId::kNone) || chunk.stored_size <= StoredFile::kSmallChunk) return false;
   Services& services = file_.services;
-  if (is_large(chunk) || services.kept.bytes() >= chunk.stored_size) return false;
-  return services.chunks.statistics().bytes + 2 * decoded_bytes(chunk) <= services.chunks.capacity();
+  const std::uint64_t room = services.chunks.capacity();
+  if (is_large(chunk) || services.kept.bytes() > std::min(chunk.begin, room) / 2) return false;
+  return services.chunks.statistics().bytes + 2 * decoded_bytes(chunk) <= room;
 }
 
 Result<std::uint64_t> ChunkReader::records_in(const RequestContext& context, const ChunkInfo& chunk) const {
