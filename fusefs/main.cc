@@ -26,9 +26,11 @@ namespace {
 void reuse_memory() {
 #ifdef __GLIBC__
   constexpr int kKept = 32 << 20;
+  constexpr int kGrowth = 16 << 20;  // so that the heap grows by several large pages
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_THRESHOLD, kKept);
   mallopt(M_TRIM_THRESHOLD, kKept);
+  mallopt(M_TOP_PAD, kGrowth);
 #endif
 }
 

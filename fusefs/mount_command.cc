@@ -310,6 +310,7 @@ int mount_sources(Options options) {
   auto index = index_place(options.index, options.limits);
   if (!index) return refuse(kExitWrongUse, fmt::format("-o index={}: {}", options.index, index.error().detail));
   services.index = std::move(*index);
+  services.keeps_scanned = true;
   services.address_bits = address_bits(options);
   if (options.listed_keys) services.keys.table.keys = *options.listed_keys;
   const auto refusal = serve_sources(options, *types, *ready, *chosen, services, log);

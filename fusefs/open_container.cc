@@ -65,7 +65,7 @@ Result<std::string> named_directory(const std::string& named) {
 Result<OpenedFile> opened(const RequestContext& context, const Result<std::shared_ptr<const FileSource>>& file,
                           const std::string& path, const Limits& limits, Services& services, const std::string& shown) {
   if (!file) return file.error();
-  const auto source = std::make_shared<const WindowedSource>(*file);
+  const auto source = std::make_shared<const WindowedSource>(*file, services.keeps_scanned ? &services.kept : nullptr);
   const std::string name = std::filesystem::path(path).filename();
   ASSIGN_OR_RETURN(auto container, open_container(context, source, name, limits));
   return OpenedFile{name,

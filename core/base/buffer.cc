@@ -1,7 +1,9 @@
 #include "core/base/buffer.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cassert>
 #include <cstdint>
 #include <cstring>
@@ -15,13 +17,26 @@ namespace {
 
 constexpr std::size_t kLargePage = 2u << 20;
 constexpr std::size_t kManyPages = 32u << 20;  // so large that malloc() maps new memory
+constexpr std::size_t kLarge = 512u << 10;     // smaller buffers do not change the heap's pages
+constexpr std::uintptr_t kSmallPage = 4u << 10;
 
-// Page faults for new memory cost more time than decompressing into it. Large pages avoid most of them. A failure is
-// harmless.
+void ask_for_large_pages(std::uintptr_t begin, std::uintptr_t end, std::uintptr_t page) {
+  begin = (begin + page - 1) / page * page;
+  end = end / page * page;
+  if (begin < end) static_cast<void>(::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE));
+}
+
+// Page faults for new memory cost more time than decompressing into it. Large pages avoid most of them. So does what
+// the heap has grown by since the last large buffer, because most buffers are in the heap. A failure is harmless.
 void ask_for_large_pages(std::byte* bytes, std::size_t size) {
-  if (size < kManyPages) return;
-  const std::size_t to_page = (kLargePage - reinterpret_cast<std::uintptr_t>(bytes) % kLargePage) % kLargePage;
-  static_cast<void>(::madvise(bytes + to_page, (size - to_page) / kLargePage * kLargePage, MADV_HUGEPAGE));
+  if (size < kLarge) return;
+  static std::atomic<std::uintptr_t> asked_until{0};
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes);
+  if (size >= kManyPages) return ask_for_large_pages(begin, begin + size, kLargePage);
+  const auto heap_end = reinterpret_cast<std::uintptr_t>(::sbrk(0));
+  if (begin >= heap_end) return;
+  const std::uintptr_t before = asked_until.exchange(heap_end, std::memory_order_relaxed);
+  if (before < heap_end) ask_for_large_pages(before == 0 ? begin : before, heap_end, kSmallPage);
 }
 
 }  // namespace

@@ -4,19 +4,82 @@
 #include <optional>
 
 namespace recordfs {
+namespace {
+
+constexpr std::uint64_t kMostJoined = 4u << 20;  // bytes of a view that consists of several pieces
+
+Slice front_of(const KeptBytes::Piece& piece, Position at, std::uint64_t size) {
+  const Bytes bytes = piece.from(at);
+  return {bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), size))), piece.buffer};
+}
+
+}  // namespace
+
 Result<std::size_t> WindowedSource::read_at(const RequestContext& context, Position at, MutableBytes out) const {
   ReadWindow* const window = ReadWindow::of(context, *this);
-  return window == nullptr ? below_->read_at(context, at, out) : window->read(context, *below_, at, out);
+  return window == nullptr ? read(context, at, out) : window->read(context, *this, at, out);
+}
+
+Result<bool> WindowedSource::is_current(const RequestContext& context, std::uint64_t generation) const {
+  TRY(below_->check_unchanged(context));
+  if (generation == below_->generation()) return true;
+  kept_->forget(id_);
+  return false;
+}
+
+Result<std::optional<KeptBytes::Piece>> WindowedSource::kept(const RequestContext& context, Position at,
+                                                             std::uint64_t size) const {
+  if (kept_ == nullptr || at >= below_->size()) return std::optional<KeptBytes::Piece>{};
+  auto piece = kept_->find(id_, at);
+  if (!piece || piece->end - at < std::min(size, below_->size() - at)) return std::optional<KeptBytes::Piece>{};
+  ASSIGN_OR_RETURN(const auto current, is_current(context, piece->generation));
+  if (!current) piece.reset();
+  return piece;
+}
+
+Result<std::size_t> WindowedSource::copy_kept(const RequestContext& context, Position at, MutableBytes out) const {
+  std::size_t done = 0;
+  std::optional<KeptBytes::Piece> piece;
+  while (done < out.size() && (piece = kept_->find(id_, at + done))) {
+    const Bytes bytes = piece->from(at + done);
+    const Bytes taken = bytes.first(std::min(bytes.size(), out.size() - done));
+    copy_bytes(taken, out.subspan(done, taken.size()));
+    ASSIGN_OR_RETURN(const auto current, is_current(context, piece->generation));
+    if (!current) return std::size_t{0};
+    done += taken.size();
+  }
+  return done;
+}
+
+Result<Slice> WindowedSource::view(const RequestContext& context, Position at, std::uint64_t size) const {
+  ASSIGN_OR_RETURN(const auto piece, kept(context, at, size));
+  if (piece) return front_of(*piece, at, size);
+  if (size > kMostJoined || kept_ == nullptr || !kept_->find(id_, at)) return below_->view_at(context, at, size);
+  TRY(context.spend(size));
+  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(std::min(size, this->size() - at))));
+  ASSIGN_OR_RETURN(const auto got, read(context, at, bytes.span()));
+  bytes.truncate(got);
+  return owned(std::move(bytes));
+}
+
+Result<std::size_t> WindowedSource::read(const RequestContext& context, Position at, MutableBytes out) const {
+  if (kept_ == nullptr || kept_->is_empty() || at >= below_->size()) return below_->read_at(context, at, out);
+  ASSIGN_OR_RETURN(const auto copied, copy_kept(context, at, out));
+  if (copied == out.size() || at + copied == below_->size()) return copied;
+  ASSIGN_OR_RETURN(const auto got, below_->read_at(context, at + copied, out.subspan(copied)));
+  return copied + got;
 }
 
 Result<Slice> WindowedSource::view_at(const RequestContext& context, Position at, std::uint64_t size) const {
   ReadWindow* const window = ReadWindow::of(context, *this);
-  return window == nullptr ? below_->view_at(context, at, size) : window->view(context, *this, at, size, size);
+  return window == nullptr ? view(context, at, size) : window->view(context, *this, at, size, size);
 }
 
 Result<Slice> WindowedSource::view_front(const RequestContext& context, Position at, std::uint64_t size) const {
   ReadWindow* const window = ReadWindow::of(context, *this);
-  return window == nullptr ? below_->view_front(context, at, size) : window->view(context, *this, at, size, 1);
+  if (window != nullptr) return window->view(context, *this, at, size, 1);
+  ASSIGN_OR_RETURN(const auto piece, kept(context, at, 1));
+  return piece ? front_of(*piece, at, size) : below_->view_front(context, at, size);
 }
 
 ReadWindow* ReadWindow::of(const RequestContext& context, const WindowedSource& source) {
@@ -31,11 +94,11 @@ void ReadWindow::forget() {
   filled_ = 0;
 }
 
-Result<std::size_t> ReadWindow::read(const RequestContext& context, const Source& below, Position at,
+Result<std::size_t> ReadWindow::read(const RequestContext& context, const WindowedSource& source, Position at,
                                      MutableBytes out) {
-  if (pass_ != nullptr) return read_parts(context, below, at, out);
-  const auto bytes = held(context, below, at, out.size());
-  if (!bytes) return below.read_at(context, at, out);
+  if (pass_ != nullptr) return read_parts(context, *source.below_, at, out);
+  const auto bytes = held(context, source, at, out.size());
+  if (!bytes) return source.read(context, at, out);
   copy_bytes(*bytes, out);
   return bytes->size();
 }
@@ -49,9 +112,9 @@ Result<Slice> ReadWindow::view(const RequestContext& context, const WindowedSour
     if (bytes.size() >= std::min(least, there)) return Slice{bytes, piece_};
     return source.Source::view_at(context, at, size);
   }
-  if (const auto bytes = held(context, below, at, size)) return Slice{*bytes, window_};
+  if (const auto bytes = held(context, source, at, size)) return Slice{*bytes, window_};
   const std::uint64_t there = std::min(size, below.size() - at);
-  if (there >= kWhole || !fill(context, below, at, there, there)) return below.view_at(context, at, size);
+  if (there >= kWhole || !fill(context, source, at, there, there)) return source.view(context, at, size);
   return Slice{window_->view().first(static_cast<std::size_t>(there)), window_};
 }
 
@@ -83,37 +146,48 @@ Result<std::size_t> ReadWindow::read_parts(const RequestContext& context, const 
   return static_cast<std::size_t>(there);
 }
 
-std::optional<Bytes> ReadWindow::held(const RequestContext& context, const Source& below, Position at,
+std::optional<Bytes> ReadWindow::held(const RequestContext& context, const WindowedSource& source, Position at,
                                       std::uint64_t size) {
-  const std::uint64_t there = at < below.size() ? std::min(size, below.size() - at) : 0;
-  const Position end = std::min(at, below.size()) + there;
+  const std::uint64_t there = at < source.size() ? std::min(size, source.size() - at) : 0;
+  const Position end = std::min(at, source.size()) + there;
   if (there == 0) return Bytes{};
   const bool inside = at >= begin_ && at - begin_ <= filled_ && there <= filled_ - (at - begin_);
   const bool is_short = at >= last_end_ ? at - last_end_ <= kNear : last_end_ - at <= kNear;
   last_end_ = end;
   short_steps_ = is_short ? std::min(short_steps_ + 1, kShortSteps) : 0;
   if (!is_short) last_size_ = 0;
-  if (!inside && (short_steps_ < kShortSteps || there >= kWhole || !move(context, below, at, there)))
+  if (!inside && (short_steps_ < kShortSteps || there >= kWhole || !move(context, source, at, there)))
     return std::nullopt;
   return window_->view().subspan(static_cast<std::size_t>(at - begin_), static_cast<std::size_t>(there));
 }
 
-bool ReadWindow::move(const RequestContext& context, const Source& below, Position at, std::uint64_t size) {
+bool ReadWindow::move(const RequestContext& context, const WindowedSource& source, Position at, std::uint64_t size) {
   last_size_ = std::clamp(last_size_ * 2, kFirst, kLargest);
-  return fill(context, below, at, size, std::min(std::max(last_size_, 2 * size), below.size() - at));
+  // A reader may step back over the gap, as from a block's trailer to the block.
+  const Position end = begin_ + filled_;
+  const Position from = filled_ > 0 && at > end && at - end <= kNear ? end : at;
+  const std::uint64_t least = at - from + size;
+  return fill(context, source, from, least, std::min(std::max(last_size_, 2 * least), source.size() - from));
 }
 
-bool ReadWindow::fill(const RequestContext& context, const Source& below, Position at, std::uint64_t least,
+bool ReadWindow::fill(const RequestContext& context, const WindowedSource& source, Position at, std::uint64_t least,
                       std::uint64_t most) {
   const auto wanted = static_cast<std::size_t>(most);
   filled_ = 0;
+  if (auto kept = source.kept(context, at, least); kept && *kept) {
+    window_ = std::move((*kept)->buffer);
+    begin_ = (*kept)->buffer_begin;
+    filled_ = (*kept)->end - begin_;
+    return true;
+  }
   // Views of the old window keep it.
   if (!window_ || window_.use_count() > 1 || window_->size() < wanted) {
     auto buffer = Buffer::allocate(context, wanted);
     if (!buffer) return false;
     window_ = std::make_shared<Buffer>(std::move(*buffer));
   }
-  const auto got = below.read_at(context, at, window_->span().first(wanted));
+  const std::uint64_t generation = source.generation();
+  const auto got = source.read(context, at, window_->span().first(wanted));
   if (!got || *got < least) {
     last_size_ = 0;
     short_steps_ = 0;
@@ -121,6 +195,9 @@ bool ReadWindow::fill(const RequestContext& context, const Source& below, Positi
   }
   begin_ = at;
   filled_ = *got;
+  if (after_ == After::kKept && source.kept_ != nullptr) {
+    source.kept_->keep(source.id_, {window_, begin_, begin_, begin_ + filled_, generation});
+  }
   return true;
 }
 

@@ -7,15 +7,24 @@
 #include <memory>
 #include <optional>
 
+#include "core/base/kept_bytes.h"
 #include "core/base/sequential_pass.h"
 #include "core/base/source.h"
 
 namespace recordfs {
 
-// Forwards to another source, except for reads in a context with a ReadWindow on this one.
+// Forwards to another source, except for reads in a context with a ReadWindow on this one, and for bytes that such a
+// window has kept. Kept bytes are checked like read ones: a change of the file fails the read, or drops them.
 class WindowedSource final : public Source {
  public:
-  explicit WindowedSource(std::shared_ptr<const Source> below) : below_(std::move(below)) {}
+  // `kept` must outlive this; null: keeps nothing.
+  explicit WindowedSource(std::shared_ptr<const Source> below, KeptBytes* kept = nullptr)
+      : below_(std::move(below)), kept_(kept), id_(kept == nullptr ? 0 : kept->add_source()) {}
+  ~WindowedSource() override {
+    if (kept_ != nullptr) kept_->forget(id_);
+  }
+  WindowedSource(const WindowedSource&) = delete;
+  WindowedSource& operator=(const WindowedSource&) = delete;
 
   std::string_view name() const override { return below_->name(); }
   std::uint64_t size() const override { return below_->size(); }
@@ -32,11 +41,29 @@ class WindowedSource final : public Source {
   void expect_sequential_reads() const override { below_->expect_sequential_reads(); }
   std::uint64_t generation() const override { return below_->generation(); }
   std::optional<FileIdentity> identity() const override { return below_->identity(); }
+  Result<void> check_unchanged(const RequestContext& context) const override {
+    return below_->check_unchanged(context);
+  }
   bool has_grown() const override { return below_->has_grown(); }
 
  private:
   friend class ReadWindow;
+
+  // Like read_at(), but without a window: copies what is kept, and reads the rest.
+  Result<std::size_t> read(const RequestContext& context, Position at, MutableBytes out) const;
+  // Like view_at(), but without a window.
+  Result<Slice> view(const RequestContext& context, Position at, std::uint64_t size) const;
+  // Returns the kept piece with the bytes [at, at + size), or fewer at the end of the source; nullopt if there is none.
+  // Fails like check_unchanged().
+  Result<std::optional<KeptBytes::Piece>> kept(const RequestContext& context, Position at, std::uint64_t size) const;
+  // Copies kept bytes from `at` on. Returns their number.
+  Result<std::size_t> copy_kept(const RequestContext& context, Position at, MutableBytes out) const;
+  // Returns whether kept bytes are still those of the file. If not, drops them.
+  Result<bool> is_current(const RequestContext& context, std::uint64_t generation) const;
+
   const std::shared_ptr<const Source> below_;
+  KeptBytes* const kept_;
+  const std::uint64_t id_;  // in kept_
 };
 
 // Serves the reads of `source` in a context that has this window, if that is a WindowedSource. It reads ahead only
@@ -47,10 +74,17 @@ class WindowedSource final : public Source {
 // instead. Belongs to one thread.
 class ReadWindow {
  public:
+  // What becomes of the bytes that the window has read ahead.
+  enum class After : std::uint8_t {
+    kDropped,
+    kKept,  // for later reads, if the source keeps bytes and there is room
+  };
+
   // `source`, and the window that `outer` has for another source, must outlive this. If `pass` is not null, all reads
   // come from its pieces; it is a pass over `source`, and must outlive the window.
-  ReadWindow(const RequestContext& outer, const Source& source, SequentialPass* pass = nullptr)
-      : source_(&source), pass_(pass), outer_(outer.window()) {}
+  ReadWindow(const RequestContext& outer, const Source& source, SequentialPass* pass = nullptr,
+             After after = After::kDropped)
+      : source_(&source), pass_(pass), outer_(outer.window()), after_(after) {}
   ReadWindow(const ReadWindow&) = delete;
   ReadWindow& operator=(const ReadWindow&) = delete;
 
@@ -67,16 +101,18 @@ class ReadWindow {
   friend class WindowedSource;
 
   static ReadWindow* of(const RequestContext& context, const WindowedSource& source);
-  Result<std::size_t> read(const RequestContext& context, const Source& below, Position at, MutableBytes out);
+  Result<std::size_t> read(const RequestContext& context, const WindowedSource& source, Position at, MutableBytes out);
   // Returns `size` bytes, or fewer at the end of the source; `least` if a copy would be needed for more.
   Result<Slice> view(const RequestContext& context, const WindowedSource& source, Position at, std::uint64_t size,
                      std::uint64_t least);
   // Returns `size` bytes from `at` on, or fewer at the end of the source; nullopt if the caller must read them itself.
-  std::optional<Bytes> held(const RequestContext& context, const Source& below, Position at, std::uint64_t size);
+  std::optional<Bytes> held(const RequestContext& context, const WindowedSource& source, Position at,
+                            std::uint64_t size);
   // Moves the window to a read of a sequential reader, and fills it as far as that reader may get.
-  bool move(const RequestContext& context, const Source& below, Position at, std::uint64_t size);
+  bool move(const RequestContext& context, const WindowedSource& source, Position at, std::uint64_t size);
   // Moves the window to `at` and reads up to `most` bytes. Returns false if it has less than `least`; then it is empty.
-  bool fill(const RequestContext& context, const Source& below, Position at, std::uint64_t least, std::uint64_t most);
+  bool fill(const RequestContext& context, const WindowedSource& source, Position at, std::uint64_t least,
+            std::uint64_t most);
   // Returns at most `size` bytes from `at` on, of one piece of the pass; none if the caller must read them itself.
   Bytes part(const RequestContext& context, const Source& below, Position at, std::uint64_t size);
   Result<std::size_t> read_parts(const RequestContext& context, const Source& below, Position at, MutableBytes out);
@@ -84,6 +120,7 @@ class ReadWindow {
   const Source* const source_;
   SequentialPass* const pass_;  // null: this window reads for itself
   ReadWindow* const outer_;
+  const After after_;
   std::shared_ptr<const SequentialPass::Piece> piece_;
   std::shared_ptr<Buffer> window_;  // shared with views of it
   Position begin_ = 0;              // of the window in the source

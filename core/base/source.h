@@ -90,6 +90,10 @@ class Source {
   // Returns the file's identity when it was opened; nullopt if changes to the bytes would not show in it.
   virtual std::optional<FileIdentity> identity() const { return std::nullopt; }
 
+  // Succeeds if read_at() would now return the same bytes as it did when generation() was last the same. Reads no bytes
+  // unless the file was touched. Fails like read_at().
+  virtual Result<void> check_unchanged(const RequestContext&) const { return {}; }
+
   // Returns whether the file was seen to be larger than the snapshot.
   virtual bool has_grown() const { return false; }
 };
@@ -137,6 +141,10 @@ class FileSource final : public Source {
   std::uint64_t generation() const override { return generation_.load(std::memory_order_acquire); }
 
   std::optional<FileIdentity> identity() const override;
+  Result<void> check_unchanged(const RequestContext& context) const override {
+    TRY(context.permit_wait_for(filesystem_));
+    return check_unchanged();
+  }
   bool has_grown() const override { return grown_.load(std::memory_order_relaxed); }
 
   // The result of fstat() when the source was opened.

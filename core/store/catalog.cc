@@ -44,7 +44,7 @@ Result<void> Catalog::work(const RequestContext& outer, Lock& lock) {
   std::optional<SequentialPass> whole;
   if (reads_whole_ && container_.traits().is_in_file_order) whole.emplace(source_);
   SequentialPass* const pass = whole ? &*whole : nullptr;
-  ReadWindow window(outer, source_, pass);
+  ReadWindow window(outer, source_, pass, ReadWindow::After::kKept);
   const RequestContext context = outer.with(window);
   lock.lock();
   restore(context, lock);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/request_context.h"
+#include "core/codec/codec.h"
 
 namespace recordfs {
 namespace {
@@ -185,6 +186,16 @@ bool ChunkReader::is_large(const ChunkInfo& chunk) const {
   return size > std::min(kLargeChunk, file_.services.chunks.capacity() / 4);
 }
 
+// A large uncompressed chunk must be read as a whole for its layout. The reader that follows a listing needs it too.
+// That is not necessary if the scan keeps what it reads, as it does where chunks are small.
+bool ChunkReader::is_kept_for_reader(const ChunkInfo& chunk) const {
+  if (chunk.codec != to_string(CodecId::kNone) || chunk.stored_size <= StoredFile::kSmallChunk) return false;
+  Services& services = file_.services;
+  const std::uint64_t room = services.chunks.capacity();
+  if (is_large(chunk) || services.kept.bytes() > std::min(chunk.begin, room) / 2) return false;
+  return services.chunks.statistics().bytes + 2 * decoded_bytes(chunk) <= room;
+}
+
 Result<std::uint64_t> ChunkReader::records_in(const RequestContext& context, const ChunkInfo& chunk) const {
   if (chunk.records) return *chunk.records;
   ASSIGN_OR_RETURN(const auto known, layout(context, chunk));
@@ -193,9 +204,14 @@ Result<std::uint64_t> ChunkReader::records_in(const RequestContext& context, con
 
 Result<std::shared_ptr<const Layout>> ChunkReader::layout(const RequestContext& context, const ChunkInfo& info) const {
   const bool is_known = file_.services.layouts.contains(file_.key_of(info));
-  if (is_known || info.layout_cost != LayoutCost::kDecode) return log_.reported(context, cached_layout(context, info));
-  ASSIGN_OR_RETURN(auto decoded, get(context, info));
-  return std::shared_ptr<const Layout>(decoded, &decoded->layout());
+  if (!is_known && info.layout_cost == LayoutCost::kDecode) {
+    ASSIGN_OR_RETURN(auto decoded, get(context, info));
+    return std::shared_ptr<const Layout>(decoded, &decoded->layout());
+  }
+  if (!is_known && is_kept_for_reader(info)) {
+    if (auto decoded = get_alone(context, info)) return std::shared_ptr<const Layout>(*decoded, &(*decoded)->layout());
+  }
+  return log_.reported(context, cached_layout(context, info));
 }
 
 Result<std::shared_ptr<const Layout>> ChunkReader::cached_layout(const RequestContext& context,
@@ -251,6 +267,7 @@ Result<ChunkReader::Pointer> ChunkReader::get_quietly(const RequestContext& cont
                      auto made = decode(context, info);
                      if (file_.source->has_grown()) log_.report_growth();
                      if (!made) return std::move(made).error();
+                     file_.services.make_room((*made)->memory());
                      return std::make_shared<const CachedChunk>(CachedChunk{info, std::move(*made)});
                    }));
   if (auto same = check_counts(info, decoded->chunk->layout()); !same) {

@@ -109,7 +109,7 @@ class ChunkReader {
   // Returns the number of records in a chunk. Makes its layout only if the header does not tell.
   Result<std::uint64_t> records_in(const RequestContext& context, const ChunkInfo& chunk) const;
   // Returns the positions of a chunk's records. Fails like Container::layout(), and with kChanged if the chunk no
-  // longer matches `info`.
+  // longer matches `info`. Decodes the chunk instead if that costs no more, and the cache has room.
   Result<std::shared_ptr<const Layout>> layout(const RequestContext& context, const ChunkInfo& info) const;
 
   // Returns the chunk. Concurrent calls share one decoding. Fails like Container::decode(), and with kChanged if the
@@ -153,6 +153,7 @@ class ChunkReader {
   Result<Pointer> decode(const RequestContext& context, const ChunkInfo& chunk) const;
   Result<Pointer> decode_in_turn(const RequestContext& context, const ChunkInfo& chunk) const;
   Result<std::shared_ptr<const Layout>> cached_layout(const RequestContext& context, const ChunkInfo& info) const;
+  bool is_kept_for_reader(const ChunkInfo& chunk) const;
   std::unique_ptr<ReadAhead> new_read_ahead() const;
 
   const StoredFile& file_;

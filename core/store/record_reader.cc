@@ -124,16 +124,30 @@ Result<Slice> RecordReader::read(const RequestContext& context, const RecordRef&
   return read(context, *decoded, record.index, offset, length);
 }
 
+RecordReader::CachedRecord RecordReader::cached_at(std::uint64_t address) const {
+  const Position at = address >> index_bits_;
+  auto cached = file_.services.chunks.last_until({file_.id, at});
+  if (!cached || at >= cached->info.end) return {};
+  const std::uint64_t index = address - (cached->info.begin << index_bits_);
+  if (index >= cached->chunk->layout().records()) return {};
+  if (!is_read_together(cached->info)) chunks_.was_read(cached->info);
+  return {std::move(cached), index};
+}
+
+Result<std::uint64_t> RecordReader::size_at(const RequestContext& context, std::uint64_t address) const {
+  if (const auto cached = cached_at(address); cached.chunk) {
+    const Layout& layout = cached.chunk->chunk->layout();
+    const std::uint64_t size = layout.extent(cached.index).size;
+    if (size > 0 && layout.failure(cached.index) == nullptr) return size;
+  }
+  ASSIGN_OR_RETURN(const auto record, record_at(context, address));
+  return size(context, record);
+}
+
 Result<Slice> RecordReader::read_at(const RequestContext& context, std::uint64_t address, std::uint64_t offset,
                                     std::uint64_t length) const {
-  const Position at = address >> index_bits_;
-  const auto cached = file_.services.chunks.last_until({file_.id, at});
-  if (cached && at < cached->info.end) {
-    const std::uint64_t index = address - (cached->info.begin << index_bits_);
-    if (index < cached->chunk->layout().records()) {
-      if (!is_read_together(cached->info)) chunks_.was_read(cached->info);
-      return read(context, *cached->chunk, index, offset, length);
-    }
+  if (const auto cached = cached_at(address); cached.chunk) {
+    return read(context, *cached.chunk->chunk, cached.index, offset, length);
   }
   ASSIGN_OR_RETURN(const auto record, record_at(context, address));
   return read(context, record, offset, length);
@@ -226,7 +240,9 @@ void RecordReader::for_each_following(const RequestContext& context, const Recor
     const auto next = index_.next_with_records(context, at.chunk);
     if (!next) return;
     at = {*next, 0};
-    read_together(context, next->key, following);
+    following.batch = {};
+    const bool may_be_together = next->end - next->begin <= kLargestWindow / 2;
+    if (may_be_together) read_together(context, next->key, following);
   }
 }
 

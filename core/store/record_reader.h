@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "core/formats/value.h"
 #include "core/store/chunk_index.h"
@@ -49,6 +50,8 @@ class RecordReader {
   // Returns the size of a record in bytes: exact if it is readable, otherwise the declared size or 1. Fails only for
   // reasons that may pass (as kIo, kChanged, kOutOfMemory), and with kNotFound.
   Result<std::uint64_t> size(const RequestContext& context, const RecordRef& record) const;
+  // The same for the record with an address. Asks the cache of chunks before the index. kPending.
+  Result<std::uint64_t> size_at(const RequestContext& context, std::uint64_t address) const;
   // Returns up to `length` bytes of a record from `offset`, fewer only at its end. Fails like ChunkReader::get(), and
   // with kNotFound.
   Result<Slice> read(const RequestContext& context, const RecordRef& record, std::uint64_t offset,
@@ -83,6 +86,13 @@ class RecordReader {
   static constexpr std::uint64_t kFirstWindow = 16u << 10;
   static constexpr std::uint64_t kLargestWindow = 256u << 10;
 
+  // Where a record with an address is in a cached chunk. chunk == null: nowhere.
+  struct CachedRecord {
+    std::shared_ptr<const CachedChunk> chunk;
+    std::uint64_t index = 0;
+  };
+  // Also reports that the chunk was read.
+  CachedRecord cached_at(std::uint64_t address) const;
   int index_bits(const RecordReader* shorter) const;
   bool is_read_together(const ChunkInfo& chunk) const;
   Result<ChunkReader::Pointer> get(const RequestContext& context, const ChunkInfo& chunk) const;

@@ -18,6 +18,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/cancellable_mutex.h"
+#include "core/base/kept_bytes.h"
 #include "core/base/request_context.h"
 #include "core/base/source.h"
 #include "core/formats/chunk.h"
@@ -123,10 +124,15 @@ struct CachedChunk {
   std::uint64_t memory() const { return sizeof(*this) + chunk->memory(); }
 };
 
-// Bounds the caches: `cache_bytes` are split 7:1 between chunks and layouts.
+// Bounds the caches: `cache_bytes` are split 7:1 between chunks and layouts. Bytes that a scan has read are kept in
+// what both leave.
 struct Services {
   explicit Services(std::uint64_t cache_bytes, unsigned threads, Log log_lines)
-      : chunks(cache_bytes - cache_bytes / 8), layouts(cache_bytes / 8), executor(threads), log(std::move(log_lines)) {}
+      : kept(cache_bytes),
+        chunks(cache_bytes - cache_bytes / 8),
+        layouts(cache_bytes / 8),
+        executor(threads),
+        log(std::move(log_lines)) {}
 
   // Returns the budgets for a filesystem, as in Source::filesystem(). Each budget is as large as both caches together.
   // If one filesystem hangs, its shares do not delay the others. Any thread.
@@ -139,6 +145,14 @@ struct Services {
     return budgets.try_emplace(filesystem, chunks.capacity() + layouts.capacity(), forget_excess).first->second;
   }
 
+  // Frees kept bytes, so that all caches stay within their bounds when `bytes` more are cached. Any thread.
+  void make_room(std::uint64_t bytes) {
+    if (kept.is_empty()) return;
+    const std::uint64_t all = chunks.capacity() + layouts.capacity();
+    kept.set_limit(all - std::min(all, chunks.statistics().bytes + layouts.statistics().bytes + bytes));
+  }
+
+  KeptBytes kept;  // declared before the caches, whose chunks may own a source
   SharedCache<CachedChunk> chunks;
   SharedCache<Layout> layouts;
   std::mutex budgets_mutex;  // guards the next
@@ -148,6 +162,7 @@ struct Services {
   std::optional<IndexLocation> index;           // where to save indexes; nullopt: nowhere
   KeyIndex::Bounds keys;                        // of each container
   std::atomic<std::uint64_t> decoded_bytes{0};  // of all decoded chunks; of a chunk read on demand, its full size
+  bool keeps_scanned = false;                   // files opened from now on keep bytes for reads after a scan
   bool reads_whole_files = false;               // scans read the bytes between headers too, in large pieces
   unsigned address_bits = 58;                   // of a record's address; fewer if containers share one number space
 };
@@ -184,6 +199,7 @@ struct StoredFile {
   Result<std::shared_ptr<const Layout>> cached_layout(const RequestContext& context, const ChunkInfo& chunk) const {
     return services.layouts.get(context, key_of(chunk), [&]() -> Result<std::shared_ptr<const Layout>> {
       ASSIGN_OR_RETURN(auto made, make_layout(context, chunk));
+      services.make_room(made.memory());
       return std::make_shared<const Layout>(std::move(made));
     });
   }

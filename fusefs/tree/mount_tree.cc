@@ -200,10 +200,11 @@ void MountTree::for_each_following(const RequestContext& context, std::uint64_t 
                                    const std::function<bool(std::uint64_t, Bytes)>& take) const {
   auto found = find(context, record);
   if (!found || found->node.kind != NodeKind::kRecord) return;
-  const RecordStore& store = found->container_node->tree->store();
+  const ContainerTree& tree = *found->container_node->tree;
+  const RecordStore& store = tree.store();
   const auto from = store.records().record_at(context, found->node.value);
   if (!from) return;
-  if (following.of.lock() != found->container_node) following = {.of = found->container_node};
+  if (following.snapshot != tree.snapshot()) following = {.snapshot = tree.snapshot()};
   store.records().for_each_following(context, *from, following.records, [&](const RecordRef& after, Bytes bytes) {
     const auto address = store.records().address(after.chunk, after.index);
     return address && take(found->container_node->number({NodeKind::kRecord, *address}), bytes);

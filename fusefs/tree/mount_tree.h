@@ -90,7 +90,7 @@ class MountTree {
 
   // What for_each_following() keeps for the caller's next call.
   struct Following {
-    std::weak_ptr<const ContainerNode> of{};
+    std::uint64_t snapshot = UINT64_MAX;  // of the container; UINT64_MAX: none
     RecordReader::Following records{};
   };
   // Calls `take` for the readable records that follow `record` in the container, until it returns false. Stops early at

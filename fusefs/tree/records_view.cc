@@ -52,8 +52,7 @@ class RecordsView : public View {
 
   Result<std::uint64_t> size(const RequestContext& context, Node file) const override {
     if (file.kind == NodeKind::kRecordJson) return shown_size(contents(context, file));
-    ASSIGN_OR_RETURN(const auto record, store().records().record_at(context, file.value));
-    return store().records().size(context, record);
+    return store().records().size_at(context, file.value);
   }
 
   Result<Slice> read(const RequestContext& context, Node file, std::uint64_t offset,

@@ -64,7 +64,9 @@ class Intruder(mounting.ConfinedCase):
     def outcomes(self, *words):
         """Returns {attempt: errno} of the intruder in a new mount's daemon, which must go on serving."""
         before = {path: path.read_bytes() for path in self.inside.rglob("*") if path.is_file()}
-        mounted = self.mount(self.inside / "source", user=self.user, options=(*words, f"index={self.inside}/index"))
+        # Without a cache, so that the request reads the file.
+        mounted = self.mount(self.inside / "source", user=self.user,
+                             options=(*words, "cache_size=1", f"index={self.inside}/index"))
         self.assertTrue(mounting.run("ls", mounted / self.container / "records", user=self.user).stdout)
         (self.folder / "told").touch()
         done = mounting.run("cat", mounted / self.container / "streams/concat", user=self.user)

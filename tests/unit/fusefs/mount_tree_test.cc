@@ -79,6 +79,21 @@ TEST(MountTree, VisitReturnsTheNumbersOfTheFollowingRecords) {
   EXPECT_TRUE(is_record(tree.find("toy/records/4").value()));
 }
 
+TEST(MountTree, VisitUsesWhatTheLastOneOfTheSameContainerKept) {
+  ToyStore toy({});
+  ToyStore other({});
+  const ToyTree tree({{"other", &other}, {"toy", &toy}});
+  const auto stop = [](std::uint64_t, Bytes) { return false; };
+  constexpr std::uint64_t kMark = 1;
+  MountTree::Following following;
+  tree->for_each_following({}, tree.find("toy/records/3").value(), following, stop);
+  following.records.batch.run.records = kMark;
+  tree->for_each_following({}, tree.find("toy/records/3").value(), following, stop);
+  EXPECT_EQ(following.records.batch.run.records, kMark);
+  tree->for_each_following({}, tree.find("other/records/3").value(), following, stop);
+  EXPECT_EQ(following.records.batch.run.records, 0u);
+}
+
 TEST(MountTree, StatusHasTheContainersOwner) {
   ToyStore toy({});
   const ToyTree tree(toy);
