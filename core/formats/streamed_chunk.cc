@@ -61,7 +61,7 @@ Result<void> StreamedChunk::decode(const RequestContext& context, std::uint64_t 
   if (front && front->size() >= end) return {};
   if (failure_) return *failure_;
   const std::uint64_t pieces_end = (end + kPiece - 1) / kPiece * kPiece;
-  if (!front && pieces_end <= payload_ / 16 * 15) {
+  if (!front && pieces_end <= payload_ / 4 * 3) {
     auto first = sound_front(context, static_cast<std::size_t>(pieces_end));
     if (!first) return explain_(std::move(first).error());
     if (first->size() == pieces_end) {
