@@ -115,7 +115,9 @@ Result<Slice> ReadWindow::view(const RequestContext& context, const WindowedSour
   if (const auto bytes = held(context, source, at, size)) return Slice{*bytes, window_};
   const std::uint64_t there = std::min(size, below.size() - at);
   if (there >= kWhole || !fill(context, source, at, there, there)) return source.view(context, at, size);
-  return Slice{window_->view().first(static_cast<std::size_t>(there)), window_};
+  // A kept window may begin before `at`.
+  return Slice{window_->view().subspan(static_cast<std::size_t>(at - begin_), static_cast<std::size_t>(there)),
+               window_};
 }
 
 Bytes ReadWindow::part(const RequestContext& context, const Source& below, Position at, std::uint64_t size) {

@@ -180,6 +180,19 @@ TEST_F(KeptWindows, ViewsOfKeptBytesReturnTheBytesOfTheFile) {
   }
 }
 
+TEST_F(KeptWindows, ViewWithAWindowInsideAKeptPieceReturnsTheBytesOfTheFile) {
+  scan(ReadWindow::After::kKept);
+  for (const std::uint64_t size : {100u, 10'000u}) {
+    ReadWindow window({}, source_);
+    for (Position at = 700'000; at < kSize; at += 900'000) {
+      const auto view = source_.view_at(RequestContext().with(window), at, size);
+      ASSERT_TRUE(view);
+      ASSERT_EQ(view->bytes.size(), size);
+      for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(view->bytes[i], file_->byte_at(at + i)) << at + i;
+    }
+  }
+}
+
 TEST_F(KeptWindows, ViewOutlivesTheKeptPiece) {
   scan(ReadWindow::After::kKept);
   const auto view = source_.view_at({}, 100'000, 1000);
