@@ -61,8 +61,7 @@ class KeptBytes {
   // Moves a piece to `dropped`, which is destroyed without the lock, because freeing memory is slow.
   void drop(Pieces::iterator piece, Pieces& dropped);
 
-  static inline std::atomic<std::uint64_t> next_source_{1};
-
+  std::atomic<std::uint64_t> next_source_{1};
   mutable std::mutex mutex_;  // guards the following, except reads of bytes_
   Pieces pieces_;
   std::atomic<std::uint64_t> bytes_{0};

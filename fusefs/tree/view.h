@@ -209,10 +209,10 @@ class View {
   // entry was emitted. Also succeeds if it has to wait or fails after its first entries; the next call reports that.
   //
   // A listing of records reads the headers of their chunks, and their record sizes. It decodes a chunk only if the
-  // format does not state the number of records, if LayoutCost is kDecode and the chunk is small, or if its layout would
-  // cost as much (ChunkReader::layout()). In a listing of
-  // more than 1,000,000 records, only the first 250,000 have sizes; so do the first 250,000 keys. inside/ORDINAL parses
-  // the record. keys/ is pending until all records have been read once, and damage/ until the scan is over.
+  // format does not state the number of records, if LayoutCost is kDecode and the chunk is small, or if its layout
+  // would cost as much (ChunkReader::layout()). In a listing of more than 1,000,000 records, only the first 250,000
+  // have sizes; so do the first 250,000 keys. inside/ORDINAL parses the record. keys/ is pending until all records have
+  // been read once, and damage/ until the scan is over.
   virtual Result<void> list(const RequestContext& context, Node directory, std::uint64_t place, const Emit& emit) const;
 
   // Returns the type and the exact size. For data that cannot be read, the size is the declared one or 1, and never 0.
