@@ -13,6 +13,7 @@ import waiting_test
 
 SAMPLE = waiting_test.SAMPLE
 PAGE = 4096
+FILE_NOT_KEPT = "cache_size=100k"  # less than the sample, so that reads of the stream read the source
 # Copies a stream to stdout page by page. POSIX_FADV_RANDOM turns the kernel's read-ahead off.
 READER = f"""
 import os, signal
@@ -55,7 +56,7 @@ class Reading(waiting_test.SlowSource):
 class KilledReaders(Reading):
     def setUp(self):
         super().setUp()
-        self.mounted = self.mount(self.slow / "slow.riegeli")
+        self.mounted = self.mount(self.slow / "slow.riegeli", options=(FILE_NOT_KEPT,))
         self.hold()
 
     def assert_readable_and_unmount(self):
@@ -105,9 +106,9 @@ class KilledDaemons(Reading):
     def mount_anywhere(self, in_background):
         """Returns the daemon's process id."""
         if not in_background:
-            self.mounted = self.mount(self.slow / "slow.riegeli", point=self.point)
+            self.mounted = self.mount(self.slow / "slow.riegeli", options=(FILE_NOT_KEPT,), point=self.point)
             return self.mounted.daemon.pid
-        done = self.recordfs(self.slow / "slow.riegeli", self.point)
+        done = self.recordfs(self.slow / "slow.riegeli", self.point, "-o", FILE_NOT_KEPT)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.mounted = InBackground(self.point)
         return mounting.daemons(self.point)[0]
