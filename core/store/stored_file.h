@@ -147,7 +147,6 @@ struct Services {
 
   // Frees kept bytes, so that all caches stay within their bounds when `bytes` more are cached. Any thread.
   void make_room(std::uint64_t bytes) {
-    if (kept.is_empty()) return;
     const std::uint64_t all = chunks.capacity() + layouts.capacity();
     kept.set_limit(all - std::min(all, chunks.statistics().bytes + layouts.statistics().bytes + bytes));
   }
@@ -181,7 +180,9 @@ struct StoredFile {
         source(std::move(bytes)),
         container(follows ? complete_prefix(std::move(opened), source->size()) : std::move(opened)),
         services(shared),
-        budgets(shared.budgets_of(source->filesystem())) {}
+        budgets(shared.budgets_of(source->filesystem())) {
+    services.make_room(0);  // closed files have left room
+  }
   ~StoredFile() {
     services.chunks.forget(id);
     services.layouts.forget(id);

@@ -1,0 +1,378 @@
+#include "fusefs/commands/record_text.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "core/base/utf8.h"
+#include "core/decoding/json_writer.h"
+#include "fusefs/open_container.h"
+
+namespace recordfs {
+namespace {
+
+// Bounds memory: larger records are read in pieces.
+constexpr std::uint64_t kPieceBytes = 1u << 20;
+constexpr std::uint64_t kRunBytes = 128u << 10;  // of small records, so that a copy of them stays in the cache
+constexpr std::uint64_t kMadeAheadBytes = 16u << 20;
+constexpr std::size_t kMadeAheadText = 64u << 20;
+constexpr std::size_t kLargePiece = 16u << 10;  // from this mean size on, bytes are written without a copy
+
+void append_varint(std::string& text, std::uint64_t number) {
+  for (; number >= 0x80; number >>= 7) text += static_cast<char>((number & 0x7F) | 0x80);
+  text += static_cast<char>(number);
+}
+
+// What precedes and follows a record.
+struct Frame {
+  std::string before;
+  std::string_view after;
+};
+
+Frame frame_of(RecordForm form, std::uint64_t size) {
+  Frame frame;
+  if (form == RecordForm::kDelimited) append_varint(frame.before, size);
+  if (form == RecordForm::kLines) frame.after = "\n";
+  if (form == RecordForm::kNull) frame.after = std::string_view("\0", 1);
+  return frame;
+}
+
+// Returns the begin of a line of JSON, up to the member with the record's bytes.
+std::string json_line_head(const RecordName& name, std::uint64_t size) {
+  if (const auto* ordinal = std::get_if<std::uint64_t>(&name)) {
+    return fmt::format("{{\"ordinal\":{},\"size\":{},", *ordinal, size);
+  }
+  const auto& address = std::get<RecordAddress>(name);
+  return fmt::format("{{\"chunk\":{},\"index\":{},\"size\":{},", address.begin, address.index, size);
+}
+
+bool becomes_text(RecordForm form) { return form == RecordForm::kJson || form == RecordForm::kShown; }
+
+// Appends a line that is safe for a terminal.
+void append_shown(std::string& text, Bytes record) {
+  std::string_view shown = as_text(record);
+  if (shown.ends_with('\n')) shown.remove_suffix(1);
+  text += printable(shown);
+  text += '\n';
+}
+
+// Writes records of a chunk, to a string or to an output.
+class RecordPrinter {
+ public:
+  RecordPrinter(const RecordText& text, const ChunkRecords& records, const Chunk& chunk, Output* output)
+      : store_(text.store),
+        options_(text.options),
+        decoder_(text.decoder),
+        records_(records),
+        chunk_(chunk),
+        layout_(chunk.layout()),
+        output_(output) {}
+
+  Rendered run() {
+    try {
+      write_all(records_.which);
+    } catch (const std::bad_alloc&) {
+      // A record's text may be several times as large as the record, and no caller catches bad_alloc.
+      rendered_.failures.push_back({.code = Code::kOutOfMemory, .detail = "no memory for the text of a record"});
+      rendered_.is_over = true;
+    }
+    return std::move(rendered_);
+  }
+
+ private:
+  void write_all(Span which) {
+    for (std::uint64_t i = which.begin; i < which.end && goes_on();) {
+      if (rendered_.text.size() > kMadeAheadText) {
+        rendered_.rest = {.begin = i, .end = which.end};
+        return;
+      }
+      if (const Error* failure = layout_.failure(i)) {
+        fail(*failure);
+        i = end_of_failure(i, which.end);
+        continue;
+      }
+      const std::uint64_t end = end_of_run(i, which.end);
+      if (end - i == 1) {
+        write_one(i);
+      } else {
+        write_run(i, end);
+      }
+      i = end;
+    }
+  }
+
+  bool goes_on() const { return !rendered_.is_over && (output_ == nullptr || output_->good()); }
+
+  void put(Bytes bytes) {
+    if (output_ != nullptr) {
+      output_->write(bytes);
+    } else {
+      rendered_.text.append(as_text(bytes));
+    }
+  }
+  void put(std::string_view text) { put(as_bytes(text)); }
+
+  void fail(const Error& why) {
+    rendered_.failures.push_back(why);
+    rendered_.is_over = !options_.skips_damage;
+  }
+
+  // Returns the first record after `first` that does not fail for the same reason.
+  std::uint64_t end_of_failure(std::uint64_t first, std::uint64_t end) const {
+    const Error* why = layout_.failure(first);
+    while (first < end && layout_.failure(first) == why) ++first;
+    return first;
+  }
+
+  // Returns the end of a run that is read at once: readable records, at most kRunBytes unless it is one record.
+  std::uint64_t end_of_run(std::uint64_t first, std::uint64_t end) const {
+    const std::uint64_t limit = layout_.extent(first).begin + kRunBytes;
+    std::uint64_t after = std::min(end, layout_.index_at(limit));
+    after = std::max(after, first + 1);
+    if (!layout_.has_failures()) return after;
+    for (std::uint64_t i = first + 1; i < after; ++i) {
+      if (layout_.failure(i) != nullptr) return i;
+    }
+    return after;
+  }
+
+  RecordName name_of(std::uint64_t index) const {
+    if (records_.first_ordinal) return *records_.first_ordinal + index;
+    return RecordAddress{records_.info.begin, index};
+  }
+
+  void put_record(std::uint64_t index, Bytes record) {
+    if (becomes_text(options_.form)) {
+      if (options_.form == RecordForm::kJson && output_ != nullptr && record.size() > kPieceBytes) {
+        return write_json(index, record);
+      }
+      if (options_.form == RecordForm::kShown) {
+        append_shown(rendered_.text, record);
+      } else if (const auto made = append_json_line(rendered_.text, name_of(index), record, decoder_, records_.info);
+                 !made) {
+        return fail(made.error());
+      }
+      if (output_ != nullptr) output_->write(std::exchange(rendered_.text, {}));
+      return;
+    }
+    const Frame frame = frame_of(options_.form, record.size());
+    put(frame.before);
+    put(record);
+    put(frame.after);
+  }
+
+  // Writes the line of a large record in pieces, because its text may be several times as large as the record.
+  void write_json(std::uint64_t index, Bytes record) {
+    // Made first, because after a failure nothing of the line must be written.
+    std::string members;
+    // A growing string needs its memory twice.
+    members.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(RecordDecoder::kMostText, 4 * record.size())));
+    if (const auto made = decoder_.append_members({}, members, records_.info, record); !made) return fail(made.error());
+    output_->write(json_line_head(name_of(index), record.size()));
+    write_json_bytes("text", "base64", record, [this](std::string_view piece) { output_->write(piece); });
+    output_->write(members);
+    output_->write("}\n");
+  }
+
+  void write_run(std::uint64_t first, std::uint64_t end) {
+    const Extent front = layout_.extent(first);
+    const Extent back = layout_.extent(end - 1);
+    const auto bytes = store_.chunks().read({}, chunk_, front.begin, back.begin + back.size - front.begin);
+    if (!bytes) {
+      // Records before the failing one may be readable.
+      for (std::uint64_t i = first; i < end && goes_on(); ++i) write_one(i);
+    } else if (options_.form == RecordForm::kBytes) {
+      put(bytes->bytes);
+    } else {
+      for (std::uint64_t i = first; i < end && goes_on(); ++i) {
+        const Extent extent = layout_.extent(i);
+        put_record(i, bytes->bytes.subspan(static_cast<std::size_t>(extent.begin - front.begin),
+                                           static_cast<std::size_t>(extent.size)));
+      }
+    }
+  }
+
+  void write_one(std::uint64_t index) {
+    const Extent extent = layout_.extent(index);
+    if (extent.size > kPieceBytes && !becomes_text(options_.form)) return write_pieces(extent);
+    const auto record = store_.chunks().read({}, chunk_, extent.begin, extent.size);
+    if (!record) return fail(record.error());
+    put_record(index, record->bytes);
+  }
+
+  void write_pieces(const Extent& extent) {
+    const Frame frame = frame_of(options_.form, extent.size);
+    for (std::uint64_t at = 0; at < extent.size && goes_on(); at += kPieceBytes) {
+      const auto piece = store_.chunks().read({}, chunk_, extent.begin + at, std::min(kPieceBytes, extent.size - at));
+      if (!piece) {
+        fail(piece.error());
+        // Half a record was written, and further output would look like the rest of it.
+        rendered_.is_over = rendered_.is_over || at > 0;
+        return;
+      }
+      if (at == 0) put(frame.before);
+      put(piece->bytes);
+    }
+    put(frame.after);
+  }
+
+  const RecordStore& store_;
+  const FormOptions& options_;
+  const RecordDecoder& decoder_;
+  const ChunkRecords& records_;
+  const Chunk& chunk_;
+  const Layout& layout_;
+  Output* const output_;
+  Rendered rendered_;
+};
+
+// Joins records that follow each other in memory.
+std::vector<Bytes> joined(std::span<const Bytes> records) {
+  std::vector<Bytes> pieces;
+  for (const Bytes record : records) {
+    if (!pieces.empty() && pieces.back().data() + pieces.back().size() == record.data()) {
+      pieces.back() = Bytes(pieces.back().data(), pieces.back().size() + record.size());
+    } else {
+      pieces.push_back(record);
+    }
+  }
+  return pieces;
+}
+
+}  // namespace
+
+void FormOptions::declare(CLI::App& app) {
+  const auto choose = [this](RecordForm wanted) {
+    return [this, wanted] {
+      if (form != RecordForm::kBytes && form != wanted) {
+        throw CLI::ValidationError("only one of --lines, --null, --delimited and --json can be given");
+      }
+      form = wanted;
+    };
+  };
+  app.add_flag_callback("--lines", choose(RecordForm::kLines), "write a newline after each record");
+  app.add_flag_callback("--null", choose(RecordForm::kNull), "write a NUL byte after each record");
+  app.add_flag_callback("--delimited", choose(RecordForm::kDelimited),
+                        "write the length of each record before it, as a varint (protobuf's delimited messages)");
+  app.add_flag_callback(
+      "--json", choose(RecordForm::kJson),
+      "write a line of JSON for each record: ordinal, size, text (base64 if not UTF-8), decoded content\n"
+      "The record is in `text` or `base64`, and its decoded content in `decoded`, with the `type` of a protobuf "
+      "message. A "
+      "message whose type is unknown, or that cannot be decoded, has its `fields` by number, and the reason as "
+      "`error`. If the ordinal is unknown, with `--split` and `@OFFSET/INDEX`, the object has `chunk` and `index` "
+      "instead.");
+  declare_types(app);
+  app.add_flag("--skip-damage", skips_damage, "omit records that cannot be read, and continue (exit status 4)");
+}
+
+void FormOptions::declare_types(CLI::App& app) {
+  app.add_option("--descriptors", descriptors_,
+                 "protobuf types for --json, written by protoc --descriptor_set_out\n"
+                 "Same as the mount option `descriptors`.")
+      ->type_name("FILE");
+  app.add_option("--type", type_,
+                 "full name of every record's message type; optional if FILE has only one\n"
+                 "Same as the mount option `type`.")
+      ->type_name("NAME");
+  app.parse_complete_callback([this] {
+    if (descriptors_.empty() && type_.empty()) return;
+    if (form != RecordForm::kJson) throw CLI::ValidationError("--descriptors and --type are for --json");
+    auto given = read_user_types(descriptors_, type_);
+    if (!given) throw CLI::ValidationError(descriptors_ + ": " + given.error().detail);
+    types = std::move(*given);
+  });
+}
+
+Result<void> append_json_line(std::string& text, const RecordName& name, Bytes record, const RecordDecoder& decoder,
+                              const ChunkInfo& chunk) {
+  const std::size_t before = text.size();
+  text += json_line_head(name, record.size());
+  append_json_bytes(text, "text", "base64", record);
+  auto decoded = decoder.append_members({}, text, chunk, record);
+  if (decoded) {
+    text += "}\n";
+  } else {
+    text.resize(before);
+  }
+  return decoded;
+}
+
+bool RecordText::is_made_ahead(const Chunk& chunk) const {
+  return options.form != RecordForm::kBytes && chunk.payload_size() <= kMadeAheadBytes;
+}
+
+bool RecordText::depends_on_bytes_alone() const { return !becomes_text(options.form); }
+
+namespace {
+
+// Returns the most bytes that the text of these records takes.
+std::size_t most_text(std::span<const Bytes> records) {
+  constexpr std::size_t kLongestFrame = 10;
+  std::size_t size = 0;
+  for (const Bytes record : records) size += record.size() + kLongestFrame;
+  return size;
+}
+
+// Puts the text of records into `out`, and returns its size. REQUIRES: out.size() >= most_text(records).
+std::size_t put_text(RecordForm form, std::span<const Bytes> records, MutableBytes out) {
+  MutableBytes rest = out;
+  const auto put = [&](Bytes bytes) {
+    copy_bytes(bytes, rest);
+    rest = rest.subspan(bytes.size());
+  };
+  if (form == RecordForm::kBytes) {
+    for (const Bytes record : records) put(record);
+  } else {
+    for (const Bytes record : records) {
+      const Frame frame = frame_of(form, record.size());
+      put(as_bytes(frame.before));
+      put(record);
+      put(as_bytes(frame.after));
+    }
+  }
+  return out.size() - rest.size();
+}
+
+// Returns large pieces that are written without a copy; none if the records are small, or become more than bytes.
+std::vector<Bytes> large_pieces(RecordForm form, std::span<const Bytes> records) {
+  if (form != RecordForm::kBytes) return {};
+  std::size_t size = 0;
+  std::size_t pieces = 0;
+  const std::byte* end = nullptr;
+  for (const Bytes record : records) {
+    pieces += record.data() == end ? 0 : 1;
+    size += record.size();
+    end = record.data() + record.size();
+  }
+  return pieces > 0 && size / pieces >= kLargePiece ? joined(records) : std::vector<Bytes>{};
+}
+
+}  // namespace
+
+RenderedBatch RecordText::render(std::span<const Bytes> records, std::shared_ptr<const void> owner) const {
+  if (records.empty()) return {};
+  if (auto pieces = large_pieces(options.form, records); !pieces.empty()) return {std::move(pieces), std::move(owner)};
+  auto buffer = Buffer::allocate({}, most_text(records));
+  if (!buffer) throw std::bad_alloc();
+  buffer->truncate(put_text(options.form, records, buffer->span()));
+  Slice text = owned(std::move(*buffer));
+  return {{text.bytes}, std::move(text.owner)};
+}
+
+void RecordText::write(std::span<const Bytes> records, std::shared_ptr<const void> owner, Output& output) const {
+  const std::size_t most = most_text(records);
+  if (most <= Output::kLargestRoom && large_pieces(options.form, records).empty()) {
+    return output.wrote(put_text(options.form, records, output.room(most)));
+  }
+  for (const Bytes piece : render(records, std::move(owner)).pieces) output.write(piece);
+}
+
+Rendered RecordText::render(const ChunkRecords& records, const Chunk& chunk, Output* output) const {
+  return RecordPrinter(*this, records, chunk, output).run();
+}
+
+}  // namespace recordfs

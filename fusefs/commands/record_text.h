@@ -1,0 +1,99 @@
+// The text of records, in any of the forms that commands write (cat, head, tail).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/decoding/record_decoder.h"
+#include "core/store/record_store.h"
+#include "fusefs/commands/command_context.h"
+#include "fusefs/commands/range.h"
+
+namespace recordfs {
+
+enum class RecordForm : std::uint8_t {
+  kBytes,      // without separators
+  kLines,      // each followed by a newline
+  kNull,       // each followed by a NUL
+  kDelimited,  // each preceded by its length as a varint, as protobuf does
+  kJson,       // append_json_line()
+  kShown,      // for a terminal: one escaped line each, without a final newline of the record
+};
+
+struct FormOptions {
+  RecordForm form = RecordForm::kBytes;
+  bool skips_damage = false;  // skips what cannot be read
+  UserTypes types{};          // of the records, for kJson
+
+  // Declares the options on `app`. The object must outlive the parsing.
+  void declare(CLI::App& app);
+
+ private:
+  void declare_types(CLI::App& app);
+
+  std::string descriptors_;  // a file
+  std::string type_;
+};
+
+// Names a record by its ordinal, or by "chunk" and "index" if the records before it are not counted.
+using RecordName = std::variant<std::uint64_t, RecordAddress>;
+
+// Appends {"ordinal":42,"size":5,"text":"hello"}, with the members that `decoder` adds, and a newline. Uses "base64"
+// instead of "text" if the record is not UTF-8. On failure appends nothing. Fails as RecordDecoder::append_members.
+// Thread-safe.
+Result<void> append_json_line(std::string& text, const RecordName& name, Bytes record, const RecordDecoder& decoder,
+                              const ChunkInfo& chunk);
+
+// Some records of a chunk. REQUIRES: the chunk has them.
+struct ChunkRecords {
+  ChunkInfo info;
+  Span which;                                    // indices
+  std::optional<std::uint64_t> first_ordinal{};  // of the chunk; nullopt: not counted
+};
+
+// The result of a run of records: text to write first, and then failures to report.
+struct Rendered {
+  std::string text;
+  std::vector<Error> failures;      // not logged yet
+  bool is_over = false;             // a failure ends the copy
+  Span rest{.begin = 0, .end = 0};  // indices of records without text, because the text was full
+};
+
+// The text of records that were read together.
+struct RenderedBatch {
+  std::vector<Bytes> pieces{};  // to be written one after another
+  std::shared_ptr<const void> owner{};
+};
+
+// What the text of records depends on. Immutable and thread-safe.
+struct RecordText {
+  RecordText(const RecordStore& from, const FormOptions& wanted)
+      : store(from), options(wanted), decoder(from.schema(), from.metadata(), wanted.types) {}
+
+  // Returns whether a worker should render the text ahead. Otherwise it is written directly, because the chunk is large
+  // or the form is plain bytes.
+  bool is_made_ahead(const Chunk& chunk) const;
+  // Returns the text of records. An unreadable record ends it, unless these are skipped. If `output` is not null,
+  // writes the text there instead; a write error ends it too.
+  Rendered render(const ChunkRecords& records, const Chunk& chunk, Output* output = nullptr) const;
+
+  // Returns whether the text of a record depends on nothing but its bytes.
+  bool depends_on_bytes_alone() const;
+  // Returns the text of records that were read together, and that `owner` holds. Throws std::bad_alloc. REQUIRES:
+  // depends_on_bytes_alone().
+  RenderedBatch render(std::span<const Bytes> records, std::shared_ptr<const void> owner) const;
+  // Writes the same text to the output, which needs no other memory if the records are small.
+  void write(std::span<const Bytes> records, std::shared_ptr<const void> owner, Output& output) const;
+
+  const RecordStore& store;
+  const FormOptions options;
+  const RecordDecoder decoder;
+};
+
+}  // namespace recordfs
