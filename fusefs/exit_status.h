@@ -10,7 +10,8 @@ inline constexpr int kExitCannotMount = 3;
 inline constexpr int kExitDamage = 4;
 inline constexpr int kExitPartlyDone = 5;  // incomplete: a codec is missing, the output is full
 
-// grep returns 0 if a record was selected, 1 if not, and this after an error.
+// grep returns 0 if a record was selected, 1 if not, and 2 after an error. get does the same for a key.
+inline constexpr int kExitNotFound = 1;
 inline constexpr int kExitGrepFailed = 2;
 
 // Combines the statuses of several files: damage first, then what could not be opened, then what was partly done.

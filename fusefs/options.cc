@@ -50,7 +50,7 @@ x-systemd.*, ... SIGUSR1 writes statistics to the log.
 
 constexpr std::string_view kExitStatuses =
     "\nExit status: 0 success, 1 usage error, 2 a source cannot be opened or is not a container, 3 cannot mount";
-constexpr std::string_view kOfCommands = ",\n4 damage found, 5 partly done; grep returns 0, 1 and 2";
+constexpr std::string_view kOfCommands = ",\n4 damage found, 5 partly done; grep and get return 0, 1 and 2";
 
 std::string line_of(const std::string& name, std::string_view summary) {
   constexpr std::size_t kWidth = 16;

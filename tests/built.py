@@ -78,10 +78,15 @@ def wait_for(condition, what, seconds=None):
         time.sleep(0.01)
 
 
-def main():
+def parse_places():
+    """Sets `place` from the command line. Returns the other arguments."""
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--bin", type=Path, required=True)
     parser.add_argument("--root", type=Path, required=True)
     options, rest = parser.parse_known_args()
     place.programs, place.checkout = options.bin.resolve(), options.root.resolve()
-    unittest.main(module="__main__", argv=[sys.argv[0], *rest], verbosity=2)
+    return rest
+
+
+def main():
+    unittest.main(module="__main__", argv=[sys.argv[0], *parse_places()], verbosity=2)

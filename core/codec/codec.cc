@@ -311,13 +311,18 @@ Result<std::unique_ptr<DecodeStream>> open_stream(CodecId codec, Bytes stored, T
 
 #ifndef RECORDFS_HAVE_ZSTD
 std::optional<std::uint64_t> zstd_content_size(Bytes) { return std::nullopt; }
+Result<Buffer> decompress_zstd_with(const RequestContext&, Bytes, Bytes, std::uint64_t) {
+  return not_built(CodecId::kZstd);
+}
 std::optional<std::uint64_t> zstd_frame_size(Bytes) { return std::nullopt; }
 #endif
 #ifndef RECORDFS_HAVE_ZLIB
 Result<std::unique_ptr<Inflater>> Inflater::open(CodecId codec) { return not_built(codec); }
 #endif
 #ifndef RECORDFS_HAVE_LZ4
-Result<Buffer> decompress_lz4_block(Bytes, std::uint64_t) { return not_built(CodecId::kLz4Frame); }
+Result<Buffer> decompress_lz4_block(const RequestContext&, Bytes, std::uint64_t, Bytes) {
+  return not_built(CodecId::kLz4Frame);
+}
 #endif
 
 std::vector<CodecVersion> codec_versions() {

@@ -86,6 +86,10 @@ struct Front {
 Result<Front> decompress_front(const RequestContext& context, CodecId codec, Bytes stored, std::uint64_t expected,
                                std::uint64_t limit);
 
+// Decompresses all of `stored`, zstd frames that may need a dictionary, into exactly `size` bytes. The dictionary may
+// have zstd's form or be any bytes. Fails as decompress_into(). REQUIRES: the caller has checked `size` against Limits.
+Result<Buffer> decompress_zstd_with(const RequestContext& context, Bytes dictionary, Bytes stored, std::uint64_t size);
+
 // Returns the content size in a zstd frame header, or nullopt if the header states none or `head` is too short. Reads
 // at most 18 bytes of `head`.
 std::optional<std::uint64_t> zstd_content_size(Bytes head);

@@ -14,6 +14,8 @@
 namespace recordfs {
 namespace {
 
+constexpr std::size_t kReach = 64 << 10;  // of references to earlier bytes
+
 constexpr std::uint32_t kFrameMagic = 0x184D2204;
 constexpr std::uint32_t kSkippableMagic = 0x184D2A50;  // and the 15 values after it
 
@@ -138,7 +140,7 @@ Result<std::unique_ptr<DecodeStream>> open_lz4(Bytes stored, Tail tail, std::uin
 
 const Backend kLz4FrameBackend = {nullptr, nullptr, open_lz4, nullptr, largest_block};
 
-Result<Buffer> decompress_lz4_block(const RequestContext& context, Bytes stored, std::uint64_t size) {
+Result<Buffer> decompress_lz4_block(const RequestContext& context, Bytes stored, std::uint64_t size, Bytes dictionary) {
   if (size / kLargestRatio > stored.size()) {
     return Error{Code::kDamage, 0,
                  fmt::format("lz4: {} cannot decompress to {} bytes", counted(stored.size(), "byte"), size)};
@@ -149,8 +151,11 @@ Result<Buffer> decompress_lz4_block(const RequestContext& context, Bytes stored,
   ASSIGN_OR_RETURN(auto buffer, Buffer::allocate(context, static_cast<std::size_t>(size)));
   char nothing = 0;
   char* const target = size == 0 ? &nothing : reinterpret_cast<char*>(buffer.data());
-  const int given = LZ4_decompress_safe(reinterpret_cast<const char*>(stored.data()), target,
-                                        static_cast<int>(stored.size()), static_cast<int>(size));
+  // Only the last 64 KiB of a dictionary are within reach.
+  const Bytes reachable = dictionary.last(std::min(dictionary.size(), kReach));
+  const int given = LZ4_decompress_safe_usingDict(
+      reinterpret_cast<const char*>(stored.data()), target, static_cast<int>(stored.size()), static_cast<int>(size),
+      reinterpret_cast<const char*>(reachable.data()), static_cast<int>(reachable.size()));
   if (given < 0) return Error{Code::kDamage, 0, "lz4: corrupt data"};
   if (static_cast<std::uint64_t>(given) != size) return wrong_size(size);
   return buffer;

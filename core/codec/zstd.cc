@@ -157,6 +157,20 @@ Result<std::unique_ptr<DecodeStream>> open_zstd(Bytes stored, Tail tail, std::ui
 
 }  // namespace
 
+Result<Buffer> decompress_zstd_with(const RequestContext& context, Bytes dictionary, Bytes stored, std::uint64_t size) {
+  TRY(check_frames(stored));
+  ASSIGN_OR_RETURN(auto out, Buffer::allocate(context, static_cast<std::size_t>(size)));
+  Context decoder = take_context();
+  if (!decoder) return no_memory();
+  std::byte nothing{};
+  const std::size_t got = ZSTD_decompress_usingDict(decoder.get(), out.empty() ? &nothing : out.data(), out.size(),
+                                                    stored.data(), stored.size(), dictionary.data(), dictionary.size());
+  give_back(std::move(decoder));
+  if (ZSTD_isError(got) && ZSTD_getErrorCode(got) != ZSTD_error_dstSize_tooSmall) return error_of(got);
+  if (got != size) return wrong_size(size);
+  return out;
+}
+
 std::optional<std::uint64_t> zstd_content_size(Bytes head) {
   if (frame_kind(head) != FrameKind::kContent) return std::nullopt;
   const unsigned long long size = ZSTD_getFrameContentSize(head.data(), head.size());

@@ -10,8 +10,11 @@
 #include "core/base/read_window.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
+#include "fusefs/commands/database_reader.h"
+#include "fusefs/commands/database_records.h"
 #include "fusefs/commands/range.h"
 #include "fusefs/commands/record_copier.h"
+#include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
@@ -44,8 +47,22 @@ bool copy_range(const RequestContext& context, const CatOptions& options, const 
   return copier.copy(context, {indexed.chunk, selection->records.begin - first}, first);
 }
 
+// Writes the keys of a database directory.
+int cat_database(const CatOptions& options, CommandContext& context) {
+  if (options.form.form != RecordForm::kJson || options.split || !options.ranges.empty()) {
+    print_message(
+        fmt::format("{}: a database directory, which cat writes with --json only, without a RANGE (try: "
+                    "recordfs get)",
+                    options.file));
+    return kExitWrongUse;
+  }
+  write_database_as_json(options.file, context);
+  return context.finish();
+}
+
 int cat(const CatOptions& options) {
   CommandContext context(options.reading);
+  if (is_database_directory(options.file)) return cat_database(options, context);
   const auto store = context.open(options.file);
   if (!store) return context.status();
   RecordCopier copier(options.file, *store, options.form, context);
@@ -83,7 +100,8 @@ RunCommand declare_cat(CLI::App& app) {
   app.footer(std::string(kRangeHelp) + R"(
 Without a RANGE, writes all records; several ranges are written in the order given. Stops at the first
 record that cannot be read, unless --skip-damage is given. With --split and @OFFSET, lines of --json have
-"chunk" and "index" instead of "ordinal".)");
+"chunk" and "index" instead of "ordinal".
+If FILE is the directory of a database, --json writes a line for each key, in key order.)");
   return [options] { return cat(*options); };
 }
 

@@ -23,6 +23,8 @@ constexpr std::array kCommands = {
     Command{"tail", "write the last records", declare_tail},
     Command{"splits", "split files for parallel work", declare_splits},
     Command{"grep", "search records", declare_grep, kExitGrepFailed},
+    Command{"keys", "list the keys of a database", declare_keys},
+    Command{"get", "write the value of a key", declare_get, kExitGrepFailed},
     Command{"cp", "copy records to files", declare_cp},
     Command{"index", "build and save the index now, so that later mounts start at once", declare_index},
     Command{"verify", "read everything and verify all checksums", declare_verify},

@@ -27,10 +27,12 @@ struct Command {
 
 RunCommand declare_cat(CLI::App& app);
 RunCommand declare_cp(CLI::App& app);
+RunCommand declare_get(CLI::App& app);
 RunCommand declare_grep(CLI::App& app);
 RunCommand declare_head(CLI::App& app);
 RunCommand declare_index(CLI::App& app);
 RunCommand declare_info(CLI::App& app);
+RunCommand declare_keys(CLI::App& app);
 RunCommand declare_ls(CLI::App& app);
 RunCommand declare_splits(CLI::App& app);
 RunCommand declare_tail(CLI::App& app);

@@ -105,6 +105,7 @@ class CommandContext {
   void print_once(const std::string& line);
 
   int status() const { return status_; }
+  const Limits& limits() const { return limits_; }
   unsigned threads() const { return threads_; }
   Services& services() { return services_; }
 

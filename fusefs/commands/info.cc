@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,8 @@
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
+#include "fusefs/commands/database_info.h"
+#include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/scan.h"
 #include "fusefs/tree/generated_files.h"
 
@@ -122,25 +125,36 @@ std::string table_of(const std::string& path, const JsonObject& info) {
   return table;
 }
 
+// Returns the text for a path, or nullopt after printing why there is none.
+std::optional<std::string> text_of(const std::string& path, const InfoOptions& options, CommandContext& context) {
+  const auto json_of = [&](JsonObject info) {
+    if (options.files.size() == 1) return to_json(info, JsonLayout::kIndented);
+    info.members.insert(info.members.begin(), {"file", path});
+    return to_json(info, JsonLayout::kLine);
+  };
+  if (is_database_directory(path)) {
+    const auto reader = DatabaseReader::open(path, context);
+    if (!reader) return std::nullopt;
+    reader->report_problems();
+    return options.json ? json_of(database_info(reader->source())) : database_table(path, *reader);
+  }
+  const auto store = context.open(path);
+  if (!store) return std::nullopt;
+  auto known = info_of(path, *store, options, context);
+  if (!known) context.print_failure(path, known.error());
+  if (!known) return std::nullopt;
+  return options.json ? json_of(std::move(*known)) : table_of(path, *known);
+}
+
 int info(const InfoOptions& options) {
   CommandContext context(options.reading);
   Output& output = context.output();
   std::string_view separator;  // of tables
   for (const std::string& path : options.files) {
-    const auto store = context.open(path);
-    if (!store) continue;
-    auto known = info_of(path, *store, options, context);
-    if (!known) {
-      context.print_failure(path, known.error());
-    } else if (!options.json) {
-      output.write(std::exchange(separator, "\n"));
-      output.write(table_of(path, *known));
-    } else if (options.files.size() == 1) {
-      output.write(to_json(*known, JsonLayout::kIndented));
-    } else {
-      known->members.insert(known->members.begin(), {"file", path});
-      output.write(to_json(*known, JsonLayout::kLine));
-    }
+    const auto text = text_of(path, options, context);
+    if (!text) continue;
+    if (!options.json) output.write(std::exchange(separator, "\n"));
+    output.write(*text);
     output.flush();
   }
   return context.finish();

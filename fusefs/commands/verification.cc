@@ -257,11 +257,13 @@ bool has(const Outcome& outcome, std::string_view word) {
 
 JsonObject json_of(const Finding& finding) {
   JsonObject row;
-  row.set("begin", finding.begin);
-  row.set("end", finding.end);
+  if (!finding.is_of_whole_file) {
+    row.set("begin", finding.begin);
+    row.set("end", finding.end);
+  }
   row.set("class", finding.word);
   row.set("reason", finding.reason);
-  row.set("records_lost", finding.records_lost);
+  if (!finding.is_of_whole_file) row.set("records_lost", finding.records_lost);
   if (finding.word == kUnchecked) row.set("chunks_unchecked", finding.chunks_unchecked);
   return row;
 }
@@ -276,6 +278,7 @@ Finding finding_of(const Error& error) {
 }
 
 std::string to_string(const Finding& finding) {
+  if (finding.is_of_whole_file) return fmt::format("{}: {}", finding.word, finding.reason);
   const std::string indexed = finding.is_region
                                   ? fmt::format("bytes {} to {}: {}", finding.begin, *finding.end, finding.word)
                                   : fmt::format("byte {}", finding.begin);
@@ -317,7 +320,7 @@ std::string findings_text(const Outcome& outcome) {
   if (!outcome.verdict) return text;
   if (outcome.state() == kEmpty) text += fmt::format("{}: {}\n", printable(outcome.path), kEmpty);
   for (const Finding& finding : outcome.verdict->findings) {
-    if (finding.status != kExitGood)
+    if (finding.status != kExitGood || finding.is_of_whole_file)
       text += fmt::format("{}: {}\n", printable(outcome.path), printable(to_string(finding)));
   }
   return text;

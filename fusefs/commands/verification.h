@@ -27,6 +27,7 @@ struct Finding {
   std::optional<std::uint64_t> records_lost{};
   std::uint64_t chunks_unchecked = 0;  // with kUnchecked; 0: metadata or headers
   bool is_region = false;              // reported by a scan; false: a chunk or record that cannot be read
+  bool is_of_whole_file = false;       // found by check_database(): `word` is "missing", "surplus", "wrong size", ...
   int status = 0;                      // exit status; 0: none
 };
 
@@ -65,7 +66,8 @@ struct Outcome {
   int status() const;
 };
 
-// Returns a line for each finding that affects the status, or for an empty file. A good file has none.
+// Returns a line for each finding that affects the status or is of the whole file, or for an empty file. A good file
+// has none.
 std::string findings_text(const Outcome& outcome);
 
 // Returns one JSON object and a newline.

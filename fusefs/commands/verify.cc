@@ -3,10 +3,13 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <deque>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +24,8 @@
 #include "core/store/executor.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
+#include "fusefs/commands/database_check.h"
+#include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/verification.h"
 #include "fusefs/commands/verify_state.h"
@@ -120,6 +125,7 @@ class Verify {
     progress_.set_total(to_read_);
     progress_.add(0);
     verify_all();
+    report_rest_of_databases();
     progress_.clear();
     print_directories_without_containers(names);
     static_cast<void>(context_.finish());
@@ -144,11 +150,64 @@ class Verify {
   }
 
   void list(const std::vector<std::string>& names, std::size_t name) {
+    if (is_database_directory(names[name]) && !options_.recursive) {
+      if (const DatabaseCheck* const found = check(names[name])) {
+        for (const std::string& file : found->files) add({.path = path_in(names[name], file), .was_found = true}, name);
+      }
+      has_container_[name] = true;
+      return;
+    }
     list_files({names[name]}, options_.recursive, [this, name](ListedFile file) {
-      if (progress_.is_shown() && !file.failure) to_read_ += identity_of(file.path).value_or(FileIdentity{}).size;
-      items_.push_back({std::move(file), name});
+      const std::string directory = std::filesystem::path(file.path).parent_path().string();
+      if (file.was_found && directories_.insert(directory).second && is_database_directory(directory)) check(directory);
+      add(std::move(file), name);
       return !Interruption::came();
     });
+  }
+
+  void add(ListedFile file, std::size_t name) {
+    if (progress_.is_shown() && !file.failure) to_read_ += identity_of(file.path).value_or(FileIdentity{}).size;
+    items_.push_back({std::move(file), name});
+  }
+
+  // --- databases
+
+  static std::string path_in(const std::string& directory, const std::string& file) {
+    return file.empty() ? directory : (std::filesystem::path(directory) / file).string();
+  }
+
+  // Checks a database as a whole. Returns null if it cannot be opened, which is reported.
+  const DatabaseCheck* check(const std::string& directory) {
+    auto checked = check_database(directory, options_.reading.limits);
+    if (!checked) {
+      print_message(open_failure(directory, checked.error()));
+      context_.note(kExitCannotOpen);
+      return nullptr;
+    }
+    const DatabaseCheck& kept = checks_.emplace_back(std::move(*checked));
+    for (const auto& [file, findings] : kept.findings) findings_[path_in(directory, file)] = findings;
+    return &kept;
+  }
+
+  // Adds what the check of the file's database found, except for damage that the check of the file has found too.
+  void add_findings_of_database(Outcome& outcome) {
+    auto found = findings_.extract(outcome.path);
+    if (found.empty()) return;
+    const bool is_damaged = outcome.status() != kExitGood;
+    if (!outcome.verdict) outcome.verdict.emplace();
+    for (Finding& finding : found.mapped()) {
+      if (is_damaged && finding.word == "damage") continue;
+      outcome.verdict->findings.push_back(std::move(finding));
+    }
+  }
+
+  // Reports findings of missing files, of files that are no containers, and of databases as a whole.
+  void report_rest_of_databases() {
+    while (!findings_.empty() && !Interruption::came()) {
+      Outcome outcome{.path = findings_.begin()->first};
+      add_findings_of_database(outcome);
+      print(outcome);
+    }
   }
 
   // A mistyped path must not look verified.
@@ -257,9 +316,15 @@ class Verify {
     }
   }
 
-  void report(const Outcome& outcome, const VerifyItem& item) {
+  void report(Outcome& outcome, const VerifyItem& item) {
     has_container_[item.name] = true;
+    add_findings_of_database(outcome);
     counts_.add(outcome);
+    print(outcome);
+    if (Clock::now() - saved_ >= kBetweenSaves) save();
+  }
+
+  void print(const Outcome& outcome) {
     context_.note(outcome.status());
     const std::string text = options_.json ? outcome_json(outcome) : findings_text(outcome);
     if (!text.empty() || outcome.failure) progress_.clear();
@@ -268,7 +333,6 @@ class Verify {
       context_.output().write(text);
       context_.output().flush();
     }
-    if (Clock::now() - saved_ >= kBetweenSaves) save();
   }
 
   void save() {
@@ -289,8 +353,11 @@ class Verify {
   Progress progress_;
   std::unique_ptr<VerifyState> state_;
   std::vector<VerifyItem> items_;
-  std::vector<bool> has_container_;  // by name on the command line; also true if opening failed
-  std::uint64_t to_read_ = 0;        // bytes; only if progress is shown
+  std::vector<bool> has_container_;    // by name on the command line; also true if opening failed
+  std::set<std::string> directories_;  // below which files were found
+  std::deque<DatabaseCheck> checks_;
+  DatabaseFindings findings_;  // of all databases, by path
+  std::uint64_t to_read_ = 0;  // bytes; only if progress is shown
   Counts counts_;
   Clock::time_point saved_ = Clock::now();
   std::mutex large_;  // held while a large file is verified
@@ -311,13 +378,15 @@ RunCommand declare_verify(CLI::App& app) {
   app.footer(
       R"(Prints nothing for good files, and otherwise one line per damaged region, "FILE: bytes BEGIN to END: damage:
 REASON; N records lost", or for a chunk that cannot be decoded, "FILE: byte BEGIN: REASON; N records lost".
-An empty file is "FILE: empty", with status 0. If there is too little memory, one line says how many chunks were
+An empty file is "FILE: empty", with status 0. For the directory of a database, reads its
+MANIFESTs, logs, tables and blobs, and prints a line for each file that is missing, surplus (status 0), or of
+another size than in the MANIFEST. If there is too little memory, one line says how many chunks were
 not checked. Files that cannot be read are reported on standard error. The stale end of a recycled log is not
 damage, but an unfinished end is.
 Exit status: 0 success, 1 usage error, 2 a file cannot be opened or is not a container, 4 damage, 5 a codec is
 missing, a directory has no container (-r), or something could not be read, checked or written. 4 outranks 2,
 and 2 outranks 5.)");
-  app.add_option("FILE", options->files, "containers")->type_name("");
+  app.add_option("FILE", options->files, "containers, and directories of databases")->type_name("");
   app.add_flag("-r,--recursive", options->recursive,
                "verify all containers below directories, and ignore other files\n"
                "A directory without a container is reported, and the exit status is 5.");

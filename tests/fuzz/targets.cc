@@ -11,13 +11,12 @@ struct NamedTarget {
 };
 
 constexpr NamedTarget kTargets[] = {
-    {"saved_index", saved_index_target},
+    {"database", database_target}, {"saved_index", saved_index_target},
 #ifdef RECORDFS_FUZZ_DECODING
     {"decoding", decoding_target},
 #endif
 #ifdef RECORDFS_FUZZ_MOUNTED
-    {"tree", tree_target},
-    {"views", views_target},
+    {"tree", tree_target},         {"views", views_target},
 #endif
 };
 

@@ -202,6 +202,31 @@ std::optional<KeyChange> change_of(const Operation& operation, Bytes record) {
   return change;
 }
 
+// Returns the type of a tag's entries in a table: tags with a column family have their own numbers.
+std::uint8_t type_of(std::uint8_t tag) {
+  switch (tag) {
+    case 0x04: return 0x00;
+    case 0x05: return 0x01;
+    case 0x06: return 0x02;
+    case 0x08: return 0x07;
+    case 0x0e: return 0x0f;
+    case 0x10: return 0x11;
+    case 0x17: return 0x16;
+    case 0x19: return 0x18;
+    default: return tag;
+  }
+}
+
+BatchOperation plain_form(const Operation& operation) {
+  BatchOperation plain{.kind = *operation.shape->change,
+                       .type = type_of(operation.shape->tag),
+                       .is_counted = operation.shape->is_counted,
+                       .family = operation.family.value_or(0)};
+  if (const auto& name = operation.key ? operation.key : operation.transaction) plain.key = *name;
+  if (const auto& value = operation.end ? operation.end : operation.value) plain.value = *value;
+  return plain;
+}
+
 // How a tag is laid out: one letter a field, and the fields' names.
 //   v  varint    s  varint length and that many bytes
 //   c  pairs of a tag and a string, ended by tag 1    b  the same, ended by tag 0
@@ -361,6 +386,22 @@ Result<void> batch_changes(Bytes record, const TakeKeyChange& take) {
   while (const auto operation = batch.next()) {
     const auto change = change_of(*operation, record);
     if (change && !take(*change)) break;
+  }
+  return {};
+}
+
+Result<std::uint64_t> batch_sequence(Bytes record) {
+  Cursor cursor(record);
+  const std::uint64_t sequence = cursor.u64_le();
+  if (!cursor.ok()) return no_batch();
+  return sequence;
+}
+
+Result<void> batch_operations(Bytes record, const std::function<bool(const BatchOperation&)>& take) {
+  if (!is_write_batch(record)) return no_batch();
+  BatchReader batch(record);
+  while (const auto operation = batch.next()) {
+    if (operation->shape->change && !take(plain_form(*operation))) break;
   }
   return {};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "core/base/bytes.h"
@@ -20,6 +21,23 @@ Result<Value> batch_value(Bytes record, const Limits& limits, ValueForm form);
 
 // Passes each change to `take` in the order of the batch. Keeps nothing in memory.
 Result<void> batch_changes(Bytes record, const TakeKeyChange& take);
+
+// One operation of a batch. Bytes point into the record.
+struct BatchOperation {
+  KeyChangeKind kind = KeyChangeKind::kSet;  // kUnknown also for values that are stored elsewhere
+  std::uint8_t type = 0;                     // of the operation's entry in a table
+  bool is_counted = false;                   // has a sequence number, unless it is in a section of a transaction
+  std::uint32_t family = 0;
+  Bytes key{};    // or the transaction's name
+  Bytes value{};  // as stored; of a deletion of a range, its end
+};
+
+// Returns the sequence number of the first counted operation of a batch. Fails with kDamage if the record is too short.
+Result<std::uint64_t> batch_sequence(Bytes record);
+
+// Passes the operations that change keys, and the markers of transactions, to `take` in the order of the batch, while
+// it returns true.
+Result<void> batch_operations(Bytes record, const std::function<bool(const BatchOperation&)>& take);
 
 // Returns a list of the edit's changes: {"tag", "name", and the fields by name, or "value" if there is only one}.
 // Fails with kDamage if the record is not an edit to its last byte, and with kLimit beyond Limits::parts_per_record.

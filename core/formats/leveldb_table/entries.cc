@@ -179,8 +179,16 @@ std::optional<Entry> EntryReader::next() {
   return entry;
 }
 
+std::size_t EntryReader::restarts() const { return extents_.restarts.size() / kRestartSize; }
+
+void EntryReader::go_to(std::size_t index) {
+  next_ = std::min(restart(index), extents_.entries.size());
+  next_restart_ = index + 1;
+  key_size_ = 0;
+}
+
 bool EntryReader::go_to_restart() {
-  const std::size_t count = extents_.restarts.size() / kRestartSize;
+  const std::size_t count = restarts();
   while (next_restart_ < count && restart(next_restart_) <= next_) ++next_restart_;
   if (next_restart_ == count || restart(next_restart_) >= extents_.entries.size()) return false;
   next_ = restart(next_restart_);

@@ -47,6 +47,9 @@ class EntryReader {
   std::optional<Entry> next();
   // Continues at the first restart point after the place where next() failed. Returns false if there is none.
   bool go_to_restart();
+  // Continues at a restart point, at the end if it is after the entries. REQUIRES: index < restarts().
+  void go_to(std::size_t index);
+  std::size_t restarts() const;
 
   Bytes rest() const { return extents_.entries.subspan(next_); }
   // REQUIRES: size <= rest().size().

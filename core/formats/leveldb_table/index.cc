@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint32_t kTwoLevels = 2;
 constexpr std::uint32_t kWithFirstKeys = 3;
 constexpr std::string_view kFilterInParts = "partitionedfilter.";
+constexpr std::uint64_t kMostKeysOfIndex = 256 << 20;  // bytes of the keys of one block
 
 Error no_list(Position begin, std::string_view what) {
   return {Code::kDamage, begin, fmt::format("{} is not a valid list of the file's blocks", what)};
@@ -35,6 +36,32 @@ std::optional<std::uint32_t> column_family_in(Cursor cursor) {
   return static_cast<std::uint32_t>(family);
 }
 
+void take_property(std::string_view name, Bytes value, Properties& found) {
+  constexpr std::uint32_t kVersionWithSequence = 2;
+  Cursor cursor(value);
+  if (name == "rocksdb.block.based.table.index.type") {
+    const std::uint32_t type = cursor.u32_le();
+    found.index.has_two_levels = type == kTwoLevels;
+    found.index.has_first_keys = type == kWithFirstKeys;
+  } else if (name == "rocksdb.index.value.is.delta.encoded") {
+    found.index.is_delta_encoded = cursor.varint64() != 0;
+  } else if (name == "rocksdb.index.key.is.user.key") {
+    found.has_user_keys_in_index = cursor.varint64() != 0;
+  } else if (name == "rocksdb.column.family.id") {
+    found.column_family = column_family_in(cursor);
+  } else if (name == "rocksdb.column.family.name") {
+    found.column_family_name = as_text(value);
+  } else if (name == "rocksdb.comparator") {
+    found.comparator = as_text(value);
+  } else if (name == "rocksdb.block.based.table.whole.key.filtering") {
+    found.filters_whole_keys = as_text(value) == "1";
+  } else if (name == "rocksdb.external_sst_file.version") {
+    found.is_external = cursor.u32_le() >= kVersionWithSequence;
+  } else if (name == "rocksdb.external_sst_file.global_seqno") {
+    found.external_sequence = cursor.u64_le();
+  }
+}
+
 Kind kind_of(std::string_view name) {
   if (name.starts_with("filter.") || name.starts_with("fullfilter.") || name.starts_with(kFilterInParts)) {
     return Kind::kFilter;
@@ -44,15 +71,21 @@ Kind kind_of(std::string_view name) {
   return name == "rocksdb.index" ? Kind::kIndex : Kind::kOther;
 }
 
+void take_filter(std::string_view name, const BlockPlace& place, MetaBlocks& found) {
+  found.filter_kind = name.substr(0, name.find('.'));
+  found.filter = name.substr(name.find('.') + 1);
+  (name.starts_with(kFilterInParts) ? found.filter_index : found.whole_filter) = place;
+}
+
 void take_meta_block(std::string_view name, const BlockPlace& place, const Piece& piece, MetaBlocks& found) {
   if (piece.kind == Kind::kIndex) {
     found.index = place;
     return;
   }
   if (piece.kind == Kind::kProperties) found.properties = place;
-  if (piece.kind == Kind::kFilter) found.filter = name.substr(name.find('.') + 1);
-  if (name.starts_with(kFilterInParts)) found.filter_index = place;
-  if (name == "rocksdb.compression_dict") found.has_dictionary = true;
+  if (piece.kind == Kind::kRangeDeletions) found.range_deletions = place;
+  if (piece.kind == Kind::kFilter) take_filter(name, place, found);
+  if (name == "rocksdb.compression_dict") found.dictionary = place;
   found.pieces.push_back(piece);
 }
 
@@ -208,16 +241,7 @@ Result<Properties> read_properties(const RequestContext& context, const Source& 
   ASSIGN_OR_RETURN(const auto content, read_block(context, source, place, dialect, limits));
   Properties found;
   for_each_entry(content.view(), dialect, [&](Bytes key, Bytes value) {
-    Cursor cursor(value);
-    if (as_text(key) == "rocksdb.block.based.table.index.type") {
-      const std::uint32_t type = cursor.u32_le();
-      found.index.has_two_levels = type == kTwoLevels;
-      found.index.has_first_keys = type == kWithFirstKeys;
-    } else if (as_text(key) == "rocksdb.index.value.is.delta.encoded") {
-      found.index.is_delta_encoded = cursor.varint64() != 0;
-    } else if (as_text(key) == "rocksdb.column.family.id") {
-      found.column_family = column_family_in(cursor);
-    }
+    take_property(as_text(key), value, found);
     return true;
   });
   return found;
@@ -253,6 +277,33 @@ bool tells_of_a_row(const Extents& extents, const IndexForm& form) {
 Result<Index> read_index(const RequestContext& context, const Source& source, const BlockPlace& place,
                          const Dialect& dialect, const IndexForm& form, Position end, const Limits& limits) {
   return IndexReader(source, dialect, form, end, limits).run(context, place);
+}
+
+void BlockList::add(Bytes key, const BlockPlace& place) {
+  listed_.push_back({static_cast<std::uint32_t>(keys_.size()), static_cast<std::uint32_t>(key.size()), place});
+  keys_ += as_text(key);
+}
+
+Result<BlockList> read_block_list(const RequestContext& context, const Source& source, const BlockPlace& place,
+                                  const Dialect& dialect, const IndexForm& form, Position end, const Limits& limits) {
+  Limits small = limits;
+  small.decoded_chunk = std::min({limits.decoded_chunk, limits.stored_chunk, kMostKeysOfIndex});
+  ASSIGN_OR_RETURN(const auto content, read_block(context, source, place, dialect, small));
+  const auto extents = split_content(content.view(), dialect.is_rocksdb);
+  if (!extents) return no_list(place.begin, "the index");
+  BlockList list;
+  PlaceReader places(*extents, form);
+  KeyBuilder keys;
+  std::uint64_t key_bytes = 0;
+  while (!places.at_end()) {
+    const auto found = places.next();
+    if (!found || !piece_of(*found, Kind::kData, end)) return no_list(place.begin, "the index");
+    const Bytes key = keys.key(places.entry());
+    key_bytes += key.size();
+    if (key_bytes > kMostKeysOfIndex) return Error{Code::kLimit, place.begin, "the keys of the index exceed the limit"};
+    list.add(key, *found);
+  }
+  return list;
 }
 
 Result<std::vector<Piece>> read_filter_index(const RequestContext& context, const Source& source,

@@ -37,8 +37,13 @@ struct MetaBlocks {
   std::vector<Piece> pieces;
   std::optional<BlockPlace> index, properties;
   std::optional<BlockPlace> filter_index;  // of a filter in parts
+  std::optional<BlockPlace> dictionary;    // for the compression of data blocks
+  std::optional<BlockPlace> range_deletions;
+  std::optional<BlockPlace> whole_filter;  // of a filter in one block
   std::string filter;                      // the name of the policy; empty: no filter
-  bool has_dictionary = false;             // for the compression of data blocks
+  std::string filter_kind;                 // "filter", "fullfilter", "partitionedfilter"; empty: no filter
+
+  bool has_dictionary() const { return dictionary.has_value(); }
 };
 
 // Fails as read_block() does, and with kDamage if the content is not a list of blocks before `end`.
@@ -56,6 +61,12 @@ struct IndexForm {
 struct Properties {
   IndexForm index;
   std::optional<std::uint32_t> column_family;  // nullopt where they do not say it
+  std::string column_family_name;              // empty where they do not say it
+  std::string comparator;                      // likewise
+  bool has_user_keys_in_index = false;         // the index's keys lack the sequence number and the type
+  bool filters_whole_keys = true;              // the filter contains keys, not only their prefixes
+  bool is_external = false;                    // its entries have the sequence number that the MANIFEST gives the table
+  std::uint64_t external_sequence = 0;         // the same, from the table itself; 0: not stated
 };
 
 // Fails as read_block() does.
@@ -82,6 +93,31 @@ struct Index {
 // overlap.
 Result<Index> read_index(const RequestContext& context, const Source& source, const BlockPlace& place,
                          const Dialect& dialect, const IndexForm& form, Position end, const Limits& limits);
+
+// The blocks that a block of an index lists, in its order. Each key is at or after the last key of its block, and
+// before the first key of the next one.
+class BlockList {
+ public:
+  struct Listed {
+    std::uint32_t key_begin = 0;
+    std::uint32_t key_size = 0;
+    BlockPlace place;
+  };
+  std::size_t size() const { return listed_.size(); }
+  Bytes key(std::size_t at) const { return as_bytes(keys_).subspan(listed_[at].key_begin, listed_[at].key_size); }
+  const BlockPlace& place(std::size_t at) const { return listed_[at].place; }
+  void add(Bytes key, const BlockPlace& place);
+  std::size_t memory() const { return keys_.capacity() + listed_.capacity() * sizeof(Listed); }
+
+ private:
+  std::string keys_;
+  std::vector<Listed> listed_;
+};
+
+// Returns what one block of an index lists: data blocks, or the parts of an index in two levels. Fails as read_block()
+// does, and with kDamage if the content is not a list of blocks before `end`.
+Result<BlockList> read_block_list(const RequestContext& context, const Source& source, const BlockPlace& place,
+                                  const Dialect& dialect, const IndexForm& form, Position end, const Limits& limits);
 
 // Returns the parts of a filter from their index at `place`: in file order, disjoint. Fails as read_index() does.
 Result<std::vector<Piece>> read_filter_index(const RequestContext& context, const Source& source,

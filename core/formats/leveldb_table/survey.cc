@@ -43,11 +43,11 @@ Result<std::optional<Footer>> find_footer(const RequestContext& context, const S
 bool is_name_of_table(std::string_view name) { return name.ends_with(".ldb") || name.ends_with(".sst"); }
 
 // The dialects to try for a file without a footer.
-constexpr Dialect kGuesses[] = {{},
-                                {.is_rocksdb = true, .version = 5},
-                                {.is_rocksdb = true, .version = 5, .checksum = Checksum::kXxh3},
-                                {.is_rocksdb = true, .version = 5, .checksum = Checksum::kXxHash64},
-                                {.is_rocksdb = true, .version = 5, .checksum = Checksum::kXxHash32}};
+const Dialect kGuesses[] = {{},
+                            {.is_rocksdb = true, .version = 5},
+                            {.is_rocksdb = true, .version = 5, .checksum = Checksum::kXxh3},
+                            {.is_rocksdb = true, .version = 5, .checksum = Checksum::kXxHash64},
+                            {.is_rocksdb = true, .version = 5, .checksum = Checksum::kXxHash32}};
 // Length of the search for the end of the first block with a checksum that costs more than CRC-32C.
 constexpr std::uint64_t kHashedHead = 256 << 10;
 
@@ -188,6 +188,7 @@ class Surveyor {
     if (other && dialect_differs(other->dialect)) survey_.dialect = other->dialect;
     survey_.filter = std::move(inner.filter);
     survey_.has_dictionary = inner.has_dictionary;
+    survey_.dictionary = std::move(inner.dictionary);
     survey_.has_database_keys = inner.has_database_keys;
     survey_.column_family = inner.column_family;
     return {};
@@ -228,7 +229,14 @@ class Surveyor {
                      unknown_form ? read_index_of_any_form(context, *place, *unknown_form)
                                   : read_index(context, source_, *place, survey_.dialect, form, footer.begin, limits_));
     take(std::move(index), blocks);
+    if (blocks.dictionary) TRY(read_dictionary(context, *blocks.dictionary));
     return blocks.filter_index ? take_filter(context, *blocks.filter_index, form) : Result<void>();
+  }
+
+  Result<void> read_dictionary(const RequestContext& context, const BlockPlace& place) {
+    auto read = read_block(context, source_, place, survey_.dialect, limits_);
+    if (read) survey_.dictionary = std::make_shared<const Buffer>(std::move(*read));
+    return read || is_permanent(read.error().code) ? Result<void>() : std::move(read).error();
   }
 
   // Reads the index in the form in which it leads from block to block; no other form does by chance. Fails with `why`
@@ -250,7 +258,7 @@ class Surveyor {
     survey_.data_blocks = index.data_blocks;
     survey_.has_database_keys = index.has_database_keys;
     survey_.filter = blocks.filter;
-    survey_.has_dictionary = blocks.has_dictionary;
+    survey_.has_dictionary = blocks.has_dictionary();
     survey_.properties = blocks.properties;
     for (const Piece& piece : blocks.pieces) add(piece);
     const BlockPlace& metaindex = survey_.footer->metaindex;
@@ -316,6 +324,7 @@ class Surveyor {
 Dialect Survey::dialect_of(Position begin, Kind kind) const {
   Dialect found = !shifted.empty() && begin >= shifted.front().begin ? shifted_dialect : dialect;
   found.has_dictionary = kind == Kind::kData && has_dictionary;
+  found.dictionary = found.has_dictionary ? dictionary : nullptr;
   return found;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,8 +29,9 @@ struct Survey {
   Dialect shifted_dialect;
   std::uint64_t data_blocks = 0;
   bool has_database_keys = true;
-  std::string filter;           // the name of the filter's policy
-  bool has_dictionary = false;  // for the compression of data blocks
+  std::string filter;                        // the name of the filter's policy
+  bool has_dictionary = false;               // for the compression of data blocks
+  std::shared_ptr<const Buffer> dictionary;  // null: none, or it cannot be read
   std::optional<BlockPlace> properties;
   std::optional<std::uint32_t> column_family;  // RocksDB's; nullopt where the table does not say it
 

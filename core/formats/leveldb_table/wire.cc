@@ -158,17 +158,22 @@ std::optional<Packing> packing_of(const Dialect& dialect, std::uint8_t number, B
   return std::nullopt;
 }
 
-Result<Buffer> decompress_with(const RequestContext& context, const Packing& packing, Bytes stream,
+Result<Buffer> decompress_with(const RequestContext& context, const Packing& packing, Bytes stream, Bytes dictionary,
                                std::uint64_t limit) {
   constexpr std::uint64_t kUsualBlock = 4096;
-  if (packing.size == StatedSize::kNone) return decompress(context, packing.codec, stream, kUsualBlock, limit);
+  if (packing.size == StatedSize::kNone && dictionary.empty()) {
+    return decompress(context, packing.codec, stream, kUsualBlock, limit);
+  }
   Cursor cursor(stream);
   const std::uint64_t size = packing.size == StatedSize::kVarint ? cursor.varint32() : cursor.u32_le();
   if (packing.size == StatedSize::kEightBytes) cursor.skip(4);
   if (!cursor.ok()) return Error{Code::kDamage, 0, "the size of the decompressed block is invalid"};
   if (size > limit) return Error{Code::kLimit, 0, fmt::format("{} decompressed bytes exceed the limit", size)};
-  if (packing.codec == CodecId::kLz4Frame) return decompress_lz4_block(context, cursor.rest(), size);
-  return decompress_exactly(context, packing.codec, cursor.rest(), size);
+  if (packing.codec == CodecId::kLz4Frame) return decompress_lz4_block(context, cursor.rest(), size, dictionary);
+  if (dictionary.empty()) return decompress_exactly(context, packing.codec, cursor.rest(), size);
+  if (packing.codec == CodecId::kZstd) return decompress_zstd_with(context, dictionary, cursor.rest(), size);
+  return Error{.code = Code::kUnsupported,
+               .detail = fmt::format("the block is compressed by {} with a dictionary", to_string(packing.codec))};
 }
 
 // The same for bytes in memory: `stored` is the block with its trailer, already verified.
@@ -176,12 +181,10 @@ Result<Buffer> unpack_block(const RequestContext& context, Bytes stored, Positio
                             const Limits& limits) {
   const Bytes stream = stored.first(stored.size() - kTrailerSize);
   const auto number = std::to_integer<std::uint8_t>(stored[stream.size()]);
-  const auto packing = packing_of(dialect, number, stream.first(std::min(stream.size(), kFirstBytes)));
-  if (dialect.has_dictionary && number != 0) {
-    return Error{Code::kUnsupported, begin, "the block is compressed with a dictionary"};
+  if (dialect.has_dictionary && !dialect.dictionary) {
+    return Error{Code::kUnsupported, begin, "the block is compressed with a dictionary that cannot be read"};
   }
-  if (!packing) return Error{Code::kUnsupported, begin, fmt::format("unknown compression {}", number)};
-  auto content = decompress_with(context, *packing, stream, limits.decoded_chunk);
+  auto content = unpack(context, number, stream, dialect, limits.decoded_chunk);
   if (!content) return at(begin, std::move(content).error());
   return content;
 }
@@ -193,6 +196,23 @@ bool checksum_matches(const Dialect& dialect, Bytes stored, Position begin) {
   Cursor cursor(stored.last(kChecksumSize));
   const Bytes covered = stored.first(stored.size() - kChecksumSize);
   return cursor.u32_le() == checksum_of(dialect.checksum, covered) + context_of(dialect, begin);
+}
+
+// RocksDB stores the sequence number of an ingested table in its properties later, and leaves their checksum, which is
+// that of the number 0. Returns whether `stored` has such properties, and the checksum matches that way.
+bool matches_without_sequence(const Dialect& dialect, Bytes stored, Position begin) {
+  constexpr std::string_view kName = "external_sst_file.global_seqno";
+  constexpr std::size_t kSequenceSize = 8;
+  constexpr std::size_t kMostProperties = 1 << 20;  // bytes
+  if (!dialect.is_rocksdb || stored.size() > kMostProperties) return false;
+  const std::string_view text = as_text(stored);
+  const std::size_t name = text.find(kName);
+  if (name == std::string_view::npos) return false;
+  const std::size_t sequence = name + kName.size();
+  if (text.size() - sequence < kSequenceSize + kTrailerSize) return false;
+  std::string copy(text);
+  std::fill_n(copy.begin() + static_cast<std::ptrdiff_t>(sequence), kSequenceSize, '\0');
+  return checksum_matches(dialect, as_bytes(copy), begin);
 }
 
 }  // namespace
@@ -249,7 +269,7 @@ std::optional<Footer> parse_footer(Bytes tail, std::uint64_t file_size) {
 
 Result<BlockContent> content_of_block(const RequestContext& context, Bytes stored, Position begin,
                                       const Dialect& dialect, const Limits& limits) {
-  if (!checksum_matches(dialect, stored, begin)) {
+  if (!checksum_matches(dialect, stored, begin) && !matches_without_sequence(dialect, stored, begin)) {
     return Error{Code::kDamage, begin, "the block's checksum does not match"};
   }
   const Bytes content = stored.first(stored.size() - kTrailerSize);
@@ -262,6 +282,14 @@ Result<BlockContent> content_of_block(const RequestContext& context, Bytes store
     return Error{Code::kLimit, begin, fmt::format("a block of {} bytes exceeds the limit", content.size())};
   }
   return BlockContent{content};
+}
+
+Result<Buffer> unpack(const RequestContext& context, std::uint8_t number, Bytes stream, const Dialect& dialect,
+                      std::uint64_t limit) {
+  const auto packing = packing_of(dialect, number, stream.first(std::min(stream.size(), kFirstBytes)));
+  if (!packing) return Error{.code = Code::kUnsupported, .detail = fmt::format("unknown compression {}", number)};
+  const bool is_with_dictionary = dialect.has_dictionary && dialect.dictionary;
+  return decompress_with(context, *packing, stream, is_with_dictionary ? dialect.dictionary->view() : Bytes(), limit);
 }
 
 Result<Buffer> read_block(const RequestContext& context, const Source& source, const BlockPlace& place,

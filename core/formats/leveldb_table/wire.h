@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,8 +45,9 @@ struct Dialect {
   bool is_rocksdb = false;
   std::uint32_t version = 0;  // RocksDB's format version; 0: none
   Checksum checksum = Checksum::kCrc32c;
-  std::uint32_t context = 0;    // added to each checksum together with the block's position; 0: none
-  bool has_dictionary = false;  // compressed blocks need a dictionary
+  std::uint32_t context = 0;                   // added to each checksum together with the block's position; 0: none
+  bool has_dictionary = false;                 // compressed blocks need a dictionary
+  std::shared_ptr<const Buffer> dictionary{};  // null: it cannot be read
   // The distance of a block from the place at which it was written, for a table whose front was cut off or that
   // follows other data.
   std::int64_t shift = 0;
@@ -85,6 +87,11 @@ struct BlockContent {
 // thread. REQUIRES: stored.size() >= kTrailerSize.
 Result<BlockContent> content_of_block(const RequestContext& context, Bytes stored, Position begin,
                                       const Dialect& dialect, const Limits& limits);
+
+// Decompresses bytes of the compression `number`, as in the trailer of a block of this dialect. Fails as
+// content_of_block() does, without a position.
+Result<Buffer> unpack(const RequestContext& context, std::uint8_t number, Bytes stream, const Dialect& dialect,
+                      std::uint64_t limit);
 
 // Returns the content of the block at `place`. Fails with kDamage, kUnsupported (its compression), kLimit, and as
 // Source does, always with the block's position. Any thread. REQUIRES: the block and its trailer fit the source.

@@ -213,5 +213,31 @@ TEST(ProbeTest, TableIsRecognizedByItsFooterOrElseItsFirstBlock) {
   EXPECT_EQ(bid("", ProbeDepth::kSearch), 0);
 }
 
+// Returns a table whose properties have this number, and the checksum of the number 0.
+std::string ingested_table(const std::string& number) {
+  const std::string name = "rocksdb.external_sst_file.global_seqno";
+  std::string bytes = table_of(3, 20).finish_rocksdb({{name, std::string(8, '\0')}});
+  return bytes.replace(bytes.find(name) + name.size(), number.size(), number);
+}
+
+Result<std::vector<Attribute>> properties_of(const std::string& bytes) {
+  const auto source = std::make_shared<MemorySource>(Buffer::copy_of({}, as_bytes(bytes)).value());
+  return kFormat.open({}, source, Limits{}).value()->metadata()->attributes({}, nullptr);
+}
+
+TEST(IngestedTableTest, SequenceNumberStoredAfterTheChecksumIsNoDamage) {
+  const std::string number("\x15\0\0\0\0\0\0\0", 8);
+  const auto properties = properties_of(ingested_table(number));
+  ASSERT_TRUE(properties) << to_string(properties.error());
+  ASSERT_EQ(properties->size(), 1u);
+  EXPECT_EQ(properties->front().value, number);
+}
+
+TEST(IngestedTableTest, ChangedByteBesideTheSequenceNumberIsDamage) {
+  const auto properties = properties_of(ingested_table(std::string("\x15\0\0\0\0\0\0\0\1", 9)));
+  ASSERT_FALSE(properties);
+  EXPECT_EQ(properties.error().code, Code::kDamage);
+}
+
 }  // namespace
 }  // namespace recordfs::leveldb_table

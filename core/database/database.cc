@@ -1,0 +1,201 @@
+#include "core/database/database.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "core/database/directory.h"
+#include "core/database/key_iterators.h"
+#include "core/database/lookup.h"
+#include "core/database/state.h"
+#include "core/formats/leveldb_log/format.h"
+#include "core/formats/leveldb_table/format.h"
+
+namespace recordfs::database {
+namespace {
+
+constexpr int kMostAttempts = 20;
+
+Error not_found(const StoredWrites& found, bool is_deleted) {
+  const bool may_be_lost = !found.losses.empty();
+  if (may_be_lost) return {.code = Code::kDamage, .detail = "no such key, but damage may have cost its value"};
+  return {.code = Code::kNotFound, .detail = is_deleted ? "the key is deleted" : "no such key"};
+}
+
+// Returns whether a file is a log or a table. Fails with kNoContainer if it is neither, and as Source.
+Result<FileKind> kind_of_file(const RequestContext& context, const std::string& path, const std::string& name) {
+  ASSIGN_OR_RETURN(const auto source, FileSource::open(path));
+  ASSIGN_OR_RETURN(const int table, leveldb_table::kFormat.probe(context, *source, name, ProbeDepth::kSearch));
+  ASSIGN_OR_RETURN(const int log, leveldb_log::kFormat.probe(context, *source, name, ProbeDepth::kSearch));
+  if (table == 0 && log == 0) {
+    return Error{Code::kNoContainer, 0, "not a log or table of a LevelDB or RocksDB database"};
+  }
+  return table > log ? FileKind::kTable : FileKind::kLog;
+}
+
+// Holds the present state. Thread-safe.
+class PresentState {
+ public:
+  PresentState(std::string directory, Options options, std::optional<DirectoryEntry> only = {})
+      : directory_(std::move(directory)), options_(options), only_(std::move(only)) {}
+
+  std::shared_ptr<const State> get() const {
+    const std::lock_guard lock(mutex_);
+    return state_;
+  }
+
+  // Returns a newer state than `old`, which another thread may have loaded already.
+  Result<std::shared_ptr<const State>> newer_than(const RequestContext& context, const State* old) {
+    if (auto present = get(); present && present.get() != old) return present;
+    ASSIGN_OR_RETURN(auto loaded, State::load(context, directory_, options_, only_));
+    const std::lock_guard lock(mutex_);
+    if (state_.get() == old) state_ = std::move(loaded);
+    return state_;
+  }
+
+ private:
+  const std::string directory_;
+  const Options options_;
+  const std::optional<DirectoryEntry> only_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const State> state_;  // guarded by mutex_
+};
+
+class OpenDatabase final : public Database {
+ public:
+  explicit OpenDatabase(std::shared_ptr<PresentState> present) : present_(std::move(present)) {}
+
+  Summary summary() const override { return present_->get()->summary(); }
+  std::vector<Family> families() const override {
+    std::vector<Family> families;
+    const auto state = present_->get();
+    for (const auto& [id, view] : state->families()) families.push_back(view.state.family);
+    return families;
+  }
+  std::vector<File> files() const override { return present_->get()->list_files(); }
+  std::vector<Problem> problems() const override { return present_->get()->problems(); }
+
+  Result<VersionedValue> get(const RequestContext& context, std::uint32_t family, Bytes key,
+                             std::uint64_t at) const override {
+    return with_state<VersionedValue>(context, [&](const auto& state) -> Result<VersionedValue> {
+      ASSIGN_OR_RETURN(const auto found, find_writes(context, *state, family, key, at, Wanted::kFirst));
+      if (found.writes.empty()) return not_found(found, false);
+      const StoredWrite& write = found.writes.front();
+      const Version version = version_of(write, found.may_be_stale(write));
+      if (deletes(version.operation)) return version.may_be_stale ? not_found(found, true) : deleted();
+      if (version.operation == Operation::kMerge) return no_operator();
+      ASSIGN_OR_RETURN(auto value, value_of(context, state, write, key));
+      return VersionedValue{version, std::move(value)};
+    });
+  }
+
+  Result<std::vector<Version>> history(const RequestContext& context, std::uint32_t family, Bytes key) const override {
+    return with_state<std::vector<Version>>(context, [&](const auto& state) -> Result<std::vector<Version>> {
+      ASSIGN_OR_RETURN(const auto found, find_writes(context, *state, family, key, kNewest, Wanted::kAll));
+      if (found.writes.empty()) return not_found(found, false);
+      std::vector<Version> versions;
+      for (const StoredWrite& write : found.writes) versions.push_back(version_of(write, found.may_be_stale(write)));
+      return versions;
+    });
+  }
+
+  Result<VersionedValue> version(const RequestContext& context, std::uint32_t family, Bytes key,
+                                 std::uint64_t sequence) const override {
+    return with_state<VersionedValue>(context, [&](const auto& state) -> Result<VersionedValue> {
+      ASSIGN_OR_RETURN(const auto found, find_writes(context, *state, family, key, sequence, Wanted::kFirst));
+      if (found.writes.empty() || found.writes.front().sequence != sequence) return not_found(found, false);
+      const StoredWrite& write = found.writes.front();
+      ASSIGN_OR_RETURN(auto value, value_of(context, state, write, key));
+      return VersionedValue{version_of(write, found.may_be_stale(write)), std::move(value)};
+    });
+  }
+
+  std::unique_ptr<KeyIterator> keys(std::uint32_t family, KeyRange range, std::uint64_t at) const override {
+    auto get_state = [present = present_](const RequestContext& context, const State* old) {
+      return old == nullptr ? Result<std::shared_ptr<const State>>(present->get()) : present->newer_than(context, old);
+    };
+    return iterate_keys(std::move(get_state), family, std::move(range), at);
+  }
+
+  Result<void> refresh(const RequestContext& context) const override {
+    TRY(present_->newer_than(context, present_->get().get()));
+    return {};
+  }
+
+ private:
+  static Error deleted() { return {.code = Code::kNotFound, .detail = "the key is deleted"}; }
+  static Error no_operator() {
+    return {.code = Code::kUnsupported, .detail = "a merge operand, which needs the database's merge operator"};
+  }
+
+  // Calls `read` with the present state, and again with a newer one if a file of the state is gone.
+  template <class T, class Read>
+  Result<T> with_state(const RequestContext& context, const Read& read) const {
+    auto state = present_->get();
+    for (int attempt = 1;; ++attempt) {
+      auto result = read(state);
+      if (result || !is_gone(result.error()) || attempt == kMostAttempts) return result;
+      auto newer = present_->newer_than(context, state.get());
+      if (!newer) return std::move(newer).error();
+      state = *std::move(newer);
+    }
+  }
+
+  const std::shared_ptr<PresentState> present_;
+};
+
+}  // namespace
+
+std::string_view to_string(Operation operation) {
+  switch (operation) {
+    case Operation::kPut: return "put";
+    case Operation::kPutEntity: return "put_entity";
+    case Operation::kMerge: return "merge";
+    case Operation::kDelete: return "delete";
+    case Operation::kSingleDelete: return "single_delete";
+    case Operation::kDeleteRange: return "delete_range";
+    case Operation::kUnknown: return "unknown";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(FileKind kind) {
+  switch (kind) {
+    case FileKind::kCurrent: return "current";
+    case FileKind::kManifest: return "manifest";
+    case FileKind::kTable: return "table";
+    case FileKind::kLog: return "log";
+    case FileKind::kBlob: return "blob";
+    case FileKind::kOther: return "other";
+  }
+  return "other";
+}
+
+Result<std::unique_ptr<const Database>> Database::open(const RequestContext& context, const std::string& directory,
+                                                       const Options& options) {
+  auto present = std::make_shared<PresentState>(directory, options);
+  TRY(present->newer_than(context, nullptr));
+  return std::unique_ptr<const Database>(std::make_unique<OpenDatabase>(std::move(present)));
+}
+
+Result<std::unique_ptr<const Database>> Database::open_file(const RequestContext& context, const std::string& path,
+                                                            const Options& options) {
+  const std::filesystem::path place(path);
+  const std::string name = place.filename().string();
+  ASSIGN_OR_RETURN(const FileKind kind, kind_of_file(context, path, name));
+  const FileName named = parse_file_name(name);
+  const DirectoryEntry only{.name = name, .is = named.kind == kind ? named : FileName{kind, 1}};
+  const std::string directory = place.has_parent_path() ? place.parent_path().string() : ".";
+  auto present = std::make_shared<PresentState>(directory, options, only);
+  TRY(present->newer_than(context, nullptr));
+  return std::unique_ptr<const Database>(std::make_unique<OpenDatabase>(std::move(present)));
+}
+
+Result<bool> is_database(const std::string& directory) {
+  ASSIGN_OR_RETURN(const auto entries, list_directory(directory));
+  return std::ranges::any_of(entries, [](const auto& entry) { return entry.is.kind == FileKind::kManifest; });
+}
+
+}  // namespace recordfs::database

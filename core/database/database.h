@@ -1,0 +1,211 @@
+// The live state of a LevelDB or RocksDB directory: what the database itself would return for each key, and every
+// version of a key that is still stored.
+//
+// Takes no LOCK and writes nothing, so the database may be in use. README.md has the guarantees.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/buffer.h"
+#include "core/base/bytes.h"
+#include "core/base/limits.h"
+#include "core/base/request_context.h"
+#include "core/base/result.h"
+
+namespace recordfs::database {
+
+// A column family. LevelDB's databases have one: number 0, "default".
+struct Family {
+  std::uint32_t id = 0;
+  std::string name{};        // "default", ...; empty if only the number is known
+  std::string comparator{};  // "leveldb.BytewiseComparator", ...; empty if unknown
+  // Whether recordfs knows the comparator. If not, iteration follows the order of files, not of keys, and range
+  // deletions have no effect.
+  bool is_ordered = true;
+};
+
+// What a write did to a key.
+enum class Operation : std::uint8_t {
+  kPut,        // sets the value
+  kPutEntity,  // sets the value to the encoding of a wide-column entity
+  kMerge,      // an operand, whose result only the database's own operator can compute
+  kDelete,
+  kSingleDelete,
+  kDeleteRange,  // deletes a range that contains the key
+  kUnknown,      // a later version's operation, which recordfs cannot interpret
+};
+
+// Returns "put", "put_entity", "merge", "delete", "single_delete", "delete_range", "unknown". Static storage.
+std::string_view to_string(Operation operation);
+// Returns whether the key has no value after it.
+constexpr bool deletes(Operation operation) {
+  return operation == Operation::kDelete || operation == Operation::kSingleDelete ||
+         operation == Operation::kDeleteRange;
+}
+
+// One stored write of a key.
+struct Version {
+  std::uint64_t sequence = 0;
+  Operation operation = Operation::kPut;
+  // A newer write may have been lost to damage, so this may be an older state of the key.
+  bool may_be_stale = false;
+  bool is_in_blob_file = false;  // the value is in a blob file
+  // Bytes of the value, or of the operand; of kDeleteRange, of the range's end. nullopt if only reading the blob file
+  // tells it. 0 for the other deletions.
+  std::optional<std::uint64_t> size{};
+  std::string file{};  // the table or log with this write, by its name in the directory
+};
+
+// A version with its value: the value of kPut, the encoded entity of kPutEntity, the operand of kMerge, the end of the
+// range of kDeleteRange; empty for the other deletions.
+struct VersionedValue {
+  Version version;
+  Slice value;
+};
+
+// A file of the database that is missing, damaged or unexpected, or other news of that kind.
+struct Problem {
+  std::string file{};  // its name in the directory; empty: the database as a whole
+  Error error{};
+  // Whether keys or newer values may be lost by it. False for what costs nothing, such as a torn end of the last log.
+  bool loses_data = true;
+};
+
+enum class FileKind : std::uint8_t { kCurrent, kManifest, kTable, kLog, kBlob, kOther };
+// Returns "current", "manifest", "table", "log", "blob", "other". Static storage.
+std::string_view to_string(FileKind kind);
+
+// A file of the directory, or one that the MANIFEST names.
+struct File {
+  enum class State : std::uint8_t {
+    kLive,      // part of the state
+    kMissing,   // the MANIFEST names it, and the directory does not have it
+    kObsolete,  // an old file that the database has not deleted yet
+    kOther,     // LOCK, LOG, OPTIONS-000007, ...
+  };
+  std::string name{};
+  FileKind kind = FileKind::kOther;
+  State state = State::kOther;
+  std::uint64_t number = 0;                      // 0: none
+  std::uint64_t size = 0;                        // in the directory; of a missing file, according to the MANIFEST
+  std::optional<std::uint64_t> expected_size{};  // of tables, according to the MANIFEST
+  std::uint32_t family = 0;                      // of tables
+  std::uint32_t level = 0;                       // of live tables
+};
+
+// Facts about the state, for info.json.
+struct Summary {
+  std::string engine{};    // "LevelDB" or "RocksDB"
+  std::string manifest{};  // its name; empty: the state comes from all tables and logs
+  std::uint64_t last_sequence = 0;
+  std::uint64_t logged_writes = 0;               // operations of the live logs
+  std::string database_id{};                     // RocksDB's; empty: none
+  std::vector<std::uint64_t> tables_by_level{};  // live tables, of all families together
+  std::uint64_t blob_files = 0;
+
+  bool is_recovered() const { return manifest.empty(); }
+};
+
+struct Options {
+  Limits limits{};
+  std::size_t open_files = 64;                              // descriptors that are kept open
+  std::uint64_t index_bytes = std::uint64_t{64} << 20;      // cached indexes and filters of tables
+  std::uint64_t log_value_bytes = std::uint64_t{64} << 20;  // values of logs kept in memory; others are read again
+  std::uint64_t log_key_bytes = std::uint64_t{512} << 20;   // keys of logs; opening fails with kLimit beyond
+};
+
+// Keys of an iteration: those at or after `from`, and before `to`, in the order of the family's comparator. If
+// `prefix` is not empty, only keys that begin with it.
+struct KeyRange {
+  std::string from{};               // empty: from the first one
+  std::optional<std::string> to{};  // nullopt: to the end
+  std::string prefix{};
+};
+
+inline constexpr std::uint64_t kNewest = UINT64_MAX;
+
+// Iterates over the keys that have a value, or a merge operand. One thread. Keeps one block of each sorted run of
+// tables in memory.
+class KeyIterator {
+ public:
+  virtual ~KeyIterator() = default;
+
+  // Advances to the next key; the first call to the first one. Returns false after the last key. Damage is no error: it
+  // costs keys, becomes a Problem, and marks what it may have made stale. Fails with kIo, kOutOfMemory, kInterrupted,
+  // kLimit; a repeated call continues.
+  virtual Result<bool> next(const RequestContext& context) = 0;
+
+  // Of the current key. Valid until the next call of next(). REQUIRES: the last next() returned true.
+  virtual Bytes key() const = 0;
+  virtual const Version& version() const = 0;
+  // Returns the value. Fails with kUnsupported for a merge operand or an unknown operation, with kDamage and
+  // kNotFound if its blob file is damaged or missing, and like next().
+  virtual Result<Slice> value(const RequestContext& context) const = 0;
+};
+
+// An open database. Const and thread-safe.
+//
+// The state is that of one moment. If the database removes a file of that state by a compaction before it was read,
+// the Database takes the present state instead; later calls then return that one.
+class Database {
+ public:
+  virtual ~Database() = default;
+
+  // Opens the database in `directory`: reads CURRENT, the MANIFEST and the live logs; tables only when they are needed.
+  // Without a usable MANIFEST, the state comes from all tables and logs by sequence number (Summary::is_recovered()).
+  // Fails with kNoContainer if the directory has neither a MANIFEST nor tables and logs, with kChanged if the database
+  // replaces its files faster than they can be read, with kIo, kOutOfMemory, kInterrupted, and with kLimit.
+  static Result<std::unique_ptr<const Database>> open(const RequestContext& context, const std::string& directory,
+                                                      const Options& options = {});
+
+  // Opens one log or table, whatever its name, as a database without a MANIFEST that has no other log or table. Values
+  // in blob files are read from the file's directory. Fails with kNoContainer if the file is of another kind, and like
+  // open().
+  static Result<std::unique_ptr<const Database>> open_file(const RequestContext& context, const std::string& path,
+                                                           const Options& options = {});
+
+  virtual Summary summary() const = 0;
+  // Returns the column families by number. At least one.
+  virtual std::vector<Family> families() const = 0;
+  // Returns the files of the directory and those that are missing from it, by name.
+  virtual std::vector<File> files() const = 0;
+  // Returns what was found wrong so far: at open, and in the tables that were read since. Bounded.
+  virtual std::vector<Problem> problems() const = 0;
+
+  // Returns the newest version of a key that is not newer than `at`, with its value. Fails with kNotFound if there is
+  // none or it is a deletion; with kDamage if there is none but damage may have cost it; with kUnsupported if it is a
+  // merge operand or an unknown operation; and like KeyIterator::value().
+  virtual Result<VersionedValue> get(const RequestContext& context, std::uint32_t family, Bytes key,
+                                     std::uint64_t at = kNewest) const = 0;
+
+  // Returns all stored versions of a key, newest first, including deletions and the deletions of ranges that contain
+  // it. Fails with kNotFound if there is none (kDamage if damage may have cost it), with kLimit if there are more than
+  // Limits::parts_per_record, and with kIo, kOutOfMemory, kInterrupted.
+  virtual Result<std::vector<Version>> history(const RequestContext& context, std::uint32_t family,
+                                               Bytes key) const = 0;
+
+  // Returns the version of a key with exactly this sequence number, as history() lists it. If there are several,
+  // returns the one that history() lists first. Fails with kNotFound, and like KeyIterator::value() except for merge
+  // operands, which it returns.
+  virtual Result<VersionedValue> version(const RequestContext& context, std::uint32_t family, Bytes key,
+                                         std::uint64_t sequence) const = 0;
+
+  // Returns the keys of a range in order, as of `at`. Reads nothing before next(). The iterator may outlive the
+  // Database. If the family's comparator is unknown, returns them in file order, and compares `from` and `to` bytewise.
+  virtual std::unique_ptr<KeyIterator> keys(std::uint32_t family, KeyRange range, std::uint64_t at = kNewest) const = 0;
+
+  // Takes the present state of the directory, if it has changed. Fails like open(); then the state remains.
+  virtual Result<void> refresh(const RequestContext& context) const = 0;
+};
+
+// Returns whether a directory looks like a database: it has a CURRENT that names a MANIFEST, or a MANIFEST. Fails with
+// kIo and kOutOfMemory.
+Result<bool> is_database(const std::string& directory);
+
+}  // namespace recordfs::database

@@ -1,0 +1,100 @@
+#include "core/database/directory.h"
+
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace recordfs::database {
+namespace {
+
+constexpr std::size_t kMostFiles = 4'000'000;
+constexpr std::uint64_t kMostOfCurrent = 4096;  // bytes
+constexpr std::string_view kCurrent = "CURRENT";
+constexpr std::string_view kManifest = "MANIFEST-";
+
+std::optional<std::uint64_t> number_of(std::string_view digits) {
+  std::uint64_t number = 0;
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const bool is_number = parsed.ec == std::errc{} && parsed.ptr == digits.data() + digits.size();
+  return is_number && number <= INT64_MAX ? std::optional(number) : std::nullopt;
+}
+
+FileKind kind_of_suffix(std::string_view suffix) {
+  if (suffix == "ldb" || suffix == "sst") return FileKind::kTable;
+  if (suffix == "log") return FileKind::kLog;
+  return suffix == "blob" ? FileKind::kBlob : FileKind::kOther;
+}
+
+Error io_error(std::string_view what, const std::error_code& error) {
+  return {Code::kIo, 0, fmt::format("{}: {}", what, error.message()), error.value()};
+}
+
+}  // namespace
+
+FileName parse_file_name(std::string_view name) {
+  if (name == kCurrent) return {FileKind::kCurrent, 0};
+  if (name.starts_with(kManifest)) {
+    const auto number = number_of(name.substr(kManifest.size()));
+    return number ? FileName{FileKind::kManifest, *number} : FileName{};
+  }
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos) return {};
+  const auto number = number_of(name.substr(0, dot));
+  const FileKind kind = kind_of_suffix(name.substr(dot + 1));
+  return number && kind != FileKind::kOther ? FileName{kind, *number} : FileName{};
+}
+
+Result<std::vector<DirectoryEntry>> list_directory(const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  std::vector<DirectoryEntry> entries;
+  fs::directory_iterator at(directory, error);
+  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+    std::error_code ignored;
+    if (!at->is_regular_file(ignored)) continue;
+    if (entries.size() == kMostFiles) return Error{Code::kLimit, 0, "too many files in the directory"};
+    DirectoryEntry& entry = entries.emplace_back();
+    entry.name = at->path().filename().string();
+    entry.is = parse_file_name(entry.name);
+    entry.size = at->file_size(ignored);
+    if (ignored) entry.size = 0;
+  }
+  if (error) return io_error("cannot list the directory", error);
+  std::ranges::sort(entries, {}, &DirectoryEntry::name);
+  return entries;
+}
+
+Result<std::shared_ptr<const Source>> OpenFiles::open(const std::string& name) {
+  if (auto found = sources_.find(name)) return *std::move(found);
+  ASSIGN_OR_RETURN(auto source, open_anew(name));
+  return sources_.add(name, std::move(source));
+}
+
+Result<std::shared_ptr<const Source>> OpenFiles::open_anew(const std::string& name) const {
+  ASSIGN_OR_RETURN(auto source, FileSource::open(directory_ + "/" + name));
+  return std::shared_ptr<const Source>(std::move(source));
+}
+
+bool is_gone(const Error& error) {
+  return error.code == Code::kChanged || (error.code == Code::kIo && error.os_error == ENOENT);
+}
+
+Result<std::string> read_current(const RequestContext& context, const OpenFiles& files) {
+  auto source = files.open_anew(std::string(kCurrent));
+  if (!source) {
+    if (source.error().os_error == ENOENT) return Error{Code::kNotFound, 0, "there is no CURRENT"};
+    return std::move(source).error();
+  }
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, **source, 0, kMostOfCurrent));
+  const std::string_view text = as_text(bytes.view());
+  const std::string_view name = text.substr(0, text.find('\n'));
+  const bool is_whole = name.size() + 1 == text.size() && parse_file_name(name).kind == FileKind::kManifest;
+  if (!is_whole) return Error{Code::kDamage, 0, "CURRENT does not name a MANIFEST"};
+  return std::string(name);
+}
+
+}  // namespace recordfs::database

@@ -1,0 +1,64 @@
+// The files of a database directory, by their names.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/bounded_lru.h"
+#include "core/base/result.h"
+#include "core/base/source.h"
+#include "core/database/database.h"
+
+namespace recordfs::database {
+
+// What a name says.
+struct FileName {
+  FileKind kind = FileKind::kOther;
+  std::uint64_t number = 0;
+};
+
+// Returns kOther for a name that the database did not choose, or whose number has more than 63 bits. Any thread.
+FileName parse_file_name(std::string_view name);
+
+struct DirectoryEntry {
+  std::string name;
+  FileName is;
+  std::uint64_t size = 0;  // bytes
+
+  bool operator==(const DirectoryEntry& other) const { return name == other.name; }
+};
+
+// Returns the regular files of a directory, sorted by name. Fails with kIo, and with kLimit beyond 4,000,000 files.
+Result<std::vector<DirectoryEntry>> list_directory(const std::string& directory);
+
+// Opens files of a directory, and keeps a bounded number of them open. Thread-safe.
+class OpenFiles {
+ public:
+  // `most`: descriptors that are kept open; a caller that holds a source keeps its descriptor too.
+  OpenFiles(std::string directory, std::size_t most) : directory_(std::move(directory)), sources_(most) {}
+
+  // Returns the file with this name, as it was when it was opened first. Fails like FileSource::open(); is_gone() tells
+  // a file that does not exist.
+  Result<std::shared_ptr<const Source>> open(const std::string& name);
+  // Returns the file as it is now.
+  Result<std::shared_ptr<const Source>> open_anew(const std::string& name) const;
+
+  const std::string& directory() const { return directory_; }
+
+ private:
+  const std::string directory_;
+  BoundedLru<std::string, std::shared_ptr<const Source>> sources_;
+};
+
+// Returns whether an error says that a file does not exist, or that another one took its place.
+bool is_gone(const Error& error);
+
+// Returns the name of the MANIFEST in the file CURRENT. Fails with kDamage if it names none, with kNotFound if there is
+// no CURRENT, and as FileSource.
+Result<std::string> read_current(const RequestContext& context, const OpenFiles& files);
+
+}  // namespace recordfs::database

@@ -1,0 +1,161 @@
+#include "core/database/entry_source.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace recordfs::database {
+namespace {
+
+class LogSource final : public EntrySource {
+ public:
+  LogSource(const State& state, const FamilyView& family)
+      : logged_(state.logged()), family_(family), writes_(logged_.of_family(family.state.family.id)) {}
+
+  Result<void> seek(const RequestContext&, std::optional<Bytes> user_key) override {
+    next_ = user_key ? logged_.find(family_.state.family.id, family_.order, *user_key, UINT64_MAX) : 0;
+    return {};
+  }
+  Result<void> next(const RequestContext&) override {
+    ++next_;
+    return {};
+  }
+  bool is_valid() const override { return next_ < writes_.size(); }
+
+  Bytes key() const override { return logged_.key(writes_[next_]); }
+  std::uint64_t tag() const override { return writes_[next_].tag; }
+  StoredWrite write() const override {
+    const LoggedWrite& write = writes_[next_];
+    return {.sequence = write.tag >> 8,
+            .type = static_cast<std::uint8_t>(write.tag & 0xff),
+            .age = {.level = -1},
+            .file = logged_.log_name(write),
+            .stored_size = write.value_size,
+            .value = {},
+            .logged = &write};
+  }
+  Result<std::optional<std::uint64_t>> newest_deletion_over(const RequestContext&, Bytes key,
+                                                            std::uint64_t at) override {
+    return logged_.range_deletions(family_.state.family.id).newest_over(key, at);
+  }
+
+ private:
+  const LoggedWrites& logged_;
+  const FamilyView& family_;
+  const std::span<const LoggedWrite> writes_;
+  std::size_t next_ = 0;
+};
+
+class RunSource final : public EntrySource {
+ public:
+  RunSource(const State& state, const FamilyView& family, const Run& run, TakeTableLoss take_loss)
+      : state_(state), family_(family), run_(run), take_loss_(std::move(take_loss)) {}
+
+  Result<void> seek(const RequestContext& context, std::optional<Bytes> user_key) override {
+    entries_.reset();
+    over_table_.reset();
+    table_ = over_ = user_key ? run_.first_from(family_.order, *user_key) : 0;
+    TRY(open_table(context));
+    if (entries_) TRY(user_key ? entries_->seek(context, *user_key, UINT64_MAX) : entries_->to_first(context));
+    return settle(context);
+  }
+  Result<void> next(const RequestContext& context) override {
+    TRY(entries_->next(context));
+    return settle(context);
+  }
+  bool is_valid() const override { return entries_ && entries_->is_valid(); }
+
+  Bytes key() const override { return entries_->entry().user_key; }
+  std::uint64_t tag() const override { return entries_->entry().tag; }
+  StoredWrite write() const override {
+    const TableEntry entry = entries_->entry();
+    return {.sequence = entry.sequence(),
+            .type = entry.type(),
+            .age = state_.age_of(*run_.tables[table_]),
+            .file = name_,
+            .stored_size = entry.value.size(),
+            .value = {entry.value, entries_->memory()}};
+  }
+
+  // The deletions of a table are effective only within its range of keys.
+  Result<std::optional<std::uint64_t>> newest_deletion_over(const RequestContext& context, Bytes key,
+                                                            std::uint64_t at) override {
+    std::optional<std::uint64_t> newest;
+    if (!state_.files().is_rocksdb) return newest;
+    const auto& tables = run_.tables;
+    for (; over_ < tables.size() && ends_before(*tables[over_], key); ++over_) over_table_.reset();
+    for (std::size_t i = over_; i < tables.size() && !begins_after(*tables[i], key); ++i) {
+      ASSIGN_OR_RETURN(const auto table, table_over(context, i));
+      if (!table) continue;
+      if (const auto found = table->range_deletions().newest_over(key, at)) newest = std::max(newest, found);
+    }
+    return newest;
+  }
+
+ private:
+  bool ends_before(const TableFile& table, Bytes key) const {
+    return family_.order.is_before(user_key_of(as_bytes(table.largest)), key);
+  }
+  bool begins_after(const TableFile& table, Bytes key) const {
+    return family_.order.is_before(key, user_key_of(as_bytes(table.smallest)));
+  }
+
+  Result<std::shared_ptr<const Table>> table_over(const RequestContext& context, std::size_t index) {
+    if (index != over_) return state_.table(context, *run_.tables[index]);
+    if (!over_table_) {
+      ASSIGN_OR_RETURN(over_table_, state_.table(context, *run_.tables[index]));
+    }
+    return over_table_;
+  }
+
+  // Opens the current table, or the next one that is readable.
+  Result<void> open_table(const RequestContext& context) {
+    for (; table_ < run_.tables.size(); ++table_) {
+      const TableFile& file = *run_.tables[table_];
+      ASSIGN_OR_RETURN(auto table, state_.table(context, file));
+      if (!table || table->damage()) take_loss_(state_.loss_of(file));
+      if (!table) continue;
+      name_ = state_.name_of(file);
+      const auto open = [&files = state_.open_files(), name = name_] { return files.open(name); };
+      entries_ = std::make_unique<TableIterator>(std::move(table), open, [this, &file](Loss part, const Error& why) {
+        state_.report({.file = state_.name_of(file), .error = why});
+        take_loss_(state_.loss_of(file, std::move(part)));
+      });
+      return {};
+    }
+    return {};
+  }
+
+  // Moves into the next table at the end of one.
+  Result<void> settle(const RequestContext& context) {
+    while (entries_ && !entries_->is_valid()) {
+      entries_.reset();
+      ++table_;
+      TRY(open_table(context));
+      if (entries_) TRY(entries_->to_first(context));
+    }
+    return {};
+  }
+
+  const State& state_;
+  const FamilyView& family_;
+  const Run& run_;
+  const TakeTableLoss take_loss_;
+  std::size_t table_ = 0;
+  std::string name_;
+  std::unique_ptr<TableIterator> entries_;
+  std::size_t over_ = 0;  // the first table that may have deletions over the next keys
+  std::shared_ptr<const Table> over_table_;
+};
+
+}  // namespace
+
+std::unique_ptr<EntrySource> source_of_logs(const State& state, const FamilyView& family) {
+  return std::make_unique<LogSource>(state, family);
+}
+
+std::unique_ptr<EntrySource> source_of_run(const State& state, const FamilyView& family, const Run& run,
+                                           TakeTableLoss take_loss) {
+  return std::make_unique<RunSource>(state, family, run, std::move(take_loss));
+}
+
+}  // namespace recordfs::database

@@ -1,0 +1,48 @@
+// Sorted writes of a family, from logs or from a run of tables, for a merge of several.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/database/lookup.h"
+#include "core/database/state.h"
+#include "core/database/table.h"
+
+namespace recordfs::database {
+
+// One thread. The state must outlive it. Functions that read fail with failures that may pass, and with kChanged or kIo
+// if a file is gone; then a new source has to be made.
+class EntrySource {
+ public:
+  virtual ~EntrySource() = default;
+
+  // Moves to the first write of a key at or after `user_key`; nullopt: to the first one of all.
+  virtual Result<void> seek(const RequestContext& context, std::optional<Bytes> user_key) = 0;
+  virtual Result<void> next(const RequestContext& context) = 0;
+  virtual bool is_valid() const = 0;
+
+  // Of the current write. REQUIRES: is_valid().
+  virtual Bytes key() const = 0;          // valid until the next move
+  virtual std::uint64_t tag() const = 0;  // sequence << 8 | type
+  virtual StoredWrite write() const = 0;
+
+  // Returns the sequence number of the newest deletion of a range with `key` that is not newer than `at`; nullopt if
+  // there is none. REQUIRES: keys do not decrease from call to call, nor from seek().
+  virtual Result<std::optional<std::uint64_t>> newest_deletion_over(const RequestContext& context, Bytes key,
+                                                                    std::uint64_t at) = 0;
+};
+
+// Receives a lost part of a table.
+using TakeTableLoss = std::function<void(Loss loss)>;
+
+std::unique_ptr<EntrySource> source_of_logs(const State& state, const FamilyView& family);
+// `run` must outlive the source. Damage is reported to the state, and passed to `take_loss`.
+std::unique_ptr<EntrySource> source_of_run(const State& state, const FamilyView& family, const Run& run,
+                                           TakeTableLoss take_loss);
+
+}  // namespace recordfs::database

@@ -1,0 +1,97 @@
+#include "core/database/key_iterators.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/database/key_pass.h"
+
+namespace recordfs::database {
+namespace {
+
+// Makes a new pass if a file of the state is gone.
+class Iterator final : public KeyIterator {
+ public:
+  Iterator(GetState get_state, std::uint32_t family, KeyRange range, std::uint64_t at)
+      : get_state_(std::move(get_state)), family_(family), range_(std::move(range)), at_(at) {}
+
+  Result<bool> next(const RequestContext& context) override {
+    constexpr int kMostPasses = 20;
+    for (int attempt = 1;; ++attempt) {
+      auto found = advance(context);
+      if (!found) is_broken_ = true;
+      is_state_gone_ = !found && is_gone(found.error());
+      if (found || !is_state_gone_ || attempt == kMostPasses) return found;
+    }
+  }
+
+  Bytes key() const override { return as_bytes(pass_->key()); }
+  const Version& version() const override { return version_; }
+  Result<Slice> value(const RequestContext& context) const override {
+    if (version_.operation == Operation::kMerge) {
+      return Error{.code = Code::kUnsupported, .detail = "a merge operand, which needs the database's merge operator"};
+    }
+    return value_of(context, pass_->state(), pass_->write(), key());
+  }
+
+ private:
+  Result<bool> advance(const RequestContext& context) {
+    if (!pass_ || is_broken_) TRY(start(context));
+    ASSIGN_OR_RETURN(const bool found, pass_->next(context));
+    if (!found) return false;
+    last_key_ = pass_->key();
+    version_ = version_of(pass_->write(), pass_->is_stale());
+    return true;
+  }
+
+  // A pass that failed cannot continue.
+  Result<void> start(const RequestContext& context) {
+    ASSIGN_OR_RETURN(state_, get_state_(context, is_state_gone_ ? state_.get() : nullptr));
+    ASSIGN_OR_RETURN(auto pass, make_pass(state_, family_, range_, at_));
+    std::optional<Bytes> after;
+    if (last_key_) after = as_bytes(*last_key_);
+    TRY(pass->start(context, after));
+    pass_ = std::move(pass);
+    is_broken_ = false;
+    return {};
+  }
+
+  const GetState get_state_;
+  const std::uint32_t family_;
+  const KeyRange range_;
+  const std::uint64_t at_;
+  std::shared_ptr<const State> state_;
+  std::unique_ptr<Pass> pass_;
+  bool is_broken_ = false;
+  bool is_state_gone_ = false;  // files of it
+  std::optional<std::string> last_key_;
+  Version version_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Pass>> make_pass(std::shared_ptr<const State> state, std::uint32_t family, const KeyRange& range,
+                                        std::uint64_t at) {
+  auto sources = std::make_unique<Sources>();
+  sources->state = std::move(state);
+  sources->family = sources->state->family(family);
+  if (sources->family == nullptr) {
+    return Error{.code = Code::kNotFound, .detail = fmt::format("there is no column family {}", family)};
+  }
+  const FamilyView& view = *sources->family;
+  sources->all.push_back(source_of_logs(*sources->state, view));
+  for (const Run& run : view.runs) {
+    auto take_loss = [to = sources.get()](Loss loss) { to->losses.push_back(std::move(loss)); };
+    sources->all.push_back(source_of_run(*sources->state, view, run, std::move(take_loss)));
+  }
+  return view.order.is_known() ? make_merge_pass(std::move(sources), range, at)
+                               : make_file_order_pass(std::move(sources), range, at);
+}
+
+std::unique_ptr<KeyIterator> iterate_keys(GetState get_state, std::uint32_t family, KeyRange range, std::uint64_t at) {
+  return std::make_unique<Iterator>(std::move(get_state), family, std::move(range), at);
+}
+
+}  // namespace recordfs::database

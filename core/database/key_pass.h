@@ -1,0 +1,86 @@
+// One pass over the visible keys of one state.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/database/database.h"
+#include "core/database/entry_source.h"
+#include "core/database/lookup.h"
+#include "core/database/loss.h"
+#include "core/database/state.h"
+
+namespace recordfs::database {
+
+// The sources of one state.
+struct Sources {
+  std::shared_ptr<const State> state;
+  const FamilyView* family = nullptr;
+  std::vector<std::unique_ptr<EntrySource>> all;
+  std::vector<Loss> losses;  // found in tables
+};
+
+// One pass over the keys of one state. One thread.
+class Pass {
+ public:
+  Pass(std::unique_ptr<Sources> sources, const KeyRange& range, std::uint64_t at)
+      : sources_(std::move(sources)), range_(range), at_(at) {}
+  virtual ~Pass() = default;
+
+  // Moves to the first key, or to the first one after `after`.
+  virtual Result<void> start(const RequestContext& context, std::optional<Bytes> after) = 0;
+  // Moves to the next key; the first call to the one that start() found. Returns false at the end.
+  virtual Result<bool> next(const RequestContext& context) = 0;
+
+  // Of the current key.
+  const std::string& key() const { return key_; }
+  const StoredWrite& write() const { return write_; }
+  const std::shared_ptr<const State>& state() const { return sources_->state; }
+  bool is_stale() {
+    const KeyOrder& keys = order();
+    // Losses before this key do not matter any more.
+    if (keys.is_known()) {
+      std::erase_if(sources_->losses,
+                    [&](const Loss& loss) { return loss.to && keys.is_before(as_bytes(*loss.to), as_bytes(key_)); });
+    }
+    return is_stale_by(sources_->losses) || is_stale_by(state()->losses());
+  }
+
+ protected:
+  const KeyOrder& order() const { return sources_->family->order; }
+  EntrySource& source(std::size_t index) const { return *sources_->all[index]; }
+  std::size_t sources() const { return sources_->all.size(); }
+  const KeyRange& range() const { return range_; }
+  std::uint64_t at() const { return at_; }
+  void set_key(Bytes key) { key_ = as_text(key); }
+  void set_write(StoredWrite write) { write_ = std::move(write); }
+
+ private:
+  bool is_stale_by(const std::vector<Loss>& losses) const {
+    return may_be_stale(losses, sources_->family->state.family.id, as_bytes(key_), order(), write_.sequence,
+                        write_.age);
+  }
+
+  const std::unique_ptr<Sources> sources_;
+  const KeyRange& range_;
+  const std::uint64_t at_;
+  std::string key_;
+  StoredWrite write_;
+};
+
+// Returns a pass in the order of keys if the family's is known, otherwise in file order. Fails with kNotFound if the
+// state does not have the family. `range` must outlive the pass.
+Result<std::unique_ptr<Pass>> make_pass(std::shared_ptr<const State> state, std::uint32_t family, const KeyRange& range,
+                                        std::uint64_t at);
+
+// The two kinds.
+std::unique_ptr<Pass> make_merge_pass(std::unique_ptr<Sources> sources, const KeyRange& range, std::uint64_t at);
+std::unique_ptr<Pass> make_file_order_pass(std::unique_ptr<Sources> sources, const KeyRange& range, std::uint64_t at);
+
+}  // namespace recordfs::database

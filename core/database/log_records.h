@@ -1,0 +1,39 @@
+// The records of a log in order, with the damage between them.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/base/source.h"
+#include "core/formats/container.h"
+
+namespace recordfs::database {
+
+// Where a record is in a log.
+struct RecordPlace {
+  ChunkKey chunk;
+  std::uint64_t index = 0;
+};
+
+// Receives the parts of a log in their order.
+class LogVisitor {
+ public:
+  virtual ~LogVisitor() = default;
+  // `record` is valid during the call. An error ends the reading, and is its result.
+  virtual Result<void> take_record(const RecordPlace& place, Bytes record) = 0;
+  virtual void take_damage(const DamagedRegion& region) = 0;
+};
+
+// Opens a log. An empty file is one. Fails with kNoContainer, and as Source.
+Result<std::unique_ptr<Container>> open_log(const RequestContext& context, std::shared_ptr<const Source> source,
+                                            const Limits& limits);
+
+// Passes all records to `visitor`. Unreadable ones are damage. Fails with failures that may pass, and as the visitor.
+Result<void> visit_log(const RequestContext& context, const Container& log, LogVisitor& visitor);
+
+// Returns a record. Fails with kChanged if it is not there any more, and as Container::decode().
+Result<Slice> read_record(const RequestContext& context, const Container& log, const RecordPlace& place);
+
+}  // namespace recordfs::database

@@ -1,0 +1,216 @@
+#include "core/database/lookup.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/cursor.h"
+#include "core/database/blob.h"
+#include "core/database/entry.h"
+
+namespace recordfs::database {
+namespace {
+
+class Search {
+ public:
+  Search(const RequestContext& context, const State& state, const FamilyView& family, Bytes key, std::uint64_t at,
+         Wanted wanted)
+      : context_(context), state_(state), view_(family), key_(key), at_(at), wanted_(wanted) {}
+
+  Result<StoredWrites> run() {
+    for (const Loss& loss : state_.losses()) take_loss(loss);
+    TRY(search_logs());
+    for (const Run& run : view_.runs) TRY(search_run(run));
+    std::ranges::sort(found_.writes, [](const StoredWrite& a, const StoredWrite& b) {
+      return a.sequence != b.sequence ? a.sequence > b.sequence : a.file > b.file;
+    });
+    // Without a MANIFEST, a write may be in an old table and in the one that replaced it.
+    const auto is_same = [](const StoredWrite& a, const StoredWrite& b) {
+      return a.sequence == b.sequence && a.type == b.type;
+    };
+    const auto same = std::ranges::unique(found_.writes, is_same);
+    found_.writes.erase(same.begin(), same.end());
+    return std::move(found_);
+  }
+
+ private:
+  bool is_wanted_key(Bytes key) const { return std::ranges::equal(key, key_); }
+
+  Result<void> search_logs() {
+    const LoggedWrites& logged = state_.logged();
+    const auto writes = logged.of_family(view_.state.family.id);
+    std::size_t next = logged.find(view_.state.family.id, view_.order, key_, first_tag_at(at_));
+    for (; next < writes.size() && is_wanted_key(logged.key(writes[next])); ++next) {
+      const LoggedWrite& write = writes[next];
+      TRY(add({.sequence = write.tag >> 8,
+               .type = static_cast<std::uint8_t>(write.tag & 0xff),
+               .age = {.level = -1},
+               .file = logged.log_name(write),
+               .stored_size = write.value_size,
+               .value = {},
+               .logged = &write}));
+      if (wanted_ == Wanted::kFirst) break;
+    }
+    return add_range_deletions(logged.range_deletions(view_.state.family.id), {.level = -1}, "");
+  }
+
+  Result<void> search_run(const Run& run) {
+    std::size_t at = view_.order.is_known() ? run.first_from(view_.order, key_) : 0;
+    for (; at < run.tables.size(); ++at) {
+      const TableFile& file = *run.tables[at];
+      const bool is_after = view_.order.is_known() && view_.order.is_before(key_, user_key_of(as_bytes(file.smallest)));
+      if (is_after) break;
+      TRY(search_table(file));
+    }
+    return {};
+  }
+
+  Result<void> search_table(const TableFile& file) {
+    ASSIGN_OR_RETURN(const auto table, state_.table(context_, file));
+    if (!table || table->damage()) take_loss(state_.loss_of(file));
+    if (!table) return {};
+    const std::string name = state_.name_of(file);
+    TRY(add_range_deletions(table->range_deletions(), state_.age_of(file), name));
+    const OpenTable open = [&] { return state_.open_files().open(name); };
+    TableIterator entries(table, open, [&](Loss part, const Error& why) {
+      state_.report({.file = name, .error = why});
+      take_loss(state_.loss_of(file, std::move(part)));
+    });
+    return view_.order.is_known() ? search_sorted(entries, file, name) : search_all(entries, file, name);
+  }
+
+  Result<void> search_sorted(TableIterator& entries, const TableFile& file, const std::string& name) {
+    const MayContain may_contain = [&](const Table& table, Position block) -> Result<bool> {
+      ASSIGN_OR_RETURN(const auto source, state_.open_files().open(name));
+      return table.may_contain(context_, *source, key_, block);
+    };
+    TRY(entries.seek_key(context_, key_, first_tag_at(at_), may_contain));
+    while (entries.is_valid() && is_wanted_key(entries.entry().user_key)) {
+      ASSIGN_OR_RETURN(const auto goes_on, take(entries, file, name));
+      if (!goes_on) break;
+      TRY(entries.next(context_));
+    }
+    return {};
+  }
+
+  // Without a known order, each entry may be the key. All versions of a key are consecutive.
+  Result<void> search_all(TableIterator& entries, const TableFile& file, const std::string& name) {
+    bool was_found = false;
+    TRY(entries.to_first(context_));
+    while (entries.is_valid()) {
+      const bool is_key = is_wanted_key(entries.entry().user_key);
+      if (was_found && !is_key) break;
+      was_found |= is_key;
+      if (is_key) {
+        ASSIGN_OR_RETURN(const auto goes_on, take(entries, file, name));
+        if (!goes_on) break;
+      }
+      TRY(entries.next(context_));
+    }
+    return {};
+  }
+
+  // Returns whether more writes are wanted.
+  Result<bool> take(const TableIterator& entries, const TableFile& file, const std::string& name) {
+    const TableEntry entry = entries.entry();
+    if (entry.sequence() > at_) return true;
+    StoredWrite write{.sequence = entry.sequence(),
+                      .type = entry.type(),
+                      .age = state_.age_of(file),
+                      .file = name,
+                      .stored_size = entry.value.size(),
+                      .value = {}};
+    if (wanted_ == Wanted::kFirst || write.type == kTypeBlob) write.value = {entry.value, entries.memory()};
+    TRY(add(std::move(write)));
+    return wanted_ == Wanted::kAll;
+  }
+
+  Result<void> add_range_deletions(const RangeDeletions& deletions, Age age, const std::string& file) {
+    Result<void> added;
+    deletions.for_each_over(key_, [&](const RangeDeletion& deletion) {
+      if (deletion.sequence > at_ || !added) return;
+      const auto end = std::make_shared<const std::string>(deletion.end);
+      added = add({.sequence = deletion.sequence,
+                   .type = kTypeDeleteRange,
+                   .age = age,
+                   .file = file,
+                   .stored_size = end->size(),
+                   .value = {as_bytes(*end), end}});
+    });
+    return added;
+  }
+
+  Result<void> add(StoredWrite write) {
+    if (found_.writes.size() == state_.options().limits.parts_per_record) {
+      return Error{.code = Code::kLimit, .detail = "too many versions of the key"};
+    }
+    found_.writes.push_back(std::move(write));
+    return {};
+  }
+
+  void take_loss(Loss loss) {
+    if (loss.covers(view_.state.family.id, key_, view_.order)) found_.losses.push_back(std::move(loss));
+  }
+
+  const RequestContext& context_;
+  const State& state_;
+  const FamilyView& view_;
+  const Bytes key_;
+  const std::uint64_t at_;
+  const Wanted wanted_;
+  StoredWrites found_;
+};
+
+}  // namespace
+
+bool StoredWrites::may_be_stale(const StoredWrite& write) const {
+  return std::ranges::any_of(losses,
+                             [&](const Loss& loss) { return loss.may_be_newer_than(write.sequence, write.age); });
+}
+
+Result<StoredWrites> find_writes(const RequestContext& context, const State& state, std::uint32_t family, Bytes key,
+                                 std::uint64_t at, Wanted wanted) {
+  const FamilyView* view = state.family(family);
+  if (view == nullptr) {
+    return Error{.code = Code::kNotFound, .detail = fmt::format("there is no column family {}", family)};
+  }
+  return Search(context, state, *view, key, at, wanted).run();
+}
+
+Version version_of(const StoredWrite& write, bool stale) {
+  Version version{.sequence = write.sequence,
+                  .operation = operation_of(write.type),
+                  .may_be_stale = stale,
+                  .is_in_blob_file = write.type == kTypeBlob,
+                  .size = write.stored_size,
+                  .file = write.file};
+  const bool has_no_value = deletes(version.operation) && version.operation != Operation::kDeleteRange;
+  if (has_no_value) version.size = 0;
+  if (write.type == kTypeTimedPut) version.size = write.stored_size - std::min(write.stored_size, kTimeSize);
+  if (write.type == kTypeBlob) version.size = size_in_blob_file(write.value.bytes);
+  return version;
+}
+
+Result<Slice> value_of(const RequestContext& context, const std::shared_ptr<const State>& state,
+                       const StoredWrite& write, Bytes key) {
+  const Operation operation = operation_of(write.type);
+  if (operation == Operation::kUnknown) {
+    return Error{.code = Code::kUnsupported, .detail = fmt::format("a write of type {}", write.type)};
+  }
+  if (deletes(operation) && operation != Operation::kDeleteRange) return Slice{};
+  Slice value = write.value;
+  if (write.logged != nullptr) {
+    ASSIGN_OR_RETURN(value,
+                     state->logged().value(context, state->open_files(), *write.logged, state->options().limits));
+    if (!value.owner) value.owner = state;
+  }
+  if (write.type == kTypeBlob) return read_blob(context, *state, value.bytes, key);
+  if (write.type == kTypeTimedPut) {
+    if (value.bytes.size() < kTimeSize) return Error{.code = Code::kDamage, .detail = "a value without its time"};
+    value.bytes = value.bytes.first(value.bytes.size() - kTimeSize);
+  }
+  return value;
+}
+
+}  // namespace recordfs::database

@@ -1,0 +1,42 @@
+// Writes that damage has cost, as far as is known which ones.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/database/key_order.h"
+
+namespace recordfs::database {
+
+// How new the writes of a file are, compared with those of another file to the same key. Files that cannot be compared
+// have the same age.
+struct Age {
+  std::int64_t level = 0;    // lower ones are newer; -1: a log
+  std::uint64_t number = 0;  // of files of level 0: higher ones are newer
+
+  bool is_newer_than(const Age& other) const {
+    return level != other.level ? level < other.level : level == 0 && number > other.number;
+  }
+};
+
+// Lost writes.
+struct Loss {
+  std::optional<std::uint32_t> family{};  // nullopt: of any
+  std::optional<std::string> from{},
+      to{};  // the keys from and including `from` to and including `to`; nullopt: no bound
+  std::uint64_t largest_sequence = UINT64_MAX;  // no lost write has a higher one
+  std::optional<Age> age{};
+
+  bool covers(std::uint32_t family, Bytes key, const KeyOrder& order) const;
+  // Returns whether a lost write may be newer than one with this sequence number, in a file of this age.
+  bool may_be_newer_than(std::uint64_t sequence, const Age& other) const;
+};
+
+// Returns whether one of the losses may have cost a newer write of the key.
+bool may_be_stale(const std::vector<Loss>& losses, std::uint32_t family, Bytes key, const KeyOrder& order,
+                  std::uint64_t sequence, const Age& age);
+
+}  // namespace recordfs::database

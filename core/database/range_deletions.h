@@ -1,0 +1,66 @@
+// Deletions of key ranges, found by a key that they contain.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/database/key_order.h"
+
+namespace recordfs::database {
+
+struct RangeDeletion {
+  std::string begin;
+  std::string end;  // not deleted itself
+  std::uint64_t sequence = 0;
+};
+
+// Immutable after finish(), then readable from any thread.
+class RangeDeletions {
+ public:
+  void add(RangeDeletion deletion) { deletions_.push_back(std::move(deletion)); }
+  // Called once, after the last add(). An order that is not known makes all deletions ineffective.
+  void finish(const KeyOrder& order);
+
+  // Returns the first and the last key of all deletions. REQUIRES: !empty(), after finish().
+  std::pair<std::string, std::string> bounds() const;
+
+  bool empty() const { return deletions_.empty(); }
+  std::size_t size() const { return deletions_.size(); }
+  std::size_t memory() const;
+
+  // Calls `take` with each deletion that contains `key`.
+  template <class Take>
+  void for_each_over(Bytes key, const Take& take) const {
+    if (!deletions_.empty()) visit(0, deletions_.size(), key, take);
+  }
+  // Returns the sequence number of the newest deletion of `key` that is not newer than `at`; nullopt if there is none.
+  std::optional<std::uint64_t> newest_over(Bytes key, std::uint64_t at) const;
+
+ private:
+  // The deletions from `low` to before `high` are a tree: the one in the middle is its root.
+  static std::size_t middle_of(std::size_t low, std::size_t high) { return low + (high - low) / 2; }
+  std::size_t find_last(std::size_t low, std::size_t high);
+
+  template <class Take>
+  void visit(std::size_t low, std::size_t high, Bytes key, const Take& take) const {
+    if (low == high) return;
+    const std::size_t root = middle_of(low, high);
+    if (!order_.is_before(key, as_bytes(deletions_[last_[root]].end))) return;
+    visit(low, root, key, take);
+    const RangeDeletion& deletion = deletions_[root];
+    if (order_.is_before(key, as_bytes(deletion.begin))) return;
+    if (order_.is_before(key, as_bytes(deletion.end))) take(deletion);
+    visit(root + 1, high, key, take);
+  }
+
+  KeyOrder order_;
+  std::vector<RangeDeletion> deletions_;  // by begin
+  std::vector<std::size_t> last_;         // of the tree with each root, the deletion that ends last
+};
+
+}  // namespace recordfs::database

@@ -1,0 +1,115 @@
+#include "core/database/state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace recordfs::database {
+
+const FamilyView* State::family(std::uint32_t id) const {
+  const auto found = families_.find(id);
+  return found == families_.end() ? nullptr : &found->second;
+}
+
+Age State::age_of(const TableFile& table) const {
+  if (is_recovered_) return {};
+  // RocksDB's files of level 0 need not be numbered in the order of their writes.
+  const std::uint64_t order = files_.is_rocksdb ? table.largest_sequence.value_or(0) : table.number;
+  return {.level = table.level, .number = order};
+}
+
+std::string State::name_of(const TableFile& table) const {
+  const auto found = table_names_.find(table.number);
+  return found == table_names_.end() ? fmt::format("{:06}.{}", table.number, files_.is_rocksdb ? "sst" : "ldb")
+                                     : found->second;
+}
+
+std::optional<std::string> State::blob_name(std::uint64_t number) const {
+  const auto found = blob_names_.find(number);
+  return found == blob_names_.end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<std::shared_ptr<const Table>> State::table(const RequestContext& context, const TableFile& file) const {
+  if (auto found = tables_.find(file.number)) return *std::move(found);
+  if (is_missing(file)) return std::shared_ptr<const Table>();
+  const std::string name = name_of(file);
+  ASSIGN_OR_RETURN(const auto source, open_files_->open(name));
+  const FamilyView* view = family(file.family);
+  const TableContext about{view == nullptr ? KeyOrder() : view->order, file.largest_sequence};
+  auto opened = Table::open(context, source, about, options_.limits);
+  if (!opened) {
+    if (!is_permanent(opened.error().code)) return std::move(opened).error();
+    report({.file = name, .error = std::move(opened).error()});
+    return tables_.add(file.number, nullptr);
+  }
+  if ((*opened)->damage()) report({.file = name, .error = *(*opened)->damage()});
+  const std::uint64_t bytes = (*opened)->memory();
+  return tables_.add(file.number, std::move(*opened), bytes);
+}
+
+Loss State::loss_of(const TableFile& file, Loss part) const {
+  const auto user_key = [](const std::string& internal) {
+    return std::string(as_text(user_key_of(as_bytes(internal))));
+  };
+  part.family = file.family;
+  if (!part.from && file.smallest.size() >= kTagSize) part.from = user_key(file.smallest);
+  if (!part.to && file.largest.size() >= kTagSize) part.to = user_key(file.largest);
+  part.largest_sequence = file.largest_sequence.value_or(UINT64_MAX);
+  if (!is_recovered_) part.age = age_of(file);
+  return part;
+}
+
+Summary State::summary() const {
+  Summary summary{.engine = files_.is_rocksdb ? "RocksDB" : "LevelDB",
+                  .manifest = manifest_name_,
+                  .last_sequence = last_sequence_,
+                  .logged_writes = logged_->count(),
+                  .database_id = files_.database_id,
+                  .tables_by_level = {},
+                  .blob_files = files_.blob_files.size()};
+  for (const auto& [number, table] : files_.tables) {
+    if (summary.tables_by_level.size() <= table.level) summary.tables_by_level.resize(table.level + 1);
+    ++summary.tables_by_level[table.level];
+  }
+  return summary;
+}
+
+std::vector<File> State::list_files() const {
+  std::vector<File> files;
+  for (const DirectoryEntry& entry : listing_) {
+    File& file = files.emplace_back();
+    file.name = entry.name;
+    file.kind = entry.is.kind;
+    file.number = entry.is.number;
+    file.size = entry.size;
+    if (file.kind == FileKind::kOther) continue;
+    file.state = File::State::kObsolete;
+    const auto table = files_.tables.find(file.number);
+    if (file.kind == FileKind::kTable && table != files_.tables.end()) {
+      file.state = File::State::kLive;
+      if (!is_recovered_) file.expected_size = table->second.size;
+      file.family = table->second.family;
+      file.level = table->second.level;
+    }
+    const bool is_live = file.kind == FileKind::kCurrent || file.name == manifest_name_ ||
+                         live_logs_.contains(file.name) ||
+                         (file.kind == FileKind::kBlob && files_.blob_files.contains(file.number));
+    if (is_live) file.state = File::State::kLive;
+  }
+  for (const std::uint64_t number : missing_) {
+    const TableFile& table = files_.tables.at(number);
+    files.push_back({.name = name_of(table),
+                     .kind = FileKind::kTable,
+                     .state = File::State::kMissing,
+                     .number = number,
+                     .size = table.size,
+                     .expected_size = table.size,
+                     .family = table.family,
+                     .level = table.level});
+  }
+  std::ranges::sort(files, {}, &File::name);
+  return files;
+}
+
+}  // namespace recordfs::database

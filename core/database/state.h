@@ -1,0 +1,92 @@
+// The state of a database at one moment: its files, the writes of its logs, and what is lost.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/bounded_lru.h"
+#include "core/base/result.h"
+#include "core/database/database.h"
+#include "core/database/directory.h"
+#include "core/database/logged_writes.h"
+#include "core/database/loss.h"
+#include "core/database/manifest.h"
+#include "core/database/problem_log.h"
+#include "core/database/runs.h"
+#include "core/database/table.h"
+
+namespace recordfs::database {
+
+// A family with its tables.
+struct FamilyView {
+  FamilyState state;
+  KeyOrder order;
+  std::vector<Run> runs;
+};
+
+// Immutable and thread-safe, except for its caches and its problems, which are thread-safe too.
+class State {
+ public:
+  // Reads the state. `only`: the directory has no other tables and logs than this one; its size is not used. Fails like
+  // Database::open().
+  static Result<std::shared_ptr<const State>> load(const RequestContext& context, const std::string& directory,
+                                                   const Options& options,
+                                                   const std::optional<DirectoryEntry>& only = {});
+
+  const Options& options() const { return options_; }
+  const FileSet& files() const { return files_; }
+  const LoggedWrites& logged() const { return *logged_; }
+  // Returns null if there is no such family.
+  const FamilyView* family(std::uint32_t id) const;
+  const std::map<std::uint32_t, FamilyView>& families() const { return families_; }
+  // Losses that are known without reading tables.
+  const std::vector<Loss>& losses() const { return losses_; }
+  bool is_missing(const TableFile& table) const { return missing_.contains(table.number); }
+
+  Summary summary() const;
+  std::vector<File> list_files() const;
+  std::vector<Problem> problems() const { return problems_->all(); }
+  void report(Problem problem) const { problems_->add(std::move(problem)); }
+
+  Age age_of(const TableFile& table) const;
+  std::string name_of(const TableFile& table) const;
+  // Returns the name of a blob file; nullopt if the directory does not have it.
+  std::optional<std::string> blob_name(std::uint64_t number) const;
+  OpenFiles& open_files() const { return *open_files_; }
+
+  // Returns a table; null if it is damaged, of an unsupported kind or missing, which is reported. Fails with failures
+  // that may pass, and with kChanged or kIo if the file is gone.
+  Result<std::shared_ptr<const Table>> table(const RequestContext& context, const TableFile& file) const;
+  // Returns the loss of a whole table, or of the part in `part`.
+  Loss loss_of(const TableFile& file, Loss part = {}) const;
+
+ private:
+  friend class StateLoader;
+  explicit State(Options options)
+      : options_(options), tables_(kMostTables, options.index_bytes), problems_(std::make_unique<ProblemLog>()) {}
+
+  static constexpr std::size_t kMostTables = 4096;  // cached
+
+  Options options_;
+  std::string manifest_name_;
+  bool is_recovered_ = false;
+  std::vector<DirectoryEntry> listing_;
+  std::map<std::uint64_t, std::string> table_names_, blob_names_;
+  std::set<std::string> live_logs_;
+  FileSet files_;
+  std::map<std::uint32_t, FamilyView> families_;
+  std::unique_ptr<LoggedWrites> logged_;
+  std::vector<Loss> losses_;
+  std::set<std::uint64_t> missing_;
+  std::uint64_t last_sequence_ = 0;
+  std::unique_ptr<OpenFiles> open_files_;
+  mutable BoundedLru<std::uint64_t, std::shared_ptr<const Table>> tables_;
+  std::unique_ptr<ProblemLog> problems_;
+};
+
+}  // namespace recordfs::database

@@ -1,0 +1,211 @@
+#include "core/database/table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/cursor.h"
+
+namespace recordfs::database {
+
+using leveldb_table::BlockIterator;
+using leveldb_table::BlockList;
+
+std::size_t Table::memory() const {
+  const std::size_t filter = filter_place_ ? static_cast<std::size_t>(filter_place_->size) : 0;
+  return sizeof(Table) + blocks_.memory() + range_deletions_.memory() + filter;
+}
+
+Result<BlockList> Table::read_part(const RequestContext& context, const Source& source, std::size_t part) const {
+  leveldb_table::IndexForm form = properties_.index;
+  form.has_two_levels = false;
+  return read_block_list(context, source, blocks_.place(part), dialect_, form, end_, limits_);
+}
+
+Result<Buffer> Table::read_data(const RequestContext& context, const Source& source,
+                                const leveldb_table::BlockPlace& place) const {
+  leveldb_table::Dialect dialect = dialect_;
+  dialect.has_dictionary = dictionary_ != nullptr;
+  dialect.dictionary = dictionary_;
+  return read_block(context, source, place, dialect, limits_);
+}
+
+Bytes Table::user_key_in_index(Bytes index_key) const {
+  if (properties_.has_user_keys_in_index || index_key.size() < kTagSize) return index_key;
+  return user_key_of(index_key);
+}
+
+bool Table::is_index_key_before(Bytes index_key, Bytes user_key, std::uint64_t tag) const {
+  const auto by_key = order_.compare(user_key_in_index(index_key), user_key);
+  if (by_key != 0 || properties_.has_user_keys_in_index || index_key.size() < kTagSize) return by_key < 0;
+  return tag_of(index_key) > tag;
+}
+
+bool Table::may_contain(const RequestContext& context, const Source& source, Bytes user_key, Position block) const {
+  if (!filter_place_) return true;
+  const auto found = filter(context, source);
+  return !found || found->may_contain(user_key, block);
+}
+
+// Returns null if there is none.
+std::shared_ptr<const leveldb_table::Filter> Table::filter(const RequestContext& context, const Source& source) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(was_asked_, true)) return nullptr;
+    if (is_filter_read_) return filter_;
+  }
+  auto content = read_block(context, source, *filter_place_, dialect_, limits_);
+  if (!content && !is_permanent(content.error().code)) return nullptr;
+  std::shared_ptr<const leveldb_table::Filter> read;
+  if (content) {
+    auto known = leveldb_table::Filter::of(std::move(*content), filter_kind_, filter_policy_);
+    if (known) read = std::make_shared<const leveldb_table::Filter>(*std::move(known));
+  }
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(is_filter_read_, true)) filter_ = std::move(read);
+  return filter_;
+}
+
+// --- iteration
+
+Result<void> TableIterator::to_first(const RequestContext& context) {
+  TRY(seek_part(context, 0));
+  block_ = 0;
+  TRY(load(context));
+  return settle(context);
+}
+
+// Makes the part of the index the current one. An index in one level has no parts.
+Result<void> TableIterator::seek_part(const RequestContext& context, std::size_t part) {
+  entries_.reset();
+  part_ = part;
+  block_ = 0;
+  if (!table_->has_two_levels()) return {};
+  for (part_blocks_ = {}; part_ < table_->blocks().size(); ++part_) {
+    ASSIGN_OR_RETURN(const auto source, open_());
+    auto blocks = table_->read_part(context, *source, part_);
+    if (blocks) {
+      part_blocks_ = std::move(*blocks);
+      return {};
+    }
+    if (!is_permanent(blocks.error().code)) return std::move(blocks).error();
+    lose(table_->blocks(), part_, blocks.error());
+  }
+  return {};
+}
+
+Result<void> TableIterator::seek(const RequestContext& context, Bytes user_key, std::uint64_t tag) {
+  TRY(seek_block(context, user_key, tag));
+  return seek_entry(context, user_key, tag);
+}
+
+Result<void> TableIterator::seek_key(const RequestContext& context, Bytes user_key, std::uint64_t tag,
+                                     const MayContain& may_contain) {
+  TRY(seek_block(context, user_key, tag));
+  if (block_ >= leaf().size()) return {};
+  ASSIGN_OR_RETURN(const auto may, may_contain(*table_, block()));
+  return may ? seek_entry(context, user_key, tag) : Result<void>();
+}
+
+// Moves to the block that has the first entry which is not before the key and the tag, without reading it.
+Result<void> TableIterator::seek_block(const RequestContext& context, Bytes user_key, std::uint64_t tag) {
+  const auto first_from = [&](const BlockList& list) {
+    std::size_t low = 0;
+    for (std::size_t high = list.size(); low < high;) {
+      const std::size_t middle = low + (high - low) / 2;
+      table_->is_index_key_before(list.key(middle), user_key, tag) ? low = middle + 1 : high = middle;
+    }
+    return low;
+  };
+  const std::size_t first = first_from(table_->blocks());
+  TRY(seek_part(context, first));
+  block_ = table_->has_two_levels() ? first_from(part_blocks_) : first;
+  return {};
+}
+
+Result<void> TableIterator::seek_entry(const RequestContext& context, Bytes user_key, std::uint64_t tag) {
+  TRY(load(context));
+  if (!entries_) return settle(context);
+  const bool has_one_number = table_->sequence_of_all().has_value();
+  entries_->seek([&](Bytes key) {
+    if (key.size() < kTagSize) return false;
+    const auto by_key = table_->order().compare(user_key_of(key), user_key);
+    return by_key != 0 ? by_key < 0 : !has_one_number && tag_of(key) > tag;
+  });
+  return settle(context);
+}
+
+Result<void> TableIterator::next(const RequestContext& context) {
+  entries_->next();
+  return settle(context);
+}
+
+// Moves to the next entry if there is no current one: over short keys, and into the next block.
+Result<void> TableIterator::settle(const RequestContext& context) {
+  while (true) {
+    if (entries_) {
+      skip_short_keys();
+      if (entries_->has_skipped() && !std::exchange(has_reported_, true)) {
+        lose(leaf(), block_, {Code::kDamage, block(), "an entry of the block is invalid"});
+      }
+      if (entries_->is_valid()) return {};
+      ++block_;
+    }
+    entries_.reset();
+    if (block_ >= leaf().size()) {
+      if (!table_->has_two_levels() || part_ + 1 >= table_->blocks().size()) return {};
+      TRY(seek_part(context, part_ + 1));
+    }
+    TRY(load(context));
+    if (!entries_ && block_ >= leaf().size()) continue;
+  }
+}
+
+void TableIterator::skip_short_keys() {
+  while (entries_->is_valid() && entries_->key().size() < kTagSize) {
+    if (!std::exchange(has_reported_, true)) {
+      lose(leaf(), block_, {Code::kDamage, block(), "a key of the block is shorter than an internal key"});
+    }
+    entries_->next();
+  }
+}
+
+// Reads the current block, or the next one that is readable. Leaves no entries if there is none in the current part.
+Result<void> TableIterator::load(const RequestContext& context) {
+  for (entries_.reset(); block_ < leaf().size(); ++block_) {
+    TRY(context.spend(0));
+    ASSIGN_OR_RETURN(const auto source, open_());
+    auto content = table_->read_data(context, *source, leaf().place(block_));
+    if (!content) {
+      if (!is_permanent(content.error().code)) return std::move(content).error();
+      lose(leaf(), block_, content.error());
+      continue;
+    }
+    auto entries = BlockIterator::over(content->view(), table_->dialect());
+    if (!entries) {
+      lose(leaf(), block_, {Code::kDamage, leaf().place(block_).begin, "the restart points would not fit the block"});
+      continue;
+    }
+    content_ = std::make_shared<const Buffer>(std::move(*content));
+    entries_ = std::move(entries);
+    has_reported_ = false;
+    return {};
+  }
+  return {};
+}
+
+TableEntry TableIterator::entry() const {
+  const Bytes key = entries_->key();
+  std::uint64_t tag = tag_of(key);
+  if (const auto sequence = table_->sequence_of_all()) tag = *sequence << 8 | (tag & 0xff);
+  return {user_key_of(key), tag, entries_->value()};
+}
+
+void TableIterator::lose(const BlockList& list, std::size_t at, const Error& why) {
+  Loss loss;
+  const auto text = [&](std::size_t index) { return std::string(as_text(table_->user_key_in_index(list.key(index)))); };
+  if (at > 0) loss.from = text(at - 1);
+  loss.to = text(at);
+  take_loss_(std::move(loss), why);
+}
+
+}  // namespace recordfs::database

@@ -1,0 +1,157 @@
+// One table of a database: finds its entries by key through its index, and iterates over them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "core/base/buffer.h"
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/base/source.h"
+#include "core/database/key_order.h"
+#include "core/database/loss.h"
+#include "core/database/range_deletions.h"
+#include "core/formats/leveldb_table/filter.h"
+#include "core/formats/leveldb_table/index.h"
+#include "core/formats/leveldb_table/seek.h"
+#include "core/formats/leveldb_table/wire.h"
+
+namespace recordfs::database {
+
+// What the state knows of a table that is opened.
+struct TableContext {
+  KeyOrder order;
+  std::optional<std::uint64_t> largest_sequence;  // according to the MANIFEST
+};
+
+// The index and other properties of a table. Immutable and thread-safe, except for the cached filter, which is
+// thread-safe too. Does not keep the file open: functions that read take it.
+class Table {
+ public:
+  // Reads the footer and the index, or the first level of it, and the deletions of ranges. If the index is lost, reads
+  // all blocks that can be found by their checksums, and makes an index of them; damage() says so then. Fails with
+  // kDamage if there are none, with kUnsupported for other kinds of tables, and with kLimit and as Source.
+  static Result<std::shared_ptr<const Table>> open(const RequestContext& context,
+                                                   const std::shared_ptr<const Source>& source,
+                                                   const TableContext& about, const Limits& limits);
+
+  const KeyOrder& order() const { return order_; }
+  const RangeDeletions& range_deletions() const { return range_deletions_; }
+  const leveldb_table::Properties& properties() const { return properties_; }
+  // Returns what is wrong with the table as a whole: its entries may be incomplete. nullopt: nothing.
+  const std::optional<Error>& damage() const { return damage_; }
+  std::size_t memory() const;
+
+  // The blocks of the first level of the index: data blocks, or parts of the index.
+  const leveldb_table::BlockList& blocks() const { return blocks_; }
+  bool has_two_levels() const { return properties_.index.has_two_levels; }
+  // Reads a part of the index. Fails like read_block_list().
+  Result<leveldb_table::BlockList> read_part(const RequestContext& context, const Source& source,
+                                             std::size_t part) const;
+  // Reads a data block. Fails like read_block().
+  Result<Buffer> read_data(const RequestContext& context, const Source& source,
+                           const leveldb_table::BlockPlace& place) const;
+  const leveldb_table::Dialect& dialect() const { return dialect_; }
+
+  // Compares the key of an index, which is at or after the last key of a block, with an internal key.
+  bool is_index_key_before(Bytes index_key, Bytes user_key, std::uint64_t tag) const;
+  // Returns the user's key in a key of the index.
+  Bytes user_key_in_index(Bytes index_key) const;
+  // Returns the number that the table gives all its entries; nullopt if they have their own.
+  std::optional<std::uint64_t> sequence_of_all() const { return sequence_of_all_; }
+
+  // Returns whether a block may contain a key, according to the filter. Reads the filter only at the second call: once,
+  // it costs more than the block. True if there is no filter that recordfs knows, or if it cannot be read.
+  bool may_contain(const RequestContext& context, const Source& source, Bytes user_key, Position block) const;
+
+ private:
+  friend class TableOpener;
+  std::shared_ptr<const leveldb_table::Filter> filter(const RequestContext& context, const Source& source) const;
+  Table() = default;
+
+  KeyOrder order_;
+  Limits limits_;
+  leveldb_table::Dialect dialect_;
+  std::shared_ptr<const Buffer> dictionary_;  // for data blocks; null: none
+  leveldb_table::Properties properties_;
+  leveldb_table::BlockList blocks_;
+  RangeDeletions range_deletions_;
+  std::optional<std::uint64_t> sequence_of_all_;
+  std::optional<Error> damage_;
+  Position end_ = 0;  // of the blocks
+  std::optional<leveldb_table::BlockPlace> filter_place_;
+  std::string filter_kind_, filter_policy_;
+
+  mutable std::mutex mutex_;  // guards the following
+  mutable bool was_asked_ = false;
+  mutable bool is_filter_read_ = false;
+  mutable std::shared_ptr<const leveldb_table::Filter> filter_;
+};
+
+// An entry of a table. Bytes are valid until the iterator moves.
+struct TableEntry {
+  Bytes user_key;
+  std::uint64_t tag = 0;  // sequence << 8 | type
+  Bytes value;
+
+  std::uint64_t sequence() const { return tag >> 8; }
+  std::uint8_t type() const { return static_cast<std::uint8_t>(tag & 0xff); }
+};
+
+// Returns the table's file, opened if need be. Fails as OpenFiles::open().
+using OpenTable = std::function<Result<std::shared_ptr<const Source>>()>;
+// Returns whether the block that begins at a position may have the wanted key. An error ends the search.
+using MayContain = std::function<Result<bool>(const Table& table, Position block)>;
+// Receives a lost part of a table, of which `family` and `age` are not set.
+using TakeLoss = std::function<void(Loss loss, const Error& why)>;
+
+// Iterates over a table's entries, and keeps one block in memory. A block that cannot be read is passed over and
+// reported. One thread.
+class TableIterator {
+ public:
+  TableIterator(std::shared_ptr<const Table> table, OpenTable open, TakeLoss take_loss)
+      : table_(std::move(table)), open_(std::move(open)), take_loss_(std::move(take_loss)) {}
+
+  // Move to the first entry that is not before a key and a tag; to the first one; to the next one. Fail with failures
+  // that may pass, and with kChanged if the file is gone; then the iterator is at the end.
+  Result<void> seek(const RequestContext& context, Bytes user_key, std::uint64_t tag);
+  // The same for the key alone: is at the end if `may_contain` returns false for the block that would have it.
+  Result<void> seek_key(const RequestContext& context, Bytes user_key, std::uint64_t tag,
+                        const MayContain& may_contain);
+  Result<void> to_first(const RequestContext& context);
+  Result<void> next(const RequestContext& context);
+
+  bool is_valid() const { return entries_ && entries_->is_valid(); }
+  // REQUIRES: is_valid().
+  TableEntry entry() const;
+  // Returns the block of the entry, which the entry's bytes are in, for callers that keep them.
+  const std::shared_ptr<const Buffer>& memory() const { return content_; }
+
+ private:
+  Result<void> seek_block(const RequestContext& context, Bytes user_key, std::uint64_t tag);
+  Result<void> seek_entry(const RequestContext& context, Bytes user_key, std::uint64_t tag);
+  Result<void> seek_part(const RequestContext& context, std::size_t part);
+  Result<void> load(const RequestContext& context);
+  Result<void> settle(const RequestContext& context);
+  Position block() const { return leaf().place(block_).begin; }  // where the current block begins
+  const leveldb_table::BlockList& leaf() const { return table_->has_two_levels() ? part_blocks_ : table_->blocks(); }
+  void lose(const leveldb_table::BlockList& list, std::size_t at, const Error& why);
+  void skip_short_keys();
+
+  const std::shared_ptr<const Table> table_;
+  const OpenTable open_;
+  const TakeLoss take_loss_;
+  std::size_t part_ = 0;
+  leveldb_table::BlockList part_blocks_;
+  std::size_t block_ = 0;
+  std::shared_ptr<const Buffer> content_;
+  std::optional<leveldb_table::BlockIterator> entries_;
+  bool has_reported_ = false;  // damage inside the current block
+};
+
+}  // namespace recordfs::database

@@ -1,0 +1,208 @@
+// Opens tables: through their footer and index, or by their blocks' checksums if these are lost.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/cursor.h"
+#include "core/database/table.h"
+#include "core/formats/leveldb_table/format.h"
+#include "core/formats/leveldb_table/survey.h"
+
+namespace recordfs::database {
+
+using leveldb_table::BlockIterator;
+using leveldb_table::BlockPlace;
+using leveldb_table::kTrailerSize;
+
+namespace {
+
+// Other kinds of RocksDB's tables, by the last 8 bytes.
+struct OtherTable {
+  std::uint64_t magic;
+  std::string_view name;
+};
+constexpr std::array kOtherTables = {OtherTable{0x8242229663bf9564, "plain table"},
+                                     OtherTable{0x4f3418eb7a8f13b8, "plain table"},
+                                     OtherTable{0x926789d0c5f17873, "cuckoo table"}};
+
+}  // namespace
+
+class TableOpener {
+ public:
+  TableOpener(const RequestContext& context, const std::shared_ptr<const Source>& source, const TableContext& about,
+              const Limits& limits)
+      : context_(context), source_(source), about_(about), table_(new Table()) {
+    table_->order_ = about.order;
+    table_->limits_ = limits;
+  }
+
+  Result<std::shared_ptr<const Table>> run() {
+    TRY(refuse_other_tables());
+    if (auto read = read_by_index(); !read) {
+      if (!is_permanent(read.error().code) || read.error().code == Code::kUnsupported) return std::move(read).error();
+      TRY(read_by_checksums(read.error()));
+    }
+    table_->range_deletions_.finish(table_->order_);
+    return std::shared_ptr<const Table>(std::move(table_));
+  }
+
+ private:
+  Result<void> refuse_other_tables() const {
+    constexpr std::uint64_t kMagicSize = 8;
+    const std::uint64_t size = source_->size();
+    if (size < kMagicSize) return {};
+    ASSIGN_OR_RETURN(const auto tail, read_exactly(context_, *source_, size - kMagicSize, kMagicSize));
+    const std::uint64_t magic = Cursor(tail.view()).u64_le();
+    for (const OtherTable& other : kOtherTables) {
+      if (other.magic != magic) continue;
+      return Error{Code::kUnsupported, size - kMagicSize,
+                   fmt::format("a {} of RocksDB, which is not block-based", other.name)};
+    }
+    return {};
+  }
+
+  Result<void> read_by_index() {
+    ASSIGN_OR_RETURN(const auto footer, read_footer());
+    Table& table = *table_;
+    table.dialect_ = footer.dialect;
+    table.end_ = footer.begin;
+    ASSIGN_OR_RETURN(const auto meta, leveldb_table::read_meta_index(context_, *source_, footer.metaindex,
+                                                                     footer.dialect, footer.begin, table.limits_));
+    const auto index = footer.index ? footer.index : meta.index;
+    if (!index) return Error{Code::kDamage, footer.metaindex.begin, "the meta index does not name an index"};
+    if (meta.properties) TRY(read_properties(*meta.properties));
+    TRY(read_meta_blocks(meta));
+    ASSIGN_OR_RETURN(table.blocks_, read_block_list(context_, *source_, *index, table.dialect_, table.properties_.index,
+                                                    footer.begin, table.limits_));
+    return {};
+  }
+
+  Result<leveldb_table::Footer> read_footer() const {
+    const std::uint64_t size = source_->size();
+    const std::uint64_t tail_size = std::min(size, leveldb_table::kRocksDbFooterSize);
+    ASSIGN_OR_RETURN(const auto tail, read_up_to(context_, *source_, size - tail_size, tail_size));
+    auto footer = leveldb_table::parse_footer(tail.view(), size);
+    if (!footer) return Error{Code::kDamage, size - tail_size, "the footer of the table is missing"};
+    if (!footer->flaw.empty()) return Error{Code::kDamage, footer->begin, footer->flaw};
+    return *std::move(footer);
+  }
+
+  Result<void> read_properties(const BlockPlace& place) {
+    Table& table = *table_;
+    // An old RocksDB uses LevelDB's footer with RocksDB's blocks.
+    const bool has_forms = std::exchange(table.dialect_.is_rocksdb, true);
+    ASSIGN_OR_RETURN(table.properties_,
+                     leveldb_table::read_properties(context_, *source_, place, table.dialect_, table.limits_));
+    if (!has_forms) table.properties_.index = {};
+    take_properties();
+    return {};
+  }
+
+  void take_properties() {
+    const auto& properties = table_->properties_;
+    if (!properties.is_external) return;
+    const std::uint64_t own = properties.external_sequence;
+    table_->sequence_of_all_ = own != 0 ? own : about_.largest_sequence.value_or(0);
+  }
+
+  Result<void> read_meta_blocks(const leveldb_table::MetaBlocks& meta) {
+    Table& table = *table_;
+    if (meta.dictionary) TRY(read_dictionary(*meta.dictionary));
+    if (meta.range_deletions) TRY(read_range_deletions(*meta.range_deletions));
+    const bool is_usable = table.properties_.filters_whole_keys && table.order_.filters_keys_as_they_are();
+    if (meta.whole_filter && is_usable) {
+      table.filter_place_ = meta.whole_filter;
+      table.filter_kind_ = meta.filter_kind;
+      table.filter_policy_ = meta.filter;
+    }
+    return {};
+  }
+
+  Result<void> read_dictionary(const BlockPlace& place) {
+    ASSIGN_OR_RETURN(auto dictionary, read_block(context_, *source_, place, table_->dialect_, table_->limits_));
+    table_->dictionary_ = std::make_shared<const Buffer>(std::move(dictionary));
+    return {};
+  }
+
+  Result<void> read_range_deletions(const BlockPlace& place) {
+    ASSIGN_OR_RETURN(const auto content, read_block(context_, *source_, place, table_->dialect_, table_->limits_));
+    take_range_deletions(content.view());
+    return {};
+  }
+
+  void take_range_deletions(Bytes content) {
+    auto entries = BlockIterator::over(content, table_->dialect_);
+    for (; entries && entries->is_valid(); entries->next()) {
+      const Bytes key = entries->key();
+      if (key.size() < kTagSize) continue;
+      const std::uint64_t sequence = table_->sequence_of_all_.value_or(tag_of(key) >> 8);
+      table_->range_deletions_.add(
+          {std::string(as_text(user_key_of(key))), std::string(as_text(entries->value())), sequence});
+    }
+  }
+
+  // --- without an index
+
+  // Makes an index of the blocks that a scan finds.
+  Result<void> read_by_checksums(const Error& why) {
+    Table& table = *table_;
+    table.blocks_ = {};
+    table.range_deletions_ = {};
+    table.properties_ = {};
+    table.filter_place_.reset();
+    table.end_ = source_->size();
+    table.damage_ = why;
+    ASSIGN_OR_RETURN(auto survey, leveldb_table::survey(context_, *source_, table.limits_));
+    if (!survey) return why;
+    ASSIGN_OR_RETURN(const auto container, leveldb_table::kFormat.open(context_, source_, table.limits_));
+    for (std::optional<ChunkKey> at = container->traits().first; at;) {
+      TRY(context_.spend(0));
+      ASSIGN_OR_RETURN(const auto step, container->scan(context_, *at));
+      if (step.chunk) TRY(take_block(*survey, *step.chunk));
+      at = step.next;
+    }
+    if (table.blocks_.size() == 0) return why;
+    return {};
+  }
+
+  Result<void> take_block(const leveldb_table::Survey& survey, const ChunkInfo& chunk) {
+    const bool is_data = chunk.kind == to_string(leveldb_table::Kind::kData);
+    const bool is_range_deletions = chunk.kind == to_string(leveldb_table::Kind::kRangeDeletions);
+    if (!is_data && !is_range_deletions) return {};
+    const BlockPlace place{chunk.begin, chunk.end - chunk.begin - kTrailerSize};
+    table_->dialect_ = survey.dialect_of(chunk.begin, leveldb_table::Kind::kOther);
+    table_->dictionary_ = survey.dictionary;
+    auto content = is_data ? table_->read_data(context_, *source_, place)
+                           : read_block(context_, *source_, place, table_->dialect_, table_->limits_);
+    if (!content) return is_permanent(content.error().code) ? Result<void>() : std::move(content).error();
+    if (is_range_deletions) {
+      take_range_deletions(content->view());
+    } else {
+      add_block(content->view(), place);
+    }
+    return {};
+  }
+
+  // Adds a block to the index, with its own last key.
+  void add_block(Bytes content, const BlockPlace& place) {
+    auto entries = BlockIterator::over(content, table_->dialect_);
+    std::string last;
+    for (; entries && entries->is_valid(); entries->next()) last = as_text(entries->key());
+    if (last.size() >= kTagSize) table_->blocks_.add(as_bytes(last), place);
+  }
+
+  const RequestContext& context_;
+  const std::shared_ptr<const Source>& source_;
+  const TableContext& about_;
+  std::shared_ptr<Table> table_;
+};
+
+Result<std::shared_ptr<const Table>> Table::open(const RequestContext& context,
+                                                 const std::shared_ptr<const Source>& source, const TableContext& about,
+                                                 const Limits& limits) {
+  return TableOpener(context, source, about, limits).run();
+}
+
+}  // namespace recordfs::database

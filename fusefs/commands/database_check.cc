@@ -1,0 +1,95 @@
+#include "fusefs/commands/database_check.h"
+
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/database/database.h"
+#include "fusefs/commands/database_reader.h"
+#include "fusefs/commands/key_text.h"
+#include "fusefs/exit_status.h"
+
+namespace recordfs {
+namespace {
+
+using database::FileKind;
+using State = database::File::State;
+
+constexpr std::size_t kMostValues = 1000;  // unreadable ones that are reported
+
+Finding make_finding(std::string_view word, std::string reason, int status) {
+  return {.word = word, .reason = std::move(reason), .is_of_whole_file = true, .status = status};
+}
+
+bool is_verified_alone(const database::File& file) {
+  return file.kind == FileKind::kManifest || file.kind == FileKind::kLog || file.kind == FileKind::kTable;
+}
+
+class Check {
+ public:
+  explicit Check(const database::Database& database) : database_(database) {}
+
+  Result<DatabaseCheck> run() {
+    for (const database::File& file : database_.files()) add(file);
+    if (database_.summary().blob_files > 0) {
+      for (const database::Family& family : database_.families()) TRY(read_blobs(family));
+    }
+    // Last, because reading may find more.
+    for (const database::Problem& problem : database_.problems()) add(problem);
+    return std::move(check_);
+  }
+
+ private:
+  void add(const database::File& file) {
+    if (file.state == State::kMissing) {
+      return add(file.name,
+                 make_finding("missing", "the MANIFEST names this file, and it does not exist", kExitDamage));
+    }
+    if (is_verified_alone(file)) check_.files.push_back(file.name);
+    if (file.state == State::kObsolete) {
+      return add(file.name, make_finding("surplus", "not part of the database's state", kExitGood));
+    }
+    if (file.expected_size && *file.expected_size != file.size) {
+      add(file.name,
+          make_finding("wrong size", fmt::format("{} bytes, and {} in the MANIFEST", file.size, *file.expected_size),
+                       kExitDamage));
+    }
+  }
+
+  void add(const database::Problem& problem) {
+    const auto found = check_.findings.find(problem.file);
+    const bool is_known = found != check_.findings.end() && found->second.front().status == kExitDamage;
+    if (!problem.loses_data || is_known) return;
+    add(problem.file, make_finding("damage", to_string(problem.error), status_of(problem)));
+  }
+
+  void add(const std::string& file, Finding finding) { check_.findings[file].push_back(std::move(finding)); }
+
+  Result<void> read_blobs(const database::Family& family) {
+    const auto keys = database_.keys(family.id, {});
+    for (;;) {
+      ASSIGN_OR_RETURN(const bool has_key, keys->next({}));
+      if (!has_key) return {};
+      if (!keys->version().is_in_blob_file) continue;
+      const auto value = keys->value({});
+      if (value || unreadable_ == kMostValues) continue;
+      ++unreadable_;
+      const std::string reason = fmt::format("key {}: {}", escaped_key(keys->key()), value.error().detail);
+      add("", make_finding("value", reason, status_of({.file = {}, .error = value.error()})));
+    }
+  }
+
+  const database::Database& database_;
+  DatabaseCheck check_;
+  std::size_t unreadable_ = 0;
+};
+
+}  // namespace
+
+Result<DatabaseCheck> check_database(const std::string& directory, const Limits& limits) {
+  ASSIGN_OR_RETURN(const auto opened, database::Database::open({}, directory, {.limits = limits}));
+  return Check(*opened).run();
+}
+
+}  // namespace recordfs

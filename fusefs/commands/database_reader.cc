@@ -1,0 +1,180 @@
+#include "fusefs/commands/database_reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "core/base/counted.h"
+#include "core/base/utf8.h"
+#include "core/decoding/json_writer.h"
+#include "fusefs/commands/key_text.h"
+#include "fusefs/exit_status.h"
+#include "fusefs/messages.h"
+#include "fusefs/open_container.h"
+
+namespace recordfs {
+namespace {
+
+bool names_directory(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+std::optional<std::uint64_t> number_of(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_whole = parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
+  return is_whole ? std::optional(number) : std::nullopt;
+}
+
+Result<std::unique_ptr<const database::Database>> open_either(const std::string& path, const Limits& limits) {
+  const database::Options options{.limits = limits};
+  return names_directory(path) ? database::Database::open({}, path, options)
+                               : database::Database::open_file({}, path, options);
+}
+
+}  // namespace
+
+bool is_database_directory(const std::string& path) {
+  return names_directory(path) && database::is_database(path).value_or(false);
+}
+
+void DatabaseOptions::declare_path(CLI::App& app) {
+  app.add_option("DB", path, "the directory of a database, or one of its logs or tables")->required()->type_name("");
+}
+
+void DatabaseOptions::declare(CLI::App& app) {
+  declare_path(app);
+  app.add_option("--column-family", family, "name or number of the column family (default: default)")->type_name("F");
+  app.add_option_function<std::string>(
+         "--at",
+         [this](const std::string& text) {
+           const auto sequence = number_of(text);
+           if (!sequence) throw CLI::ValidationError("--at", "not a sequence number: " + text);
+           at = *sequence;
+         },
+         "as of this sequence number, as far as older versions are still stored\n"
+         "A compaction deletes versions that no snapshot needs. Keys can then be missing that existed at SEQUENCE.")
+      ->type_name("SEQUENCE");
+}
+
+std::unique_ptr<DatabaseReader> DatabaseReader::open(const std::string& path, CommandContext& context) {
+  auto opened = open_either(path, context.limits());
+  if (opened) return std::unique_ptr<DatabaseReader>(new DatabaseReader(path, context, std::move(*opened)));
+  print_message(open_failure(path, opened.error()));
+  context.note(kExitCannotOpen);
+  return nullptr;
+}
+
+DatabaseReader::DatabaseReader(std::string path, CommandContext& context,
+                               std::unique_ptr<const database::Database> database)
+    : path_(std::move(path)),
+      context_(context),
+      is_directory_(names_directory(path_)),
+      database_(std::move(database)),
+      has_families_(database_->families().size() > 1) {}
+
+Result<database::Family> DatabaseReader::family(const std::string& name) const {
+  const auto families = database_->families();
+  auto found = std::ranges::find(families, name, &database::Family::name);
+  const auto number = number_of(name);
+  if (found == families.end() && number) found = std::ranges::find(families, *number, &database::Family::id);
+  // One log does not contain the names.
+  if (found == families.end() && name == "default") found = std::ranges::find(families, 0u, &database::Family::id);
+  if (found == families.end()) {
+    return Error{.code = Code::kNotFound, .detail = fmt::format("no column family {} (try: recordfs info)", name)};
+  }
+  print_order(*found);
+  return *found;
+}
+
+void DatabaseReader::print_order(const database::Family& family) const {
+  if (family.is_ordered) return;
+  print(fmt::format("column family {}: unknown comparator {}; keys are in the order of files, and deletions of ranges "
+                    "have no effect",
+                    family.name, family.comparator),
+        kExitGood);
+}
+
+void DatabaseReader::report_problems() const {
+  for (const database::Problem& problem : database_->problems()) {
+    if (!problem.loses_data) continue;
+    context_.print_once(text_of(problem));
+    context_.note(status_of(problem));
+  }
+}
+
+std::string DatabaseReader::text_of(const database::Problem& problem) const {
+  const bool is_below = is_directory_ && !problem.file.empty();
+  return fmt::format("{}{}{}: {}", path_, is_below ? "/" : "", is_below ? problem.file : "", to_string(problem.error));
+}
+
+void DatabaseReader::print(const std::string& what, int status) const {
+  context_.print_once(fmt::format("{}: {}", path_, what));
+  context_.note(status);
+}
+
+void DatabaseReader::print_failure(Bytes key, const Error& error) const {
+  context_.print_once(fmt::format("{}: key {}: {}", path_, escaped_key(key), error.detail));
+  context_.note(status_of({.file = {}, .error = error}));
+}
+
+int status_of(const database::Problem& problem) {
+  if (!problem.loses_data) return kExitGood;
+  switch (problem.error.code) {
+    case Code::kDamage:
+    case Code::kUnfinished:
+    case Code::kStale:
+    case Code::kNotFound: return kExitDamage;
+    default: return CommandContext::status_of(problem.error);
+  }
+}
+
+void UncertainKeys::add(const database::Version& version, bool needs_value) {
+  ++keys;
+  if (version.may_be_stale) ++stale;
+  if (!needs_value) return;
+  if (version.operation == database::Operation::kMerge) ++merges;
+  if (version.operation == database::Operation::kUnknown) ++unknown;
+}
+
+void UncertainKeys::print(const DatabaseReader& reader) const {
+  if (stale > 0) {
+    reader.print(fmt::format("{} of {} may have a newer value, or may be deleted, in what is damaged", stale,
+                             counted(keys, "key")),
+                 kExitDamage);
+  }
+  if (merges > 0) {
+    reader.print(
+        fmt::format("{} of {} without a value: that needs the database's merge operator", merges, counted(keys, "key")),
+        kExitPartlyDone);
+  }
+  if (unknown > 0) {
+    reader.print(fmt::format("{} of {} without a value: unknown kind of write", unknown, counted(keys, "key")),
+                 kExitPartlyDone);
+  }
+}
+
+std::string json_members_of(const database::Version& version) {
+  const std::string size = version.size ? fmt::format("{}", *version.size) : "null";
+  std::string json = fmt::format("\"sequence\":{},\"operation\":\"{}\",\"size\":{},\"file\":", version.sequence,
+                                 to_string(version.operation), size);
+  append_json_string(json, printable(version.file));
+  if (version.may_be_stale) json += ",\"stale\":true";
+  return json;
+}
+
+std::string json_key_head(Bytes key, const database::Family* family) {
+  std::string json = "{";
+  append_json_bytes(json, "key", "key_base64", key);
+  if (family == nullptr) return json;
+  json += ",\"column_family\":";
+  append_json_string(json, printable(family->name.empty() ? fmt::format("{}", family->id) : family->name));
+  return json;
+}
+
+}  // namespace recordfs

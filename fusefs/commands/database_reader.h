@@ -1,0 +1,90 @@
+// What the commands on databases share: opening one, its column families, its problems, and keys as lines of JSON.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/bytes.h"
+#include "core/base/result.h"
+#include "core/database/database.h"
+#include "fusefs/commands/command_context.h"
+
+namespace CLI {
+class App;
+}
+
+namespace recordfs {
+
+// Returns whether `path` is a directory with a LevelDB or RocksDB database. False if it cannot be read.
+bool is_database_directory(const std::string& path);
+
+// The arguments that choose a state and a part of a database.
+struct DatabaseOptions {
+  std::string path;
+  std::string family = "default";
+  std::uint64_t at = database::kNewest;
+
+  // Declare the argument DB, and the options, on `app`. The object must outlive the parsing.
+  void declare_path(CLI::App& app);
+  void declare(CLI::App& app);
+};
+
+// An open database, and messages about it. Not thread-safe.
+class DatabaseReader {
+ public:
+  // Opens a directory, or one log or table. On failure prints an error, notes it, and returns null. The arguments must
+  // outlive the object.
+  static std::unique_ptr<DatabaseReader> open(const std::string& path, CommandContext& context);
+
+  const database::Database& source() const { return *database_; }
+  bool has_families() const { return has_families_; }
+
+  // Returns the family with this name, or with this number if none has it as its name. Calls print_order(). Fails with
+  // kNotFound.
+  Result<database::Family> family(const std::string& name) const;
+
+  // Prints a note if the family's comparator is unknown.
+  void print_order(const database::Family& family) const;
+  // Prints the problems that lose data, and notes them.
+  void report_problems() const;
+  // Returns "DB/000005.ldb: checksum mismatch".
+  std::string text_of(const database::Problem& problem) const;
+  // Prints "DB: WHAT", and notes the status.
+  void print(const std::string& what, int status) const;
+  // Prints an error about the key, and notes it.
+  void print_failure(Bytes key, const Error& error) const;
+
+ private:
+  DatabaseReader(std::string path, CommandContext& context, std::unique_ptr<const database::Database> database);
+
+  const std::string path_;
+  CommandContext& context_;
+  const bool is_directory_;
+  const std::unique_ptr<const database::Database> database_;
+  const bool has_families_;
+};
+
+// Returns the exit status for a problem.
+int status_of(const database::Problem& problem);
+
+// Counts keys whose value is uncertain, for messages at the end. Not thread-safe.
+struct UncertainKeys {
+  std::uint64_t keys = 0, stale = 0, merges = 0, unknown = 0;
+
+  void add(const database::Version& version, bool needs_value);
+  // Prints a line for each kind of keys that was added.
+  void print(const DatabaseReader& reader) const;
+};
+
+// Returns the members of a version without braces: "sequence":7,"operation":"put","size":5,"file":"000005.ldb", and
+// "stale":true if it may be stale.
+std::string json_members_of(const database::Version& version);
+
+// Returns the begin of a line of JSON for a key: an open brace, the key, the family if it is not null.
+std::string json_key_head(Bytes key, const database::Family* family);
+
+}  // namespace recordfs

@@ -1,0 +1,78 @@
+#include "fusefs/commands/database_records.h"
+
+#include <string_view>
+
+#include "core/base/utf8.h"
+#include "core/decoding/json_writer.h"
+#include "fusefs/commands/database_reader.h"
+
+namespace recordfs {
+namespace {
+
+class DatabaseRecords {
+ public:
+  DatabaseRecords(const DatabaseReader& reader, CommandContext& context)
+      : reader_(reader), context_(context), output_(context.output()) {}
+
+  // Returns false if writing has to stop.
+  bool write(const database::Family& family) {
+    const auto keys = reader_.source().keys(family.id, {});
+    while (output_.good()) {
+      const auto has_key = keys->next({});
+      if (!has_key) reader_.print(has_key.error().detail, CommandContext::status_of(has_key.error()));
+      if (!has_key) return false;
+      if (!*has_key) return true;
+      write(*keys, family);
+    }
+    return false;
+  }
+
+  void finish() {
+    output_.flush();
+    reader_.report_problems();
+    uncertain_.print(reader_);
+  }
+
+ private:
+  void write(const database::KeyIterator& keys, const database::Family& family) {
+    const database::Version version = keys.version();
+    uncertain_.add(version, true);
+    output_.write(json_key_head(keys.key(), reader_.has_families() ? &family : nullptr) + ",");
+    if (const auto value = keys.value({})) {
+      write_json_bytes("value", "value_base64", value->bytes, [&](std::string_view piece) { output_.write(piece); });
+    } else {
+      write_failure(keys.key(), version, value.error());
+    }
+    output_.write("," + json_members_of(version) + "}\n");
+  }
+
+  void write_failure(Bytes key, const database::Version& version, const Error& error) {
+    std::string member = "\"error\":";
+    append_json_string(member, printable(error.detail));
+    output_.write(member);
+    // These are counted. There may be one for each key.
+    const bool is_counted =
+        version.operation == database::Operation::kMerge || version.operation == database::Operation::kUnknown;
+    if (!is_counted) reader_.print_failure(key, error);
+  }
+
+  const DatabaseReader& reader_;
+  CommandContext& context_;
+  Output& output_;
+  UncertainKeys uncertain_;
+};
+
+}  // namespace
+
+void write_database_as_json(const std::string& path, CommandContext& context) {
+  const auto reader = DatabaseReader::open(path, context);
+  if (!reader) return;
+  DatabaseRecords records(*reader, context);
+  for (const database::Family& family : reader->source().families()) {
+    reader->print_order(family);
+    if (!records.write(family)) break;
+  }
+  records.finish();
+}
+
+}  // namespace recordfs

@@ -1,0 +1,161 @@
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "core/base/utf8.h"
+#include "core/decoding/json_writer.h"
+#include "fusefs/commands/command.h"
+#include "fusefs/commands/command_context.h"
+#include "fusefs/commands/database_reader.h"
+#include "fusefs/commands/key_text.h"
+#include "fusefs/messages.h"
+
+namespace recordfs {
+namespace {
+
+struct GetOptions {
+  ReadingOptions reading;
+  DatabaseOptions source;
+  std::string key;
+  bool encoded = false;
+  bool history = false;
+  bool json = false;
+};
+
+// `is_aligned`: in columns for people; otherwise with tabs.
+std::string row_of(const database::Version& version, bool is_aligned) {
+  const std::string size = version.size ? fmt::format("{}", *version.size) : "-";
+  const std::string stale = version.may_be_stale ? "may be stale" : "";
+  const std::string file = printable(version.file);
+  const std::string_view operation = to_string(version.operation);
+  std::string row = is_aligned
+                        ? fmt::format("{:>12} {:<13} {:>11}  {:<12} {}", version.sequence, operation, size, file, stale)
+                        : fmt::format("{}\t{}\t{}\t{}\t{}", version.sequence, operation, size, file, stale);
+  while (is_aligned && row.ends_with(' ')) row.pop_back();
+  return row + "\n";
+}
+
+// Reads one key.
+class Get {
+ public:
+  Get(const GetOptions& options, std::string key, const DatabaseReader& reader, CommandContext& context)
+      : options_(options), key_(std::move(key)), reader_(reader), context_(context) {}
+
+  // Returns false if there is nothing to print, or printing failed. The context notes errors.
+  bool print_value(const database::Family& family) {
+    const auto got = reader_.source().get({}, family.id, key(), options_.source.at);
+    if (!got) return fail(got.error());
+    if (options_.json) {
+      print_json(family, *got);
+    } else {
+      context_.output().write(got->value.bytes);
+    }
+    report_stale(got->version.may_be_stale);
+    return true;
+  }
+
+  bool print_history(const database::Family& family) {
+    const auto versions = reader_.source().history({}, family.id, key());
+    if (!versions) return fail(versions.error());
+    bool is_empty = true, is_stale = false;
+    const bool is_aligned = ::isatty(STDOUT_FILENO) == 1;
+    for (const database::Version& version : *versions) {
+      if (version.sequence > options_.source.at) continue;
+      context_.output().write(options_.json
+                                  ? json_key_head(key(), shown(family)) + "," + json_members_of(version) + "}\n"
+                                  : row_of(version, is_aligned));
+      is_empty = false;
+      is_stale |= version.may_be_stale;
+    }
+    report_stale(is_stale);
+    return !is_empty;
+  }
+
+ private:
+  Bytes key() const { return as_bytes(key_); }
+  const database::Family* shown(const database::Family& family) const {
+    return reader_.has_families() ? &family : nullptr;
+  }
+
+  bool fail(const Error& error) {
+    if (error.code == Code::kNotFound) return false;
+    reader_.print_failure(key(), error);
+    if (error.code == Code::kDamage) reader_.report_problems();
+    return false;
+  }
+
+  void print_json(const database::Family& family, const database::VersionedValue& got) {
+    Output& output = context_.output();
+    output.write(json_key_head(key(), shown(family)) + ",");
+    write_json_bytes("value", "value_base64", got.value.bytes, [&](std::string_view piece) { output.write(piece); });
+    output.write("," + json_members_of(got.version) + "}\n");
+  }
+
+  void report_stale(bool is_stale) {
+    if (!is_stale) return;
+    context_.output().flush();
+    reader_.report_problems();
+    reader_.print(
+        fmt::format("key {}: may have a newer value, or may be deleted, in what is damaged", escaped_key(key())),
+        kExitDamage);
+  }
+
+  const GetOptions& options_;
+  const std::string key_;
+  const DatabaseReader& reader_;
+  CommandContext& context_;
+};
+
+// Returns whether something was printed.
+bool get(const GetOptions& options, std::string key, CommandContext& context) {
+  const auto reader = DatabaseReader::open(options.source.path, context);
+  if (!reader) return false;
+  const auto family = reader->family(options.source.family);
+  if (!family) {
+    context.print_failure(options.source.path, family.error());
+    return false;
+  }
+  Get reading(options, std::move(key), *reader, context);
+  return options.history ? reading.print_history(*family) : reading.print_value(*family);
+}
+
+int get(const GetOptions& options) {
+  CommandContext context(options.reading);
+  auto key = options.encoded ? unescaped_key(options.key) : options.key;
+  if (!key) {
+    print_message("--encoded: not an escaped key (try recordfs get --help)");
+    return kExitGrepFailed;
+  }
+  const bool was_found = get(options, std::move(*key), context);
+  if (context.finish() != kExitGood) return kExitGrepFailed;
+  return was_found ? kExitGood : kExitNotFound;
+}
+
+}  // namespace
+
+RunCommand declare_get(CLI::App& app) {
+  const auto options = std::make_shared<GetOptions>();
+  options->source.declare(app);
+  app.add_option("KEY", options->key, "the key")->required()->type_name("");
+  app.add_flag("--encoded", options->encoded, "KEY is escaped, as recordfs keys prints it");
+  app.add_flag("--history", options->history,
+               "list all versions of the key that are still stored, newest first\n"
+               "Prints the sequence number, the operation, the size of the value in bytes, the file, and whether "
+               "damage may have cost a newer one. The size of a deletion of a range is that of the range's end.");
+  app.add_flag("--json", options->json,
+               "print the value, or with --history each version, as a line of JSON\n"
+               "A value that is not UTF-8 is in `value_base64` instead of `value`.");
+  options->reading.declare(app);
+  app.footer(R"(Writes the bytes of the key's value to standard output. With --at, the value at that time.
+Exit status: 0 success, 1 the key has no value, 2 an error or damage.)");
+  return [options] { return get(*options); };
+}
+
+}  // namespace recordfs

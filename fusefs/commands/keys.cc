@@ -1,0 +1,127 @@
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "fusefs/commands/command.h"
+#include "fusefs/commands/command_context.h"
+#include "fusefs/commands/database_reader.h"
+#include "fusefs/commands/key_text.h"
+#include "fusefs/messages.h"
+
+namespace recordfs {
+namespace {
+
+struct KeysOptions {
+  ReadingOptions reading;
+  DatabaseOptions source;
+  std::string prefix;
+  std::string from;
+  std::optional<std::string> to;
+  std::uint64_t limit = UINT64_MAX;
+  bool encoded = false;
+  bool null = false;
+  bool json = false;
+};
+
+// Returns the range that the options name, or nullopt if one of the keys is not an escaped one.
+std::optional<database::KeyRange> range_of(const KeysOptions& options) {
+  if (!options.encoded) return database::KeyRange{.from = options.from, .to = options.to, .prefix = options.prefix};
+  const auto from = unescaped_key(options.from);
+  const auto to = options.to ? unescaped_key(*options.to) : std::string();
+  const auto prefix = unescaped_key(options.prefix);
+  if (!from || !to || !prefix) return std::nullopt;
+  database::KeyRange range{.from = *from, .to = {}, .prefix = *prefix};
+  if (options.to) range.to = *to;
+  return range;
+}
+
+class KeyList {
+ public:
+  KeyList(const KeysOptions& options, const DatabaseReader& reader, CommandContext& context)
+      : options_(options), reader_(reader), context_(context) {}
+
+  void print(const database::Family& family, database::KeyRange range) {
+    const auto keys = reader_.source().keys(family.id, std::move(range), options_.source.at);
+    for (std::uint64_t left = options_.limit; left > 0 && context_.output().good(); --left) {
+      const auto has_key = keys->next({});
+      if (!has_key) context_.print_failure(options_.source.path, has_key.error());
+      if (!has_key || !*has_key) break;
+      uncertain_.add(keys->version(), false);
+      print(keys->key(), keys->version(), family);
+    }
+    context_.output().flush();
+    reader_.report_problems();
+    uncertain_.print(reader_);
+  }
+
+ private:
+  void print(Bytes key, const database::Version& version, const database::Family& family) {
+    Output& output = context_.output();
+    if (options_.json) {
+      output.write(json_key_head(key, reader_.has_families() ? &family : nullptr));
+      output.write("," + json_members_of(version) + "}\n");
+    } else if (options_.null) {
+      output.write(key);
+      output.write(std::string_view("\0", 1));
+    } else {
+      output.write(escaped_key(key) + "\n");
+    }
+    // Shows the first key without delay.
+    if (!std::exchange(has_written_, true)) output.flush();
+  }
+
+  const KeysOptions& options_;
+  const DatabaseReader& reader_;
+  CommandContext& context_;
+  UncertainKeys uncertain_;
+  bool has_written_ = false;
+};
+
+int keys(const KeysOptions& options) {
+  CommandContext context(options.reading);
+  auto range = range_of(options);
+  if (!range) {
+    print_message("--encoded: not an escaped key (try recordfs keys --help)");
+    return kExitWrongUse;
+  }
+  const auto reader = DatabaseReader::open(options.source.path, context);
+  if (!reader) return context.status();
+  const auto family = reader->family(options.source.family);
+  if (!family) {
+    context.print_failure(options.source.path, family.error());
+  } else {
+    KeyList(options, *reader, context).print(*family, std::move(*range));
+  }
+  return context.finish();
+}
+
+}  // namespace
+
+RunCommand declare_keys(CLI::App& app) {
+  const auto options = std::make_shared<KeysOptions>();
+  options->source.declare(app);
+  app.add_option("--prefix", options->prefix, "only keys that begin with P")->type_name("P");
+  app.add_option("--from", options->from, "only this key and those after it")->type_name("A");
+  app.add_option("--to", options->to, "only keys before this one")->type_name("B");
+  app.add_option("--limit", options->limit, "at most N keys")->type_name("N");
+  app.add_flag("--encoded", options->encoded, "P, A and B are escaped, as keys are printed");
+  auto* null = app.add_flag("--null", options->null, "print the bytes of each key, and a NUL byte after it");
+  app.add_flag("--json", options->json,
+               "print a line of JSON for each key: key, sequence number, operation, size of the value, file\n"
+               "A key that is not UTF-8 is in `key_base64` instead of `key`. With several column families, the object "
+               "has `column_family`. If damage may have cost a newer write of the key, it has `stale`.")
+      ->excludes(null);
+  options->reading.declare(app);
+  app.footer(R"(Prints the keys that have a value, in the order of the database, one a line. In a key, a backslash is
+printed as \\, and each byte of a control character or of invalid UTF-8 as \xHH. printf %b reverses that.
+The database may be in use. Nothing is written to it.
+Exit status: 0 success, 1 usage error, 2 cannot be opened, 4 damage, 5 something could not be read or written.)");
+  return [options] { return keys(*options); };
+}
+
+}  // namespace recordfs

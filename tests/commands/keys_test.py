@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""recordfs keys and get, and what info, cat and verify do with the directory of a database."""
+import base64
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import commands
+
+TABLE = "leveldb_table/leveldb-compacted.ldb"
+LEVELS = "database/leveldb-levels"  # tables of several levels, versions of keys, deletions, and a log
+FAMILIES = "database/rocksdb7-families"
+MERGES = "database/rocksdb7-merges"
+FOREIGN = "database/leveldb-idb-cmp1"  # a comparator that recordfs does not have
+FOUND, NOT_FOUND, FAILED = range(3)  # exit statuses of get
+
+
+def databases():
+    """Returns the names of all databases in the corpus."""
+    return sorted(f"database/{path.name}" for path in commands.sample("database").iterdir()
+                  if path.is_dir() and Path(f"{path}{commands.EXPECTATION}").exists())
+
+
+def families(name):
+    """Returns {family: [(key, size, beginning of the value)]} as the library read them."""
+    return {family["name"]: [(bytes.fromhex(key), size, bytes.fromhex(first)) for key, size, first in family["keys"]]
+            for family in commands.expectation(name)["families"]}
+
+
+def bytes_of(line, name):
+    return line[name].encode() if name in line else base64.b64decode(line[name + "_base64"])
+
+
+class Case(commands.Case):
+    def copy_database(self, name):
+        target = self.folder / "database"
+        shutil.copytree(commands.sample(name), target)
+        return target
+
+    def json_lines(self, *words):
+        return [json.loads(line) for line in self.recordfs(*words).out.splitlines()]
+
+
+class Keys(Case):
+    def test_every_sample_lists_the_keys_that_its_library_read(self):
+        for name in databases():
+            for family, rows in families(name).items():
+                with self.subTest(sample=name, family=family):
+                    done = self.recordfs("keys", "--null", "--column-family", family, commands.sample(name))
+                    expected = [key for key, _, _ in rows]
+                    if name in (FOREIGN,):
+                        self.assertRegex(done.err, "unknown comparator idb_cmp1; keys are in the order of files")
+                        self.assertEqual(sorted(done.out), sorted(b"".join(key + b"\0" for key in expected)))
+                    elif "plain-table" in name:
+                        self.assertEqual(done.status, commands.PARTLY_DONE)
+                        self.assertRegex(done.err, "recordfs: .*plain")
+                    else:
+                        self.assertEqual((done.status, done.err), (commands.GOOD, ""))
+                        self.assertEqual(done.out, b"".join(key + b"\0" for key in expected))
+
+    def test_lines_are_escaped_and_printf_reverses_it(self):
+        lines = self.good("keys", commands.sample("database/leveldb-log-only")).decode().splitlines()
+        self.assertIn("zero\\x00byte", lines)
+        raw = subprocess.run(["printf", "%b", "zero\\x00byte"], stdout=subprocess.PIPE, check=True).stdout
+        self.assertEqual(raw, b"zero\0byte")
+        self.assertIn("", lines)
+
+    def test_range_prefix_and_limit_select_keys(self):
+        def keys(*words):
+            return self.good("keys", *words, commands.sample(LEVELS)).decode().splitlines()
+
+        everything = keys()
+        self.assertEqual(keys("--from", "key00050", "--to", "key00060"),
+                         [key for key in everything if "key00050" <= key < "key00060"])
+        self.assertEqual(keys("--prefix", "key002"), [key for key in everything if key.startswith("key002")])
+        self.assertEqual(keys("--limit", "3"), everything[:3])
+        self.assertEqual(keys("--encoded", "--from", "key0\\x3005", "--limit", "2"),
+                         [key for key in everything if key >= "key0005"][:2])
+        self.assertEqual(keys("--limit", "0"), [])
+
+    def test_json_has_sequence_operation_size_and_file(self):
+        lines = self.json_lines("keys", "--json", commands.sample(LEVELS))
+        self.assertEqual([(bytes_of(line, "key"), line["size"]) for line in lines],
+                         [(key, size) for key, size, _ in families(LEVELS)["default"]])
+        self.assertEqual({line["operation"] for line in lines}, {"put"})
+        self.assertGreater(len({line["file"] for line in lines}), 1)
+        self.assertEqual(len({line["sequence"] for line in lines}), len(lines))
+
+    def test_families_are_chosen_by_name_or_number(self):
+        by_name = self.good("keys", "--column-family", "second", commands.sample(FAMILIES))
+        self.assertEqual(self.good("keys", "--column-family", "1", commands.sample(FAMILIES)), by_name)
+        self.assertNotEqual(self.good("keys", commands.sample(FAMILIES)), by_name)
+        self.assert_ends(commands.PARTLY_DONE, "no column family third", "keys", "--column-family", "third",
+                         commands.sample(FAMILIES))
+
+    def test_one_table_is_a_database_without_other_files(self):
+        file = commands.sample(TABLE)
+        keys = self.good("keys", file).decode().splitlines()
+        self.assertEqual(len(keys), 300)
+        for key in keys[::50]:
+            self.good("get", "--encoded", file, key)
+        self.assertEqual(self.good("keys", commands.sample("leveldb_table/leveldb-versions.ldb")), b"")  # deleted
+
+    def test_other_files_are_refused(self):
+        self.assert_ends(commands.CANNOT_OPEN, "not a log or table", "keys", commands.sample("riegeli/simple_zstd9.riegeli"))
+        self.assert_ends(commands.CANNOT_OPEN, "no files of a LevelDB or RocksDB database", "keys", self.folder)
+        self.assert_ends(commands.CANNOT_OPEN, "No such file", "keys", self.folder / "none")
+
+    def test_missing_table_is_reported_and_what_it_may_hide_is_marked(self):
+        copy = self.copy_database(LEVELS)
+        tables = sorted(copy.glob("*.ldb"))
+        tables[-1].unlink()
+        done = self.recordfs("keys", "--json", copy)
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertRegex(done.err, rf"recordfs: {tables[-1]}: .*does not exist")
+        self.assertRegex(done.err, r"\d+ of \d+ keys may have a newer value, or may be deleted, in what is damaged")
+        self.assertIn(b'"stale":true', done.out)
+
+
+class Get(Case):
+    def test_every_value_is_what_the_library_read(self):
+        for name in databases():
+            for family, rows in families(name).items():
+                for key, size, first in rows[:: max(1, len(rows) // 5)]:
+                    if b"\0" in key or "plain-table" in name:
+                        continue
+                    with self.subTest(sample=name, key=key):
+                        done = self.recordfs("get", "--column-family", family, commands.sample(name), "--", key)
+                        if "merge operator" in done.err:
+                            self.assertEqual((name, done.status, done.out), (MERGES, FAILED, b""))
+                        elif "entities" not in name:
+                            self.assertEqual((done.status, len(done.out), done.out[: len(first)]), (FOUND, size, first))
+
+    def test_exit_status_is_1_without_a_value(self):
+        for key in ("none", "key00001"):  # one that was never written, and a deleted one
+            done = self.recordfs("get", commands.sample(LEVELS), key)
+            self.assertEqual(done, (NOT_FOUND, b"", ""))
+
+    def test_exit_status_is_2_after_errors(self):
+        for words in (["get"], ["get", commands.sample(LEVELS)], ["get", self.folder, "key"],
+                      ["get", "--at", "x", commands.sample(LEVELS), "key"],
+                      ["get", "--encoded", commands.sample(LEVELS), "\\n"],
+                      ["get", "--column-family", "none", commands.sample(LEVELS), "key"]):
+            done = self.recordfs(*words)
+            self.assertEqual((done.status, done.out), (FAILED, b""), words)
+            self.assertRegex(done.err, r"\Arecordfs: [^\n]+\n\Z")
+
+    def test_escaped_key_is_found_with_encoded_only(self):
+        database = commands.sample("database/leveldb-log-only")
+        self.assertEqual(self.recordfs("get", database, "zero\\x00byte").status, NOT_FOUND)
+        self.assertEqual(self.recordfs("get", "--encoded", database, "zero\\x00byte"), (FOUND, b"", ""))
+        self.assertEqual(self.good("get", database, ""), b"the empty key")
+
+    def test_history_lists_versions_newest_first_and_at_reads_them(self):
+        database = commands.sample("database/leveldb-log-only")
+        versions = self.json_lines("get", "--history", "--json", database, "key00000")
+        self.assertEqual([version["operation"] for version in versions], ["put", "put"])
+        self.assertGreater(versions[0]["sequence"], versions[1]["sequence"])
+        values = [self.good("get", "--at", str(version["sequence"]), database, "key00000") for version in versions]
+        self.assertEqual(values, [b"value 0 of version 2", b"value 0 of version 1"])
+        deleted = self.good("get", "--history", database, "dropped").decode().splitlines()
+        self.assertEqual([row.split("\t")[1] for row in deleted], ["delete", "put"])
+
+    def test_merge_operand_needs_the_merge_operator(self):
+        self.assert_ends(FAILED, "needs the database's merge operator", "get", commands.sample(MERGES), "key00002")
+        versions = self.json_lines("get", "--history", "--json", commands.sample(MERGES), "key00002")
+        self.assertEqual([version["operation"] for version in versions], ["merge", "put"])
+
+
+class Directories(Case):
+    def test_cat_writes_a_line_of_json_for_each_key(self):
+        for name in (LEVELS, FAMILIES):
+            lines = self.json_lines("cat", "--json", commands.sample(name))
+            expected = [(family if name == FAMILIES else None, key, size, first)
+                        for family, rows in families(name).items() for key, size, first in rows]
+            self.assertEqual([(line.get("column_family"), bytes_of(line, "key"), line["size"],
+                               bytes_of(line, "value")[:64]) for line in lines], expected)
+
+    def test_cat_refuses_a_database_without_json(self):
+        self.assert_ends(commands.WRONG_USE, r"with --json only", "cat", commands.sample(LEVELS))
+        self.assert_ends(commands.WRONG_USE, r"without a RANGE", "cat", "--json", commands.sample(LEVELS), "3")
+
+    def test_cat_of_merge_operands_has_errors_instead_of_values(self):
+        done = self.recordfs("cat", "--json", commands.sample(MERGES))
+        self.assertEqual(done.status, commands.PARTLY_DONE)
+        self.assertRegex(done.err, r"\Arecordfs: .*: \d of \d keys without a value: that needs the database's merge operator\n\Z")
+        merges = [line for line in map(json.loads, done.out.splitlines()) if line["operation"] == "merge"]
+        self.assertTrue(merges and all("error" in line and "value" not in line for line in merges))
+
+    def test_info_prints_engine_families_levels_and_sequence(self):
+        shown = self.good("info", commands.sample(LEVELS)).decode()
+        for line in ("format +LevelDB database", r"manifest +MANIFEST-\d+", r"last sequence +\d+",
+                     r"column families +default \(leveldb.BytewiseComparator\)", r"level 0 +\d files, \d+ bytes",
+                     r"logs +1 file, \d+ bytes, \d+ writes"):
+            self.assertRegex(shown, rf"(?m)^{line}$")
+        info = json.loads(self.good("info", "--json", commands.sample(FAMILIES)))
+        self.assertEqual((info["engine"], info["recovered"], info["may_be_stale"]), ("RocksDB", False, False))
+        self.assertEqual([family["name"] for family in info["column_families"]], ["default", "second", "empty"])
+
+    def test_info_without_a_manifest_says_so(self):
+        copy = self.copy_database(LEVELS)
+        (copy / "CURRENT").write_text("nothing")
+        done = self.recordfs("info", copy)
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertRegex(done.out.decode(), r"(?m)^manifest +none; the state comes from all tables and logs$")
+        self.assertRegex(done.err, r"/CURRENT: ")
+
+    def test_verify_finds_nothing_in_good_databases_but_empty_logs(self):
+        for name in databases():
+            if "plain-table" not in name:
+                with self.subTest(sample=name):
+                    done = self.recordfs("verify", commands.sample(name))
+                    self.assertEqual((done.status, done.err), (commands.GOOD, ""))
+                    self.assertRegex(done.out.decode(), r"\A([^\n]*\.log: empty\n)?\Z")
+
+    def test_verify_reports_missing_surplus_and_wrong_files(self):
+        copy = self.copy_database(LEVELS)
+        first, second, *_ = sorted(copy.glob("*.ldb"))
+        first.unlink()
+        shutil.copy(second, copy / "999999.ldb")
+        with second.open("ab") as file:
+            file.write(b"more")
+        done = self.recordfs("verify", copy)
+        self.assertEqual(done.status, commands.DAMAGE)
+        shown = done.out.decode()
+        self.assertRegex(shown, rf"(?m)^{first}: missing: ")
+        self.assertRegex(shown, rf"(?m)^{second}: wrong size: \d+ bytes, and \d+ in the MANIFEST$")
+        self.assertRegex(shown, rf"(?m)^{copy}/999999.ldb: surplus: ")
+        lines = self.json_lines("verify", "--json", "-r", self.folder)
+        self.assertEqual({line["file"]: line["status"] for line in lines}[str(first)], "damaged")
+
+    def test_verify_of_surplus_files_is_no_failure(self):
+        copy = self.copy_database(LEVELS)
+        shutil.copy(sorted(copy.glob("*.ldb"))[0], copy / "999999.ldb")
+        done = self.recordfs("verify", copy)
+        self.assertEqual((done.status, done.out.count(b"\n")), (commands.GOOD, 1))
+
+    def test_verify_reads_the_blobs(self):
+        copy = self.copy_database("database/rocksdb7-blobs")
+        blob = sorted(copy.glob("*.blob"))[0]
+        commands.with_bit_flipped(blob, blob.stat().st_size - 60)  # in the last value
+        done = self.recordfs("verify", copy)
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertRegex(done.out.decode(), rf"(?m)^{copy}: value: key key\d+: ")
+
+
+if __name__ == "__main__":
+    commands.main()

@@ -1,0 +1,23 @@
+#!/usr/bin/env python3
+"""recordfs shows what LevelDB itself reads from its databases."""
+import oracle_case
+
+
+class LevelDB(oracle_case.OracleCase):
+    engine = "leveldb"
+
+    def test_intact_databases_are_shown_as_the_library_reads_them(self):
+        self.intact_databases_are_shown_as_their_library_reads_them(range(1, 13))
+
+    def test_damage_loses_only_keys_of_the_damaged_file_and_is_marked(self):
+        self.damage_loses_only_keys_of_the_damaged_file_and_is_marked(3)
+
+    def test_killed_writers_leave_what_recovery_finds(self):
+        self.killed_writers_leave_what_recovery_finds(range(101, 105))
+
+    def test_database_in_use_is_shown_in_one_state(self):
+        self.database_in_use_is_shown_in_one_state(201)
+
+
+if __name__ == "__main__":
+    oracle_case.main("leveldb")

@@ -1,0 +1,178 @@
+// Damaged databases: what is lost is reported, and what may be stale is marked.
+#include "tests/unit/database/reading.h"
+
+namespace recordfs::database {
+namespace {
+
+bool has_problem(const Database& database, std::string_view file, Code code, bool loses_data = true) {
+  const auto problems = database.problems();
+  return std::ranges::any_of(problems, [&](const Problem& problem) {
+    return problem.file == file && problem.error.code == code && problem.loses_data == loses_data;
+  });
+}
+
+const ListedKey* find(const std::vector<ListedKey>& keys, std::string_view key) {
+  const auto found = std::ranges::find(keys, key, &ListedKey::key);
+  return found == keys.end() ? nullptr : &*found;
+}
+
+TEST(DatabaseDamageTest, DamagedManifestIsReportedAndAllTablesAreUsed) {
+  const auto intact = open_database(kCorpus + "leveldb-levels");
+  const Copy copy("leveldb-levels");
+  copy.flip("MANIFEST-000012", 30);
+  const auto database = open_database(copy.folder());
+  EXPECT_TRUE(database->summary().is_recovered());
+  EXPECT_TRUE(has_problem(*database, "MANIFEST-000012", Code::kDamage));
+  EXPECT_EQ(list_keys(*database).size(), list_keys(*intact).size());
+}
+
+TEST(DatabaseDamageTest, TornEndOfTheManifestIsNoDamage) {
+  const Copy copy("leveldb-levels");
+  copy.write("MANIFEST-000012", copy.read("MANIFEST-000012") + std::string("\x12\x34\x56\x78\xff\x00\x01"
+                                                                           "abc",
+                                                                           10));
+  const auto database = open_database(copy.folder());
+  EXPECT_FALSE(database->summary().is_recovered());
+}
+
+TEST(DatabaseDamageTest, CurrentThatNamesNothingIsReported) {
+  const Copy copy("leveldb-levels");
+  copy.write("CURRENT", "MANIFEST-000099\n");
+  const auto database = open_database(copy.folder());
+  EXPECT_TRUE(database->summary().is_recovered());
+  EXPECT_TRUE(has_problem(*database, "MANIFEST-000099", Code::kNotFound));
+}
+
+TEST(DatabaseDamageTest, MissingTableCostsItsKeysAndMarksOlderValues) {
+  const auto intact = open_database(kCorpus + "leveldb-levels");
+  const auto versions = intact->history({}, 0, as_bytes("key00012"));
+  ASSERT_TRUE(versions);
+  ASSERT_GT(versions->size(), 1u);
+  const Copy copy("leveldb-levels");
+  copy.remove(versions->front().file);
+  const auto database = open_database(copy.folder());
+  EXPECT_FALSE(database->summary().is_recovered());
+  EXPECT_TRUE(has_problem(*database, versions->front().file, Code::kNotFound));
+  const auto found = database->get({}, 0, as_bytes("key00012"));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->version.sequence, (*versions)[1].sequence);
+  EXPECT_TRUE(found->version.may_be_stale);
+  const auto keys = list_keys(*database);
+  ASSERT_NE(find(keys, "key00012"), nullptr);
+  EXPECT_TRUE(find(keys, "key00012")->version.may_be_stale);
+}
+
+TEST(DatabaseDamageTest, ValuesNewerThanALostTableAreNotMarked) {
+  const Copy copy("leveldb-levels");
+  const auto intact = open_database(copy.folder());
+  const auto versions = intact->history({}, 0, as_bytes("key00000"));
+  ASSERT_TRUE(versions);
+  copy.remove(versions->back().file);
+  const auto database = open_database(copy.folder());
+  const auto found = database->get({}, 0, as_bytes("key00000"));
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(found->version.may_be_stale);
+}
+
+TEST(DatabaseDamageTest, DamagedBlockCostsItsKeysOnly) {
+  const Copy copy("leveldb-levels");
+  copy.flip("000005.ldb", 20);
+  const auto database = open_database(copy.folder());
+  const auto keys = list_keys(*database);
+  EXPECT_TRUE(has_problem(*database, "000005.ldb", Code::kDamage));
+  const auto intact = list_keys(*open_database(kCorpus + "leveldb-levels"));
+  EXPECT_LT(keys.size(), intact.size());
+  EXPECT_GT(keys.size(), intact.size() / 4);
+  EXPECT_NE(find(keys, "key00200"), nullptr);
+}
+
+TEST(DatabaseDamageTest, KeyOfADamagedBlockIsNotReportedAsAbsent) {
+  const Copy copy("leveldb-levels");
+  copy.flip("000005.ldb", 20);
+  const auto database = open_database(copy.folder());
+  EXPECT_EQ(get(*database, "key00005"), to_string(Code::kDamage));
+  EXPECT_EQ(get(*database, "zzz"), to_string(Code::kNotFound));
+}
+
+TEST(DatabaseDamageTest, TableWithoutItsFooterIsReadByChecksums) {
+  const Copy copy("leveldb-levels");
+  std::string bytes = copy.read("000005.ldb");
+  copy.write("000005.ldb", bytes.substr(0, bytes.size() - 40));
+  const auto database = open_database(copy.folder());
+  const auto intact = list_keys(*open_database(kCorpus + "leveldb-levels"));
+  EXPECT_EQ(list_keys(*database).size(), intact.size());
+  EXPECT_TRUE(has_problem(*database, "000005.ldb", Code::kDamage));
+}
+
+TEST(DatabaseDamageTest, DamagedRecordOfALogMarksOlderValuesOnly) {
+  const Copy copy("leveldb-log-only");
+  copy.flip("000003.log", 25);  // in the first record
+  const auto database = open_database(copy.folder());
+  EXPECT_TRUE(has_problem(*database, "000003.log", Code::kDamage));
+  const auto later = database->get({}, 0, as_bytes("key00003"));
+  ASSERT_TRUE(later);
+  EXPECT_FALSE(later->version.may_be_stale);
+}
+
+TEST(DatabaseDamageTest, TornEndOfALogIsReportedAndCostsNothing) {
+  const Copy copy("leveldb-log-only");
+  const std::string bytes = copy.read("000003.log");
+  copy.write("000003.log", bytes.substr(0, bytes.size() - 5));
+  const auto database = open_database(copy.folder());
+  EXPECT_TRUE(has_problem(*database, "000003.log", Code::kUnfinished, false));
+  const auto found = database->get({}, 0, as_bytes("key00001"));
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(found->version.may_be_stale);
+}
+
+TEST(DatabaseDamageTest, MissingLogMarksAllValues) {
+  const Copy copy("leveldb-levels");
+  copy.remove("000014.log");
+  const auto database = open_database(copy.folder());
+  EXPECT_TRUE(has_problem(*database, "000014.log", Code::kNotFound));
+  for (const ListedKey& key : list_keys(*database)) EXPECT_TRUE(key.version.may_be_stale);
+}
+
+TEST(DatabaseDamageTest, PlainTableSaysWhatItIs) {
+  const auto database = open_database(kCorpus + "rocksdb7-plain-table");
+  list_keys(*database);
+  const auto problems = database->problems();
+  ASSERT_FALSE(problems.empty());
+  EXPECT_EQ(problems.front().error.code, Code::kUnsupported);
+  EXPECT_NE(problems.front().error.detail.find("plain table"), std::string::npos);
+}
+
+TEST(DatabaseDamageTest, MissingBlobFileCostsItsValues) {
+  const Copy copy("rocksdb7-blobs");
+  for (const auto& entry : std::filesystem::directory_iterator(copy.folder())) {
+    if (entry.path().extension() == ".blob") std::filesystem::remove(entry.path());
+  }
+  const auto database = open_database(copy.folder());
+  EXPECT_EQ(get(*database, "key00000"), to_string(Code::kNotFound));
+  EXPECT_EQ(get(*database, "key00025"), "value 25 of version 1");
+}
+
+TEST(DatabaseDamageTest, EmptyDirectoryIsNoDatabase) {
+  const testing::TempFolder folder;
+  const auto opened = Database::open({}, folder.path());
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Code::kNoContainer);
+}
+
+// Each byte of the MANIFEST: no crash, and no key that was never there.
+TEST(DatabaseDamageTest, EachFlippedByteOfTheManifestGivesKeysOfTheDatabase) {
+  const auto intact = list_keys(*open_database(kCorpus + "leveldb-levels"));
+  const Copy copy("leveldb-levels");
+  const std::string manifest = copy.read("MANIFEST-000012");
+  for (std::size_t at = 0; at < manifest.size(); ++at) {
+    std::string damaged = manifest;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x11);
+    copy.write("MANIFEST-000012", damaged);
+    const auto database = open_database(copy.folder());
+    ASSERT_NE(database, nullptr);
+    EXPECT_EQ(list_keys(*database).size(), intact.size()) << at;
+  }
+}
+
+}  // namespace
+}  // namespace recordfs::database

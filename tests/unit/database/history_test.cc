@@ -1,0 +1,120 @@
+// All stored versions of keys.
+#include "tests/unit/database/reading.h"
+
+namespace recordfs::database {
+namespace {
+
+std::vector<std::string> history_of(const Database& database, std::string_view key, std::uint32_t family = 0) {
+  const auto versions = database.history({}, family, as_bytes(key));
+  EXPECT_TRUE(versions) << key;
+  std::vector<std::string> texts;
+  if (!versions) return texts;
+  for (const Version& version : *versions) {
+    texts.push_back(std::to_string(version.sequence) + " " + std::string(to_string(version.operation)));
+  }
+  return texts;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(DatabaseHistoryTest, ListsVersionsOfLogAndTablesNewestFirst) {
+  const auto database = open_database(kCorpus + "leveldb-levels");
+  const auto versions = database->history({}, 0, as_bytes("key00000"));
+  ASSERT_TRUE(versions);
+  ASSERT_GE(versions->size(), 3u);
+  EXPECT_TRUE(versions->front().file.ends_with(".log"));
+  EXPECT_TRUE(versions->back().file.ends_with(".ldb"));
+  for (std::size_t i = 1; i < versions->size(); ++i) EXPECT_LT((*versions)[i].sequence, (*versions)[i - 1].sequence);
+}
+
+TEST(DatabaseHistoryTest, ValueOfEachVersionIsFoundByItsSequence) {
+  const auto database = open_database(kCorpus + "leveldb-levels");
+  const auto versions = database->history({}, 0, as_bytes("key00000"));
+  ASSERT_TRUE(versions);
+  int number = 5;
+  for (const Version& version : *versions) {
+    const auto found = database->version({}, 0, as_bytes("key00000"), version.sequence);
+    ASSERT_TRUE(found);
+    const std::string text(as_text(found->value.bytes));
+    EXPECT_TRUE(text.starts_with("value 0 of version ")) << text;
+    EXPECT_LE(text.back() - '0', number);
+    number = text.back() - '0';
+    EXPECT_EQ(get(*database, "key00000", 0, version.sequence), text);
+  }
+}
+
+TEST(DatabaseHistoryTest, DeletionsAreVersions) {
+  const auto database = open_database(kCorpus + "leveldb-log-only");
+  const Texts versions = history_of(*database, "dropped");
+  ASSERT_EQ(versions.size(), 2u);
+  EXPECT_TRUE(versions[0].ends_with(" delete"));
+  EXPECT_TRUE(versions[1].ends_with(" put"));
+  EXPECT_EQ(get(*database, "dropped"), to_string(Code::kNotFound));
+}
+
+TEST(DatabaseHistoryTest, DeletionOfARangeIsAVersionOfItsKeys) {
+  const auto database = open_database(kCorpus + "rocksdb7-range-deletions");
+  const Texts versions = history_of(*database, "key00093");
+  ASSERT_EQ(versions.size(), 2u);
+  EXPECT_TRUE(versions[0].ends_with(" delete_range"));
+  EXPECT_EQ(get(*database, "key00093"), to_string(Code::kNotFound));
+  EXPECT_EQ(history_of(*database, "key00096").size(), 1u);
+}
+
+TEST(DatabaseHistoryTest, KeysBeforeADeletionAreThoseOfThatSequence) {
+  const auto database = open_database(kCorpus + "rocksdb7-range-deletions");
+  const auto versions = database->history({}, 0, as_bytes("key00093"));
+  ASSERT_TRUE(versions);
+  EXPECT_EQ(get(*database, "key00093", 0, versions->front().sequence - 1), "value 93 of version 1");
+  const auto before = list_keys(*database, 0, {.from = "key00090", .to = "key00095"}, versions->front().sequence - 1);
+  EXPECT_EQ(before.size(), 5u);
+  EXPECT_EQ(list_keys(*database, 0, {.from = "key00090", .to = "key00095"}).size(), 1u);
+}
+
+TEST(DatabaseHistoryTest, MergeOperandIsUnsupportedAsAValueAndReadableAsAVersion) {
+  const auto database = open_database(kCorpus + "rocksdb7-merges");
+  EXPECT_EQ(get(*database, "key00009"), to_string(Code::kUnsupported));
+  const auto versions = database->history({}, 0, as_bytes("key00009"));
+  ASSERT_TRUE(versions);
+  EXPECT_EQ(versions->front().operation, Operation::kMerge);
+  const auto operand = database->version({}, 0, as_bytes("key00009"), versions->front().sequence);
+  ASSERT_TRUE(operand);
+  EXPECT_EQ(as_text(operand->value.bytes), "alone");
+  EXPECT_EQ(get(*database, "key00003"), "put after a merge");
+}
+
+TEST(DatabaseHistoryTest, OnlyCommittedTransactionsTakeEffect) {
+  const auto database = open_database(kCorpus + "rocksdb7-transactions");
+  EXPECT_EQ(get(*database, "key00001"), "of a transaction");
+  EXPECT_EQ(get(*database, "key00002"), to_string(Code::kNotFound));
+  EXPECT_EQ(get(*database, "key00003"), "value 3 of version 1");
+  EXPECT_EQ(get(*database, "key00004"), "value 4 of version 1");
+}
+
+TEST(DatabaseHistoryTest, EntriesOfAnIngestedTableHaveTheNumberOfTheTable) {
+  const auto database = open_database(kCorpus + "rocksdb7-external");
+  const Texts versions = history_of(*database, "key00012");
+  ASSERT_EQ(versions.size(), 3u);
+  EXPECT_EQ(versions[0].substr(versions[0].find(' ')), " put");
+  EXPECT_EQ(get(*database, "key00012"), "value 12 of version 8");
+  EXPECT_EQ(get(*database, "key00011"), "value 11 of version 7");
+}
+
+TEST(DatabaseHistoryTest, PrefixLimitsAnIteration) {
+  const auto database = open_database(kCorpus + "rocksdb7-partitioned");
+  const auto found = list_keys(*database, 0, {.prefix = "key0012"});
+  ASSERT_FALSE(found.empty());
+  for (const ListedKey& key : found) EXPECT_TRUE(key.key.starts_with("key0012"));
+  EXPECT_TRUE(list_keys(*database, 0, {.prefix = "nothing"}).empty());
+}
+
+TEST(DatabaseHistoryTest, KeysOfAReverseComparatorComeInItsOrder) {
+  const auto database = open_database(kCorpus + "rocksdb7-reverse");
+  const auto found = list_keys(*database, 0, {.from = "key00010", .to = "key00004"});
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found.front().key, "key00010");
+  EXPECT_EQ(found.back().key, "key00005");
+}
+
+}  // namespace
+}  // namespace recordfs::database

@@ -1,0 +1,93 @@
+// A directory whose files change while it is read.
+#include <map>
+#include <set>
+
+#include "tests/unit/database/reading.h"
+
+namespace recordfs::database {
+namespace {
+
+namespace fs = std::filesystem;
+
+void replace(const Copy& copy, const std::string& sample) {
+  for (const auto& entry : fs::directory_iterator(copy.folder())) fs::remove(entry.path());
+  for (const auto& entry : fs::directory_iterator(kCorpus + sample)) {
+    fs::copy(entry.path(), copy.path(entry.path().filename().string()));
+  }
+}
+
+TEST(LiveDatabaseTest, LookupAfterACompactionReturnsTheNewState) {
+  const Copy copy("leveldb-levels");
+  const auto database = open_database(copy.folder());
+  replace(copy, "leveldb-log-only");
+  EXPECT_EQ(get(*database, "key00000"), "value 0 of version 2");
+  EXPECT_EQ(get(*database, "key00100"), to_string(Code::kNotFound));
+}
+
+TEST(LiveDatabaseTest, IterationContinuesAfterFilesAreReplaced) {
+  const Copy copy("leveldb-levels");
+  const auto database = open_database(copy.folder());
+  const auto keys = database->keys(0, {});
+  replace(copy, "leveldb-log-only");
+  std::vector<std::string> found;
+  while (true) {
+    const auto next = keys->next({});
+    ASSERT_TRUE(next) << to_string(next.error());
+    if (!*next) break;
+    found.emplace_back(as_text(keys->key()));
+  }
+  EXPECT_EQ(found.size(), list_keys(*open_database(kCorpus + "leveldb-log-only")).size());
+}
+
+TEST(LiveDatabaseTest, RefreshTakesTheWritesSinceOpen) {
+  const Copy copy("leveldb-log-only");
+  const std::string log = copy.read("000003.log");
+  copy.write("000003.log", log.substr(0, log.size() / 2));
+  const auto database = open_database(copy.folder());
+  const std::size_t before = list_keys(*database).size();
+  copy.write("000003.log", log);
+  ASSERT_TRUE(database->refresh({}));
+  EXPECT_GT(list_keys(*database).size(), before);
+}
+
+TEST(LiveDatabaseTest, NothingIsWrittenToTheDirectory) {
+  const Copy copy("leveldb-levels");
+  const auto names = [&] {
+    std::set<std::string> all;
+    for (const auto& entry : fs::directory_iterator(copy.folder())) all.insert(entry.path().filename().string());
+    return all;
+  };
+  const auto before = names();
+  list_keys(*open_database(copy.folder()));
+  EXPECT_EQ(names(), before);
+}
+
+TEST(LiveDatabaseTest, FewDescriptorsSufficeForManyTables) {
+  Options options;
+  options.open_files = 1;
+  options.index_bytes = 1;
+  const auto database = open_database(kCorpus + "leveldb-levels", options);
+  EXPECT_EQ(list_keys(*database).size(), list_keys(*open_database(kCorpus + "leveldb-levels")).size());
+}
+
+TEST(LiveDatabaseTest, ValuesOfLogsAreReadAgainBeyondTheBound) {
+  Options options;
+  options.log_value_bytes = 100;
+  const auto small = list_keys(*open_database(kCorpus + "leveldb-log-only", options));
+  const auto all = list_keys(*open_database(kCorpus + "leveldb-log-only"));
+  ASSERT_EQ(small.size(), all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(small[i].value, all[i].value);
+}
+
+TEST(LiveDatabaseTest, FilesOfTheDirectoryHaveTheirState) {
+  const auto database = open_database(kCorpus + "leveldb-levels");
+  std::map<std::string, File::State> states;
+  for (const File& file : database->files()) states[file.name] = file.state;
+  EXPECT_EQ(states.at("CURRENT"), File::State::kLive);
+  EXPECT_EQ(states.at("MANIFEST-000012"), File::State::kLive);
+  EXPECT_EQ(states.at("000005.ldb"), File::State::kLive);
+  EXPECT_EQ(states.at("000014.log"), File::State::kLive);
+}
+
+}  // namespace
+}  // namespace recordfs::database

@@ -1,0 +1,77 @@
+// Parts of the engine on their own: orders, ranges, runs, filters.
+#include <gtest/gtest.h>
+
+#include "core/database/directory.h"
+#include "core/database/key_order.h"
+#include "core/database/range_deletions.h"
+#include "core/database/runs.h"
+
+namespace recordfs::database {
+namespace {
+
+TEST(KeyOrderTest, NamesOfComparatorsGiveTheirOrder) {
+  EXPECT_TRUE(KeyOrder::of("leveldb.BytewiseComparator").is_before(as_bytes("a"), as_bytes("b")));
+  EXPECT_TRUE(KeyOrder::of("rocksdb.ReverseBytewiseComparator").is_before(as_bytes("b"), as_bytes("a")));
+  EXPECT_FALSE(KeyOrder::of("idb_cmp1").is_known());
+}
+
+TEST(KeyOrderTest, LaterTimestampComesFirst) {
+  const KeyOrder order = KeyOrder::of("leveldb.BytewiseComparator.u64ts");
+  const std::string old = "key" + std::string("\x01\0\0\0\0\0\0\0", 8);
+  const std::string recent = "key" + std::string("\x02\0\0\0\0\0\0\0", 8);
+  EXPECT_TRUE(order.is_before(as_bytes(recent), as_bytes(old)));
+}
+
+TEST(KeyOrderTest, KeyTooShortForATimestampFollowsTheSameTextWithOne) {
+  const KeyOrder order = KeyOrder::of("leveldb.BytewiseComparator.u64ts");
+  const std::string timed = "b" + std::string(8, '\0');
+  EXPECT_TRUE(order.is_before(as_bytes(timed), as_bytes("b")));
+  EXPECT_TRUE(order.is_before(as_bytes(timed), as_bytes("ba")));
+  EXPECT_TRUE(order.is_before(as_bytes("b"), as_bytes("ba")));
+  EXPECT_TRUE(order.is_before(as_bytes("a"), as_bytes(timed)));
+}
+
+TEST(RangeDeletionsTest, NewestDeletionOverAKeyIsFound) {
+  RangeDeletions deletions;
+  for (int i = 0; i < 50; ++i) {
+    deletions.add({"k" + std::to_string(10 + i), "k" + std::to_string(20 + i), static_cast<std::uint64_t>(100 - i)});
+  }
+  deletions.finish({});
+  EXPECT_EQ(deletions.newest_over(as_bytes("k15"), UINT64_MAX), 100u);
+  EXPECT_EQ(deletions.newest_over(as_bytes("k15"), 97), 97u);
+  EXPECT_EQ(deletions.newest_over(as_bytes("k15"), 94), std::nullopt);
+  EXPECT_EQ(deletions.newest_over(as_bytes("k68"), UINT64_MAX), 51u);
+  EXPECT_EQ(deletions.newest_over(as_bytes("k69"), UINT64_MAX), std::nullopt);
+  EXPECT_EQ(deletions.newest_over(as_bytes("k09"), UINT64_MAX), std::nullopt);
+}
+
+TableFile table(std::uint64_t number, const std::string& smallest, const std::string& largest) {
+  return {.number = number, .smallest = smallest + std::string(8, '\1'), .largest = largest + std::string(8, '\1')};
+}
+
+TEST(RunsTest, OverlappingTablesAreInDifferentRunsWhateverTheirLevel) {
+  const std::vector<TableFile> tables = {table(1, "a", "c"), table(2, "d", "f"), table(3, "b", "e"),
+                                         table(4, "g", "h")};
+  std::vector<const TableFile*> all;
+  for (const TableFile& file : tables) all.push_back(&file);
+  const auto runs = runs_of(all, {});
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[0].tables.size() + runs[1].tables.size(), 4u);
+  for (const auto& run : runs) {
+    for (std::size_t i = 1; i < run.tables.size(); ++i) EXPECT_LT(run.tables[i - 1]->largest, run.tables[i]->smallest);
+  }
+}
+
+TEST(FileNameTest, OnlyNamesOfTheDatabaseHaveAKind) {
+  EXPECT_EQ(parse_file_name("CURRENT").kind, FileKind::kCurrent);
+  EXPECT_EQ(parse_file_name("MANIFEST-000012").number, 12u);
+  EXPECT_EQ(parse_file_name("000005.ldb").kind, FileKind::kTable);
+  EXPECT_EQ(parse_file_name("000005.sst").kind, FileKind::kTable);
+  EXPECT_EQ(parse_file_name("000005.blob").kind, FileKind::kBlob);
+  for (const char* name : {"LOG", "x.log", "000005.log.old", "MANIFEST-", "99999999999999999999.ldb", ".ldb"}) {
+    EXPECT_EQ(parse_file_name(name).kind, FileKind::kOther) << name;
+  }
+}
+
+}  // namespace
+}  // namespace recordfs::database

@@ -1,0 +1,354 @@
+// Writes the samples of tests/corpus/database whose names begin with rocksdb7-: real databases, written by RocksDB
+// itself, with what it returns for them. Not part of the build. With Debian's librocksdb-dev:
+//
+//   g++ -std=c++17 write_rocksdb.cc -lrocksdb -o write_rocksdb && ./write_rocksdb FOLDER
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+#include <rocksdb/comparator.h>
+#include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/merge_operator.h>
+#include <rocksdb/options.h>
+#include <rocksdb/slice_transform.h>
+#include <rocksdb/sst_file_writer.h>
+#include <rocksdb/table.h>
+#include <rocksdb/utilities/transaction.h>
+#include <rocksdb/utilities/transaction_db.h>
+
+#include "expectation.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using rocksdb::ColumnFamilyHandle;
+
+void check(const rocksdb::Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  std::exit(1);
+}
+
+class Append final : public rocksdb::AssociativeMergeOperator {
+ public:
+  bool Merge(const rocksdb::Slice&, const rocksdb::Slice* old, const rocksdb::Slice& operand, std::string* result,
+             rocksdb::Logger*) const override {
+    *result = (old == nullptr ? "" : old->ToString() + ",") + operand.ToString();
+    return true;
+  }
+  const char* Name() const override { return "append"; }
+};
+
+std::string key_of(int number) {
+  std::string digits = std::to_string(number);
+  return "key" + std::string(5 - digits.size(), '0') + digits;
+}
+std::string value_of(int number, int version) {
+  return "value " + std::to_string(number) + " of version " + std::to_string(version);
+}
+
+class Sample {
+ public:
+  Sample(const fs::path& folder, const std::string& name, rocksdb::Options options,
+         const rocksdb::BlockBasedTableOptions& table = {}, bool has_transactions = false)
+      : folder_(folder / name), options_(options), has_transactions_(has_transactions) {
+    fs::remove_all(folder_);
+    options_.create_if_missing = true;
+    options_.db_host_id = "samples";
+    options_.disable_auto_compactions = true;
+    if (!options_.table_factory || options_.table_factory->Name() == std::string("BlockBasedTable")) {
+      options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+    }
+    open({"default"});
+  }
+
+  rocksdb::DB& db() { return *db_; }
+  rocksdb::TransactionDB& transactions() { return static_cast<rocksdb::TransactionDB&>(*db_); }
+  ColumnFamilyHandle* family(std::size_t index) { return families_[index]; }
+  void add_family(const std::string& name) {
+    ColumnFamilyHandle* handle = nullptr;
+    check(db_->CreateColumnFamily(options_, name, &handle));
+    families_.push_back(handle);
+  }
+  void drop_last_family() {
+    check(db_->DropColumnFamily(families_.back()));
+    check(db_->DestroyColumnFamilyHandle(families_.back()));
+    families_.pop_back();
+  }
+
+  void put(int from, int to, int version, int step = 1, std::size_t in = 0, const std::string& more = "") {
+    for (int i = from; i < to; i += step) check(db_->Put({}, families_[in], key_of(i), value_of(i, version) + more));
+  }
+  void flush(std::size_t in = 0) { check(db_->Flush({}, families_[in])); }
+  void compact() { check(db_->CompactRange({}, nullptr, nullptr)); }
+
+  void reopen() {
+    std::vector<std::string> names;
+    for (ColumnFamilyHandle* handle : families_) names.push_back(handle->GetName());
+    close();
+    open(names);
+  }
+
+  void finish() {
+    std::vector<ExpectedFamily> expected;
+    for (ColumnFamilyHandle* handle : families_) {
+      ExpectedFamily& family = expected.emplace_back();
+      family.id = handle->GetID();
+      family.name = handle->GetName();
+      rocksdb::ReadOptions all;
+      all.total_order_seek = true;
+      std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator(all, handle));
+      for (at->SeekToFirst(); at->Valid(); at->Next()) {
+        family.keys.emplace_back(at->key().ToString(), at->value().ToString());
+      }
+      check(at->status());
+    }
+    close();
+    write_expectation(folder_.string() + ".expect.json", "librocksdb 7.8.3", expected);
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      const std::string name = entry.path().filename().string();
+      if (name.rfind("LOG", 0) == 0 || name == "LOCK" || name.rfind("OPTIONS", 0) == 0) fs::remove(entry.path());
+    }
+  }
+
+ private:
+  void open(const std::vector<std::string>& names) {
+    std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+    for (const std::string& name : names) descriptors.emplace_back(name, options_);
+    if (has_transactions_) {
+      rocksdb::TransactionDB* opened = nullptr;
+      check(rocksdb::TransactionDB::Open(options_, {}, folder_.string(), descriptors, &families_, &opened));
+      db_.reset(opened);
+    } else {
+      rocksdb::DB* opened = nullptr;
+      check(rocksdb::DB::Open(options_, folder_.string(), descriptors, &families_, &opened));
+      db_.reset(opened);
+    }
+  }
+  void close() {
+    for (ColumnFamilyHandle* handle : families_) check(db_->DestroyColumnFamilyHandle(handle));
+    families_.clear();
+    db_.reset();
+  }
+
+  fs::path folder_;
+  rocksdb::Options options_;
+  bool has_transactions_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<ColumnFamilyHandle*> families_;
+};
+
+void families(const fs::path& folder) {
+  Sample sample(folder, "rocksdb7-families", {});
+  sample.put(0, 40, 1);
+  sample.add_family("second");
+  sample.add_family("empty");
+  sample.add_family("dropped");
+  sample.put(10, 30, 1, 2, 1);
+  sample.put(0, 30, 1, 1, 3);
+  sample.flush(1);
+  sample.put(0, 40, 2, 3);
+  sample.put(10, 30, 3, 6, 1);
+  check(sample.db().Delete({}, sample.family(1), key_of(12)));
+  sample.flush(0);
+  sample.drop_last_family();
+  sample.put(0, 10, 4);
+  check(sample.db().SingleDelete({}, key_of(39)));
+  sample.finish();
+}
+
+void range_deletions(const fs::path& folder) {
+  rocksdb::Options options;
+  options.target_file_size_base = 2048;
+  Sample sample(folder, "rocksdb7-range-deletions", options);
+  sample.put(0, 100, 1);
+  sample.flush();
+  check(sample.db().DeleteRange({}, sample.family(0), key_of(10), key_of(30)));
+  sample.put(15, 20, 2);
+  sample.flush();
+  sample.compact();
+  const rocksdb::Snapshot* const old = sample.db().GetSnapshot();
+  check(sample.db().DeleteRange({}, sample.family(0), key_of(18), key_of(60)));
+  sample.put(40, 45, 3);
+  sample.flush();
+  sample.compact();  // the snapshot keeps the deletion, and what it hides
+  sample.db().ReleaseSnapshot(old);
+  check(sample.db().DeleteRange({}, sample.family(0), key_of(90), key_of(95)));
+  sample.put(92, 93, 4);
+  sample.finish();
+}
+
+void merges(const fs::path& folder) {
+  rocksdb::Options options;
+  options.merge_operator = std::make_shared<Append>();
+  Sample sample(folder, "rocksdb7-merges", options);
+  sample.put(0, 5, 1);
+  check(sample.db().Merge({}, key_of(1), "more"));
+  sample.flush();
+  check(sample.db().Merge({}, key_of(2), "again"));
+  check(sample.db().Merge({}, key_of(9), "alone"));
+  check(sample.db().Merge({}, key_of(3), "lost"));
+  check(sample.db().Put({}, key_of(3), "put after a merge"));
+  sample.finish();
+}
+
+void blobs(const fs::path& folder, const std::string& name, rocksdb::CompressionType compression) {
+  rocksdb::Options options;
+  options.enable_blob_files = true;
+  options.min_blob_size = 40;
+  options.blob_compression_type = compression;
+  Sample sample(folder, name, options);
+  sample.put(0, 20, 1, 1, 0, std::string(60, 'x'));
+  sample.put(20, 30, 1);
+  sample.flush();
+  sample.put(0, 10, 2, 2, 0, std::string(80, 'y'));
+  sample.flush();
+  sample.put(1, 10, 3, 4, 0, std::string(90, 'z'));
+  sample.finish();
+}
+
+void dictionary(const fs::path& folder, const std::string& name, rocksdb::CompressionType compression) {
+  rocksdb::Options options;
+  options.compression = compression;
+  options.compression_opts.max_dict_bytes = 1024;
+  options.compression_opts.zstd_max_train_bytes = compression == rocksdb::kZSTD ? 8192 : 0;
+  options.bottommost_compression = compression;
+  options.bottommost_compression_opts = options.compression_opts;
+  options.bottommost_compression_opts.enabled = true;
+  rocksdb::BlockBasedTableOptions table;
+  table.block_size = 256;
+  Sample sample(folder, name, options, table);
+  sample.put(0, 200, 1, 1, 0, " with words that repeat in all values, so that a dictionary helps");
+  sample.flush();
+  sample.compact();
+  sample.finish();
+}
+
+// Tables with each form of index, filter and block.
+void forms(const fs::path& folder, const std::string& name, const rocksdb::BlockBasedTableOptions& table,
+           rocksdb::Options options = {}) {
+  Sample sample(folder, name, options, table);
+  sample.put(0, 150, 1);
+  sample.flush();
+  sample.compact();
+  sample.put(0, 150, 2, 5);
+  for (int i = 1; i < 150; i += 10) check(sample.db().Delete({}, key_of(i)));
+  sample.flush();
+  sample.put(0, 150, 3, 20);
+  sample.finish();
+}
+
+void external(const fs::path& folder) {
+  Sample sample(folder, "rocksdb7-external", {});
+  sample.put(0, 20, 1);
+  sample.flush();
+  const std::string file = (fs::temp_directory_path() / "external.sst").string();
+  rocksdb::Options options;
+  options.compression = rocksdb::kNoCompression;
+  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
+  check(writer.Open(file));
+  for (int i = 10; i < 30; ++i) check(writer.Put(key_of(i), value_of(i, 7)));
+  check(writer.Finish());
+  check(sample.db().IngestExternalFile({file}, {}));
+  sample.put(12, 15, 8);
+  check(sample.db().Delete({}, key_of(16)));
+  sample.flush();
+  sample.finish();
+}
+
+void transactions(const fs::path& folder) {
+  Sample sample(folder, "rocksdb7-transactions", {}, {}, true);
+  sample.put(0, 10, 1);
+  const auto begin = [&](const std::string& name) {
+    std::unique_ptr<rocksdb::Transaction> transaction(sample.transactions().BeginTransaction({}));
+    check(transaction->SetName(name));
+    return transaction;
+  };
+  auto committed = begin("committed");
+  check(committed->Put(key_of(1), "of a transaction"));
+  check(committed->Delete(key_of(2)));
+  check(committed->Prepare());
+  sample.put(5, 6, 2);
+  auto rolled_back = begin("rolled back");
+  check(rolled_back->Put(key_of(3), "rolled back"));
+  check(rolled_back->Prepare());
+  auto prepared = begin("prepared");
+  check(prepared->Put(key_of(4), "only prepared"));
+  check(prepared->Prepare());
+  check(committed->Commit());
+  check(rolled_back->Rollback());
+  sample.put(6, 7, 3);
+  committed.reset();
+  rolled_back.reset();
+  prepared.reset();
+  sample.finish();
+}
+
+void others(const fs::path& folder) {
+  rocksdb::Options reverse;
+  reverse.comparator = rocksdb::ReverseBytewiseComparator();
+  forms(folder, "rocksdb7-reverse", {}, reverse);
+  rocksdb::Options plain;
+  plain.table_factory.reset(rocksdb::NewPlainTableFactory());
+  plain.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(3));
+  Sample sample(folder, "rocksdb7-plain-table", plain);
+  sample.put(0, 20, 1);
+  sample.flush();
+  sample.put(5, 8, 2);
+  sample.finish();
+}
+
+void all_forms(const fs::path& folder) {
+  rocksdb::BlockBasedTableOptions table;
+  table.block_size = 256;
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  forms(folder, "rocksdb7-full-filter", table);
+  table.format_version = 3;
+  forms(folder, "rocksdb7-format3-full-filter", table);
+  table.format_version = 5;
+  table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+  table.partition_filters = true;
+  table.metadata_block_size = 128;
+  forms(folder, "rocksdb7-partitioned", table);
+  table.partition_filters = false;
+  table.index_type = rocksdb::BlockBasedTableOptions::kHashSearch;
+  table.data_block_index_type = rocksdb::BlockBasedTableOptions::kDataBlockBinaryAndHash;
+  table.whole_key_filtering = false;
+  rocksdb::Options prefixes;
+  prefixes.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(6));
+  forms(folder, "rocksdb7-prefixes", table, prefixes);
+  rocksdb::BlockBasedTableOptions first_keys;
+  first_keys.block_size = 256;
+  first_keys.index_type = rocksdb::BlockBasedTableOptions::kBinarySearchWithFirstKey;
+  forms(folder, "rocksdb7-first-keys", first_keys);
+}
+
+void entities(const fs::path& folder) {
+  Sample sample(folder, "rocksdb7-entities", {});
+  sample.put(0, 3, 1);
+  check(sample.db().PutEntity({}, sample.family(0), key_of(1), {{"", "default"}, {"a", "1"}, {"b", "2"}}));
+  sample.flush();
+  check(sample.db().PutEntity({}, sample.family(0), key_of(2), {{"c", "3"}}));
+  sample.finish();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  const fs::path folder = argv[1];
+  families(folder);
+  range_deletions(folder);
+  merges(folder);
+  blobs(folder, "rocksdb7-blobs", rocksdb::kNoCompression);
+  blobs(folder, "rocksdb7-blobs-zstd", rocksdb::kZSTD);
+  dictionary(folder, "rocksdb7-dictionary", rocksdb::kZSTD);
+  dictionary(folder, "rocksdb7-dictionary-lz4", rocksdb::kLZ4Compression);
+  external(folder);
+  transactions(folder);
+  entities(folder);
+  all_forms(folder);
+  others(folder);
+}
