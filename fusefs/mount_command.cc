@@ -144,12 +144,13 @@ std::optional<std::string> enter_namespace(const std::string& place) {
 }
 
 // Returns what the daemon accesses after mounting. Call it before: the mount may cover a source.
-AllowedPaths allowed_paths(const Options& options, const Services& services) {
+AllowedPaths allowed_paths(const std::vector<std::string>& places, const Options& options, const Services& services) {
   AllowedPaths allowed;
-  for (const std::string& source : options.sources) {
+  allowed.reads_all_owners = options.join;
+  for (const std::string& place : places) {
     std::error_code failed;
-    allowed.readable.push_back(found_at(source));
-    allowed.reads_all_owners |= std::filesystem::is_directory(source, failed);
+    allowed.readable.push_back(found_at(place));
+    allowed.reads_all_owners |= std::filesystem::is_directory(place, failed);
   }
   if (services.index) {
     make_directory(*services.index);
@@ -185,12 +186,20 @@ Result<UserTypes> named_types(const Options& options) {
   return why;
 }
 
-// Returns whether libprotobuf may be needed. Containers in a mirrored directory are not known in advance.
+// Returns whether libprotobuf may be needed. Containers in a mirrored directory or a data
+// set are not known in advance.
 bool may_decode_messages(const MountTree& tree, const UserTypes& types) {
   const auto stores = tree.containers().stores();
-  return tree.mirror() != nullptr || std::ranges::any_of(stores, [&types](const auto& store) {
-           return RecordDecoder(store->schema(), store->metadata(), types).decodes_messages({});
-         });
+  if (tree.mirror() != nullptr || tree.joined() != nullptr) return true;
+  return std::ranges::any_of(stores, [&types](const auto& store) {
+    return RecordDecoder(store->schema(), store->metadata(), types).decodes_messages({});
+  });
+}
+
+// Returns whether a path is a directory that contains any of these files or directories, or is one of them.
+bool hides_any(const std::string& path, const std::vector<std::string>& places) {
+  return std::ranges::any_of(places,
+                             [&](const std::string& place) { return place == path || place.starts_with(path + "/"); });
 }
 
 // Mounts the sources and serves them until the end.
@@ -203,12 +212,13 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
   if (!opened) return Refusal{kExitCannotOpen, opened.error().detail};
   const auto point = MountPoint::at(options);
   if (!point) return cannot_mount(point.error().detail);
+  if (options.join && hides_any(point->path(), opened->places)) return cannot_mount("it would hide a shard");
   MountTree tree(std::move(opened->sources), options.nest, mirror_settings(options, services), options.record_suffix,
                  types);
   tree.containers().prepare({});
   std::optional<Follower> follower;
   if (!opened->followed.empty()) follower.emplace(tree.containers(), std::move(opened->followed), services.log);
-  const AllowedPaths allowed = allowed_paths(options, services);
+  const AllowedPaths allowed = allowed_paths(opened->places, options, services);
   const bool confines = options.sandbox.value_or(kConfines);
   // Load what cannot be opened after confinement. Read no source between the mount and the first reply: a request in
   // that time could not be interrupted.
@@ -249,6 +259,11 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
             for (const std::string& line : statistics_of(services, tree.containers().stores())) log.answer(line);
             if (const Mirror* mirror = tree.mirror())
               log.answer(fmt::format("mirrored containers: {} open", mirror->open_containers()));
+            if (JoinedSet* set = tree.joined()) {
+              const DataSet::Progress progress = set->progress();
+              log.answer(fmt::format("shards: {} counted, {}, {} open", progress.shards,
+                                     counted(progress.totals.records, "record"), set->open_containers()));
+            }
           }};
   const auto served =
       serve(tree, services.executor, session_options(options, *point), events, follower ? &*follower : nullptr);

@@ -118,6 +118,12 @@ constexpr MountOption kOptions[] = {
 
     {"content", "nest", "", "show a directory for the container, even if it is the only source",
      set_flag<&Options::nest>},
+    {"", "join", "",
+     "show all sources as one data set: records/ has the records of all of them, and shards/ links to each\n"
+     "The sources are files, directories, patterns of glob(7), or names such as `train@128.EXT`, which means "
+     "`train-00000-of-00128.EXT` and so on. Missing files of such a set are reported. A shard is opened when it is "
+     "needed, and must then be as it was when it was mounted.",
+     set_flag<&Options::join>},
     {"", "follow", "",
      "show records that are appended, and do not report an unfinished end as damage\n"
      "For example, `tail -f streams/lines` in the mount prints them. Without this option a mounted file stays as it "
@@ -140,7 +146,8 @@ constexpr MountOption kOptions[] = {
      set_number<&Options::listed_keys, kMostListedKeys>},
     {"", "xattr", "",
      "expose extended attributes: user.recordfs.ordinal, .offset, .chunk, ..., and user.mime_type\n"
-     "The others are `.index`, `.codec` and `.checksum`. `ls -l` reads them for each file, which makes it slower.",
+     "The others are `.index`, `.codec` and `.checksum`, and `.shard` in a data set. `ls -l` reads them for each file, "
+     "which makes it slower.",
      set_flag<&Options::xattr>},
     {"", "nonempty", "", "mount over a directory that is not empty", set_flag<&Options::nonempty>},
     {"", "fsname", "NAME", "source that mount(8) shows in its first column (default: the source's path)", set_fsname},

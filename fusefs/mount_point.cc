@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "core/dataset/shard_list.h"
+#include "core/dataset/shard_name.h"
 #include "fusefs/glue/unmounting.h"
 
 namespace recordfs {
@@ -23,6 +25,11 @@ Error failure(std::string reason) { return {.code = Code::kIo, .detail = std::mo
 bool is_file(const std::string& path) {
   struct stat st {};
   return ::stat(path.c_str(), &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+bool is_folder(const std::string& path) {
+  struct stat st {};
+  return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 // Returns whether a mount point can have this name: an empty directory, or nothing.
@@ -45,6 +52,17 @@ Result<std::string> named_after(const std::string& source) {
   std::string longer = stem + ".mnt";
   if (!name.empty() && name != "." && name != ".." && is_free(longer)) return longer;
   return failure(fmt::format("{}: cannot mount: the name is taken (give a mount point)", longer));
+}
+
+// Returns what a data set is named after: "train.tfrecord" for a word that means shards such as
+// train-00017-of-00128.tfrecord, and the part of a pattern before the first wildcard.
+std::string set_named_by(const std::string& word) {
+  auto family = parse_sharded_spec(word);
+  if (const auto shard = family ? std::nullopt : parse_sharded_wildcard(word)) family = shard->family;
+  if (const auto shard = family ? std::nullopt : parse_shard_name(word)) family = shard->family;
+  if (family) return family->prefix.substr(0, family->prefix.size() - 1) + family->suffix;
+  const std::string plain = word.substr(0, word.find_first_of("*?["));
+  return plain.substr(0, plain.find_last_not_of("-_.") + 1);
 }
 
 // Returns the absolute path, because the daemon changes its directory.
@@ -85,9 +103,12 @@ bool is_open_device(const std::string& path) { return path.starts_with("/dev/fd/
 Result<bool> choose_mount_point(Options& options) {
   if (options.form != Form::kCommand) return false;
   if (is_open_device(options.mountpoint)) return false;
-  if (is_file(options.mountpoint)) options.sources.push_back(std::exchange(options.mountpoint, {}));
+  const bool is_pattern = options.join && names_set(options.mountpoint) && !is_folder(options.mountpoint);
+  if (is_pattern || is_file(options.mountpoint)) options.sources.push_back(std::exchange(options.mountpoint, {}));
   if (!options.mountpoint.empty()) return false;
-  ASSIGN_OR_RETURN(auto name, named_after(options.sources.front()));
+  const std::string& first = options.sources.front();
+  const bool is_set = options.join && !is_folder(first);
+  ASSIGN_OR_RETURN(auto name, named_after(is_set ? set_named_by(first) : first));
   options.mountpoint = std::move(name);
   return true;
 }

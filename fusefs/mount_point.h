@@ -12,9 +12,9 @@ namespace recordfs {
 // Returns whether the mount point is an opened /dev/fuse that another program has mounted, such as mount.fuse3(8).
 bool is_open_device(const std::string& path);
 
-// Completes `options` of Form::kCommand. A last path that is a file becomes a source. A missing mount point is named
-// after the first source, in the current directory, but not created. Returns whether it chose the name. Fails with kIo
-// if the names are taken; the detail is a whole message.
+// Completes `options` of Form::kCommand. A last path that is a file, or with -o join a pattern, becomes a source. A
+// missing mount point is named after the first source, in the current directory, but not created. Returns whether it
+// chose the name. Fails with kIo if the names are taken; the detail is a whole message.
 Result<bool> choose_mount_point(Options& options);
 
 // A usable mount point. On destruction removes a directory that it created, if that is empty and nothing is mounted

@@ -15,6 +15,7 @@
 #include "core/base/counted.h"
 #include "core/base/request_context.h"
 #include "core/base/source.h"
+#include "fusefs/joined_source.h"
 #include "fusefs/open_container.h"
 #include "fusefs/tree/inode_table.h"
 
@@ -43,22 +44,6 @@ bool may_count(const fs::directory_entry& entry, dev_t device) {
   if (failure) return true;
   if (type == fs::file_type::directory) return device_of(entry.path()) != device;
   return type == fs::file_type::regular && may_be_container(entry.path());
-}
-
-void override_ownership(Ownership& ownership, const Options& options) {
-  if (options.allow_root) {
-    // libfuse rejects other users, but the kernel's caches do not. The kernel always checks permissions, except for
-    // root.
-    ownership.uid = ::geteuid();
-    ownership.file_mode = 0400;
-    ownership.directory_mode = 0500;
-  }
-  if (options.uid) ownership.uid = *options.uid;
-  if (options.gid) ownership.gid = *options.gid;
-  if (!options.umask) return;
-  const mode_t others = options.allow_root ? 0077 : 0;
-  ownership.file_mode = 0444 & ~(*options.umask | others);
-  ownership.directory_mode = 0555 & ~(*options.umask | others);
 }
 
 bool is_directory(const std::string& path) {
@@ -111,6 +96,22 @@ Result<MountSource> open_source(std::size_t number, const Options& options, Serv
 
 }  // namespace
 
+void override_ownership(Ownership& ownership, const Options& options) {
+  if (options.allow_root) {
+    // libfuse rejects other users, but the kernel's caches do not. The kernel always checks permissions, except for
+    // root.
+    ownership.uid = ::geteuid();
+    ownership.file_mode = 0400;
+    ownership.directory_mode = 0500;
+  }
+  if (options.uid) ownership.uid = *options.uid;
+  if (options.gid) ownership.gid = *options.gid;
+  if (!options.umask) return;
+  const mode_t others = options.allow_root ? 0077 : 0;
+  ownership.file_mode = 0444 & ~(*options.umask | others);
+  ownership.directory_mode = 0555 & ~(*options.umask | others);
+}
+
 bool may_have_containers(const std::string& directory, const SearchBounds& bounds) {
   const auto deadline = std::chrono::steady_clock::now() + bounds.time;
   const fs::path root = directory + "/.";  // follows `directory` if it is a symbolic link
@@ -134,6 +135,13 @@ std::string shown_source(const Options& options, std::size_t number) {
 
 Result<OpenedSources> open_sources(const Options& options, Services& services) {
   OpenedSources all;
+  if (options.join) {
+    ASSIGN_OR_RETURN(auto joined, join_sources(options, services));
+    all.sources.emplace_back(std::move(joined.source));
+    all.places = std::move(joined.places);
+    return all;
+  }
+  all.places = options.sources;
   for (std::size_t i = 0; i < options.sources.size(); ++i) {
     auto opened = open_source(i, options, services, all);
     if (!opened) {

@@ -29,9 +29,13 @@ bool may_have_containers(const std::string& directory, const SearchBounds& bound
 std::string shown_source(const Options& options, std::size_t number);
 
 struct OpenedSources {
-  std::vector<MountSource> sources;                       // in the order of the options
+  std::vector<MountSource> sources;                       // in the order of the options; with -o join one data set
   std::vector<std::unique_ptr<FollowedFile>> followed{};  // the files among them, with -o follow
+  std::vector<std::string> places{};                      // paths that include everything that is read
 };
+
+// Applies the options that replace owner and permissions.
+void override_ownership(Ownership& ownership, const Options& options);
 
 // Opens all sources. Fails with the error of the first that cannot be opened; the detail is a whole message. `services`
 // must outlive the results.

@@ -86,6 +86,7 @@ void declare_own(CLI::App& app, CommandLine& line) {
                "stay in the foreground and log to stderr; the default is the system log (see -o log=FILE)\n"
                "If there is neither a system log nor `-o log`, a mount in the background warns at the start that its "
                "messages are lost, unless `-q` is given.");
+  app.add_flag("--join", options.join, "same as -o join");
   app.add_flag("-d,--debug", options.debug, "like -f, and log every request");
   app.add_flag("-s,--single-threaded", options.single_threaded, "answer requests with one thread");
   app.add_flag("-q,--quiet", line.quiet, "log only errors");
@@ -161,6 +162,9 @@ ParsedOptions finished(CommandLine line) {
   if (line.verbose) options.verbosity = Verbosity::kDetails;
   if (options.debug) options.foreground = true;
   if (auto wrong = take_places(std::move(line.places), options)) return wrong_use(*wrong);
+  if (options.join && (options.follow || options.nest)) {
+    return wrong_use(fmt::format("-o join and -o {} are mutually exclusive", options.follow ? "follow" : "nest"));
+  }
   if (options.timeout != 0 && options.mountpoint.starts_with("/dev/fd/")) {
     return wrong_use("-o timeout: cannot unmount what another program has mounted");
   }

@@ -43,6 +43,7 @@ struct Options {
   bool allow_root = false;
   bool auto_unmount = false;
   bool nest = false;
+  bool join = false;  // the sources are one data set
   bool nonempty = false;
   bool follow = false;  // show appended records
   bool xattr = false;

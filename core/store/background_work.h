@@ -35,6 +35,8 @@ class BackgroundWork : public Waitable {
 
   // Returns why work() failed, once; otherwise kPending. REQUIRES: mutex_ is locked.
   Error failure_or_pending(SearchKey search_key, std::uint64_t value);
+  // Returns whether a request waits. REQUIRES: mutex_ is locked.
+  bool has_waiters() const { return !waiters_.empty(); }
   // Resumes the requests that no longer have to wait. Unlocks meanwhile.
   void resume_waiters(Lock& lock);
   // Cancels work(), and joins the thread. Destructors of derived classes must call it first.

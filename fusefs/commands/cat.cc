@@ -12,8 +12,11 @@
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/database_records.h"
+#include "fusefs/commands/random_order.h"
 #include "fusefs/commands/range.h"
 #include "fusefs/commands/record_copier.h"
+#include "fusefs/commands/record_words.h"
+#include "fusefs/commands/set_reader.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
@@ -22,60 +25,123 @@ namespace {
 struct CatOptions {
   ReadingOptions reading;
   FormOptions form;
-  std::string file;
-  std::vector<Range> ranges;
+  RecordWords words;
+  RandomOptions random;
   std::optional<Split> split;
 };
 
-// Copies a range. Returns false if copying has to stop. A range that cannot be found does not stop it.
-bool copy_range(const RequestContext& context, const CatOptions& options, const Range& range, const RecordStore& store,
-                CommandContext& command, RecordCopier& copier) {
-  const auto not_found = [&](const Error& why) {
-    command.print_failure(options.file, why);
-    return true;
-  };
-  if (const auto* address = std::get_if<RecordAddress>(&range)) {
-    const auto record = find(context, *address, store);
-    return record ? copier.copy(context, *record, std::nullopt) : not_found(record.error());
+// Copies ranges. Keeps the shard of the last single record, because the next one is often in it.
+class Cat {
+ public:
+  Cat(const CatOptions& options, SetReader& reader, CommandContext& context)
+      : options_(options), reader_(reader), context_(context) {}
+
+  bool copy(const OrdinalRange& range) {
+    return reader_.each(range,
+                        [&](const SetMember& member, const Selection& selection) -> std::optional<std::uint64_t> {
+                          RecordCopier copier(member, options_.form, context_);
+                          if (!copier.copy(selection)) return std::nullopt;
+                          return copier.scanned_records();
+                        });
   }
-  const auto& ordinals = std::get<OrdinalRange>(range);
-  const auto selection = select(ordinals, store);
-  if (!selection) return not_found(selection.error());
-  if (!ordinals.is_one) return copier.copy(*selection);
-  const IndexedChunk& indexed = *selection->from;
-  const std::uint64_t first = indexed.before.records;
-  return copier.copy(context, {indexed.chunk, selection->records.begin - first}, first);
-}
+
+  bool copy(const Split& split) {
+    auto member = reader_.member(split.shard);
+    return member && RecordCopier(*member, options_.form, context_).copy(split);
+  }
+
+  // Returns false if copying has to stop. A range that cannot be found does not stop it.
+  bool copy(const Range& range) {
+    if (const auto* address = std::get_if<RecordAddress>(&range)) return copy_at(*address);
+    const auto& ordinals = std::get<OrdinalRange>(range);
+    return ordinals.is_one ? copy_one(ordinals) : copy(ordinals);
+  }
+
+ private:
+  // A shard that is open for single records.
+  struct Current {
+    Current(SetMember opened, const CatOptions& options, CommandContext& context)
+        : member(std::move(opened)), copier(member, options.form, context), window({}, member.store->source()) {}
+    const SetMember member;
+    RecordCopier copier;
+    ReadWindow window;
+  };
+
+  bool copy_at(const RecordAddress& address) {
+    if (!keep(reader_.member(address.shard))) return true;
+    const RequestContext reading = RequestContext().with(current_->window);
+    const auto record = find(reading, address, *current_->member.store);
+    if (record) return current_->copier.copy(reading, *record, std::nullopt);
+    context_.print_failure(current_->member.path, record.error());
+    return true;
+  }
+
+  bool copy_one(const OrdinalRange& range) {
+    OrdinalRange local = range;
+    if (reader_.has_one_shard()) {
+      if (!keep(reader_.member(0, 0))) return false;
+    } else {
+      const auto place = reader_.locate(range);
+      if (!place) return true;
+      const auto counts = reader_.set().counts(place->shard);
+      if (!counts || !keep(reader_.member(place->shard, counts->first_ordinal))) return true;
+      local.begin = static_cast<std::int64_t>(place->ordinal);
+    }
+    const auto selection = select(local, *current_->member.store);
+    if (!selection) {
+      context_.print_failure(current_->member.path, selection.error());
+      return true;
+    }
+    const IndexedChunk& indexed = *selection->from;
+    const std::uint64_t first = indexed.before.records;
+    return current_->copier.copy(RequestContext().with(current_->window),
+                                 {indexed.chunk, selection->records.begin - first}, first);
+  }
+
+  bool keep(std::optional<SetMember> member) {
+    if (!member) return false;
+    const bool is_same =
+        current_ && current_->member.store == member->store && current_->member.first_ordinal == member->first_ordinal;
+    if (!is_same) current_ = std::make_unique<Current>(std::move(*member), options_, context_);
+    return true;
+  }
+
+  const CatOptions& options_;
+  SetReader& reader_;
+  CommandContext& context_;
+  std::unique_ptr<Current> current_;
+};
 
 // Writes the keys of a database directory.
-int cat_database(const CatOptions& options, CommandContext& context) {
-  if (options.form.form != RecordForm::kJson || options.split || !options.ranges.empty()) {
+int cat_database(const CatOptions& options, const std::string& path, CommandContext& context) {
+  if (options.form.form != RecordForm::kJson || options.split || options.random.is_given() ||
+      !options.words.ranges.empty()) {
     print_message(
         fmt::format("{}: a database directory, which cat writes with --json only, without a RANGE (try: "
                     "recordfs get)",
-                    options.file));
+                    path));
     return kExitWrongUse;
   }
-  write_database_as_json(options.file, context);
+  write_database_as_json(path, context);
   return context.finish();
 }
 
 int cat(const CatOptions& options) {
   CommandContext context(options.reading);
-  if (is_database_directory(options.file)) return cat_database(options, context);
-  const auto store = context.open(options.file);
-  if (!store) return context.status();
-  RecordCopier copier(options.file, *store, options.form, context);
+  const auto& files = options.words.files;
+  if (files.size() == 1 && is_database_directory(files.front())) return cat_database(options, files.front(), context);
+  const auto reader = SetReader::open(options.words, context);
+  if (!reader) return context.status();
+  Cat copying(options, *reader, context);
   if (options.split) {
-    copier.copy(*options.split);
-  } else if (options.ranges.empty()) {
-    copier.copy(everything());
+    copying.copy(*options.split);
+  } else if (options.random.is_given()) {
+    copy_in_random_order(options.random, options.form, *reader, context);
+  } else if (options.words.ranges.empty()) {
+    copying.copy(OrdinalRange{});
   } else {
-    ReadWindow window({}, store->source());
-    const RequestContext reading = RequestContext().with(window);
-    static_cast<void>(std::ranges::all_of(options.ranges, [&](const Range& range) {
-      return copy_range(reading, options, range, *store, context, copier);
-    }));
+    static_cast<void>(
+        std::ranges::all_of(options.words.ranges, [&](const Range& range) { return copying.copy(range); }));
   }
   return context.finish();
 }
@@ -84,23 +150,29 @@ int cat(const CatOptions& options) {
 
 RunCommand declare_cat(CLI::App& app) {
   const auto options = std::make_shared<CatOptions>();
-  declare_file(app, options->file);
-  declare_ranges(app, options->ranges);
+  declare_words(
+      app, options->words, WordUse::kFilesAndRanges, "which records (default: all)", [options = options.get()] {
+        const int ways =
+            (options->words.ranges.empty() ? 0 : 1) + (options->split ? 1 : 0) + (options->random.is_given() ? 1 : 0);
+        if (ways > 1) throw CLI::ValidationError("only one of RANGE, --split and --shuffle or --sample can be given");
+      });
   options->form.declare(app);
   app.add_option_function<std::string>(
          "--split",
-         [options](const std::string& text) {
+         [options = options.get()](const std::string& text) {
            options->split = parse_split(text);
-           if (!options->split) throw CLI::ValidationError("--split", "not BEGIN:END: " + text);
+           if (!options->split) throw CLI::ValidationError("--split", "not [SHARD:]BEGIN:END: " + text);
          },
-         "write the records of the chunks that begin in this range of bytes, as printed by recordfs splits")
-      ->type_name("BEGIN:END")
-      ->excludes("RANGE");
+         "write the records of the chunks that begin in this range of bytes, as printed by recordfs splits\n"
+         "For a data set of several files, `SHARD:BEGIN:END`, or a whole line of recordfs splits.")
+      ->type_name("BEGIN:END");
+  options->random.declare(app);
   options->reading.declare(app);
   app.footer(std::string(kRangeHelp) + R"(
-Without a RANGE, writes all records; several ranges are written in the order given. Stops at the first
-record that cannot be read, unless --skip-damage is given. With --split and @OFFSET, lines of --json have
-"chunk" and "index" instead of "ordinal".
+Without a RANGE, writes all records; several ranges are written in the order given. Several files are one data
+set: their ordinals continue. A word after the first file is a RANGE if it looks like one; ./42 is a file. Stops
+at the first record that cannot be read, unless --skip-damage is given. With --split and @OFFSET, lines of --json
+have "chunk" and "index" instead of "ordinal".
 If FILE is the directory of a database, --json writes a line for each key, in key order.)");
   return [options] { return cat(*options); };
 }

@@ -127,14 +127,6 @@ void ReadingOptions::declare(CLI::App& app) {
   app.add_option("-j,--threads", threads, "number of threads that decode (default: one per processor)")->type_name("N");
 }
 
-void declare_file(CLI::App& app, std::string& file) {
-  app.add_option("FILE", file, "a container")->required()->type_name("");
-}
-
-void declare_files(CLI::App& app, std::vector<std::string>& files) {
-  app.add_option("FILE", files, "containers")->required()->type_name("");
-}
-
 CommandContext::CommandContext(const ReadingOptions& options)
     : CommandContext(options, [this](Severity severity, const std::string& line) {
         if (severity > Severity::kInfo) print_once(line);
@@ -165,6 +157,13 @@ std::shared_ptr<const RecordStore> CommandContext::open_if_container(const std::
   if (opened) return std::move(opened->store);
   if (opened.error().code != Code::kNoContainer) print_unopened(path, opened.error());
   return nullptr;
+}
+
+OpenShard CommandContext::opener() {
+  return [this](const RequestContext& context, const Shard& shard) -> Result<std::shared_ptr<const RecordStore>> {
+    ASSIGN_OR_RETURN(auto opened, open_file(context, shard.path, limits_, services_));
+    return std::move(opened.store);
+  };
 }
 
 void CommandContext::print_unopened(const std::string& path, const Error& error) {

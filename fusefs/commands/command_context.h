@@ -14,6 +14,7 @@
 #include "core/base/bytes.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/dataset/data_set.h"
 #include "core/store/record_store.h"
 #include "fusefs/follow/followed_file.h"
 #include "fusefs/open_container.h"
@@ -68,10 +69,6 @@ struct ReadingOptions {
   void declare(CLI::App& app);
 };
 
-// Declare the argument FILE or FILE... on `app`. The result must outlive the parsing.
-void declare_file(CLI::App& app, std::string& file);
-void declare_files(CLI::App& app, std::vector<std::string>& files);
-
 // The state of a command's run. Without a `log`, warnings and errors go to stderr, without repetition. Not thread-safe,
 // except note(), report(), print_failure() and print_once().
 class CommandContext {
@@ -83,6 +80,9 @@ class CommandContext {
   std::shared_ptr<const RecordStore> open(const std::string& path);
   // Also returns null for a file that is not a container, but silently.
   std::shared_ptr<const RecordStore> open_if_container(const std::string& path);
+
+  // Returns how to open the shards of a data set, without a message. Valid as long as this.
+  OpenShard opener();
 
   // Opens a file that grows (see open()).
   std::unique_ptr<FollowedFile> open_followed(const std::string& path);
@@ -99,6 +99,8 @@ class CommandContext {
   void note(const DamagedRegion& region);
   // Logs a failed read of `store`, and notes it.
   void report(const RecordStore& store, const Error& error);
+  // Prints why a file cannot be opened, and notes it.
+  void print_unopened(const std::string& path, const Error& error);
   // Prints an error, unless the log has just printed the same line, and notes it.
   void print_failure(const std::string& path, const Error& error);
   // Prints a line, unless it equals the previous one. For logs.
@@ -113,8 +115,6 @@ class CommandContext {
   static int status_of(const Error& error);
 
  private:
-  void print_unopened(const std::string& path, const Error& error);
-
   const Limits limits_;
   const unsigned threads_;
   std::atomic<int> status_{0};

@@ -21,7 +21,9 @@
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/range.h"
+#include "fusefs/commands/record_words.h"
 #include "fusefs/commands/scan.h"
+#include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 
@@ -30,9 +32,7 @@ namespace {
 
 struct CpOptions {
   ReadingOptions reading;
-  std::string file;
-  std::optional<Range> range;
-  std::string directory;
+  RecordWords words;
   bool replaces = false;
 };
 
@@ -122,31 +122,23 @@ Result<Selection> select_at(const RecordAddress& address, const RecordStore& sto
   return Error{.code = Code::kNotFound, .detail = fmt::format("no chunk begins at byte {}", address.begin)};
 }
 
-Result<Selection> selection_of(const Range& range, const RecordStore& store) {
-  if (const auto* address = std::get_if<RecordAddress>(&range)) return select_at(*address, store);
-  return select(std::get<OrdinalRange>(range), store);
-}
-
 class Cp {
  public:
   explicit Cp(const CpOptions& options)
       : options_(options), context_(options.reading), progress_("cp", Progress::Unit::kRecords) {}
 
   int run() {
-    const auto store = context_.open(options_.file);
-    if (!store) return context_.status();
-    Descriptor directory(::open(options_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const auto reader = SetReader::open(options_.words, context_);
+    if (!reader) return context_.status();
+    const std::string& path = options_.words.directory;
+    Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!directory) {
-      print_message(fmt::format("{}: {}", options_.directory, system_error(errno).detail));
+      print_message(fmt::format("{}: {}", path, system_error(errno).detail));
       return kExitCannotOpen;
     }
     files_.emplace(std::move(directory), options_.replaces);
-    const auto selection = selection_of(*options_.range, *store);
-    if (selection) {
-      copy(*store, *selection);
-    } else {
-      context_.print_failure(options_.file, selection.error());
-    }
+    static_cast<void>(
+        std::ranges::all_of(options_.words.ranges, [&](const Range& range) { return copy(range, *reader); }));
     progress_.clear();
     Interruption::pass_on();
     return context_.finish();
@@ -159,28 +151,52 @@ class Cp {
     std::vector<std::pair<std::uint64_t, RecordFiles::Failure>> failures;  // by ordinal
   };
 
-  void copy(const RecordStore& store, const Selection& selection) {
-    if (selection.records.end != UINT64_MAX) progress_.set_total(selection.records.end - selection.records.begin);
-    DamageReporter(options_.file, store, context_)
-        .scan(selection, [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
+  // Returns false if copying has to stop.
+  bool copy(const Range& range, SetReader& reader) {
+    if (const auto* ordinals = std::get_if<OrdinalRange>(&range)) {
+      if (const Span span = span_of(*ordinals, 0); span.end != UINT64_MAX) progress_.set_total(span.end - span.begin);
+      return reader.each(
+          *ordinals, [this](const SetMember& member, const Selection& selection) { return copy(member, selection); });
+    }
+    const auto& address = std::get<RecordAddress>(range);
+    const auto member = reader.counted_member(address.shard);
+    if (!member) return true;
+    const auto selection = select_at(address, *member->store);
+    if (selection) return copy(*member, *selection).has_value();
+    context_.print_failure(member->path, selection.error());
+    return true;
+  }
+
+  // Returns as SetReader::Take does.
+  std::optional<std::uint64_t> copy(const SetMember& member, const Selection& selection) {
+    DamageReporter damage(member.path, *member.store, context_);
+    goes_on_ = true;
+    const bool is_scanned =
+        damage.scan(selection, [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
           // cppcheck-suppress returnDanglingLifetime
-          return [&, copied = copy_chunk(context, store, selection, indexed)] { return settle(store, copied); };
+          return [&, copied = copy_chunk(context, member, selection, indexed)] {
+            return goes_on_ = settle(*member.store, copied);
+          };
         });
+    if (!is_scanned || !goes_on_) return std::nullopt;
+    return damage.scanned_records();
   }
 
   // Thread-safe.
-  Copied copy_chunk(const RequestContext& context, const RecordStore& store, const Selection& selection,
+  Copied copy_chunk(const RequestContext& context, const SetMember& member, const Selection& selection,
                     const IndexedChunk& indexed) {
+    const RecordStore& store = *member.store;
+    const std::uint64_t first_ordinal = member.first_ordinal + indexed.before.records;
     Copied copied;
     const Span wanted = selection.within(indexed);
     if (wanted.is_empty()) return copied;
     const auto chunk = store.chunks().decode_ahead(context, indexed.chunk);
     if (!chunk) {
-      copied.failures.push_back({indexed.before.records, {.is_of_record = true, .why = chunk.error()}});
+      copied.failures.push_back({first_ordinal, {.is_of_record = true, .why = chunk.error()}});
       return copied;
     }
     for (std::uint64_t i = wanted.begin; i < wanted.end && !is_stopped_ && !Interruption::came(); ++i) {
-      const std::uint64_t ordinal = indexed.before.records + i;
+      const std::uint64_t ordinal = first_ordinal + i;
       if (auto failure = files_->write(store, **chunk, i, ordinal)) {
         is_stopped_ = is_stopped_ || (!failure->is_of_record && !failure->is_there);
         copied.failures.emplace_back(ordinal, std::move(*failure));
@@ -201,7 +217,7 @@ class Cp {
         continue;
       }
       context_.note(kExitPartlyDone);
-      print_message(fmt::format("{}/{}: {}{}", options_.directory, name_of(ordinal), failure.why.detail,
+      print_message(fmt::format("{}/{}: {}{}", options_.words.directory, name_of(ordinal), failure.why.detail,
                                 failure.is_there ? " (-f replaces it)" : ""));
       if (!failure.is_there) return false;
     }
@@ -214,6 +230,7 @@ class Cp {
   Progress progress_;
   std::optional<RecordFiles> files_;
   std::atomic<bool> is_stopped_{false};
+  bool goes_on_ = true;
 };
 
 }  // namespace
@@ -224,9 +241,7 @@ RunCommand declare_cp(CLI::App& app) {
       R"(Files are named by their ordinals, as in records/ of a mount: 000000042. A file gets its name once it is complete.
 A record that cannot be read creates no file; all others are copied, and the exit status is 4.
 )" + std::string(kRangeHelp));
-  declare_file(app, options->file);
-  declare_range(app, options->range, "which records to copy; : means all")->required();
-  app.add_option("DIR", options->directory, "an existing directory")->required()->type_name("");
+  declare_words(app, options->words, WordUse::kFilesRangeAndDir, "which records to copy; : means all");
   app.add_flag("-f,--force", options->replaces,
                "replace existing files\n"
                "Symbolic links are replaced too. Without this option existing files are not changed, and the exit "

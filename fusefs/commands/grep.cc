@@ -17,7 +17,9 @@
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/record_matcher.h"
+#include "fusefs/commands/record_words.h"
 #include "fusefs/commands/scan.h"
+#include "fusefs/commands/set_reader.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
@@ -33,6 +35,8 @@ struct GrepOptions {
   std::string pattern;
   std::vector<std::string> patterns;
   std::vector<std::string> files;
+  std::string manifest;
+  bool allows_missing = false;
   MatchRules rules;
   bool counts = false;
   bool names = false;
@@ -259,6 +263,10 @@ class Grep {
   }
 
   int run() {
+    if (!options_.manifest.empty()) {
+      search_set(options_.manifest, {.manifest = options_.manifest});
+      return finish();
+    }
     list_files(options_.files, options_.recursive, [this](const ListedFile& file) {
       if (file.failure) {
         context_.print_failure(file.path, *file.failure);
@@ -267,35 +275,65 @@ class Grep {
       search(file);
       return output_.good() && !(options_.quiet && has_selected_);
     });
+    return finish();
+  }
+
+ private:
+  int finish() {
     const int status = context_.finish();
     if (options_.quiet && has_selected_) return 0;
     if (status != 0) return kExitGrepFailed;
     return has_selected_ ? 0 : 1;
   }
 
- private:
   void search(const ListedFile& file) {
-    const auto store = file.was_found ? context_.open_if_container(file.path) : context_.open(file.path);
+    if (!file.was_found && names_set(file.path)) return search_set(file.path, {.files = {file.path}});
+    auto store = file.was_found ? context_.open_if_container(file.path) : context_.open(file.path);
     if (!store) return;
     selected_ = 0;
-    if (most_ > 0) {
+    search({file.path, std::move(store)}, file.path);
+    end_of_file(file.path);
+  }
+
+  // `name` is that of the data set in the output.
+  void search_set(const std::string& name, RecordWords words) {
+    words.allows_missing = options_.allows_missing;
+    const auto reader = SetReader::open(words, context_);
+    if (!reader) return;
+    selected_ = 0;
+    reader->each(OrdinalRange{}, [&](const SetMember& member, const Selection&) { return search(member, name); });
+    end_of_file(name);
+  }
+
+  // Returns as SetReader::Take does.
+  std::optional<std::uint64_t> search(const SetMember& member, const std::string& name) {
+    if (show_ == Show::kNames) selected_ = 0;
+    DamageReporter damage(member.path, *member.store, context_);
+    if (selected_ < most_) {
       const auto search_chunk = [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
         if (indexed.chunk.records == 0u) return {};
         // cppcheck-suppress returnDanglingLifetime
-        return [&, found = search_ahead(context, *store, indexed)] { return show(*store, found, file.path); };
+        return [&, found = search_ahead(context, *member.store, indexed)] { return show(member, found, name); };
       };
       const auto search_records = [&](const std::shared_ptr<const ScannedBatch>& batch) -> Finish {
         // cppcheck-suppress returnDanglingLifetime
-        return [&, found = search_batch(batch)] { return show(*store, found, file.path); };
+        return [&, found = search_batch(batch)] { return show(member, found, name); };
       };
-      DamageReporter(file.path, *store, context_).scan(everything(), search_chunk, search_records);
+      damage.scan(everything(), search_chunk, search_records);
     }
     has_selected_ = has_selected_ || selected_ > 0;
+    if (show_ == Show::kNames && selected_ > 0) write_name(member.path, '\n');
+    const bool is_over =
+        !output_.good() || (options_.quiet && has_selected_) || (show_ != Show::kNames && selected_ >= most_);
+    if (is_over) return std::nullopt;
+    return damage.scanned_records();
+  }
+
+  void end_of_file(const std::string& name) {
     if (show_ == Show::kCounts) {
-      write_prefix_name(file.path);
+      write_prefix_name(name);
       output_.write(fmt::format("{}\n", selected_));
     }
-    if (show_ == Show::kNames && selected_ > 0) write_name(file.path, '\n');
     if (is_terminal_) output_.flush();
   }
 
@@ -318,21 +356,22 @@ class Grep {
   }
 
   // Returns false if the file needs no further chunks.
-  bool show(const RecordStore& store, const MatchedChunk& found, const std::string& path) {
-    for (const Error& failure : found.failures) context_.report(store, failure);
+  bool show(const SetMember& member, const MatchedChunk& found, const std::string& path) {
+    for (const Error& failure : found.failures) context_.report(*member.store, failure);
     for (const FoundRecord& record : found.records) {
       if (selected_ >= most_) break;
       ++selected_;
-      if ((found.chunk || found.batch) && !show_record(store, found, record, path)) return false;
+      if ((found.chunk || found.batch) && !show_record(member, found, record, path)) return false;
     }
     if (is_terminal_ && !found.records.empty()) output_.flush();
     return selected_ < most_ && output_.good();
   }
 
-  bool show_record(const RecordStore& store, const MatchedChunk& found, const FoundRecord& record,
+  bool show_record(const SetMember& member, const MatchedChunk& found, const FoundRecord& record,
                    const std::string& path) {
+    const RecordStore& store = *member.store;
     const std::uint64_t first = found.batch ? found.batch->before.records : found.first_ordinal;
-    const std::string number = fmt::format("{}:", first + record.index);
+    const std::string number = fmt::format("{}:", member.first_ordinal + first + record.index);
     const auto write_prefix = [&] {
       write_prefix_name(path);
       output_.write(number);
@@ -392,7 +431,7 @@ class Grep {
   Output& output_;
   const bool is_terminal_;
   std::uint64_t most_;
-  std::uint64_t selected_ = 0;  // records of the current file
+  std::uint64_t selected_ = 0;  // records of the current file or data set; with kNames, of the shard
   bool has_selected_ = false;   // any record of any file
 };
 
@@ -402,7 +441,7 @@ int grep(GrepOptions options) {
   } else if (!options.pattern.empty()) {
     options.files.insert(options.files.begin(), std::move(options.pattern));
   }
-  if (options.files.empty()) {
+  if (options.files.empty() && options.manifest.empty()) {
     print_message("FILE is required (try recordfs grep --help)");
     return kExitGrepFailed;
   }
@@ -423,10 +462,11 @@ RunCommand declare_grep(CLI::App& app) {
       R"(Prints ORDINAL:RECORD and a newline, or FILE:ORDINAL:RECORD for several files. PATTERN uses the syntax of RE2:
 mostly that of grep -E, plus \d, \b, (?i) and lazy repetition. A record is one text, as with grep -z: . matches
 any character including a newline (not with (?-s)), and ^ and $ match at the ends of each line. Characters are
-UTF-8; a record that is not UTF-8 is also searched byte by byte.
+UTF-8; a record that is not UTF-8 is also searched byte by byte. A data set ('NAME-*', NAME@128.EXT, a directory
+without -r) counts as one FILE: ordinals and -c are of all its shards, and -l prints the shards that match.
 Exit status: 0 a record was selected, 1 none was, 2 an error or damage (0 with -q and a match).)");
   app.add_option("PATTERN", options->pattern, "the pattern")->required()->type_name("");
-  app.add_option("FILE", options->files, "containers")->type_name("");
+  app.add_option("FILE", options->files, "containers, or what names a data set")->type_name("");
   app.add_option("-e,--regexp", options->patterns, "use this pattern; all other words are files; may be repeated")
       ->type_name("PATTERN")
       ->expected(1)
@@ -445,6 +485,8 @@ Exit status: 0 a record was selected, 1 none was, 2 an error or damage (0 with -
   app.add_flag("-h,--no-filename", options->without_name, "print no file names");
   app.add_flag("-Z,--null", options->zero_after_name, "print a NUL byte after each file name");
   app.add_flag("-r,--recursive", options->recursive, "search all containers below directories");
+  declare_manifest(app, options->manifest);
+  declare_allow_missing(app, options->allows_missing);
   options->reading.declare(app);
   return [options] { return grep(*options); };
 }

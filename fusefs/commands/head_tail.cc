@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
@@ -14,6 +15,8 @@
 #include "fusefs/commands/follow.h"
 #include "fusefs/commands/range.h"
 #include "fusefs/commands/record_copier.h"
+#include "fusefs/commands/record_words.h"
+#include "fusefs/commands/set_reader.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
@@ -22,7 +25,7 @@ namespace {
 struct EndOptions {
   ReadingOptions reading;
   FormOptions form;
-  std::string file;
+  RecordWords words;
   std::int64_t records = 10;
   bool follows = false;
 };
@@ -36,23 +39,24 @@ FormOptions form_of(const EndOptions& options) {
 
 int copy_range(const EndOptions& options, const OrdinalRange& range) {
   CommandContext context(options.reading);
-  const auto store = context.open(options.file);
-  if (!store) return context.status();
+  const auto reader = SetReader::open(options.words, context);
+  if (!reader) return context.status();
   const FormOptions form = form_of(options);
-  if (const auto selection = select(range, *store)) {
-    RecordCopier(options.file, *store, form, context).copy(*selection);
-  } else {
-    context.print_failure(options.file, selection.error());
-  }
+  reader->each(range, [&](const SetMember& member, const Selection& selection) -> std::optional<std::uint64_t> {
+    RecordCopier copier(member, form, context);
+    if (!copier.copy(selection)) return std::nullopt;
+    return copier.scanned_records();
+  });
   return context.finish();
 }
 
 // Copies the last records, and then those that are appended, until the output's reader has gone.
 int follow_end(const EndOptions& options) {
+  const std::string& path = options.words.files.front();
   CommandContext context(options.reading);
-  const auto file = context.open_followed(options.file);
+  const auto file = context.open_followed(path);
   if (!file) return context.status();
-  FileWatch watch({options.file});
+  FileWatch watch({path});
   const FormOptions form = form_of(options);
   Following following{.output = STDOUT_FILENO};
   const auto counts = wait_for([&] { return file->store()->index().totals(ScanDetail::kCounts); });
@@ -60,8 +64,9 @@ int follow_end(const EndOptions& options) {
   following.take = [&](const RecordStore& store, const Span& records) {
     const auto begin = static_cast<std::int64_t>(records.begin);
     const auto selection = select({.begin = begin, .end = static_cast<std::int64_t>(records.end)}, store);
-    if (selection) return RecordCopier(options.file, store, form, context).copy(*selection);
-    context.print_failure(options.file, selection.error());
+    const SetMember member{path, {std::shared_ptr<const void>(), &store}};  // not owned
+    if (selection) return RecordCopier(member, form, context).copy(*selection);
+    context.print_failure(path, selection.error());
     return false;
   };
   following.pause = [&] {
@@ -69,16 +74,20 @@ int follow_end(const EndOptions& options) {
     return context.output().good();
   };
   following.moved = [&] {
-    print_message(fmt::format("{}: moved, removed or replaced; the old file is still followed", options.file));
+    print_message(fmt::format("{}: moved, removed or replaced; the old file is still followed", path));
   };
   const auto followed = counts ? follow_records(*file, watch, following) : Result<void>(counts.error());
-  if (!followed) context.print_failure(options.file, followed.error());
+  if (!followed) context.print_failure(path, followed.error());
   return context.finish();
 }
 
 std::shared_ptr<EndOptions> declare(CLI::App& app) {
   auto options = std::make_shared<EndOptions>();
-  declare_file(app, options->file);
+  declare_words(app, options->words, WordUse::kFiles, {}, [options = options.get()] {
+    const RecordWords& words = options->words;
+    const bool is_one_file = words.files.size() == 1 && words.manifest.empty() && !names_set(words.files.front());
+    if (options->follows && !is_one_file) throw CLI::ValidationError("--follow", "takes one file");
+  });
   app.add_option("-n,--records", options->records, "number of records (default: 10)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{0}, INT64_MAX).description(""));
@@ -86,7 +95,8 @@ std::shared_ptr<EndOptions> declare(CLI::App& app) {
   options->reading.declare(app);
   app.footer(
       R"(On a terminal each record is a line with unprintable bytes escaped. In a pipe or a file the records follow each
-other without separators, as with recordfs cat, unless --lines, --json or another form is given.)");
+other without separators, as with recordfs cat, unless --lines, --json or another form is given. Several files
+are one data set, of which the first or last records are written.)");
   return options;
 }
 

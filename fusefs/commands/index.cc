@@ -13,6 +13,8 @@
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
+#include "fusefs/commands/record_words.h"
+#include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 
@@ -26,6 +28,7 @@ constexpr std::chrono::milliseconds kCoarseStamp{2050};  // for filesystems with
 struct IndexOptions {
   ReadingOptions reading;
   std::vector<std::string> files;
+  std::string manifest;
   bool verbose = false;
 };
 
@@ -55,10 +58,10 @@ class Index {
     }
     context_.services().index->least_scan_time = {};
     context_.services().reads_whole_files = true;
-    for (const std::string& path : options_.files) {
+    each_file(options_.manifest, options_.files, context_, [this](const std::string& path) {
       wait_until_settled(path);
       build(path);
-    }
+    });
     return context_.finish();
   }
 
@@ -105,7 +108,7 @@ RunCommand declare_index(CLI::App& app) {
       R"(Later mounts with the same --max-chunk and --index (-o max_chunk=, -o index=) do not scan or wait. Damage in
 headers is reported, and the exit status is 4; the index is saved nevertheless. Exit status 5: it is not saved.
 This command does not check records; recordfs verify does.)");
-  declare_files(app, options->files);
+  declare_sets(app, options->files, options->manifest);
   app.add_flag("-v,--verbose", options->verbose, "print the path of each index");
   options->reading.declare(app);
   return [options] { return Index(*options).run(); };

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +21,10 @@
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_info.h"
 #include "fusefs/commands/database_reader.h"
+#include "fusefs/commands/record_words.h"
 #include "fusefs/commands/scan.h"
+#include "fusefs/commands/set_reader.h"
+#include "fusefs/exit_status.h"
 #include "fusefs/tree/generated_files.h"
 
 namespace recordfs {
@@ -31,6 +36,7 @@ bool is_in_json_only(std::string_view key) { return key == "metadata_directory_s
 struct InfoOptions {
   ReadingOptions reading;
   std::vector<std::string> files;
+  std::string manifest;
   bool json = false;
   bool scan = false;
 };
@@ -125,10 +131,126 @@ std::string table_of(const std::string& path, const JsonObject& info) {
   return table;
 }
 
-// Returns the text for a path, or nullopt after printing why there is none.
-std::optional<std::string> text_of(const std::string& path, const InfoOptions& options, CommandContext& context) {
+// --- data sets
+
+// The shards of one format.
+struct FormatSums {
+  std::uint64_t shards = 0, records = 0, stored = 0;
+};
+
+// What is known of a data set once its records are counted.
+struct SetInfo {
+  std::vector<std::pair<std::size_t, Result<ShardCounts>>> shards{};  // by number
+  std::map<std::string_view, FormatSums> formats{};
+  std::uint64_t missing = 0;
+  DataSetTotals totals;
+};
+
+// Returns nullopt if counting failed.
+std::optional<SetInfo> info_of(SetReader& reader) {
+  if (!reader.records()) return std::nullopt;
+  DataSet& set = reader.set();
+  SetInfo info{.missing = set.list().missing(), .totals = set.progress().totals};
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    auto counts = set.counts(i);
+    if (auto failure = set.failure(i)) {
+      if (set.shard(i).is_missing) failure->detail = "missing";
+      info.shards.emplace_back(i, std::move(*failure));
+      continue;
+    }
+    FormatSums& sums = info.formats[counts->format];
+    ++sums.shards;
+    sums.records += counts->records;
+    sums.stored += counts->stored;
+    info.shards.emplace_back(i, std::move(counts));
+  }
+  return info;
+}
+
+JsonObject json_of(const SetInfo& info, const DataSet& set) {
+  JsonObject::List formats;
+  for (const auto& [name, sums] : info.formats) {
+    JsonObject& format = formats.emplace_back();
+    format.set("format", name);
+    format.set("shards", sums.shards);
+    format.set("records", sums.records);
+    format.set("size", sums.stored);
+  }
+  JsonObject::List shards;
+  for (const auto& [number, counts] : info.shards) {
+    JsonObject& shard = shards.emplace_back();
+    shard.set("shard", set.name(number));
+    if (!counts) {
+      shard.set("error", to_string(counts.error()));
+      continue;
+    }
+    shard.set("format", counts->format);
+    shard.set("first_ordinal", counts->first_ordinal);
+    shard.set("records", counts->records);
+    shard.set("chunks", counts->chunks);
+    shard.set("size", counts->stored);
+    shard.set("damaged_regions", counts->damaged_regions);
+  }
+  JsonObject json;
+  json.set("shards", std::uint64_t{set.size()});
+  json.set("missing", info.missing);
+  json.set("unreadable", info.totals.unopened - info.missing);
+  json.set("records", info.totals.records);
+  json.set("chunks", info.totals.chunks);
+  json.set("size", info.totals.stored);
+  json.set("damaged_regions", info.totals.damaged_regions);
+  json.set("formats", std::move(formats));
+  json.set("table", std::move(shards));
+  return json;
+}
+
+std::string table_of(const std::string& name, const SetInfo& info, const DataSet& set) {
+  std::string table = row("data set", printable(name));
+  table += row("shards", fmt::format("{} ({} missing, {} unreadable)", set.size(), info.missing,
+                                     info.totals.unopened - info.missing));
+  for (const auto& [format, sums] : info.formats) {
+    table += row("format", fmt::format("{}: {}, {}, {}", format, counted(sums.shards, "shard"),
+                                       counted(sums.records, "record"), in_units(sums.stored)));
+  }
+  table += row("size", in_units(info.totals.stored));
+  table += row("records", fmt::format("{}", info.totals.records));
+  table += row("damaged regions",
+               fmt::format("{} (headers only; run recordfs verify to check the records)", info.totals.damaged_regions));
+  table += fmt::format("\n{:>12} {:>11} {:>14}  {:<13} {}\n", "first", "records", "bytes", "format", "shard");
+  for (const auto& [number, counts] : info.shards) {
+    const std::string shard = printable(set.name(number));
+    if (counts) {
+      table += fmt::format("{:>12} {:>11} {:>14}  {:<13} {}{}\n", counts->first_ordinal, counts->records,
+                           counts->stored, counts->format, shard, counts->damaged_regions > 0 ? " (damaged)" : "");
+    } else {
+      table += fmt::format("{:>12} {:>11} {:>14}  {:<13} {} ({})\n", "-", "-", "-", "-", shard,
+                           printable(to_string(counts.error())));
+    }
+  }
+  return table;
+}
+
+// Returns nullopt if that fails.
+std::optional<std::string> info_text(const std::string& word, const RecordWords& words, const InfoOptions& options,
+                                     bool is_only, CommandContext& context) {
+  const auto reader = SetReader::open(words, context);
+  const auto known = reader ? info_of(*reader) : std::nullopt;
+  if (!known) return std::nullopt;
+  if (known->totals.damaged_regions > 0) context.note(kExitDamage);
+  if (!options.json) return table_of(word, *known, reader->set());
+  JsonObject json = json_of(*known, reader->set());
+  if (is_only) return to_json(json, JsonLayout::kIndented);
+  json.members.insert(json.members.begin(), {"file", word});
+  return to_json(json, JsonLayout::kLine);
+}
+
+// --- all
+
+// Returns nullopt if that fails.
+std::optional<std::string> info_text(const std::string& path, const InfoOptions& options, bool is_only,
+                                     CommandContext& context) {
   const auto json_of = [&](JsonObject info) {
-    if (options.files.size() == 1) return to_json(info, JsonLayout::kIndented);
+    if (is_only) return to_json(info, JsonLayout::kIndented);
     info.members.insert(info.members.begin(), {"file", path});
     return to_json(info, JsonLayout::kLine);
   };
@@ -141,8 +263,10 @@ std::optional<std::string> text_of(const std::string& path, const InfoOptions& o
   const auto store = context.open(path);
   if (!store) return std::nullopt;
   auto known = info_of(path, *store, options, context);
-  if (!known) context.print_failure(path, known.error());
-  if (!known) return std::nullopt;
+  if (!known) {
+    context.print_failure(path, known.error());
+    return std::nullopt;
+  }
   return options.json ? json_of(std::move(*known)) : table_of(path, *known);
 }
 
@@ -150,12 +274,22 @@ int info(const InfoOptions& options) {
   CommandContext context(options.reading);
   Output& output = context.output();
   std::string_view separator;  // of tables
-  for (const std::string& path : options.files) {
-    const auto text = text_of(path, options, context);
-    if (!text) continue;
+  const bool is_only = options.files.size() + (options.manifest.empty() ? 0 : 1) == 1;
+  const auto write = [&](const std::optional<std::string>& text) {
+    if (!text) return;
     if (!options.json) output.write(std::exchange(separator, "\n"));
     output.write(*text);
     output.flush();
+  };
+  // The shards are listed whether they are complete or not.
+  if (!options.manifest.empty()) {
+    const RecordWords words{.manifest = options.manifest, .allows_missing = true};
+    write(info_text(options.manifest, words, options, is_only, context));
+  }
+  for (const std::string& word : options.files) {
+    const RecordWords words{.files = {word}, .allows_missing = true};
+    const bool is_set = !is_database_directory(word) && names_set(word);
+    write(is_set ? info_text(word, words, options, is_only, context) : info_text(word, options, is_only, context));
   }
   return context.finish();
 }
@@ -164,13 +298,16 @@ int info(const InfoOptions& options) {
 
 RunCommand declare_info(CLI::App& app) {
   const auto options = std::make_shared<InfoOptions>();
-  declare_files(app, options->files);
+  declare_sets(app, options->files, options->manifest);
   app.add_flag("--json", options->json,
                "print info.json of a mount; for several files one object per line, with \"file\"");
   app.add_flag("--scan", options->scan,
                "scan the headers, and add totals: chunks, records, decoded bytes, damage in headers\n"
                "This does not check records; `verify` does. In JSON, `damage_scope` is `headers`.");
   options->reading.declare(app);
+  app.footer(
+      R"(For a data set, prints totals, the totals of each format, and a table of the shards. That counts the records of
+all shards, by saved indexes or by scans of their headers. Each FILE is a data set of its own.)");
   return [options] { return info(*options); };
 }
 

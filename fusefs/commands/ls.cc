@@ -1,10 +1,13 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -14,15 +17,17 @@
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/range.h"
+#include "fusefs/commands/record_copier.h"
+#include "fusefs/commands/record_words.h"
 #include "fusefs/commands/scan.h"
+#include "fusefs/commands/set_reader.h"
 
 namespace recordfs {
 namespace {
 
 struct LsOptions {
   ReadingOptions reading;
-  std::string file;
-  std::optional<Range> range;
+  RecordWords words;
   bool chunks = false;
   bool json = false;
   bool with_codec = false;
@@ -46,12 +51,12 @@ std::string number_or(const std::optional<std::uint64_t>& number, std::string_vi
   return number ? fmt::format("{}", *number) : std::string(otherwise);
 }
 
-std::string json_of(const IndexedChunk& indexed) {
+std::string json_of(const IndexedChunk& indexed, std::string_view shard_member) {
   const ChunkInfo& chunk = indexed.chunk;
   return fmt::format(
-      "{{\"begin\":{},\"end\":{},\"kind\":{},\"codec\":{},\"first_ordinal\":{},\"records\":{},\"stored\":{},"
+      "{{{}\"begin\":{},\"end\":{},\"kind\":{},\"codec\":{},\"first_ordinal\":{},\"records\":{},\"stored\":{},"
       "\"decoded\":{}}}\n",
-      chunk.begin, chunk.end, json_string(chunk.kind), json_string(chunk.codec), indexed.before.records,
+      shard_member, chunk.begin, chunk.end, json_string(chunk.kind), json_string(chunk.codec), indexed.before.records,
       number_or(chunk.records, "null"), chunk.stored_size, number_or(chunk.payload_size(), "null"));
 }
 
@@ -62,12 +67,14 @@ struct Entry {
   std::optional<std::uint64_t> ordinal;
   std::optional<std::uint64_t> size;
   const Error* failure;  // why it cannot be read; null: it can
+  const SetMember& member;
 };
 
 std::string json_of(const Entry& entry, bool with_codec) {
   const ChunkInfo& chunk = entry.chunk;
   std::string json = "{";
   if (entry.ordinal) json += fmt::format("\"ordinal\":{},", *entry.ordinal);
+  json += json_member_of_shard(entry.member.name);
   json += "\"size\":" + number_or(entry.size, "null");
   if (entry.failure != nullptr) json += ",\"error\":" + json_string(to_string(*entry.failure));
   json += fmt::format(",\"chunk\":{},\"index\":{}", chunk.begin, entry.index);
@@ -83,7 +90,9 @@ std::string row_of(const Entry& entry, bool with_codec, bool is_aligned) {
   const ChunkInfo& chunk = entry.chunk;
   const std::string ordinal = number_or(entry.ordinal, "-");
   const std::string size = number_or(entry.size, "-");
-  const std::string address = fmt::format("{}/{}", chunk.begin, entry.index);
+  const std::string address = entry.member.name.empty()
+                                  ? fmt::format("{}/{}", chunk.begin, entry.index)
+                                  : fmt::format("{}:@{}/{}", printable(entry.member.name), chunk.begin, entry.index);
   std::string row = is_aligned ? fmt::format("{:>9} {:>11}  {:<{}}", ordinal, size, address, with_codec ? 20 : 0)
                                : fmt::format("{}\t{}\t{}", ordinal, size, address);
   if (with_codec) {
@@ -96,18 +105,22 @@ std::string row_of(const Entry& entry, bool with_codec, bool is_aligned) {
 
 class Listing {
  public:
-  Listing(const LsOptions& options, const RecordStore& store, CommandContext& context)
+  Listing(const LsOptions& options, const SetMember& member, CommandContext& context)
       : options_(options),
-        store_(store),
+        member_(member),
+        store_(*member.store),
         context_(context),
         is_aligned_(::isatty(STDOUT_FILENO) == 1),
-        damage_(options.file, store, context) {}
+        damage_(member.path, store_, context) {}
 
-  void list(const Selection& selection) {
-    if (options_.chunks && !options_.json) context_.output().write(chunk_rows_header());
-    damage_.scan(selection, [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
-      return [this, text = text_of(context, indexed, selection)] { return write(text); };
-    });
+  // Returns as SetReader::Take does.
+  std::optional<std::uint64_t> list(const Selection& selection) {
+    const bool goes_on =
+        damage_.scan(selection, [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
+          return [this, text = text_of(context, indexed, selection)] { return write(text); };
+        });
+    if (!goes_on || !context_.output().good()) return std::nullopt;
+    return damage_.scanned_records();
   }
 
   void list(const RecordRef& record) {
@@ -120,7 +133,10 @@ class Listing {
     const Span which = selection.within(indexed);
     if (!options_.chunks) return which.is_empty() ? "" : records_of(context, indexed, which, true);
     if (which.is_empty() && !selection.lies_inside(indexed.before.records)) return "";
-    return options_.json ? json_of(indexed) : chunk_row(indexed);
+    IndexedChunk in_set = indexed;
+    in_set.before.records += member_.first_ordinal;
+    if (options_.json) return json_of(in_set, json_member_of_shard(member_.name));
+    return member_.name.empty() ? chunk_row(in_set) : printable(member_.name) + '\t' + chunk_row(in_set);
   }
 
   // Returns the rows of some records. `is_counted`: indexed.before is valid. Thread-safe.
@@ -131,8 +147,8 @@ class Listing {
     for (std::uint64_t i = which.begin; i < which.end; ++i) {
       const Error* failure = layout ? (*layout)->failure(i) : &layout.error();
       if (layout && failure != nullptr) context_.report(store_, *failure);
-      Entry entry{.chunk = indexed.chunk, .index = i, .ordinal = {}, .size = {}, .failure = failure};
-      if (is_counted) entry.ordinal = indexed.before.records + i;
+      Entry entry{.chunk = indexed.chunk, .index = i, .ordinal = {}, .size = {}, .failure = failure, .member = member_};
+      if (is_counted) entry.ordinal = member_.first_ordinal + indexed.before.records + i;
       if (failure == nullptr) entry.size = (*layout)->extent(i).size;
       text += options_.json ? json_of(entry, options_.with_codec) : row_of(entry, options_.with_codec, is_aligned_);
     }
@@ -148,6 +164,7 @@ class Listing {
   }
 
   const LsOptions& options_;
+  const SetMember& member_;
   const RecordStore& store_;
   CommandContext& context_;
   const bool is_aligned_;
@@ -155,29 +172,35 @@ class Listing {
   bool has_written_ = false;
 };
 
-// Fails if the range cannot be found.
-Result<void> list_range(const Range& range, const LsOptions& options, const RecordStore& store, Listing& listing) {
-  if (const auto* address = std::get_if<RecordAddress>(&range)) {
-    if (options.chunks) return Error{.code = Code::kNotFound, .detail = "--chunks takes no @OFFSET/INDEX"};
-    ASSIGN_OR_RETURN(const auto record, find({}, *address, store));
-    listing.list(record);
-    return {};
+// Returns false if listing has to stop. A range that cannot be found does not stop it.
+bool list_range(const Range& range, const LsOptions& options, SetReader& reader, CommandContext& context) {
+  if (const auto* ordinals = std::get_if<OrdinalRange>(&range)) {
+    return reader.each(*ordinals, [&](const SetMember& member, const Selection& selection) {
+      return Listing(options, member, context).list(selection);
+    });
   }
-  ASSIGN_OR_RETURN(const auto selection, select(std::get<OrdinalRange>(range), store));
-  listing.list(selection);
-  return {};
+  const auto& address = std::get<RecordAddress>(range);
+  const auto member = reader.member(address.shard);
+  if (!member) return true;
+  if (const auto record = find({}, address, *member->store)) {
+    Listing(options, *member, context).list(*record);
+  } else {
+    context.print_failure(member->path, record.error());
+  }
+  return true;
 }
 
 int ls(const LsOptions& options) {
   CommandContext context(options.reading);
-  const auto store = context.open(options.file);
-  if (!store) return context.status();
-  Listing listing(options, *store, context);
-  if (!options.range) {
-    listing.list(everything());
-  } else if (auto listed = list_range(*options.range, options, *store, listing); !listed) {
-    context.print_failure(options.file, listed.error());
+  const auto reader = SetReader::open(options.words, context);
+  if (!reader) return context.status();
+  if (options.chunks && !options.json) {
+    context.output().write(reader->has_one_shard() ? chunk_rows_header() : "shard\t" + chunk_rows_header());
   }
+  std::vector<Range> ranges = options.words.ranges;
+  if (ranges.empty()) ranges.emplace_back(OrdinalRange{});
+  static_cast<void>(
+      std::ranges::all_of(ranges, [&](const Range& range) { return list_range(range, options, *reader, context); }));
   return context.finish();
 }
 
@@ -185,8 +208,12 @@ int ls(const LsOptions& options) {
 
 RunCommand declare_ls(CLI::App& app) {
   const auto options = std::make_shared<LsOptions>();
-  declare_file(app, options->file);
-  declare_range(app, options->range);
+  declare_words(
+      app, options->words, WordUse::kFilesAndRanges, "which records (default: all)", [options = options.get()] {
+        const bool has_address = std::ranges::any_of(
+            options->words.ranges, [](const Range& range) { return std::holds_alternative<RecordAddress>(range); });
+        if (options->chunks && has_address) throw CLI::ValidationError("--chunks", "takes no @OFFSET/INDEX");
+      });
   app.add_flag("-l", options->with_codec,
                "also print the codec and kind of the chunk, and its range of bytes in the file");
   app.add_flag("--chunks", options->chunks, "print one line per chunk, as in index/chunks.tsv of a mount");
@@ -194,8 +221,8 @@ RunCommand declare_ls(CLI::App& app) {
   options->reading.declare(app);
   app.footer(std::string(kRangeHelp) + R"(
 Prints ordinal, size in bytes, and chunk/index: the start of the record's chunk, and its index in it.
-Fields are separated by tabs if the output is not a terminal. An unreadable record has the size - (exit
-status 4).)");
+In a data set of several files that is SHARD:@OFFSET/INDEX. Fields are separated by tabs if the output is not a
+terminal. An unreadable record has the size - (exit status 4).)");
   return [options] { return ls(*options); };
 }
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "core/base/read_window.h"
 #include "core/store/wait_ticket.h"
@@ -15,17 +14,18 @@ namespace recordfs {
 
 const std::string_view kRangeHelp =
     R"(RANGE is 42, 10:20 (without record 20), :100, 5:, -5: (the last five), or @OFFSET/INDEX: the record at this index of
-the chunk that begins at this byte, which does not change if other parts of the file are damaged.)";
+the chunk that begins at this byte, which does not change if other parts of the file are damaged. In a data set
+that is SHARD:@OFFSET/INDEX, where SHARD is a file name, a path, or a number from 0.)";
 
 namespace {
 
-std::optional<Range> parse_address(std::string_view text) {
+std::optional<Range> parse_address(std::string_view text, std::string shard) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
   const auto begin = parse_number<Position>(text.substr(0, slash));
   const auto index = parse_number<std::uint64_t>(text.substr(slash + 1));
   if (!begin || !index) return std::nullopt;
-  return RecordAddress{*begin, *index};
+  return RecordAddress{*begin, *index, std::move(shard)};
 }
 
 // Converts a bound that counts from the end if it is negative.
@@ -35,16 +35,13 @@ std::uint64_t place_of(std::int64_t bound, std::uint64_t records) {
   return back > records ? 0 : records - back;
 }
 
-Range range_of(const std::string& text) {
-  const auto range = parse_range(text);
-  if (!range) throw CLI::ValidationError("RANGE", "not a range: " + text);
-  return *range;
-}
-
 }  // namespace
 
 std::optional<Range> parse_range(const std::string& text) {
-  if (text.starts_with('@')) return parse_address(std::string_view(text).substr(1));
+  if (text.starts_with('@')) return parse_address(std::string_view(text).substr(1), {});
+  if (const std::size_t at = text.rfind(":@"); at != std::string::npos && at > 0) {
+    return parse_address(std::string_view(text).substr(at + 2), text.substr(0, at));
+  }
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) {
     const auto one = parse_number<std::int64_t>(text);
@@ -66,24 +63,7 @@ std::optional<Range> parse_range(const std::string& text) {
   return range;
 }
 
-CLI::Option* declare_range(CLI::App& app, std::optional<Range>& range, std::string text) {
-  const auto take = [&range](const std::string& word) { range = range_of(word); };
-  return app.add_option_function<std::string>("RANGE", take, std::move(text))->type_name("");
-}
-
-void declare_ranges(CLI::App& app, std::vector<Range>& ranges) {
-  const auto take = [&ranges](const std::vector<std::string>& words) {
-    for (const std::string& word : words) ranges.push_back(range_of(word));
-  };
-  app.add_option_function<std::vector<std::string>>("RANGE", take, "which records (default: all)")->type_name("");
-}
-
-Result<Span> resolve(const OrdinalRange& range, const RecordStore& store) {
-  std::uint64_t records = 0;
-  if (range.begin < 0 || range.end.value_or(0) < 0) {
-    ASSIGN_OR_RETURN(const auto counted, wait_for([&] { return store.index().totals(ScanDetail::kCounts); }));
-    records = counted.records;
-  }
+Span span_of(const OrdinalRange& range, std::uint64_t records) {
   Span span{.begin = place_of(range.begin, records)};
   if (range.is_one) {
     // There is no record before the first, nor one with the ordinal `records`.
@@ -93,6 +73,16 @@ Result<Span> resolve(const OrdinalRange& range, const RecordStore& store) {
     span.end = std::max(span.begin, place_of(*range.end, records));
   }
   return span;
+}
+
+Error no_record(const OrdinalRange& range, std::uint64_t records) {
+  return {.code = Code::kNotFound, .detail = fmt::format("no record {} (there are {})", range.begin, records)};
+}
+
+Result<Span> resolve(const OrdinalRange& range, const RecordStore& store) {
+  if (!range.counts_from_end()) return span_of(range, 0);
+  ASSIGN_OR_RETURN(const auto counted, wait_for([&] { return store.index().totals(ScanDetail::kCounts); }));
+  return span_of(range, counted.records);
 }
 
 Span Selection::within(std::uint64_t first, std::uint64_t count) const {
@@ -115,8 +105,7 @@ Result<Selection> select(const OrdinalRange& range, const RecordStore& store) {
   if (!range.is_one && span.begin <= counted.records) {
     return Selection{.records = {.begin = span.begin, .end = span.begin}};
   }
-  return Error{.code = Code::kNotFound,
-               .detail = fmt::format("no record {} (there are {})", range.begin, counted.records)};
+  return no_record(range, counted.records);
 }
 
 Result<RecordRef> find(const RequestContext& context, const RecordAddress& address, const RecordStore& store) {
@@ -135,14 +124,18 @@ Result<RecordRef> find(const RequestContext& context, const RecordAddress& addre
 }
 
 std::optional<Split> parse_split(const std::string& text) {
-  const std::size_t colon = text.find(':');
-  if (colon == std::string::npos) return std::nullopt;
-  const std::string_view begin = std::string_view(text).substr(0, colon);
-  const std::string_view end = std::string_view(text).substr(colon + 1);
+  // A shard's name may contain the separator.
+  const char separator = text.find('\t') == std::string::npos ? ':' : '\t';
+  const std::size_t middle = text.rfind(separator);
+  if (middle == std::string::npos) return std::nullopt;
+  const std::size_t before = middle == 0 ? std::string::npos : text.rfind(separator, middle - 1);
+  const std::size_t from = before == std::string::npos ? 0 : before + 1;
+  const std::string_view begin = std::string_view(text).substr(from, middle - from);
+  const std::string_view end = std::string_view(text).substr(middle + 1);
   const auto first = begin.empty() ? std::optional<Position>(0) : parse_number<Position>(begin);
   const auto last = end.empty() ? std::optional<Position>(UINT64_MAX) : parse_number<Position>(end);
-  if (!first || !last) return std::nullopt;
-  return Split{*first, *last};
+  if (!first || !last || before == 0) return std::nullopt;
+  return Split{*first, *last, from == 0 ? std::string() : text.substr(0, before)};
 }
 
 Result<std::optional<IndexedChunk>> start_of(const Split& split, const RecordStore& store) {

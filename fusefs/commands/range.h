@@ -12,11 +12,6 @@
 #include "core/base/result.h"
 #include "core/store/record_store.h"
 
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
-
 namespace recordfs {
 
 // Ordinals [begin, end). Negative ones count from the end of the container. Without `end`, to the end.
@@ -24,28 +19,26 @@ struct OrdinalRange {
   std::int64_t begin = 0;
   std::optional<std::int64_t> end{};
   bool is_one = false;  // only the record `begin`, which must exist: 42, but not 42:43
+  bool counts_from_end() const { return begin < 0 || end.value_or(0) < 0; }
   bool operator==(const OrdinalRange&) const = default;
 };
 
-// The record with this index in the chunk that begins at a byte.
+// The record with this index in the chunk that begins at a byte, of a shard of a data set.
 struct RecordAddress {
   Position begin = 0;
   std::uint64_t index = 0;
+  std::string shard{};  // as in DataSet::find_shard(); empty: the only one
   bool operator==(const RecordAddress&) const = default;
 };
 
 using Range = std::variant<OrdinalRange, RecordAddress>;
 
-// Parses "42", "-1", "10:20", ":100", "-5:", ":" or "@OFFSET/INDEX". Returns nullopt if it is invalid.
+// Parses "42", "-1", "10:20", ":100", "-5:", ":", "@OFFSET/INDEX" or "SHARD:@OFFSET/INDEX". Returns nullopt if it is
+// invalid.
 std::optional<Range> parse_range(const std::string& text);
 
 // The description of RANGE in --help, without a final newline.
 extern const std::string_view kRangeHelp;
-
-// Declare the argument RANGE or RANGE... on `app`. The result must outlive the parsing.
-CLI::Option* declare_range(CLI::App& app, std::optional<Range>& range,
-                           std::string text = "which records (default: all)");
-void declare_ranges(CLI::App& app, std::vector<Range>& ranges);
 
 // A range with begin <= end. `end` may exceed the number of records if they were not counted.
 struct Span {
@@ -75,6 +68,11 @@ struct Selection {
   Span within(std::uint64_t first, std::uint64_t count) const;
 };
 
+// Returns the bounds of a range among `records`, as resolve() does.
+Span span_of(const OrdinalRange& range, std::uint64_t records);
+// Returns "no record 600 (there are 500)".
+Error no_record(const OrdinalRange& range, std::uint64_t records);
+
 // Returns all records of a container.
 inline Selection everything() { return {.records = {}}; }
 
@@ -85,16 +83,18 @@ Result<Selection> select(const OrdinalRange& range, const RecordStore& store);
 // Finds the record at an address. Fails with kNotFound.
 Result<RecordRef> find(const RequestContext& context, const RecordAddress& address, const RecordStore& store);
 
-// A range of bytes, [begin, end). A split owns the chunks that begin in it, so splits that cover the file have each
-// record once.
+// A range of bytes, [begin, end), of a file. A split owns the chunks that begin in it, so splits that cover the file
+// have each record once.
 struct Split {
   Position begin = 0;
   Position end = UINT64_MAX;
+  std::string shard{};  // as in DataSet::find_shard(); empty: the only one
   bool owns(Position at) const { return at >= begin && at < end; }
   bool operator==(const Split&) const = default;
 };
 
-// Parses "65536:131072". An omitted bound is that of the file. Returns nullopt if it is invalid.
+// Parses "65536:131072", "SHARD:65536:131072", or the same with tabs, as recordfs splits prints it. An omitted bound is
+// that of the file. Returns nullopt if it is invalid.
 std::optional<Split> parse_split(const std::string& text);
 
 // Returns where to start scanning for the split's chunks, found by the container's seek structure. nullopt: at the

@@ -18,15 +18,14 @@ ChunkRecords all_of(const IndexedChunk& indexed) {
 
 }  // namespace
 
-RecordCopier::RecordCopier(const std::string& path, const RecordStore& store, const FormOptions& options,
-                           CommandContext& context)
-    : path_(path),
-      store_(store),
+RecordCopier::RecordCopier(const SetMember& member, const FormOptions& options, CommandContext& context)
+    : path_(member.path),
+      store_(*member.store),
       options_(options),
       context_(context),
       output_(context.output()),
-      text_(store, options),
-      damage_(path, store, context) {}
+      text_(member, options),
+      damage_(path_, store_, context) {}
 
 RecordCopier::PreparedChunk RecordCopier::prepare(const RequestContext& context, const ChunkRecords& records) const {
   PreparedChunk prepared{.records = records, .chunk = store_.chunks().decode_ahead(context, records.info)};

@@ -1,6 +1,7 @@
 // RecordCopier: copies records of a container to an output (cat, head, tail).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,13 +20,15 @@ namespace recordfs {
 class RecordCopier {
  public:
   // The arguments must outlive the object.
-  RecordCopier(const std::string& path, const RecordStore& store, const FormOptions& options, CommandContext& context);
+  RecordCopier(const SetMember& member, const FormOptions& options, CommandContext& context);
 
   bool copy(const Selection& selection);
   // Copies one record, and reads no more than that needs. `first_ordinal` is of its chunk; nullopt: not counted.
   bool copy(const RequestContext& context, const RecordRef& record, std::optional<std::uint64_t> first_ordinal);
   // Copies the records of the chunks that begin in the split, in file order.
   bool copy(const Split& split);
+  // Returns the number of records before the place where copying a selection ended, as DamageReporter does.
+  std::uint64_t scanned_records() const { return damage_.scanned_records(); }
 
  private:
   // Some records of a chunk, decoded and perhaps rendered ahead by a worker.

@@ -41,12 +41,12 @@ Frame frame_of(RecordForm form, std::uint64_t size) {
 }
 
 // Returns the begin of a line of JSON, up to the member with the record's bytes.
-std::string json_line_head(const RecordName& name, std::uint64_t size) {
+std::string json_line_head(const RecordName& name, std::uint64_t size, std::string_view shard_member) {
   if (const auto* ordinal = std::get_if<std::uint64_t>(&name)) {
-    return fmt::format("{{\"ordinal\":{},\"size\":{},", *ordinal, size);
+    return fmt::format("{{\"ordinal\":{},{}\"size\":{},", *ordinal, shard_member, size);
   }
   const auto& address = std::get<RecordAddress>(name);
-  return fmt::format("{{\"chunk\":{},\"index\":{},\"size\":{},", address.begin, address.index, size);
+  return fmt::format("{{{}\"chunk\":{},\"index\":{},\"size\":{},", shard_member, address.begin, address.index, size);
 }
 
 bool becomes_text(RecordForm form) { return form == RecordForm::kJson || form == RecordForm::kShown; }
@@ -66,6 +66,7 @@ class RecordPrinter {
       : store_(text.store),
         options_(text.options),
         decoder_(text.decoder),
+        text_(text),
         records_(records),
         chunk_(chunk),
         layout_(chunk.layout()),
@@ -140,7 +141,7 @@ class RecordPrinter {
   }
 
   RecordName name_of(std::uint64_t index) const {
-    if (records_.first_ordinal) return *records_.first_ordinal + index;
+    if (records_.first_ordinal) return text_.first_ordinal + *records_.first_ordinal + index;
     return RecordAddress{records_.info.begin, index};
   }
 
@@ -151,7 +152,8 @@ class RecordPrinter {
       }
       if (options_.form == RecordForm::kShown) {
         append_shown(rendered_.text, record);
-      } else if (const auto made = append_json_line(rendered_.text, name_of(index), record, decoder_, records_.info);
+      } else if (const auto made = append_json_line(rendered_.text, name_of(index), record, decoder_, records_.info,
+                                                    text_.shard_member);
                  !made) {
         return fail(made.error());
       }
@@ -171,7 +173,7 @@ class RecordPrinter {
     // A growing string needs its memory twice.
     members.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(RecordDecoder::kMostText, 4 * record.size())));
     if (const auto made = decoder_.append_members({}, members, records_.info, record); !made) return fail(made.error());
-    output_->write(json_line_head(name_of(index), record.size()));
+    output_->write(json_line_head(name_of(index), record.size(), text_.shard_member));
     write_json_bytes("text", "base64", record, [this](std::string_view piece) { output_->write(piece); });
     output_->write(members);
     output_->write("}\n");
@@ -222,6 +224,7 @@ class RecordPrinter {
   const RecordStore& store_;
   const FormOptions& options_;
   const RecordDecoder& decoder_;
+  const RecordText& text_;
   const ChunkRecords& records_;
   const Chunk& chunk_;
   const Layout& layout_;
@@ -243,6 +246,13 @@ std::vector<Bytes> joined(std::span<const Bytes> records) {
 }
 
 }  // namespace
+
+std::string json_member_of_shard(std::string_view name) {
+  if (name.empty()) return {};
+  std::string member = "\"shard\":";
+  append_json_string(member, printable(name));
+  return member + ',';
+}
 
 void FormOptions::declare(CLI::App& app) {
   const auto choose = [this](RecordForm wanted) {
@@ -288,9 +298,9 @@ void FormOptions::declare_types(CLI::App& app) {
 }
 
 Result<void> append_json_line(std::string& text, const RecordName& name, Bytes record, const RecordDecoder& decoder,
-                              const ChunkInfo& chunk) {
+                              const ChunkInfo& chunk, std::string_view shard_member) {
   const std::size_t before = text.size();
-  text += json_line_head(name, record.size());
+  text += json_line_head(name, record.size(), shard_member);
   append_json_bytes(text, "text", "base64", record);
   auto decoded = decoder.append_members({}, text, chunk, record);
   if (decoded) {
@@ -300,6 +310,13 @@ Result<void> append_json_line(std::string& text, const RecordName& name, Bytes r
   }
   return decoded;
 }
+
+RecordText::RecordText(const SetMember& member, const FormOptions& wanted)
+    : store(*member.store),
+      options(wanted),
+      decoder(store.schema(), store.metadata(), wanted.types),
+      first_ordinal(member.first_ordinal),
+      shard_member(json_member_of_shard(member.name)) {}
 
 bool RecordText::is_made_ahead(const Chunk& chunk) const {
   return options.form != RecordForm::kBytes && chunk.payload_size() <= kMadeAheadBytes;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -41,14 +42,25 @@ struct FormOptions {
   std::string type_;
 };
 
+// A container that a command reads, and its place in a data set.
+struct SetMember {
+  std::string path;                          // in messages
+  std::shared_ptr<const RecordStore> store;  // not null
+  std::string name{};                        // in addresses and JSON; empty: the data set has only this container
+  std::uint64_t first_ordinal = 0;           // in the data set, of its first record
+};
+
+// Returns `"shard":"NAME",`, a member of a JSON object; nothing if the name is empty.
+std::string json_member_of_shard(std::string_view name);
+
 // Names a record by its ordinal, or by "chunk" and "index" if the records before it are not counted.
 using RecordName = std::variant<std::uint64_t, RecordAddress>;
 
 // Appends {"ordinal":42,"size":5,"text":"hello"}, with the members that `decoder` adds, and a newline. Uses "base64"
-// instead of "text" if the record is not UTF-8. On failure appends nothing. Fails as RecordDecoder::append_members.
-// Thread-safe.
+// instead of "text" if the record is not UTF-8. `shard_member` is of json_member_of_shard(). On failure appends
+// nothing. Fails as RecordDecoder::append_members. Thread-safe.
 Result<void> append_json_line(std::string& text, const RecordName& name, Bytes record, const RecordDecoder& decoder,
-                              const ChunkInfo& chunk);
+                              const ChunkInfo& chunk, std::string_view shard_member = {});
 
 // Some records of a chunk. REQUIRES: the chunk has them.
 struct ChunkRecords {
@@ -59,8 +71,8 @@ struct ChunkRecords {
 
 // The result of a run of records: text to write first, and then failures to report.
 struct Rendered {
-  std::string text;
-  std::vector<Error> failures;      // not logged yet
+  std::string text{};
+  std::vector<Error> failures{};    // not logged yet
   bool is_over = false;             // a failure ends the copy
   Span rest{.begin = 0, .end = 0};  // indices of records without text, because the text was full
 };
@@ -73,8 +85,8 @@ struct RenderedBatch {
 
 // What the text of records depends on. Immutable and thread-safe.
 struct RecordText {
-  RecordText(const RecordStore& from, const FormOptions& wanted)
-      : store(from), options(wanted), decoder(from.schema(), from.metadata(), wanted.types) {}
+  // `member` must outlive it.
+  RecordText(const SetMember& member, const FormOptions& wanted);
 
   // Returns whether a worker should render the text ahead. Otherwise it is written directly, because the chunk is large
   // or the form is plain bytes.
@@ -94,6 +106,8 @@ struct RecordText {
   const RecordStore& store;
   const FormOptions options;
   const RecordDecoder decoder;
+  const std::uint64_t first_ordinal;  // in the data set, of the container's first record
+  const std::string shard_member;     // of JSON; may be empty
 };
 
 }  // namespace recordfs

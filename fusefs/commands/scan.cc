@@ -373,6 +373,7 @@ bool DamageReporter::scan(ScanOptions options, const std::function<bool(const Da
   };
   const auto scanned = recordfs::scan(store_, options, work_on_step, work_on_batch);
   regions_.finish();
+  if (scanned) scanned_records_ = scanned->records;
   if (!scanned) context_.print_failure(path_, scanned.error());
   return scanned.has_value();
 }

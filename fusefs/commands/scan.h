@@ -99,6 +99,9 @@ class DamageReporter {
   void add(const DamagedRegion& region);
   // Reports the last region, which might have continued.
   void finish() { regions_.finish(); }
+  // Returns the number of records before the place where the last scan() ended: all of the container's if that is its
+  // end.
+  std::uint64_t scanned_records() const { return scanned_records_; }
 
   // Calls `work` for the chunks of a scan, or `work_on_batch`, as recordfs::scan() does, and reports the damage for
   // which `takes` is true. Returns false if the scan failed, after printing why.
@@ -115,6 +118,7 @@ class DamageReporter {
   CommandContext& context_;
   Regions regions_;
   std::set<Position> unfinished_;  // reported
+  std::uint64_t scanned_records_ = 0;
 };
 
 }  // namespace recordfs

@@ -9,6 +9,8 @@
 #include "core/base/read_window.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
+#include "fusefs/commands/record_words.h"
+#include "fusefs/commands/set_reader.h"
 #include "fusefs/options.h"
 
 namespace recordfs {
@@ -19,7 +21,7 @@ constexpr std::uint64_t kSmallSplit = 1u << 20;
 
 struct SplitsOptions {
   ReadingOptions reading;
-  std::vector<std::string> files;
+  RecordWords words;
   std::uint64_t size = 64u << 20;
   bool ends_in_null = false;
 };
@@ -90,7 +92,11 @@ void write_splits(const std::string& path, const SplitsOptions& options, Command
 
 int splits(const SplitsOptions& options) {
   CommandContext context(options.reading);
-  for (const std::string& path : options.files) write_splits(path, options, context);
+  const auto list = name_shards(options.words, context);
+  if (!list) return context.status();
+  for (const Shard& shard : list->shards) {
+    if (!shard.is_missing) write_splits(shard.path, options, context);
+  }
   return context.finish();
 }
 
@@ -98,7 +104,7 @@ int splits(const SplitsOptions& options) {
 
 RunCommand declare_splits(CLI::App& app) {
   const auto options = std::make_shared<SplitsOptions>();
-  declare_files(app, options->files);
+  declare_words(app, options->words, WordUse::kFiles);
   app.add_option_function<std::string>(
          "--size",
          [options = options.get()](const std::string& text) {
@@ -112,7 +118,8 @@ RunCommand declare_splits(CLI::App& app) {
   options->reading.declare(app);
   app.footer(
       R"(Prints one line per split: path, begin and end, separated by tabs. A split contains the chunks that begin in it;
-recordfs cat --split BEGIN:END FILE writes their records. The splits of a file cover it without gaps. Splits
+recordfs cat --split BEGIN:END FILE writes their records, and recordfs cat --split LINE those of a line of the
+splits of a data set. The splits of a file cover it without gaps. Splits
 smaller than 1M end only at the start of a chunk, so that none is empty, which requires reading the file's
 headers. Larger ones are computed without reading the file.)");
   return [options] { return splits(*options); };

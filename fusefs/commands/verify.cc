@@ -27,6 +27,8 @@
 #include "fusefs/commands/database_check.h"
 #include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/progress.h"
+#include "fusefs/commands/record_words.h"
+#include "fusefs/commands/set_reader.h"
 #include "fusefs/commands/verification.h"
 #include "fusefs/commands/verify_state.h"
 #include "fusefs/exit_status.h"
@@ -45,6 +47,7 @@ struct VerifyOptions {
   ReadingOptions reading;
   std::vector<std::string> files;
   std::string names_from;
+  std::string manifest;
   std::string state;
   std::optional<std::int64_t> max_age;
   bool recursive = false;
@@ -120,6 +123,9 @@ class Verify {
       }
       names = std::move(*listed);
     }
+    if (!options_.manifest.empty()) {
+      each_file(options_.manifest, {}, context_, [&names](const std::string& path) { names.push_back(path); });
+    }
     has_container_.resize(names.size());
     for (std::size_t i = 0; i < names.size(); ++i) list(names, i);
     progress_.set_total(to_read_);
@@ -157,7 +163,13 @@ class Verify {
       has_container_[name] = true;
       return;
     }
-    list_files({names[name]}, options_.recursive, [this, name](ListedFile file) {
+    std::vector<std::string> paths{names[name]};
+    if (!options_.recursive && name < options_.files.size() && names_set(names[name])) {
+      paths.clear();
+      has_container_[name] = true;  // or a message tells why not
+      each_file({}, {names[name]}, context_, [&paths](const std::string& path) { paths.push_back(path); });
+    }
+    list_files(paths, options_.recursive, [this, name](ListedFile file) {
       const std::string directory = std::filesystem::path(file.path).parent_path().string();
       if (file.was_found && directories_.insert(directory).second && is_database_directory(directory)) check(directory);
       add(std::move(file), name);
@@ -364,7 +376,7 @@ class Verify {
 };
 
 int verify(const VerifyOptions& options) {
-  if (options.files.empty() == options.names_from.empty()) {
+  if ((options.files.empty() && options.manifest.empty()) == options.names_from.empty()) {
     print_message("either FILE or --files0-from is required (try recordfs verify --help)");
     return kExitWrongUse;
   }
@@ -386,13 +398,14 @@ damage, but an unfinished end is.
 Exit status: 0 success, 1 usage error, 2 a file cannot be opened or is not a container, 4 damage, 5 a codec is
 missing, a directory has no container (-r), or something could not be read, checked or written. 4 outranks 2,
 and 2 outranks 5.)");
-  app.add_option("FILE", options->files, "containers, and directories of databases")->type_name("");
+  app.add_option("FILE", options->files, "containers, databases, or what names data sets")->type_name("");
   app.add_flag("-r,--recursive", options->recursive,
                "verify all containers below directories, and ignore other files\n"
                "A directory without a container is reported, and the exit status is 5.");
   app.add_option("--files0-from", options->names_from,
                  "read file names from F, with a NUL byte after each; - is standard input")
       ->type_name("F");
+  declare_manifest(app, options->manifest);
   auto* state = app.add_option("--state", options->state,
                                "skip files that have not changed since they passed; F stores which files passed")
                     ->type_name("F");

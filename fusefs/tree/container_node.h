@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/result.h"
+#include "core/store/wait_ticket.h"
 #include "fusefs/tree/file_status.h"
 #include "fusefs/tree/inode_table.h"
 #include "fusefs/tree/view.h"
@@ -35,6 +37,13 @@ struct ContainerNode {
   // Returns the complete status of a node. Records keep the first snapshot's time.
   FileStatus status(std::uint64_t number, Node node, NodeAttributes attributes) const;
 };
+
+// Returns `result`. If it is kPending, makes Error::wait keep the container open.
+template <class Value>
+Result<Value> kept_open(const std::shared_ptr<const ContainerNode>& container, Result<Value> result) {
+  if (!result && result.error().wait != nullptr) result.error().wait->owner = container;
+  return result;
+}
 
 // A source of a mount.
 struct MountedContainer {

@@ -164,14 +164,16 @@ void add_totals(JsonObject& info, const RecordStore& store, const PrefixSums& to
   info.set("damaged_bytes", damaged_bytes);
 }
 
+std::string damage_row(const DamageRow& row, std::uint64_t before) {
+  const auto& lost = row.region.records_lost;
+  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", row.region.begin, row.region.end, before + row.first_ordinal,
+                     lost ? fmt::format("{}", *lost) : "-", to_string(row.region.damage_class),
+                     printable(row.region.reason));
+}
+
 std::string damage_table(const std::vector<DamageRow>& damage) {
-  std::string table = "begin\tend\tfirst_ordinal\trecords_lost\tclass\treason\n";
-  for (const DamageRow& row : damage) {
-    const auto& lost = row.region.records_lost;
-    table += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", row.region.begin, row.region.end, row.first_ordinal,
-                         lost ? fmt::format("{}", *lost) : "-", to_string(row.region.damage_class),
-                         printable(row.region.reason));
-  }
+  std::string table(kDamageColumns);
+  for (const DamageRow& row : damage) table += damage_row(row);
   return table;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,10 @@ void add_totals(JsonObject& info, const RecordStore& store, const PrefixSums& to
 
 // Returns index/damage.tsv.
 std::string damage_table(const std::vector<DamageRow>& damage);
+// Returns a line of it, with `before` added to the ordinal.
+std::string damage_row(const DamageRow& row, std::uint64_t before = 0);
+// The names of its columns, and a newline.
+inline constexpr std::string_view kDamageColumns = "begin\tend\tfirst_ordinal\trecords_lost\tclass\treason\n";
 
 // Returns names.tsv: a row for each key whose file has another name, with the percent-encoded key. REQUIRES: as many
 // names as keys.

@@ -26,6 +26,11 @@ MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettin
                      UserTypes types)
     : nested_(nested || sources.size() != 1),
       cache_{.record_suffix = std::move(record_suffix), .types = std::move(types)} {
+  if (auto* set = sources.size() == 1 ? std::get_if<JoinedSource>(&sources.front()) : nullptr) {
+    joined_ = std::make_unique<JoinedSet>(std::move(*set), cache_);
+    inodes_.fix_ranges();
+    return;
+  }
   std::set<std::string> taken;
   std::vector<MirroredDirectory> directories;
   for (MountSource& source : sources) {
@@ -62,12 +67,22 @@ bool MountTree::may_gain_names(const RequestContext& context, std::uint64_t dire
   return found && found->container_node->is_followed;
 }
 
+std::optional<InodeTable::ResolvedInode> MountTree::resolve(std::uint64_t number) const {
+  if (mirror_ != nullptr && mirror_->owns(number)) return InodeTable::ResolvedInode{number, {}};
+  return joined_ == nullptr || is_counted(node_kind(number)) ? inodes_.find(number) : joined_->resolve(number);
+}
+
+Result<std::shared_ptr<const ContainerNode>> MountTree::container(const RequestContext& context,
+                                                                  std::uint64_t id) const {
+  if (joined_ != nullptr) return joined_->container(context, static_cast<std::size_t>(id));
+  if (id < containers_.size()) return containers_.at(static_cast<std::size_t>(id));
+  return mirror_->container(context, id);
+}
+
 Result<MountTree::ResolvedNode> MountTree::find(const RequestContext& context, std::uint64_t number) const {
-  const bool is_own_directory = mirror_ != nullptr && mirror_->owns(number);
-  const auto found = is_own_directory ? InodeTable::ResolvedInode{number, {}} : inodes_.find(number);
+  const auto found = resolve(number);
   if (!found) return Error{.code = Code::kNotFound, .detail = "no such node"};
-  auto shown = found->container < containers_.size() ? containers_.at(found->container)
-                                                     : mirror_->container(context, found->container);
+  auto shown = container(context, found->container);
   if (!shown) return std::move(shown).error();
   const ContainerTree& tree = *(*shown)->tree;
   context.set_filesystem(tree.store().source().filesystem());
@@ -87,8 +102,13 @@ Result<std::uint64_t> MountTree::lookup(const RequestContext& context, std::uint
     ASSIGN_OR_RETURN(const auto status, mirror_->look_up_and_reference(context, directory, name));
     return status.number;
   }
+  if (is_joined(directory) && !joined_->is_shard(directory)) {
+    ASSIGN_OR_RETURN(const auto named, joined_->lookup(context, directory, name));
+    if (named.container == nullptr) return named.number;
+    return look_up_and_reference({.name = name, .container = named.container.get(), .node = named.node});
+  }
   ASSIGN_OR_RETURN(const auto found, find(context, directory));
-  ASSIGN_OR_RETURN(const auto node, kept_open(found, found.view->lookup(context, found.node, name)));
+  ASSIGN_OR_RETURN(const auto node, kept_open(found.container_node, found.view->lookup(context, found.node, name)));
   return look_up_and_reference({.name = name, .container = found.container_node.get(), .node = node});
 }
 
@@ -115,21 +135,23 @@ void MountTree::forget(std::uint64_t number, std::uint64_t lookups) const {
 Result<FileStatus> MountTree::status(const RequestContext& context, std::uint64_t number) const {
   if (is_own_root(number)) return FileStatus{number, number, FileType::kDirectory, 0, root_ownership_};
   if (mirror_ != nullptr && mirror_->owns(number)) return mirror_->status(context, number);
+  if (is_joined(number)) return joined_->status(context, number);
   ASSIGN_OR_RETURN(const auto found, find(context, number));
-  ASSIGN_OR_RETURN(const auto attributes, kept_open(found, found.view->attributes(context, found.node)));
+  ASSIGN_OR_RETURN(const auto attributes, kept_open(found.container_node, found.view->attributes(context, found.node)));
   return found.container_node->status(number, found.node, attributes);
 }
 
 Result<void> MountTree::list(const RequestContext& context, std::uint64_t directory, std::uint64_t place,
                              const EmitEntry& emit) const {
   if (is_own_root(directory)) return list_tops(place, emit);
+  if (is_joined(directory) && !joined_->is_shard(directory)) return joined_->list(context, directory, place, emit);
   ASSIGN_OR_RETURN(const auto found, find(context, directory));
   const ContainerNode& container_node = *found.container_node;
   const auto numbered = [&](const DirectoryEntry& entry) {
     return emit({entry.name, container_node.inode(entry.node), entry.type, entry.size, entry.next, &container_node,
                  entry.node});
   };
-  return kept_open(found, found.view->list(context, found.node, place, numbered));
+  return kept_open(found.container_node, found.view->list(context, found.node, place, numbered));
 }
 
 Result<void> MountTree::list_tops(std::uint64_t place, const EmitEntry& emit) const {
@@ -153,6 +175,7 @@ Result<void> MountTree::list_tops(std::uint64_t place, const EmitEntry& emit) co
 std::uint64_t MountTree::inode(const RequestContext& context, std::uint64_t directory) const {
   if (is_own_root(directory)) return kRootNumber;
   if (mirror_ != nullptr && mirror_->owns(directory)) return mirror_->inode(directory);
+  if (is_joined(directory)) return directory;
   const auto found = find(context, directory);
   return !found ? kRootNumber : found->container_node->inode(found->node);
 }
@@ -160,6 +183,7 @@ std::uint64_t MountTree::inode(const RequestContext& context, std::uint64_t dire
 std::uint64_t MountTree::parent_inode(const RequestContext& context, std::uint64_t directory) const {
   if (is_own_root(directory)) return kRootNumber;
   if (mirror_ != nullptr && mirror_->owns(directory)) return mirror_->parent_inode(directory);
+  if (is_joined(directory)) return joined_->parent(directory);
   const auto found = find(context, directory);
   if (!found || found->node == Node{}) return kRootNumber;
   return found->container_node->inode(found->view->parent(context, found->node));
@@ -167,6 +191,7 @@ std::uint64_t MountTree::parent_inode(const RequestContext& context, std::uint64
 
 Result<std::string> MountTree::target(const RequestContext& context, std::uint64_t link) const {
   if (is_mirrored(link)) return mirror_->target(context, link);
+  if (is_joined(link)) return joined_->target(link);
   ASSIGN_OR_RETURN(const auto found, find(context, link));
   return found.view->target(found.node);
 }
@@ -174,26 +199,35 @@ Result<std::string> MountTree::target(const RequestContext& context, std::uint64
 Result<Slice> MountTree::read(const RequestContext& context, std::uint64_t file, std::uint64_t offset,
                               std::uint64_t length) const {
   if (is_mirrored(file)) return mirror_->read(context, file, offset, length);
+  if (is_joined(file)) return joined_->read(context, file, offset, length);
   ASSIGN_OR_RETURN(const auto found, find(context, file));
-  return kept_open(found, found.view->read(context, found.node, offset, length));
+  return kept_open(found.container_node, found.view->read(context, found.node, offset, length));
 }
 
 std::string MountTree::extended_names(const RequestContext& context, std::uint64_t number) const {
   std::string names;
-  if (is_own_root(number) || is_mirrored(number)) return names;
+  if (is_own_root(number) || is_mirrored(number) || is_joined(number)) return names;
   const auto found = find(context, number);
   if (!found) return names;
   for (const std::string_view name : node_type(found->node)->extended) names.append(name).append(1, '\0');
+  if (joined_ != nullptr && is_record(number)) names.append(kShardName).append(1, '\0');
   return names;
 }
 
 Result<std::string> MountTree::extended_attribute(const RequestContext& context, std::uint64_t number,
                                                   std::string_view name) const {
   const Error none{.code = Code::kNotFound, .detail = "no such attribute"};
-  if (is_own_root(number) || is_mirrored(number)) return none;
+  if (is_own_root(number) || is_mirrored(number) || is_joined(number)) return none;
   ASSIGN_OR_RETURN(const auto found, find(context, number));
+  const auto shard = static_cast<std::size_t>(found.container_node->id);
+  const bool is_in_set = joined_ != nullptr && is_record(number);
+  if (is_in_set && name == kShardName) return std::string(joined_->shard_name(shard));
   if (std::ranges::count(node_type(found.node)->extended, name) == 0) return none;
-  return kept_open(found, found.view->extended_attribute(context, found.node, name));
+  ASSIGN_OR_RETURN(auto value,
+                   kept_open(found.container_node, found.view->extended_attribute(context, found.node, name)));
+  if (!is_in_set || name != kOrdinalName) return value;
+  ASSIGN_OR_RETURN(const auto first, joined_->first_ordinal(shard));
+  return std::to_string(first + number_from(value).value_or(0));
 }
 
 void MountTree::for_each_following(const RequestContext& context, std::uint64_t record, Following& following,
@@ -216,6 +250,10 @@ Mirror::Usage MountTree::usage(const RequestContext& context) const {
   for (const auto& store : containers_.stores()) {
     usage.bytes += store->source().size();
     usage.files += store->index().state().totals.records;
+  }
+  if (joined_ != nullptr) {
+    usage.bytes += joined_->stored();
+    usage.files += joined_->progress().totals.records;
   }
   return usage;
 }

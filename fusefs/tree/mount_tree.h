@@ -1,5 +1,5 @@
-// MountTree: the tree of a whole mount, in node numbers. Its root is one container or mirrored directory, or has a
-// directory for each of several.
+// MountTree: the tree of a whole mount, in node numbers. Its root is one container, mirrored directory or data set, or
+// has a directory for each of several containers and mirrored directories.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include "fusefs/tree/container_node.h"
 #include "fusefs/tree/file_status.h"
 #include "fusefs/tree/inode_table.h"
+#include "fusefs/tree/joined/joined_set.h"
 #include "fusefs/tree/mirror/mirror.h"
 
 namespace recordfs {
@@ -21,7 +22,7 @@ namespace recordfs {
 // Returns the owner and the read permissions of a source file.
 Ownership ownership_of(const FileSource::Status& status);
 
-using MountSource = std::variant<MountedContainer, MirroredDirectory>;
+using MountSource = std::variant<MountedContainer, MirroredDirectory, JoinedSource>;
 
 // Returns whether a number that names a node names a record.
 constexpr bool is_record(std::uint64_t number) { return node_kind(number) == NodeKind::kRecord; }
@@ -45,7 +46,8 @@ class MountTree {
   // The root lists `sources` in their order. `nested`: even a single one has a directory. Duplicate names get the
   // suffix
   // "~2", "~3" and so on. `record_suffix`: the suffix of record names in listings, which starts with no digit. `types`:
-  // the types of records, as set by the user. REQUIRES: Services::address_bits is at most InodeTable::value_bits().
+  // the types of records, as set by the user. REQUIRES: Services::address_bits is at most InodeTable::value_bits(), or
+  // less than JoinedShards::value_bits(). A JoinedSource is the only one, and not nested.
   MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings = {}, std::string record_suffix = {},
             UserTypes types = {});
 
@@ -53,6 +55,8 @@ class MountTree {
   const MountedContainers& containers() const { return containers_; }
   // Returns the mirrored directories, which are no snapshots; null if there are none.
   Mirror* mirror() const { return mirror_.get(); }
+  // Returns the data set, whose containers are not in containers(); null if there is none.
+  JoinedSet* joined() const { return joined_.get(); }
 
   Result<std::uint64_t> lookup(const RequestContext& context, std::uint64_t directory, std::string_view name) const;
   // Combines lookup() and status(). On failure, no reference is added.
@@ -122,22 +126,21 @@ class MountTree {
   };
 
   bool is_own_root(std::uint64_t number) const { return nested_ && number == kRootNumber; }
+  bool is_joined(std::uint64_t number) const { return joined_ != nullptr && joined_->owns(number); }
+  // Returns the container, by InodeTable::ResolvedInode::container, and the node that a number means.
+  std::optional<InodeTable::ResolvedInode> resolve(std::uint64_t number) const;
+  Result<std::shared_ptr<const ContainerNode>> container(const RequestContext& context, std::uint64_t id) const;
   Result<ResolvedNode> find(const RequestContext& context, std::uint64_t number) const;
   Result<void> list_tops(std::uint64_t place, const EmitEntry& emit) const;
-  // Returns `result`. If it is kPending, makes Error::wait keep the container open.
-  template <class Value>
-  static Result<Value> kept_open(const ResolvedNode& found, Result<Value> result) {
-    if (!result && result.error().wait != nullptr) result.error().wait->owner = found.container_node;
-    return result;
-  }
 
   const bool nested_;
   mutable CachedFiles cache_;
   mutable InodeTable inodes_;
   MountedContainers containers_{cache_, inodes_};
   std::vector<Top> tops_;
-  Ownership root_ownership_;        // of a root that is not a source
-  std::unique_ptr<Mirror> mirror_;  // null without mirrored directories
+  Ownership root_ownership_;           // of a root that is not a source
+  std::unique_ptr<Mirror> mirror_;     // null without mirrored directories
+  std::unique_ptr<JoinedSet> joined_;  // null without a data set
 };
 
 }  // namespace recordfs

@@ -107,6 +107,7 @@ inline constexpr std::string_view kOffsetName = "user.recordfs.offset";
 inline constexpr std::string_view kCodecName = "user.recordfs.codec";
 inline constexpr std::string_view kChecksumName = "user.recordfs.checksum";
 inline constexpr std::string_view kMediaTypeName = "user.mime_type";
+inline constexpr std::string_view kShardName = "user.recordfs.shard";  // of records, only in a data set
 
 inline constexpr std::array kNamesOfRecord = {kOrdinalName, kChunkBeginName, kIndexInChunkName, kOffsetName,
                                               kCodecName,   kChecksumName,   kMediaTypeName};

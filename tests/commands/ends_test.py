@@ -50,7 +50,7 @@ class CommandLines(commands.Case):
             self.assert_ends(commands.WRONG_USE, "--nothing", *words, "--nothing", commands.sample(TEXT))
         for words in (["cat"], ["ls"]):
             self.assert_ends(commands.WRONG_USE, "not a range: x", *words, commands.sample(TEXT), "x")
-        self.assert_ends(commands.WRONG_USE, "", "head", commands.sample(TEXT), commands.sample(TEXT))
+        self.assert_ends(commands.CANNOT_OPEN, "No such file", "head", self.folder / "missing")
 
     def test_help_is_printed(self):
         for words in READING:

@@ -90,7 +90,7 @@ class Bash(Completion):
     def test_file_arguments_are_completed(self):
         self.assertEqual(self.complete("recordfs log.riegeli s"), {"sub"})
         self.assertEqual(self.complete("recordfs cat -j 2 lo"), {"log.riegeli"})
-        self.assertEqual(self.complete("recordfs cat log.riegeli "), set())
+        self.assertEqual(self.complete("recordfs cat log.riegeli tw"), {"two words.riegeli"})
         self.assertEqual(self.complete("recordfs grep "), set())
         self.assertEqual(self.complete("recordfs grep word tw"), {"two words.riegeli"})
         self.assertEqual(self.complete("recordfs grep -e word -e other tw"), {"two words.riegeli"})

@@ -49,6 +49,26 @@ class MountPointTest : public ::testing::Test {
   fs::path before_;
 };
 
+TEST_F(MountPointTest, DataSetIsNamedAfterWhatItsShardsHaveInCommon) {
+  const auto named = [](std::vector<std::string> sources, std::string last = {}) {
+    Options options = mount_of(std::move(sources), std::move(last));
+    options.join = true;
+    const auto here = choose_mount_point(options);
+    return here ? options.mountpoint : "[" + here.error().detail + "]";
+  };
+  EXPECT_EQ(named({"/srv/train@128.tfrecord"}), "train");
+  EXPECT_EQ(named({"train-\?\?\?\?\?-of-00128.tfrecord"}), "train");
+  EXPECT_EQ(named({"train-00000-of-00002.tfrecord", "train-00001-of-00002.tfrecord"}), "train");
+  EXPECT_EQ(named({"train-00000-of-00002"}), "train.mnt");
+  EXPECT_EQ(named({"/srv/train-*.tfrecord"}), "train.mnt");
+  EXPECT_EQ(named({"a.log", "b.log"}), "a");
+  EXPECT_EQ(named({"a.log"}, "b@4.log"), "a");
+  EXPECT_EQ(named({"a.log"}, "mnt"), "mnt");
+  fs::create_directory("here");
+  EXPECT_EQ(named({"a.log"}, "here"), "here");
+  EXPECT_EQ(named({"here"}), "here.mnt");
+}
+
 TEST_F(MountPointTest, IsNamedAfterTheFile) {
   EXPECT_EQ(chosen({"/srv/data.riegeli"}), "data");
   EXPECT_EQ(chosen({"data.tar.log"}), "data.tar");

@@ -162,6 +162,17 @@ TEST(Options, EndOfMountOptionsAreParsed) {
   expect_wrong({"file", "/dev/fd/5", "-o", "timeout=5"}, "timeout");
 }
 
+TEST(Options, JoinIsAnOptionAndAFlag) {
+  EXPECT_FALSE(good({"file", "mnt"}).join);
+  EXPECT_TRUE(with("join").join);
+  const Options options = good({"--join", "a", "b", "mnt"});
+  EXPECT_TRUE(options.join);
+  EXPECT_EQ(options.sources, (Texts{"a", "b"}));
+  EXPECT_TRUE(good({"a@4", "--join"}, Form::kCommand).join);
+  expect_wrong({"file", "mnt", "-o", "join,follow"}, "-o join and -o follow");
+  expect_wrong({"--join", "file", "mnt", "-o", "nest"}, "-o join and -o nest");
+}
+
 TEST(Options, LogOptionsAreParsed) {
   EXPECT_EQ(good({"file", "mnt"}).verbosity, Verbosity::kUsual);
   EXPECT_EQ(good({"-q", "file", "mnt"}).verbosity, Verbosity::kErrors);

@@ -24,6 +24,16 @@ TEST(Range, SelectsRecordsCountedFromEitherEnd) {
   EXPECT_EQ(parse_range("@65536/3"), Range(RecordAddress{65536, 3}));
 }
 
+TEST(Range, AddressMayNameAShard) {
+  EXPECT_EQ(parse_range("train-00017-of-00128.rec:@65536/3"),
+            Range(RecordAddress{65536, 3, "train-00017-of-00128.rec"}));
+  EXPECT_EQ(parse_range("17:@0/0"), Range(RecordAddress{0, 0, "17"}));
+  EXPECT_EQ(parse_range("a:@1/2:@3/4"), Range(RecordAddress{3, 4, "a:@1/2"}));
+  for (const char* text : {":@1/2", "x:@", "x:@1", "x:@1/", "x:@1/y", "x:@1/2 ", "x@1/2"}) {
+    EXPECT_EQ(parse_range(text), std::nullopt) << text;
+  }
+}
+
 TEST(Range, OtherTextIsNotARange) {
   for (const char* text : {"", "x", "1:x", "x:1", "1:2:3", "1 ", "+1", "@", "@1", "@/1", "@1/", "@-1/0", "1-2",
                            "9223372036854775807", "99999999999999999999", "0x10"}) {

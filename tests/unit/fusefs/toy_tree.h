@@ -16,7 +16,7 @@
 namespace recordfs::testing {
 
 struct Listed {
-  std::uint64_t number = 0;
+  std::uint64_t number = 0;  // 0: the listing does not tell it
   std::uint64_t inode = 0;
   FileType type = FileType::kRegular;
   std::optional<std::uint64_t> size{};
@@ -31,6 +31,10 @@ class ToyTree {
       : tree_(containers({{"toy", &toy}}), false, {}, std::move(record_suffix)) {}
   // Mounts each container as a directory.
   explicit ToyTree(const std::vector<std::pair<std::string, ToyStore*>>& toys) : tree_(containers(toys), true) {}
+
+  // Mounts a data set.
+  explicit ToyTree(JoinedSource source, std::string record_suffix = {})
+      : tree_({std::move(source)}, false, {}, std::move(record_suffix)) {}
 
   const MountTree& operator*() const { return tree_; }
   const MountTree* operator->() const { return &tree_; }
@@ -77,8 +81,8 @@ class ToyTree {
       more = false;
       const auto emit = [&](const MountEntry& entry) {
         if (listing.size() >= most) return false;
-        listing.emplace_back(
-            entry.name, Listed{tree_.look_up_and_reference(entry), entry.inode, entry.type, entry.size, entry.next});
+        const std::uint64_t number = entry.container == nullptr ? 0 : tree_.look_up_and_reference(entry);
+        listing.emplace_back(entry.name, Listed{number, entry.inode, entry.type, entry.size, entry.next});
         place = entry.next;
         return more = true;
       };

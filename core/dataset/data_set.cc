@@ -1,0 +1,208 @@
+#include "core/dataset/data_set.h"
+
+#include <algorithm>
+#include <charconv>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "core/base/cancellable_mutex.h"
+#include "core/store/executor.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::size_t kSeveral = std::numeric_limits<std::size_t>::max();
+
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+Error missing(const Shard& shard) { return {.code = Code::kDamage, .detail = shard.path + ": this shard is missing"}; }
+
+// Blocks until `attempt` no longer has to wait, or the request is cancelled.
+template <class Attempt>
+auto wait_for(const RequestContext& context, const Attempt& attempt) {
+  struct Signal {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool is_reached = false;
+  };
+  for (;;) {
+    auto outcome = attempt();
+    if (outcome || !is_waiting(outcome.error())) return outcome;
+    const WaitTicket& ticket = *outcome.error().wait;
+    const auto signal = std::make_shared<Signal>();
+    const std::uint64_t wait_id = ticket.waitable->wait(ticket, [signal] {
+      const std::lock_guard lock(signal->mutex);
+      signal->is_reached = true;
+      signal->changed.notify_all();
+    });
+    if (wait_id == 0) continue;
+    std::unique_lock lock(signal->mutex);
+    if (wait_or_cancel(context, signal->changed, lock, [&] { return signal->is_reached; })) continue;
+    lock.unlock();
+    ticket.waitable->cancel(wait_id);
+    return decltype(outcome)(Error{.code = Code::kInterrupted, .detail = "cancelled"});
+  }
+}
+
+}  // namespace
+
+DataSet::DataSet(ShardList list, OpenShard open, Bounds bounds)
+    : list_(std::move(list)),
+      open_(std::move(open)),
+      bounds_(bounds),
+      stores_(std::max<std::size_t>(bounds.open_shards, 1)) {
+  by_name_.reserve(size());
+  for (std::size_t i = 0; i < size(); ++i) {
+    const std::string_view path = shard(i).path;
+    const auto [found, is_new] = by_name_.emplace(file_name(path), i);
+    if (!is_new) found->second = kSeveral;
+  }
+}
+
+std::string_view DataSet::name(std::size_t shard) const {
+  const std::string_view path = this->shard(shard).path;
+  const auto found = by_name_.find(file_name(path));
+  return found != by_name_.end() && found->second == shard ? file_name(path) : path;
+}
+
+std::optional<std::size_t> DataSet::find_shard(std::string_view name) const {
+  if (const auto found = by_name_.find(name); found != by_name_.end() && found->second != kSeveral) {
+    return found->second;
+  }
+  const auto by_path = std::ranges::find(list_.shards, name, &Shard::path);
+  if (by_path != list_.shards.end()) return static_cast<std::size_t>(by_path - list_.shards.begin());
+  std::size_t number = 0;
+  const char* const end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data(), end, number);
+  if (parsed.ec != std::errc{} || parsed.ptr != end || number >= size()) return std::nullopt;
+  return number;
+}
+
+Result<std::shared_ptr<const RecordStore>> DataSet::open(const RequestContext& context, std::size_t shard) const {
+  if (this->shard(shard).is_missing) return missing(this->shard(shard));
+  if (auto store = stores_.find(shard)) return *store;
+  ASSIGN_OR_RETURN(auto store, open_(context, this->shard(shard)));
+  return stores_.add(shard, std::move(store));
+}
+
+Result<ShardCounts> DataSet::counts(std::size_t shard) {
+  const std::lock_guard lock(mutex_);
+  if (shard < counted_.size()) return counted_[shard];
+  return failure_or_pending(SearchKey::kChunks, shard);
+}
+
+Result<RecordInShard> DataSet::locate(std::uint64_t ordinal) {
+  const std::lock_guard lock(mutex_);
+  if (ordinal < totals_.records) {
+    const auto after = std::ranges::upper_bound(counted_, ordinal, {}, &ShardCounts::first_ordinal);
+    // Shards without records have the ordinal of the next one.
+    const auto found = std::prev(after);
+    return RecordInShard{static_cast<std::size_t>(found - counted_.begin()), ordinal - found->first_ordinal};
+  }
+  if (counted_.size() == size()) return Error{.code = Code::kNotFound, .detail = "no such record"};
+  return failure_or_pending(SearchKey::kRecords, ordinal);
+}
+
+Result<DataSetTotals> DataSet::totals() {
+  const std::lock_guard lock(mutex_);
+  if (counted_.size() == size()) return totals_;
+  return failure_or_pending(SearchKey::kChunks, kEverything);
+}
+
+DataSet::Progress DataSet::progress() const {
+  const std::lock_guard lock(mutex_);
+  return {totals_, counted_.size()};
+}
+
+std::optional<Error> DataSet::failure(std::size_t shard) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = failures_.find(shard);
+  if (found == failures_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<std::size_t> DataSet::failed_shards() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::size_t> shards;
+  for (const auto& [shard, error] : failures_) shards.push_back(shard);
+  return shards;
+}
+
+bool DataSet::has_reached(SearchKey search_key, std::uint64_t value) const {
+  if (counted_.size() == size()) return true;
+  return value < (search_key == SearchKey::kRecords ? totals_.records : counted_.size());
+}
+
+// Counts shards ahead of those that are waited for, as far as there are threads.
+Result<void> DataSet::work(const RequestContext& context, Lock& lock) {
+  const unsigned threads = std::max(bounds_.threads, 1u);
+  Executor executor(threads - 1);
+  Result<void> outcome;
+  while (outcome && counted_.size() < size() && !stopping_ && has_waiters()) {
+    std::size_t next = counted_.size();
+    lock.unlock();
+    executor.run_in_order({.tasks = threads}, [&]() -> std::optional<Executor::OrderedTask> {
+      {
+        const std::lock_guard held(mutex_);
+        if (next == size() || stopping_ || !has_waiters()) return std::nullopt;
+      }
+      const auto counted = std::make_shared<Result<Counted>>(shortage("no memory"));
+      const auto finish = [this, &outcome, &lock, counted](bool) {
+        lock.lock();
+        outcome = add(std::move(*counted));
+        if (outcome) resume_waiters(lock);
+        lock.unlock();
+        return outcome.has_value();
+      };
+      return Executor::OrderedTask{
+          .run = [this, &context, counted, shard = next++] { *counted = count(context, shard); }, .finish = finish};
+    });
+    lock.lock();
+  }
+  return outcome;
+}
+
+Result<DataSet::Counted> DataSet::count(const RequestContext& context, std::size_t shard) const {
+  const auto counted = count_records(context, shard);
+  if (counted) return Counted{*counted};
+  const Error& why = counted.error();
+  const bool is_final = bounds_.skips_all_failures && why.code != Code::kInterrupted;
+  if (is_final || is_permanent(why.code) || why.code == Code::kNoContainer) return Counted{{}, why};
+  Error failed = why;
+  if (failed.code != Code::kInterrupted) failed.detail = this->shard(shard).path + ": " + to_string(why);
+  failed.position = 0;
+  return failed;
+}
+
+Result<ShardCounts> DataSet::count_records(const RequestContext& context, std::size_t shard) const {
+  ASSIGN_OR_RETURN(const auto store, open(context, shard));
+  const ChunkIndex& index = store->index();
+  ASSIGN_OR_RETURN(const auto sums, wait_for(context, [&] { return index.totals(bounds_.detail); }));
+  ASSIGN_OR_RETURN(const auto damage, wait_for(context, [&] { return index.damage(); }));
+  return ShardCounts{.records = sums.records,
+                     .chunks = sums.chunks,
+                     .stored = store->source().size(),
+                     .damaged_regions = damage->size(),
+                     .format = store->traits().format,
+                     .bytes = sums.bytes};
+}
+
+// REQUIRES: mutex_ is locked.
+Result<void> DataSet::add(Result<Counted> counted) {
+  if (!counted) return std::move(counted).error();
+  ShardCounts& counts = counted->counts;
+  counts.first_ordinal = totals_.records;
+  counts.records = std::min(counts.records, kLargestSum - totals_.records);
+  if (counted->failure) failures_.emplace(counted_.size(), std::move(*counted->failure));
+  counted_.push_back(counts);
+  totals_.unopened += counted->failure ? 1 : 0;
+  totals_.records += counts.records;
+  totals_.chunks += counts.chunks;
+  totals_.stored += counts.stored;
+  totals_.damaged_regions += counts.damaged_regions;
+  return {};
+}
+
+}  // namespace recordfs

@@ -1,0 +1,436 @@
+#include "core/dataset/shard_list.h"
+
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "core/base/descriptor.h"
+#include "core/dataset/natural_order.h"
+
+namespace recordfs {
+namespace {
+
+using Paths = std::vector<std::string>;
+
+// A set is completed if so many of its files are listed one by one. One alone may be meant alone.
+constexpr std::size_t kLeastListed = 2;
+constexpr std::size_t kSpecWidth = 5;  // digits of the numbers that NAME@128 means
+
+Error with_path(std::string_view path, Code code, std::string_view why, int os_error = 0) {
+  std::string detail(path);
+  detail += ": ";
+  detail += why;
+  return {.code = code, .detail = std::move(detail), .os_error = os_error};
+}
+
+Error too_many(std::string_view word, const NamingBounds& bounds) {
+  return with_path(word, Code::kLimit, "more than " + std::to_string(bounds.shards) + " shards");
+}
+
+bool is_pattern(std::string_view word) { return word.find_first_of("*?[") != std::string_view::npos; }
+
+enum class Kind : std::uint8_t { kNothing, kFile, kDirectory };
+
+// A path that cannot be examined counts as a file, whose opening tells why.
+Kind kind_of(const std::string& path) {
+  struct stat st {};
+  if (::stat(path.c_str(), &st) == 0) return S_ISDIR(st.st_mode) ? Kind::kDirectory : Kind::kFile;
+  return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG ? Kind::kNothing : Kind::kFile;
+}
+
+// --- directories and patterns
+
+// Calls `take` with the name of each entry that is or links to a regular file, until it fails.
+Result<void> each_file(const std::string& directory, const std::function<Result<void>(const std::string& name)>& take) {
+  std::error_code failure;
+  std::filesystem::directory_iterator entries(directory, failure);
+  for (; !failure && entries != std::filesystem::directory_iterator(); entries.increment(failure)) {
+    std::error_code ignored;
+    if (entries->is_regular_file(ignored)) {
+      TRY(take(entries->path().filename().string()));
+    }
+  }
+  if (failure) return with_path(directory, Code::kIo, failure.message(), failure.value());
+  return {};
+}
+
+std::string in_directory(const std::string& directory, const std::string& name) {
+  return directory.ends_with('/') ? directory + name : directory + '/' + name;
+}
+
+// What the shards of one set have in common, whatever the total says.
+using SetName = std::pair<std::string, std::string>;  // prefix and suffix
+
+SetName set_name(const ShardFamily& family) { return {family.prefix, family.suffix}; }
+
+// Returns the containers in a directory, and damaged files whose names make them shards of the same set as one.
+Result<Paths> containers_in(const std::string& directory, const IsContainer& is_container, const NamingBounds& bounds) {
+  Paths containers;
+  Paths others;
+  std::set<SetName> sets;
+  const auto take = [&](const std::string& name) -> Result<void> {
+    if (name.starts_with('.')) return {};
+    std::string path = in_directory(directory, name);
+    // A file that cannot be read stays, so that opening it tells why.
+    const bool is_shard = is_container(path).value_or(true);
+    const auto shard = parse_shard_name(path);
+    if (is_shard && shard) sets.insert(set_name(shard->family));
+    if (is_shard) {
+      containers.push_back(std::move(path));
+    } else if (shard) {
+      others.push_back(std::move(path));
+    }
+    return containers.size() + others.size() > bounds.shards ? Result<void>(too_many(directory, bounds))
+                                                             : Result<void>();
+  };
+  TRY(each_file(directory, take));
+  for (std::string& path : others) {
+    if (sets.contains(set_name(parse_shard_name(path)->family))) containers.push_back(std::move(path));
+  }
+  if (containers.empty()) return with_path(directory, Code::kNotFound, "no record container in this directory");
+  std::ranges::sort(containers, is_before);
+  return containers;
+}
+
+struct Matches {
+  Matches() = default;
+  ~Matches() { ::globfree(&found); }
+  Matches(const Matches&) = delete;
+  Matches& operator=(const Matches&) = delete;
+  glob_t found{};
+};
+
+Result<Paths> matches_of(const std::string& pattern, const IsContainer& is_container, const NamingBounds& bounds) {
+  Matches matches;
+  switch (::glob(pattern.c_str(), GLOB_NOSORT | GLOB_MARK, nullptr, &matches.found)) {
+    case 0: break;
+    case GLOB_NOMATCH: return with_path(pattern, Code::kNotFound, "no file matches");
+    case GLOB_NOSPACE: return shortage("no memory");
+    default: return with_path(pattern, Code::kIo, "cannot be expanded");
+  }
+  const std::span<char*> found(matches.found.gl_pathv, matches.found.gl_pathc);
+  if (found.size() > bounds.shards) return too_many(pattern, bounds);
+  std::ranges::sort(found, [](const char* one, const char* other) { return is_before(one, other); });
+  Paths paths;
+  for (const char* const path : found) {
+    if (!std::string_view(path).ends_with('/')) {
+      paths.emplace_back(path);
+      continue;
+    }
+    ASSIGN_OR_RETURN(auto inside, containers_in(path, is_container, bounds));
+    std::ranges::move(inside, std::back_inserter(paths));
+    if (paths.size() > bounds.shards) return too_many(pattern, bounds);
+  }
+  return paths;
+}
+
+// --- complete sets
+
+// The shards of one set among the paths.
+struct Members {
+  std::map<std::string, std::size_t> totals;              // number of files for each spelled total
+  std::vector<std::pair<ShardName, std::size_t>> shards;  // with the index of the path
+};
+
+// Where the shards of a set are.
+struct Folder {
+  explicit Folder(const ShardFamily& family)
+      : before(family.prefix.substr(0, family.prefix.rfind('/') + 1)), directory(before.empty() ? "." : before) {}
+  std::string before;  // the file name in a path
+  std::string directory;
+};
+
+// Returns the numbers below `total` of which there is a file.
+Result<std::vector<bool>> present(const ShardFamily& family) {
+  const Folder folder(family);
+  std::vector<bool> numbers(static_cast<std::size_t>(family.total));
+  TRY(each_file(folder.directory, [&](const std::string& name) -> Result<void> {
+    const auto shard = parse_shard_name(folder.before + name);
+    if (shard && shard->family == family && shard->number < family.total) {
+      numbers[static_cast<std::size_t>(shard->number)] = true;
+    }
+    return {};
+  }));
+  return numbers;
+}
+
+class Completion {
+ public:
+  // `may_be_missing` tells whether the words mean a path that does not exist.
+  Completion(Paths paths, std::function<bool(const std::string& path)> may_be_missing)
+      : paths_(std::move(paths)), may_be_missing_(std::move(may_be_missing)), is_surplus_(paths_.size()) {}
+
+  // Completes sets of at least `least` files.
+  Result<ShardList> run(std::size_t least, const NamingBounds& bounds) {
+    std::map<SetName, Members> sets;
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+      auto shard = parse_shard_name(paths_[i]);
+      if (!shard) continue;
+      Members& members = sets[set_name(shard->family)];
+      ++members.totals[shard->family.total_digits];
+      members.shards.emplace_back(std::move(*shard), i);
+    }
+    for (auto& [name, members] : sets) {
+      if (members.shards.size() < least) continue;
+      TRY(complete(members, bounds));
+    }
+    return result(bounds);
+  }
+
+ private:
+  Result<void> complete(Members& members, const NamingBounds& bounds) {
+    std::ranges::stable_sort(members.shards, {}, [](const auto& member) { return member.first.number; });
+    const ShardFamily family = most_frequent(members);
+    std::vector<std::pair<ShardName, std::size_t>> own;
+    for (auto& [shard, index] : members.shards) {
+      const bool belongs =
+          shard.family == family && shard.number < family.total &&
+          (own.empty() || own.back().first.number != shard.number || paths_[own.back().second] == paths_[index]);
+      if (belongs) {
+        own.emplace_back(std::move(shard), index);
+      } else {
+        is_surplus_[index] = true;
+      }
+    }
+    return find_missing(family, own, bounds);
+  }
+
+  // Of two totals with the same number of files, the larger one counts.
+  static ShardFamily most_frequent(const Members& members) {
+    const ShardName* best = nullptr;
+    std::size_t most = 0;
+    for (const auto& [shard, index] : members.shards) {
+      const std::size_t files = members.totals.at(shard.family.total_digits);
+      if (best != nullptr && (files < most || (files == most && shard.family.total <= best->family.total))) continue;
+      best = &shard;
+      most = files;
+    }
+    return best->family;
+  }
+
+  Result<void> find_missing(const ShardFamily& family, const std::vector<std::pair<ShardName, std::size_t>>& own,
+                            const NamingBounds& bounds) {
+    std::set<std::uint64_t> numbers;
+    std::size_t width = SIZE_MAX;
+    for (const auto& [shard, index] : own) {
+      numbers.insert(shard.number);
+      width = std::min(width, shard.width);
+    }
+    if (numbers.size() == family.total) return {};
+    ASSIGN_OR_RETURN(const auto exists, present(family));
+    auto next = own.begin();
+    for (std::uint64_t number = 0; number < family.total; ++number) {
+      while (next != own.end() && next->first.number < number) ++next;
+      if (exists[static_cast<std::size_t>(number)] || numbers.contains(number)) continue;
+      std::string path = family.path(number, width);
+      if (!may_be_missing_(path)) continue;
+      if (++missing_count_ > bounds.shards) return too_many(path, bounds);
+      (next == own.begin() ? before_[own.front().second] : after_[std::prev(next)->second]).push_back(std::move(path));
+    }
+    return {};
+  }
+
+  Result<ShardList> result(const NamingBounds& bounds) {
+    ShardList list;
+    const auto add_missing = [&list](std::map<std::size_t, Paths>& at, std::size_t index) {
+      const auto found = at.find(index);
+      if (found == at.end()) return;
+      for (std::string& path : found->second) list.shards.push_back({std::move(path), true});
+    };
+    if (paths_.size() + missing_count_ > bounds.shards) return too_many(paths_.front(), bounds);
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+      add_missing(before_, i);
+      if (is_surplus_[i]) {
+        list.surplus.push_back(std::move(paths_[i]));
+      } else {
+        list.shards.push_back({std::move(paths_[i])});
+      }
+      add_missing(after_, i);
+    }
+    return list;
+  }
+
+  Paths paths_;
+  const std::function<bool(const std::string& path)> may_be_missing_;
+  std::vector<bool> is_surplus_;         // by index of the path
+  std::map<std::size_t, Paths> before_;  // missing paths, by the index of the path that they precede
+  std::map<std::size_t, Paths> after_;   // ... or follow
+  std::size_t missing_count_ = 0;
+};
+
+// Returns all shards of a set, and its surplus ones.
+Result<ShardList> whole_set(const std::string& word, const ShardFamily& family, std::size_t width,
+                            const NamingBounds& bounds) {
+  if (family.total > bounds.shards) return too_many(word, bounds);
+  const Folder folder(family);
+  ShardList list;
+  list.shards.resize(static_cast<std::size_t>(family.total));
+  std::size_t found = 0;
+  TRY(each_file(folder.directory, [&](const std::string& name) -> Result<void> {
+    std::string path = folder.before + name;
+    const auto shard = parse_shard_name(path);
+    if (!shard || set_name(shard->family) != set_name(family)) return {};
+    const bool belongs = shard->family == family && shard->number < family.total;
+    std::string* const place = belongs ? &list.shards[static_cast<std::size_t>(shard->number)].path : nullptr;
+    if (place != nullptr && place->empty()) {
+      *place = std::move(path);
+      ++found;
+    } else if (list.surplus.size() < bounds.shards) {
+      list.surplus.push_back(std::move(path));
+    }
+    return {};
+  }));
+  if (found == 0) return with_path(word, Code::kNotFound, "no shard of this set exists");
+  for (std::uint64_t number = 0; number < family.total; ++number) {
+    Shard& shard = list.shards[static_cast<std::size_t>(number)];
+    if (shard.path.empty()) shard = {family.path(number, width), true};
+  }
+  std::ranges::sort(list.surplus, is_before);
+  return list;
+}
+
+// What a word means.
+enum class Meaning : std::uint8_t { kFile, kDirectory, kSpec, kWildcard, kPattern };
+
+Meaning meaning_of(const std::string& word) {
+  switch (kind_of(word)) {
+    case Kind::kDirectory: return Meaning::kDirectory;
+    case Kind::kFile: return Meaning::kFile;
+    case Kind::kNothing: break;
+  }
+  if (parse_sharded_wildcard(word)) return Meaning::kWildcard;
+  if (is_pattern(word)) return Meaning::kPattern;
+  return parse_sharded_spec(word) ? Meaning::kSpec : Meaning::kFile;
+}
+
+// Adds a list to another one.
+Result<void> append(ShardList& list, ShardList more, const NamingBounds& bounds) {
+  if (more.shards.size() > bounds.shards - list.shards.size()) return too_many(more.shards.front().path, bounds);
+  std::ranges::move(more.shards, std::back_inserter(list.shards));
+  std::ranges::move(more.surplus, std::back_inserter(list.surplus));
+  return {};
+}
+
+Result<ShardList> list_set(const std::string& word, Meaning meaning, const IsContainer& is_container,
+                           const NamingBounds& bounds) {
+  switch (meaning) {
+    case Meaning::kFile: return ShardList{.shards = {{word}}, .is_one_file = true};
+    case Meaning::kSpec: return whole_set(word, *parse_sharded_spec(word), kSpecWidth, bounds);
+    case Meaning::kWildcard: {
+      const auto shard = parse_sharded_wildcard(word);
+      return whole_set(word, shard->family, shard->width, bounds);
+    }
+    case Meaning::kDirectory: {
+      ASSIGN_OR_RETURN(auto paths, containers_in(word, is_container, bounds));
+      return Completion(std::move(paths), [](const std::string&) { return true; }).run(1, bounds);
+    }
+    case Meaning::kPattern: break;
+  }
+  ASSIGN_OR_RETURN(auto paths, matches_of(word, is_container, bounds));
+  const auto matches = [&word](const std::string& path) {
+    return ::fnmatch(word.c_str(), path.c_str(), FNM_PATHNAME | FNM_PERIOD) == 0;
+  };
+  return Completion(std::move(paths), matches).run(1, bounds);
+}
+
+// --- manifests
+
+constexpr std::size_t kPiece = 64u << 10;
+
+Result<std::string> read_text(const std::string& path, const NamingBounds& bounds) {
+  const bool is_input = path == "-";
+  const Descriptor file(is_input ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!is_input && !file) return with_path(path, Code::kIo, std::generic_category().message(errno), errno);
+  const int number = is_input ? STDIN_FILENO : file.number();
+  std::string text;
+  std::vector<char> piece(kPiece);
+  for (;;) {
+    const ssize_t got = ::read(number, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return with_path(path, Code::kIo, std::generic_category().message(errno), errno);
+    if (got == 0) return text;
+    text.append(piece.data(), static_cast<std::size_t>(got));
+    if (text.size() > bounds.manifest_bytes) return with_path(path, Code::kLimit, "too large for a manifest");
+  }
+}
+
+Result<ShardList> parse_manifest(const std::string& path, std::string_view text, const NamingBounds& bounds) {
+  const std::size_t slash = path.rfind('/');
+  const std::string directory = path == "-" || slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  ShardList list;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty() || line.front() == '#') continue;
+    const auto bad = [&](std::string_view why) {
+      return with_path(path, Code::kDamage, "line " + std::to_string(number) + " " + std::string(why));
+    };
+    if (line.find('\0') != std::string_view::npos) return bad("has a NUL byte, so this is no manifest");
+    if (line.size() > bounds.path_bytes) return bad("is too long for a path");
+    if (list.shards.size() == bounds.shards) return too_many(path, bounds);
+    list.shards.push_back({line.front() == '/' ? std::string(line) : directory + std::string(line)});
+  }
+  if (list.shards.empty()) return with_path(path, Code::kNotFound, "this manifest names no file");
+  return list;
+}
+
+}  // namespace
+
+std::size_t ShardList::missing() const {
+  return static_cast<std::size_t>(std::ranges::count_if(shards, &Shard::is_missing));
+}
+
+Result<ShardList> list_shards(const std::string& word, const IsContainer& is_container, const NamingBounds& bounds) {
+  return list_set(word, meaning_of(word), is_container, bounds);
+}
+
+Result<ShardList> list_shards(std::span<const std::string> words, const IsContainer& is_container,
+                              const NamingBounds& bounds) {
+  if (words.size() == 1) return list_shards(words.front(), is_container, bounds);
+  ShardList list;
+  Paths files;  // consecutive ones
+  const auto add_files = [&]() -> Result<void> {
+    if (files.empty()) return {};
+    ASSIGN_OR_RETURN(auto more, Completion(std::exchange(files, {}), [](const std::string&) {
+                                  return true;
+                                }).run(kLeastListed, bounds));
+    return append(list, std::move(more), bounds);
+  };
+  for (const std::string& word : words) {
+    const Meaning meaning = meaning_of(word);
+    if (meaning == Meaning::kFile) {
+      files.push_back(word);
+      continue;
+    }
+    TRY(add_files());
+    ASSIGN_OR_RETURN(auto more, list_set(word, meaning, is_container, bounds));
+    TRY(append(list, std::move(more), bounds));
+  }
+  TRY(add_files());
+  if (list.shards.empty()) return Error{.code = Code::kNotFound, .detail = "no file is named"};
+  return list;
+}
+
+Result<ShardList> read_manifest(const std::string& path, const NamingBounds& bounds) {
+  ASSIGN_OR_RETURN(const auto text, read_text(path, bounds));
+  return parse_manifest(path, text, bounds);
+}
+
+bool names_set(const std::string& word) { return meaning_of(word) != Meaning::kFile; }
+
+}  // namespace recordfs

@@ -1,0 +1,72 @@
+// From the words that name a data set to the paths of its shards, in order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/dataset/shard_name.h"
+
+namespace recordfs {
+
+struct Shard {
+  std::string path;         // to open it with, as the user spelled it: relative to the current directory, or absolute
+  bool is_missing = false;  // its set should have it, and there is no such file
+};
+
+// The shards of a data set. The index of a shard is its number, which a missing one keeps.
+struct ShardList {
+  std::vector<Shard> shards;
+  std::vector<std::string> surplus{};  // paths that were found, and do not belong to the set; in natural order
+  bool is_one_file = false;            // named as one file, and not as a set that may have one shard
+
+  std::size_t missing() const;
+};
+
+// Returns whether a file of a directory is a container. Fails if it cannot be read.
+using IsContainer = std::function<Result<bool>(const std::string& path)>;
+
+// How large a data set may be.
+struct NamingBounds {
+  std::size_t shards = kMostShards;
+  std::size_t path_bytes = 4096;  // of each path
+  std::uint64_t manifest_bytes = 256ull << 20;
+};
+
+// Each of these functions reads directories, and returns at least one shard. Fails with kNotFound if the words name
+// none, with kLimit if there are more than NamingBounds permits, and with kIo. The detail is a whole message, with the
+// path. Thread-safe.
+
+// Returns the shards that one word of a command line names:
+// - a path that exists: a directory means the containers in it, in natural order, without hidden files and without
+//   those in its subdirectories; anything else means this one file;
+// - NAME@128.EXT and NAME-?????-of-00128.EXT: all shards of the set;
+// - a pattern of glob(7): the files that match, in natural order, of which a directory means its containers;
+// - anything else: this one file, which does not exist.
+// If files are named NAME-00017-of-00128.EXT, the set includes the missing ones that a pattern would match, in their
+// places, and leaves surplus ones out: those with a number of 128 or more, and those of sets of the same NAME and EXT
+// with another total that have fewer files. A directory includes a damaged file that has such a name.
+Result<ShardList> list_shards(const std::string& word, const IsContainer& is_container,
+                              const NamingBounds& bounds = {});
+
+// Returns the shards that several words name, one word after another. A set of files NAME-00017-of-00128.EXT that the
+// words name one by one, as a shell does for a pattern, is completed as above: a file that exists and was not named is
+// not missing.
+Result<ShardList> list_shards(std::span<const std::string> words, const IsContainer& is_container,
+                              const NamingBounds& bounds = {});
+
+// Returns the shards that a manifest names: a text file with a path on each line, relative to the manifest's directory.
+// Empty lines and those that begin with # are skipped; a line may end with CR LF. A line is one path, and no pattern.
+// "-" is standard input, whose paths are relative to the current directory. Fails with kDamage for a line with a NUL
+// byte or of more than path_bytes; otherwise as above. Missing files are found when they are opened.
+Result<ShardList> read_manifest(const std::string& path, const NamingBounds& bounds = {});
+
+// Returns whether a word means a set of shards rather than one file: a directory, or no existing file and one of the
+// patterns above.
+bool names_set(const std::string& word);
+
+}  // namespace recordfs

@@ -1,0 +1,33 @@
+// Writes records of a data set in a random order, or a random sample of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "fusefs/commands/command_context.h"
+#include "fusefs/commands/record_copier.h"
+#include "fusefs/commands/set_reader.h"
+
+namespace CLI {
+class App;
+}
+
+namespace recordfs {
+
+struct RandomOptions {
+  std::optional<std::uint64_t> shuffle;  // a seed
+  std::optional<std::uint64_t> sample;   // number of records
+  std::uint64_t seed = 0;                // of a sample in ascending order
+
+  bool is_given() const { return shuffle || sample; }
+  // Declares the options on `app`. The object must outlive the parsing.
+  void declare(CLI::App& app);
+};
+
+// Copies all records, or a sample, in the order of Permutation, or a sample in ascending order. Reads some ahead in the
+// order of the shards and chunks, in at most 64 MiB, so that several records of a chunk are decoded together. Prints
+// and notes errors; stops at the first record that cannot be read, unless these are skipped.
+void copy_in_random_order(const RandomOptions& options, const FormOptions& form, SetReader& reader,
+                          CommandContext& context);
+
+}  // namespace recordfs

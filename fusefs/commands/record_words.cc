@@ -1,0 +1,115 @@
+#include "fusefs/commands/record_words.h"
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "core/dataset/shard_list.h"
+
+namespace recordfs {
+namespace {
+
+bool names_file(const std::string& word) { return ::access(word.c_str(), F_OK) == 0 || names_set(word); }
+
+Range range_of(const std::string& text) {
+  const auto range = parse_range(text);
+  if (!range) throw CLI::ValidationError("RANGE", "not a range: " + text);
+  return *range;
+}
+
+// The words as they were given.
+struct GivenWords {
+  std::vector<std::string> words;
+  std::vector<std::string> ranges;  // of -r
+};
+
+// A word after the first is a range if it looks like one, whatever files there are.
+void take(const std::string& word, bool may_be_range, RecordWords& words) {
+  const auto range = may_be_range ? parse_range(word) : std::nullopt;
+  if (range) {
+    words.ranges.push_back(*range);
+  } else if (may_be_range && !names_file(word)) {
+    throw CLI::ValidationError("RANGE", "not a range: " + word + " (nor is there such a file)");
+  } else {
+    words.files.push_back(word);
+  }
+}
+
+// The last word is DIR.
+void take_directory(GivenWords& given, RecordWords& words) {
+  const std::size_t complete = 3 - (words.manifest.empty() ? 0u : 1u) - (given.ranges.empty() ? 0u : 1u);
+  const bool is_incomplete = given.words.size() < complete;
+  if (given.words.empty() || (is_incomplete && parse_range(given.words.back()))) throw CLI::RequiredError("DIR");
+  words.directory = std::move(given.words.back());
+  given.words.pop_back();
+}
+
+void sort_words(GivenWords given, WordUse use, RecordWords& words) {
+  const bool has_manifest = !words.manifest.empty();
+  if (given.words.empty() && !has_manifest) throw CLI::RequiredError("FILE");
+  for (const std::string& word : given.ranges) words.ranges.push_back(range_of(word));
+  if (use == WordUse::kFilesRangeAndDir) take_directory(given, words);
+  const bool may_be_ranges = use != WordUse::kFiles && given.ranges.empty();
+  for (const std::string& word : given.words) {
+    take(word, may_be_ranges && (has_manifest || !words.files.empty()), words);
+  }
+  if (has_manifest && !words.files.empty()) {
+    throw CLI::ValidationError("--manifest", "excludes FILE: " + words.files.front());
+  }
+  if (words.files.empty() && !has_manifest) throw CLI::RequiredError("FILE");
+  if (use == WordUse::kFilesRangeAndDir && words.ranges.empty()) throw CLI::RequiredError("RANGE");
+}
+
+}  // namespace
+
+void declare_allow_missing(CLI::App& app, bool& allows_missing) {
+  app.add_flag("--allow-missing", allows_missing,
+               "continue without shards that are missing or cannot be opened (exit status 4 or 2)\n"
+               "Ordinals of later records count what was found.");
+}
+
+void declare_manifest(CLI::App& app, std::string& manifest) {
+  app.add_option("--manifest", manifest,
+                 "read the files of the data set from F, one path a line; - is standard input\n"
+                 "Paths are relative to the directory of F. Empty lines and lines that begin with `#` are skipped.")
+      ->type_name("F");
+}
+
+void declare_sets(CLI::App& app, std::vector<std::string>& words, std::string& manifest) {
+  app.add_option("FILE", words, "containers, or what names data sets: 'NAME-*', NAME@128.EXT, a directory")
+      ->type_name("");
+  declare_manifest(app, manifest);
+  app.final_callback([&words, &manifest] {
+    if (words.empty() && manifest.empty()) throw CLI::RequiredError("FILE");
+  });
+}
+
+void declare_words(CLI::App& app, RecordWords& words, WordUse use, const std::string& ranges_text,
+                   std::function<void()> check) {
+  const auto given = std::make_shared<GivenWords>();
+  app.add_option("FILE", given->words, "containers, or what names a data set: 'NAME-*', NAME@128.EXT, a directory")
+      ->type_name("");
+  if (use != WordUse::kFiles) {
+    // For the help. All words go to the first argument, and are sorted later.
+    app.add_option("RANGE", ranges_text)->type_name("");
+    app.add_option("-r,--range", given->ranges, "a range; all other words are files then; may be repeated")
+        ->type_name("RANGE")
+        ->expected(1)
+        ->take_all()
+        ->allow_extra_args(false);
+  }
+  if (use == WordUse::kFilesRangeAndDir) app.add_option("DIR", "an existing directory")->type_name("");
+  declare_manifest(app, words.manifest);
+  declare_allow_missing(app, words.allows_missing);
+  app.final_callback([given, use, &words, check = std::move(check)] {
+    sort_words(*given, use, words);
+    if (check) check();
+  });
+}
+
+}  // namespace recordfs

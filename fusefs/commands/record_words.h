@@ -1,0 +1,45 @@
+// The words of a command that reads records: FILE... [RANGE...], and the options that go with a data set.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "fusefs/commands/range.h"
+
+namespace CLI {
+class App;
+}
+
+namespace recordfs {
+
+// Which words and options a command has.
+enum class WordUse : std::uint8_t {
+  kFiles,            // FILE...
+  kFilesAndRanges,   // FILE... [RANGE...], -r
+  kFilesRangeAndDir  // FILE... RANGE DIR, -r
+};
+
+struct RecordWords {
+  std::vector<std::string> files{};  // name a data set, unless `manifest` does
+  std::vector<Range> ranges{};
+  std::string directory{};  // DIR
+  std::string manifest{};
+  bool allows_missing = false;
+};
+
+// Declares the words and options on `app`, with a text for the ranges. `check` runs after a successful parsing, and may
+// throw CLI::Error. `words` must outlive the parsing.
+void declare_words(CLI::App& app, RecordWords& words, WordUse use,
+                   const std::string& ranges_text = "which records (default: all)", std::function<void()> check = {});
+
+// Declares FILE... for a command that takes each word as a data set of its own, and --manifest. One of them is
+// required. The results must outlive the parsing.
+void declare_sets(CLI::App& app, std::vector<std::string>& words, std::string& manifest);
+
+// Declare --allow-missing, and --manifest. The result must outlive the parsing.
+void declare_allow_missing(CLI::App& app, bool& allows_missing);
+void declare_manifest(CLI::App& app, std::string& manifest);
+
+}  // namespace recordfs

@@ -1,0 +1,224 @@
+#include "fusefs/commands/set_reader.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/base/counted.h"
+#include "core/store/wait_ticket.h"
+#include "fusefs/exit_status.h"
+#include "fusefs/messages.h"
+
+namespace recordfs {
+namespace {
+
+// More missing shards are only counted in messages.
+constexpr std::size_t kMostNamed = 100;
+
+IsContainer container_test() {
+  return [](const std::string& path) -> Result<bool> {
+    ASSIGN_OR_RETURN(const auto file, FileSource::open(path));
+    return is_container({}, *file, file->name());
+  };
+}
+
+void print_some(const std::vector<const std::string*>& paths, std::string_view what, std::string_view noun) {
+  for (std::size_t i = 0; i < std::min(paths.size(), kMostNamed); ++i) {
+    print_message(fmt::format("{}: {}", *paths[i], what));
+  }
+  if (paths.size() > kMostNamed) print_message(fmt::format("and {} more {}", paths.size() - kMostNamed, noun));
+}
+
+std::string shown_name(const RecordWords& words) {
+  if (!words.manifest.empty()) return words.manifest;
+  return words.files.size() == 1 ? words.files.front() : counted(words.files.size(), "file");
+}
+
+// Prints what is missing or surplus. Returns nullopt after printing why there is no shard.
+std::optional<ShardList> named(const RecordWords& words, CommandContext& context) {
+  auto list = words.manifest.empty() ? list_shards(words.files, container_test()) : read_manifest(words.manifest);
+  if (!list) {
+    print_message(list.error().detail);
+    context.note(kExitCannotOpen);
+    return std::nullopt;
+  }
+  std::vector<const std::string*> missing;
+  std::vector<const std::string*> surplus;
+  for (const Shard& shard : list->shards) {
+    if (shard.is_missing) missing.push_back(&shard.path);
+  }
+  for (const std::string& path : list->surplus) surplus.push_back(&path);
+  print_some(missing, "this shard is missing", "missing shards");
+  print_some(surplus, "this shard is surplus, and left out", "surplus shards");
+  if (!missing.empty() || !surplus.empty()) context.note(kExitDamage);
+  return std::move(*list);
+}
+
+}  // namespace
+
+std::optional<ShardList> name_shards(const RecordWords& words, CommandContext& context) {
+  auto list = named(words, context);
+  if (!list) return std::nullopt;
+  const std::size_t missing = list->missing();
+  if (words.allows_missing || (missing == 0 && list->surplus.empty())) return list;
+  print_message(fmt::format("{}: {} missing, {} surplus (try: --allow-missing)", shown_name(words),
+                            counted(missing, "shard"), list->surplus.size()));
+  return std::nullopt;
+}
+
+void each_file(const std::string& manifest, const std::vector<std::string>& words, CommandContext& context,
+               const std::function<void(const std::string& path)>& take) {
+  const auto take_all = [&](const RecordWords& set) {
+    const auto list = named(set, context);
+    if (!list) return;
+    for (const Shard& shard : list->shards) {
+      if (!shard.is_missing) take(shard.path);
+    }
+  };
+  if (!manifest.empty()) take_all({.manifest = manifest});
+  for (const std::string& word : words) take_all({.files = {word}});
+}
+
+std::unique_ptr<SetReader> SetReader::open(const RecordWords& words, CommandContext& context) {
+  auto list = name_shards(words, context);
+  if (!list) return nullptr;
+  auto reader = std::make_unique<SetReader>(shown_name(words), std::move(*list), words.allows_missing, context);
+  if (reader->has_one_shard() && !reader->member(0, 0)) return nullptr;
+  return reader;
+}
+
+SetReader::SetReader(std::string name, ShardList list, bool allows_missing, CommandContext& context)
+    : name_(std::move(name)),
+      allows_missing_(allows_missing),
+      context_(context),
+      set_(std::move(list), context.opener(), {.threads = context.threads(), .skips_all_failures = allows_missing}) {}
+
+void SetReader::print(std::size_t shard, const Error& error) {
+  if (!printed_.insert(shard).second || set_.shard(shard).is_missing) return;
+  context_.print_unopened(set_.shard(shard).path, error);
+}
+
+// The detail names the shard.
+void SetReader::print_uncounted(const Error& error) {
+  context_.print_once(error.detail);
+  if (error.code == Code::kIo) return context_.note(kExitCannotOpen);
+  context_.note(error);
+}
+
+// Prints why shards before `end` have no records. Returns whether the command continues.
+bool SetReader::report_unopened(std::size_t end) {
+  const auto failed = set_.failed_shards();
+  for (const std::size_t shard : failed) {
+    if (shard >= end) break;
+    print(shard, *set_.failure(shard));
+  }
+  return allows_missing_ || failed.empty() || failed.front() >= end;
+}
+
+std::optional<SetMember> SetReader::member(std::size_t shard, std::uint64_t first_ordinal) {
+  auto store = set_.open({}, shard);
+  if (!store) {
+    print(shard, store.error());
+    return std::nullopt;
+  }
+  return SetMember{set_.shard(shard).path, std::move(*store),
+                   has_one_shard() ? std::string() : std::string(set_.name(shard)), first_ordinal};
+}
+
+std::optional<std::size_t> SetReader::find_shard(const std::string& shard) {
+  if (shard.empty() && has_one_shard()) return 0;
+  const auto found = shard.empty() ? std::nullopt : set_.find_shard(shard);
+  if (found) return found;
+  print_message(shard.empty() ? fmt::format("{}: several files, so an address is SHARD:@OFFSET/INDEX", name_)
+                              : fmt::format("{}: no shard {}", name_, shard));
+  context_.note(kExitPartlyDone);
+  return std::nullopt;
+}
+
+std::optional<SetMember> SetReader::member(const std::string& shard) {
+  const auto found = find_shard(shard);
+  return found ? member(*found, 0) : std::nullopt;
+}
+
+std::optional<SetMember> SetReader::counted_member(const std::string& shard) {
+  const auto found = find_shard(shard);
+  if (!found) return std::nullopt;
+  if (*found == 0) return member(0, 0);
+  const auto counts = wait_for([&] { return set_.counts(*found); });
+  if (!counts) {
+    print_uncounted(counts.error());
+    return std::nullopt;
+  }
+  return report_unopened(*found) ? member(*found, counts->first_ordinal) : std::nullopt;
+}
+
+std::optional<std::uint64_t> SetReader::records() {
+  const auto totals = wait_for([&] { return set_.totals(); });
+  if (!totals) {
+    print_uncounted(totals.error());
+    return std::nullopt;
+  }
+  if (!report_unopened(set_.size())) return std::nullopt;
+  return totals->records;
+}
+
+std::optional<Span> SetReader::resolve(const OrdinalRange& range) {
+  if (!range.counts_from_end()) return span_of(range, 0);
+  const auto records = this->records();
+  if (!records) return std::nullopt;
+  return span_of(range, *records);
+}
+
+std::optional<RecordInShard> SetReader::locate(const OrdinalRange& range) {
+  const auto span = resolve(range);
+  if (!span) return std::nullopt;
+  const auto place = wait_for([&] { return set_.locate(span->begin); });
+  if (place) return report_unopened(place->shard) ? std::optional(*place) : std::nullopt;
+  if (place.error().code != Code::kNotFound) {
+    print_uncounted(place.error());
+  } else if (const auto records = this->records(); records && (range.is_one || span->begin > *records)) {
+    context_.print_failure(name_, no_record(range, *records));
+  }
+  return std::nullopt;
+}
+
+bool SetReader::each(const OrdinalRange& range, const Take& take) {
+  const auto take_local = [&](const OrdinalRange& local, const SetMember& member) -> std::optional<std::uint64_t> {
+    const auto selection = select(local, *member.store);
+    if (selection) return take(member, *selection);
+    context_.print_failure(member.path, selection.error());
+    return 0;
+  };
+  if (has_one_shard()) {
+    const auto only = member(0, 0);
+    return only && take_local(range, *only);
+  }
+  const auto span = resolve(range);
+  if (!span) return false;
+  if (span->is_empty() && span->begin == 0) return true;
+  std::size_t shard = 0;
+  std::uint64_t base = 0;
+  if (span->begin > 0) {
+    const auto place = locate(range);
+    if (!place || span->is_empty()) return true;
+    shard = place->shard;
+    base = span->begin - place->ordinal;
+  }
+  const auto in_shard = [&](std::uint64_t ordinal) {
+    return static_cast<std::int64_t>(std::min(ordinal - std::min(ordinal, base), kLargestSum));
+  };
+  for (; shard < set_.size() && base < span->end; ++shard) {
+    const auto opened = member(shard, base);
+    if (!opened && !allows_missing_) return false;
+    if (!opened) continue;
+    OrdinalRange local{.begin = in_shard(span->begin)};
+    if (span->end != UINT64_MAX) local.end = in_shard(span->end);
+    const auto records = take_local(local, *opened);
+    if (!records) return false;
+    base += *records;
+  }
+  if (range.is_one && base <= span->begin) context_.print_failure(name_, no_record(range, base));
+  return true;
+}
+
+}  // namespace recordfs

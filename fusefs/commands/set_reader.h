@@ -1,0 +1,81 @@
+// Reads a data set for a command: names and opens its shards, finds its records, and prints what fails.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/dataset/data_set.h"
+#include "fusefs/commands/command_context.h"
+#include "fusefs/commands/range.h"
+#include "fusefs/commands/record_copier.h"
+#include "fusefs/commands/record_words.h"
+
+namespace recordfs {
+
+// Names the shards of a data set. Prints what is missing or surplus, and notes it. Returns nullopt if the command has
+// to end: after printing why there is no shard, or if shards are missing or surplus that must not be.
+std::optional<ShardList> name_shards(const RecordWords& words, CommandContext& context);
+
+// Calls `take` with the path of each shard that a manifest names, unless that is empty, and then of those that the
+// words name, one data set a word, for a command that handles files one by one. Prints what is missing or surplus, and
+// notes it, but goes on.
+void each_file(const std::string& manifest, const std::vector<std::string>& words, CommandContext& context,
+               const std::function<void(const std::string& path)>& take);
+
+// For one data set. Each function prints and notes what fails. Not thread-safe.
+class SetReader {
+ public:
+  // Names the shards as above, and opens the only one, but no other. Returns null if the command has to end. `context`
+  // must outlive the result.
+  static std::unique_ptr<SetReader> open(const RecordWords& words, CommandContext& context);
+
+  SetReader(std::string name, ShardList list, bool allows_missing, CommandContext& context);
+
+  DataSet& set() { return set_; }
+  bool has_one_shard() const { return set_.size() == 1; }
+  // Returns the name of the data set in messages.
+  const std::string& name() const { return name_; }
+
+  // Opens a shard. nullopt if that fails.
+  std::optional<SetMember> member(std::size_t shard, std::uint64_t first_ordinal);
+  // Opens a shard that is named in an address. nullopt if that fails, or if there is no such shard. Does not count
+  // records, so the first ordinal is 0.
+  std::optional<SetMember> member(const std::string& shard);
+  // The same, and counts the records before it.
+  std::optional<SetMember> counted_member(const std::string& shard);
+
+  // Reads some records of a shard. Returns the number of records before the place where reading ended, or nullopt to
+  // stop.
+  using Take = std::function<std::optional<std::uint64_t>(const SetMember& member, const Selection& selection)>;
+  // Calls `take` for each shard with records of the range, in order. Opens, one after another, only shards of the
+  // range, and those that have to be counted to find it. Returns false if `take` stopped, or after a failure to open a
+  // shard that may not be missing.
+  bool each(const OrdinalRange& range, const Take& take);
+
+  // Returns the shard of a record. nullopt if that fails, or if there are too few records.
+  std::optional<RecordInShard> locate(const OrdinalRange& range);
+  // Returns the number of records of all shards. nullopt if counting fails.
+  std::optional<std::uint64_t> records();
+
+ private:
+  std::optional<Span> resolve(const OrdinalRange& range);
+  bool report_unopened(std::size_t end);
+  void print(std::size_t shard, const Error& error);
+  void print_uncounted(const Error& error);
+  std::optional<std::size_t> find_shard(const std::string& shard);
+
+  const std::string name_;
+  const bool allows_missing_;
+  CommandContext& context_;
+  DataSet set_;
+  std::set<std::size_t> printed_;  // shards
+};
+
+}  // namespace recordfs

@@ -1,0 +1,31 @@
+// From the words of a command line to a data set that is mounted as one (-o join).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/store/record_store.h"
+#include "fusefs/options.h"
+#include "fusefs/tree/joined/joined_shards.h"
+
+namespace recordfs {
+
+struct JoinedFiles {
+  JoinedSource source;
+  // Paths that include all shards: the files themselves, or their directories if there are many. Absolute, without
+  // symbolic links.
+  std::vector<std::string> places;
+};
+
+// Names the shards that options.sources mean, and examines each file without opening it, except that it tries the first
+// few until one is a container. Logs missing and surplus shards. Sets services.address_bits.
+//
+// A shard is opened later by its path, and must then be the same file, with the size and the modification time that it
+// has now. Otherwise, and if it cannot be opened for good, JoinedSource::Open fails with kDamage and logs that once.
+//
+// Fails with kIo if there is no shard, or none of those tried can be opened; the detail is a whole message. Both
+// arguments must outlive the result.
+Result<JoinedFiles> join_sources(const Options& options, Services& services);
+
+}  // namespace recordfs

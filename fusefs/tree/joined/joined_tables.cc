@@ -1,0 +1,178 @@
+#include "fusefs/tree/joined/joined_tables.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/utf8.h"
+#include "core/decoding/json_writer.h"
+#include "fusefs/tree/generated_files.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::size_t kMostDamageRows = 65536;
+constexpr std::size_t kMostNamed = 100;  // missing and unreadable shards in info.json
+constexpr std::uint64_t kShardRowsKey = 1;
+
+std::string_view class_of(const Error& error) {
+  const bool is_supported = error.code != Code::kUnsupported && error.code != Code::kLimit;
+  return to_string(is_supported ? DamageClass::kDamage : DamageClass::kUnsupported);
+}
+
+// The members of a list are the shards' names.
+JsonObject::List named(const JoinedShards& shards, const std::vector<std::size_t>& numbers) {
+  JsonObject::List list;
+  for (const std::size_t number : numbers) {
+    if (list.size() == kMostNamed) break;
+    JsonObject& item = list.emplace_back();
+    item.set("shard", std::uint64_t{number});
+    item.set("name", shards.name(number));
+  }
+  return list;
+}
+
+// Counted shards by their format.
+JsonObject formats_of(DataSet& set, std::size_t counted) {
+  std::map<std::string_view, std::uint64_t> numbers;
+  for (std::size_t shard = 0; shard < counted; ++shard) {
+    const auto counts = set.counts(shard);
+    if (counts && !counts->format.empty()) ++numbers[counts->format];
+  }
+  JsonObject formats;
+  for (const auto& [format, number] : numbers) formats.set(format, number);
+  return formats;
+}
+
+void add_counts(JsonObject& object, const DataSetTotals& totals) {
+  object.set("chunks", totals.chunks);
+  object.set("records", totals.records);
+  object.set("damage_scope", "headers");  // as in a container's summary.json
+  object.set("damaged_regions", totals.damaged_regions);
+}
+
+}  // namespace
+
+JoinedTables::Text JoinedTables::make_info() const {
+  DataSet& set = shards_.set();
+  std::vector<std::size_t> missing;
+  std::vector<std::size_t> unreadable;
+  for (std::size_t shard = 0; shard < set.size(); ++shard) {
+    if (set.shard(shard).is_missing) missing.push_back(shard);
+  }
+  const DataSet::Progress progress = set.progress();
+  for (std::size_t shard = 0; shard < progress.shards; ++shard) {
+    if (!set.shard(shard).is_missing && set.failure(shard)) unreadable.push_back(shard);
+  }
+  JsonObject info;
+  info.set("shards", std::uint64_t{set.size()});
+  if (!shards_.format().empty()) info.set("format", shards_.format());
+  info.set("size", shards_.stored());
+  info.set("missing", std::uint64_t{missing.size()});
+  if (!missing.empty()) info.set("missing_shards", named(shards_, missing));
+  info.set("counted_shards", std::uint64_t{progress.shards});
+  if (progress.shards == set.size()) {
+    info.set("unreadable", std::uint64_t{unreadable.size()});
+    info.set("formats", formats_of(set, progress.shards));
+    add_counts(info, progress.totals);
+  }
+  if (!unreadable.empty()) info.set("unreadable_shards", named(shards_, unreadable));
+  return std::make_shared<const std::string>(to_json(info, JsonLayout::kIndented));
+}
+
+Slice JoinedTables::info() {
+  const std::lock_guard lock(mutex_);
+  if (info_ == nullptr) info_ = make_info();
+  return slice_of(info_);
+}
+
+Result<JoinedTables::Text> JoinedTables::make_summary() const {
+  DataSet& set = shards_.set();
+  ASSIGN_OR_RETURN(const auto totals, set.totals());
+  JsonObject summary;
+  summary.set("shards", std::uint64_t{set.size()});
+  summary.set("missing", std::uint64_t{set.list().missing()});
+  summary.set("unreadable", std::uint64_t{totals.unopened - set.list().missing()});
+  summary.set("formats", formats_of(set, set.size()));
+  summary.set("size", totals.stored);
+  add_counts(summary, totals);
+  return std::make_shared<const std::string>(to_json(summary, JsonLayout::kIndented));
+}
+
+Result<Slice> JoinedTables::summary() {
+  ASSIGN_OR_RETURN(const auto text, make_summary());
+  return slice_of(text);
+}
+
+Result<JoinedTables::Text> JoinedTables::make_shard_rows() const {
+  DataSet& set = shards_.set();
+  std::string rows = "shard\tname\tstate\tformat\tsize\tfirst_ordinal\trecords\tchunks\tdamaged_regions\n";
+  for (std::size_t shard = 0; shard < set.size(); ++shard) {
+    ASSIGN_OR_RETURN(const auto counts, set.counts(shard));
+    const bool is_missing = set.shard(shard).is_missing;
+    const std::string_view state = is_missing ? "missing" : set.failure(shard) ? "unreadable" : "readable";
+    rows += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", shard, printable(shards_.name(shard)), state,
+                        counts.format.empty() ? "-" : counts.format, counts.stored, counts.first_ordinal,
+                        counts.records, counts.chunks, counts.damaged_regions);
+  }
+  return std::make_shared<const std::string>(std::move(rows));
+}
+
+Result<Slice> JoinedTables::shard_rows(const RequestContext& context) {
+  TRY(shards_.set().totals());
+  const auto make = [&]() -> Document {
+    ASSIGN_OR_RETURN(const auto rows, make_shard_rows());
+    return std::make_shared<const CachedText>(CachedText{*rows});
+  };
+  return contents_of(cache_.documents.get(context, {0, kShardRowsKey}, make));
+}
+
+Result<Slice> JoinedTables::damage_rows(const RequestContext& context) {
+  TRY(shards_.set().totals());
+  {
+    const std::lock_guard lock(mutex_);
+    if (damage_ != nullptr) return slice_of(damage_);
+  }
+  ASSIGN_OR_RETURN(const auto alone, adding_.lock(context));
+  while (next_ < shards_.size() && rows_ < kMostDamageRows) {
+    TRY(add_damage(context));
+  }
+  const std::lock_guard lock(mutex_);
+  if (damage_ == nullptr) {
+    damage_ = std::make_shared<const std::string>(
+        std::string("shard\t").append(kDamageColumns).append(std::exchange(unfinished_, {})));
+  }
+  return slice_of(damage_);
+}
+
+Result<void> JoinedTables::add_damage(const RequestContext& context) {
+  DataSet& set = shards_.set();
+  ASSIGN_OR_RETURN(const auto counts, set.counts(next_));
+  const std::string name = printable(shards_.name(next_));
+  std::string rows;
+  std::size_t number = 0;
+  if (const auto failure = set.failure(next_)) {
+    const std::string reason = set.shard(next_).is_missing ? "this shard is missing" : to_string(*failure);
+    rows = fmt::format("{}\t0\t{}\t{}\t-\t{}\t{}\n", name, counts.stored, counts.first_ordinal, class_of(*failure),
+                       printable(reason));
+    number = 1;
+  } else if (counts.damaged_regions > 0) {
+    ASSIGN_OR_RETURN(const auto container, shards_.container(context, next_));
+    ASSIGN_OR_RETURN(const auto damage, kept_open(container, container->tree->store().index().damage()));
+    for (const DamageRow& row : *damage) {
+      if (rows_ + number == kMostDamageRows) break;
+      rows += fmt::format("{}\t{}", name, damage_row(row, counts.first_ordinal));
+      ++number;
+    }
+  }
+  unfinished_ += rows;
+  rows_ += number;
+  ++next_;
+  return {};
+}
+
+}  // namespace recordfs

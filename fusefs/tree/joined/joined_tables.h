@@ -1,0 +1,52 @@
+// JoinedTables: the generated files that describe a data set: JSON and tab-separated tables.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "core/base/cancellable_mutex.h"
+#include "fusefs/tree/joined/joined_shards.h"
+#include "fusefs/tree/view.h"
+
+namespace recordfs {
+
+// Thread-safe. Functions block only as far as RequestContext permits.
+class JoinedTables {
+ public:
+  // Both must outlive this.
+  JoinedTables(JoinedShards& shards, CachedFiles& cache) : shards_(shards), cache_(cache) {}
+
+  // Returns info.json: what is known without opening a shard, and the counts as far as they are known at the first
+  // call. Opens no shard. The text is the same from then on.
+  Slice info();
+  // Returns index/summary.json and index/shards.tsv. kPending until all shards are counted.
+  Result<Slice> summary();
+  Result<Slice> shard_rows(const RequestContext& context);
+  // Returns index/damage.tsv: a row for each shard that is missing or cannot be opened, and the rows of the others; the
+  // first 65,536. Scans the damaged shards again. kPending.
+  Result<Slice> damage_rows(const RequestContext& context);
+
+ private:
+  using Text = std::shared_ptr<const std::string>;
+
+  static Slice slice_of(const Text& text) { return {as_bytes(*text), text}; }
+  Result<Text> make_summary() const;
+  Result<Text> make_shard_rows() const;
+  Text make_info() const;
+  // Appends the rows of the next shard to unfinished_.
+  Result<void> add_damage(const RequestContext& context);
+
+  JoinedShards& shards_;
+  CachedFiles& cache_;
+  std::mutex mutex_;  // guards the next two
+  Text info_;
+  Text damage_;
+  CancellableMutex adding_;  // held while a shard is scanned; guards the following
+  std::string unfinished_;   // the rows of the shards before next_
+  std::size_t next_ = 0;
+  std::size_t rows_ = 0;
+};
+
+}  // namespace recordfs

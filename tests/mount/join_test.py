@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+"""Data sets (--join): the records of all shards in order, few open files, and shards that are missing or damaged."""
+import errno
+import os
+import re
+import struct
+import threading
+import time
+
+import mounting
+from built import EXPECTATION, place
+
+FORMATS = ["array_record", "bloscpack", "leveldb_log", "leveldb_table", "proio", "recordio", "riegeli", "tfrecord", "wandb"]
+LARGEST_SAMPLE = 200_000  # bytes
+MOST_OPEN = 64
+TINY = 1024  # shards
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = TABLE[(crc ^ byte) & 0xFF] ^ crc >> 8
+    return crc ^ 0xFFFFFFFF
+
+
+def _table_entry(byte):
+    for _ in range(8):
+        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+    return byte
+
+
+TABLE = [_table_entry(byte) for byte in range(256)]
+
+
+def masked(data):
+    crc = crc32c(data)
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def tfrecord(records):
+    """Returns the bytes of a TFRecord file."""
+    parts = []
+    for record in records:
+        size = struct.pack("<Q", len(record))
+        parts += [size, masked(size), record, masked(record)]
+    return b"".join(parts)
+
+
+def samples_of(form):
+    """Returns the names of seven readable samples of a format, in a fixed order."""
+    top = place.checkout / "tests" / "corpus" / form
+    found = []
+    for path in sorted([*top.glob(f"*{EXPECTATION}"), *top.glob(f"small/*{EXPECTATION}")]):
+        name = str(path.relative_to(place.checkout / "tests" / "corpus"))[:-len(EXPECTATION)]
+        expected = mounting.expectation(name)
+        if expected.get("damaged") or not 0 < expected["num_records"] <= 500:
+            continue
+        if mounting.sample(name).stat().st_size <= LARGEST_SAMPLE:
+            found.append(name)
+    step = max(1, len(found) // 7)
+    return (found[::step] * 7)[:7]
+
+
+def read_all(folder):
+    """Returns {name: bytes} of the files in a folder, in listing order."""
+    return {name: (folder / name).read_bytes() for name in os.listdir(folder)}
+
+
+class JoinCase(mounting.Case):
+    def setUp(self):
+        super().setUp()
+        self.data = self.folder / "data"
+        self.data.mkdir()
+
+    def join(self, *sources, options=(), flags=("-f", "-v", "--join"), **more):
+        return self.mount(*sources, options=options, flags=flags, **more)
+
+    def opened(self, mounted):
+        """Returns how many times a shard was opened."""
+        return len(re.findall(r"data/.*: \S+, \d+ bytes?$", mounted.log(), re.MULTILINE))
+
+    def write_tiny(self, number, form="part-{:05}-of-{:05}.tfrecord"):
+        """Writes shards of one to three records. Returns the records of each."""
+        shards = []
+        for shard in range(number):
+            records = [f"record {index} of shard {shard}".encode() for index in range(1 + shard % 3)]
+            (self.data / form.format(shard, number)).write_bytes(tfrecord(records))
+            shards.append(records)
+        return shards
+
+
+class Formats(JoinCase):
+    def check(self, form, number):
+        names = samples_of(form)[:number]
+        for shard, name in enumerate(names):
+            # The suffix tells some formats.
+            mounting.copy_of(name, self.data, f"{shard}-{os.path.basename(name)}")
+        paths = [self.data / f"{shard}-{os.path.basename(name)}" for shard, name in enumerate(names)]
+        mounted = self.join(*paths)
+        records = read_all(mounted / "records")
+        self.assertEqual(sorted(records), [f"{ordinal:09}" for ordinal in range(len(records))])
+        in_order = [records[name] for name in sorted(records)]
+        first = 0
+        for shard, name in enumerate(names):
+            expected = mounting.expectation(name)
+            there = in_order[first:first + expected["num_records"]]
+            self.assertEqual(mounting.stream_digest(there), expected["stream_sha256"], name)
+            own = mounted / "shards" / paths[shard].name / "records"
+            self.assertEqual([own.joinpath(file).read_bytes() for file in sorted(os.listdir(own))], there, name)
+            if there:
+                self.assertEqual((own / "0").stat().st_ino, (mounted / "records" / str(first)).stat().st_ino)
+            first += expected["num_records"]
+        self.assertEqual(first, len(records))
+        self.assertEqual((mounted / "streams" / "concat").read_bytes(), b"".join(in_order))
+        self.assertEqual((mounted / "streams" / "lines").read_bytes(), b"".join(record + b"\n" for record in in_order))
+        self.assertEqual(len(os.listdir(mounted / "thousands")), (len(records) + 999) // 1000)
+        summary = (mounted / "index" / "summary.json").read_text()
+        self.assertIn(f'"records": {len(records)},', summary)
+        self.assertEqual(mounted.unmount(), 0)
+
+
+def _add_format(form, number):
+    def test(self):
+        self.check(form, number)
+    setattr(Formats, f"test_{number}_shards_of_{form}_have_the_records_of_their_files_in_order", test)
+
+
+for _form in FORMATS:
+    for _number in (1, 7):
+        _add_format(_form, _number)
+
+
+class ManyShards(JoinCase):
+    def setUp(self):
+        super().setUp()
+        self.shards = self.write_tiny(TINY)
+        self.records = [record for shard in self.shards for record in shard]
+
+    def descriptors(self, mounted):
+        return len(os.listdir(f"/proc/{mounted.daemon.pid}/fd"))
+
+    def watch(self, mounted):
+        """Starts a thread that finds the largest number of open descriptors. Call the result to get it."""
+        most, ending = [0], threading.Event()
+
+        def look():
+            while not ending.is_set():
+                most[0] = max(most[0], self.descriptors(mounted))
+                time.sleep(0.001)
+        thread = threading.Thread(target=look)
+        thread.start()
+
+        def end():
+            ending.set()
+            thread.join()
+            return most[0]
+        return end
+
+    def test_listing_the_root_and_the_shards_opens_no_shard(self):
+        mounted = self.join(self.data / f"part@{TINY}.tfrecord")
+        before = self.opened(mounted)
+        self.assertEqual(before, 1, "the first shard, to see that it is a container")
+        self.assertEqual(sorted(os.listdir(mounted.point)), ["index", "info.json", "records", "shards", "streams", "thousands"])
+        self.assertEqual(len(os.listdir(mounted / "shards")), TINY)
+        for entry in os.scandir(mounted / "shards"):
+            entry.stat()
+        os.statvfs(mounted.point)
+        (mounted / "info.json").read_bytes()
+        self.assertEqual(self.opened(mounted), before)
+        self.assertEqual(mounting.open_files(mounted.daemon.pid, self.data), 0)
+
+    def test_all_records_are_there_with_few_descriptors(self):
+        mounted = self.join(self.data / f"part-?????-of-{TINY:05}.tfrecord")
+        end = self.watch(mounted)
+        try:
+            records = read_all(mounted / "records")
+            self.assertEqual([records[name] for name in sorted(records)], self.records)
+            self.assertEqual((mounted / "streams" / "lines").read_bytes(), b"".join(record + b"\n" for record in self.records))
+        finally:
+            most = end()
+        self.assertLessEqual(most, MOST_OPEN)
+        self.assertEqual(mounted.unmount(), 0)
+
+    def test_once_all_are_counted_a_record_opens_only_its_shard(self):
+        mounted = self.join(self.data)
+        self.assertIn(f'"records": {len(self.records)},', (mounted / "index" / "summary.json").read_text())
+        before = self.opened(mounted)
+        self.assertEqual((mounted / "records" / "700").read_bytes(), self.records[700])
+        self.assertLessEqual(self.opened(mounted), before + 1)
+
+    def test_readers_in_parallel_get_their_records(self):
+        mounted = self.join(self.data)
+        wrong = []
+
+        def read(first):
+            for ordinal in range(first, len(self.records), 29):
+                if (mounted / "records" / str(ordinal)).read_bytes() != self.records[ordinal]:
+                    wrong.append(ordinal)
+        readers = [threading.Thread(target=read, args=(first,)) for first in range(8)]
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join()
+        self.assertEqual(wrong, [])
+        self.assertEqual(mounted.unmount(), 0)
+
+
+class Gaps(JoinCase):
+    def test_missing_shard_is_reported_and_keeps_its_place(self):
+        shards = self.write_tiny(5)
+        (self.data / "part-00002-of-00005.tfrecord").unlink()
+        mounted = self.join(self.data)
+        self.assertIn("part-00002-of-00005.tfrecord: this shard is missing", mounted.log())
+        self.assertEqual(len(os.listdir(mounted / "shards")), 5)
+        self.assertEqual(os.readlink(mounted / "shards" / "3"), "../.shards/part-00003-of-00005.tfrecord")
+        self.assert_fails_with(errno.EIO, os.listdir, mounted / "shards" / "part-00002-of-00005.tfrecord")
+        there = [record for number, shard in enumerate(shards) if number != 2 for record in shard]
+        records = read_all(mounted / "records")
+        self.assertEqual([records[name] for name in sorted(records)], there)
+        rows = (mounted / "index" / "damage.tsv").read_text().splitlines()
+        self.assertEqual(len(rows), 2)
+        self.assertRegex(rows[1], r"^part-00002-of-00005\.tfrecord\t.*\tdamage\tthis shard is missing$")
+        self.assert_fails_with(errno.EIO, (mounted / "streams" / "concat").read_bytes)
+        self.assertEqual(mounted.unmount(), 0)
+
+    def test_damaged_shard_leaves_the_others_readable(self):
+        shards = self.write_tiny(4)
+        path = self.data / "part-00002-of-00004.tfrecord"
+        mounting.with_bit_flipped(path, 14)  # in the first record
+        mounted = self.join(self.data)
+        own = mounted / "shards" / path.name
+        self.assertEqual((own / "index" / "damage.tsv").read_text().count("\n"), 2)
+        table = (mounted / "index" / "damage.tsv").read_text().splitlines()
+        self.assertTrue(table[1].startswith(path.name + "\t"), table)
+        names = sorted(os.listdir(mounted / "records"))
+        self.assertEqual([(mounted / "records" / name).read_bytes() for name in names if self.is_readable(mounted / "records" / name)],
+                         [*shards[0], *shards[1], *shards[2][1:], *shards[3]])
+        self.assertEqual((mounted / "shards" / "3" / "records" / "0").read_bytes(), shards[3][0])
+        self.assertEqual(mounted.unmount(), 0)
+
+    def is_readable(self, path):
+        try:
+            path.read_bytes()
+        except OSError as error:
+            self.assertEqual(error.errno, errno.EIO)
+            return False
+        return True
+
+    def test_file_that_is_no_container_has_no_records(self):
+        shards = self.write_tiny(2)
+        other = self.data / "other"
+        other.write_bytes(b"no container" * 100)
+        mounted = self.join(self.data / "part-00000-of-00002.tfrecord", other, self.data / "part-00001-of-00002.tfrecord")
+        self.assertEqual(len(os.listdir(mounted / "records")), len(shards[0]) + len(shards[1]))
+        self.assert_fails_with(errno.EIO, os.listdir, mounted / "shards" / "other")
+        self.assertRegex(mounted.log(), r"other: ")
+
+    def test_shard_that_was_replaced_after_mounting_is_an_error(self):
+        self.write_tiny(3)
+        mounted = self.join(self.data)
+        replaced = self.data / "part-00001-of-00003.tfrecord"
+        replaced.write_bytes(tfrecord([b"something else"]))
+        self.assert_fails_with(errno.EIO, os.listdir, mounted / "shards" / replaced.name)
+        self.assertIn("changed after it was mounted", mounted.log())
+        (self.data / "part-00002-of-00003.tfrecord").unlink()
+        self.assert_fails_with(errno.EIO, os.listdir, mounted / "shards" / "2")
+        self.assertEqual(len(os.listdir(mounted / "records")), 1)
+
+    def test_mount_fails_if_no_shard_is_there(self):
+        done = self.recordfs("--join", self.data / "none.tfrecord", self.new_point())
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("none.tfrecord: No such file or directory", done.stderr)
+        (self.data / "text").write_text("no container\n" * 100)
+        done = self.recordfs("--join", self.data / "text", self.new_point())
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"^recordfs: .*text: ")
+
+
+class Rest(JoinCase):
+    def test_decoded_records_have_the_ordinal_of_the_set(self):
+        first, second = mounting.sample("tfrecord/small.tfrecord"), mounting.sample("tfrecord/examples.tfrecord")
+        mounted = self.join(first, second)
+        ordinal = mounting.expectation("tfrecord/small.tfrecord")["num_records"] + 3
+        there = mounted / "records" / f"{ordinal}.json"
+        alone = self.mount(second)
+        self.assertEqual(there.read_bytes(), (alone / "records" / "3.json").read_bytes())
+        self.assertEqual(there.stat().st_ino, (mounted / "shards" / "examples.tfrecord" / "records" / "3.json").stat().st_ino)
+
+    def test_options_that_exclude_each_other_are_refused(self):
+        for other in ("follow", "nest"):
+            done = self.recordfs("-o", f"join,{other}", self.data, self.new_point())
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertEqual(done.stderr, f"recordfs: -o join and -o {other} are mutually exclusive (try recordfs --help)\n")
+
+    def test_mount_point_above_the_shards_is_refused(self):
+        self.write_tiny(2)
+        done = self.recordfs("--join", "-o", "nonempty", self.data / "part@2.tfrecord", self.data)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("cannot mount: it would hide a shard", done.stderr)
+
+    def test_links_are_followed_and_keep_their_names(self):
+        shards = self.write_tiny(2)
+        links = self.folder / "links"
+        links.mkdir()
+        for number, name in enumerate(sorted(os.listdir(self.data))):
+            (links / f"link-{number}").symlink_to(self.data / name)
+        mounted = self.join(links / "link-0", links / "link-1")
+        self.assertEqual(os.listdir(mounted / "shards"), ["link-0", "link-1"])
+        records = read_all(mounted / "records")
+        self.assertEqual([records[name] for name in sorted(records)], [*shards[0], *shards[1]])
+
+    def test_relative_names_work_in_the_background(self):
+        shards = self.write_tiny(3)
+        done = self.recordfs("mount", "--join", "part@3.tfrecord", cwd=self.data)
+        self.assertEqual((done.returncode, done.stdout), (0, "part\n"), done.stderr)
+        self.assertEqual((self.data / "part" / "records" / "5").read_bytes(), shards[2][2])
+        self.assertEqual(mounting.run("fusermount3", "-u", self.data / "part").returncode, 0)
+
+    @mounting.only_root
+    def test_permissions_are_those_that_all_shards_have(self):
+        self.write_tiny(2)
+        os.chmod(self.data / "part-00000-of-00002.tfrecord", 0o644)
+        os.chmod(self.data / "part-00001-of-00002.tfrecord", 0o600)
+        mounted = self.join(self.data, options=["allow_other"])
+        self.assertEqual((mounted / "streams" / "concat").stat().st_mode & 0o777, 0o400)
+        self.assertEqual((mounted / "shards" / "0" / "records" / "0").stat().st_mode & 0o777, 0o444)
+        self.assertEqual((mounted / "shards" / "1" / "records" / "0").stat().st_mode & 0o777, 0o400)
+
+
+if __name__ == "__main__":
+    mounting.main()

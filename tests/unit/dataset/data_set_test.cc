@@ -1,0 +1,247 @@
+// A data set of toy files.
+#include "core/dataset/data_set.h"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/store/toy_store.h"
+
+namespace recordfs::testing {
+namespace {
+
+// A set of toy files, by path. Counts how often each is opened, and can make opening fail.
+struct ToySet {
+  explicit ToySet(const std::vector<std::uint64_t>& records, DataSet::Bounds wanted = {}) : bounds(wanted) {
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      add("shard-" + std::to_string(i), {.chunks = records[i], .records_per_chunk = 1});
+    }
+  }
+
+  void add(const std::string& path, const toy::Shape& shape) {
+    files[path] = toy::make_file(shape).bytes;
+    list.shards.push_back({path});
+  }
+
+  DataSet& set() {
+    if (!made) made = std::make_unique<DataSet>(list, opener(), bounds);
+    return *made;
+  }
+
+  OpenShard opener() {
+    return [this](const RequestContext&, const Shard& shard) -> Result<std::shared_ptr<const RecordStore>> {
+      const std::lock_guard lock(mutex);
+      ++opened[shard.path];
+      if (const auto failure = failures.find(shard.path); failure != failures.end()) return failure->second;
+      const auto source = std::make_shared<ChangeableSource>(files.at(shard.path));
+      auto container = toy::open(source, Limits{}, watch);
+      if (!container) return std::move(container).error();
+      return std::shared_ptr<const RecordStore>(
+          std::make_shared<RecordStore>(shard.path, source, std::move(*container), services));
+    };
+  }
+
+  std::size_t opened_shards() {
+    const std::lock_guard lock(mutex);
+    return opened.size();
+  }
+
+  DataSet::Bounds bounds;
+  Lines lines;
+  Services services{64u << 20, 2, lines.log()};
+  std::shared_ptr<toy::Watch> watch = std::make_shared<toy::Watch>();
+  std::map<std::string, std::string> files;
+  ShardList list;
+  std::mutex mutex;  // guards the next two
+  std::map<std::string, Error> failures;
+  std::map<std::string, int> opened;
+  std::unique_ptr<DataSet> made;
+};
+
+RecordInShard located(DataSet& set, std::uint64_t ordinal) {
+  return waited([&] { return set.locate(ordinal); }).value();
+}
+
+TEST(DataSetTest, OrdinalsRunThroughTheShards) {
+  ToySet toys({3, 1, 4});
+  EXPECT_EQ(located(toys.set(), 0), (RecordInShard{0, 0}));
+  EXPECT_EQ(located(toys.set(), 2), (RecordInShard{0, 2}));
+  EXPECT_EQ(located(toys.set(), 3), (RecordInShard{1, 0}));
+  EXPECT_EQ(located(toys.set(), 4), (RecordInShard{2, 0}));
+  EXPECT_EQ(located(toys.set(), 7), (RecordInShard{2, 3}));
+  EXPECT_EQ(waited([&] { return toys.set().locate(8); }).error().code, Code::kNotFound);
+}
+
+TEST(DataSetTest, EmptyShardsHaveNoOrdinals) {
+  ToySet toys({0, 2, 0, 0, 1, 0});
+  EXPECT_EQ(located(toys.set(), 0), (RecordInShard{1, 0}));
+  EXPECT_EQ(located(toys.set(), 1), (RecordInShard{1, 1}));
+  EXPECT_EQ(located(toys.set(), 2), (RecordInShard{4, 0}));
+  EXPECT_FALSE(waited([&] { return toys.set().locate(3); }));
+}
+
+TEST(DataSetTest, TotalsAreTheSums) {
+  ToySet toys({3, 1, 4});
+  const auto totals = waited([&] { return toys.set().totals(); });
+  ASSERT_TRUE(totals);
+  EXPECT_EQ(totals->records, 8u);
+  EXPECT_EQ(totals->chunks, 8u);
+  EXPECT_EQ(totals->unopened, 0u);
+  std::uint64_t bytes = 0;
+  for (const auto& [path, file] : toys.files) bytes += file.size();
+  EXPECT_EQ(totals->stored, bytes);
+  EXPECT_EQ(toys.set().counts(2)->first_ordinal, 4u);
+  EXPECT_EQ(toys.set().counts(2)->format, "toy");
+}
+
+TEST(DataSetTest, NothingIsOpenedBeforeItIsNeeded) {
+  ToySet toys({3, 1, 4});
+  EXPECT_EQ(toys.set().size(), 3u);
+  EXPECT_EQ(toys.set().locate(5).error().code, Code::kPending);
+  EXPECT_EQ(toys.opened_shards(), 0u);
+  ASSERT_TRUE(toys.set().open({}, 2));
+  EXPECT_EQ(toys.opened_shards(), 1u);
+}
+
+TEST(DataSetTest, CountingStopsAfterTheShardThatIsNeeded) {
+  ToySet toys(std::vector<std::uint64_t>(100, 10), {.threads = 2});
+  EXPECT_EQ(located(toys.set(), 35), (RecordInShard{3, 5}));
+  toys.made.reset();
+  EXPECT_LE(toys.opened_shards(), 8u);
+}
+
+TEST(DataSetTest, CountingContinuesWhereItStopped) {
+  ToySet toys(std::vector<std::uint64_t>(20, 10), {.threads = 1});
+  EXPECT_EQ(located(toys.set(), 35).shard, 3u);
+  EXPECT_EQ(located(toys.set(), 199).shard, 19u);
+  for (const auto& [path, times] : toys.opened) EXPECT_EQ(times, 1) << path;
+}
+
+TEST(DataSetTest, FewShardsStayOpen) {
+  ToySet toys(std::vector<std::uint64_t>(20, 1), {.open_shards = 4});
+  const auto first = toys.set().open({}, 0).value();
+  for (std::size_t i = 0; i < 20; ++i) ASSERT_TRUE(toys.set().open({}, i));
+  EXPECT_EQ(first->name(), "shard-0");  // in use, so it is still valid
+  EXPECT_TRUE(waited([&] { return first->index().totals(ScanDetail::kCounts); }));
+  ASSERT_TRUE(toys.set().open({}, 19));
+  EXPECT_EQ(toys.opened["shard-19"], 1);
+  ASSERT_TRUE(toys.set().open({}, 1));
+  EXPECT_EQ(toys.opened["shard-1"], 2);
+}
+
+TEST(DataSetTest, MissingShardKeepsItsNumberAndHasNoRecords) {
+  ToySet toys({3, 1, 4});
+  toys.list.shards[1].is_missing = true;
+  EXPECT_EQ(located(toys.set(), 3), (RecordInShard{2, 0}));
+  EXPECT_EQ(waited([&] { return toys.set().totals(); })->unopened, 1u);
+  EXPECT_EQ(toys.set().failure(1)->detail, "shard-1: this shard is missing");
+  EXPECT_EQ(toys.set().open({}, 1).error().code, Code::kDamage);
+  EXPECT_EQ(toys.set().failure(0), std::nullopt);
+  EXPECT_EQ(toys.opened.count("shard-1"), 0u);
+}
+
+TEST(DataSetTest, ShardThatIsNoContainerHasNoRecords) {
+  ToySet toys({3, 1, 4});
+  toys.files["shard-1"] = "something else";
+  EXPECT_EQ(located(toys.set(), 3), (RecordInShard{2, 0}));
+  EXPECT_EQ(toys.set().failure(1)->code, Code::kNoContainer);
+  EXPECT_EQ(toys.set().counts(1)->format, "");
+}
+
+TEST(DataSetTest, DamageInAShardIsCounted) {
+  ToySet toys({3});
+  toys.add("damaged", {.chunks = 5, .records_per_chunk = 2, .broken_headers = {1}});
+  toys.add("last", {.chunks = 1, .records_per_chunk = 1});
+  const auto totals = waited([&] { return toys.set().totals(); });
+  EXPECT_EQ(totals->damaged_regions, 1u);
+  EXPECT_EQ(totals->records, 3u + 8 + 1);
+  EXPECT_EQ(toys.set().counts(1)->damaged_regions, 1u);
+}
+
+TEST(DataSetTest, FailureThatMayPassIsRetried) {
+  ToySet toys({3, 1, 4});
+  toys.failures["shard-1"] = bad_sector();
+  const auto failed = waited([&] { return toys.set().locate(5); });
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, Code::kIo);
+  EXPECT_EQ(failed.error().detail, "shard-1: bad sector");
+  EXPECT_EQ(located(toys.set(), 2), (RecordInShard{0, 2}));
+  {
+    const std::lock_guard lock(toys.mutex);
+    toys.failures.clear();
+  }
+  EXPECT_EQ(located(toys.set(), 5), (RecordInShard{2, 1}));
+}
+
+TEST(DataSetTest, AllFailuresCanBeSkipped) {
+  ToySet toys({3, 1, 4}, {.skips_all_failures = true});
+  toys.failures["shard-1"] = bad_sector();
+  EXPECT_EQ(located(toys.set(), 3), (RecordInShard{2, 0}));
+  EXPECT_EQ(toys.set().failure(1)->code, Code::kIo);
+}
+
+TEST(DataSetTest, ShardsAreFoundByNamePathAndNumber) {
+  ToySet toys({});
+  for (const std::string path : {"a/x", "a/y", "b/y", "b/2", "c/7"}) toys.add(path, {});
+  const DataSet& set = toys.set();
+  EXPECT_EQ(set.name(0), "x");
+  EXPECT_EQ(set.name(1), "a/y");
+  EXPECT_EQ(set.find_shard("x"), 0u);
+  EXPECT_EQ(set.find_shard("a/x"), 0u);
+  EXPECT_EQ(set.find_shard("y"), std::nullopt);
+  EXPECT_EQ(set.find_shard("b/y"), 2u);
+  EXPECT_EQ(set.find_shard("2"), 3u);  // a name comes before a number
+  EXPECT_EQ(set.find_shard("4"), 4u);
+  EXPECT_EQ(set.find_shard("5"), std::nullopt);
+  EXPECT_EQ(set.find_shard(""), std::nullopt);
+  EXPECT_EQ(set.find_shard("-1"), std::nullopt);
+  for (std::size_t i = 0; i < set.size(); ++i) EXPECT_EQ(set.find_shard(set.name(i)), i);
+}
+
+TEST(DataSetTest, FileListedTwiceIsTwoShards) {
+  ToySet toys({3});
+  toys.list.shards.push_back(toys.list.shards.front());
+  EXPECT_EQ(located(toys.set(), 4), (RecordInShard{1, 1}));
+  EXPECT_EQ(toys.set().find_shard(toys.set().name(1)), 0u);
+}
+
+TEST(DataSetTest, ManyThreadsAgree) {
+  ToySet toys(std::vector<std::uint64_t>(50, 7), {.open_shards = 3, .threads = 4});
+  toys.set();
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (std::uint64_t t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::uint64_t i = t; i < 350; i += 8) {
+        if (located(toys.set(), i) != RecordInShard{i / 7, i % 7}) ++wrong;
+        if (!toys.set().open({}, i / 7)) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(DataSetTest, DestructorCancelsACount) {
+  ToySet toys({5, 5}, {.threads = 2});
+  Gate gate;
+  gate.close_from(0);
+  toys.watch->on_scan = [&](Position begin) { gate.pass(begin); };
+  const auto pending = toys.set().totals();
+  ASSERT_TRUE(is_waiting(pending.error()));
+  pending.error().wait->waitable->wait(*pending.error().wait, [] {});
+  gate.wait_until_held();
+  std::thread opener([&] { gate.open(); });
+  toys.made.reset();
+  opener.join();
+}
+
+}  // namespace
+}  // namespace recordfs::testing

@@ -1,0 +1,270 @@
+// From the words of a command line to the shards of a data set.
+#include "core/dataset/shard_list.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/support/temp_folder.h"
+
+namespace recordfs::testing {
+namespace {
+
+using Names = std::vector<std::string>;
+
+// Files that contain "container" are containers; "unreadable" ones fail.
+Result<bool> is_container(const std::string& path) {
+  std::ifstream file(path);
+  std::string word;
+  file >> word;
+  if (word == "unreadable") return Error{.code = Code::kIo, .detail = "Input/output error"};
+  return word == "container";
+}
+
+class ShardListTest : public ::testing::Test {
+ protected:
+  void make(const Names& names, std::string_view content = "container") {
+    for (const std::string& name : names) folder.write(name, content);
+  }
+  std::string at(std::string_view name) const { return folder / name; }
+
+  // Returns paths below the folder; a missing one in parentheses, and surplus ones after "+".
+  Names shown(const Result<ShardList>& list) const {
+    if (!list) return {"failed: " + below(list.error().detail)};
+    Names names;
+    for (const Shard& shard : list->shards) {
+      names.push_back(shard.is_missing ? "(" + below(shard.path) + ")" : below(shard.path));
+    }
+    for (const std::string& path : list->surplus) names.push_back("+" + below(path));
+    return names;
+  }
+  std::string below(const std::string& path) const {
+    const std::string before = folder.path() + "/";
+    return path.starts_with(before) ? path.substr(before.size()) : path;
+  }
+  Names list(std::string_view word) const { return shown(list_shards(at(word), is_container)); }
+  Names list_all(const Names& words) const {
+    Names paths;
+    for (const std::string& word : words) paths.push_back(at(word));
+    return shown(list_shards(paths, is_container));
+  }
+  Names manifest(std::string_view text) const {
+    folder.write("manifest", text);
+    return shown(read_manifest(at("manifest")));
+  }
+
+  TempFolder folder;
+};
+
+TEST_F(ShardListTest, ExistingFileIsItselfWhateverItsName) {
+  make({"plain", "a*", "b[1]", "x@2.tfrecord", "t-00000-of-00002"});
+  for (const std::string name : {"plain", "a*", "b[1]", "x@2.tfrecord", "t-00000-of-00002"}) {
+    EXPECT_EQ(list(name), Names{name});
+    EXPECT_TRUE(list_shards(at(name), is_container)->is_one_file);
+    EXPECT_FALSE(names_set(at(name)));
+  }
+}
+
+TEST_F(ShardListTest, MissingFileIsOneFile) {
+  EXPECT_EQ(list("nothing"), Names{"nothing"});
+  EXPECT_TRUE(list_shards(at("nothing"), is_container)->is_one_file);
+  EXPECT_FALSE(list_shards(at("nothing"), is_container)->shards.front().is_missing);
+}
+
+TEST_F(ShardListTest, PatternIsExpandedInNaturalOrder) {
+  make({"part-10", "part-9", "part-1", "other", ".hidden-1"});
+  EXPECT_EQ(list("part-*"), (Names{"part-1", "part-9", "part-10"}));
+  EXPECT_EQ(list("*-1*"), (Names{"part-1", "part-10"}));
+  EXPECT_EQ(list("part-[!1]"), Names{"part-9"});
+  EXPECT_TRUE(names_set(at("part-*")));
+  EXPECT_FALSE(list_shards(at("part-?"), is_container)->is_one_file);
+}
+
+TEST_F(ShardListTest, PatternWithoutMatchFails) {
+  EXPECT_EQ(list("nothing*"), Names{"failed: nothing*: no file matches"});
+  EXPECT_EQ(list("no/such/dir/*"), Names{"failed: no/such/dir/*: no file matches"});
+  EXPECT_EQ(list("[a,b]"), Names{"failed: [a,b]: no file matches"});
+}
+
+TEST_F(ShardListTest, DirectoryOfAPatternMeansItsContainers) {
+  make({"d2/b", "d2/a", "d10/c", "f"});
+  make({"d2/note"}, "text");
+  EXPECT_EQ(list("d*"), (Names{"d2/a", "d2/b", "d10/c"}));
+}
+
+TEST_F(ShardListTest, DirectoryMeansItsContainersInNaturalOrder) {
+  make({"d/b10", "d/b9", "d/sub/inner", "d/.hidden"});
+  make({"d/README.md"}, "text");
+  make({"d/broken"}, "unreadable");
+  folder.link("d/link", at("d/b9"));
+  folder.link("d/dangling", at("d/nothing"));
+  EXPECT_EQ(list("d"), (Names{"d/b9", "d/b10", "d/broken", "d/link"}));
+  EXPECT_EQ(list("d/"), (Names{"d/b9", "d/b10", "d/broken", "d/link"}));
+  EXPECT_TRUE(names_set(at("d")));
+}
+
+TEST_F(ShardListTest, DirectoryWithoutContainersFails) {
+  folder.make("empty");
+  make({"text/README"}, "text");
+  EXPECT_EQ(list("empty"), Names{"failed: empty: no record container in this directory"});
+  EXPECT_EQ(list("text"), Names{"failed: text: no record container in this directory"});
+}
+
+TEST_F(ShardListTest, DamagedShardOfASetInADirectoryIsKept) {
+  make({"d/t-00000-of-00003", "d/t-00002-of-00003"});
+  make({"d/t-00001-of-00003", "d/u-00001-of-00003", "d/notes"}, "damaged");
+  EXPECT_EQ(list("d"), (Names{"d/t-00000-of-00003", "d/t-00001-of-00003", "d/t-00002-of-00003"}));
+}
+
+TEST_F(ShardListTest, MissingShardsAreFoundInEveryWayToNameASet) {
+  make({"t-00000-of-00004.rec", "t-00002-of-00004.rec"});
+  const Names wanted{"t-00000-of-00004.rec", "(t-00001-of-00004.rec)", "t-00002-of-00004.rec",
+                     "(t-00003-of-00004.rec)"};
+  EXPECT_EQ(list("t@4.rec"), wanted);
+  EXPECT_EQ(list("t-?????"
+                 "-of-00004.rec"),
+            wanted);
+  EXPECT_EQ(list("t-*"), wanted);
+  EXPECT_EQ(list(""), wanted);
+  EXPECT_EQ(list_all({"t-00000-of-00004.rec", "t-00002-of-00004.rec"}), wanted);
+  EXPECT_EQ(list_shards(at("t@4.rec"), is_container)->missing(), 2u);
+}
+
+TEST_F(ShardListTest, MissingFirstShardsComeFirst) {
+  make({"t-00002-of-00004", "t-00003-of-00004", "s"});
+  const Names wanted{"(t-00000-of-00004)", "(t-00001-of-00004)", "t-00002-of-00004", "t-00003-of-00004"};
+  EXPECT_EQ(list("t*"), wanted);
+  EXPECT_EQ(list_all({"t-00002-of-00004", "t-00003-of-00004"}), wanted);
+  EXPECT_EQ(list_all({"s", "t-00003-of-00004", "t-00002-of-00004"}),
+            (Names{"s", "t-00003-of-00004", "(t-00000-of-00004)", "(t-00001-of-00004)", "t-00002-of-00004"}));
+}
+
+TEST_F(ShardListTest, SurplusShardsAreLeftOut) {
+  make({"t-00000-of-00002", "t-00001-of-00002", "t-00002-of-00002", "t-00000-of-00001"});
+  const Names wanted{"t-00000-of-00002", "t-00001-of-00002", "+t-00000-of-00001", "+t-00002-of-00002"};
+  EXPECT_EQ(list("t@2"), wanted);
+  EXPECT_EQ(list("t-?????"
+                 "-of-00002"),
+            wanted);
+  EXPECT_EQ(list("t*"), wanted);
+  EXPECT_EQ(list(""), wanted);
+  EXPECT_EQ(list_all({"t-00000-of-00001", "t-00000-of-00002", "t-00001-of-00002", "t-00002-of-00002"}), wanted);
+}
+
+TEST_F(ShardListTest, OfTwoTotalsTheOneWithMoreFilesCounts) {
+  make({"t-00000-of-00002", "t-00001-of-00002", "t-00000-of-00009"});
+  EXPECT_EQ(list("t*"), (Names{"t-00000-of-00002", "t-00001-of-00002", "+t-00000-of-00009"}));
+  make({"s-00000-of-00001", "s-00000-of-00002"});
+  EXPECT_EQ(list("s*"), (Names{"s-00000-of-00002", "(s-00001-of-00002)", "+s-00000-of-00001"}));
+}
+
+TEST_F(ShardListTest, SecondSpellingOfANumberIsSurplus) {
+  make({"t-00000-of-00002", "t-0-of-00002", "t-00001-of-00002"});
+  EXPECT_EQ(list("t*").size(), 3u);
+  EXPECT_EQ(list_shards(at("t*"), is_container)->surplus.size(), 1u);
+  EXPECT_EQ(list_shards(at("t*"), is_container)->missing(), 0u);
+}
+
+TEST_F(ShardListTest, SetsOfDifferentNamesAreComplete) {
+  make({"test-00000-of-00001.a", "train-00000-of-00002.a", "train-00001-of-00002.a", "train-00000-of-00001.b"});
+  EXPECT_EQ(list("t*"), (Names{"test-00000-of-00001.a", "train-00000-of-00001.b", "train-00000-of-00002.a",
+                               "train-00001-of-00002.a"}));
+}
+
+TEST_F(ShardListTest, PartOfASetThatAPatternSelectsIsComplete) {
+  make({"t-00000-of-00012", "t-00001-of-00012", "t-00010-of-00012"});
+  EXPECT_EQ(list("t-0000[01]-of-00012"), (Names{"t-00000-of-00012", "t-00001-of-00012"}));
+  EXPECT_EQ(list("t-0000[012]-of-00012"), (Names{"t-00000-of-00012", "t-00001-of-00012", "(t-00002-of-00012)"}));
+}
+
+TEST_F(ShardListTest, ShardThatExistsAndWasNotListedIsNotMissing) {
+  make({"t-00000-of-00003", "t-00001-of-00003", "t-00002-of-00003"});
+  EXPECT_EQ(list_all({"t-00000-of-00003", "t-00002-of-00003"}), (Names{"t-00000-of-00003", "t-00002-of-00003"}));
+}
+
+TEST_F(ShardListTest, OneShardAmongOtherFilesIsNoSet) {
+  make({"t-00000-of-00003", "a"});
+  EXPECT_EQ(list_all({"t-00000-of-00003", "a"}), (Names{"t-00000-of-00003", "a"}));
+}
+
+TEST_F(ShardListTest, ListedFilesKeepTheirOrder) {
+  make({"b", "a", "c"});
+  EXPECT_EQ(list_all({"b", "c", "a", "b"}), (Names{"b", "c", "a", "b"}));
+  EXPECT_EQ(list_all({"c", "b*", "nothing"}), (Names{"c", "b", "nothing"}));
+  const Names one{at("b")};
+  EXPECT_TRUE(list_shards(one, is_container)->is_one_file);
+  EXPECT_FALSE(list_shards(Names{}, is_container));
+}
+
+TEST_F(ShardListTest, ShardListedTwiceIsReadTwice) {
+  make({"t-00000-of-00001"});
+  EXPECT_EQ(list_all({"t-00000-of-00001", "t-00000-of-00001"}), (Names{"t-00000-of-00001", "t-00000-of-00001"}));
+}
+
+TEST_F(ShardListTest, SetWithoutAnyShardFails) {
+  EXPECT_EQ(list("t@4.rec"), Names{"failed: t@4.rec: no shard of this set exists"});
+  EXPECT_EQ(list("t-?????"
+                 "-of-00004"),
+            Names{"failed: t-?????"
+                  "-of-00004: no shard of this set exists"});
+  EXPECT_FALSE(list_shards(at("no/such/t@4"), is_container));
+}
+
+TEST_F(ShardListTest, TooManyShardsFail) {
+  make({"a1", "a2", "a3", "t-00000-of-00900"});
+  const NamingBounds bounds{.shards = 2};
+  EXPECT_EQ(list_shards(at("a*"), is_container, bounds).error().code, Code::kLimit);
+  EXPECT_EQ(list_shards(at("t@900"), is_container, bounds).error().code, Code::kLimit);
+  EXPECT_EQ(list_shards(at("t*"), is_container, bounds).error().code, Code::kLimit);
+  EXPECT_EQ(list_shards(folder.path(), is_container, bounds).error().code, Code::kLimit);
+  const Names listed{at("a1"), at("a2"), at("a3")};
+  EXPECT_EQ(list_shards(listed, is_container, bounds).error().code, Code::kLimit);
+  folder.write("m", "a1\na2\na3\n");
+  EXPECT_EQ(read_manifest(at("m"), bounds).error().code, Code::kLimit);
+}
+
+TEST_F(ShardListTest, NamesWithUnusualBytesAreListed) {
+  make({"d/two\nlines", "d/\xff\xfe", "d/ space ", "d/-x"});
+  EXPECT_EQ(list("d"), (Names{"d/ space ", "d/-x", "d/two\nlines", "d/\xff\xfe"}));
+}
+
+TEST_F(ShardListTest, VeryLongWordIsOneFile) {
+  const std::string word(100000, 'x');
+  EXPECT_EQ(list_shards(word, is_container)->shards.front().path, word);
+  EXPECT_FALSE(list_shards(at(std::string(100000, '*')), is_container));
+}
+
+TEST_F(ShardListTest, ManifestNamesFilesRelativeToItself) {
+  EXPECT_EQ(manifest("b\nsub/a\n/abs/c\n"), (Names{"b", "sub/a", "/abs/c"}));
+  EXPECT_EQ(manifest("b"), Names{"b"});
+}
+
+TEST_F(ShardListTest, ManifestMayHaveCommentsAndEmptyLines) {
+  EXPECT_EQ(manifest("# shards\r\n\r\nb\r\n\n./#c\n"), (Names{"b", "./#c"}));
+}
+
+TEST_F(ShardListTest, LinesOfAManifestAreNoPatterns) {
+  make({"a1", "a2"});
+  EXPECT_EQ(manifest("a*\nx@5\n"), (Names{"a*", "x@5"}));
+}
+
+TEST_F(ShardListTest, InvalidManifestFails) {
+  using std::string_view_literals::operator""sv;
+  EXPECT_EQ(manifest("a\nb\nc\0d\n"sv), Names{"failed: manifest: line 3 has a NUL byte, so this is no manifest"});
+  EXPECT_EQ(manifest(std::string(5000, 'x')), Names{"failed: manifest: line 1 is too long for a path"});
+  EXPECT_EQ(manifest("# nothing\n"), Names{"failed: manifest: this manifest names no file"});
+  EXPECT_EQ(manifest(""), Names{"failed: manifest: this manifest names no file"});
+  EXPECT_EQ(shown(read_manifest(at("nothing"))), Names{"failed: nothing: No such file or directory"});
+  EXPECT_EQ(shown(read_manifest(folder.path())), Names{"failed: " + folder.path() + ": Is a directory"});
+  folder.write("m", "0123456789");
+  EXPECT_EQ(read_manifest(at("m"), {.manifest_bytes = 9}).error().code, Code::kLimit);
+}
+
+}  // namespace
+}  // namespace recordfs::testing
