@@ -43,6 +43,21 @@ std::optional<KeptBytes::Piece> KeptBytes::find(std::uint64_t source, Position a
   return piece->second;
 }
 
+std::uint64_t KeptBytes::count(std::uint64_t source, Position begin, Position end) const {
+  if (is_empty()) return 0;
+  std::uint64_t sum = 0;
+  const std::lock_guard lock(mutex_);
+  auto piece = pieces_.upper_bound({source, begin});
+  if (piece != pieces_.begin()) --piece;
+  for (; piece != pieces_.end() && piece->first < std::pair{source, end}; ++piece) {
+    if (piece->first.first != source) continue;
+    const Position from = std::max(begin, piece->second.begin);
+    const Position to = std::min(end, piece->second.end);
+    if (from < to) sum += to - from;
+  }
+  return sum;
+}
+
 void KeptBytes::set_limit(std::uint64_t limit) {
   Pieces dropped;
   const std::lock_guard lock(mutex_);

@@ -47,6 +47,8 @@ class KeptBytes {
   void keep(std::uint64_t source, Piece piece);
   // Returns the piece with the byte `at`; nullopt if it is not kept.
   std::optional<Piece> find(std::uint64_t source, Position at) const;
+  // Returns how many of the bytes [begin, end) are kept.
+  std::uint64_t count(std::uint64_t source, Position begin, Position end) const;
   // Returns whether nothing is kept. Takes no lock.
   bool is_empty() const { return bytes_.load(std::memory_order_relaxed) == 0; }
 

@@ -45,6 +45,9 @@ class WindowedSource final : public Source {
     return below_->check_unchanged(context);
   }
   bool has_grown() const override { return below_->has_grown(); }
+  std::uint64_t kept_bytes(Position begin, Position end) const override {
+    return kept_ == nullptr ? 0 : kept_->count(id_, begin, end);
+  }
 
  private:
   friend class ReadWindow;

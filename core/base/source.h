@@ -96,6 +96,9 @@ class Source {
 
   // Returns whether the file was seen to be larger than the snapshot.
   virtual bool has_grown() const { return false; }
+
+  // Returns how many of the bytes [begin, end) are in memory, so that a read of them does not read the file. Cheap.
+  virtual std::uint64_t kept_bytes(Position /*begin*/, Position /*end*/) const { return 0; }
 };
 
 // Returns exactly [at, at + size). Fails with kUnfinished at the end of the source if it ends earlier; allocates

@@ -187,12 +187,12 @@ bool ChunkReader::is_large(const ChunkInfo& chunk) const {
 }
 
 // A large uncompressed chunk must be read as a whole for its layout. The reader that follows a listing needs it too.
-// That is not necessary if the scan keeps what it reads, as it does where chunks are small.
+// That is not necessary if the scan has kept its bytes, as it does where chunks are small.
 bool ChunkReader::is_kept_for_reader(const ChunkInfo& chunk) const {
   if (chunk.codec != to_string(CodecId::kNone) || chunk.stored_size <= StoredFile::kSmallChunk) return false;
   Services& services = file_.services;
   const std::uint64_t room = services.chunks.capacity();
-  if (is_large(chunk) || services.kept.bytes() > std::min(chunk.begin, room) / 2) return false;
+  if (is_large(chunk) || file_.source->kept_bytes(chunk.begin, chunk.end) > chunk.stored_size / 2) return false;
   return services.chunks.statistics().bytes + 2 * decoded_bytes(chunk) <= room;
 }
 

@@ -48,6 +48,20 @@ TEST(KeptBytes, OverlappingPieceKeepsOnlyWhatIsNew) {
   EXPECT_EQ(kept.bytes(), 40u);
 }
 
+TEST(KeptBytes, CountsOnlyBytesOfTheRangeAndTheSource) {
+  KeptBytes kept(100);
+  EXPECT_EQ(kept.count(kSource, 0, 100), 0u);
+  kept.keep(kSource - 1, piece(0, 30));
+  kept.keep(kSource, piece(20, 10));
+  kept.keep(kSource, piece(40, 10));
+  kept.keep(kSource + 1, piece(0, 30));
+  EXPECT_EQ(kept.count(kSource, 0, 20), 0u);
+  EXPECT_EQ(kept.count(kSource, 0, 100), 20u);
+  EXPECT_EQ(kept.count(kSource, 25, 45), 10u);
+  EXPECT_EQ(kept.count(kSource, 30, 40), 0u);
+  EXPECT_EQ(kept.count(kSource, 50, 60), 0u);
+}
+
 TEST(KeptBytes, PieceWithoutRoomIsNotKept) {
   KeptBytes kept(25);
   kept.keep(kSource, piece(0, 10));
