@@ -58,7 +58,7 @@ bool descend(std::string path, const std::function<bool(ListedFile)>& take) {
   return errno == 0 || fail(path, errno);
 }
 
-constexpr std::size_t kLargePiece = 128u << 10;  // is written without a copy
+constexpr std::size_t kLargePiece = 512u << 10;  // is written without a copy
 
 constexpr std::uint64_t kCacheBytes = 64u << 20;
 
