@@ -317,6 +317,9 @@ Result<Buffer> decompress_zstd_with(const RequestContext&, Bytes, Bytes, std::ui
 std::optional<std::uint64_t> zstd_frame_size(Bytes) { return std::nullopt; }
 #endif
 #ifndef RECORDFS_HAVE_ZLIB
+Result<Buffer> decompress_deflate_with(const RequestContext&, Bytes, Bytes, std::uint64_t) {
+  return not_built(CodecId::kDeflate);
+}
 Result<std::unique_ptr<Inflater>> Inflater::open(CodecId codec) { return not_built(codec); }
 #endif
 #ifndef RECORDFS_HAVE_LZ4

@@ -90,6 +90,10 @@ Result<Front> decompress_front(const RequestContext& context, CodecId codec, Byt
 // have zstd's form or be any bytes. Fails as decompress_into(). REQUIRES: the caller has checked `size` against Limits.
 Result<Buffer> decompress_zstd_with(const RequestContext& context, Bytes dictionary, Bytes stored, std::uint64_t size);
 
+// The same for a raw deflate stream that continues after the dictionary.
+Result<Buffer> decompress_deflate_with(const RequestContext& context, Bytes dictionary, Bytes stored,
+                                       std::uint64_t size);
+
 // Returns the content size in a zstd frame header, or nullopt if the header states none or `head` is too short. Reads
 // at most 18 bytes of `head`.
 std::optional<std::uint64_t> zstd_content_size(Bytes head);

@@ -29,6 +29,13 @@ class ZlibInflater final : public Inflater {
   ZlibInflater(const ZlibInflater&) = delete;
   ZlibInflater& operator=(const ZlibInflater&) = delete;
 
+  // Lets a raw deflate stream refer to bytes before its begin. Returns whether there was memory for it.
+  bool follow(Bytes dictionary) {
+    const Bytes reachable = dictionary.last(std::min<std::size_t>(dictionary.size(), std::size_t{1} << MAX_WBITS));
+    return inflateSetDictionary(&state_, reinterpret_cast<const Bytef*>(reachable.data()),
+                                static_cast<uInt>(reachable.size())) == Z_OK;
+  }
+
   // Returns whether initialization succeeded. If not, no other function may be called.
   bool begin(CodecId codec) { return inflateInit2(&state_, wrapper_of(codec)) == Z_OK; }
 
@@ -127,6 +134,26 @@ Result<std::unique_ptr<Inflater>> Inflater::open(CodecId codec) {
   auto inflater = std::make_unique<ZlibInflater>();
   if (!inflater->begin(codec)) return no_memory();
   return std::unique_ptr<Inflater>(std::move(inflater));
+}
+
+Result<Buffer> decompress_deflate_with(const RequestContext& context, Bytes dictionary, Bytes stored,
+                                       std::uint64_t size) {
+  ASSIGN_OR_RETURN(auto out, Buffer::allocate(context, static_cast<std::size_t>(size)));
+  ZlibInflater inflater;
+  if (!inflater.begin(CodecId::kDeflate) || !inflater.follow(dictionary)) return no_memory();
+  std::size_t given = 0;
+  for (bool has_ended = false; !has_ended;) {
+    ASSIGN_OR_RETURN(const auto step, inflater.step(stored, out.span().subspan(given)));
+    stored = stored.subspan(step.taken);
+    given += step.given;
+    has_ended = step.verdict == Inflater::Verdict::kEnded;
+    if (step.verdict == Inflater::Verdict::kBroken) {
+      return Error{.code = Code::kDamage, .detail = fmt::format("deflate: {}", step.reason)};
+    }
+    if (!has_ended && step.taken == 0 && step.given == 0) return wrong_size(size);
+  }
+  if (given != size || !stored.empty()) return wrong_size(size);
+  return out;
 }
 
 std::string version_of_zlib() { return zlibVersion(); }

@@ -195,7 +195,10 @@ Result<std::unique_ptr<const Database>> Database::open_file(const RequestContext
 
 Result<bool> is_database(const std::string& directory) {
   ASSIGN_OR_RETURN(const auto entries, list_directory(directory));
-  return std::ranges::any_of(entries, [](const auto& entry) { return entry.is.kind == FileKind::kManifest; });
+  const auto has = [&](FileKind kind) {
+    return std::ranges::any_of(entries, [kind](const auto& entry) { return entry.is.kind == kind; });
+  };
+  return has(FileKind::kManifest) || (has(FileKind::kCurrent) && (has(FileKind::kTable) || has(FileKind::kLog)));
 }
 
 }  // namespace recordfs::database

@@ -204,7 +204,7 @@ class Database {
   virtual Result<void> refresh(const RequestContext& context) const = 0;
 };
 
-// Returns whether a directory looks like a database: it has a CURRENT that names a MANIFEST, or a MANIFEST. Fails with
+// Returns whether a directory looks like a database: it has a MANIFEST, or a CURRENT beside a table or log. Fails with
 // kIo and kOutOfMemory.
 Result<bool> is_database(const std::string& directory);
 

@@ -48,7 +48,7 @@ class Check {
     }
     if (is_verified_alone(file)) check_.files.push_back(file.name);
     if (file.state == State::kObsolete) {
-      return add(file.name, make_finding("surplus", "not part of the database's state", kExitGood));
+      return add(file.name, make_finding(kSurplus, "not part of the database's state", kExitGood));
     }
     if (file.expected_size && *file.expected_size != file.size) {
       add(file.name,

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/limits.h"
@@ -10,6 +11,9 @@
 #include "fusefs/commands/verification.h"
 
 namespace recordfs {
+
+// Finding::word of a file that is not part of the database's state.
+inline constexpr std::string_view kSurplus = "surplus";
 
 // Findings by file: its name in the directory, or an empty one for the database as a whole.
 using DatabaseFindings = std::map<std::string, std::vector<Finding>>;

@@ -110,7 +110,8 @@ void DatabaseReader::report_problems() const {
 
 std::string DatabaseReader::text_of(const database::Problem& problem) const {
   const bool is_below = is_directory_ && !problem.file.empty();
-  return fmt::format("{}{}{}: {}", path_, is_below ? "/" : "", is_below ? problem.file : "", to_string(problem.error));
+  const std::string file = is_below ? (std::filesystem::path(path_) / problem.file).string() : path_;
+  return fmt::format("{}: {}", file, to_string(problem.error));
 }
 
 void DatabaseReader::print(const std::string& what, int status) const {

@@ -202,11 +202,15 @@ class Verify {
   }
 
   // Adds what the check of the file's database found, except for damage that the check of the file has found too.
+  // Damage in a surplus file costs nothing: it may be the unfinished table of a writer that was killed.
   void add_findings_of_database(Outcome& outcome) {
     auto found = findings_.extract(outcome.path);
     if (found.empty()) return;
     const bool is_damaged = outcome.status() != kExitGood;
     if (!outcome.verdict) outcome.verdict.emplace();
+    if (std::ranges::any_of(found.mapped(), [](const Finding& finding) { return finding.word == kSurplus; })) {
+      for (Finding& finding : outcome.verdict->findings) finding.status = kExitGood;
+    }
     for (Finding& finding : found.mapped()) {
       if (is_damaged && finding.word == "damage") continue;
       outcome.verdict->findings.push_back(std::move(finding));
@@ -391,8 +395,8 @@ RunCommand declare_verify(CLI::App& app) {
       R"(Prints nothing for good files, and otherwise one line per damaged region, "FILE: bytes BEGIN to END: damage:
 REASON; N records lost", or for a chunk that cannot be decoded, "FILE: byte BEGIN: REASON; N records lost".
 An empty file is "FILE: empty", with status 0. For the directory of a database, reads its
-MANIFESTs, logs, tables and blobs, and prints a line for each file that is missing, surplus (status 0), or of
-another size than in the MANIFEST. If there is too little memory, one line says how many chunks were
+MANIFESTs, logs, tables and blobs, and prints a line for each file that is missing, surplus (status 0, also if it is damaged),
+or of another size than in the MANIFEST. If there is too little memory, one line says how many chunks were
 not checked. Files that cannot be read are reported on standard error. The stale end of a recycled log is not
 damage, but an unfinished end is.
 Exit status: 0 success, 1 usage error, 2 a file cannot be opened or is not a container, 4 damage, 5 a codec is

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <rocksdb/comparator.h>
+#include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/merge_operator.h>
@@ -151,7 +152,10 @@ class RocksDb {
   }
 
   void close() {
-    if (snapshot_ != nullptr) db_->ReleaseSnapshot(snapshot_);
+    if (snapshot_ != nullptr) {
+      rocksdb::CancelAllBackgroundWork(db_.get(), true);  // or a compaction would drop what the snapshot shows
+      db_->ReleaseSnapshot(snapshot_);
+    }
     snapshot_ = nullptr;
     for (ColumnFamilyHandle* handle : families_) check(db_->DestroyColumnFamilyHandle(handle));
     families_.clear();

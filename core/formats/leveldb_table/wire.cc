@@ -161,8 +161,14 @@ std::optional<Packing> packing_of(const Dialect& dialect, std::uint8_t number, B
 Result<Buffer> decompress_with(const RequestContext& context, const Packing& packing, Bytes stream, Bytes dictionary,
                                std::uint64_t limit) {
   constexpr std::uint64_t kUsualBlock = 4096;
-  if (packing.size == StatedSize::kNone && dictionary.empty()) {
+  const bool uses_dictionary =
+      !dictionary.empty() && packing.codec != CodecId::kSnappy && packing.codec != CodecId::kNone;
+  if (packing.size == StatedSize::kNone && !uses_dictionary) {
     return decompress(context, packing.codec, stream, kUsualBlock, limit);
+  }
+  if (packing.size == StatedSize::kNone) {
+    return Error{.code = Code::kUnsupported,
+                 .detail = "the block is compressed with a dictionary, and does not state its decompressed size"};
   }
   Cursor cursor(stream);
   const std::uint64_t size = packing.size == StatedSize::kVarint ? cursor.varint32() : cursor.u32_le();
@@ -172,8 +178,7 @@ Result<Buffer> decompress_with(const RequestContext& context, const Packing& pac
   if (packing.codec == CodecId::kLz4Frame) return decompress_lz4_block(context, cursor.rest(), size, dictionary);
   if (dictionary.empty()) return decompress_exactly(context, packing.codec, cursor.rest(), size);
   if (packing.codec == CodecId::kZstd) return decompress_zstd_with(context, dictionary, cursor.rest(), size);
-  return Error{.code = Code::kUnsupported,
-               .detail = fmt::format("the block is compressed by {} with a dictionary", to_string(packing.codec))};
+  return decompress_deflate_with(context, dictionary, cursor.rest(), size);
 }
 
 // The same for bytes in memory: `stored` is the block with its trailer, already verified.

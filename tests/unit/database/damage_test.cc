@@ -35,6 +35,27 @@ TEST(DatabaseDamageTest, TornEndOfTheManifestIsNoDamage) {
   EXPECT_FALSE(database->summary().is_recovered());
 }
 
+TEST(DatabaseDamageTest, ManifestThatIsNoLogIsReportedAndAllTablesAreUsed) {
+  const auto intact = open_database(kCorpus + "leveldb-levels");
+  const Copy copy("leveldb-levels");
+  const std::string manifest = copy.read("MANIFEST-000012");
+  for (const std::string& bytes : {manifest.substr(0, 20), std::string(manifest.size(), '\0'), std::string()}) {
+    copy.write("MANIFEST-000012", bytes);
+    const auto database = open_database(copy.folder());
+    EXPECT_TRUE(database->summary().is_recovered());
+    EXPECT_TRUE(has_problem(*database, "MANIFEST-000012", Code::kDamage));
+    EXPECT_EQ(list_keys(*database).size(), list_keys(*intact).size());
+  }
+}
+
+TEST(DatabaseDamageTest, DirectoryWithoutItsManifestIsStillADatabase) {
+  const Copy copy("leveldb-levels");
+  copy.remove("MANIFEST-000012");
+  EXPECT_TRUE(is_database(copy.folder()).value());
+  copy.remove("CURRENT");
+  EXPECT_FALSE(is_database(copy.folder()).value());
+}
+
 TEST(DatabaseDamageTest, CurrentThatNamesNothingIsReported) {
   const Copy copy("leveldb-levels");
   copy.write("CURRENT", "MANIFEST-000099\n");
