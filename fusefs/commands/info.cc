@@ -154,7 +154,7 @@ std::optional<SetInfo> info_of(SetReader& reader) {
   for (std::size_t i = 0; i < set.size(); ++i) {
     auto counts = set.counts(i);
     if (auto failure = set.failure(i)) {
-      if (set.shard(i).is_missing) failure->detail = "missing";
+      if (set.shard(i).is_missing) failure = Error{.code = Code::kNotFound, .detail = "missing"};
       info.shards.emplace_back(i, std::move(*failure));
       continue;
     }
@@ -166,6 +166,9 @@ std::optional<SetInfo> info_of(SetReader& reader) {
   }
   return info;
 }
+
+// A missing shard has no byte to name.
+std::string reason(const Error& why) { return why.code == Code::kNotFound ? why.detail : to_string(why); }
 
 JsonObject json_of(const SetInfo& info, const DataSet& set) {
   JsonObject::List formats;
@@ -181,7 +184,7 @@ JsonObject json_of(const SetInfo& info, const DataSet& set) {
     JsonObject& shard = shards.emplace_back();
     shard.set("shard", set.name(number));
     if (!counts) {
-      shard.set("error", to_string(counts.error()));
+      shard.set("error", reason(counts.error()));
       continue;
     }
     shard.set("format", counts->format);
@@ -224,7 +227,7 @@ std::string table_of(const std::string& name, const SetInfo& info, const DataSet
                            counts->stored, counts->format, shard, counts->damaged_regions > 0 ? " (damaged)" : "");
     } else {
       table += fmt::format("{:>12} {:>11} {:>14}  {:<13} {} ({})\n", "-", "-", "-", "-", shard,
-                           printable(to_string(counts.error())));
+                           printable(reason(counts.error())));
     }
   }
   return table;

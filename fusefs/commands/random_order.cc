@@ -208,12 +208,17 @@ void RandomOptions::declare(CLI::App& app) {
                  "write the records in a random order, which this number selects\n"
                  "The same number gives the same order for a data set of as many records, on every machine. With "
                  "`--sample`, the sample is in random order.")
-      ->type_name("SEED");
+      ->type_name("SEED")
+      ->check(CLI::NonNegativeNumber.description(""));
   auto* count = app.add_option("--sample", sample,
                                "write N records, chosen at random, in ascending order\n"
                                "Each set of N records is as likely as any other, and none is written twice.")
-                    ->type_name("N");
-  app.add_option("--seed", seed, "selects the sample of --sample (default 0)")->type_name("S")->needs(count);
+                    ->type_name("N")
+                    ->check(CLI::NonNegativeNumber.description(""));
+  app.add_option("--seed", seed, "selects the sample of --sample (default 0)")
+      ->type_name("S")
+      ->needs(count)
+      ->check(CLI::NonNegativeNumber.description(""));
 }
 
 void copy_in_random_order(const RandomOptions& options, const FormOptions& form, SetReader& reader,

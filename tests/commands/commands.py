@@ -22,7 +22,14 @@ GOOD, WRONG_USE, CANNOT_OPEN, CANNOT_MOUNT, DAMAGE, PARTLY_DONE = range(6)
 def containers():
     """Returns the sorted paths of all samples that are containers, damaged or not."""
     known = sorted(str(path)[: -len(EXPECTATION)] for path in corpus().rglob(f"*{EXPECTATION}"))
-    return [Path(path) for path in known if not expectation(path).get("format", "").startswith("not-a-")]
+    files = [Path(path) for path in known if Path(path).is_file()]  # without databases, which are directories
+    return [path for path in files if not expectation(path).get("format", "").startswith("not-a-")]
+
+
+def is_readable(path):
+    """Returns whether everything in a container can be read."""
+    return subprocess.run([program("recordfs"), "verify", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          check=False).returncode == GOOD
 
 
 class Done(NamedTuple):

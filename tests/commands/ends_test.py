@@ -15,11 +15,11 @@ class Files(commands.Case):
         for words in READING:
             self.assert_ends(commands.CANNOT_OPEN, "none: cannot open: No such file or directory", *words, self.folder / "none")
 
-    def test_folders_and_text_are_refused(self):
+    def test_folders_without_containers_and_text_are_refused(self):
         text = self.folder / "text"
         text.write_text("only text\n" * 1000)
         for words in READING:
-            self.assert_ends(commands.CANNOT_OPEN, "not a regular file", *words, self.folder)
+            self.assert_ends(commands.CANNOT_OPEN, "no record container in this directory", *words, self.folder)
             self.assert_ends(commands.CANNOT_OPEN, "text: not a record container", *words, text)
 
     def test_newline_in_a_name_is_escaped_in_messages(self):

@@ -130,13 +130,17 @@ class Grep(commands.Case):
         shutil.copy(file, self.folder / "[a,b]")
         self.assertEqual(self.good("grep", "-c", "two", self.folder / "[a,b]"), b"%d\n" % len(self.selected(b"two")))
 
-    def test_directory_needs_recursive(self):
+    def test_directory_is_a_data_set_and_recursive_includes_those_below_it(self):
         done = self.recordfs("grep", "two", self.folder)
         self.assertEqual((done.status, done.out), (FAILED, b""))
-        self.assertRegex(done.err, r"(?i)\Arecordfs: .*is a directory\n\Z")
+        self.assertRegex(done.err, r"\Arecordfs: .*no record container in this directory\n\Z")
         file = self.copy(LINES)
+        (self.folder / "below").mkdir()
+        below = self.copy(LINES, f"below/{LINES.rpartition('/')[2]}")
         (self.folder / "words.txt").write_text("two\n", encoding="utf-8")
-        self.assertEqual(self.good("grep", "-rl", "two", self.folder), bytes(file) + b"\n")
+        self.assertEqual(self.good("grep", "-l", "two", self.folder), bytes(file) + b"\n")
+        found = sorted(self.good("grep", "-rl", "two", self.folder).splitlines())
+        self.assertEqual(found, sorted([bytes(file), bytes(below)]))
 
     def test_damage_is_reported_and_the_rest_searched(self):
         done = self.recordfs("grep", "-c", "", commands.sample(DAMAGED))

@@ -125,13 +125,14 @@ class Findings(VerifyCase):
         self.assertEqual(self.good("verify", "-r", self.folder), b"")
         self.assertEqual(len(self.objects("-r", self.folder)[1]), 1)
 
-    def test_directory_needs_recursive(self):
+    def test_directory_is_a_data_set_and_recursive_includes_those_below_it(self):
         done = self.recordfs("verify", self.folder)
         self.assertEqual(done.status, commands.CANNOT_OPEN)
-        self.assertRegex(done.err, r"(?i)\Arecordfs: .*is a directory\n\Z")
+        self.assertRegex(done.err, r"\Arecordfs: .*no record container in this directory\n\Z")
         (self.folder / "a/b").mkdir(parents=True)
         (self.folder / "loop").symlink_to(self.folder)
         found = [self.copy(SMALL, name) for name in ("a/1", "a/b/2", "c")]
+        self.assertEqual([one["file"] for one in self.objects(self.folder)[1]], [str(found[-1])])
         self.assertEqual([one["file"] for one in self.objects("-r", self.folder)[1]], [str(path) for path in found])
 
     def test_directory_without_a_container_is_reported(self):

@@ -171,7 +171,7 @@ TEST(DataSetTest, FailureThatMayPassIsRetried) {
   const auto failed = waited([&] { return toys.set().locate(5); });
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, Code::kIo);
-  EXPECT_EQ(failed.error().detail, "shard-1: bad sector");
+  EXPECT_EQ(failed.error().detail, "shard-1: byte 0: bad sector");
   EXPECT_EQ(located(toys.set(), 2), (RecordInShard{0, 2}));
   {
     const std::lock_guard lock(toys.mutex);

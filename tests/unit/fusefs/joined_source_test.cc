@@ -80,7 +80,7 @@ TEST_F(JoinedSourceTest, FileInAnotherStateIsRefusedAndLoggedOnce) {
   folder.write("a-00001-of-00002", kContainer + kContainer);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(joined->source.open({}, 1).error().code, Code::kDamage);
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_TRUE(lines[0].ends_with("a-00001-of-00002: damage: changed after it was mounted")) << lines[0];
+  EXPECT_TRUE(lines[0].ends_with("a-00001-of-00002: byte 0: changed after it was mounted")) << lines[0];
   fs::remove(folder / "a-00000-of-00002");
   EXPECT_EQ(joined->source.open({}, 0).error().code, Code::kDamage);
 }
