@@ -15,6 +15,7 @@
 #include "core/base/counted.h"
 #include "core/base/request_context.h"
 #include "core/base/source.h"
+#include "fusefs/database_source.h"
 #include "fusefs/joined_source.h"
 #include "fusefs/open_container.h"
 #include "fusefs/tree/inode_table.h"
@@ -80,6 +81,13 @@ Result<MountSource> open_source(std::size_t number, const Options& options, Serv
   const std::string shown = shown_source(options, number);
   if (is_directory(path)) {
     ASSIGN_OR_RETURN(auto directory, RootedDir::open(path));
+    const bool is_alone = options.sources.size() == 1 && !options.nest;
+    if (is_alone && database::is_database(path).value_or(false)) {
+      auto opened = open_database(path, directory, shown, options, services);
+      if (opened) return MountSource(std::move(*opened));
+      services.log(Severity::kWarning, fmt::format("{}: the database cannot be opened, so only its files are shown: {}",
+                                                   shown, opened.error().detail));
+    }
     services.log(Severity::kDetail, fmt::format("{}: a directory", shown));
     if (!may_have_containers(path)) {
       services.log(Severity::kWarning, fmt::format("{}: no record container in this directory", shown));

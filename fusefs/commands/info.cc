@@ -19,12 +19,13 @@
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/database_info.h"
 #include "fusefs/commands/database_reader.h"
+#include "fusefs/commands/database_table.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/scan.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
+#include "fusefs/tree/database/database_info.h"
 #include "fusefs/tree/generated_files.h"
 
 namespace recordfs {

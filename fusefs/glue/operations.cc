@@ -330,7 +330,8 @@ void on_opendir(fuse_req_t request, fuse_ino_t directory, fuse_file_info* opened
   const auto handler = [&tree = mount.tree, directory,
                         opened = *opened](const RequestContext& context) mutable -> Result<Reply> {
     if (!tree.is_mirrored(directory)) {
-      opened.cache_readdir = opened.keep_cache = 1;
+      const bool can_change = tree.is_database(directory);
+      opened.cache_readdir = opened.keep_cache = can_change ? 0 : 1;
       return Reply([opened](fuse_req_t to) { return fuse_reply_open(to, &opened); });
     }
     auto pending = std::make_shared<PendingReply>();

@@ -15,15 +15,8 @@ constexpr std::uint64_t kWithAttributes = 250000;
 
 constexpr Node kFamilies{NodeKind::kStatic, kKeyFamilies};
 
-// Names that the directories of keys reserve. A key with such a name gets another file name.
-constexpr std::string_view kKeyFamiliesName = "column-families";
-
 constexpr std::string_view kHeader = "name\tkey\n";
 constexpr std::size_t kRowsOfABlock = 256;  // keys per block
-
-std::string key_file_name(std::string_view key, std::uint64_t number) {
-  return key_name(key, number, {kNamesTable, kKeyFamiliesName});
-}
 
 // names.tsv in a directory of keys. It has a row for each listed key whose file name differs from the key. There may be
 // very many rows, so they are generated when read. Immutable and thread-safe.

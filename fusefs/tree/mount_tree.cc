@@ -31,6 +31,15 @@ MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettin
     inodes_.fix_ranges();
     return;
   }
+  if (auto* database = sources.size() == 1 ? std::get_if<DatabaseSource>(&sources.front()) : nullptr) {
+    std::vector<MirroredDirectory> files{std::move(database->files)};
+    files.front().name = DatabaseTree::kFilesName;
+    mirror_ = std::make_unique<Mirror>(std::move(files), std::move(settings), false, cache_, inodes_);
+    const std::uint64_t number = mirror_->number_of_source(0);
+    database_ =
+        std::make_unique<DatabaseTree>(std::move(*database), DatabaseTree::Files{number, mirror_->inode(number)});
+    return;
+  }
   std::set<std::string> taken;
   std::vector<MirroredDirectory> directories;
   for (MountSource& source : sources) {
@@ -61,7 +70,7 @@ MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettin
 }
 
 bool MountTree::may_gain_names(const RequestContext& context, std::uint64_t directory) const {
-  if (is_mirrored(directory)) return true;
+  if (is_mirrored(directory) || is_database(directory)) return true;
   if (is_own_root(directory) || !containers_.may_grow()) return false;
   const auto found = find(context, directory);
   return found && found->container_node->is_followed;
@@ -102,6 +111,7 @@ Result<std::uint64_t> MountTree::lookup(const RequestContext& context, std::uint
     ASSIGN_OR_RETURN(const auto status, mirror_->look_up_and_reference(context, directory, name));
     return status.number;
   }
+  if (is_database(directory)) return database_->lookup(context, directory, name);
   if (is_joined(directory) && !joined_->is_shard(directory)) {
     ASSIGN_OR_RETURN(const auto named, joined_->lookup(context, directory, name));
     if (named.container == nullptr) return named.number;
@@ -129,12 +139,14 @@ std::uint64_t MountTree::look_up_and_reference(const MountEntry& entry) const {
 }
 
 void MountTree::forget(std::uint64_t number, std::uint64_t lookups) const {
+  if (is_database(number)) return database_->forget(number, lookups);
   if (const auto unused = inodes_.forget(number, lookups)) mirror_->drop(*unused);
 }
 
 Result<FileStatus> MountTree::status(const RequestContext& context, std::uint64_t number) const {
   if (is_own_root(number)) return FileStatus{number, number, FileType::kDirectory, 0, root_ownership_};
   if (mirror_ != nullptr && mirror_->owns(number)) return mirror_->status(context, number);
+  if (is_database(number)) return database_->status(number);
   if (is_joined(number)) return joined_->status(context, number);
   ASSIGN_OR_RETURN(const auto found, find(context, number));
   ASSIGN_OR_RETURN(const auto attributes, kept_open(found.container_node, found.view->attributes(context, found.node)));
@@ -144,6 +156,7 @@ Result<FileStatus> MountTree::status(const RequestContext& context, std::uint64_
 Result<void> MountTree::list(const RequestContext& context, std::uint64_t directory, std::uint64_t place,
                              const EmitEntry& emit) const {
   if (is_own_root(directory)) return list_tops(place, emit);
+  if (is_database(directory)) return database_->list(context, directory, place, emit);
   if (is_joined(directory) && !joined_->is_shard(directory)) return joined_->list(context, directory, place, emit);
   ASSIGN_OR_RETURN(const auto found, find(context, directory));
   const ContainerNode& container_node = *found.container_node;
@@ -175,6 +188,7 @@ Result<void> MountTree::list_tops(std::uint64_t place, const EmitEntry& emit) co
 std::uint64_t MountTree::inode(const RequestContext& context, std::uint64_t directory) const {
   if (is_own_root(directory)) return kRootNumber;
   if (mirror_ != nullptr && mirror_->owns(directory)) return mirror_->inode(directory);
+  if (is_database(directory)) return database_->inode(directory);
   if (is_joined(directory)) return directory;
   const auto found = find(context, directory);
   return !found ? kRootNumber : found->container_node->inode(found->node);
@@ -183,6 +197,7 @@ std::uint64_t MountTree::inode(const RequestContext& context, std::uint64_t dire
 std::uint64_t MountTree::parent_inode(const RequestContext& context, std::uint64_t directory) const {
   if (is_own_root(directory)) return kRootNumber;
   if (mirror_ != nullptr && mirror_->owns(directory)) return mirror_->parent_inode(directory);
+  if (is_database(directory)) return database_->parent_inode(directory);
   if (is_joined(directory)) return joined_->parent(directory);
   const auto found = find(context, directory);
   if (!found || found->node == Node{}) return kRootNumber;
@@ -199,12 +214,14 @@ Result<std::string> MountTree::target(const RequestContext& context, std::uint64
 Result<Slice> MountTree::read(const RequestContext& context, std::uint64_t file, std::uint64_t offset,
                               std::uint64_t length) const {
   if (is_mirrored(file)) return mirror_->read(context, file, offset, length);
+  if (is_database(file)) return database_->read(context, file, offset, length);
   if (is_joined(file)) return joined_->read(context, file, offset, length);
   ASSIGN_OR_RETURN(const auto found, find(context, file));
   return kept_open(found.container_node, found.view->read(context, found.node, offset, length));
 }
 
 std::string MountTree::extended_names(const RequestContext& context, std::uint64_t number) const {
+  if (is_database(number)) return database_->extended_names(number);
   std::string names;
   if (is_own_root(number) || is_mirrored(number) || is_joined(number)) return names;
   const auto found = find(context, number);
@@ -216,6 +233,7 @@ std::string MountTree::extended_names(const RequestContext& context, std::uint64
 
 Result<std::string> MountTree::extended_attribute(const RequestContext& context, std::uint64_t number,
                                                   std::string_view name) const {
+  if (is_database(number)) return database_->extended_attribute(number, name);
   const Error none{.code = Code::kNotFound, .detail = "no such attribute"};
   if (is_own_root(number) || is_mirrored(number) || is_joined(number)) return none;
   ASSIGN_OR_RETURN(const auto found, find(context, number));

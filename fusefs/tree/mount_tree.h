@@ -1,5 +1,5 @@
-// MountTree: the tree of a whole mount, in node numbers. Its root is one container, mirrored directory or data set, or
-// has a directory for each of several containers and mirrored directories.
+// MountTree: the tree of a whole mount, in node numbers. Its root is one container, mirrored directory, data set or
+// database, or has a directory for each of several containers and mirrored directories.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "core/base/source.h"
 #include "fusefs/tree/container_node.h"
+#include "fusefs/tree/database/database_tree.h"
 #include "fusefs/tree/file_status.h"
 #include "fusefs/tree/inode_table.h"
 #include "fusefs/tree/joined/joined_set.h"
@@ -22,7 +23,7 @@ namespace recordfs {
 // Returns the owner and the read permissions of a source file.
 Ownership ownership_of(const FileSource::Status& status);
 
-using MountSource = std::variant<MountedContainer, MirroredDirectory, JoinedSource>;
+using MountSource = std::variant<MountedContainer, MirroredDirectory, JoinedSource, DatabaseSource>;
 
 // Returns whether a number that names a node names a record.
 constexpr bool is_record(std::uint64_t number) { return node_kind(number) == NodeKind::kRecord; }
@@ -32,9 +33,9 @@ constexpr bool is_record(std::uint64_t number) { return node_kind(number) == Nod
 //
 // Nodes are passed by number, which is FUSE's node ID (see inode_table.h).
 //
-// Lifetime of numbers: a part of a record, a key, and any node below a mirrored directory are counted. Each call of
-// lookup() or look_up_and_reference() that returns such a number adds a reference. The number is valid until forget()
-// has removed all of them. All other numbers are always valid, and forget() ignores them.
+// Lifetime of numbers: a part of a record, a key, and any node below a mirrored directory or of a database are counted.
+// Each call of lookup() or look_up_and_reference() that returns such a number adds a reference. The number is valid
+// until forget() has removed all of them. All other numbers are always valid, and forget() ignores them.
 //
 // Thread-safe. Functions fail with kNotFound for a number that names no node, and with stale_error() in a mirrored
 // directory. Those that read may block as far as RequestContext permits. They return kPending as View does. The owner
@@ -47,7 +48,8 @@ class MountTree {
   // suffix
   // "~2", "~3" and so on. `record_suffix`: the suffix of record names in listings, which starts with no digit. `types`:
   // the types of records, as set by the user. REQUIRES: Services::address_bits is at most InodeTable::value_bits(), or
-  // less than JoinedShards::value_bits(). A JoinedSource is the only one, and not nested.
+  // less than JoinedShards::value_bits(). A JoinedSource or DatabaseSource is the only one, and
+  // not nested.
   MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings = {}, std::string record_suffix = {},
             UserTypes types = {});
 
@@ -57,6 +59,8 @@ class MountTree {
   Mirror* mirror() const { return mirror_.get(); }
   // Returns the data set, whose containers are not in containers(); null if there is none.
   JoinedSet* joined() const { return joined_.get(); }
+  // Returns whether a number means a node of a database, other than its files/.
+  bool is_database(std::uint64_t number) const { return database_ != nullptr && database_->owns(number); }
 
   Result<std::uint64_t> lookup(const RequestContext& context, std::uint64_t directory, std::string_view name) const;
   // Combines lookup() and status(). On failure, no reference is added.
@@ -76,7 +80,7 @@ class MountTree {
   bool is_mirrored(std::uint64_t number) const {
     return mirror_ != nullptr && mirror_->owns(number) && !mirror_->is_container(number);
   }
-  // Returns whether a directory may get new names: it is mirrored or of a followed container.
+  // Returns whether a directory may get new names: it is mirrored, or of a followed container or a database.
   bool may_gain_names(const RequestContext& context, std::uint64_t directory) const;
 
   // Returns the inode number of a directory or of its parent, or that of the root if the number is invalid.
@@ -109,7 +113,7 @@ class MountTree {
   // mirrored directories. May block.
   Mirror::Usage usage(const RequestContext& context) const;
   // Returns how many keys, and records with a part, the kernel has references to.
-  std::size_t known_insides() const { return inodes_.rows(); }
+  std::size_t known_insides() const { return inodes_.rows() + (database_ == nullptr ? 0 : database_->known_nodes()); }
 
  private:
   // A source with a directory in the mount's root, or as the root.
@@ -138,9 +142,10 @@ class MountTree {
   mutable InodeTable inodes_;
   MountedContainers containers_{cache_, inodes_};
   std::vector<Top> tops_;
-  Ownership root_ownership_;           // of a root that is not a source
-  std::unique_ptr<Mirror> mirror_;     // null without mirrored directories
-  std::unique_ptr<JoinedSet> joined_;  // null without a data set
+  Ownership root_ownership_;                // of a root that is not a source
+  std::unique_ptr<Mirror> mirror_;          // null without mirrored directories
+  std::unique_ptr<JoinedSet> joined_;       // null without a data set
+  std::unique_ptr<DatabaseTree> database_;  // null without a database
 };
 
 }  // namespace recordfs

@@ -110,6 +110,10 @@ std::string key_name(std::string_view key, std::uint64_t number, const std::vect
   return is_usable(encoded) && !is_taken ? encoded : with_number(encoded, number);
 }
 
+std::string key_file_name(std::string_view key, std::uint64_t number) {
+  return key_name(key, number, {kNamesTable, kKeyFamiliesName});
+}
+
 std::optional<std::uint64_t> key_number_in(std::string_view name) {
   constexpr std::size_t kDigits = 16;
   if (name.size() <= kDigits || name[name.size() - kDigits - 1] != '~') return std::nullopt;

@@ -15,6 +15,8 @@ namespace recordfs {
 inline constexpr std::string_view kJsonSuffix = ".json";
 // Name of the file that lists the keys of a directory's files.
 inline constexpr std::string_view kNamesTable = "names.tsv";
+// Name of the directory of column families in a directory of keys.
+inline constexpr std::string_view kKeyFamiliesName = "column-families";
 
 Error no_such_name();
 
@@ -38,6 +40,8 @@ std::optional<std::string> percent_decoded(std::string_view name, std::string_vi
 // names_for() would accept it and it does not end like the alternative. Otherwise it is a prefix, "~" and `number` as
 // 16 hex digits. Keys with different numbers have different names.
 std::string key_name(std::string_view key, std::uint64_t number, const std::vector<std::string_view>& reserved);
+// Returns key_name() in a directory of a database's keys, which reserves kNamesTable and kKeyFamiliesName.
+std::string key_file_name(std::string_view key, std::uint64_t number);
 // Returns the number at the end of such a name, or nullopt if the name is an encoded key.
 std::optional<std::uint64_t> key_number_in(std::string_view name);
 

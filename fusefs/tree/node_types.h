@@ -33,14 +33,15 @@ enum class NodeKind : std::uint8_t {
   kKeyFamily,     // directory of the keys of one column family; value: the family's number
   kKeyNames,      // names.tsv in the directory of a family's keys; value: the family's number
 
-  kComputedEnd,  // the numbers of the kinds above are computed, those of kKey and kPart are counted
-  kKey = 29,     // value: key_number(), 64 bits
-  kPart,         // value as for kRecord; `part`: number in Inside
-  kMirrored,     // node of a mirrored directory (InodeTable)
+  kComputedEnd,    // the numbers of the kinds above are computed, those of kKey and kPart are counted
+  kDatabase = 28,  // node of a mounted database (DatabaseTree)
+  kKey = 29,       // value: key_number(), 64 bits
+  kPart,           // value as for kRecord; `part`: number in Inside
+  kMirrored,       // node of a mirrored directory (InodeTable)
 };
 
 // Returns whether the numbers of the kind are counted: InodeTable has a row while the kernel has references to one.
-constexpr bool is_counted(NodeKind kind) { return kind > NodeKind::kComputedEnd && kind < NodeKind::kMirrored; }
+constexpr bool is_counted(NodeKind kind) { return kind == NodeKind::kKey || kind == NodeKind::kPart; }
 
 // Nodes that a container has at most once. kRoot is the container's own directory.
 enum StaticNode : std::uint64_t {

@@ -36,6 +36,10 @@ class ToyTree {
   explicit ToyTree(JoinedSource source, std::string record_suffix = {})
       : tree_({std::move(source)}, false, {}, std::move(record_suffix)) {}
 
+  // Mounts a database. Containers in its files/ cannot be opened.
+  explicit ToyTree(DatabaseSource source)
+      : tree_({std::move(source)}, false, {.probe = [](const auto&...) { return false; }, .open = {}, .adjust = {}}) {}
+
   const MountTree& operator*() const { return tree_; }
   const MountTree* operator->() const { return &tree_; }
 

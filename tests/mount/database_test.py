@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Databases as a mount: keys/ has what the database itself returns, history/ every stored version, files/ the directory."""
+import errno
+import json
+import os
+import shutil
+
+import keys_test
+import mounting
+from built import EXPECTATION
+
+
+
+def samples():
+    """Returns the names of the sample databases that recordfs can read."""
+    top = mounting.sample("database")
+    names = [path.name[:-len(EXPECTATION)] for path in sorted(top.glob(f"*{EXPECTATION}"))]
+    return [name for name in names if "plain-table" not in name]
+
+
+def expected_families(name):
+    """Returns {family: {key: (size, first bytes)}} of a sample, with keys in the database's order."""
+    text = (mounting.sample("database") / f"{name}{EXPECTATION}").read_text(encoding="utf-8")
+    return {family["name"]: {bytes.fromhex(key): (size, bytes.fromhex(first)) for key, size, first in family["keys"]}
+            for family in json.loads(text)["families"]}
+
+
+class DatabaseCase(mounting.Case):
+    def database(self, name):
+        """Copies a sample."""
+        return shutil.copytree(mounting.sample(f"database/{name}"), self.folder / name)
+
+    def mount(self, *sources, options=(), **more):
+        return super().mount(*sources, options=("xattr", *options), **more)
+
+    def written(self, *operations, name="made"):
+        """Creates a database whose only log has these writes, without a MANIFEST."""
+        folder = self.folder / name
+        folder.mkdir()
+        (folder / "CURRENT").write_text("MANIFEST-000002\n")
+        (folder / "000003.log").write_bytes(keys_test.log(keys_test.Batches().add(*operations).records))
+        return folder
+
+    def keys_in(self, directory):
+        """Returns {key: file} in listing order. The key comes from the extended attribute."""
+        files = [directory / name for name in os.listdir(directory) if name != "column-families"]
+        return {os.getxattr(file, "user.recordfs.key"): file for file in files}
+
+
+class Samples(DatabaseCase):
+    def test_keys_are_those_that_the_database_returns(self):
+        for name in samples():
+            with self.subTest(name):
+                mounted = self.mount(mounting.sample(f"database/{name}"), flags=("-f", "-v"))
+                families = expected_families(name)
+                self.check_family(mounted / "keys", families["default"], name)
+                self.assertEqual((mounted / "keys" / "column-families").exists(), len(families) > 1)
+                for family, keys in families.items() if len(families) > 1 else ():
+                    self.check_family(mounted / "keys" / "column-families" / family, keys, name)
+                self.assertEqual(mounted.unmount(), 0)
+
+    def check_family(self, directory, expected, name):
+        found = self.keys_in(directory)
+        self.assertEqual(set(found), set(expected), name)
+        if "cmp1" not in name:  # a comparator that recordfs does not know
+            self.assertEqual(list(found), list(expected), name)
+        for key, (size, first) in expected.items():
+            operation = os.getxattr(found[key], "user.recordfs.operation")
+            if operation == b"merge":
+                self.assert_fails_with(errno.EOPNOTSUPP, found[key].read_bytes)
+            elif operation == b"put":  # RocksDB returns a part of an entity
+                value = found[key].read_bytes()
+                self.assertEqual((len(value), found[key].stat().st_size), (size, size), (name, key))
+                self.assertTrue(value.startswith(first), (name, key))
+
+    def test_info_is_what_the_command_prints(self):
+        folder = self.database("rocksdb7-families")
+        mounted = self.mount(folder)
+        printed = self.recordfs("info", "--json", folder)
+        info = json.loads((mounted / "info.json").read_text())
+        from_command = json.loads(printed.stdout)
+        for name in ("engine", "column_families", "levels", "last_sequence", "recovered", "may_be_stale", "problems"):
+            self.assertEqual(info[name], from_command[name], name)
+        self.assertEqual(info["engine"], "RocksDB")
+
+    def test_files_are_the_mirrored_directory(self):
+        folder = self.database("leveldb-levels")
+        mounted = self.mount(folder)
+        self.assertEqual(sorted(os.listdir(mounted.point)), ["files", "history", "info.json", "keys"])
+        self.assertEqual(sorted(os.listdir(mounted / "files")), sorted(os.listdir(folder)))
+        table = next(path for path in (mounted / "files").iterdir() if path.name.endswith(".ldb"))
+        self.assertTrue((table / "records").is_dir())
+        self.assertEqual((mounted / "files" / "CURRENT").read_bytes(), (folder / "CURRENT").read_bytes())
+
+
+class History(DatabaseCase):
+    def test_every_stored_version_is_a_file_that_is_named_by_its_number(self):
+        put, remove = keys_test.put, keys_test.delete
+        mounted = self.mount(self.written(put(b"a", b"first"), put(b"a", b"second"), remove(b"a"), put(b"b", b"")))
+        self.assertEqual(os.listdir(mounted / "keys"), ["b"])
+        self.assertEqual(os.listdir(mounted / "history"), [])
+        versions = mounted / "history" / "a"
+        self.assertEqual(os.listdir(versions), ["3.delete", "2", "1"])
+        self.assertEqual([(versions / name).read_bytes() for name in os.listdir(versions)], [b"", b"second", b"first"])
+        self.assert_fails_with(errno.ENOENT, (mounted / "keys" / "a").stat)
+        self.assert_fails_with(errno.ENOENT, (mounted / "history" / "c").stat)
+        self.assert_fails_with(errno.ENOENT, (versions / "3").stat)
+        self.assertEqual((mounted / "keys" / "b").read_bytes(), b"")
+
+    def test_a_merge_operand_has_its_bytes_in_the_history(self):
+        mounted = self.mount(mounting.sample("database/rocksdb7-merges"))
+        merged = mounted / "keys" / "key00002"
+        self.assert_fails_with(errno.EOPNOTSUPP, merged.read_bytes)
+        newest = os.listdir(mounted / "history" / "key00002")[0]
+        self.assertTrue(newest.endswith(".merge"), newest)
+        self.assertEqual((mounted / "history" / "key00002" / newest).read_bytes(), b"again")
+
+
+class Names(DatabaseCase):
+    def test_keys_of_any_bytes_have_files(self):
+        keys = [b"", b".", b"..", b"a/b", b"nul\0", b"\xff\xfe", b"column-families", b"names.tsv", b"x" * 5000,
+                b"x" * 5001, b"y~0123456789abcdef", "ключ".encode()]
+        folder = self.written(*[keys_test.put(key, b"value of " + key) for key in keys])
+        mounted = self.mount(folder)
+        found = self.keys_in(mounted / "keys")
+        self.assertEqual(list(found), sorted(keys))
+        for key, file in found.items():
+            self.assertEqual(file.read_bytes(), b"value of " + key)
+            self.assertEqual((mounted / "history" / file.name / os.listdir(mounted / "history" / file.name)[0]).read_bytes(),
+                             b"value of " + key)
+        names = [file.name for file in found.values()]
+        self.assertEqual(mounted.unmount(), 0)
+        again = self.mount(folder)  # nothing is listed before
+        for key, name in zip(found, names):
+            self.assertEqual((again / "keys" / name).read_bytes(), b"value of " + key, name)
+        self.assertIn("a%2Fb", names)
+
+    def test_a_listing_continues_at_any_place(self):
+        keys = [b"key%06d" % number for number in range(20000)]
+        mounted = self.mount(self.written(*[keys_test.put(key, key) for key in keys]))
+        self.assertEqual([name.encode() for name in os.listdir(mounted / "keys")], keys)
+        with os.scandir(mounted / "keys") as one, os.scandir(mounted / "keys") as other:
+            both = [(first.name, second.name) for first, second in zip(one, other)]
+        self.assertEqual(both, [(key.decode(), key.decode()) for key in keys])
+
+
+class Damage(DatabaseCase):
+    def test_without_a_manifest_all_tables_and_logs_count(self):
+        folder = self.database("leveldb-levels")
+        for path in folder.glob("MANIFEST-*"):
+            path.unlink()
+        mounted = self.mount(folder, flags=("-f", "-v"))
+        self.assertTrue(json.loads((mounted / "info.json").read_text())["recovered"])
+        for key, (size, first) in expected_families("leveldb-levels")["default"].items():
+            self.assertTrue((mounted / "keys" / key.decode()).read_bytes().startswith(first), key)
+            self.assertEqual((mounted / "keys" / key.decode()).stat().st_size, size)
+        self.assertIn("no usable MANIFEST", mounted.log())
+
+    def test_a_damaged_table_costs_no_other_keys_and_is_reported(self):
+        folder = self.database("leveldb-levels")
+        table = max(folder.glob("*.ldb"), key=lambda path: path.stat().st_size)
+        table.write_bytes(bytes(table.stat().st_size))
+        mounted = self.mount(folder, flags=("-f", "-v"))
+        left = self.keys_in(mounted / "keys")
+        expected = expected_families("leveldb-levels")["default"]
+        self.assertTrue(left)
+        for key, file in left.items():
+            value = file.read_bytes()
+            is_stale = "user.recordfs.stale" in os.listxattr(file)
+            self.assertTrue(is_stale or value.startswith(expected[key][1]), key)
+        for key in set(expected) - set(left):
+            self.assert_fails_with(errno.EIO, (mounted / "keys" / key.decode()).stat)
+        info = json.loads((mounted / "info.json").read_text())
+        self.assertTrue(info["may_be_stale"])
+        self.assertIn(table.name, [problem["file"] for problem in info["problems"]])
+        self.assertIn(table.name, mounted.log())
+
+    def test_a_missing_blob_file_is_eio(self):
+        folder = self.database("rocksdb7-blobs")
+        for path in folder.glob("*.blob"):
+            path.unlink()
+        mounted = self.mount(folder)
+        failed = 0
+        for file in self.keys_in(mounted / "keys").values():
+            try:
+                file.read_bytes()
+            except OSError as error:
+                self.assertEqual(error.errno, errno.EIO)
+                failed += 1
+        self.assertGreater(failed, 0)
+
+
+class Live(DatabaseCase):
+    def test_writes_of_a_log_are_shown_after_the_log_is_removed(self):
+        one = self.written(keys_test.put(b"a", b"old"), keys_test.put(b"kept", b"same"))
+        mounted = self.mount(one)
+        self.assertEqual((mounted / "keys" / "kept").read_bytes(), b"same")
+        for path in one.iterdir():
+            path.unlink()
+        # The writes of the log are in memory: the mount still shows its moment.
+        self.assertEqual((mounted / "keys" / "a").read_bytes(), b"old")
+        self.assertEqual(os.listdir(mounted / "keys"), ["a", "kept"])
+        self.assertEqual(os.listdir(mounted / "files"), [])
+
+    def test_tables_that_are_replaced_while_mounted_are_read_from_their_successors(self):
+        folder = self.database("leveldb-levels")
+        other = shutil.copytree(folder, self.folder / "other")
+        mounted = self.mount(folder)
+        first = os.listdir(mounted / "keys")[:1]
+        self.assertEqual(len(first), 1)
+        # The new state: the same files without a MANIFEST, under other names.
+        for path in folder.iterdir():
+            path.unlink()
+        for path in other.glob("*.ldb"):
+            shutil.copy(path, folder / f"{int(path.stem) + 100:06}.ldb")
+        for path in other.glob("*.log"):
+            shutil.copy(path, folder / f"{int(path.stem) + 100:06}.log")
+        expected = expected_families("leveldb-levels")["default"]
+        self.assertEqual([name.encode() for name in os.listdir(mounted / "keys")], list(expected))
+        for key, (size, first_bytes) in expected.items():
+            value = (mounted / "keys" / key.decode()).read_bytes()
+            self.assertEqual((len(value), value[:len(first_bytes)]), (size, first_bytes), key)
+
+    def test_nothing_is_written_and_no_lock_taken(self):
+        folder = self.database("rocksdb7-families")
+        before = {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in folder.iterdir()}
+        mounted = self.mount(folder)
+        self.keys_in(mounted / "keys")
+        self.assertEqual(mounted.unmount(), 0)
+        self.assertEqual({path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in folder.iterdir()}, before)
+
+    def test_a_mount_over_the_database_itself_still_reads_it(self):
+        folder = self.database("leveldb-levels")
+        mounted = self.mount(folder, point=folder, options=("nonempty",))
+        expected = expected_families("leveldb-levels")["default"]
+        self.assertEqual([name.encode() for name in os.listdir(mounted / "keys")], list(expected))
+
+
+class Others(DatabaseCase):
+    def test_several_sources_and_nested_databases_are_mirrored(self):
+        folder = self.database("leveldb-levels")
+        other = self.database("rocksdb7-families")
+        mounted = self.mount(folder, other)
+        self.assertIn("CURRENT", os.listdir(mounted / "leveldb-levels"))
+        nested = self.mount(self.folder / "leveldb-levels", options=("nest",))
+        self.assertIn("CURRENT", os.listdir(nested / "leveldb-levels"))
+
+
+if __name__ == "__main__":
+    mounting.main()
