@@ -25,7 +25,7 @@ std::string path_of(const Descriptor& directory, const std::string& path) {
   return ::access((lasting + "/.").c_str(), F_OK) == 0 ? lasting : path;
 }
 
-// Who may search the directory may read in it, as far as its files permit.
+// Returns permissions to read for each permission to search the directory.
 Ownership ownership_of_search(const struct stat& st) {
   return container_ownership(st.st_uid, st.st_gid, (st.st_mode & 0111u) << 2, st.st_mtim);
 }
