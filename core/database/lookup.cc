@@ -29,8 +29,8 @@ class Search {
     const auto is_same = [](const StoredWrite& a, const StoredWrite& b) {
       return a.sequence == b.sequence && a.type == b.type;
     };
-    const auto same = std::ranges::unique(found_.writes, is_same);
-    found_.writes.erase(same.begin(), same.end());
+    std::vector<StoredWrite>& writes = found_.writes;
+    writes.erase(std::unique(writes.begin(), writes.end(), is_same), writes.end());
     return std::move(found_);
   }
 

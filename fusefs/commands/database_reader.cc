@@ -160,22 +160,32 @@ void UncertainKeys::print(const DatabaseReader& reader) const {
   }
 }
 
-std::string json_members_of(const database::Version& version) {
-  const std::string size = version.size ? fmt::format("{}", *version.size) : "null";
-  std::string json = fmt::format("\"sequence\":{},\"operation\":\"{}\",\"size\":{},\"file\":", version.sequence,
-                                 to_string(version.operation), size);
+void append_json_members(std::string& json, const database::Version& version) {
+  const auto append_number = [&json](std::uint64_t number) {
+    const fmt::format_int digits(number);
+    json.append(digits.data(), digits.size());
+  };
+  json += "\"sequence\":";
+  append_number(version.sequence);
+  json += ",\"operation\":\"";
+  json += to_string(version.operation);
+  json += "\",\"size\":";
+  if (version.size) {
+    append_number(*version.size);
+  } else {
+    json += "null";
+  }
+  json += ",\"file\":";
   append_json_string(json, printable(version.file));
   if (version.may_be_stale) json += ",\"stale\":true";
-  return json;
 }
 
-std::string json_key_head(Bytes key, const database::Family* family) {
-  std::string json = "{";
+void append_json_key_head(std::string& json, Bytes key, const database::Family* family) {
+  json += '{';
   append_json_bytes(json, "key", "key_base64", key);
-  if (family == nullptr) return json;
+  if (family == nullptr) return;
   json += ",\"column_family\":";
   append_json_string(json, printable(family->name.empty() ? fmt::format("{}", family->id) : family->name));
-  return json;
 }
 
 }  // namespace recordfs

@@ -80,11 +80,11 @@ struct UncertainKeys {
   void print(const DatabaseReader& reader) const;
 };
 
-// Returns the members of a version without braces: "sequence":7,"operation":"put","size":5,"file":"000005.ldb", and
+// Appends the members of a version without braces: "sequence":7,"operation":"put","size":5,"file":"000005.ldb", and
 // "stale":true if it may be stale.
-std::string json_members_of(const database::Version& version);
+void append_json_members(std::string& json, const database::Version& version);
 
-// Returns the begin of a line of JSON for a key: an open brace, the key, the family if it is not null.
-std::string json_key_head(Bytes key, const database::Family* family);
+// Appends the begin of a line of JSON for a key: an open brace, the key, the family if it is not null.
+void append_json_key_head(std::string& json, Bytes key, const database::Family* family);
 
 }  // namespace recordfs

@@ -1,5 +1,7 @@
 #include "fusefs/commands/database_records.h"
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "core/base/utf8.h"
@@ -8,6 +10,8 @@
 
 namespace recordfs {
 namespace {
+
+constexpr std::size_t kLargestInLine = 1u << 20;  // bytes of a value; larger ones are written in pieces
 
 class DatabaseRecords {
  public:
@@ -35,21 +39,30 @@ class DatabaseRecords {
 
  private:
   void write(const database::KeyIterator& keys, const database::Family& family) {
-    const database::Version version = keys.version();
+    const database::Version& version = keys.version();
     uncertain_.add(version, true);
-    output_.write(json_key_head(keys.key(), reader_.has_families() ? &family : nullptr) + ",");
-    if (const auto value = keys.value({})) {
-      write_json_bytes("value", "value_base64", value->bytes, [&](std::string_view piece) { output_.write(piece); });
+    line_.clear();
+    append_json_key_head(line_, keys.key(), reader_.has_families() ? &family : nullptr);
+    line_ += ',';
+    const auto value = keys.value({});
+    if (!value) {
+      append_failure(keys.key(), version, value.error());
+    } else if (value->bytes.size() <= kLargestInLine) {
+      append_json_bytes(line_, "value", "value_base64", value->bytes);
     } else {
-      write_failure(keys.key(), version, value.error());
+      output_.write(line_);
+      line_.clear();
+      write_json_bytes("value", "value_base64", value->bytes, [&](std::string_view piece) { output_.write(piece); });
     }
-    output_.write("," + json_members_of(version) + "}\n");
+    line_ += ',';
+    append_json_members(line_, version);
+    line_ += "}\n";
+    output_.write(line_);
   }
 
-  void write_failure(Bytes key, const database::Version& version, const Error& error) {
-    std::string member = "\"error\":";
-    append_json_string(member, printable(error.detail));
-    output_.write(member);
+  void append_failure(Bytes key, const database::Version& version, const Error& error) {
+    line_ += "\"error\":";
+    append_json_string(line_, printable(error.detail));
     // These are counted. There may be one for each key.
     const bool is_counted =
         version.operation == database::Operation::kMerge || version.operation == database::Operation::kUnknown;
@@ -60,6 +73,7 @@ class DatabaseRecords {
   CommandContext& context_;
   Output& output_;
   UncertainKeys uncertain_;
+  std::string line_;  // reused for each key
 };
 
 }  // namespace

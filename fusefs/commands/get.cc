@@ -68,9 +68,7 @@ class Get {
     const bool is_aligned = ::isatty(STDOUT_FILENO) == 1;
     for (const database::Version& version : *versions) {
       if (version.sequence > options_.source.at) continue;
-      context_.output().write(options_.json
-                                  ? json_key_head(key(), shown(family)) + "," + json_members_of(version) + "}\n"
-                                  : row_of(version, is_aligned));
+      context_.output().write(options_.json ? json_line_of(version, family) : row_of(version, is_aligned));
       is_empty = false;
       is_stale |= version.may_be_stale;
     }
@@ -91,11 +89,23 @@ class Get {
     return false;
   }
 
+  std::string json_line_of(const database::Version& version, const database::Family& family) const {
+    std::string line;
+    append_json_key_head(line, key(), shown(family));
+    line += ',';
+    append_json_members(line, version);
+    return line += "}\n";
+  }
+
   void print_json(const database::Family& family, const database::VersionedValue& got) {
     Output& output = context_.output();
-    output.write(json_key_head(key(), shown(family)) + ",");
+    std::string text;
+    append_json_key_head(text, key(), shown(family));
+    output.write(text += ',');
     write_json_bytes("value", "value_base64", got.value.bytes, [&](std::string_view piece) { output.write(piece); });
-    output.write("," + json_members_of(got.version) + "}\n");
+    text = ",";
+    append_json_members(text, got.version);
+    output.write(text += "}\n");
   }
 
   void report_stale(bool is_stale) {

@@ -63,8 +63,11 @@ class KeyList {
   void print(Bytes key, const database::Version& version, const database::Family& family) {
     Output& output = context_.output();
     if (options_.json) {
-      output.write(json_key_head(key, reader_.has_families() ? &family : nullptr));
-      output.write("," + json_members_of(version) + "}\n");
+      std::string line;
+      append_json_key_head(line, key, reader_.has_families() ? &family : nullptr);
+      line += ',';
+      append_json_members(line, version);
+      output.write(line += "}\n");
     } else if (options_.null) {
       output.write(key);
       output.write(std::string_view("\0", 1));

@@ -54,7 +54,7 @@ TEST(NaturalOrderTest, OrderOfManyNamesIsStrictAndTransitive) {
     }
   }
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   for (const std::string& a : names) {
     for (const std::string& b : names) {
       EXPECT_EQ(is_before(a, b), a != b && !is_before(b, a)) << a << " " << b;
