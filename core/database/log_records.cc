@@ -72,7 +72,9 @@ class Visit {
 
 Result<std::unique_ptr<Container>> open_log(const RequestContext& context, std::shared_ptr<const Source> source,
                                             const Limits& limits) {
-  return leveldb_log::kFormat.open(context, std::move(source), limits);
+  auto opened = leveldb_log::kFormat.open(context, std::move(source), limits);
+  if (!opened && opened.error().code == Code::kNoContainer) opened.error().code = Code::kDamage;
+  return opened;
 }
 
 Result<void> visit_log(const RequestContext& context, const Container& log, LogVisitor& visitor) {

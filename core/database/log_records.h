@@ -26,7 +26,7 @@ class LogVisitor {
   virtual void take_damage(const DamagedRegion& region) = 0;
 };
 
-// Opens a log. An empty file is one. Fails with kNoContainer, and as Source.
+// Opens a log. An empty file is one. Fails with kDamage if it has no intact record, and as Source.
 Result<std::unique_ptr<Container>> open_log(const RequestContext& context, std::shared_ptr<const Source> source,
                                             const Limits& limits);
 

@@ -273,9 +273,7 @@ Result<Manifest> read_manifest(const RequestContext& context, std::shared_ptr<co
   Manifest manifest;
   FamilyState& first = manifest.files.families[0];
   first.family = {.name = "default"};
-  auto opened = open_log(context, std::move(source), limits);
-  if (!opened && opened.error().code == Code::kNoContainer) opened.error().code = Code::kDamage;
-  ASSIGN_OR_RETURN(const auto log, std::move(opened));
+  ASSIGN_OR_RETURN(const auto log, open_log(context, std::move(source), limits));
   EditVisitor visitor(manifest, limits);
   TRY(visit_log(context, *log, visitor));
   if (manifest.files.last_number == 0 && manifest.damage.empty()) {

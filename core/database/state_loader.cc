@@ -33,7 +33,8 @@ class StateLoader {
   // Returns whether the directory still has all files of the state, and no newer logs.
   Result<bool> is_still_there() const {
     ASSIGN_OR_RETURN(const auto now, list());
-    std::set<std::string> names, logs;
+    std::set<std::string> names;
+    std::set<std::string> logs;
     for (const DirectoryEntry& entry : now) {
       names.insert(entry.name);
       if (is_live_log(entry)) logs.insert(entry.name);
@@ -108,8 +109,16 @@ class StateLoader {
       return recover();
     }
     state_->files_ = std::move(manifest->files);
+    // The MANIFEST of a RocksDB without tables may have nothing that LevelDB's has not.
+    state_->files_.is_rocksdb |= has_options_file();
     state_->manifest_name_ = name;
     return {};
+  }
+
+  // Only RocksDB has one.
+  bool has_options_file() const {
+    return std::ranges::any_of(state_->listing_,
+                               [](const DirectoryEntry& entry) { return entry.name.starts_with("OPTIONS-"); });
   }
 
   // Returns whether the listing has the file, so that it was removed since.
@@ -133,8 +142,7 @@ class StateLoader {
     TRY(read_families_of_any_manifest());
     FileSet& set = state_->files_;
     set.families[0].family.name = "default";
-    const auto is_of_rocksdb = [](const DirectoryEntry& entry) { return entry.name.starts_with("OPTIONS-"); };
-    set.is_rocksdb |= std::ranges::any_of(state_->listing_, is_of_rocksdb);
+    set.is_rocksdb |= has_options_file();
     for (const DirectoryEntry& entry : state_->listing_) {
       if (entry.is.kind == FileKind::kBlob) set.blob_files[entry.is.number] = {};
       if (entry.is.kind == FileKind::kTable) TRY(recover_table(entry));

@@ -46,8 +46,8 @@ std::uint64_t Permutation::encrypt(std::uint64_t value) const {
 std::uint64_t Permutation::decrypt(std::uint64_t value) const {
   std::uint64_t left = value >> half_bits_;
   std::uint64_t right = value & half_mask_;
-  for (auto key = keys_.rbegin(); key != keys_.rend(); ++key) {
-    const std::uint64_t previous = right ^ (mix(left + *key) & half_mask_);
+  for (std::size_t round = keys_.size(); round-- > 0;) {
+    const std::uint64_t previous = right ^ (mix(left + keys_[round]) & half_mask_);
     right = left;
     left = previous;
   }

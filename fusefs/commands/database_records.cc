@@ -15,8 +15,7 @@ constexpr std::size_t kLargestInLine = 1u << 20;  // bytes of a value; larger on
 
 class DatabaseRecords {
  public:
-  DatabaseRecords(const DatabaseReader& reader, CommandContext& context)
-      : reader_(reader), context_(context), output_(context.output()) {}
+  DatabaseRecords(const DatabaseReader& reader, CommandContext& context) : reader_(reader), output_(context.output()) {}
 
   // Returns false if writing has to stop.
   bool write(const database::Family& family) {
@@ -70,7 +69,6 @@ class DatabaseRecords {
   }
 
   const DatabaseReader& reader_;
-  CommandContext& context_;
   Output& output_;
   UncertainKeys uncertain_;
   std::string line_;  // reused for each key

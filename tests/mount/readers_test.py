@@ -113,7 +113,7 @@ class Readers(mounting.Case):
 class LargeRecord(mounting.Case):
     def test_compressed_record_larger_than_the_cache_is_decoded_once(self):
         source = self.folder / "large.riegeli"
-        mounting.run(mounting.program("make_data"), "riegeli-zstd", "1", source, "--kind=large")
+        mounting.run(mounting.program("make_data"), "riegeli-zstd", "1", source, "--kind=large", timeout=10 * mounting.PATIENCE)
         mounted = self.mount(source)
         record = mounted / "records/000000000"
         with open(record, "rb", buffering=0) as file:

@@ -87,7 +87,7 @@ TEST(KeptBytes, LaterSourceDisplacesAnEarlierOne) {
 
 TEST(KeptBytes, LowerLimitDropsTheFirstPieces) {
   KeptBytes kept(30);
-  for (const Position begin : {0, 10, 20}) kept.keep(kSource, piece(begin, 10));
+  for (const Position begin : {0u, 10u, 20u}) kept.keep(kSource, piece(begin, 10));
   kept.set_limit(15);
   EXPECT_EQ(kept.bytes(), 10u);
   EXPECT_TRUE(kept.find(kSource, 20));

@@ -48,6 +48,16 @@ TEST(DatabaseDamageTest, ManifestThatIsNoLogIsReportedAndAllTablesAreUsed) {
   }
 }
 
+TEST(DatabaseDamageTest, LogWithoutAnIntactRecordIsReportedAndMarksAllValues) {
+  const Copy copy("leveldb-levels");
+  copy.write("000014.log", std::string(40000, 'x'));
+  const auto database = open_database(copy.folder());
+  EXPECT_TRUE(has_problem(*database, "000014.log", Code::kDamage));
+  const auto keys = list_keys(*database);
+  EXPECT_FALSE(keys.empty());
+  EXPECT_TRUE(std::ranges::all_of(keys, [](const ListedKey& key) { return key.version.may_be_stale; }));
+}
+
 TEST(DatabaseDamageTest, DirectoryWithoutItsManifestIsStillADatabase) {
   const Copy copy("leveldb-levels");
   copy.remove("MANIFEST-000012");
@@ -152,6 +162,17 @@ TEST(DatabaseDamageTest, MissingLogMarksAllValues) {
   const auto database = open_database(copy.folder());
   EXPECT_TRUE(has_problem(*database, "000014.log", Code::kNotFound));
   for (const ListedKey& key : list_keys(*database)) EXPECT_TRUE(key.version.may_be_stale);
+}
+
+TEST(DatabaseDamageTest, RocksDbNeedsNotHaveTheLogThatItsManifestNames) {
+  const Copy copy("leveldb-log-only");
+  for (const auto& file : open_database(copy.folder())->files()) {
+    if (file.kind == FileKind::kLog) copy.remove(file.name);
+  }
+  EXPECT_FALSE(open_database(copy.folder())->problems().empty());
+  copy.write("OPTIONS-000007", "");
+  const auto problems = open_database(copy.folder())->problems();
+  EXPECT_TRUE(std::ranges::none_of(problems, &Problem::loses_data));
 }
 
 TEST(DatabaseDamageTest, PlainTableSaysWhatItIs) {

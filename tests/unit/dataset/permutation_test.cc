@@ -113,7 +113,7 @@ TEST(PermutationTest, NeighborsAreSeparatedInALargeOrder) {
 }
 
 TEST(SamplerTest, SampleIsAscendingWithoutRepetition) {
-  for (const std::uint64_t count : {0, 1, 2, 99, 100}) {
+  for (const std::uint64_t count : {0u, 1u, 2u, 99u, 100u}) {
     const auto sample = sample_of(100, count, 5);
     EXPECT_EQ(sample.size(), count);
     EXPECT_TRUE(std::ranges::is_sorted(sample));
@@ -138,7 +138,7 @@ TEST(SamplerTest, SampleIsTheBeginOfThePermutation) {
 }
 
 TEST(SamplerTest, SampleTooLargeToSortIsTheSame) {
-  for (const std::uint64_t count : {1, 50, 999, 1000}) {
+  for (const std::uint64_t count : {1u, 50u, 999u, 1000u}) {
     EXPECT_EQ(sample_of(1000, count, 8, 0), sample_of(1000, count, 8)) << count;
   }
 }
