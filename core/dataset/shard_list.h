@@ -41,7 +41,7 @@ struct NamingBounds {
 // none, with kLimit if there are more than NamingBounds permits, and with kIo. The detail is a whole message, with the
 // path. Thread-safe.
 
-// Returns the shards that one word of a command line names:
+// Returns the shards that an argument names:
 // - a path that exists: a directory means the containers in it, in natural order, without hidden files and without
 //   those in its subdirectories; anything else means this one file;
 // - NAME@128.EXT and NAME-?????-of-00128.EXT: all shards of the set;

@@ -12,7 +12,7 @@
 
 namespace recordfs {
 
-// Finding::word of a file that is not part of the database's state.
+// The kind of finding for a file that the database does not use.
 inline constexpr std::string_view kSurplus = "surplus";
 
 // Findings by file: its name in the directory, or an empty one for the database as a whole.

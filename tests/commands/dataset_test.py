@@ -1,40 +1,12 @@
 #!/usr/bin/env python3
 """Data sets: several files that every command reads as one."""
 import json
-import struct
 import subprocess
 from collections import Counter
 
 import commands
 from cat_test import delimited
-
-def crc32c_table():
-    table = []
-    for byte in range(256):
-        for _ in range(8):
-            byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
-        table.append(byte)
-    return table
-
-
-TABLE = crc32c_table()
-
-
-def masked(data):
-    """Returns TFRecord's checksum."""
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = TABLE[(crc ^ byte) & 0xFF] ^ crc >> 8
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def tfrecord(records):
-    out = b""
-    for record in records:
-        size = struct.pack("<Q", len(record))
-        out += size + struct.pack("<I", masked(size)) + record + struct.pack("<I", masked(record))
-    return out
+from tfrecords import tfrecord
 
 
 def samples_of_formats():

@@ -3,47 +3,17 @@
 import errno
 import os
 import re
-import struct
 import threading
 import time
 
 import mounting
 from built import EXPECTATION, place
+from tfrecords import tfrecord
 
 FORMATS = ["array_record", "bloscpack", "leveldb_log", "leveldb_table", "proio", "recordio", "riegeli", "tfrecord", "wandb"]
 LARGEST_SAMPLE = 200_000  # bytes
 MOST_OPEN = 64
 TINY = 1024  # shards
-
-
-def crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = TABLE[(crc ^ byte) & 0xFF] ^ crc >> 8
-    return crc ^ 0xFFFFFFFF
-
-
-def _table_entry(byte):
-    for _ in range(8):
-        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
-    return byte
-
-
-TABLE = [_table_entry(byte) for byte in range(256)]
-
-
-def masked(data):
-    crc = crc32c(data)
-    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
-
-
-def tfrecord(records):
-    """Returns the bytes of a TFRecord file."""
-    parts = []
-    for record in records:
-        size = struct.pack("<Q", len(record))
-        parts += [size, masked(size), record, masked(record)]
-    return b"".join(parts)
 
 
 def samples_of(form):
