@@ -127,6 +127,7 @@ bool SequentialPass::is_held_up_to(Position at) const {
 // Threads that wait for earlier bytes read the source themselves.
 void SequentialPass::move_to(Position at) {
   begin_ = next_ = at;
+  ++moves_;
   wanted_ = 0;
   is_in_hole_ = false;
   loaded_.notify_all();
@@ -157,7 +158,7 @@ Slice SequentialPass::window(Position at, std::uint64_t least) {
     if (!found.bytes.empty() && found.bytes.size() >= least) return found;
     const std::uint64_t wanted = least - std::min<std::uint64_t>(least, found.bytes.size());
     std::shared_ptr<Piece> piece;
-    if (end == next_ && !is_loading_ && !has_loader()) {
+    if (end == next_ && in_flight_.empty() && !has_loader()) {
       load_next({}, lock, source_, wanted, std::move(found));
       piece = loaded_piece(at);
       found = piece ? Slice{piece->from(at), piece} : Slice{};
@@ -167,8 +168,21 @@ Slice SequentialPass::window(Position at, std::uint64_t least) {
     piece = piece_at({}, lock, source_, end);
     const Bytes more = piece ? piece->from(end) : Bytes{};
     if (more.empty()) return found;
-    found = found.bytes.empty() ? Slice{more, piece} : joined(at, found, more);
+    if (found.bytes.empty()) {
+      found = {more, std::move(piece)};
+      continue;
+    }
+    Slice in_front = piece->begin() == end ? joined_in_front(found, piece) : Slice{};
+    found = in_front.bytes.empty() ? joined(at, found, more) : std::move(in_front);
   }
+}
+
+Slice SequentialPass::joined_in_front(const Slice& before, const std::shared_ptr<Piece>& piece) {
+  const std::size_t size = before.bytes.size();
+  if (piece->front_ < size || std::exchange(piece->is_front_used_, true)) return {};
+  const MutableBytes all = piece->buffer_.span().subspan(piece->front_ - size, size + piece->size_);
+  copy_bytes(before.bytes, all.first(size));
+  return {all, piece};
 }
 
 Slice SequentialPass::joined(Position at, const Slice& bytes, Bytes more) const {
@@ -180,6 +194,15 @@ Slice SequentialPass::joined(Position at, const Slice& bytes, Bytes more) const 
   return {piece->view(), piece};
 }
 
+bool SequentialPass::load_ahead(std::uint64_t most) {
+  Lock lock(mutex_);
+  // A server that reads ahead needs reads in file order.
+  const bool goes_on = next_ > begin_ && next_ < end_ && !is_in_hole_ && source_.filesystem() == 0;
+  if (!goes_on || next_ >= low_ + most * kPieceAhead || has_loader()) return false;
+  load_next({}, lock, source_, std::min(kPieceAhead, end_ - next_), {}, kUsualCarried);
+  return true;
+}
+
 std::shared_ptr<SequentialPass::Piece> SequentialPass::piece_at(const RequestContext& context, const Source& below,
                                                                 Position at) {
   Lock lock(mutex_);
@@ -188,10 +211,10 @@ std::shared_ptr<SequentialPass::Piece> SequentialPass::piece_at(const RequestCon
 
 std::shared_ptr<SequentialPass::Piece> SequentialPass::piece_at(const RequestContext& context, Lock& lock,
                                                                 const Source& below, Position at) {
-  while (at >= next_) {
-    if (at - next_ >= kReach) return nullptr;
+  while (at >= next_ || is_in_flight(at)) {
+    if (at >= next_ && at - next_ >= kReach) return nullptr;
     wanted_ = std::max(wanted_, at);
-    if (!is_loading_ && !has_loader()) {
+    if (in_flight_.empty() && !has_loader()) {
       load_next(context, lock, below);
       continue;
     }
@@ -199,6 +222,10 @@ std::shared_ptr<SequentialPass::Piece> SequentialPass::piece_at(const RequestCon
     loaded_.wait(lock);
   }
   return loaded_piece(at);
+}
+
+bool SequentialPass::is_in_flight(Position at) const {
+  return std::ranges::any_of(in_flight_, [&](const auto& load) { return at >= load.first && at < load.second; });
 }
 
 std::shared_ptr<SequentialPass::Piece> SequentialPass::loaded_piece(Position at) const {
@@ -235,11 +262,14 @@ SequentialPass::Load SequentialPass::next_load(const Source& from, std::uint64_t
 }
 
 void SequentialPass::load_next(const RequestContext& context, Lock& lock, const Source& from, std::uint64_t least,
-                               Slice carried) {
+                               Slice carried, std::size_t room) {
   Load next = next_load(from, least, std::move(carried));
+  next.room = room;
   const Position begin = next.begin;
   const Position end = begin + next.size;
-  is_loading_ = true;
+  const std::uint64_t moves = moves_;
+  next_ = end;
+  const auto in_flight = in_flight_.emplace(begin, end);
   lock.unlock();
   const auto start = std::chrono::steady_clock::now();
   Pieces loaded;
@@ -253,10 +283,9 @@ void SequentialPass::load_next(const RequestContext& context, Lock& lock, const 
   lock.lock();
   slow_loads_ = was_slow ? slow_loads_ + 1 : 0;
   is_slow_ |= slow_loads_ >= kSlowLoads;
-  is_loading_ = false;
-  if (next_ == begin) {
-    next_ = end;
-    is_in_hole_ = may_begin_hole;
+  in_flight_.erase(in_flight);
+  if (moves == moves_) {
+    if (next_ == end) is_in_hole_ = may_begin_hole;
     if (!loaded.empty()) pieces_.erase(loaded.begin()->first);
     pieces_.merge(loaded);
     drop_unused();
@@ -268,7 +297,7 @@ void SequentialPass::load_next(const RequestContext& context, Lock& lock, const 
 std::shared_ptr<SequentialPass::Piece> SequentialPass::load(const RequestContext& context, const Source& from,
                                                             Load load) {
   const std::size_t before = load.carried.bytes.size();
-  const auto room = static_cast<std::size_t>(to_page(before));
+  const auto room = std::max(load.room, static_cast<std::size_t>(to_page(before)));
   if (load.to_reuse.empty()) {
     auto buffer = spares_->take(context, room + load.size);
     if (!buffer) return nullptr;
@@ -300,7 +329,7 @@ bool SequentialPass::wants_more() const {
 void SequentialPass::run() {
   Lock lock(mutex_);
   for (;;) {
-    wake_.wait(lock, [this] { return is_stopping_ || (!is_loading_ && wants_more()); });
+    wake_.wait(lock, [this] { return is_stopping_ || (in_flight_.empty() && wants_more()); });
     if (is_stopping_) return;
     load_next({}, lock, source_);
   }

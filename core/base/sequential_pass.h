@@ -25,6 +25,8 @@ class SequentialPass {
  public:
   // Bytes of one read, unless window() needs more. They stay in a processor's cache until they are decoded.
   static constexpr std::uint64_t kPiece = 384u << 10;
+  // Bytes of one read by one of several threads, which then wait for one another less often.
+  static constexpr std::uint64_t kPieceAhead = 1u << 20;
   static constexpr std::uint64_t kMostAhead = 4u << 20;  // bytes loaded before they are requested; fewer at first
   static constexpr std::uint64_t kReach = 16u << 20;     // bytes; a read farther ahead goes directly to the source
   static constexpr std::uint64_t kMostKept = 24u << 20;  // loaded bytes without a Hold
@@ -57,6 +59,12 @@ class SequentialPass {
   // more ahead. Moves the window if `at` is elsewhere. Called only by the driver.
   void advance(Position at);
 
+  // Loads the next piece, of kPieceAhead, on the calling thread, which then has it in its processor's cache. Several
+  // threads may do so at the same time. Returns false, and does nothing, if `most` pieces are ahead of the driver, or
+  // the source is slow. For threads that would otherwise wait for the driver, if chunks are much smaller than a piece.
+  // Any thread.
+  bool load_ahead(std::uint64_t most);
+
   // Returns bytes from `at` on in one place: as many as are loaded there, but at least `least`. Fewer at the end of the
   // source, if they could not be read, or before a hole. Memory of earlier windows that are no longer in use is used
   // again. Blocks until the bytes are loaded. Throws std::bad_alloc. Called only by the driver, after advance(at).
@@ -86,6 +94,7 @@ class SequentialPass {
     Buffer buffer_;
     const std::size_t front_;  // unused bytes before the piece
     const std::size_t size_;
+    bool is_front_used_ = false;  // by a window; guarded by mutex_ of the pass
   };
   using Pieces = std::map<Position, std::shared_ptr<Piece>>;  // by begin
   // What to load next.
@@ -93,8 +102,9 @@ class SequentialPass {
     Position begin = 0;
     std::size_t size = 0;
     bool may_be_sparse = false;
-    Slice carried{};    // bytes before `begin` that become part of the piece
-    Buffer to_reuse{};  // holds the carried bytes, if they have no owner
+    std::size_t room = 0;  // bytes to leave free before the piece, if nothing is carried
+    Slice carried{};       // bytes before `begin` that become part of the piece
+    Buffer to_reuse{};     // holds the carried bytes, if they have no owner
   };
   struct SpareBuffers;
   using Lock = std::unique_lock<std::mutex>;
@@ -108,11 +118,14 @@ class SequentialPass {
   // Loads the next piece, of at least `least` bytes; `carried` are bytes before it that become part of it. Unlocks
   // while it reads.
   void load_next(const RequestContext& context, Lock& lock, const Source& from, std::uint64_t least = 0,
-                 Slice carried = {});
+                 Slice carried = {}, std::size_t room = 0);
+  bool is_in_flight(Position at) const;
   Load next_load(const Source& from, std::uint64_t least, Slice carried);
   // Returns the piece, or only its front if a hole follows; null if it could not be read. Throws std::bad_alloc.
   std::shared_ptr<Piece> load(const RequestContext& context, const Source& from, Load load);
   Slice joined(Position at, const Slice& bytes, Bytes more) const;
+  // Returns `before` and the piece in one place, which is the piece's; nothing if it has no room for them.
+  static Slice joined_in_front(const Slice& before, const std::shared_ptr<Piece>& piece);
   void run();
   bool wants_more() const;
   bool is_held_up_to(Position at) const;
@@ -128,14 +141,15 @@ class SequentialPass {
   std::mutex mutex_;  // guards the following
   std::condition_variable wake_;
   std::condition_variable loaded_;
-  Pieces pieces_;                            // loaded
-  std::multimap<Position, Position> holds_;  // held ranges
-  Position low_ = 0;                         // where the driver is
-  Position next_ = 0;                        // where the next piece begins; all bytes from low_ up to it were loaded
-  Position begin_ = 0;                       // where the window last moved to
-  Position wanted_ = 0;                      // last byte that a thread waits for
-  bool is_loading_ = false;
-  bool is_in_hole_ = false;  // the last piece ended with zeros, so a hole may follow
+  Pieces pieces_;                                // loaded
+  std::multimap<Position, Position> holds_;      // held ranges
+  Position low_ = 0;                             // where the driver is
+  Position next_ = 0;                            // where the next piece begins; those from low_ up to it were begun
+  Position begin_ = 0;                           // where the window last moved to
+  Position wanted_ = 0;                          // last byte that a thread waits for
+  std::multimap<Position, Position> in_flight_;  // the pieces that are being loaded: begin and end
+  std::uint64_t moves_ = 0;                      // how often the window moved elsewhere
+  bool is_in_hole_ = false;                      // the last piece ended with zeros, so a hole may follow
   bool is_stopping_ = false;
   unsigned slow_loads_ = 0;  // consecutive pieces that took long to load
   bool is_slow_ = false;     // several did

@@ -105,7 +105,7 @@ class Steps {
         pass_(pass),
         bulk_(pass == nullptr ? nullptr : bulk),
         size_(store.source().size()),
-        reads_at_once_(options.threads <= 1),
+        threads_(options.threads),
         end_record_(options.end_record),
         end_position_(options.end_position) {
     if (!scanner_.at_end()) steps_until_ = scanner_.next().position + kFirstSteps;
@@ -138,10 +138,15 @@ class Steps {
     return !task->steps.empty();
   }
 
-  // Plans the batches of this task and of those before it, in the order of the tasks. Reads the file, so that one
-  // thread at a time reads it, in order, and then works on what is in its processor's cache. Any thread.
+  // Plans the batches of this task and of those before it, in the order of the tasks. A thread first reads a piece of
+  // the file, and then usually works on it, while it is in its processor's cache. Any thread.
   void plan_up_to(const Task& task) {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_, std::defer_lock);
+    // Loads pieces instead of waiting for another thread.
+    bool may_load = threads_ > 1 && wants_piece(task);
+    if (may_load) pass_->load_ahead(threads_);
+    while (may_load && !lock.try_lock()) may_load = pass_->load_ahead(2 * threads_);
+    if (!lock) lock.lock();
     while (!task.has_begun) {
       const auto first = unplanned_.front();
       unplanned_.pop_front();
@@ -192,6 +197,12 @@ class Steps {
     return next >= steps_until_ && next < std::min(size_, end_position_);
   }
 
+  // Returns whether to read a piece before the task is planned. A large chunk may need several, and would be copied.
+  bool wants_piece(const Task& task) {
+    const std::lock_guard lock(mutex_);
+    return !task.has_begun && usual_window_ == kLeastWindow;
+  }
+
   // The tasks that have no batch yet remain empty.
   void void_unplanned() {
     for (const auto& task : unplanned_) task->has_begun = true;
@@ -229,7 +240,7 @@ class Steps {
         task.window = {};  // the next window may reuse the memory
         task.window = first_of(pass_->window(at.position, least), most);
         const std::uint64_t size = task.window.bytes.size();
-        const ChunkRun run = reads_at_once_ ? read(at, task) : bulk_->plan(at, task.window.bytes);
+        const ChunkRun run = threads_ > 1 ? bulk_->plan(at, task.window.bytes) : read(at, task);
         wanted = run.needs;
         const bool is_final =
             run.chunks > 0 || size < least || wanted <= size || wanted > std::min(most, kLargestWindow);
@@ -284,7 +295,7 @@ class Steps {
   bool must_step_ = false;                       // the next chunk cannot begin a batch
   std::uint64_t usual_window_ = kLeastWindow;    // bytes for a chunk like the last ones
   const Position size_;
-  const bool reads_at_once_;  // batches are read when they are planned
+  const unsigned threads_;  // 1 or less: batches are read when they are planned
   const std::uint64_t end_record_;
   const Position end_position_;
   std::size_t batch_ = 1;

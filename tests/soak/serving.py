@@ -77,9 +77,13 @@ class Daemon:
                 raise RuntimeError("the daemon keeps containers open")
             time.sleep(1)
             self._ask()
+        # A container counts as closed shortly before its threads have ended.
+        threads = len(os.listdir(f"/proc/{self._running.pid}/task"))
+        time.sleep(1)
         place = Path("/proc") / str(self._running.pid)
         fields = dict(line.split(":", 1) for line in (place / "status").read_text(encoding="utf-8").splitlines())
-        return Holdings(self._used, int(fields["VmRSS"].split()[0]) << 10, len(os.listdir(place / "fd")), int(fields["Threads"]))
+        return Holdings(self._used, int(fields["VmRSS"].split()[0]) << 10, len(os.listdir(place / "fd")),
+                        min(threads, int(fields["Threads"])))
 
     def end(self):
         """Stops the daemon and checks its exit status."""

@@ -367,5 +367,64 @@ TEST(SequentialPass, WindowEndsBeforeBytesThatCannotBeRead) {
   expect_bytes(passed, pass.window(3 * kPiece, kPiece), 3 * kPiece, kPiece + 4096);
 }
 
+// Moves a window over the source in steps of `step` bytes, and checks each byte once.
+void walk(const PassedSource& passed, SequentialPass& pass, std::uint64_t step) {
+  const std::uint64_t size = passed.source.size();
+  for (Position at = 0; at < size; at += step) {
+    pass.advance(at);
+    const Slice window = pass.window(at, step);
+    const std::uint64_t least = std::min(step, size - at);
+    ASSERT_GE(window.bytes.size(), least);
+    for (std::size_t i = 0; i < least; ++i) ASSERT_EQ(window.bytes[i], passed.below->byte_at(at + i)) << at + i;
+  }
+}
+
+TEST(SequentialPass, PiecesThatSeveralThreadsLoadAheadAreReadOnce) {
+  const std::uint64_t size = 20 * SequentialPass::kPieceAhead + 12345;
+  const PassedSource passed(size);
+  SequentialPass pass(passed.source);
+  std::atomic<bool> is_over = false;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      while (!is_over) pass.load_ahead(3);
+    });
+  }
+  walk(passed, pass, 100001);
+  is_over = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(passed.below->bytes_read(), size);
+}
+
+TEST(SequentialPass, PiecesAheadAreBounded) {
+  const PassedSource passed(40 * SequentialPass::kPieceAhead);
+  SequentialPass pass(passed.source);
+  EXPECT_FALSE(pass.load_ahead(2)) << "before the driver has begun";
+  pass.advance(0);
+  (void)pass.window(0);
+  while (pass.load_ahead(2)) {
+  }
+  EXPECT_LE(passed.below->bytes_read(), 3 * SequentialPass::kPieceAhead);
+  pass.advance(20 * SequentialPass::kPieceAhead);  // elsewhere
+  const Slice window = pass.window(20 * SequentialPass::kPieceAhead);
+  EXPECT_EQ(window.bytes[0], passed.below->byte_at(20 * SequentialPass::kPieceAhead));
+}
+
+TEST(SequentialPass, BadSectorInAPieceAheadCostsNoOtherBytes) {
+  const PassedSource passed(4 * SequentialPass::kPieceAhead,
+                            [](CountedSource& below) { below.bad_sector = SequentialPass::kPieceAhead; });
+  SequentialPass pass(passed.source);
+  ReadWindow reads({}, passed.source, &pass);
+  const RequestContext context = RequestContext().with(reads);
+  pass.advance(0);
+  (void)pass.window(0);
+  while (pass.load_ahead(3)) {
+  }
+  for (const Position at : {SequentialPass::kPieceAhead - 64, SequentialPass::kPieceAhead + 1}) {
+    EXPECT_EQ(passed.read(context, at, 64), 64u) << at;
+  }
+  EXPECT_FALSE(passed.read(context, SequentialPass::kPieceAhead, 64));
+}
+
 }  // namespace
 }  // namespace recordfs
