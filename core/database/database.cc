@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <mutex>
-#include <optional>
+#include <set>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "core/database/directory.h"
 #include "core/database/key_iterators.h"
@@ -35,10 +37,34 @@ Result<FileKind> kind_of_file(const RequestContext& context, const std::string& 
   return table > log ? FileKind::kTable : FileKind::kLog;
 }
 
+// Returns the entry of a log or table; its number is 0 if its name has none.
+Result<DirectoryEntry> entry_of(const RequestContext& context, const std::string& directory, const std::string& name) {
+  const std::filesystem::path path = std::filesystem::path(directory) / name;
+  ASSIGN_OR_RETURN(const FileKind kind, kind_of_file(context, path.string(), path.filename().string()));
+  const FileName named = parse_file_name(path.filename().string());
+  std::error_code ignored;
+  const auto size = std::filesystem::file_size(path, ignored);
+  return DirectoryEntry{
+      .name = name, .is = {kind, named.kind == kind ? named.number : 0}, .size = ignored ? 0 : std::uint64_t{size}};
+}
+
+Error named(const std::string& name, Error error) {
+  error.detail = name + ": " + error.detail;
+  return error;
+}
+
+// Tables are identified by their numbers, so each file gets another one if the names do not tell.
+void give_numbers(std::vector<DirectoryEntry>& files) {
+  std::set<std::uint64_t> numbers{0};
+  const auto is_new = [&](const DirectoryEntry& file) { return numbers.insert(file.is.number).second; };
+  if (std::ranges::all_of(files, is_new)) return;
+  for (std::size_t i = 0; i < files.size(); ++i) files[i].is.number = i + 1;
+}
+
 // Holds the present state. Thread-safe.
 class PresentState {
  public:
-  PresentState(std::string directory, Options options, std::optional<DirectoryEntry> only = {})
+  PresentState(std::string directory, Options options, std::vector<DirectoryEntry> only = {})
       : directory_(std::move(directory)), options_(options), only_(std::move(only)) {}
 
   std::shared_ptr<const State> get() const {
@@ -58,7 +84,7 @@ class PresentState {
  private:
   const std::string directory_;
   const Options options_;
-  const std::optional<DirectoryEntry> only_;
+  const std::vector<DirectoryEntry> only_;
   mutable std::mutex mutex_;
   std::shared_ptr<const State> state_;  // guarded by mutex_
 };
@@ -180,17 +206,27 @@ Result<std::unique_ptr<const Database>> Database::open(const RequestContext& con
   return std::unique_ptr<const Database>(std::make_unique<OpenDatabase>(std::move(present)));
 }
 
+Result<std::unique_ptr<const Database>> Database::open_files(const RequestContext& context,
+                                                             const std::string& directory,
+                                                             const std::vector<std::string>& names,
+                                                             const Options& options) {
+  std::vector<DirectoryEntry> files;
+  for (const std::string& name : names) {
+    auto file = entry_of(context, directory, name);
+    if (!file) return names.size() == 1 ? std::move(file).error() : named(name, std::move(file).error());
+    files.push_back(*std::move(file));
+  }
+  give_numbers(files);
+  auto present = std::make_shared<PresentState>(directory, options, std::move(files));
+  TRY(present->newer_than(context, nullptr));
+  return std::unique_ptr<const Database>(std::make_unique<OpenDatabase>(std::move(present)));
+}
+
 Result<std::unique_ptr<const Database>> Database::open_file(const RequestContext& context, const std::string& path,
                                                             const Options& options) {
   const std::filesystem::path place(path);
-  const std::string name = place.filename().string();
-  ASSIGN_OR_RETURN(const FileKind kind, kind_of_file(context, path, name));
-  const FileName named = parse_file_name(name);
-  const DirectoryEntry only{.name = name, .is = named.kind == kind ? named : FileName{kind, 1}};
   const std::string directory = place.has_parent_path() ? place.parent_path().string() : ".";
-  auto present = std::make_shared<PresentState>(directory, options, only);
-  TRY(present->newer_than(context, nullptr));
-  return std::unique_ptr<const Database>(std::make_unique<OpenDatabase>(std::move(present)));
+  return open_files(context, directory, {place.filename().string()}, options);
 }
 
 Result<bool> is_database(const std::string& directory) {

@@ -41,6 +41,9 @@ class Iterator final : public KeyIterator {
     if (!pass_ || is_broken_) TRY(start(context));
     ASSIGN_OR_RETURN(const bool found, pass_->next(context));
     if (!found) return false;
+    // Before the key is returned, because a later pass cannot return it again.
+    if (auto opened = open_value(*pass_->state(), pass_->write()); !opened && is_gone(opened.error()))
+      return opened.error();
     last_key_ = pass_->key();
     version_ = version_of(pass_->write(), pass_->is_stale());
     return true;

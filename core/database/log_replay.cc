@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/database/entry.h"
 
 namespace recordfs::database {
@@ -22,8 +24,9 @@ Code code_of(DamageClass damage_class) {
 
 }  // namespace
 
-LogReplay::LogReplay(const Options& options, FirstLogs first_logs)
+LogReplay::LogReplay(const Options& options, FirstLogs first_logs, std::optional<std::uint64_t> last_before)
     : first_logs_(std::move(first_logs)),
+      last_before_(last_before),
       writes_({.value_bytes = options.log_value_bytes, .key_bytes = options.log_key_bytes}) {}
 
 Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, const std::string& name,
@@ -46,6 +49,7 @@ Result<void> LogReplay::take_record(const RecordPlace& place, Bytes record) {
   in_section_ = false;
   bool is_first = true;
   const auto start = leveldb_log::batch_sequence(record);
+  if (start) check_gap(*start, place.chunk.position);
   if (start) next_sequence_ = *start;
   const auto read = leveldb_log::batch_operations(record, [&](const leveldb_log::BatchOperation& operation) {
     if (is_first) end_losses();
@@ -153,6 +157,18 @@ void LogReplay::lose(const Error& error) {
   problems_.push_back({.file = name_, .error = error});
   losses_.push_back({.age = Age{.level = -1}});
   ++open_losses_;
+}
+
+// Reports writes that are in no log: a log is gone, or an earlier one lost its end.
+void LogReplay::check_gap(std::uint64_t start, Position at) {
+  const bool is_first = !first_sequence_;
+  if (is_first) first_sequence_ = start;
+  if (!last_before_ || open_losses_ > 0) return;
+  const std::uint64_t expected = is_first ? *last_before_ + 1 : next_sequence_;
+  if (start <= expected) return;
+  lose({.code = Code::kDamage,
+        .position = at,
+        .detail = fmt::format("the writes {} to {} are in no log", expected, start - 1)});
 }
 
 // The writes that were lost are older than the next one.

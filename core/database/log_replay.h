@@ -23,7 +23,9 @@ class LogReplay final : private LogVisitor {
   // `first_logs`: for each family, the number of the first log whose writes count; writes of other families do not
   // count. nullopt: those of all families count.
   using FirstLogs = std::optional<std::map<std::uint32_t, std::uint64_t>>;
-  LogReplay(const Options& options, FirstLogs first_logs);
+  // `last_before`: the sequence number after which the logs must continue without a gap, which is a loss. nullopt: gaps
+  // mean nothing.
+  LogReplay(const Options& options, FirstLogs first_logs, std::optional<std::uint64_t> last_before);
 
   // Replays one log. Call in the order of the logs. Damage becomes problems and losses. Fails with kLimit, with
   // kChanged or kIo if the file is gone, and with other failures that may pass.
@@ -33,6 +35,8 @@ class LogReplay final : private LogVisitor {
   LoggedWrites& writes() { return writes_; }
   std::vector<Problem>& problems() { return problems_; }
   std::vector<Loss>& losses() { return losses_; }
+  // Of the writes; nullopt: there are none.
+  std::optional<std::uint64_t> first_sequence() const { return first_sequence_; }
   std::uint64_t last_sequence() const { return last_sequence_; }
 
  private:
@@ -50,12 +54,15 @@ class LogReplay final : private LogVisitor {
   void drop(const Section& section);
   void lose(const Error& error);
   void end_losses();
+  void check_gap(std::uint64_t start, Position at);
 
   const FirstLogs first_logs_;
+  const std::optional<std::uint64_t> last_before_;
   LoggedWrites writes_;
   std::vector<Problem> problems_;
   std::vector<Loss> losses_;
   std::size_t open_losses_ = 0;  // the last ones, which no record follows yet
+  std::optional<std::uint64_t> first_sequence_{};
   std::uint64_t last_sequence_ = 0;
 
   std::string name_;  // of the current log

@@ -1,6 +1,8 @@
 #include "core/database/lookup.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -190,6 +192,17 @@ Version version_of(const StoredWrite& write, bool stale) {
   if (write.type == kTypeTimedPut) version.size = write.stored_size - std::min(write.stored_size, kTimeSize);
   if (write.type == kTypeBlob) version.size = size_in_blob_file(write.value.bytes);
   return version;
+}
+
+Result<void> open_value(const State& state, const StoredWrite& write) {
+  std::optional<std::string> name;
+  if (write.logged != nullptr && !write.logged->is_value_in_memory) name = write.file;
+  if (write.type == kTypeBlob) {
+    const auto place = parse_blob_place(write.value.bytes);
+    if (place && !place->value) name = state.blob_name(place->file);
+  }
+  if (name) TRY(state.open_files().open(*name));
+  return {};
 }
 
 Result<Slice> value_of(const RequestContext& context, const std::shared_ptr<const State>& state,

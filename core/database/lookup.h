@@ -51,4 +51,8 @@ Version version_of(const StoredWrite& write, bool stale);
 Result<Slice> value_of(const RequestContext& context, const std::shared_ptr<const State>& state,
                        const StoredWrite& write, Bytes key);
 
+// Opens the file that has the value, if that is another one than the write's own table, and lets State::open_files()
+// keep it. Fails with kIo if the file is gone.
+Result<void> open_value(const State& state, const StoredWrite& write);
+
 }  // namespace recordfs::database

@@ -61,7 +61,7 @@ class Fields {
   const Object& members_;
 };
 
-enum CustomTag : std::uint8_t { kLeastLogToKeep = 3, kPath = 65 };
+enum CustomTag : std::uint8_t { kLeastLogToKeep = 3, kOldestBlob = 4, kPath = 65 };
 
 // Returns nullopt for a table that cannot be.
 std::optional<TableFile> table_of(const Fields& fields, std::uint32_t family) {
@@ -77,6 +77,7 @@ std::optional<TableFile> table_of(const Fields& fields, std::uint32_t family) {
   if (const auto path = fields.custom(kPath); path && path->size() == 1) {
     table.path = std::to_integer<std::uint64_t>(path->front());
   }
+  if (const auto oldest = fields.custom(kOldestBlob)) table.oldest_blob = Cursor(*oldest).varint64();
   const bool is_possible = table.number > 0 && table.number <= INT64_MAX && table.level < kMostLevels &&
                            table.smallest.size() >= kTagSize && table.largest.size() >= kTagSize;
   return is_possible ? std::optional(std::move(table)) : std::nullopt;
@@ -86,6 +87,9 @@ std::optional<TableFile> table_of(const Fields& fields, std::uint32_t family) {
 class Editor {
  public:
   explicit Editor(FileSet& files) : files_(files) {}
+
+  // Returns whether the edits set what an engine needs to open the database.
+  bool is_complete() const { return has_log_number_ && has_next_file_ && has_last_sequence_; }
 
   // Applies one edit. Fails with kDamage if it contradicts itself or the state, and with kLimit.
   Result<void> apply(const Value::List& edit) {
@@ -118,6 +122,9 @@ class Editor {
     const std::string_view name = fields.name();
     const std::uint64_t value = fields.number("value");
     files_.is_rocksdb |= fields.number("tag") > kLastTagOfLevelDb;
+    has_log_number_ |= name == "log_number";
+    has_next_file_ |= name == "next_file_number";
+    has_last_sequence_ |= name == "last_sequence";
     if (name.starts_with("new_file")) return add_table(fields);
     if (name == "comparator") return set_comparator(fields.text("value"));
     if (name == "log_number") return set_log_number(value);
@@ -128,7 +135,9 @@ class Editor {
     if (name == "next_file_number") files_.last_number = std::max(files_.last_number, value);
     if (name == "min_log_number_to_keep") files_.least_log = std::max(files_.least_log, value);
     if (name == "db_id") files_.database_id = fields.text("value");
-    if (name == "blob_file_addition") files_.blob_files[fields.number("number")].values = fields.number("blob_count");
+    if (name == "blob_file_addition") {
+      files_.blob_files[fields.number("number")] = {.family = family_, .values = fields.number("blob_count")};
+    }
     if (name == "blob_file_garbage") add_garbage(fields);
     return {};
   }
@@ -193,6 +202,7 @@ class Editor {
 
   FileSet& files_;
   std::uint32_t family_ = 0;
+  bool has_log_number_ = false, has_next_file_ = false, has_last_sequence_ = false;
 };
 
 // Reads the edits of a MANIFEST in order.
@@ -214,6 +224,11 @@ class EditVisitor final : public LogVisitor {
     // The end of an edit that was being written, and what an earlier use of the file left.
     if (region.damage_class == DamageClass::kUnfinished || region.damage_class == DamageClass::kStale) return;
     (void)report(region.begin, {.code = Code::kDamage, .detail = region.reason});
+  }
+
+  void finish() {
+    if (editor_.is_complete() || !manifest_.damage.empty()) return;
+    (void)report(0, {.code = Code::kDamage, .detail = "the MANIFEST has lost the edits that complete its state"});
   }
 
  private:
@@ -268,6 +283,19 @@ std::uint64_t FileSet::first_log() const {
   return first;
 }
 
+void FileSet::drop_unused_blob_files() {
+  std::map<std::uint32_t, std::uint64_t> oldest;
+  for (const auto& [number, table] : tables) {
+    if (table.oldest_blob == 0) continue;
+    std::uint64_t& first = oldest.try_emplace(table.family, table.oldest_blob).first->second;
+    first = std::min(first, table.oldest_blob);
+  }
+  std::erase_if(blob_files, [&](const auto& file) {
+    const auto first = oldest.find(file.second.family);
+    return first == oldest.end() || file.first < first->second;
+  });
+}
+
 Result<Manifest> read_manifest(const RequestContext& context, std::shared_ptr<const Source> source,
                                const Limits& limits) {
   Manifest manifest;
@@ -276,9 +304,8 @@ Result<Manifest> read_manifest(const RequestContext& context, std::shared_ptr<co
   ASSIGN_OR_RETURN(const auto log, open_log(context, std::move(source), limits));
   EditVisitor visitor(manifest, limits);
   TRY(visit_log(context, *log, visitor));
-  if (manifest.files.last_number == 0 && manifest.damage.empty()) {
-    manifest.damage.push_back({.code = Code::kDamage, .detail = "the MANIFEST has no complete edit"});
-  }
+  visitor.finish();
+  manifest.files.drop_unused_blob_files();
   return manifest;
 }
 

@@ -23,7 +23,8 @@ struct TableFile {
   std::string smallest{}, largest{};  // internal keys; of at least 8 bytes
   // Sequence numbers of its entries; nullopt: not stated.
   std::optional<std::uint64_t> smallest_sequence{}, largest_sequence{};
-  std::uint64_t path = 0;  // number of the directory, of several; 0: the database's own
+  std::uint64_t path = 0;         // number of the directory, of several; 0: the database's own
+  std::uint64_t oldest_blob = 0;  // number of the oldest blob file that it refers to; 0: none
 };
 
 struct FamilyState {
@@ -38,6 +39,7 @@ struct FileSet {
   std::map<std::uint32_t, FamilyState> families;
   std::map<std::uint64_t, TableFile> tables;
   struct BlobFile {
+    std::uint32_t family = 0;
     std::uint64_t values = 0;
     std::uint64_t garbage = 0;  // values that no key refers to any more
   };
@@ -49,6 +51,9 @@ struct FileSet {
 
   // Returns the number of the first log that is part of the state.
   std::uint64_t first_log() const;
+  // Drops the blob files that are older than any that a table of their family refers to: the database deletes them
+  // without an edit.
+  void drop_unused_blob_files();
 };
 
 inline constexpr std::uint32_t kMostLevels = 64;

@@ -32,11 +32,10 @@ struct FamilyView {
 // Immutable and thread-safe, except for its caches and its problems, which are thread-safe too.
 class State {
  public:
-  // Reads the state. `only`: the directory has no other tables and logs than this one; its size is not used. Fails like
-  // Database::open().
+  // Reads the state. `only`, if not empty: there are no other tables and logs than these. Fails like Database::open().
   static Result<std::shared_ptr<const State>> load(const RequestContext& context, const std::string& directory,
                                                    const Options& options,
-                                                   const std::optional<DirectoryEntry>& only = {});
+                                                   const std::vector<DirectoryEntry>& only = {});
 
   const Options& options() const { return options_; }
   const FileSet& files() const { return files_; }

@@ -1,5 +1,6 @@
 // Reads the state of a database directory.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,9 +14,10 @@ namespace recordfs::database {
 // Makes one attempt. The directory may change meanwhile; is_still_there() tells.
 class StateLoader {
  public:
+  // `lost_edits`: the MANIFEST has lost its last edits, so its state is not used.
   StateLoader(const RequestContext& context, const std::string& directory, const Options& options,
-              const std::optional<DirectoryEntry>& only)
-      : context_(context), only_(only), state_(new State(options)) {
+              const std::vector<DirectoryEntry>& only, bool lost_edits)
+      : context_(context), only_(only), lost_edits_(lost_edits), state_(new State(options)) {
     state_->open_files_ = std::make_unique<OpenFiles>(directory, options.open_files);
   }
 
@@ -42,10 +44,33 @@ class StateLoader {
     const auto has_table = [&](const auto& table) {
       return state_->is_missing(table.second) || names.contains(state_->name_of(table.second));
     };
-    return logs == state_->live_logs_ && std::ranges::all_of(state_->files_.tables, has_table);
+    const auto has_blob_file = [&](const auto& file) {
+      const auto name = state_->blob_name(file.first);
+      return !name || names.contains(*name);
+    };
+    return logs == state_->live_logs_ && std::ranges::all_of(state_->files_.tables, has_table) &&
+           std::ranges::all_of(state_->files_.blob_files, has_blob_file);
   }
 
-  const std::set<std::uint64_t>& missing() const { return state_->missing_; }
+  // Returns whether the MANIFEST seems to have lost its last edits: it does not name all tables, and files that it
+  // names are gone, or the logs do not follow its last write. (A database that was killed also has tables without a
+  // name, but then the files from which they were made are still there.)
+  Result<bool> has_lost_edits() const {
+    if (!only_.empty() || state_->is_recovered_) return false;
+    const FileSet& set = state_->files_;
+    for (const DirectoryEntry& entry : state_->listing_) {
+      if (entry.is.kind != FileKind::kTable || set.tables.contains(entry.is.number)) continue;
+      if (!state_->missing_.empty() || is_log_missing_) return true;
+      if (first_logged_) return *first_logged_ > set.last_sequence + 1;
+      if (entry.is.number < set.last_number) continue;  // an old one
+      ASSIGN_OR_RETURN(const bool is_newer, has_write_after(set.last_sequence, entry));
+      if (is_newer) return true;
+    }
+    return false;
+  }
+
+  // The numbers of the tables and blob files that the MANIFEST names and the directory does not have.
+  const std::set<std::uint64_t>& missing() const { return missing_; }
   std::shared_ptr<const State> take() { return std::move(state_); }
 
  private:
@@ -55,14 +80,13 @@ class StateLoader {
   }
 
   Result<std::vector<DirectoryEntry>> list() const {
-    ASSIGN_OR_RETURN(auto entries, list_directory(files().directory()));
-    if (!only_) return entries;
-    std::erase_if(entries, [&](const DirectoryEntry& entry) {
-      return entry.name != only_->name && entry.is.kind != FileKind::kBlob;
-    });
-    for (DirectoryEntry& entry : entries) {
-      if (entry.name == only_->name) entry.is = only_->is;
-    }
+    auto listed = list_directory(files().directory());
+    if (only_.empty()) return listed;
+    std::vector<DirectoryEntry> entries = only_;
+    const std::vector<DirectoryEntry> others = std::move(listed).value_or(std::vector<DirectoryEntry>());
+    std::ranges::copy_if(others, std::back_inserter(entries),
+                         [](const DirectoryEntry& entry) { return entry.is.kind == FileKind::kBlob; });
+    std::ranges::sort(entries, {}, &DirectoryEntry::name);
     return entries;
   }
 
@@ -77,7 +101,7 @@ class StateLoader {
   // --- the MANIFEST
 
   Result<void> read_files() {
-    if (only_) return recover();
+    if (!only_.empty()) return recover();
     auto current = read_current(context_, files());
     if (current) return read_named_manifest(*current);
     const Code code = current.error().code;
@@ -108,6 +132,12 @@ class StateLoader {
       keep_families(manifest->files);
       return recover();
     }
+    if (lost_edits_) {
+      report(name, {.code = Code::kDamage, .detail = "the MANIFEST has lost its last edits"});
+      note_losses_of(manifest->files);
+      keep_families(manifest->files);
+      return recover();
+    }
     state_->files_ = std::move(manifest->files);
     // The MANIFEST of a RocksDB without tables may have nothing that LevelDB's has not.
     state_->files_.is_rocksdb |= has_options_file();
@@ -124,6 +154,34 @@ class StateLoader {
   // Returns whether the listing has the file, so that it was removed since.
   bool names_itself(const std::string& name) const {
     return std::ranges::any_of(state_->listing_, [&](const auto& entry) { return entry.name == name; });
+  }
+
+  // Files that the MANIFEST names and that are gone may have been replaced by an edit that is lost, or be lost too.
+  void note_losses_of(const FileSet& named) {
+    state_->is_recovered_ = true;  // so that losses have no age
+    for (const auto& [number, table] : named.tables) {
+      if (state_->table_names_.contains(number)) continue;
+      report_missing(table);
+      Loss& loss = state_->losses_.emplace_back(state_->loss_of(table));
+      loss.largest_sequence = std::min(loss.largest_sequence, named.last_sequence);
+    }
+    lost_log_ = named.is_rocksdb ? 0 : named.first_log();
+  }
+
+  // Returns whether a complete table has a write with a higher sequence number.
+  Result<bool> has_write_after(std::uint64_t sequence, const DirectoryEntry& entry) const {
+    ASSIGN_OR_RETURN(const auto source, files().open(entry.name));
+    const auto opened = Table::open(context_, source, {}, state_->options_.limits);
+    if (!opened && is_permanent(opened.error().code)) return false;
+    if (!opened) return opened.error();
+    TableIterator entries(
+        *opened, [&] { return Result<std::shared_ptr<const Source>>(source); }, [](const Loss&, const Error&) {});
+    TRY(entries.to_first(context_));
+    while (entries.is_valid()) {
+      if (entries.entry().sequence() > sequence) return true;
+      TRY(entries.next(context_));
+    }
+    return false;
   }
 
   void keep_families(FileSet& from) {
@@ -261,12 +319,23 @@ class StateLoader {
     for (const auto& [number, table] : state_->files_.tables) {
       if (state_->table_names_.contains(number)) continue;
       state_->missing_.insert(number);
+      missing_.insert(number);
       state_->losses_.push_back(state_->loss_of(table));
-      const std::string_view where = table.path == 0 ? "" : ", unless it is in another of the database's directories";
-      report(state_->name_of(table),
-             {.code = Code::kNotFound,
-              .detail = fmt::format("the MANIFEST names this table, and it does not exist{}", where)});
+      report_missing(table);
     }
+    for (const auto& [number, file] : state_->files_.blob_files) {
+      if (state_->blob_names_.contains(number)) continue;
+      missing_.insert(number);
+      report(fmt::format("{:06}.blob", number),
+             {.code = Code::kNotFound, .detail = "the MANIFEST names this blob file, and it does not exist"});
+    }
+  }
+
+  void report_missing(const TableFile& table) {
+    const std::string_view where = table.path == 0 ? "" : ", unless it is in another of the database's directories";
+    report(state_->name_of(table),
+           {.code = Code::kNotFound,
+            .detail = fmt::format("the MANIFEST names this table, and it does not exist{}", where)});
   }
 
   // --- logs
@@ -295,7 +364,10 @@ class StateLoader {
     }
     std::ranges::sort(logs, {}, [](const DirectoryEntry* entry) { return entry->is.number; });
     report_missing_log(logs);
-    LogReplay replay(state_->options_, first_logs());
+    // LevelDB gives its writes consecutive numbers. RocksDB may write without a log.
+    std::optional<std::uint64_t> last_before;
+    if (!state_->is_recovered_ && !state_->files_.is_rocksdb) last_before = state_->files_.last_sequence;
+    LogReplay replay(state_->options_, first_logs(), last_before);
     for (const DirectoryEntry* log : logs) {
       TRY(replay.read(context_, files(), log->name, log->is.number));
       state_->live_logs_.insert(log->name);
@@ -308,6 +380,11 @@ class StateLoader {
     for (const std::uint32_t id : state_->logged_->families()) state_->families_[id].state.family.id = id;
     for (Problem& problem : replay.problems()) state_->report(std::move(problem));
     for (Loss& loss : replay.losses()) state_->losses_.push_back(std::move(loss));
+    first_logged_ = replay.first_sequence();
+    if (lost_log_ != 0 && (logs.empty() || logs.front()->is.number > lost_log_)) {
+      const std::uint64_t first = first_logged_.value_or(UINT64_MAX);
+      state_->losses_.push_back({.largest_sequence = first - std::min<std::uint64_t>(first, 1)});
+    }
     state_->last_sequence_ = std::max(state_->files_.last_sequence, replay.last_sequence());
     return {};
   }
@@ -327,27 +404,37 @@ class StateLoader {
     report(fmt::format("{:06}.log", number),
            {.code = Code::kNotFound, .detail = "the MANIFEST names this write-ahead log, and it does not exist"});
     state_->losses_.push_back({.age = Age{.level = -1}});
+    is_log_missing_ = true;
   }
 
   const RequestContext& context_;
-  const std::optional<DirectoryEntry>& only_;
+  const std::vector<DirectoryEntry>& only_;
+  const bool lost_edits_;
   std::shared_ptr<State> state_;
+  std::set<std::uint64_t> missing_;
+  bool is_log_missing_ = false;
+  std::uint64_t lost_log_ = 0;                   // that the MANIFEST named, if it has lost edits
+  std::optional<std::uint64_t> first_logged_{};  // sequence number of the first write in the logs
 };
 
 Result<std::shared_ptr<const State>> State::load(const RequestContext& context, const std::string& directory,
-                                                 const Options& options, const std::optional<DirectoryEntry>& only) {
+                                                 const Options& options, const std::vector<DirectoryEntry>& only) {
   constexpr int kMostReadings = 20;
   std::set<std::uint64_t> missing;
+  bool lost_edits = false;
   for (int attempt = 0; attempt < kMostReadings; ++attempt) {
-    StateLoader loader(context, directory, options, only);
+    StateLoader loader(context, directory, options, only, lost_edits);
     auto read = loader.read();
     if (!read && !is_gone(read.error())) return std::move(read).error();
     if (!read && attempt + 1 == kMostReadings) return std::move(read).error();
     if (!read) continue;
-    // A table may have been removed after the MANIFEST was read. If it is missing for the same state again, it is lost.
+    // A file may have been removed or created while the MANIFEST was read. If it is missing again, it is lost.
     if (std::exchange(missing, loader.missing()) != loader.missing()) continue;
     ASSIGN_OR_RETURN(const auto is_whole, loader.is_still_there());
-    if (is_whole) return loader.take();
+    if (!is_whole) continue;
+    if (lost_edits) return loader.take();
+    ASSIGN_OR_RETURN(lost_edits, loader.has_lost_edits());
+    if (!lost_edits) return loader.take();
   }
   return Error{Code::kChanged, 0, "the database replaces its files faster than they can be read"};
 }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <set>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -12,6 +14,7 @@
 #include "core/base/utf8.h"
 #include "core/decoding/json_writer.h"
 #include "fusefs/commands/key_text.h"
+#include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 #include "fusefs/open_container.h"
@@ -31,10 +34,32 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
   return is_whole ? std::optional(number) : std::nullopt;
 }
 
-Result<std::unique_ptr<const database::Database>> open_either(const std::string& path, const Limits& limits) {
-  const database::Options options{.limits = limits};
-  return names_directory(path) ? database::Database::open({}, path, options)
-                               : database::Database::open_file({}, path, options);
+// Files of a data set, relative to a directory.
+struct FilesOfSet {
+  std::string directory;
+  std::vector<std::string> names;
+};
+
+// Names the files by the directory that all of them are in, or else by the root.
+FilesOfSet files_of(const ShardList& list) {
+  namespace fs = std::filesystem;
+  std::set<fs::path> paths;
+  std::set<fs::path> directories;
+  for (const Shard& shard : list.shards) {
+    if (shard.is_missing) continue;
+    const fs::path path = shard.path;
+    paths.insert(path);
+    directories.insert(path.parent_path());
+  }
+  FilesOfSet files;
+  if (directories.size() == 1) files.directory = directories.begin()->empty() ? "." : directories.begin()->string();
+  if (directories.size() > 1) files.directory = "/";
+  for (const fs::path& path : paths) {
+    std::error_code failed;
+    const fs::path name = directories.size() == 1 ? path.filename() : fs::absolute(path, failed).relative_path();
+    files.names.push_back(name.string());
+  }
+  return files;
 }
 
 }  // namespace
@@ -44,7 +69,11 @@ bool is_database_directory(const std::string& path) {
 }
 
 void DatabaseOptions::declare_path(CLI::App& app) {
-  app.add_option("DB", path, "the directory of a database, or one of its logs or tables")->required()->type_name("");
+  app.add_option("DB", path,
+                 "the directory of a database, one of its logs or tables, or a pattern that names several of them\n"
+                 "Of several files, a key's newest write counts, as if they were a database.")
+      ->required()
+      ->type_name("");
 }
 
 void DatabaseOptions::declare(CLI::App& app) {
@@ -63,18 +92,33 @@ void DatabaseOptions::declare(CLI::App& app) {
 }
 
 std::unique_ptr<DatabaseReader> DatabaseReader::open(const std::string& path, CommandContext& context) {
-  auto opened = open_either(path, context.limits());
-  if (opened) return std::unique_ptr<DatabaseReader>(new DatabaseReader(path, context, std::move(*opened)));
-  print_message(open_failure(path, opened.error()));
-  context.note(kExitCannotOpen);
-  return nullptr;
+  const database::Options options{.limits = context.limits()};
+  const bool is_directory = names_directory(path);
+  std::string directory = is_directory ? path : std::string();
+  Result<std::unique_ptr<const database::Database>> opened(nullptr);
+  if (!is_directory && names_set(path)) {
+    const auto list = name_shards({.files = {path}}, context);
+    if (!list) return nullptr;
+    auto files = files_of(*list);
+    opened = database::Database::open_files({}, files.directory, files.names, options);
+    directory = std::move(files.directory);
+  } else {
+    opened =
+        is_directory ? database::Database::open({}, path, options) : database::Database::open_file({}, path, options);
+  }
+  if (!opened) {
+    print_message(open_failure(path, opened.error()));
+    context.note(kExitCannotOpen);
+    return nullptr;
+  }
+  return std::unique_ptr<DatabaseReader>(new DatabaseReader(path, std::move(directory), context, std::move(*opened)));
 }
 
-DatabaseReader::DatabaseReader(std::string path, CommandContext& context,
+DatabaseReader::DatabaseReader(std::string path, std::string directory, CommandContext& context,
                                std::unique_ptr<const database::Database> database)
     : path_(std::move(path)),
+      directory_(std::move(directory)),
       context_(context),
-      is_directory_(names_directory(path_)),
       database_(std::move(database)),
       has_families_(database_->families().size() > 1) {}
 
@@ -109,8 +153,8 @@ void DatabaseReader::report_problems() const {
 }
 
 std::string DatabaseReader::text_of(const database::Problem& problem) const {
-  const bool is_below = is_directory_ && !problem.file.empty();
-  const std::string file = is_below ? (std::filesystem::path(path_) / problem.file).string() : path_;
+  const bool is_below = !directory_.empty() && !problem.file.empty();
+  const std::string file = is_below ? (std::filesystem::path(directory_) / problem.file).string() : path_;
   return fmt::format("{}: {}", file, to_string(problem.error));
 }
 

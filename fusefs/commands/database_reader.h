@@ -36,8 +36,8 @@ struct DatabaseOptions {
 // An open database, and messages about it. Not thread-safe.
 class DatabaseReader {
  public:
-  // Opens a directory, or one log or table. On failure prints an error, notes it, and returns null. The arguments must
-  // outlive the object.
+  // Opens a directory, one log or table, or the set of them that a pattern names. On failure prints an error, notes it,
+  // and returns null. The arguments must outlive the object.
   static std::unique_ptr<DatabaseReader> open(const std::string& path, CommandContext& context);
 
   const database::Database& source() const { return *database_; }
@@ -59,11 +59,12 @@ class DatabaseReader {
   void print_failure(Bytes key, const Error& error) const;
 
  private:
-  DatabaseReader(std::string path, CommandContext& context, std::unique_ptr<const database::Database> database);
+  DatabaseReader(std::string path, std::string directory, CommandContext& context,
+                 std::unique_ptr<const database::Database> database);
 
-  const std::string path_;
+  const std::string path_;       // as given
+  const std::string directory_;  // of the files that problems name; empty: it is one file
   CommandContext& context_;
-  const bool is_directory_;
   const std::unique_ptr<const database::Database> database_;
   const bool has_families_;
 };

@@ -102,6 +102,26 @@ class Keys(Case):
             self.good("get", "--encoded", file, key)
         self.assertEqual(self.good("keys", commands.sample("leveldb_table/leveldb-versions.ldb")), b"")  # deleted
 
+    def test_pattern_names_files_that_are_read_as_one(self):
+        database = self.copy_database(LEVELS)
+        files = database / "[0-9]*.l??"  # the tables and the log, without their MANIFEST
+        self.assertEqual(self.good("keys", "--null", files), self.good("keys", "--null", database))
+        self.assertEqual(self.good("get", files, "key00012"), self.good("get", database, "key00012"))
+        (database / "000005.ldb").write_bytes(b"x" * 40000)
+        done = self.recordfs("keys", files)
+        self.assertEqual(done.status, commands.CANNOT_OPEN)
+        self.assertRegex(done.err, "000005.ldb: not a log or table")
+
+    def test_files_of_a_pattern_may_be_in_several_directories(self):
+        for number, name in enumerate(("000005.ldb", "000013.ldb")):
+            (self.folder / f"shard-{number}").mkdir()
+            shutil.copy(commands.sample(LEVELS) / name, self.folder / f"shard-{number}" / "data.ldb")
+        both = self.good("keys", self.folder / "shard-*" / "data.ldb").splitlines()
+        each = [self.good("keys", self.folder / f"shard-{number}" / "data.ldb").splitlines() for number in (0, 1)]
+        self.assertLessEqual(set(both), {*each[0], *each[1]})
+        self.assertEqual(both, sorted(both))
+        self.assertGreater(len(both), max(map(len, each)))
+
     def test_other_files_are_refused(self):
         self.assert_ends(commands.CANNOT_OPEN, "not a log or table", "keys", commands.sample("riegeli/simple_zstd9.riegeli"))
         self.assert_ends(commands.CANNOT_OPEN, "no files of a LevelDB or RocksDB database", "keys", self.folder)
@@ -214,11 +234,10 @@ class Directories(Case):
                     self.assertEqual((done.status, done.err), (commands.GOOD, ""))
                     self.assertRegex(done.out.decode(), r"\A([^\n]*\.log: empty\n)?\Z")
 
-    def test_verify_reports_missing_surplus_and_wrong_files(self):
+    def test_verify_reports_missing_and_wrong_files(self):
         copy = self.copy_database(LEVELS)
         first, second, *_ = sorted(copy.glob("*.ldb"))
         first.unlink()
-        shutil.copy(second, copy / "999999.ldb")
         with second.open("ab") as file:
             file.write(b"more")
         done = self.recordfs("verify", copy)
@@ -226,7 +245,6 @@ class Directories(Case):
         shown = done.out.decode()
         self.assertRegex(shown, rf"(?m)^{first}: missing: ")
         self.assertRegex(shown, rf"(?m)^{second}: wrong size: \d+ bytes, and \d+ in the MANIFEST$")
-        self.assertRegex(shown, rf"(?m)^{copy}/999999.ldb: surplus: ")
         lines = self.json_lines("verify", "--json", "-r", self.folder)
         self.assertEqual({line["file"]: line["status"] for line in lines}[str(first)], "damaged")
 
@@ -235,6 +253,18 @@ class Directories(Case):
         shutil.copy(sorted(copy.glob("*.ldb"))[0], copy / "999999.ldb")
         done = self.recordfs("verify", copy)
         self.assertEqual((done.status, done.out.count(b"\n")), (commands.GOOD, 1))
+        self.assertRegex(done.out.decode(), rf"(?m)^{copy}/999999.ldb: surplus: ")
+
+    def test_missing_beside_surplus_tables_mean_that_the_manifest_lost_edits(self):
+        copy = self.copy_database(LEVELS)
+        intact = self.good("keys", copy)
+        table = sorted(copy.glob("*.ldb"))[0]
+        table.rename(copy / "999999.ldb")
+        done = self.recordfs("verify", copy)
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertRegex(done.out.decode(), rf"(?m)^{copy}/MANIFEST-\d+: damage: .*has lost its last edits$")
+        self.assertRegex(done.out.decode(), rf"(?m)^{table}: damage: .*names this table, and it does not exist$")
+        self.assertEqual(self.recordfs("keys", copy).out, intact)
 
     def test_verify_reads_the_blobs(self):
         copy = self.copy_database("database/rocksdb7-blobs")

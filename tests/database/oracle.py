@@ -330,18 +330,12 @@ class Check:
             differences.append(f"verify: {status} {output} {err}")
         return differences
 
-    def damaged(self, seed, with_lost_edits=True):
-        """Damages each file in turn. REQUIRES: the database was written.
-
-        A MANIFEST without its last edits looks like that of an older state, whose tables are gone. recordfs does not
-        notice this yet, so only the campaign tries it.
-        """
+    def damaged(self, seed):
+        """Damages each file in turn. REQUIRES: the database was written."""
         directory, choices = self.directory(seed), random.Random(seed)
         truth, intact = self.oracle.read(seed, directory), shown(directory)
         differences = []
         for what, name, copy in damages(directory, choices):
-            if not with_lost_edits and name.startswith("MANIFEST") and what in LOSES_THE_END:
-                continue
             seen = shown(copy)
             if not seen.rows and seen.status == 2:
                 differences.append(f"{name} {what}: {seen.err}")
@@ -356,11 +350,15 @@ class Check:
     def leaves_no_trace(self, what, name, copy):
         """Returns whether the logs look as if their last writes had never been made.
 
-        A copy of a RocksDB may have no log. A MANIFEST names only the first of several logs.
+        LevelDB's writes have consecutive numbers, so only the last log can lose its end without a trace. RocksDB's may
+        have gaps, and a copy of a RocksDB may have no log. A MANIFEST names only the first of several logs.
         """
         if not name.endswith(".log"):
             return False
-        may_be_absent = self.oracle.engine == "rocksdb" or any(copy.glob("*.log"))
+        others = sorted(path.name for path in copy.glob("*.log") if path.name != name)
+        if self.oracle.engine == "leveldb" and others and name < others[-1]:
+            return False
+        may_be_absent = self.oracle.engine == "rocksdb" or others
         return what in LOSES_THE_END or (what == "removed" and may_be_absent)
 
     def killed(self, seed):

@@ -32,7 +32,7 @@ class OracleCase(unittest.TestCase):
 
     def damage_loses_only_keys_of_the_damaged_file_and_is_marked(self, seed):
         self.assert_same(self.check.intact(seed), seed)
-        self.assert_same(self.check.damaged(seed, with_lost_edits=False), seed)
+        self.assert_same(self.check.damaged(seed), seed)
 
     def killed_writers_leave_what_recovery_finds(self, seeds):
         for seed in seeds:

@@ -39,6 +39,18 @@ TEST(LiveDatabaseTest, IterationContinuesAfterFilesAreReplaced) {
   EXPECT_EQ(found.size(), list_keys(*open_database(kCorpus + "leveldb-log-only")).size());
 }
 
+TEST(LiveDatabaseTest, ValueOfTheCurrentKeyIsReadableAfterItsBlobFileIsRemoved) {
+  const Copy copy("rocksdb7-blobs");
+  const auto database = open_database(copy.folder());
+  const auto intact = list_keys(*open_database(kCorpus + "rocksdb7-blobs"));
+  const auto keys = database->keys(0, {});
+  ASSERT_TRUE(keys->next({}).value());
+  ASSERT_TRUE(keys->version().is_in_blob_file);
+  copy.remove("000010.blob");
+  copy.remove("000013.blob");
+  EXPECT_EQ(text_of(keys->value({})), intact.front().value);
+}
+
 TEST(LiveDatabaseTest, RefreshTakesTheWritesSinceOpen) {
   const Copy copy("leveldb-log-only");
   const std::string log = copy.read("000003.log");
