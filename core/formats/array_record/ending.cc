@@ -72,7 +72,10 @@ std::optional<FooterHead> parse_head(Bytes record) {
 
 // Parses an entry of two or three numbers, as writers store it. A footer has one for each chunk.
 std::optional<IndexEntry> parse_usual_entry(Bytes record) {
-  constexpr std::uint8_t kBegin = 1 << 3, kEnd = 2 << 3, kRecords = 3 << 3;  // tags of varints
+  // Tags of varints.
+  constexpr std::uint8_t kBegin = 1 << 3;
+  constexpr std::uint8_t kEnd = 2 << 3;
+  constexpr std::uint8_t kRecords = 3 << 3;
   IndexEntry entry;
   Cursor cursor(record);
   if (cursor.u8() != kBegin) return std::nullopt;

@@ -130,7 +130,8 @@ def parsed():
 def settings_of(options):
     amounts = AMOUNTS[SMOKE if options.smoke else QUICK if options.quick else FULL]
     if options.records:
-        amounts = replace(amounts, lines=options.records, small=min(options.records, amounts.small))
+        amounts = replace(amounts, lines=options.records, whole=options.records,
+                          small=min(options.records, amounts.small))
     data = (options.data or options.bin / "data").resolve()
     data.mkdir(parents=True, exist_ok=True)
     return Settings(options.bin, data, options.runs, amounts)

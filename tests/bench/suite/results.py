@@ -73,8 +73,9 @@ def machine(document):
     amounts = document["amounts"]
     parts = "; ".join(f"{name} {value}" for name, value in document["machine"].items())
     data = (f"{amounts['small']:,} log lines of 200 to 1,000 bytes for what is done with a mount's files, "
-            f"{amounts['lines']:,} for everything else; {amounts['tiny']:,} tiny records; {amounts['large']} records of "
-            f"200 MB. {document['runs']} runs.")
+            f"{amounts['whole']:,} in containers that are read from beginning to end, {amounts['lines']:,} for "
+            f"everything else; {amounts['tiny']:,} tiny records; {amounts['large']} records of 200 MB. "
+            f"{document['runs']} runs.")
     return f"**Machine:** {parts}.\n\n**Data:** {data}"
 
 

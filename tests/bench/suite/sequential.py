@@ -61,7 +61,7 @@ def plain(bench, verb, shape, source):
 def compared(bench, verb, one_thread, two_threads):
     """Yields the rows of one verb. The runs of all sides alternate."""
     for shape in SHAPES:
-        source = shape.file(bench)
+        source = shape.file(bench, bench.amounts.whole)
         if verb == "grep":
             check_findings(bench, shape, source)
         subjects = {"plain": side(plain(bench, verb, shape, source), ONE_PROCESSOR),
