@@ -32,7 +32,8 @@ struct TimedKey {
 };
 
 std::strong_ordering by_timestamp(Bytes a, Bytes b, bool is_reverse) {
-  const TimedKey first(a), second(b);
+  const TimedKey first(a);
+  const TimedKey second(b);
   const auto order = bytewise(first.text, second.text);
   if (order != 0) return is_reverse ? 0 <=> order : order;
   return second.time <=> first.time;

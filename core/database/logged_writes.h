@@ -67,7 +67,7 @@ class LoggedWrites {
   std::span<const LoggedWrite> of_family(std::uint32_t family) const;
   const RangeDeletions& range_deletions(std::uint32_t family) const;
   // Returns the index of the first write that is not before a key and a tag.
-  std::size_t find(std::uint32_t family, const KeyOrder& order, Bytes key, std::uint64_t tag) const;
+  std::size_t find(std::uint32_t family, const KeyOrder& order, Bytes wanted, std::uint64_t tag) const;
 
   Bytes key(const LoggedWrite& write) const { return as_bytes(keys_).subspan(write.key_begin, write.key_size); }
   // Returns the value. Without an owner if it is in memory: valid as long as this. Fails with kChanged if the log is

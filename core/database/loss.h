@@ -30,7 +30,7 @@ struct Loss {
   std::uint64_t largest_sequence = UINT64_MAX;  // no lost write has a higher one
   std::optional<Age> age{};
 
-  bool covers(std::uint32_t family, Bytes key, const KeyOrder& order) const;
+  bool covers(std::uint32_t other, Bytes key, const KeyOrder& order) const;
   // Returns whether a lost write may be newer than one with this sequence number, in a file of this age.
   bool may_be_newer_than(std::uint64_t sequence, const Age& other) const;
 };

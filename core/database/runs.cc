@@ -12,6 +12,7 @@ std::vector<Run> in_file_order(std::vector<const TableFile*> tables) {
   std::ranges::sort(tables, {}, &TableFile::number);
   for (const TableFile* table : tables) by_level[table->level].tables.push_back(table);
   std::vector<Run> runs;
+  runs.reserve(by_level.size());
   for (auto& [level, run] : by_level) runs.push_back(std::move(run));
   return runs;
 }

@@ -64,7 +64,8 @@ class Get {
   bool print_history(const database::Family& family) {
     const auto versions = reader_.source().history({}, family.id, key());
     if (!versions) return fail(versions.error());
-    bool is_empty = true, is_stale = false;
+    bool is_empty = true;
+    bool is_stale = false;
     const bool is_aligned = ::isatty(STDOUT_FILENO) == 1;
     for (const database::Version& version : *versions) {
       if (version.sequence > options_.source.at) continue;

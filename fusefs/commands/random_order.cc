@@ -111,7 +111,7 @@ class RandomCopy {
   // Returns null if that fails, and then the copy ends.
   std::shared_ptr<PickedChunk> next_chunk(const std::vector<std::size_t>& places, std::size_t& at) {
     const std::uint64_t ordinal = window_[places[at]].ordinal;
-    const auto chunk = std::make_shared<PickedChunk>();
+    auto chunk = std::make_shared<PickedChunk>();
     goes_on_ = find(ordinal, *chunk);
     if (!goes_on_) return nullptr;
     const std::uint64_t first = chunk->member->first_ordinal + chunk->indexed.before.records;

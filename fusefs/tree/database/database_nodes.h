@@ -56,7 +56,7 @@ class DatabaseNodes {
     database::Operation operation;
     std::uint64_t size;
     std::string_view key;
-    auto operator<=>(const Identity&) const = default;
+    auto operator<=>(const Identity&) const = default;  // NOLINT(readability-implicit-bool-conversion): of bools
   };
   struct Row {
     Pointer node;

@@ -84,6 +84,7 @@ std::vector<database::Version> with_own_numbers(std::vector<database::Version> v
 
 std::vector<std::string> names_of(const std::vector<database::Family>& families) {
   std::vector<std::string> names;
+  names.reserve(families.size());
   for (const database::Family& family : families) {
     names.push_back(family.name.empty() ? std::to_string(family.id) : family.name);
   }
@@ -110,7 +111,7 @@ DatabaseTree::DatabaseTree(DatabaseSource source, Files files)
   report_problems();
 }
 
-bool DatabaseTree::owns(std::uint64_t number) const {
+bool DatabaseTree::owns(std::uint64_t number) {
   return number == kMountRoot || node_kind(number) == NodeKind::kDatabase;
 }
 

@@ -47,7 +47,7 @@ class DatabaseTree {
   DatabaseTree(DatabaseSource source, Files files);
 
   // Returns whether a number means the root, or a node of keys/, history/ and info.json.
-  bool owns(std::uint64_t number) const;
+  static bool owns(std::uint64_t number);
 
   // The following functions REQUIRE owns(number). lookup() adds a reference.
   Result<std::uint64_t> lookup(const RequestContext& context, std::uint64_t directory, std::string_view name);
