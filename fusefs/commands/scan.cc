@@ -145,7 +145,7 @@ class Steps {
     // Loads pieces instead of waiting for another thread.
     bool may_load = threads_ > 1 && wants_piece(task);
     if (may_load) pass_->load_ahead(threads_);
-    while (may_load && !lock.try_lock()) may_load = pass_->load_ahead(2 * threads_);
+    while (may_load && !lock.try_lock()) may_load = pass_->load_ahead(std::uint64_t{2} * threads_);
     if (!lock) lock.lock();
     while (!task.has_begun) {
       const auto first = unplanned_.front();
