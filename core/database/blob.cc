@@ -6,45 +6,19 @@
 #include <fmt/format.h>
 
 #include "core/base/cursor.h"
-#include "core/formats/leveldb_table/wire.h"
-#include "core/hash/crc32c.h"
+#include "core/formats/rocksdb_blob/wire.h"
 
 namespace recordfs::database {
 namespace {
 
-// A blob file: a header, then records of a header, the key and the value. The place of a value is that of its bytes.
-constexpr std::uint64_t kFileHeaderSize = 30;
-constexpr std::uint64_t kRecordHeaderSize = 32;
-constexpr std::uint64_t kCheckedHeaderSize = 24;
+using rocksdb_blob::kFileHeaderSize;
+using rocksdb_blob::kRecordHeaderSize;
 
 enum PlaceType : std::uint8_t { kValueWithTime = 0, kBlob = 1, kBlobWithTime = 2 };
 
 Error at(Position position, Error error) {
   error.position = position;
   return error;
-}
-
-// Verifies a record: header, key and value.
-Result<void> check_record(Bytes record, Bytes key, std::uint64_t value_size) {
-  Cursor cursor(record);
-  const Bytes checked = cursor.take(kCheckedHeaderSize);
-  const std::uint32_t header_sum = cursor.u32_le();
-  const std::uint32_t sum = cursor.u32_le();
-  if (header_sum != mask_crc(crc32c(checked))) return Error{.detail = "the header's checksum does not match"};
-  Cursor sizes(checked);
-  if (sizes.u64_le() != key.size() || sizes.u64_le() != value_size) return Error{.detail = "the sizes do not match"};
-  if (sum != mask_crc(crc32c(cursor.rest()))) return Error{.detail = "the value's checksum does not match"};
-  if (!std::ranges::equal(cursor.take(key.size()), key)) return Error{.detail = "the value belongs to another key"};
-  return {};
-}
-
-Result<Slice> unpacked(const RequestContext& context, Slice stored, std::uint8_t compression, const Limits& limits) {
-  if (compression == 0) return stored;
-  // The form of blocks since format version 2: the size precedes the stream.
-  const leveldb_table::Dialect dialect{.is_rocksdb = true, .version = 2};
-  ASSIGN_OR_RETURN(auto value,
-                   leveldb_table::unpack(context, compression, stored.bytes, dialect, limits.decoded_chunk));
-  return owned(std::move(value));
 }
 
 }  // namespace
@@ -98,14 +72,15 @@ Result<Slice> read_blob(const RequestContext& context, const State& state, Bytes
   if (place->size > limits.stored_chunk) return fail({.code = Code::kLimit, .detail = "a value exceeds the limit"});
   const std::uint64_t before = kRecordHeaderSize + key.size();
   ASSIGN_OR_RETURN(const auto source, state.open_files().open(*name));
-  auto record = read_exactly(context, *source, begin - before, before + place->size);
-  if (!record) return fail(std::move(record).error());
-  if (auto checked = check_record(record->view(), key, place->size); !checked) return fail(checked.error());
-  Slice value = owned(std::move(*record));
-  value.bytes = value.bytes.subspan(static_cast<std::size_t>(before));
-  auto content = unpacked(context, std::move(value), place->compression, limits);
-  if (!content) return fail(std::move(content).error());
-  return content;
+  auto whole = read_exactly(context, *source, begin - before, before + place->size);
+  if (!whole) return fail(std::move(whole).error());
+  const auto record = rocksdb_blob::check_record(whole->view());
+  if (!record) return fail(record.error());
+  if (!std::ranges::equal(record->key, key)) return fail({.detail = "the value belongs to another key"});
+  if (place->compression == 0) return Slice{record->value, owned(std::move(*whole)).owner};
+  auto value = rocksdb_blob::decompress_value(context, place->compression, record->value, limits.decoded_chunk);
+  if (!value) return fail(std::move(value).error());
+  return owned(std::move(*value));
 }
 
 }  // namespace recordfs::database

@@ -9,6 +9,7 @@
 #include "core/formats/recordio/format.h"
 #include "core/formats/registry.h"
 #include "core/formats/riegeli/format.h"
+#include "core/formats/rocksdb_blob/format.h"
 #include "core/formats/tfrecord/format.h"
 #include "core/formats/wandb/format.h"
 
@@ -16,8 +17,8 @@ namespace recordfs {
 
 std::span<const Format> formats() {
   static const std::array kFormats{
-      array_record::kFormat, riegeli::kFormat,   recordio::kFormat, leveldb_log::kFormat, leveldb_table::kFormat,
-      proio::kFormat,        bloscpack::kFormat, tfrecord::kFormat, wandb::kFormat,
+      array_record::kFormat, riegeli::kFormat, recordio::kFormat,  leveldb_log::kFormat, leveldb_table::kFormat,
+      rocksdb_blob::kFormat, proio::kFormat,   bloscpack::kFormat, tfrecord::kFormat,    wandb::kFormat,
   };
   return kFormats;
 }

@@ -176,6 +176,15 @@ class CommandLineTypes(Decoded):
         self.assertTrue(made[0]["fields"])
 
 
+class KeysAndValues(Decoded):
+    def test_record_of_a_blob_file_has_its_key_and_its_value(self):
+        for name in ("none", "snappy", "zlib", "lz4", "zstd"):
+            with self.subTest(name):
+                made = self.objects("cat", "--json", commands.sample(f"rocksdb_blob/rocksdb7-{name}.blob"))
+                self.assertEqual([one["decoded"]["key"] for one in made], [f"key{number:05}" for number in range(40)])
+                self.assertEqual(made[3]["decoded"]["value"], "value of 3: " + "to be or not to be " * 5)
+
+
 class Untyped(Decoded):
     def test_message_of_unknown_type_has_its_fields(self):
         proto = "riegeli/transposed_mixed_nonproto.riegeli"

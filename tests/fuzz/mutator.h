@@ -28,6 +28,7 @@ extern const Mutator kMessageMutator;  // of a protobuf message of any type
 extern const Mutator kProioMutator;
 extern const Mutator kRecordioMutator;
 extern const Mutator kRiegeliMutator;
+extern const Mutator kRocksdbBlobMutator;
 extern const Mutator kTfrecordMutator;
 extern const Mutator kWandbMutator;
 

@@ -15,7 +15,8 @@ import mounting
 
 SAMPLES = ["array_record/group-10-zstd.array_record", "riegeli/simple_flush_every7.riegeli", "recordio/v2-text-100.grail-rio",
            "wandb/swanlab-2.swanlab", "leveldb_log/leftover-06-then-300.log", "proio/c16-metadata.proio",
-           "bloscpack/vl-uniform.blp", "tfrecord/small.tfrecord", "leveldb_table/rocksdb7-filter-in-parts.sst"]
+           "bloscpack/vl-uniform.blp", "tfrecord/small.tfrecord", "leveldb_table/rocksdb7-filter-in-parts.sst",
+           "rocksdb_blob/rocksdb7-zstd.blob"]
 READS = max(1, 2 * int(os.environ.get("RECORDFS_THOROUGH", "1")))  # tried in each file with each fault
 HIDDEN = ["eintr {}", "short {}", "replace {}", "grow {}"]
 PASSING = ["eio {}", "eio-from {}", "eintr-from {}"]

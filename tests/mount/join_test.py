@@ -10,7 +10,8 @@ import mounting
 from built import EXPECTATION, place
 from tfrecords import tfrecord
 
-FORMATS = ["array_record", "bloscpack", "leveldb_log", "leveldb_table", "proio", "recordio", "riegeli", "tfrecord", "wandb"]
+FORMATS = ["array_record", "bloscpack", "leveldb_log", "leveldb_table", "proio", "recordio", "riegeli",
+           "rocksdb_blob", "tfrecord", "wandb"]
 LARGEST_SAMPLE = 200_000  # bytes
 MOST_OPEN = 64
 TINY = 1024  # shards

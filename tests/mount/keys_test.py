@@ -204,6 +204,14 @@ class Keys(mounting.Case):
         self.assertEqual(self.values(keys / "column-families/7"), {"k": b"seven"})
         self.assert_missing(keys / "k")
 
+    def test_keys_of_a_blob_file_are_in_its_column_family(self):
+        keys = self.mount(mounting.sample("rocksdb_blob/rocksdb7-family.blob")).point / "keys"
+        self.assertEqual(os.listdir(keys), ["column-families"])
+        self.assertEqual(os.listdir(keys / "column-families"), ["1"])
+        found = self.values(keys / "column-families/1")
+        self.assertEqual(sorted(found), [f"key{number:05}" for number in range(10)])
+        self.assertEqual(found["key00005"], b"value of 5: " + b"to be or not to be " * 2)
+
     def test_keys_beyond_the_listing_limit_are_found(self):
         batches = Batches()
         for number in range(3000):

@@ -13,7 +13,7 @@ SAMPLES = ["riegeli/simple_zstd9.riegeli", "riegeli/multiblock_zstd.riegeli", "b
 # Whole files of less than 64 bytes.
 SHORT_SAMPLES = ["leveldb_log/one-empty-record.log", "leveldb_log/batch-with-wrong-count.log",
                  "leveldb_log/leveldb-plyvel-a/MANIFEST-000002", "tfrecord/one.tfrecord", "wandb/empty-records.wandb",
-                 "recordio/legacy-unpacked-one.grail-rio", "bloscpack/v3-1byte.blp"]
+                 "recordio/legacy-unpacked-one.grail-rio", "bloscpack/v3-1byte.blp", "rocksdb_blob/no-records-closed.blob"]
 
 
 class Content(Mirrored):

@@ -26,6 +26,7 @@ class Sizes(HostileCase):
                 "bloscpack/small/variable.blp", "leveldb_log/spec-abc.log", "leveldb_table/leveldb-snappy.ldb",
                 "leveldb_table/rocksdb-none.sst", "proio/c03-example-none.proio", "proio/c25-gzip-0.proio",
                 "recordio/legacy-unpacked-one.grail-rio", "recordio/v2-chunk-boundaries.grail-rio", GOOD,
+                "rocksdb_blob/rocksdb7-none.blob",
                 "tfrecord/large-record.tfrecord", "tfrecord/packed/runs.tfrecord.gz", "wandb/run-g9dvvkua.wandb")
 
     def test_sparse_file_of_1_tib_is_readable(self):

@@ -9,7 +9,7 @@ import sys
 import sources
 
 SHARED = ("core/store", "fusefs")
-FORMAT_NAMES = {"riegeli", "recordio", "leveldb", "proio", "bloscpack", "tfrecord", "wandb", "array_record"}
+FORMAT_NAMES = {"riegeli", "recordio", "leveldb", "proio", "bloscpack", "tfrecord", "wandb", "array_record", "rocksdb_blob"}
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 

@@ -21,12 +21,12 @@ LAYERS = ["core/base", "core/hash", "core/codec", "core/formats", "core/formats/
 # The list of formats: the only file that names them all.
 REGISTRY = "core/formats/formats.cc"
 
-# {format: the format that its files contain}; such a format includes the other's headers.
-BUILT_ON = {"array_record": "riegeli", "wandb": "leveldb_log"}
+# {format: the format that its files contain, or whose structures it shares}; such a format includes the other's headers.
+BUILT_ON = {"array_record": "riegeli", "rocksdb_blob": "leveldb_table", "wandb": "leveldb_log"}
 
 # {folder: the formats whose files it reads by key and by record, which their containers cannot do}: a database directory is
 # made of such files. It includes their headers directly.
-READS = {"core/database": ["leveldb_log", "leveldb_table"]}
+READS = {"core/database": ["leveldb_log", "leveldb_table", "rocksdb_blob"]}
 
 # {prefix of a header: the only places that may include it}: folders (with / at the end), and files without suffix.
 PLACES = {

@@ -8,6 +8,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/cursor.h"
+#include "core/base/protobuf.h"
 
 namespace recordfs::leveldb_table {
 namespace {
@@ -53,9 +54,7 @@ std::uint64_t varint_size(std::uint64_t number) {
   return size;
 }
 
-std::uint64_t record_size(const Entry& entry) {
-  return varint_size(entry.key_size()) + entry.key_size() + varint_size(entry.value.size()) + entry.value.size();
-}
+std::uint64_t size_of(const Entry& entry) { return record_size(entry.key_size(), entry.value.size()); }
 
 // Writes records forwards.
 class RecordWriter {
@@ -242,7 +241,7 @@ Result<Layout> layout_records(const RequestContext& context, Bytes content, Posi
   const Error failure{Code::kDamage, begin, "an entry of the block exceeds it, or shares more than the previous key"};
   std::optional<Error> refusal;
   for_each(extents, [&](const std::optional<Entry>& entry) {
-    const std::uint64_t size = entry ? record_size(*entry) : kFailedSize;
+    const std::uint64_t size = entry ? size_of(*entry) : kFailedSize;
     if (layout.records() == limits.records_per_chunk) {
       refusal = {Code::kLimit, begin, fmt::format("the block has more than {} entries", limits.records_per_chunk)};
     } else if (size > limits.decoded_chunk - layout.end()) {
@@ -278,7 +277,7 @@ std::optional<RecordsOfBlock> measure_records(Bytes content, const Dialect& dial
   for (EntryReader reader(*extents); !reader.at_end(); ++sums.count) {
     const auto entry = reader.next();
     if (!entry || sums.count == limits.records_per_chunk) return std::nullopt;
-    const std::uint64_t size = record_size(*entry);
+    const std::uint64_t size = size_of(*entry);
     if (size > limits.decoded_chunk - sums.size) return std::nullopt;
     sums.size += size;
   }
@@ -292,6 +291,18 @@ void write_records(Bytes content, const Dialect& dialect, MutableBytes out, std:
     writer.add(*reader.next());
     records.emplace_back(out.subspan(begin, writer.written() - begin));
   }
+}
+
+std::uint64_t record_size(std::uint64_t key_size, std::uint64_t value_size) {
+  return varint_size(key_size) + key_size + varint_size(value_size) + value_size;
+}
+
+std::string record_front(Bytes key, std::uint64_t value_size) {
+  std::string front;
+  protobuf::append_varint(front, key.size());
+  front += as_text(key);
+  protobuf::append_varint(front, value_size);
+  return front;
 }
 
 Result<Value> value_of(Bytes record, bool has_database_keys) {

@@ -139,6 +139,11 @@ struct Record {
   Bytes value;
 };
 
+// Returns the size of a record whose key and value have these sizes.
+std::uint64_t record_size(std::uint64_t key_size, std::uint64_t value_size);
+// Returns what precedes the value in a record.
+std::string record_front(Bytes key, std::uint64_t value_size);
+
 // `has_database_keys`: whether keys are internal keys of a database; other keys are shown unchanged. Both fail with
 // kDamage if the bytes are not a record. Any thread.
 Result<Value> value_of(Bytes record, bool has_database_keys);

@@ -194,6 +194,22 @@ TEST(DatabaseDamageTest, MissingBlobFileCostsItsValues) {
   EXPECT_EQ(get(*database, "key00025"), "value 25 of version 1");
 }
 
+TEST(DatabaseDamageTest, DamagedRecordOfABlobFileCostsItsValue) {
+  for (const char* const name : {"rocksdb7-blobs", "rocksdb7-blobs-zstd"}) {
+    const Copy copy(name);
+    const std::string intact = copy.read("000010.blob");
+    const std::size_t key = intact.find("key00015");
+    for (const std::size_t at : {key - 32, key - 8, key - 1, key, key + 8}) {
+      std::string damaged = intact;
+      damaged[at] = static_cast<char>(damaged[at] ^ 0x11);
+      copy.write("000010.blob", damaged);
+      const auto database = open_database(copy.folder());
+      EXPECT_EQ(get(*database, "key00015"), to_string(Code::kDamage)) << at;
+      EXPECT_EQ(get(*database, "key00016"), "value 16 of version 1" + std::string(60, 'x')) << at;
+    }
+  }
+}
+
 TEST(DatabaseDamageTest, EmptyDirectoryIsNoDatabase) {
   const testing::TempFolder folder;
   const auto opened = Database::open({}, folder.path());

@@ -9,8 +9,9 @@ import zlib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path += [str(HERE), str(HERE.parent), str(HERE.parent / "array_record"), str(HERE.parent / "leveldb_table")]
+sys.path += [str(HERE), str(HERE.parent), str(HERE.parent / "array_record"), str(HERE.parent / "leveldb_table"), str(HERE.parent / "rocksdb_blob")]
 
+import blob as blob_writer  # noqa: E402
 import bombs  # noqa: E402
 import riegeli as riegeli_writer  # noqa: E402
 import samples  # noqa: E402
@@ -250,6 +251,42 @@ def leveldb_table():
     return {f"{name}.ldb": data for name, data in files.items()}
 
 
+def rocksdb_blob():
+    def of(compression, stored=None, value=b"x", sizes=None):
+        """Returns a file of three values; `stored` is a function that stores the first and the last one."""
+        middle = blob_writer.record(b"b", value)
+        if sizes is not None:
+            middle = blob_writer.sizes_of(*sizes) + middle[28:]
+        first, last = (blob_writer.record(key, stored(one) if stored else one) for key, one in ((b"a", BEFORE), (b"c", BEHIND)))
+        return blob_writer.header(compression) + first + middle + last + blob_writer.footer(3)
+
+    def sized(stored):
+        return lambda value: varint(len(value)) + stored(value)
+
+    zstd, snappy = sized(bombs.zstd_stored), sized(lambda value: bytes([60 << 2, len(value) - 1]) + value)
+    lz4 = sized(lambda value: b"\xF0" + bytes([len(value) - 15]) + value)
+    size = varint(BOMB)
+    files = {
+        "zstd-bomb": of(blob_writer.ZSTD, zstd, size + bombs.zstd(BOMB)),
+        "zstd-bomb-that-says-1": of(blob_writer.ZSTD, zstd, varint(1) + bombs.zstd(BOMB)),
+        "zstd-window": of(blob_writer.ZSTD, zstd, varint(1) + bombs.zstd_window(31)),
+        "zlib-bomb": of(blob_writer.ZLIB, blob_writer.deflated, size + bombs._deflated(BOMB, -15)),
+        "lz4-bomb": of(blob_writer.LZ4, lz4, size + bombs.lz4_block(BOMB)),
+        "snappy-bomb": of(blob_writer.SNAPPY, snappy, bombs.snappy(SNAPPY_BOMB)),
+    }
+    for claim in HUGE:
+        files[f"zstd-size-{claim:x}"] = of(blob_writer.ZSTD, zstd, varint(claim) + bombs.zstd(10))
+        files[f"snappy-size-{claim:x}"] = of(blob_writer.SNAPPY, snappy, bombs.snappy(100, claim))
+        files[f"key-of-{claim:x}"] = of(blob_writer.NONE, sizes=(claim, 1))
+        files[f"value-of-{claim:x}"] = of(blob_writer.NONE, sizes=(1, claim))
+        files[f"key-and-value-of-{claim:x}"] = of(blob_writer.NONE, sizes=(claim, claim))
+        files[f"records-{claim:x}"] = of(blob_writer.NONE)[:-blob_writer.FOOTER] + blob_writer.footer(claim)
+    # Each record is damaged, and ends in the middle of a later one.
+    overlapping = b"".join(blob_writer.sizes_of(0, 1000) + bytes(9) for _ in range(100000))
+    files["overlapping-records"] = blob_writer.header() + overlapping
+    return {f"{name}.blob": data for name, data in files.items()}
+
+
 def bucket(events=1, payload=b"\0\0\0\0", size=None, compression=0, more=b""):
     """Returns a bucket of proio."""
     header = b"\x08" + varint(events) + b"\x10" + varint(len(payload) if size is None else size)
@@ -431,4 +468,5 @@ def large(size):
 
 
 FORMATS = {"riegeli": riegeli, "array_record": array_record, "wandb": wandb, "tfrecord": tfrecord, "leveldb_log": leveldb_log, "leveldb_table": leveldb_table,
+           "rocksdb_blob": rocksdb_blob,
            "proio": proio, "bloscpack": bloscpack, "recordio": recordio}
