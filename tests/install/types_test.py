@@ -32,6 +32,7 @@ KNOWN = {
     "leveldb_log/rocksdb-cf-txn/000018.log": ("LevelDB or RocksDB log", "leveldb-log"),
     "leveldb_log/rocksdb-direct/zstd-block-aligned.log": ("RocksDB log, of zstd", "leveldb-log"),
     "leveldb_table/leveldb-snappy.ldb": ("LevelDB table", "leveldb-table"),
+    "rocksdb_blob/rocksdb7-zstd.blob": ("RocksDB blob file, of zstd", "rocksdb-blob"),
     "array_record/sound.array_record": ("ArrayRecord, of Riegeli/records", "array-record"),
 }
 # LevelDB logs have no magic that the MIME database can express, TFRecord has none, and tables and ArrayRecord files have it
