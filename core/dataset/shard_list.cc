@@ -1,10 +1,8 @@
 #include "core/dataset/shard_list.h"
 
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <glob.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,8 +15,8 @@
 #include <system_error>
 #include <utility>
 
-#include "core/base/descriptor.h"
 #include "core/dataset/natural_order.h"
+#include "core/dataset/path_errors.h"
 
 namespace recordfs {
 namespace {
@@ -28,17 +26,6 @@ using Paths = std::vector<std::string>;
 // A set is completed if so many of its files are listed one by one. One alone may be meant alone.
 constexpr std::size_t kLeastListed = 2;
 constexpr std::size_t kSpecWidth = 5;  // digits of the numbers that NAME@128 means
-
-Error with_path(std::string_view path, Code code, std::string_view why, int os_error = 0) {
-  std::string detail(path);
-  detail += ": ";
-  detail += why;
-  return {.code = code, .detail = std::move(detail), .os_error = os_error};
-}
-
-Error too_many(std::string_view word, const NamingBounds& bounds) {
-  return with_path(word, Code::kLimit, "more than " + std::to_string(bounds.shards) + " shards");
-}
 
 bool is_pattern(std::string_view word) { return word.find_first_of("*?[") != std::string_view::npos; }
 
@@ -113,7 +100,23 @@ struct Matches {
   glob_t found{};
 };
 
-Result<Paths> matches_of(const std::string& pattern, const IsContainer& is_container, const NamingBounds& bounds) {
+// Returns all files of a directory that are not hidden.
+Result<Paths> files_in(const std::string& directory, const NamingBounds& bounds) {
+  Paths files;
+  TRY(each_file(directory, [&](const std::string& name) -> Result<void> {
+    if (name.starts_with('.')) return {};
+    if (files.size() == bounds.shards) return too_many(directory, bounds);
+    files.push_back(in_directory(directory, name));
+    return {};
+  }));
+  std::ranges::sort(files, is_before);
+  return files;
+}
+
+// `inside` returns the files that a directory means.
+Result<Paths> matches_of(const std::string& pattern,
+                         const std::function<Result<Paths>(const std::string& directory)>& inside,
+                         const NamingBounds& bounds) {
   Matches matches;
   switch (::glob(pattern.c_str(), GLOB_NOSORT | GLOB_MARK, nullptr, &matches.found)) {
     case 0: break;
@@ -130,11 +133,21 @@ Result<Paths> matches_of(const std::string& pattern, const IsContainer& is_conta
       paths.emplace_back(path);
       continue;
     }
-    ASSIGN_OR_RETURN(auto inside, containers_in(path, is_container, bounds));
-    std::ranges::move(inside, std::back_inserter(paths));
+    ASSIGN_OR_RETURN(auto files, inside(path));
+    std::ranges::move(files, std::back_inserter(paths));
     if (paths.size() > bounds.shards) return too_many(pattern, bounds);
   }
   return paths;
+}
+
+// Adds the directories that a pattern matches.
+void add_directories(std::string pattern, Paths& directories) {
+  if (!pattern.ends_with('/')) pattern += '/';
+  Matches matches;
+  if (::glob(pattern.c_str(), 0, nullptr, &matches.found) != 0) return;
+  for (const char* const path : std::span<char*>(matches.found.gl_pathv, matches.found.gl_pathc)) {
+    directories.emplace_back(path);
+  }
 }
 
 // --- complete sets
@@ -147,8 +160,9 @@ struct Members {
 
 // Where the shards of a set are.
 struct Folder {
-  explicit Folder(const ShardFamily& family)
-      : before(family.prefix.substr(0, family.prefix.rfind('/') + 1)), directory(before.empty() ? "." : before) {}
+  explicit Folder(const ShardFamily& family) : Folder(family.prefix) {}
+  explicit Folder(const std::string& path)
+      : before(path.substr(0, path.rfind('/') + 1)), directory(before.empty() ? "." : before) {}
   std::string before;  // the file name in a path
   std::string directory;
 };
@@ -339,54 +353,12 @@ Result<ShardList> list_set(const std::string& word, Meaning meaning, const IsCon
     }
     case Meaning::kPattern: break;
   }
-  ASSIGN_OR_RETURN(auto paths, matches_of(word, is_container, bounds));
+  const auto containers = [&](const std::string& directory) { return containers_in(directory, is_container, bounds); };
+  ASSIGN_OR_RETURN(auto paths, matches_of(word, containers, bounds));
   const auto matches = [&word](const std::string& path) {
     return ::fnmatch(word.c_str(), path.c_str(), FNM_PATHNAME | FNM_PERIOD) == 0;
   };
   return Completion(std::move(paths), matches).run(1, bounds);
-}
-
-// --- manifests
-
-constexpr std::size_t kPiece = 64u << 10;
-
-Result<std::string> read_text(const std::string& path, const NamingBounds& bounds) {
-  const bool is_input = path == "-";
-  const Descriptor file(is_input ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!is_input && !file) return with_path(path, Code::kIo, std::generic_category().message(errno), errno);
-  const int number = is_input ? STDIN_FILENO : file.number();
-  std::string text;
-  std::vector<char> piece(kPiece);
-  for (;;) {
-    const ssize_t got = ::read(number, piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return with_path(path, Code::kIo, std::generic_category().message(errno), errno);
-    if (got == 0) return text;
-    text.append(piece.data(), static_cast<std::size_t>(got));
-    if (text.size() > bounds.manifest_bytes) return with_path(path, Code::kLimit, "too large for a manifest");
-  }
-}
-
-Result<ShardList> parse_manifest(const std::string& path, std::string_view text, const NamingBounds& bounds) {
-  const std::size_t slash = path.rfind('/');
-  const std::string directory = path == "-" || slash == std::string::npos ? "" : path.substr(0, slash + 1);
-  ShardList list;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty() || line.front() == '#') continue;
-    const auto bad = [&](std::string_view why) {
-      return with_path(path, Code::kDamage, "line " + std::to_string(number) + " " + std::string(why));
-    };
-    if (line.find('\0') != std::string_view::npos) return bad("has a NUL byte, so this is no manifest");
-    if (line.size() > bounds.path_bytes) return bad("is too long for a path");
-    if (list.shards.size() == bounds.shards) return too_many(path, bounds);
-    list.shards.push_back({line.front() == '/' ? std::string(line) : directory + std::string(line)});
-  }
-  if (list.shards.empty()) return with_path(path, Code::kNotFound, "this manifest names no file");
-  return list;
 }
 
 }  // namespace
@@ -426,9 +398,56 @@ Result<ShardList> list_shards(std::span<const std::string> words, const IsContai
   return list;
 }
 
-Result<ShardList> read_manifest(const std::string& path, const NamingBounds& bounds) {
-  ASSIGN_OR_RETURN(const auto text, read_text(path, bounds));
-  return parse_manifest(path, text, bounds);
+Result<std::vector<std::string>> list_files(const std::string& word, const NamingBounds& bounds) {
+  const Meaning meaning = meaning_of(word);
+  if (meaning == Meaning::kFile) return kind_of(word) == Kind::kFile ? Paths{word} : Paths{};
+  if (meaning == Meaning::kDirectory) return files_in(word, bounds);
+  if (meaning == Meaning::kPattern) {
+    const auto inside = [&](const std::string& directory) -> Result<Paths> {
+      return files_in(directory, bounds).value_or(Paths{});
+    };
+    auto matches = matches_of(word, inside, bounds);
+    return !matches && matches.error().code == Code::kNotFound ? Paths{} : matches;
+  }
+  const auto set = list_set(word, meaning, {}, bounds);
+  if (!set && set.error().code == Code::kNotFound) return Paths{};
+  if (!set) return set.error();
+  Paths paths;
+  for (const Shard& shard : set->shards) {
+    if (!shard.is_missing) paths.push_back(shard.path);
+  }
+  return paths;
+}
+
+std::vector<std::string> directories_of(const std::string& word) {
+  switch (meaning_of(word)) {
+    case Meaning::kFile: return kind_of(word) == Kind::kNothing ? Paths{Folder(word).directory} : Paths{};
+    case Meaning::kDirectory: return {word};
+    case Meaning::kSpec:
+    case Meaning::kWildcard: return {Folder(word).directory};
+    case Meaning::kPattern: break;
+  }
+  const std::size_t wildcard = word.find_first_of("*?[\\");
+  Paths directories{Folder(word.substr(0, wildcard)).directory};
+  for (std::size_t slash = word.find('/', wildcard); slash != std::string::npos; slash = word.find('/', slash + 1)) {
+    add_directories(word.substr(0, slash), directories);
+  }
+  add_directories(word, directories);
+  return directories;
+}
+
+std::string absolute_word(const std::string& word) {
+  std::error_code failure;
+  const std::string directory = std::filesystem::current_path(failure).string();
+  if (failure || word.starts_with('/')) return word;
+  const Meaning meaning = meaning_of(word);
+  const bool is_expanded = meaning == Meaning::kPattern || meaning == Meaning::kWildcard;
+  std::string absolute;
+  for (const char c : directory) {
+    if (is_expanded && (c == '\\' || is_pattern({&c, 1}))) absolute += '\\';
+    absolute += c;
+  }
+  return in_directory(absolute, word);
 }
 
 bool names_set(const std::string& word) { return meaning_of(word) != Meaning::kFile; }

@@ -37,9 +37,9 @@ struct NamingBounds {
   std::uint64_t manifest_bytes = 256ull << 20;
 };
 
-// Each of these functions reads directories, and returns at least one shard. Fails with kNotFound if the words name
-// none, with kLimit if there are more than NamingBounds permits, and with kIo. The detail is a whole message, with the
-// path. Thread-safe.
+// Both forms of list_shards() read directories, and return at least one shard. They fail with kNotFound if the words
+// name none, with kLimit if there are more than NamingBounds permits, and with kIo. The detail is a whole message, with
+// the path. Thread-safe.
 
 // Returns the shards that an argument names:
 // - a path that exists: a directory means the containers in it, in natural order, without hidden files and without
@@ -59,11 +59,17 @@ Result<ShardList> list_shards(const std::string& word, const IsContainer& is_con
 Result<ShardList> list_shards(std::span<const std::string> words, const IsContainer& is_container,
                               const NamingBounds& bounds = {});
 
-// Returns the shards that a manifest names: a text file with a path on each line, relative to the manifest's directory.
-// Empty lines and those that begin with # are skipped; a line may end with CR LF. A line is one path, and no pattern.
-// "-" is standard input, whose paths are relative to the current directory. Fails with kDamage for a line with a NUL
-// byte or of more than path_bytes; otherwise as above. Missing files are found when they are opened.
-Result<ShardList> read_manifest(const std::string& path, const NamingBounds& bounds = {});
+// Returns the files that a word means now, of any content, to find those that appear while a set is in use: all files
+// of a directory that are not hidden, and otherwise the existing files that the word names. In natural order. There may
+// be none. Opens nothing. Fails with kLimit and kIo. Thread-safe.
+Result<std::vector<std::string>> list_files(const std::string& word, const NamingBounds& bounds = {});
+
+// Returns the directories whose entries decide what list_files() returns; none for an existing file. All are in or
+// below the first one. Thread-safe.
+std::vector<std::string> directories_of(const std::string& word);
+
+// Returns a word that means the same in any current directory. Thread-safe.
+std::string absolute_word(const std::string& word);
 
 // Returns whether a word means a set of shards rather than one file: a directory, or no existing file and one of the
 // patterns above.

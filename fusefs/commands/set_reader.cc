@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/dataset/manifest.h"
 #include "core/store/wait_ticket.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/dataset/manifest.h"
 #include "tests/unit/support/temp_folder.h"
 
 namespace recordfs::testing {
@@ -238,6 +239,53 @@ TEST_F(ShardListTest, VeryLongWordIsOneFile) {
   const std::string word(100000, 'x');
   EXPECT_EQ(list_shards(word, is_container)->shards.front().path, word);
   EXPECT_FALSE(list_shards(at(std::string(100000, '*')), is_container));
+}
+
+TEST_F(ShardListTest, FilesThatAWordMeansNowAreListedWhateverTheirContent) {
+  make({"d/b10", "d/b9", "d/.hidden", "d/sub/inner", "t-00000-of-00003", "t-00002-of-00003", "t-00000-of-00002"},
+       "any");
+  folder.make("e1");
+  const auto files = [this](std::string_view word) {
+    Names names = list_files(at(word)).value();
+    for (std::string& path : names) path = below(path);
+    return names;
+  };
+  EXPECT_EQ(files("d"), (Names{"d/b9", "d/b10"}));
+  EXPECT_EQ(files("d/b*"), (Names{"d/b9", "d/b10"}));
+  EXPECT_EQ(files("?"), (Names{"d/b9", "d/b10"}));
+  EXPECT_EQ(files("t@3"), (Names{"t-00000-of-00003", "t-00002-of-00003"}));
+  EXPECT_EQ(files("t-*"), (Names{"t-00000-of-00002", "t-00000-of-00003", "t-00002-of-00003"}));
+  EXPECT_EQ(files("d/b9"), Names{"d/b9"});
+  for (const char* word : {"nothing", "nothing*", "u@4", "e1", "e*"}) EXPECT_EQ(files(word), Names{}) << word;
+  EXPECT_EQ(list_files(at("d"), {.shards = 1}).error().code, Code::kLimit);
+}
+
+TEST_F(ShardListTest, DirectoriesOfAWordAreThoseWhoseNamesItReads) {
+  make({"d1/a", "d2/sub/b", "x"});
+  const auto directories = [this](std::string_view word) {
+    Names names = directories_of(at(word));
+    for (std::string& path : names) path = below(path);
+    return names;
+  };
+  EXPECT_EQ(directories("d1"), Names{"d1"});
+  EXPECT_EQ(directories("d1/t@3"), Names{"d1/"});
+  EXPECT_EQ(directories("x"), Names{});
+  EXPECT_EQ(directories("d1/nothing"), Names{"d1/"});
+  EXPECT_EQ(directories("d1/*"), Names{"d1/"});
+  EXPECT_EQ(directories("d*/b*"), (Names{"", "d1/", "d2/"}));
+  EXPECT_EQ(directories("d*/s*"), (Names{"", "d1/", "d2/", "d2/sub/"}));
+  EXPECT_EQ(directories_of("*").front(), ".");
+}
+
+TEST_F(ShardListTest, AbsoluteWordMeansTheSameInAnyDirectory) {
+  make({"odd [1]*/t-1", "odd [1]*/t-2", "odd [1]*/f", "odd 1/t-3"});
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(at("odd [1]*"));
+  const Names words{absolute_word("t-*"), absolute_word("f"), absolute_word(at("odd 1"))};
+  std::filesystem::current_path(before);
+  EXPECT_EQ(list_files(words[0]).value(), (Names{at("odd [1]*/t-1"), at("odd [1]*/t-2")}));
+  EXPECT_EQ(list_files(words[1]).value(), Names{at("odd [1]*/f")});
+  EXPECT_EQ(list_files(words[2]).value(), Names{at("odd 1/t-3")});
 }
 
 TEST_F(ShardListTest, ManifestNamesFilesRelativeToItself) {
