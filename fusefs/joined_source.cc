@@ -238,7 +238,7 @@ Result<JoinedFiles> join_sources(const Options& options, Services& services) {
   if (!list) return Error{.code = Code::kIo, .detail = list.error().detail};
   Examiner examiner(options);
   for (Shard& shard : list->shards) examiner.examine(shard);
-  services.address_bits = JoinedShards::value_bits(list->shards.size()) - 1;
+  services.address_bits = ShardNumbers::value_bits(list->shards.size()) - 1;
   std::vector<std::string> paths;
   for (const Shard& shard : list->shards) paths.push_back(shard.path);
   const auto opener = std::make_shared<Opener>(std::move(paths), examiner.files(), options, services);

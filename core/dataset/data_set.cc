@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <condition_variable>
+#include <iterator>
 #include <limits>
 #include <mutex>
 #include <utility>
@@ -17,7 +18,9 @@ constexpr std::size_t kSeveral = std::numeric_limits<std::size_t>::max();
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-Error missing(const Shard& shard) { return {.code = Code::kDamage, .detail = shard.path + ": this shard is missing"}; }
+Error missing_error(const Shard& shard) {
+  return {.code = Code::kDamage, .detail = shard.path + ": this shard is missing"};
+}
 
 // Blocks until `attempt` no longer has to wait, or the request is cancelled.
 template <class Attempt>
@@ -49,30 +52,50 @@ auto wait_for(const RequestContext& context, const Attempt& attempt) {
 }  // namespace
 
 DataSet::DataSet(ShardList list, OpenShard open, Bounds bounds)
-    : list_(std::move(list)),
-      open_(std::move(open)),
+    : open_(std::move(open)),
       bounds_(bounds),
-      stores_(std::max<std::size_t>(bounds.open_shards, 1)) {
-  by_name_.reserve(size());
-  for (std::size_t i = 0; i < size(); ++i) {
-    const std::string_view path = shard(i).path;
-    const auto [found, is_new] = by_name_.emplace(file_name(path), i);
+      stores_(std::max<std::size_t>(bounds.open_shards, 1)),
+      shards_(std::make_move_iterator(list.shards.begin()), std::make_move_iterator(list.shards.end())) {
+  const std::lock_guard lock(mutex_);
+  publish(shards_.size());
+}
+
+// Makes the first shards visible. REQUIRES: mutex_ is locked.
+void DataSet::publish(std::size_t shards) {
+  by_name_.reserve(shards);
+  for (std::size_t i = size(); i < shards; ++i) {
+    const auto [found, is_new] = by_name_.emplace(file_name(shards_[i].path), i);
     if (!is_new) found->second = kSeveral;
+    missing_ += shards_[i].is_missing ? 1 : 0;
   }
+  size_.store(shards, std::memory_order_release);
+}
+
+std::size_t DataSet::missing() const {
+  const std::lock_guard lock(mutex_);
+  return missing_;
+}
+
+const Shard& DataSet::shard(std::size_t shard) const {
+  const std::lock_guard lock(mutex_);
+  return shards_[shard];
 }
 
 std::string_view DataSet::name(std::size_t shard) const {
-  const std::string_view path = this->shard(shard).path;
+  const std::lock_guard lock(mutex_);
+  const std::string_view path = shards_[shard].path;
   const auto found = by_name_.find(file_name(path));
   return found != by_name_.end() && found->second == shard ? file_name(path) : path;
 }
 
 std::optional<std::size_t> DataSet::find_shard(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
   if (const auto found = by_name_.find(name); found != by_name_.end() && found->second != kSeveral) {
     return found->second;
   }
-  const auto by_path = std::ranges::find(list_.shards, name, &Shard::path);
-  if (by_path != list_.shards.end()) return static_cast<std::size_t>(by_path - list_.shards.begin());
+  const auto end_of_visible = shards_.begin() + static_cast<std::ptrdiff_t>(size());
+  const auto by_path = std::find_if(shards_.begin(), end_of_visible, [&](const auto& one) { return one.path == name; });
+  if (by_path != end_of_visible) return static_cast<std::size_t>(by_path - shards_.begin());
   std::size_t number = 0;
   const char* const end = name.data() + name.size();
   const auto parsed = std::from_chars(name.data(), end, number);
@@ -80,10 +103,33 @@ std::optional<std::size_t> DataSet::find_shard(std::string_view name) const {
   return number;
 }
 
+void DataSet::append(const RequestContext& context, std::vector<Shard> shards) {
+  std::size_t begin = 0;
+  bool are_counted = false;
+  {
+    const std::lock_guard lock(mutex_);
+    begin = size();
+    are_counted = counted_.size() == begin;
+    shards_.resize(begin);  // drops what a call has left that ran out of memory
+    for (Shard& shard : shards) shards_.push_back(std::move(shard));
+  }
+  const std::size_t end = begin + shards.size();
+  std::vector<Counted> counted;
+  for (std::size_t shard = begin; are_counted && shard < end; ++shard) {
+    auto next = count(context, shard);
+    if (!next) break;
+    counted.push_back(std::move(*next));
+  }
+  const std::lock_guard lock(mutex_);
+  publish(end);
+  for (Counted& next : counted) static_cast<void>(add(std::move(next)));
+}
+
 Result<std::shared_ptr<const RecordStore>> DataSet::open(const RequestContext& context, std::size_t shard) const {
-  if (this->shard(shard).is_missing) return missing(this->shard(shard));
+  const Shard& opened = this->shard(shard);
+  if (opened.is_missing) return missing_error(opened);
   if (auto store = stores_.find(shard)) return *store;
-  ASSIGN_OR_RETURN(auto store, open_(context, this->shard(shard)));
+  ASSIGN_OR_RETURN(auto store, open_(context, shard, opened));
   return stores_.add(shard, std::move(store));
 }
 
@@ -113,7 +159,7 @@ Result<DataSetTotals> DataSet::totals() {
 
 DataSet::Progress DataSet::progress() const {
   const std::lock_guard lock(mutex_);
-  return {totals_, counted_.size()};
+  return {totals_, counted_.size(), size()};
 }
 
 std::optional<Error> DataSet::failure(std::size_t shard) const {

@@ -1,8 +1,10 @@
 // A data set: an ordered list of containers that is read as one.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,10 +22,10 @@
 
 namespace recordfs {
 
-// Opens the container of a shard that is not missing. Called on any thread. Fails as open_container does, and as the
-// file does.
-using OpenShard =
-    std::function<Result<std::shared_ptr<const RecordStore>>(const RequestContext& context, const Shard& shard)>;
+// Opens the container of a shard that is not missing. `number` is the shard's. Called on any thread. Fails as
+// open_container does, and as the file does.
+using OpenShard = std::function<Result<std::shared_ptr<const RecordStore>>(const RequestContext& context,
+                                                                           std::size_t number, const Shard& shard)>;
 
 // What was counted of one shard. A shard that cannot be opened for good has no records.
 struct ShardCounts {
@@ -58,9 +60,11 @@ struct DataSetTotals {
 // says what to wait for. A shard that is missing or permanently damaged counts no records; failure() tells why. A
 // failure that may pass, such as an I/O error, is returned by the call that waits, and the next call tries again.
 //
+// append() adds shards at the end. What was returned about the others stays true, except totals and progress.
+//
 // Memory: about 60 bytes and the path for each shard, and what Bounds::open_shards stores need, about 100 KiB each for
-// usual files. All functions may be called from any thread. They do not block, except open() and the destructor, which
-// cancels the counting and joins its threads.
+// usual files. All functions may be called from any thread. They do not block, except open(), append() and the
+// destructor, which cancels the counting and joins its threads.
 class DataSet final : public BackgroundWork {
  public:
   struct Bounds {
@@ -77,15 +81,22 @@ class DataSet final : public BackgroundWork {
   ~DataSet() override { stop(); }
 
   // Returns the number of shards, missing ones included.
-  std::size_t size() const { return list_.shards.size(); }
-  const ShardList& list() const { return list_; }
-  // REQUIRES, here and below: shard < size().
-  const Shard& shard(std::size_t shard) const { return list_.shards[shard]; }
+  std::size_t size() const { return size_.load(std::memory_order_acquire); }
+  // Returns the number of missing ones.
+  std::size_t missing() const;
+  // REQUIRES, here and below: shard < size(). The reference is valid as long as this.
+  const Shard& shard(std::size_t shard) const;
   // Returns the shard's name in addresses: its file name if no other shard has that, and otherwise its path. Valid as
   // long as this.
   std::string_view name(std::size_t shard) const;
   // Returns the shard with a name, a path, or a decimal number, tried in this order; nullopt if there is none.
   std::optional<std::size_t> find_shard(std::string_view name) const;
+
+  // Appends shards, whose numbers follow the others. If all others are counted, counts these before they are visible,
+  // so that nothing has to wait for them; that takes as long as scanning them. Otherwise they are counted when they are
+  // needed, and so is a shard whose counting was cancelled or failed in a way that may pass. Only one thread may
+  // append.
+  void append(const RequestContext& context, std::vector<Shard> shards);
 
   // Returns the store of a shard, and opens it if necessary. Two threads may open the same shard at the same time; then
   // both get the same store. Fails with kDamage if the shard is missing, and otherwise as OpenShard does.
@@ -98,10 +109,11 @@ class DataSet final : public BackgroundWork {
   Result<RecordInShard> locate(std::uint64_t ordinal);
   // Returns the sums over all shards. kPending until all are counted.
   Result<DataSetTotals> totals();
-  // Returns the sums so far, and the number of counted shards.
+  // Returns the sums so far, the number of counted shards, and that of all shards at that time.
   struct Progress {
     DataSetTotals totals;
     std::size_t shards = 0;
+    std::size_t all = 0;
   };
   Progress progress() const;
   // Returns why a counted shard has no records, or is not counted as a whole; nullopt if it is readable.
@@ -120,14 +132,17 @@ class DataSet final : public BackgroundWork {
   Result<Counted> count(const RequestContext& context, std::size_t shard) const;
   Result<ShardCounts> count_records(const RequestContext& context, std::size_t shard) const;
   Result<void> add(Result<Counted> counted);
+  void publish(std::size_t shards);
 
-  const ShardList list_;
   const OpenShard open_;
   const Bounds bounds_;
-  std::unordered_map<std::string_view, std::size_t> by_name_;  // views of paths in list_
   mutable BoundedLru<std::size_t, std::shared_ptr<const RecordStore>> stores_;
+  std::atomic<std::size_t> size_{0};  // written with mutex_ locked
 
   // Guarded by mutex_:
+  std::deque<Shard> shards_;                                   // may have some that are not visible yet, at the end
+  std::unordered_map<std::string_view, std::size_t> by_name_;  // views of paths in shards_
+  std::size_t missing_ = 0;
   std::vector<ShardCounts> counted_;  // in order
   DataSetTotals totals_;              // of them
   std::map<std::size_t, Error> failures_;

@@ -160,7 +160,8 @@ std::shared_ptr<const RecordStore> CommandContext::open_if_container(const std::
 }
 
 OpenShard CommandContext::opener() {
-  return [this](const RequestContext& context, const Shard& shard) -> Result<std::shared_ptr<const RecordStore>> {
+  return [this](const RequestContext& context, std::size_t,
+                const Shard& shard) -> Result<std::shared_ptr<const RecordStore>> {
     ASSIGN_OR_RETURN(auto opened, open_file(context, shard.path, limits_, services_));
     return std::move(opened.store);
   };

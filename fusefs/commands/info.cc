@@ -151,7 +151,7 @@ struct SetInfo {
 std::optional<SetInfo> info_of(SetReader& reader) {
   if (!reader.records()) return std::nullopt;
   DataSet& set = reader.set();
-  SetInfo info{.missing = set.list().missing(), .totals = set.progress().totals};
+  SetInfo info{.missing = set.missing(), .totals = set.progress().totals};
   for (std::size_t i = 0; i < set.size(); ++i) {
     auto counts = set.counts(i);
     if (auto failure = set.failure(i)) {

@@ -127,14 +127,19 @@ fuse_entry_param entry_of(const FileStatus& status) {
   return entry;
 }
 
+// Returns whether the contents of a node may change.
+bool may_change(const MountTree& tree) {
+  return tree.mirror() != nullptr || tree.containers().may_grow() ||
+         (tree.joined() != nullptr && tree.joined()->is_followed());
+}
+
 void on_init(void* userdata, fuse_conn_info* connection) {
   auto& mount = *static_cast<Mount*>(userdata);
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA |
                                              FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
-  const unsigned wanted =
-      FUSE_CAP_READDIRPLUS | FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_NO_OPENDIR_SUPPORT | FUSE_CAP_PARALLEL_DIROPS |
-      FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_ASYNC_READ |
-      (mount.tree.mirror() != nullptr || mount.tree.containers().may_grow() ? FUSE_CAP_AUTO_INVAL_DATA : 0u);
+  const unsigned wanted = FUSE_CAP_READDIRPLUS | FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_NO_OPENDIR_SUPPORT |
+                          FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_ASYNC_READ |
+                          (may_change(mount.tree) ? FUSE_CAP_AUTO_INVAL_DATA : 0u);
   connection->want |= wanted & connection->capable;
   connection->max_readahead = 1u << 20;
   connection->max_background = kMostReadsAtOnce;

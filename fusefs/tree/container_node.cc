@@ -4,17 +4,6 @@
 #include <utility>
 
 namespace recordfs {
-namespace {
-
-// Returns a time later than `before`, so that a comparison of times shows a change.
-timespec later(timespec before, timespec now) {
-  constexpr std::int64_t kSecond = 1000000000;
-  if (now.tv_sec > before.tv_sec || (now.tv_sec == before.tv_sec && now.tv_nsec > before.tv_nsec)) return now;
-  if (++before.tv_nsec == kSecond) before = {.tv_sec = before.tv_sec + 1, .tv_nsec = 0};
-  return before;
-}
-
-}  // namespace
 
 FileStatus ContainerNode::status(std::uint64_t node_number, Node node, NodeAttributes attributes) const {
   FileStatus status{node_number, inode(node), attributes.type, attributes.size, ownership};

@@ -22,6 +22,14 @@ struct Ownership {
   timespec modified{};
 };
 
+// Returns a time later than `before`, so that a comparison of times shows a change: `now`, or the next nanosecond.
+inline timespec later(timespec before, timespec now) {
+  constexpr std::int64_t kSecond = 1000000000;
+  if (now.tv_sec > before.tv_sec || (now.tv_sec == before.tv_sec && now.tv_nsec > before.tv_nsec)) return now;
+  if (++before.tv_nsec == kSecond) before = {.tv_sec = before.tv_sec + 1, .tv_nsec = 0};
+  return before;
+}
+
 // Returns that of a container file with such a mode: its read permissions.
 inline Ownership container_ownership(uid_t uid, gid_t gid, mode_t mode, timespec modified) {
   const mode_t read_bits = mode & 0444u;

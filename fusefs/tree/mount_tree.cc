@@ -71,6 +71,7 @@ MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettin
 
 bool MountTree::may_gain_names(const RequestContext& context, std::uint64_t directory) const {
   if (is_mirrored(directory) || is_database(directory)) return true;
+  if (joined_ != nullptr) return joined_->is_followed() && joined_->owns(directory) && !joined_->is_shard(directory);
   if (is_own_root(directory) || !containers_.may_grow()) return false;
   const auto found = find(context, directory);
   return found && found->container_node->is_followed;

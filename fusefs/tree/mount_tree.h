@@ -48,7 +48,7 @@ class MountTree {
   // suffix
   // "~2", "~3" and so on. `record_suffix`: the suffix of record names in listings, which starts with no digit. `types`:
   // the types of records, as set by the user. REQUIRES: Services::address_bits is at most InodeTable::value_bits(), or
-  // less than JoinedShards::value_bits(). A JoinedSource or DatabaseSource is the only one, and
+  // less than ShardNumbers::value_bits(). A JoinedSource or DatabaseSource is the only one, and
   // not nested.
   MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings = {}, std::string record_suffix = {},
             UserTypes types = {});
@@ -80,7 +80,8 @@ class MountTree {
   bool is_mirrored(std::uint64_t number) const {
     return mirror_ != nullptr && mirror_->owns(number) && !mirror_->is_container(number);
   }
-  // Returns whether a directory may get new names: it is mirrored, or of a followed container or a database.
+  // Returns whether a directory may get new names: it is mirrored, or of a followed container or data set, or of a
+  // database.
   bool may_gain_names(const RequestContext& context, std::uint64_t directory) const;
 
   // Returns the inode number of a directory or of its parent, or that of the root if the number is invalid.

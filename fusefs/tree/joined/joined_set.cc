@@ -59,8 +59,6 @@ constexpr std::array kSetEntries = {
     SetEntry{kSetLines, "lines", FileType::kRegular, kSetStreams},
 };
 
-constexpr std::uint64_t kRecordsOfThousand = 1000;  // per directory in thousands/
-constexpr Node kRecordsOfShard{NodeKind::kStatic, kRecords};
 constexpr std::string_view kLinkToShard = "../.shards/";
 
 // REQUIRES: the number is in the data set's own range.
@@ -74,6 +72,13 @@ const SetEntry* entry_of(Node node) {
 }
 
 bool is_thousand(Node node) { return node.kind == NodeKind::kThousand; }
+
+// Returns the ordinals of the records that are in a directory; nullopt for any other node.
+std::optional<JoinedRecords::Span> records_in(Node node) {
+  if (is_thousand(node)) return JoinedRecords::span_of_thousand(node.value);
+  if (node == Node{NodeKind::kStatic, kSetRecords}) return JoinedRecords::Span{0, kEverything};
+  return std::nullopt;
+}
 
 std::optional<Stream> stream_of(Node node) {
   if (node == Node{NodeKind::kStatic, kSetConcat}) return Stream::kConcat;
@@ -100,7 +105,7 @@ Result<void> list_static(Node directory, std::uint64_t place, const EmitEntry& e
 }  // namespace
 
 JoinedSet::JoinedSet(JoinedSource source, CachedFiles& cache)
-    : shards_(std::move(source), cache), cache_(cache), streams_(shards_), tables_(shards_, cache) {}
+    : shards_(std::move(source), cache), records_(shards_, cache), streams_(shards_), tables_(shards_, cache) {}
 
 bool JoinedSet::is_shard(std::uint64_t number) const {
   const auto found = shards_.resolve(number);
@@ -112,47 +117,43 @@ Result<std::uint64_t> JoinedSet::first_ordinal(std::size_t shard) {
   return counts.first_ordinal;
 }
 
+// --- more shards
+
+void JoinedSet::append(const RequestContext& context, AppendedShards more, const Notify& notify) {
+  // The last directory of thousands/ may get more records.
+  const std::uint64_t thousand = JoinedRecords::thousand_of(progress().totals.records);
+  const auto notify_all = [&] {
+    notify(number_of(kSetRoot));
+    for (const SetEntry& entry : kSetEntries) {
+      if (entry.type != FileType::kLink) notify(number_of(entry.node));
+    }
+    notify(number_in(0, {NodeKind::kThousand, thousand}));
+  };
+  if (shards_.prepare(more)) notify_all();
+  shards_.append(context, std::move(more));
+  do {
+    tables_.renew();
+    shards_.set_modified();
+    notify_all();
+  } while (shards_.append_sizes(context));
+}
+
 // --- names
 
 Result<JoinedSet::Named> JoinedSet::lookup(const RequestContext& context, std::uint64_t directory,
                                            std::string_view name) {
   const Node node = node_of(directory);
-  if (is_thousand(node)) {
-    const std::uint64_t first = node.value * kRecordsOfThousand;
-    return lookup_record(context, name, {first, first + kRecordsOfThousand});
+  if (const auto span = records_in(node)) {
+    ASSIGN_OR_RETURN(auto found, records_.lookup(context, name, *span));
+    return Named{.container = std::move(found.container), .node = found.node};
   }
   if (node.kind != NodeKind::kStatic) return no_such_name();
-  if (node.value == kSetRecords) return lookup_record(context, name, {0, kEverything});
   const bool in_links = node.value == kShardLinks;
   auto number = in_links || node.value == kShardDirectories ? lookup_shard(name, in_links)
-                : node.value == kThousandsOfSet             ? lookup_thousand(name)
+                : node.value == kThousandsOfSet             ? records_.lookup_thousand(name)
                                                             : lookup_static(node, name);
   if (!number) return std::move(number).error();
   return Named{.number = *number};
-}
-
-// The shard's container decides what follows the ordinal in a name: ".json", for example.
-Result<JoinedSet::Named> JoinedSet::lookup_record(const RequestContext& context, std::string_view name,
-                                                  const Span& in) {
-  const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
-  const auto ordinal = number_from(name.substr(0, digits));
-  if (!ordinal || *ordinal < in.begin || *ordinal >= in.end) return no_such_name();
-  ASSIGN_OR_RETURN(const auto at, shards_.set().locate(*ordinal));
-  ASSIGN_OR_RETURN(auto container, shards_.container(context, at.shard));
-  const std::string in_shard = std::to_string(at.ordinal).append(name.substr(digits));
-  const View& records = *container->tree->view(kRecordsOfShard);
-  ASSIGN_OR_RETURN(const auto node, kept_open(container, records.lookup(context, kRecordsOfShard, in_shard)));
-  return Named{.container = std::move(container), .node = node};
-}
-
-Result<std::uint64_t> JoinedSet::lookup_thousand(std::string_view name) {
-  const auto thousand = number_from(name);
-  if (!thousand || *thousand > kEverything / kRecordsOfThousand) return no_such_name();
-  TRY(shards_.set().locate(*thousand * kRecordsOfThousand));
-  const NodeKind kind = name == thousand_name(*thousand) ? NodeKind::kThousand : NodeKind::kThousandAlias;
-  const std::uint64_t number = number_in(0, {kind, *thousand});
-  if (!shards_.is_own(number)) return no_such_name();
-  return number;
 }
 
 // A link has its shard's number as an unlisted name.
@@ -160,7 +161,7 @@ Result<std::uint64_t> JoinedSet::lookup_shard(std::string_view name, bool in_lin
   auto shard = shards_.find(name);
   if (!shard && in_links) shard = number_from(name);
   if (!shard || *shard >= shards_.size()) return no_such_name();
-  return in_links ? number_in(0, {NodeKind::kStatic, kFirstShardLink + *shard}) : shards_.number(*shard);
+  return in_links ? number_in(0, {NodeKind::kStatic, kFirstShardLink + *shard}) : shards_.numbers().directory(*shard);
 }
 
 std::uint64_t JoinedSet::parent(std::uint64_t directory) const {
@@ -193,6 +194,7 @@ Result<FileStatus> JoinedSet::status(const RequestContext& context, std::uint64_
     status.ownership = shards_.ownership(shard);
     return status;
   }
+  if (is_followed()) status.cache_policy = CachePolicy::kSnapshot;
   const Node node = node_of(number);
   if (is_thousand(node) || node == Node{}) return status;
   const SetEntry* entry = entry_of(node);
@@ -203,6 +205,8 @@ Result<FileStatus> JoinedSet::status(const RequestContext& context, std::uint64_
     return status;
   }
   status.type = FileType::kLink;
+  status.ownership.modified = shards_.first_modified();
+  status.cache_policy = CachePolicy::kPermanent;
   ASSIGN_OR_RETURN(const auto path, target(number));
   status.size = path.size();
   return status;
@@ -238,19 +242,15 @@ Result<Slice> JoinedSet::read(const RequestContext& context, std::uint64_t file,
 Result<void> JoinedSet::list(const RequestContext& context, std::uint64_t directory, std::uint64_t place,
                              const EmitEntry& emit) {
   const Node node = node_of(directory);
-  if (is_thousand(node)) {
-    const std::uint64_t first = node.value * kRecordsOfThousand;
-    return list_records(context, {first, first + kRecordsOfThousand}, place, emit);
-  }
+  if (const auto span = records_in(node)) return records_.list(context, *span, place, emit);
   const SetEntry* entry = entry_of(node);
   if (node != Node{} && (entry == nullptr || entry->type != FileType::kDirectory)) {
     return Error{.code = Code::kNotFound, .detail = "not a directory"};
   }
   switch (node.value) {
-    case kSetRecords: return list_records(context, {0, kEverything}, place, emit);
     case kShardLinks: return list_shards(true, place, emit);
     case kShardDirectories: return list_shards(false, place, emit);
-    case kThousandsOfSet: return list_thousands(place, emit);
+    case kThousandsOfSet: return records_.list_thousands(place, emit);
     default: return list_static(node, place, emit);
   }
 }
@@ -258,7 +258,8 @@ Result<void> JoinedSet::list(const RequestContext& context, std::uint64_t direct
 Result<void> JoinedSet::list_shards(bool as_links, std::uint64_t place, const EmitEntry& emit) const {
   for (; place < shards_.size(); ++place) {
     const auto shard = static_cast<std::size_t>(place);
-    MountEntry entry{.name = shards_.name(shard), .inode = shards_.number(shard), .type = FileType::kDirectory};
+    MountEntry entry{
+        .name = shards_.name(shard), .inode = shards_.numbers().directory(shard), .type = FileType::kDirectory};
     if (as_links) {
       entry.inode = number_in(0, {NodeKind::kStatic, kFirstShardLink + place});
       entry.type = FileType::kLink;
@@ -267,71 +268,6 @@ Result<void> JoinedSet::list_shards(bool as_links, std::uint64_t place, const Em
     if (!emit(entry)) break;
   }
   return {};
-}
-
-Result<void> JoinedSet::list_thousands(std::uint64_t place, const EmitEntry& emit) {
-  for (const std::uint64_t began_at = place;; ++place) {
-    const auto found = shards_.set().locate(place * kRecordsOfThousand);
-    if (!found) return stopped(found.error(), place > began_at);
-    const std::string name = thousand_name(place);
-    if (!emit({.name = name,
-               .inode = number_in(0, {NodeKind::kThousand, place}),
-               .type = FileType::kDirectory,
-               .next = place + 1})) {
-      return {};
-    }
-  }
-}
-
-// A place is the number of entries before it.
-Result<void> JoinedSet::list_records(const RequestContext& context, const Span& in, std::uint64_t place,
-                                     const EmitEntry& emit) {
-  const std::uint64_t began_at = place;
-  while (place < in.end - in.begin) {
-    const std::uint64_t ordinal = in.begin + place;
-    auto at = shards_.set().locate(ordinal);
-    if (!at) return stopped(at.error(), place > began_at);
-    ASSIGN_OR_RETURN(const auto counts, shards_.set().counts(at->shard));
-    const std::uint64_t end = std::min(in.end, counts.first_ordinal + counts.records);
-    bool is_full = false;
-    auto reached = list_records_of(context, *at, end, in, emit, is_full);
-    if (!reached) return stopped(reached.error(), place > began_at);
-    if (is_full) return {};
-    if (*reached == ordinal) {
-      return stopped({.code = Code::kChanged, .detail = "the shard has fewer records than when it was counted"},
-                     place > began_at);
-    }
-    place = *reached - in.begin;
-  }
-  return {};
-}
-
-// Emits records of one shard, up to the ordinal `end` of the set. Returns the ordinal of the next one to emit.
-Result<std::uint64_t> JoinedSet::list_records_of(const RequestContext& context, const RecordInShard& from,
-                                                 std::uint64_t end, const Span& in, const EmitEntry& emit,
-                                                 bool& is_full) {
-  ASSIGN_OR_RETURN(const auto container, shards_.container(context, from.shard));
-  ASSIGN_OR_RETURN(const auto counts, shards_.set().counts(from.shard));
-  const std::uint64_t records = shards_.set().progress().totals.records;
-  std::uint64_t reached = counts.first_ordinal + from.ordinal;
-  const auto renumbered = [&](const DirectoryEntry& entry) {
-    if (reached == end) return false;
-    const std::string name = record_name(reached).append(cache_.record_suffix);
-    MountEntry shown{.name = name,
-                     .inode = container->inode(entry.node),
-                     .type = entry.type,
-                     .size = entry.size,
-                     .next = reached + 1 - in.begin,
-                     .container = container.get(),
-                     .node = entry.node};
-    if (!has_attributes(reached - in.begin, records)) shown.size.reset();
-    is_full = !emit(shown);
-    if (!is_full) ++reached;
-    return !is_full;
-  };
-  const View& view = *container->tree->view(kRecordsOfShard);
-  TRY(kept_open(container, view.list(context, kRecordsOfShard, from.ordinal, renumbered)));
-  return reached;
 }
 
 }  // namespace recordfs

@@ -3,21 +3,23 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "fusefs/tree/file_status.h"
+#include "fusefs/tree/joined/joined_records.h"
 #include "fusefs/tree/joined/joined_shards.h"
 #include "fusefs/tree/joined/joined_streams.h"
 #include "fusefs/tree/joined/joined_tables.h"
 
 namespace recordfs {
 
-// The directories and files of the data set itself. Its records are the nodes of its shards' containers, which it finds
-// by their ordinals in the set. Thread-safe. Functions block only as far as RequestContext permits. They return
-// kPending as View does, if DataSet has not counted far enough, or as the container that they ask.
+// The directories and files of the data set itself. Its records are the nodes of its shards' containers, which
+// JoinedRecords finds by their ordinals in the set. Thread-safe. Functions block only as far as RequestContext permits.
+// They return kPending as View does, if DataSet has not counted far enough, or as the container that they ask.
 class JoinedSet {
  public:
   // `cache` must outlive this.
@@ -25,7 +27,7 @@ class JoinedSet {
 
   // Returns whether a number means a node of the data set itself, or a shard's own directory. Nodes inside a shard have
   // other numbers.
-  bool owns(std::uint64_t number) const { return shards_.is_own(number) || is_shard(number); }
+  bool owns(std::uint64_t number) const { return shards_.numbers().is_own(number) || is_shard(number); }
   bool is_shard(std::uint64_t number) const;
   // Returns the shard and the node that any other computed number means; nullopt if it means none.
   std::optional<InodeTable::ResolvedInode> resolve(std::uint64_t number) const { return shards_.resolve(number); }
@@ -54,31 +56,29 @@ class JoinedSet {
   std::string_view shard_name(std::size_t shard) const { return shards_.name(shard); }
   Result<std::uint64_t> first_ordinal(std::size_t shard);
 
+  // Returns whether shards may be appended, and how many more.
+  bool is_followed() const { return shards_.is_followed(); }
+  std::size_t room() const { return is_followed() ? shards_.most_shards() - shards_.size() : 0; }
+  using Notify = std::function<void(std::uint64_t number)>;
+  // Appends shards, which JoinedSource::Open already opens. All nodes that exist keep their numbers and ordinals. Calls
+  // `notify` with the numbers of nodes whose attributes have changed, several times if the records can be shown before
+  // the streams. May take as long as scanning the shards, and decoding them if a stream is in use. Only one thread may
+  // call this, and no request may wait for it. REQUIRES: at most room() shards.
+  void append(const RequestContext& context, AppendedShards more, const Notify& notify);
+
   // What statfs and the statistics show.
   std::uint64_t stored() const { return shards_.stored(); }
   DataSet::Progress progress() { return shards_.set().progress(); }
   std::size_t open_containers() const { return shards_.open_containers(); }
 
  private:
-  // A range of ordinals.
-  struct Span {
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;
-  };
-
-  Result<Named> lookup_record(const RequestContext& context, std::string_view name, const Span& in);
-  Result<std::uint64_t> lookup_thousand(std::string_view name);
   Result<std::uint64_t> lookup_shard(std::string_view name, bool in_links) const;
   Result<void> list_shards(bool as_links, std::uint64_t place, const EmitEntry& emit) const;
-  Result<void> list_thousands(std::uint64_t place, const EmitEntry& emit);
-  Result<void> list_records(const RequestContext& context, const Span& in, std::uint64_t place, const EmitEntry& emit);
-  Result<std::uint64_t> list_records_of(const RequestContext& context, const RecordInShard& from, std::uint64_t end,
-                                        const Span& in, const EmitEntry& emit, bool& is_full);
   Result<Slice> contents(const RequestContext& context, std::uint64_t file);
   Result<std::uint64_t> size(const RequestContext& context, std::uint64_t file);
 
   JoinedShards shards_;
-  CachedFiles& cache_;
+  JoinedRecords records_;
   JoinedStreams streams_;
   JoinedTables tables_;
 };

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <utility>
 
@@ -16,10 +15,6 @@ using namespace std::chrono_literals;
 
 constexpr auto kShardIdle = 30s;  // how long unused containers stay open
 constexpr auto kShardSweep = 10s;
-
-// Numbers do not depend on how many shards there are, up to 32,767 of them.
-constexpr int kLeastShardBits = 15;
-constexpr std::size_t kLongestShardName = 255;
 
 constexpr mode_t kOwner = 0700;
 constexpr mode_t kAccess = 7;  // of one class
@@ -44,24 +39,6 @@ mode_t narrowed(mode_t mode, bool has_one_owner, bool has_one_group, mode_t of_m
   return owner | group << 3 | others;
 }
 
-std::string_view shard_file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
-bool is_usable_name(std::string_view name) {
-  return !name.empty() && name != "." && name != ".." && name.size() <= kLongestShardName;
-}
-
-std::vector<Ownership> present(const ShardList& list, const std::vector<Ownership>& ownerships) {
-  std::vector<Ownership> kept;
-  for (std::size_t i = 0; i < list.shards.size(); ++i) {
-    if (!list.shards[i].is_missing) kept.push_back(ownerships[i]);
-  }
-  return kept;
-}
-
-std::size_t number_of(const Shard& shard, const DataSet& set) {
-  return static_cast<std::size_t>(&shard - set.list().shards.data());
-}
-
 }  // namespace
 
 Ownership common_ownership(std::span<const Ownership> ownerships) {
@@ -81,23 +58,21 @@ Ownership common_ownership(std::span<const Ownership> ownerships) {
   return common;
 }
 
-unsigned JoinedShards::value_bits(std::size_t shards) {
-  return static_cast<unsigned>(kValueBits - std::max(kLeastShardBits, static_cast<int>(std::bit_width(shards))));
-}
-
 JoinedShards::JoinedShards(JoinedSource source, CachedFiles& cache)
     : open_(std::move(source.open)),
-      ownerships_(std::move(source.ownerships)),
-      ownership_(common_ownership(present(source.list, ownerships_))),
-      stored_(source.stored),
       format_(source.format),
-      value_bits_(value_bits(source.list.shards.size())),
+      most_shards_(source.most_shards),
+      numbers_(std::max(source.list.shards.size(), source.most_shards)),
       cache_(cache),
       closers_(kShardSweep, [this] { containers_.drop_unused_since(std::chrono::steady_clock::now() - kShardIdle); }),
+      stored_(source.stored),
+      ownerships_(std::move(source.ownerships)),
       set_(std::move(source.list),
-           [this](const RequestContext& context, const Shard& shard) { return open(context, number_of(shard, set_)); },
-           {.open_shards = kOpenStores}) {
-  name_shards();
+           [this](const RequestContext& context, std::size_t number, const Shard&) { return open(context, number); },
+           {.open_shards = kOpenStores}),
+      ownership_(common({})),
+      first_modified_(ownership_.modified) {
+  for (std::size_t shard = 0; shard < size(); ++shard) names_.add(set_.shard(shard).path);
 }
 
 // The sweeps use containers_. What is closed after closers_ has stopped is closed by the calling thread.
@@ -107,28 +82,69 @@ JoinedShards::~JoinedShards() {
   closers_.stop();
 }
 
-void JoinedShards::name_shards() {
-  by_name_.reserve(size());
-  for (std::size_t i = 0; i < size(); ++i) {
-    const std::string_view own = shard_file_name(set_.shard(i).path);
-    if (is_usable_name(own) && by_name_.emplace(own, i).second) continue;
-    const std::string stem =
-        is_usable_name(own) ? std::string(own.substr(0, kLongestShardName - 16)) : fmt::format("shard-{}", i);
-    std::string name = stem;
-    for (int copy = 2; by_name_.contains(name); ++copy) name = fmt::format("{}~{}", stem, copy);
-    by_name_.emplace(renamed_.emplace(i, std::move(name)).first->second, i);
+Ownership JoinedShards::ownership() const {
+  const std::lock_guard lock(mutex_);
+  return ownership_;
+}
+
+Ownership JoinedShards::ownership(std::size_t shard) const {
+  const std::lock_guard lock(mutex_);
+  return ownerships_[shard];
+}
+
+// `more` are shards whose ownerships are the last ones. REQUIRES: mutex_ is locked, or no other thread uses this.
+Ownership JoinedShards::common(std::span<const Shard> more) const {
+  std::vector<Ownership> present;
+  for (std::size_t shard = 0; shard < ownerships_.size(); ++shard) {
+    const bool is_missing = shard < size() ? set_.shard(shard).is_missing : more[shard - size()].is_missing;
+    if (!is_missing) present.push_back(ownerships_[shard]);
   }
+  return common_ownership(present);
+}
+
+bool JoinedShards::prepare(const AppendedShards& more) {
+  const std::lock_guard lock(mutex_);
+  ownerships_.insert(ownerships_.end(), more.ownerships.begin(), more.ownerships.end());
+  for (const Shard& shard : more.shards) names_.add_copy(shard.path);
+  Ownership with_more = common(more.shards);
+  latest_ = std::exchange(with_more.modified, ownership_.modified);
+  const Ownership before = std::exchange(ownership_, with_more);
+  return before.uid != ownership_.uid || before.gid != ownership_.gid || before.file_mode != ownership_.file_mode ||
+         before.directory_mode != ownership_.directory_mode;
+}
+
+void JoinedShards::append(const RequestContext& context, AppendedShards more) {
+  stored_.fetch_add(more.stored, std::memory_order_relaxed);
+  set_.append(context, std::move(more.shards));
+}
+
+bool JoinedShards::append_sizes(const RequestContext& context) {
+  DataSet* sizes = nullptr;
+  std::vector<Shard> more;
+  {
+    const std::lock_guard lock(mutex_);
+    if (sizes_ == nullptr) return false;
+    sizes = sizes_.get();
+    for (std::size_t shard = sizes->size(); shard < size(); ++shard) more.push_back(set_.shard(shard));
+  }
+  if (more.empty()) return false;
+  sizes->append(context, std::move(more));
+  return true;
+}
+
+void JoinedShards::set_modified() {
+  const std::lock_guard lock(mutex_);
+  ownership_.modified = later(ownership_.modified, latest_);
 }
 
 std::string_view JoinedShards::name(std::size_t shard) const {
-  const auto found = renamed_.find(shard);
-  return found == renamed_.end() ? shard_file_name(set_.shard(shard).path) : found->second;
+  const std::lock_guard lock(mutex_);
+  return names_.name(shard, set_.shard(shard).path);
 }
 
 std::optional<std::size_t> JoinedShards::find(std::string_view name) const {
-  const auto found = by_name_.find(name);
-  if (found == by_name_.end()) return std::nullopt;
-  return found->second;
+  const std::lock_guard lock(mutex_);
+  return names_.find(name);
 }
 
 // The last user of a store may be the thread of its catalog, which a destructor would join. So another thread closes
@@ -144,25 +160,15 @@ Result<std::shared_ptr<const RecordStore>> JoinedShards::open(const RequestConte
 DataSet& JoinedShards::sizes() {
   const std::lock_guard lock(mutex_);
   if (sizes_ == nullptr) {
-    const auto open_again = [this](const RequestContext& context, const Shard& shard) {
-      return set_.open(context, number_of(shard, *sizes_));
+    const auto open_again = [this](const RequestContext& context, std::size_t number, const Shard&) {
+      return set_.open(context, number);
     };
-    sizes_ = std::make_unique<DataSet>(set_.list(), open_again,
+    ShardList list;
+    for (std::size_t shard = 0; shard < size(); ++shard) list.shards.push_back(set_.shard(shard));
+    sizes_ = std::make_unique<DataSet>(std::move(list), open_again,
                                        DataSet::Bounds{.open_shards = 1, .detail = ScanDetail::kSizes});
   }
   return *sizes_;
-}
-
-std::optional<InodeTable::ResolvedInode> JoinedShards::resolve(std::uint64_t number) const {
-  const std::uint64_t value = number % kValuesOfAKind;
-  const std::uint64_t place = value >> value_bits_;
-  if (node_kind(number) >= NodeKind::kComputedEnd || place == 0 || place > size()) return std::nullopt;
-  const std::uint64_t in_shard = value - (place << value_bits_);
-  return InodeTable::ResolvedInode{place - 1, {node_kind(number), in_shard}};
-}
-
-bool JoinedShards::is_own(std::uint64_t number) const {
-  return node_kind(number) < NodeKind::kComputedEnd && (number % kValuesOfAKind) >> value_bits_ == 0;
 }
 
 Result<JoinedShards::Pointer> JoinedShards::container(const RequestContext& context, std::size_t shard) {
@@ -170,14 +176,15 @@ Result<JoinedShards::Pointer> JoinedShards::container(const RequestContext& cont
   ASSIGN_OR_RETURN(const auto store, set_.open(context, shard));
   auto opened = std::make_shared<ContainerNode>();
   opened->id = shard;
-  opened->ownership = ownerships_[shard];
+  opened->ownership = ownership(shard);
   // The data set itself has cache key 0.
   opened->tree = std::make_shared<const ContainerTree>(store, cache_, shard + 1);
-  if (opened->tree->values() >> value_bits_ != 0) {
-    return Error{.code = Code::kLimit, .detail = fmt::format("too large for one of {} shards", size())};
+  if (!numbers_.has_room_for(opened->tree->values())) {
+    return Error{.code = Code::kLimit,
+                 .detail = fmt::format("too large for one of {} shards", std::max(size(), most_shards_))};
   }
-  opened->begin = opened->inode_begin = begin(shard);
-  opened->root_number = opened->root_inode = number(shard);
+  opened->begin = opened->inode_begin = numbers_.begin(shard);
+  opened->root_number = opened->root_inode = numbers_.directory(shard);
   return containers_.add(shard, std::move(opened));
 }
 

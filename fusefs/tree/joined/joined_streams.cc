@@ -9,16 +9,18 @@
 
 namespace recordfs {
 
-Result<JoinedStreams::Begins> JoinedStreams::begins(Stream stream) {
+// Does not wait for shards that were appended if `until` is before them.
+Result<JoinedStreams::Begins> JoinedStreams::begins(Stream stream, std::uint64_t until) {
   const std::lock_guard lock(mutex_);
   Begins& known = stream == Stream::kConcat ? concat_ : lines_;
-  if (known != nullptr) return known;
   DataSet& sizes = shards_.sizes();
+  const std::size_t shards = sizes.size();
+  if (known != nullptr && (until <= known->back() || known->size() == shards + 1)) return known;
   TRY(sizes.totals());
   auto made = std::make_shared<std::vector<std::uint64_t>>();
-  made->reserve(sizes.size() + 1);
+  made->reserve(shards + 1);
   std::uint64_t end = 0;
-  for (std::size_t shard = 0; shard < sizes.size(); ++shard) {
+  for (std::size_t shard = 0; shard < shards; ++shard) {
     made->push_back(end);
     ASSIGN_OR_RETURN(const auto counts, sizes.counts(shard));
     std::uint64_t size = sizes.failure(shard) ? 1 : counts.bytes;
@@ -30,13 +32,13 @@ Result<JoinedStreams::Begins> JoinedStreams::begins(Stream stream) {
 }
 
 Result<std::uint64_t> JoinedStreams::size(Stream stream) {
-  ASSIGN_OR_RETURN(const auto begins, this->begins(stream));
+  ASSIGN_OR_RETURN(const auto begins, this->begins(stream, UINT64_MAX));
   return begins->back();
 }
 
 Result<Slice> JoinedStreams::read(const RequestContext& context, Stream stream, std::uint64_t offset,
                                   std::uint64_t length) {
-  ASSIGN_OR_RETURN(const auto begins, this->begins(stream));
+  ASSIGN_OR_RETURN(const auto begins, this->begins(stream, offset + std::min(length, UINT64_MAX - offset)));
   if (offset >= begins->back() || length == 0) return Slice{};
   const std::uint64_t wanted = std::min(length, begins->back() - offset);
   std::optional<Buffer> gathered;

@@ -19,7 +19,8 @@ class JoinedStreams {
   // `shards` must outlive this.
   explicit JoinedStreams(JoinedShards& shards) : shards_(shards) {}
 
-  // Returns the size of kConcat or kLines in bytes. kPending until all shards are scanned for sizes.
+  // Returns the size of kConcat or kLines in bytes. kPending until all shards of JoinedShards::sizes() are scanned for
+  // sizes.
   Result<std::uint64_t> size(Stream stream);
   // Returns up to `length` bytes from `offset`, fewer only at the end. Fails if anything in the range is unreadable, as
   // StreamReader::read() and JoinedShards::container(). kPending.
@@ -40,7 +41,7 @@ class JoinedStreams {
   // had to wait although their containers are closed meanwhile.
   static constexpr std::uint64_t kSmallShard = 128u << 10;
 
-  Result<Begins> begins(Stream stream);
+  Result<Begins> begins(Stream stream, std::uint64_t until);
   Result<Slice> read_part(const RequestContext& context, Stream stream, const Part& part);
   Result<Slice> read_shard(const RequestContext& context, Stream stream, const Part& part);
 

@@ -1,5 +1,6 @@
 #include "fusefs/tree/joined/joined_tables.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -17,7 +18,6 @@ namespace {
 
 constexpr std::size_t kMostDamageRows = 65536;
 constexpr std::size_t kMostNamed = 100;  // missing and unreadable shards in info.json
-constexpr std::uint64_t kShardRowsKey = 1;
 
 std::string_view class_of(const Error& error) {
   const bool is_supported = error.code != Code::kUnsupported && error.code != Code::kLimit;
@@ -35,6 +35,8 @@ JsonObject::List named(const JoinedShards& shards, const std::vector<std::size_t
   }
   return list;
 }
+
+std::string first_line() { return std::string("shard\t").append(kDamageColumns); }
 
 // Counted shards by their format.
 JsonObject formats_of(DataSet& set, std::size_t counted) {
@@ -61,21 +63,21 @@ JoinedTables::Text JoinedTables::make_info() const {
   DataSet& set = shards_.set();
   std::vector<std::size_t> missing;
   std::vector<std::size_t> unreadable;
-  for (std::size_t shard = 0; shard < set.size(); ++shard) {
+  const DataSet::Progress progress = set.progress();
+  for (std::size_t shard = 0; shard < progress.all; ++shard) {
     if (set.shard(shard).is_missing) missing.push_back(shard);
   }
-  const DataSet::Progress progress = set.progress();
   for (std::size_t shard = 0; shard < progress.shards; ++shard) {
     if (!set.shard(shard).is_missing && set.failure(shard)) unreadable.push_back(shard);
   }
   JsonObject info;
-  info.set("shards", std::uint64_t{set.size()});
+  info.set("shards", std::uint64_t{progress.all});
   if (!shards_.format().empty()) info.set("format", shards_.format());
   info.set("size", shards_.stored());
   info.set("missing", std::uint64_t{missing.size()});
   if (!missing.empty()) info.set("missing_shards", named(shards_, missing));
   info.set("counted_shards", std::uint64_t{progress.shards});
-  if (progress.shards == set.size()) {
+  if (progress.shards == progress.all) {
     info.set("unreadable", std::uint64_t{unreadable.size()});
     info.set("formats", formats_of(set, progress.shards));
     add_counts(info, progress.totals);
@@ -86,7 +88,9 @@ JoinedTables::Text JoinedTables::make_info() const {
 
 Slice JoinedTables::info() {
   const std::lock_guard lock(mutex_);
-  if (info_ == nullptr) info_ = make_info();
+  const std::uint64_t edition = edition_;
+  if (info_ == nullptr || info_edition_ != edition) info_ = make_info();
+  info_edition_ = edition;
   return slice_of(info_);
 }
 
@@ -95,8 +99,8 @@ Result<JoinedTables::Text> JoinedTables::make_summary() const {
   ASSIGN_OR_RETURN(const auto totals, set.totals());
   JsonObject summary;
   summary.set("shards", std::uint64_t{set.size()});
-  summary.set("missing", std::uint64_t{set.list().missing()});
-  summary.set("unreadable", std::uint64_t{totals.unopened - set.list().missing()});
+  summary.set("missing", std::uint64_t{set.missing()});
+  summary.set("unreadable", std::uint64_t{totals.unopened - set.missing()});
   summary.set("formats", formats_of(set, set.size()));
   summary.set("size", totals.stored);
   add_counts(summary, totals);
@@ -128,24 +132,27 @@ Result<Slice> JoinedTables::shard_rows(const RequestContext& context) {
     ASSIGN_OR_RETURN(const auto rows, make_shard_rows());
     return std::make_shared<const CachedText>(CachedText{*rows});
   };
-  return contents_of(cache_.documents.get(context, {0, kShardRowsKey}, make));
+  // The data set itself has cache key 0.
+  return contents_of(cache_.documents.get(context, {0, edition_}, make));
 }
 
 Result<Slice> JoinedTables::damage_rows(const RequestContext& context) {
   TRY(shards_.set().totals());
+  const std::size_t shards = shards_.size();
   {
     const std::lock_guard lock(mutex_);
-    if (damage_ != nullptr) return slice_of(damage_);
+    if (damage_ != nullptr && damage_shards_ >= shards) return slice_of(damage_);
   }
   ASSIGN_OR_RETURN(const auto alone, adding_.lock(context));
-  while (next_ < shards_.size() && rows_ < kMostDamageRows) {
+  // Continues the text that has the rows of fewer shards.
+  if (unfinished_.empty()) unfinished_ = finished_ == nullptr ? first_line() : *finished_;
+  while (next_ < shards && rows_ < kMostDamageRows) {
     TRY(add_damage(context));
   }
+  finished_ = std::make_shared<const std::string>(std::exchange(unfinished_, {}));
   const std::lock_guard lock(mutex_);
-  if (damage_ == nullptr) {
-    damage_ = std::make_shared<const std::string>(
-        std::string("shard\t").append(kDamageColumns).append(std::exchange(unfinished_, {})));
-  }
+  damage_shards_ = std::max(damage_shards_, shards);
+  damage_ = finished_;
   return slice_of(damage_);
 }
 

@@ -30,22 +30,34 @@ struct ToySet {
     list.shards.push_back({path});
   }
 
+  // Appends shards with so many records.
+  void append(const std::vector<std::uint64_t>& records, const RequestContext& context = {}) {
+    std::vector<Shard> more;
+    for (const std::uint64_t number : records) {
+      more.push_back({"shard-" + std::to_string(set().size() + more.size())});
+      const std::lock_guard lock(mutex);
+      files[more.back().path] = toy::make_file({.chunks = number, .records_per_chunk = 1}).bytes;
+    }
+    set().append(context, std::move(more));
+  }
+
   DataSet& set() {
     if (!made) made = std::make_unique<DataSet>(list, opener(), bounds);
     return *made;
   }
 
   OpenShard opener() {
-    return [this](const RequestContext&, const Shard& shard) -> Result<std::shared_ptr<const RecordStore>> {
-      const std::lock_guard lock(mutex);
-      ++opened[shard.path];
-      if (const auto failure = failures.find(shard.path); failure != failures.end()) return failure->second;
-      const auto source = std::make_shared<ChangeableSource>(files.at(shard.path));
-      auto container = toy::open(source, Limits{}, watch);
-      if (!container) return std::move(container).error();
-      return std::shared_ptr<const RecordStore>(
-          std::make_shared<RecordStore>(shard.path, source, std::move(*container), services));
-    };
+    return
+        [this](const RequestContext&, std::size_t, const Shard& shard) -> Result<std::shared_ptr<const RecordStore>> {
+          const std::lock_guard lock(mutex);
+          ++opened[shard.path];
+          if (const auto failure = failures.find(shard.path); failure != failures.end()) return failure->second;
+          const auto source = std::make_shared<ChangeableSource>(files.at(shard.path));
+          auto container = toy::open(source, Limits{}, watch);
+          if (!container) return std::move(container).error();
+          return std::shared_ptr<const RecordStore>(
+              std::make_shared<RecordStore>(shard.path, source, std::move(*container), services));
+        };
   }
 
   std::size_t opened_shards() {
@@ -59,7 +71,7 @@ struct ToySet {
   std::shared_ptr<toy::Watch> watch = std::make_shared<toy::Watch>();
   std::map<std::string, std::string> files;
   ShardList list;
-  std::mutex mutex;  // guards the next two
+  std::mutex mutex;  // guards the next two, and files after the first use of set()
   std::map<std::string, Error> failures;
   std::map<std::string, int> opened;
   std::unique_ptr<DataSet> made;
@@ -227,6 +239,116 @@ TEST(DataSetTest, ManyThreadsAgree) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
+}
+
+TEST(DataSetTest, AppendedShardsFollowTheOthers) {
+  ToySet toys({3, 1});
+  EXPECT_EQ(located(toys.set(), 3), (RecordInShard{1, 0}));
+  const Shard& first = toys.set().shard(0);
+  const std::string_view name = toys.set().name(0);
+  toys.append({2, 4});
+  EXPECT_EQ(toys.set().size(), 4u);
+  EXPECT_EQ(located(toys.set(), 3), (RecordInShard{1, 0}));
+  EXPECT_EQ(located(toys.set(), 4), (RecordInShard{2, 0}));
+  EXPECT_EQ(located(toys.set(), 9), (RecordInShard{3, 3}));
+  EXPECT_EQ(waited([&] { return toys.set().totals(); })->records, 10u);
+  EXPECT_EQ(&toys.set().shard(0), &first);
+  EXPECT_EQ(name, "shard-0");
+  EXPECT_EQ(toys.set().find_shard("shard-3"), 3u);
+  EXPECT_EQ(toys.set().find_shard("4"), std::nullopt);
+}
+
+TEST(DataSetTest, AppendedShardsAreCountedBeforeTheyAreVisibleIfAllOthersAre) {
+  ToySet toys({3, 1});
+  ASSERT_TRUE(waited([&] { return toys.set().totals(); }));
+  toys.append({2, 4});
+  ASSERT_TRUE(toys.set().totals());
+  EXPECT_EQ(toys.set().totals()->records, 10u);
+  EXPECT_EQ(toys.set().locate(9).value(), (RecordInShard{3, 3}));
+  EXPECT_EQ(toys.set().locate(10).error().code, Code::kNotFound);
+  EXPECT_EQ(toys.set().progress().all, 4u);
+}
+
+TEST(DataSetTest, AppendedShardsAreNotOpenedIfOthersAreNotCounted) {
+  ToySet toys({3, 1});
+  toys.append({2, 4});
+  EXPECT_EQ(toys.opened_shards(), 0u);
+  EXPECT_EQ(toys.set().progress().shards, 0u);
+  EXPECT_TRUE(is_waiting(toys.set().totals().error()));
+  EXPECT_EQ(waited([&] { return toys.set().totals(); })->records, 10u);
+}
+
+TEST(DataSetTest, CancelledAppendLeavesTheShardsToBeCountedLater) {
+  ToySet toys({3, 1}, {.threads = 1});
+  ASSERT_TRUE(waited([&] { return toys.set().totals(); }));
+  Gate gate;
+  gate.close_from(0);
+  toys.watch->on_scan = [&](Position begin) { gate.pass(begin); };
+  std::atomic<bool> cancelled{false};
+  std::thread appending([&] { toys.append({2}, RequestContext(cancelled)); });
+  gate.wait_until_held();
+  EXPECT_EQ(toys.set().size(), 2u);
+  cancelled = true;
+  appending.join();
+  gate.open();
+  EXPECT_EQ(toys.set().size(), 3u);
+  EXPECT_EQ(waited([&] { return toys.set().totals(); })->records, 6u);
+}
+
+TEST(DataSetTest, AppendedShardThatCannotBeOpenedHasNoRecords) {
+  ToySet toys({3});
+  ASSERT_TRUE(waited([&] { return toys.set().totals(); }));
+  toys.failures["shard-1"] = {.code = Code::kDamage, .detail = "torn"};
+  toys.failures["shard-3"] = bad_sector();
+  toys.append({2, 1, 5, 1});
+  EXPECT_EQ(toys.set().failure(1)->detail, "torn");
+  EXPECT_EQ(toys.set().locate(3).value(), (RecordInShard{2, 0}));
+  EXPECT_EQ(waited([&] { return toys.set().totals(); }).error().code, Code::kIo);
+  {
+    const std::lock_guard lock(toys.mutex);
+    toys.failures.erase("shard-3");
+  }
+  EXPECT_EQ(waited([&] { return toys.set().totals(); })->records, 10u);
+}
+
+TEST(DataSetTest, NameOfAnAppendedShardMakesThatOfAnotherItsPath) {
+  ToySet toys({});
+  toys.add("a/x", {});
+  EXPECT_EQ(toys.set().name(0), "x");
+  toys.set().append({}, {{"b/x"}});
+  EXPECT_EQ(toys.set().name(0), "a/x");
+  EXPECT_EQ(toys.set().name(1), "b/x");
+  EXPECT_EQ(toys.set().find_shard("x"), std::nullopt);
+}
+
+TEST(DataSetTest, ReadersSeeTheSameWhileShardsAreAppended) {
+  constexpr std::uint64_t kShards = 120;
+  ToySet toys(std::vector<std::uint64_t>(4, 3), {.open_shards = 3, .threads = 4});
+  toys.set();
+  std::atomic<bool> is_over{false};
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> readers;
+  for (std::uint64_t reader = 0; reader < 4; ++reader) {
+    readers.emplace_back([&, reader] {
+      for (std::uint64_t i = reader; !is_over; ++i) {
+        DataSet& set = toys.set();
+        const std::uint64_t shards = set.size();
+        const std::uint64_t ordinal = i * 7 % (shards * 3);
+        if (located(set, ordinal) != RecordInShard{ordinal / 3, ordinal % 3}) ++wrong;
+        const auto shard = static_cast<std::size_t>(i % shards);
+        if (set.shard(shard).path != "shard-" + std::to_string(shard)) ++wrong;
+        if (set.name(shard) != set.shard(shard).path || set.find_shard(set.name(shard)) != shard) ++wrong;
+        if (reader == 0 && waited([&] { return set.totals(); })->records < shards * 3) ++wrong;
+        const DataSet::Progress progress = set.progress();
+        if (progress.totals.records != progress.shards * 3 || progress.shards > progress.all) ++wrong;
+      }
+    });
+  }
+  while (toys.set().size() < kShards) toys.append(std::vector<std::uint64_t>(1 + toys.set().size() % 3, 3));
+  is_over = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(waited([&] { return toys.set().totals(); })->records, toys.set().size() * 3);
 }
 
 TEST(DataSetTest, DestructorCancelsACount) {

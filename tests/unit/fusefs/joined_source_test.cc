@@ -49,7 +49,7 @@ TEST_F(JoinedSourceTest, ShardsAreExaminedAndOpenedLater) {
   EXPECT_EQ(joined->source.ownerships.size(), 3u);
   EXPECT_EQ(joined->places.size(), 3u);
   EXPECT_TRUE(joined->source.open({}, 2));
-  EXPECT_EQ(services.address_bits, JoinedShards::value_bits(3) - 1);
+  EXPECT_EQ(services.address_bits, ShardNumbers::value_bits(3) - 1);
   EXPECT_EQ(lines, Texts{});
 }
 
