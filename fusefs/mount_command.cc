@@ -39,6 +39,7 @@
 #include "fusefs/confinement/confinement.h"
 #include "fusefs/daemon_log.h"
 #include "fusefs/exit_status.h"
+#include "fusefs/glue/followed_containers.h"
 #include "fusefs/glue/follower.h"
 #include "fusefs/glue/session.h"
 #include "fusefs/messages.h"
@@ -217,7 +218,10 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
                  types);
   tree.containers().prepare({});
   std::optional<Follower> follower;
-  if (!opened->followed.empty()) follower.emplace(tree.containers(), std::move(opened->followed), services.log);
+  if (!opened->followed.empty()) {
+    follower.emplace(
+        std::make_unique<FollowedContainers>(tree.containers(), std::move(opened->followed), services.log));
+  }
   const AllowedPaths allowed = allowed_paths(opened->places, options, services);
   const bool confines = options.sandbox.value_or(kConfines);
   // Load what cannot be opened after confinement. Read no source between the mount and the first reply: a request in
