@@ -1,25 +1,31 @@
 // From the words of a command line to a data set that is mounted as one (-o join).
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/store/record_store.h"
+#include "fusefs/follow/new_files.h"
 #include "fusefs/options.h"
+#include "fusefs/shard_files.h"
 #include "fusefs/tree/joined/joined_shards.h"
 
 namespace recordfs {
 
 struct JoinedFiles {
-  JoinedSource source;
-  // Paths that include all shards: the files themselves, or their directories if there are many. Absolute, without
-  // symbolic links.
-  std::vector<std::string> places;
+  JoinedSource source{};
+  std::shared_ptr<ShardOpener> opener{};  // which source.open uses
+  // Paths that include all shards: the files themselves, or their directories if there are many. With -o follow also
+  // the directories in which shards may appear. Absolute, without symbolic links.
+  std::vector<std::string> places{};
+  std::unique_ptr<NewFiles> new_files{};  // with -o follow; otherwise null
 };
 
 // Names the shards that options.sources mean, and examines each file without opening it, except that it tries the first
-// few until one is a container. Logs missing and surplus shards. Sets services.address_bits.
+// few until one is a container. Logs missing and surplus shards. Sets services.address_bits, with -o follow for the
+// shards that may be appended too.
 //
 // A shard is opened later by its path, and must then be the same file, with the size and the modification time that it
 // has now. Otherwise, and if it cannot be opened for good, JoinedSource::Open fails with kDamage and logs that once.

@@ -39,6 +39,7 @@
 #include "fusefs/confinement/confinement.h"
 #include "fusefs/daemon_log.h"
 #include "fusefs/exit_status.h"
+#include "fusefs/followed_shards.h"
 #include "fusefs/glue/followed_containers.h"
 #include "fusefs/glue/follower.h"
 #include "fusefs/glue/session.h"
@@ -203,6 +204,17 @@ bool hides_any(const std::string& path, const std::vector<std::string>& places) 
                              [&](const std::string& place) { return place == path || place.starts_with(path + "/"); });
 }
 
+// Returns what is followed; null if nothing is.
+std::unique_ptr<Followed> followed_of(OpenedSources& opened, MountTree& tree, const Options& options,
+                                      const Services& services) {
+  if (opened.new_shards != nullptr) {
+    return std::make_unique<FollowedShards>(*tree.joined(), std::move(opened.new_shards), *opened.shards, options,
+                                            services);
+  }
+  if (opened.followed.empty()) return nullptr;
+  return std::make_unique<FollowedContainers>(tree.containers(), std::move(opened.followed), services.log);
+}
+
 // Mounts the sources and serves them until the end.
 std::optional<Refusal> serve_sources(const Options& options, const UserTypes& types, ReadyNotification& ready,
                                      bool prints_name, Services& services, DaemonLog& log) {
@@ -214,14 +226,15 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
   const auto point = MountPoint::at(options);
   if (!point) return cannot_mount(point.error().detail);
   if (options.join && hides_any(point->path(), opened->places)) return cannot_mount("it would hide a shard");
+  // The mount point may have been made, and match a pattern.
+  if (opened->new_shards && hides_any(point->path(), opened->new_shards->directories())) {
+    return cannot_mount("new shards are looked for there");
+  }
   MountTree tree(std::move(opened->sources), options.nest, mirror_settings(options, services), options.record_suffix,
                  types);
   tree.containers().prepare({});
   std::optional<Follower> follower;
-  if (!opened->followed.empty()) {
-    follower.emplace(
-        std::make_unique<FollowedContainers>(tree.containers(), std::move(opened->followed), services.log));
-  }
+  if (auto followed = followed_of(*opened, tree, options, services)) follower.emplace(std::move(followed));
   const AllowedPaths allowed = allowed_paths(opened->places, options, services);
   const bool confines = options.sandbox.value_or(kConfines);
   // Load what cannot be opened after confinement. Read no source between the mount and the first reply: a request in

@@ -125,10 +125,11 @@ constexpr MountOption kOptions[] = {
      "needed, and must then be as it was when it was mounted.",
      set_flag<&Options::join>},
     {"", "follow", "",
-     "show records that are appended, and do not report an unfinished end as damage\n"
+     "show records that are appended, and with join new files; an unfinished end is not damage\n"
      "For example, `tail -f streams/lines` in the mount prints them. Without this option a mounted file stays as it "
      "was when it was mounted. Mirrored directories do not need it: each path into a container shows the file as it is "
-     "now.",
+     "now. With `join`, files that appear in a directory of the data set, or match its pattern, become shards at its "
+     "end once they have not changed for two seconds.",
      set_flag<&Options::follow>},
     {"", "descriptors", "FILE",
      "protobuf types of the records, written by protoc --descriptor_set_out\n"

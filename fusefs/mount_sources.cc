@@ -146,6 +146,8 @@ Result<OpenedSources> open_sources(const Options& options, Services& services) {
   if (options.join) {
     ASSIGN_OR_RETURN(auto joined, join_sources(options, services));
     all.sources.emplace_back(std::move(joined.source));
+    all.shards = std::move(joined.opener);
+    all.new_shards = std::move(joined.new_files);
     all.places = std::move(joined.places);
     return all;
   }

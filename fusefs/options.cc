@@ -162,9 +162,7 @@ ParsedOptions finished(CommandLine line) {
   if (line.verbose) options.verbosity = Verbosity::kDetails;
   if (options.debug) options.foreground = true;
   if (auto wrong = take_places(std::move(line.places), options)) return wrong_use(*wrong);
-  if (options.join && (options.follow || options.nest)) {
-    return wrong_use(fmt::format("-o join and -o {} are mutually exclusive", options.follow ? "follow" : "nest"));
-  }
+  if (options.join && options.nest) return wrong_use("-o join and -o nest are mutually exclusive");
   if (options.timeout != 0 && options.mountpoint.starts_with("/dev/fd/")) {
     return wrong_use("-o timeout: cannot unmount what another program has mounted");
   }

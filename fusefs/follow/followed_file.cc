@@ -18,6 +18,8 @@ namespace recordfs {
 namespace {
 
 constexpr std::uint32_t kChanges = IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF;
+constexpr std::uint32_t kChangesInDirectory =
+    IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_MOVE_SELF | IN_DELETE_SELF | IN_ONLYDIR;
 constexpr int kForgetsReads = -1;  // ignored by poll(2)
 
 void raise(const Descriptor& event) {
@@ -156,7 +158,10 @@ FileWatch::FileWatch(const std::vector<std::string>& paths)
       wakes_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       stops_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (!changes_) return;
-  for (const std::string& path : paths) ::inotify_add_watch(changes_.number(), path.c_str(), kChanges);
+  for (const std::string& path : paths) {
+    if (::inotify_add_watch(changes_.number(), path.c_str(), kChangesInDirectory) >= 0) continue;
+    ::inotify_add_watch(changes_.number(), path.c_str(), kChanges);
+  }
 }
 
 void FileWatch::wait() { static_cast<void>(wait(kForgetsReads)); }

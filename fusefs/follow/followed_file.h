@@ -63,16 +63,16 @@ class FollowedFile {
 // Returns how long to rest after a check that took `look`: nine times as long, and at least 250 ms.
 std::chrono::milliseconds rest_after(std::chrono::steady_clock::duration look);
 
-// Waits until one of several files may have changed. One thread waits; any thread may call wake() and stop(). The
-// process may fork after construction.
+// Waits until one of several files may have changed, or until a file may have appeared or been written in a directory.
+// One thread waits; any thread may call wake() and stop(). The process may fork after construction.
 class FileWatch {
  public:
   using Milliseconds = std::chrono::milliseconds;
 
-  // Works without inotify, or without enough watches: wait() then returns after kPoll.
+  // Works without inotify, or without enough watches: wait() then returns after kPoll. `paths`: files and directories.
   explicit FileWatch(const std::vector<std::string>& paths);
 
-  // Returns when a file may have changed, after kPoll, or after wake() or stop(). A wake() before the call counts.
+  // Returns when something may have changed, after kPoll, or after wake() or stop(). A wake() before the call counts.
   void wait();
   // Also returns when the reader of `output`, a pipe or socket, has gone. Returns false then.
   bool wait(int output);

@@ -248,10 +248,9 @@ class Rest(JoinCase):
         self.assertEqual(there.stat().st_ino, (mounted / "shards" / "examples.tfrecord" / "records" / "3.json").stat().st_ino)
 
     def test_options_that_exclude_each_other_are_refused(self):
-        for other in ("follow", "nest"):
-            done = self.recordfs("-o", f"join,{other}", self.data, self.new_point())
-            self.assertEqual((done.returncode, done.stdout), (1, ""))
-            self.assertEqual(done.stderr, f"recordfs: -o join and -o {other} are mutually exclusive (try recordfs --help)\n")
+        done = self.recordfs("-o", "join,nest", self.data, self.new_point())
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual(done.stderr, "recordfs: -o join and -o nest are mutually exclusive (try recordfs --help)\n")
 
     def test_mount_point_above_the_shards_is_refused(self):
         self.write_tiny(2)

@@ -2,12 +2,16 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "fusefs/followed_shards.h"
+#include "fusefs/tree/mount_tree.h"
 #include "tests/unit/support/temp_folder.h"
 
 namespace recordfs::testing {
@@ -137,6 +141,62 @@ TEST_F(JoinedSourceTest, LinkKeepsItsNameAndItsTargetIsAPlace) {
   const fs::path top = fs::canonical(folder.path());
   EXPECT_EQ(joined->source.list.shards[0].path, top / "set/train");
   EXPECT_EQ(joined->places, Texts{top / "blobs/1234"});
+}
+
+TEST_F(JoinedSourceTest, FollowedSetHasRoomForMoreShardsInItsDirectories) {
+  write_set(3);
+  folder.make("d");
+  folder.write("d/x", kContainer);
+  options.follow = true;
+  const auto joined = join({"a@3", "d"});
+  ASSERT_TRUE(joined) << joined.error().detail;
+  EXPECT_EQ(joined->source.most_shards, 32767u);
+  EXPECT_EQ(services.address_bits, ShardNumbers::value_bits(4) - 1) << "as without -o follow";
+  const std::string top = fs::canonical(folder.path()).string();
+  for (const std::string& place : {top, top + "/d", top + "/d/x"}) {
+    EXPECT_EQ(std::ranges::count(joined->places, place), 1) << place;
+  }
+  EXPECT_EQ(joined->new_files->directories(), (Texts{top, top + "/d"}));
+}
+
+TEST_F(JoinedSourceTest, SetThatIsNotFollowedFindsNoNewFiles) {
+  write_set(2);
+  const auto joined = join({"a@2"});
+  ASSERT_TRUE(joined);
+  EXPECT_EQ(joined->source.most_shards, 0u);
+  EXPECT_EQ(joined->new_files, nullptr);
+}
+
+TEST_F(JoinedSourceTest, NewFilesAreAppendedAsFarAsThereIsRoom) {
+  folder.make("d");
+  folder.write("d/f5", kContainer);
+  options.follow = true;
+  auto joined = join({"d"});
+  ASSERT_TRUE(joined) << joined.error().detail;
+  joined->source.most_shards = 3;
+  MountTree tree({std::move(joined->source)}, false);
+  FollowedShards followed(*tree.joined(), std::move(joined->new_files), *joined->opener, options, services);
+  FileWatch watch(followed.paths());
+  const auto look = [&](std::size_t shards) {
+    std::size_t notified = 0;
+    while (tree.joined()->progress().all < shards) {
+      EXPECT_TRUE(followed.look({}, watch, [&](std::uint64_t) { ++notified; }));
+      watch.rest(FileWatch::Milliseconds(100));
+    }
+    EXPECT_GT(notified, 0u);
+  };
+  folder.write("d/f4", kContainer);
+  look(2);
+  const std::string top = fs::canonical(folder.path()).string();
+  EXPECT_EQ(lines, Texts{top + "/d/f4: a new shard, at the end of the data set (a new mount has it before others)"});
+  lines.clear();
+  for (const char* name : {"d/f6", "d/f7"}) folder.write(name, kContainer);
+  look(3);
+  EXPECT_EQ(lines, Texts{"3 shards, so new ones are not shown any more (a new mount shows them)"});
+  EXPECT_TRUE(followed.look({}, watch, [](std::uint64_t) {}));
+  EXPECT_EQ(lines.size(), 1u);
+  EXPECT_EQ(tree.joined()->shard_name(2), "f6");
+  EXPECT_TRUE(tree.joined()->container({}, 2));
 }
 
 TEST_F(JoinedSourceTest, OptionsReplaceThePermissions) {

@@ -1,0 +1,145 @@
+#include "fusefs/shard_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/counted.h"
+#include "core/base/descriptor.h"
+#include "fusefs/messages.h"
+#include "fusefs/mount_sources.h"
+#include "fusefs/open_container.h"
+
+namespace recordfs {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostPlaces = 32;  // the process opens all of them together
+
+Error damage(std::string why) { return {.code = Code::kDamage, .detail = std::move(why)}; }
+
+std::string directory_of(const std::string& path) { return fs::path(path).parent_path().string(); }
+
+}  // namespace
+
+void ShardExaminer::examine(Shard& shard) {
+  shard.path = real_paths_.of(shard.path);
+  std::string real = shard.path;
+  struct stat st {};
+  ShardFile file{.path = shard.path};
+  Ownership ownership{.uid = ::geteuid(), .gid = ::getegid(), .file_mode = 0, .directory_mode = 0};
+  if (::lstat(shard.path.c_str(), &st) == 0 && S_ISLNK(st.st_mode)) {
+    std::error_code failed;
+    real = fs::canonical(shard.path, failed).string();
+  }
+  if (::stat(shard.path.c_str(), &st) == 0) {
+    shard.is_missing = false;
+    file.identity = FileIdentity::of(st);
+    file.filesystem = filesystem_of(directory_of(real), st.st_dev);
+    ownership = container_ownership(st.st_uid, st.st_gid, st.st_mode, st.st_mtim);
+    override_ownership(ownership, options_);
+    stored_ += file.identity.size;
+    if (places_.size() <= kMostPlaces) places_.insert(real);
+    directories_.insert(directory_of(real));
+  } else {
+    // A file that cannot be examined is reported when it is opened.
+    shard.is_missing = shard.is_missing || errno == ENOENT || errno == ENOTDIR;
+  }
+  files_.push_back(std::move(file));
+  ownerships_.push_back(ownership);
+}
+
+std::vector<std::string> ShardExaminer::places(const std::vector<std::string>& directories) const {
+  std::set<std::string> all = places_;
+  all.insert(directories.begin(), directories.end());
+  if (all.size() <= kMostPlaces) return {all.begin(), all.end()};
+  all = directories_;
+  all.insert(directories.begin(), directories.end());
+  while (all.size() > kMostPlaces) {
+    std::set<std::string> above;
+    for (const std::string& directory : all) above.insert(directory_of(directory));
+    all = std::move(above);
+  }
+  return {all.begin(), all.end()};
+}
+
+std::uint64_t ShardExaminer::filesystem_of(const std::string& directory, std::uint64_t device) {
+  const auto known = filesystems_.find(device);
+  if (known != filesystems_.end()) return known->second;
+  const Descriptor opened(::open(directory.c_str(), O_PATH | O_CLOEXEC));
+  return filesystems_.emplace(device, filesystem_that_may_hang(opened.number(), device)).first->second;
+}
+
+void ShardOpener::add(std::vector<ShardFile> files) {
+  const std::lock_guard lock(mutex_);
+  files_.insert(files_.end(), std::make_move_iterator(files.begin()), std::make_move_iterator(files.end()));
+}
+
+Result<std::shared_ptr<const RecordStore>> ShardOpener::open(const RequestContext& context, std::size_t shard) {
+  if (auto failure = failure_of(shard)) return *failure;
+  TRY(context.permit_wait_for(file(shard).filesystem));
+  auto opened = open_now(context, shard);
+  if (opened || context.was_refused()) return opened;
+  const Error& why = opened.error();
+  const std::string line = open_failure(shown(shard), why);
+  if (is_permanent(why.code) || why.code == Code::kNoContainer) {
+    const std::lock_guard lock(mutex_);
+    if (!failures_.emplace(shard, why).second) return opened;
+  }
+  services_.log(Severity::kWarning, line);
+  return opened;
+}
+
+std::string ShardOpener::shown(std::size_t shard) const {
+  return options_.redact ? fmt::format("shard {}", shard) : file(shard).path;
+}
+
+const ShardFile& ShardOpener::file(std::size_t shard) const {
+  const std::lock_guard lock(mutex_);
+  return files_[shard];
+}
+
+std::optional<Error> ShardOpener::failure_of(std::size_t shard) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = failures_.find(shard);
+  if (found == failures_.end()) return std::nullopt;
+  return found->second;
+}
+
+Result<std::shared_ptr<const RecordStore>> ShardOpener::open_now(const RequestContext& context, std::size_t shard) {
+  ASSIGN_OR_RETURN(auto descriptor, open_same(shard));
+  ASSIGN_OR_RETURN(auto opened, open_file(context, std::move(descriptor), file(shard).path, options_.limits, services_,
+                                          shown(shard)));
+  services_.log(Severity::kDetail, fmt::format("{}: {}, {}", shown(shard), opened.store->traits().format,
+                                               counted(opened.store->source().size(), "byte")));
+  return std::move(opened.store);
+}
+
+// Opens the file if it is still what it was.
+Result<Descriptor> ShardOpener::open_same(std::size_t shard) const {
+  const ShardFile& examined = file(shard);
+  Descriptor opened(::open(examined.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!opened) {
+    const int why = errno;
+    const bool may_pass = why == EIO || why == EMFILE || why == ENFILE || why == ENOMEM || why == EINTR ||
+                          why == ESTALE || why == ETIMEDOUT;
+    return may_pass ? system_error(why) : damage(std::strerror(why));
+  }
+  struct stat st {};
+  if (::fstat(opened.number(), &st) != 0) return system_error(errno);
+  if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)) return damage("not a regular file");
+  if (FileIdentity::of(st) != examined.identity) return damage("changed after it was mounted");
+  return opened;
+}
+
+}  // namespace recordfs

@@ -1,0 +1,88 @@
+// The files of a data set that is mounted as one: examines them, and opens them later.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/source.h"
+#include "core/dataset/real_paths.h"
+#include "core/dataset/shard_list.h"
+#include "core/store/record_store.h"
+#include "fusefs/options.h"
+#include "fusefs/tree/file_status.h"
+
+namespace recordfs {
+
+// A shard as it was examined.
+struct ShardFile {
+  std::string path;  // absolute
+  FileIdentity identity{};
+  std::uint64_t filesystem = 0;  // as Source::filesystem()
+};
+
+// Examines the files of a data set without opening them. Not thread-safe.
+class ShardExaminer {
+ public:
+  // `options` must outlive this.
+  explicit ShardExaminer(const Options& options) : options_(options) {}
+
+  // Makes the path absolute, as RealPaths does: the last part is the shard's name. Sets `is_missing`.
+  void examine(Shard& shard);
+
+  // Returns what was examined, in this order. The first two move it.
+  std::vector<ShardFile> files() { return std::move(files_); }
+  std::vector<Ownership> ownerships() { return std::move(ownerships_); }
+  std::uint64_t stored() const { return stored_; }  // bytes of all files
+
+  // Returns paths that include all files and `directories`, without symbolic links: themselves, or directories above if
+  // there are many.
+  std::vector<std::string> places(const std::vector<std::string>& directories) const;
+
+ private:
+  std::uint64_t filesystem_of(const std::string& directory, std::uint64_t device);
+
+  const Options& options_;
+  std::vector<ShardFile> files_;
+  std::vector<Ownership> ownerships_;
+  std::uint64_t stored_ = 0;
+  RealPaths real_paths_;
+  std::map<std::uint64_t, std::uint64_t> filesystems_;  // by device
+  std::set<std::string> places_;                        // of the first few files
+  std::set<std::string> directories_;                   // of all files
+};
+
+// Opens shards, if they are still as they were examined. Thread-safe.
+class ShardOpener {
+ public:
+  // Both must outlive this and the stores.
+  ShardOpener(const Options& options, Services& services) : options_(options), services_(services) {}
+
+  // Adds files, whose numbers follow those of the others.
+  void add(std::vector<ShardFile> files);
+  // Fails as JoinedSource::Open. Logs a failure for good once. REQUIRES: shard < the number of files.
+  Result<std::shared_ptr<const RecordStore>> open(const RequestContext& context, std::size_t shard);
+  // Returns the shard's name in the log.
+  std::string shown(std::size_t shard) const;
+
+ private:
+  const ShardFile& file(std::size_t shard) const;
+  std::optional<Error> failure_of(std::size_t shard) const;
+  Result<std::shared_ptr<const RecordStore>> open_now(const RequestContext& context, std::size_t shard);
+  Result<Descriptor> open_same(std::size_t shard) const;
+
+  const Options& options_;
+  Services& services_;
+  mutable std::mutex mutex_;               // guards the following
+  std::deque<ShardFile> files_;            // references stay valid
+  std::map<std::size_t, Error> failures_;  // that do not pass
+};
+
+}  // namespace recordfs
