@@ -108,7 +108,7 @@ class JoinedShards {
   std::size_t open_containers() const { return containers_.size(); }
 
  private:
-  static constexpr std::size_t kOpenContainers = 24;
+  static constexpr std::size_t kOpenContainers = 16;
   static constexpr std::size_t kOpenStores = 8;  // that only counting uses
 
   Ownership common(std::span<const Shard> more) const;
