@@ -1,247 +1,23 @@
 #include "core/formats/leveldb_log/container.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstddef>
 #include <optional>
 #include <vector>
 
-#include "core/base/cursor.h"
 #include "core/base/limits.h"
 #include "core/codec/codec.h"
 #include "core/formats/chunk.h"
 #include "core/formats/leveldb_log/bulk.h"
 #include "core/formats/leveldb_log/content.h"
 #include "core/formats/leveldb_log/format.h"
+#include "core/formats/leveldb_log/head.h"
 #include "core/formats/leveldb_log/items.h"
 #include "core/formats/registry.h"
 
 namespace recordfs::leveldb_log {
 namespace {
-
-constexpr int kFirstFragmentBid = 40;
-constexpr int kFirstFrameBid = 36;
-constexpr int kLaterFrameBid = 33;
-constexpr int kFoundBid = 22;                  // found by a search at each byte
-constexpr std::uint64_t kSearched = 1u << 20;  // length of that search
-constexpr std::uint32_t kZstdNumber = 7;
-constexpr std::uint32_t kZstdMagic = 0xfd2fb528;
-constexpr std::size_t kMagicSize = 4;
-constexpr std::uint32_t kMaxLogsBetween = 1u << 20;
-constexpr std::uint64_t kMaxGuessed = 65536;  // decoded bytes of a first record to examine
-constexpr std::size_t kGuessedAtOnce = 4096;
-constexpr std::uint64_t kGuessMemory = 8u << 20;
-
-Compression read_compression(Bytes payload) {
-  Cursor cursor(payload);
-  const std::uint32_t number = cursor.u32_le();
-  return {number == kZstdNumber ? Compression::Kind::kZstd : Compression::Kind::kUnknown, number};
-}
-
-// The decoded beginning of a record, as far as its first piece allows.
-struct Beginning {
-  std::vector<std::byte> bytes;
-  bool is_all = false;
-};
-
-Beginning decompressed_beginning(const RequestContext& context, Bytes piece) {
-  Beginning beginning;
-  auto stream = open_stream(CodecId::kZstd, piece, Tail::kDamage, kGuessMemory);
-  while (stream && !beginning.is_all && beginning.bytes.size() < kMaxGuessed) {
-    std::array<std::byte, kGuessedAtOnce> bytes;
-    const auto read = (*stream)->read(context, bytes);
-    if (!read) break;
-    beginning.bytes.insert(beginning.bytes.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(*read));
-    beginning.is_all = *read < bytes.size();
-  }
-  return beginning;
-}
-
-// `piece`: the record's first fragment.
-std::string_view guess_content(const RequestContext& context, Compression::Kind compression, Bytes piece,
-                               bool is_whole) {
-  if (compression == Compression::Kind::kNone) return content_of(piece, is_whole);
-  if (compression != Compression::Kind::kZstd) return "unknown";
-  const Beginning beginning = decompressed_beginning(context, piece);
-  return content_of(beginning.bytes, is_whole && beginning.is_all);
-}
-
-// Returns how many bytes the fragment at the start of `rest` takes, damaged or not; nullopt if unknown.
-std::optional<std::size_t> size_of(const Parsed& parsed, Bytes rest) {
-  const StatedSizes stated = stated_sizes(parsed.fragment);
-  if (parsed.verdict == Verdict::kSound) return stated.own;
-  if (const auto size = size_by_checksum(rest)) return size;
-  for (const std::size_t size : {stated.own, stated.other}) {
-    if (size <= rest.size() && is_sound(rest.subspan(size))) return size;
-  }
-  return std::nullopt;
-}
-
-// What can be read of an invalid first fragment.
-struct Ruin {
-  bool names_zstd = false;       // at most two bytes differ from the fragment that sets zstd
-  bool names_codec = false;      // it named a compression, but possibly not the one it names now
-  std::uint32_t log_number = 0;  // the bytes at the place of a recyclable header's number
-  bool begins_record = false;    // by its type
-  std::uint64_t end = 0;         // by its length
-};
-
-Ruin read_ruin(Bytes frame) {
-  constexpr std::string_view kSetsZstd("\xe1\x2c\x08\xf8\x04\x00\x09\x07\x00\x00\x00", 11);
-  constexpr std::size_t kMayDiffer = 2;
-  const Fragment fragment = parse_fragment(frame, 0).fragment;
-  const std::string_view head = as_text(frame.first(std::min(frame.size(), kSetsZstd.size())));
-  std::size_t equal = 0;
-  for (std::size_t i = 0; i < head.size(); ++i) equal += head[i] == kSetsZstd[i] ? 1 : 0;
-  Ruin ruin;
-  ruin.begins_record = fragment.role == Role::kFull || fragment.role == Role::kFirst;
-  ruin.end = fragment.end();
-  ruin.names_zstd = equal + kMayDiffer >= kSetsZstd.size();
-  const bool has_its_size = fragment.length == kCompressionLength || size_by_checksum(frame) == head.size();
-  ruin.names_codec = fragment.role == Role::kCompression && has_its_size;
-  Cursor cursor(frame);
-  cursor.skip(kHeaderSize);
-  ruin.log_number = cursor.u32_le();
-  return ruin;
-}
-
-// For a search: data in a record may look like fragments, but seldom like records of the same kind.
-bool is_batch_begun(Bytes beginning, bool is_whole) { return content_of(beginning, is_whole) == kWriteAheadLog; }
-
-bool is_edit_begun(Bytes beginning, bool is_whole) { return !is_whole || content_of(beginning) == kManifest; }
-
-bool is_zstd_begun(Bytes beginning, bool) {
-  return beginning.size() < kMagicSize || Cursor(beginning).u32_le() == kZstdMagic;
-}
-
-// A zstd frame does not begin a record of an uncompressed log. Not used if the records look like zstd, since the
-// fragment that names the compression may be lost.
-bool is_plain_begun(Bytes beginning, bool is_whole) {
-  return beginning.size() < kMagicSize || !is_zstd_begun(beginning, is_whole);
-}
-
-MayBegin beginning_of(const Head& head, bool looks_like_zstd) {
-  if (head.compression.kind == Compression::Kind::kZstd) return is_zstd_begun;
-  if (head.content == kWriteAheadLog) return is_batch_begun;
-  if (head.content == kManifest) return is_edit_begun;
-  return looks_like_zstd ? nullptr : is_plain_begun;
-}
-
-// Collects information from the valid consecutive fragments of a frame.
-class HeadReader {
- public:
-  // Reads the next frame. Returns true if no other frame is needed.
-  bool read(Bytes frame, Position at) {
-    if (at == 0 && parse_fragment(frame, 0).verdict != Verdict::kSound) {
-      is_ruined_ = true;
-      ruin_ = read_ruin(frame);
-    }
-    for (std::size_t offset = 0; frame.size() - offset >= kHeaderSize;) {
-      const Parsed parsed = parse_fragment(frame.subspan(offset), at + offset);
-      if (parsed.verdict == Verdict::kSound) take(parsed);
-      const auto size = size_of(parsed, frame.subspan(offset));
-      if (!size) break;
-      offset += *size;
-    }
-    return head_.bid > 0 && (!is_ruined_ || seen_record_);
-  }
-
-  // Reads a frame at an irregular position, after no regular one was valid. Returns true if no other frame is needed.
-  bool read_found(Bytes bytes, Position at) {
-    const bool is_enough = read(bytes, at);
-    head_.bid = std::min(head_.bid, kFoundBid);
-    return is_enough;
-  }
-
-  bool has_found() const { return head_.bid > 0; }
-
-  // Returns whether the file may be a log whose first record is still being written; its bytes are then no evidence.
-  bool may_be_unfinished(std::uint64_t size) const { return ruin_.begins_record && ruin_.end > size; }
-
-  std::optional<Head> finish(const RequestContext& context) {
-    if (head_.bid == 0) return std::nullopt;
-    settle_session();
-    if (seen_record_) head_.content = guess_content(context, head_.compression.kind, first_piece_, first_is_whole_);
-    // Records of another kind than the first one's may be anything.
-    if (head_.content == kWriteAheadLog) head_.writer = std::max(head_.writer, writer_of_batches_);
-    if (head_.content == kManifest) head_.writer = std::max(head_.writer, writer_of_edits_);
-    head_.session.may_begin = beginning_of(head_, looks_like_zstd_);
-    return head_;
-  }
-
- private:
-  void settle_session() {
-    std::optional<std::uint32_t>& number = head_.session.log_number;
-    if (!seen_data_) head_.session.recycled = number.has_value();
-    if (!is_ruined_) return;
-    // Numbers increase from log to log. If the damaged number is a little larger, it is that of the log, which ends
-    // in the first frame; the rest is the older log that it overwrote.
-    const bool is_newer = number && ruin_.log_number > *number && ruin_.log_number - *number < kMaxLogsBetween;
-    if (!seen_in_first_frame_ && is_newer) number = ruin_.log_number;
-    if (ruin_.names_zstd) {
-      head_.compression.kind = Compression::Kind::kZstd;
-    } else if (ruin_.names_codec || looks_like_zstd_) {
-      head_.compression.kind = Compression::Kind::kLost;
-    }
-  }
-
-  void take(const Parsed& parsed) {
-    const Fragment& fragment = parsed.fragment;
-    if (fragment.role == Role::kUnknown || fragment.role == Role::kIgnorable || fragment.role == Role::kFiller) return;
-    const bool in_first_frame = fragment.begin < kFrameSize;
-    if (head_.bid == 0) head_.bid = fragment.begin == 0 ? kFirstFragmentBid : kFirstFrameBid;
-    if (!seen_in_first_frame_ && !in_first_frame) head_.bid = kLaterFrameBid;
-    seen_in_first_frame_ |= in_first_frame;
-    if (fragment.type > kLastLevelDbType) head_.writer = Writer::kRocksDb;
-    if (!head_.session.log_number) head_.session.log_number = fragment.log_number;
-    if (fragment.role == Role::kCompression && fragment.begin == 0 && fragment.length == kCompressionLength) {
-      head_.compression = read_compression(parsed.payload);
-    }
-    if (fragment.is_data()) take_data(parsed);
-  }
-
-  void take_data(const Parsed& parsed) {
-    if (!seen_data_) head_.session.recycled = parsed.fragment.log_number.has_value();
-    seen_data_ = true;
-    const bool begins = parsed.fragment.role == Role::kFull || parsed.fragment.role == Role::kFirst;
-    if (begins) note_writer(parsed);
-    if (seen_record_ || !begins || parsed.payload.size() < kMagicSize) return;
-    seen_record_ = true;
-    looks_like_zstd_ = Cursor(parsed.payload).u32_le() == kZstdMagic;
-    first_is_whole_ = parsed.fragment.role == Role::kFull;
-    first_piece_.assign(parsed.payload.begin(), parsed.payload.end());
-  }
-
-  void note_writer(const Parsed& parsed) {
-    const bool is_whole = parsed.fragment.role == Role::kFull;
-    writer_of_batches_ = std::max(writer_of_batches_, writer_of(parsed.payload, is_whole, kWriteAheadLog));
-    writer_of_edits_ = std::max(writer_of_edits_, writer_of(parsed.payload, is_whole, kManifest));
-  }
-
-  Head head_;
-  Writer writer_of_batches_ = Writer::kEither;
-  Writer writer_of_edits_ = Writer::kEither;
-  bool is_ruined_ = false;  // the first fragment is invalid
-  Ruin ruin_;
-  bool seen_in_first_frame_ = false;
-  bool seen_data_ = false;
-  bool seen_record_ = false;
-  bool looks_like_zstd_ = false;
-  bool first_is_whole_ = false;
-  std::vector<std::byte> first_piece_;  // of the first record
-};
-
-// Searches frames that begin at irregular positions, because bytes before them were deleted or inserted.
-Result<void> search(const RequestContext& context, const Source& source, HeadReader& reader) {
-  for (Position at = 0; at < std::min(kSearched, source.size()); at += kFrameSize) {
-    ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source, at, 2 * kFrameSize));
-    const std::size_t frame = std::min<std::size_t>(bytes.size(), kFrameSize);
-    const auto place = SoundPlaces(bytes.view(), frame, bytes.size() > frame, {}, nullptr).next(0);
-    if (place && reader.read_found(bytes.view().subspan(*place), at + *place)) break;
-  }
-  return {};
-}
 
 constexpr std::uint64_t kInRefused = 1;           // ChunkKey::state
 constexpr std::size_t kMaxRegionsInAStep = 1024;  // ends a step early to bound its size
@@ -476,22 +252,6 @@ class LogContainer final : public Container {
   const bool has_bulk_;
   const LogBulkReader bulk_;
 };
-
-// Reads the first frame and, with kSearch if that is damaged, later ones within the default of Limits::scan_bytes: a
-// session must not change with the limits. Returns nullopt if there is no valid fragment. Fails as Source does. Any
-// thread.
-Result<std::optional<Head>> read_head(const RequestContext& context, const Source& source, ProbeDepth depth) {
-  const std::uint64_t limit = depth == ProbeDepth::kHead ? kFrameSize : Limits{}.scan_bytes;
-  HeadReader reader;
-  for (Position at = 0; at < std::min(limit, source.size()); at += kFrameSize) {
-    ASSIGN_OR_RETURN(const auto frame, read_up_to(context, source, at, kFrameSize));
-    if (reader.read(frame.view(), at)) break;
-  }
-  if (depth == ProbeDepth::kSearch && !reader.has_found() && !reader.may_be_unfinished(source.size())) {
-    TRY(search(context, source, reader));
-  }
-  return reader.finish(context);
-}
 
 constexpr std::size_t kLeastDigits = 6;
 

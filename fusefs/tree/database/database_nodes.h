@@ -1,7 +1,6 @@
 // DatabaseNodes: the keys, versions and texts of a mounted database that the kernel refers to.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -9,6 +8,7 @@
 #include <shared_mutex>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 
 #include "core/database/database.h"
@@ -46,18 +46,9 @@ class DatabaseNodes {
   std::size_t size() const;
 
  private:
-  // What makes two nodes equal. Points to a row's key.
-  struct Identity {
-    DatabaseNode::Kind kind;
-    bool is_in_families;
-    bool is_readable;
-    std::uint32_t family;
-    std::uint64_t sequence;
-    database::Operation operation;
-    std::uint64_t size;
-    std::string_view key;
-    auto operator<=>(const Identity&) const = default;  // NOLINT(readability-implicit-bool-conversion): of bools
-  };
+  // What makes two nodes equal; the last one points to a row's key.
+  using Identity = std::tuple<DatabaseNode::Kind, bool, bool, std::uint32_t, std::uint64_t, database::Operation,
+                              std::uint64_t, std::string_view>;
   struct Row {
     Pointer node;
     std::uint64_t lookups = 0;
