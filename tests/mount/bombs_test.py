@@ -26,9 +26,9 @@ class Bombs(HostileCase):
     READERS = 16
     GOOD_FILES = 8
     GOOD_RECORDS = 20  # read from each good file, about
-    # One decoded chunk, the codec's working memory (which the kernel takes time to reclaim), the cache, and what
-    # non-blocking threads decode meanwhile.
-    MAX_MEMORY = (1 << 30) + (256 << 20) + (64 << 20) + DAEMON_MEMORY
+    # The chunk that is being decoded, the one before it (freed by its last reader, which the scheduler may have
+    # stopped), and the cache. Without a bound, 16 readers need 16 GiB.
+    MAX_MEMORY = (2 << 30) + (64 << 20) + DAEMON_MEMORY
 
     def setUp(self):
         super().setUp()
