@@ -11,6 +11,7 @@
 #include "core/base/counted.h"
 #include "core/base/cursor.h"
 #include "core/base/protobuf.h"
+#include "core/base/read_window.h"
 #include "core/base/request_context.h"
 #include "core/formats/riegeli/format.h"
 #include "core/formats/riegeli/wire.h"
@@ -177,8 +178,16 @@ Result<void> read_footer(const RequestContext& context, const Container& riegeli
   return {};
 }
 
+// Returns whether the footer of a file that ends at `end` may have the size of this chunk.
+bool has_size_of_footer(const ChunkInfo& chunk, Position end) {
+  const std::uint64_t records = chunk.records.value_or(0);
+  if (chunk.begin == 0 || chunk.end > end || records == 0) return false;
+  return chunk.decoded_size.value_or(UINT64_MAX) / records <= kLargestHead + kLargestEntry;
+}
+
 // Returns the ending with the footer at `footer`, as named by a postscript. Returns nullopt for a valid chunk that is
-// not a footer. An unreadable chunk counts as a footer.
+// not a footer. An unreadable chunk counts as a footer, and so does a large one of a footer's size, whatever it
+// contains: then its presence is known without decoding it.
 Result<std::optional<Ending>> ending_at(const RequestContext& context, const Container& riegeli, Position footer,
                                         Position postscript, EndingDetail detail) {
   Ending ending{
@@ -188,8 +197,13 @@ Result<std::optional<Ending>> ending_at(const RequestContext& context, const Con
     ending.flaw = wrong_footer(footer, "no valid chunk where the footer should be");
     return std::optional<Ending>(std::move(ending));
   }
+  const bool is_large = chunk->stored_size > kBlockSize && has_size_of_footer(*chunk, postscript);
+  if (is_large && detail == EndingDetail::kPresence) return std::optional<Ending>(std::move(ending));
   auto read = read_footer(context, riegeli, *chunk, detail, ending);
-  if (!read && read.error().code == Code::kNotFound) return std::optional<Ending>{};
+  if (!read && read.error().code == Code::kNotFound) {
+    if (!is_large) return std::optional<Ending>{};
+    read = wrong_footer(footer, read.error().detail);
+  }
   if (!read) {
     if (!is_permanent(read.error().code)) return std::move(read).error();
     ending.head = {};
@@ -299,10 +313,9 @@ Result<std::optional<ChunkInfo>> last_chunk(const RequestContext& context, const
 }
 
 bool may_be_footer(const ChunkInfo& chunk, Position end) {
-  const std::uint64_t records = chunk.records.value_or(0);
-  const std::uint64_t size = chunk.decoded_size.value_or(UINT64_MAX);
-  if (chunk.begin == 0 || chunk.end > end || records == 0) return false;
-  return size <= kMostTried && chunk.stored_size <= kMostTried && size <= kLargestHead + kLargestEntry * records;
+  const std::uint64_t most = kLargestHead + kLargestEntry * chunk.records.value_or(0);
+  return has_size_of_footer(chunk, end) && chunk.stored_size <= kMostTried &&
+         *chunk.decoded_size <= std::min(kMostTried, most);
 }
 
 // Finds the footer of a file whose postscript is lost or cut off: the last chunk of records, recognized by its content.
@@ -353,8 +366,11 @@ Limits not_below_defaults(Limits limits) {
 
 }  // namespace
 
-Result<std::optional<Ending>> find_ending(const RequestContext& context, const Source& source, const Limits& limits,
+Result<std::optional<Ending>> find_ending(const RequestContext& outer, const Source& source, const Limits& limits,
                                           EndingDetail detail) {
+  std::optional<ReadWindow> window;  // for a footer of many blocks
+  if (detail == EndingDetail::kIndex) window.emplace(outer, source);
+  const RequestContext context = window ? outer.with(*window) : outer;
   // Does not own the source: the container is destroyed before the source.
   const std::shared_ptr<const Source> borrowed(std::shared_ptr<const Source>(), &source);
   auto riegeli = riegeli::open(context, borrowed, not_below_defaults(limits));
