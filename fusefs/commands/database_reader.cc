@@ -14,6 +14,7 @@
 #include "core/base/utf8.h"
 #include "core/decoding/json_writer.h"
 #include "fusefs/commands/key_text.h"
+#include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
@@ -68,16 +69,28 @@ bool is_database_directory(const std::string& path) {
   return names_directory(path) && database::is_database(path).value_or(false);
 }
 
-void DatabaseOptions::declare_path(CLI::App& app) {
-  app.add_option("DB", path,
+void DatabaseOptions::declare(CLI::App& app, std::string* key) {
+  const auto words = std::make_shared<std::vector<std::string>>();
+  app.add_option("DB", *words,
                  "the directory of a database, one of its logs or tables, or a pattern that names several of them\n"
                  "Of several files, a key's newest write counts, as if they were a database.")
-      ->required()
       ->type_name("");
-}
-
-void DatabaseOptions::declare(CLI::App& app) {
-  declare_path(app);
+  // For the help. All words go to the first argument.
+  if (key != nullptr) app.add_option("KEY", "the key")->type_name("");
+  declare_manifest(app, manifest);
+  app.final_callback([this, words, key] {
+    if (key != nullptr) {
+      if (words->empty()) throw CLI::RequiredError("KEY");
+      *key = std::move(words->back());
+      words->pop_back();
+    }
+    if (words->size() > 1) throw CLI::ExtrasError({words->back()});
+    if (words->empty() == manifest.empty()) {
+      if (words->empty()) throw CLI::RequiredError("DB");
+      throw CLI::ValidationError("--manifest", "excludes DB: " + words->front());
+    }
+    if (!words->empty()) path = std::move(words->front());
+  });
   app.add_option("--column-family", family, "name or number of the column family (default: default)")->type_name("F");
   app.add_option_function<std::string>(
          "--at",
@@ -93,19 +106,26 @@ void DatabaseOptions::declare(CLI::App& app) {
 
 std::unique_ptr<DatabaseReader> DatabaseReader::open(const std::string& path, CommandContext& context) {
   const database::Options options{.limits = context.limits()};
-  const bool is_directory = names_directory(path);
-  std::string directory = is_directory ? path : std::string();
-  Result<std::unique_ptr<const database::Database>> opened(nullptr);
-  if (!is_directory && names_set(path)) {
-    const auto list = name_shards({.files = {path}}, context);
-    if (!list) return nullptr;
-    auto files = files_of(*list);
-    opened = database::Database::open_files({}, files.directory, files.names, options);
-    directory = std::move(files.directory);
-  } else {
-    opened =
-        is_directory ? database::Database::open({}, path, options) : database::Database::open_file({}, path, options);
-  }
+  if (names_directory(path)) return made(path, path, context, database::Database::open({}, path, options));
+  if (names_set(path)) return open_set({.files = {path}}, context);
+  return made(path, {}, context, database::Database::open_file({}, path, options));
+}
+
+std::unique_ptr<DatabaseReader> DatabaseReader::open(const DatabaseOptions& options, CommandContext& context) {
+  return options.manifest.empty() ? open(options.path, context) : open_set({.manifest = options.manifest}, context);
+}
+
+std::unique_ptr<DatabaseReader> DatabaseReader::open_set(const RecordWords& words, CommandContext& context) {
+  const auto list = name_shards(words, context);
+  if (!list) return nullptr;
+  auto files = files_of(*list);
+  auto opened = database::Database::open_files({}, files.directory, files.names, {.limits = context.limits()});
+  const std::string& name = words.manifest.empty() ? words.files.front() : words.manifest;
+  return made(name, std::move(files.directory), context, std::move(opened));
+}
+
+std::unique_ptr<DatabaseReader> DatabaseReader::made(const std::string& path, std::string directory,
+                                                     CommandContext& context, Opened opened) {
   if (!opened) {
     print_message(open_failure(path, opened.error()));
     context.note(kExitCannotOpen);

@@ -19,18 +19,24 @@ class App;
 
 namespace recordfs {
 
+struct RecordWords;
+
 // Returns whether `path` is a directory with a LevelDB or RocksDB database. False if it cannot be read.
 bool is_database_directory(const std::string& path);
 
 // The arguments that choose a state and a part of a database.
 struct DatabaseOptions {
-  std::string path;
+  std::string path;      // empty: `manifest` names the files
+  std::string manifest;  // empty: `path` names them
   std::string family = "default";
   std::uint64_t at = database::kNewest;
 
-  // Declare the argument DB, and the options, on `app`. The object must outlive the parsing.
-  void declare_path(CLI::App& app);
-  void declare(CLI::App& app);
+  // Declares the argument DB and the options on `app`. If the command has a `key`, that is the last argument. The
+  // arguments must outlive the parsing.
+  void declare(CLI::App& app, std::string* key = nullptr);
+
+  // Returns the name in messages.
+  const std::string& name() const { return manifest.empty() ? path : manifest; }
 };
 
 // An open database, and messages about it. Not thread-safe.
@@ -39,6 +45,7 @@ class DatabaseReader {
   // Opens a directory, one log or table, or the set of them that a pattern names. On failure prints an error, notes it,
   // and returns null. The arguments must outlive the object.
   static std::unique_ptr<DatabaseReader> open(const std::string& path, CommandContext& context);
+  static std::unique_ptr<DatabaseReader> open(const DatabaseOptions& options, CommandContext& context);
 
   const database::Database& source() const { return *database_; }
   bool has_families() const { return has_families_; }
@@ -59,10 +66,14 @@ class DatabaseReader {
   void print_failure(Bytes key, const Error& error) const;
 
  private:
+  using Opened = Result<std::unique_ptr<const database::Database>>;
+  static std::unique_ptr<DatabaseReader> open_set(const RecordWords& words, CommandContext& context);
+  static std::unique_ptr<DatabaseReader> made(const std::string& path, std::string directory, CommandContext& context,
+                                              Opened opened);
   DatabaseReader(std::string path, std::string directory, CommandContext& context,
                  std::unique_ptr<const database::Database> database);
 
-  const std::string path_;       // as given
+  const std::string path_;       // as given; of a set, perhaps the manifest
   const std::string directory_;  // of the files that problems name; empty: it is one file
   CommandContext& context_;
   const std::unique_ptr<const database::Database> database_;

@@ -126,11 +126,11 @@ class Get {
 
 // Returns whether something was printed.
 bool get(const GetOptions& options, std::string key, CommandContext& context) {
-  const auto reader = DatabaseReader::open(options.source.path, context);
+  const auto reader = DatabaseReader::open(options.source, context);
   if (!reader) return false;
   const auto family = reader->family(options.source.family);
   if (!family) {
-    context.print_failure(options.source.path, family.error());
+    context.print_failure(options.source.name(), family.error());
     return false;
   }
   Get reading(options, std::move(key), *reader, context);
@@ -153,8 +153,7 @@ int get(const GetOptions& options) {
 
 RunCommand declare_get(CLI::App& app) {
   const auto options = std::make_shared<GetOptions>();
-  options->source.declare(app);
-  app.add_option("KEY", options->key, "the key")->required()->type_name("");
+  options->source.declare(app, &options->key);
   app.add_flag("--encoded", options->encoded, "KEY is escaped, as recordfs keys prints it");
   app.add_flag("--history", options->history,
                "list all versions of the key that are still stored, newest first\n"

@@ -49,7 +49,7 @@ class KeyList {
     const auto keys = reader_.source().keys(family.id, std::move(range), options_.source.at);
     for (std::uint64_t left = options_.limit; left > 0 && context_.output().good(); --left) {
       const auto has_key = keys->next({});
-      if (!has_key) context_.print_failure(options_.source.path, has_key.error());
+      if (!has_key) context_.print_failure(options_.source.name(), has_key.error());
       if (!has_key || !*has_key) break;
       uncertain_.add(keys->version(), false);
       print(keys->key(), keys->version(), family);
@@ -92,11 +92,11 @@ int keys(const KeysOptions& options) {
     print_message("--encoded: not an escaped key (try recordfs keys --help)");
     return kExitWrongUse;
   }
-  const auto reader = DatabaseReader::open(options.source.path, context);
+  const auto reader = DatabaseReader::open(options.source, context);
   if (!reader) return context.status();
   const auto family = reader->family(options.source.family);
   if (!family) {
-    context.print_failure(options.source.path, family.error());
+    context.print_failure(options.source.name(), family.error());
   } else {
     KeyList(options, *reader, context).print(*family, std::move(*range));
   }

@@ -122,6 +122,20 @@ class Keys(Case):
         self.assertEqual(both, sorted(both))
         self.assertGreater(len(both), max(map(len, each)))
 
+    def test_manifest_names_files_that_are_read_as_one(self):
+        database = self.copy_database(LEVELS)
+        files = sorted(path.name for path in database.glob("[0-9]*.l??"))
+        manifest = database / "files.txt"
+        manifest.write_text("".join(f"{name}\n" for name in files))
+        self.assertEqual(self.good("keys", "--null", "--manifest", manifest), self.good("keys", "--null", database))
+        self.assertEqual(self.good("get", "--manifest", manifest, "key00012"), self.good("get", database, "key00012"))
+        self.assert_ends(commands.WRONG_USE, "excludes DB", "keys", "--manifest", manifest, database)
+        self.assert_ends(FAILED, "excludes DB", "get", "--manifest", manifest, database, "key00012")
+        self.assert_ends(FAILED, "DB is required", "get", "key00012")
+        self.assert_ends(FAILED, "KEY is required", "get", "--manifest", manifest)
+        self.assert_ends(commands.WRONG_USE, "DB is required", "keys")
+        self.assert_ends(commands.WRONG_USE, "key00012", "keys", database, "key00012")
+
     def test_other_files_are_refused(self):
         self.assert_ends(commands.CANNOT_OPEN, "not a log or table", "keys", commands.sample("riegeli/simple_zstd9.riegeli"))
         self.assert_ends(commands.CANNOT_OPEN, "no files of a LevelDB or RocksDB database", "keys", self.folder)
