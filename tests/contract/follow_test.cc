@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::uint64_t kCache = 1 << 20;
 
-void discard_log(Severity, const std::string&) {}
-
 class FollowTest : public SampleTest {
  protected:
   void SetUp() override {

@@ -29,8 +29,6 @@ constexpr std::uint64_t kMostBytes = 256 << 10;  // of one file, in bytes
 constexpr std::size_t kDeepest = 4;
 constexpr std::uint64_t kSmallFile = 64 << 10;
 
-void discard_log(Severity, const std::string&) {}
-
 // Thrown to end a pass early.
 struct NoMemory {};
 

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/store/log.h"
 #include "tests/contract/reading.h"
 #include "tests/contract/rules.h"
 #include "tests/contract/samples.h"
@@ -39,6 +40,9 @@ class SampleTest : public ::testing::TestWithParam<Sample> {
  private:
   const std::shared_ptr<const std::string> bytes_ = sample().bytes();
 };
+
+// A Log that discards its lines.
+inline void discard_log(Severity, const std::string&) {}
 
 inline std::string name_of(const ::testing::TestParamInfo<Sample>& info) { return info.param.name; }
 

@@ -17,8 +17,6 @@ constexpr std::uint64_t kRoomyCache = 64 << 20;
 constexpr std::uint64_t kTinyCache = 4096;  // too small to keep anything useful
 constexpr std::uint64_t kMostRecords = 600;
 
-void discard_log(Severity, const std::string&) {}
-
 // The store may have more information about a chunk than its header, so only the range counts.
 bool same_place(const ChunkInfo& a, const ChunkInfo& b) { return a.begin == b.begin && a.end == b.end; }
 

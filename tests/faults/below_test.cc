@@ -27,7 +27,7 @@ namespace {
 using contract::Sample;
 
 constexpr std::uint64_t kChanges = 40;  // reads at which a fully tested file is changed
-constexpr std::uint64_t kSome = 2;      // reads that meet a fault in all other samples
+constexpr std::uint64_t kSome = 1;      // reads that meet a fault in all other samples
 constexpr std::uint64_t kFewBytes = 2 << 10;
 
 // Counts the faults injected by all tests, and prints them at the end.

@@ -153,7 +153,7 @@ void check_given(const Case& input) {
   check_decoder(testing::TypedRecords{}, input, std::move(*given));
 }
 
-void run_input(Bytes input) {
+void run_decoding_input(Bytes input) {
   static const bool has_library = !protobuf_version().empty();
   expect(has_library, "the libprotobuf module is not available");
   const Case found = case_of(input);
@@ -169,7 +169,7 @@ void run_input(Bytes input) {
 }  // namespace
 
 Target decoding_target() {
-  return {.run_input = run_input, .mutator_for = [](Bytes) { return &kMessageMutator; }};
+  return {.run_input = run_decoding_input, .mutator_for = [](Bytes) { return &kMessageMutator; }};
 }
 
 }  // namespace recordfs::fuzz

@@ -7,13 +7,13 @@ namespace recordfs::fuzz {
 
 namespace {
 
-void run_input(Bytes input) {
+void run_tree_input(Bytes input) {
   const std::uint64_t seed = std::hash<std::string_view>()(as_text(input));
   if (const auto mounted = MountedInput::open(input, seed)) Wanderer(*mounted, seed).wander();
 }
 
 }  // namespace
 
-Target tree_target() { return {.run_input = run_input, .mutator_for = mutator_by_format}; }
+Target tree_target() { return {.run_input = run_tree_input, .mutator_for = mutator_by_format}; }
 
 }  // namespace recordfs::fuzz

@@ -8,7 +8,7 @@ namespace recordfs::fuzz {
 
 namespace {
 
-void run_input(Bytes input) {
+void run_views_input(Bytes input) {
   // File names of a container that is the mount's root, and records without a suffix.
   constexpr std::uint64_t kNames = 64 | 128;
   if (const auto mounted = MountedInput::open(input, options_of(input) & ~kNames)) compare_views(*mounted, input);
@@ -16,6 +16,6 @@ void run_input(Bytes input) {
 
 }  // namespace
 
-Target views_target() { return {.run_input = run_input, .mutator_for = mutator_by_format}; }
+Target views_target() { return {.run_input = run_views_input, .mutator_for = mutator_by_format}; }
 
 }  // namespace recordfs::fuzz

@@ -13,7 +13,7 @@
 namespace recordfs {
 namespace {
 
-std::string text_of(std::size_t size) {
+std::string text_of_size(std::size_t size) {
   std::string text(size, '\0');
   for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>(i / 7 % 50 + i % 3);
   return text;
@@ -82,7 +82,7 @@ TEST(Blosc, EveryCodecFilterAndBlockSizeRoundTrips) {
     for (const int shuffle : {BLOSC_NOSHUFFLE, BLOSC_SHUFFLE, BLOSC_BITSHUFFLE}) {
       for (const std::size_t typesize : {1u, 2u, 3u, 8u, 16u, 17u, 255u}) {
         for (const std::size_t block_size : {0u, 128u, 4096u, 5000u}) {
-          const std::string text = text_of(20011);
+          const std::string text = text_of_size(20011);
           const auto out = decoded(compressed(text, {codec, shuffle, typesize, block_size}));
           ASSERT_TRUE(out) << codec << ' ' << shuffle << ' ' << typesize << ' ' << block_size << ": "
                            << to_string(out.error());
@@ -95,14 +95,14 @@ TEST(Blosc, EveryCodecFilterAndBlockSizeRoundTrips) {
 
 TEST(Blosc, UncompressedChunkIsPlain) {
   for (const std::size_t size : {0u, 1u, 100u, 5000u}) {
-    const std::string chunk = compressed(text_of(size), {.level = 0});
+    const std::string chunk = compressed(text_of_size(size), {.level = 0});
     EXPECT_TRUE(parse_blosc_header(as_bytes(chunk))->is_plain());
-    EXPECT_EQ(*decoded(chunk), text_of(size));
+    EXPECT_EQ(*decoded(chunk), text_of_size(size));
   }
 }
 
 TEST(Blosc, InconsistentHeaderIsRefused) {
-  const std::string good = compressed(text_of(20000), {});
+  const std::string good = compressed(text_of_size(20000), {});
   const auto refused = [&](std::size_t at, std::uint32_t number) {
     std::string chunk = good;
     put(chunk, at, number);
@@ -115,7 +115,7 @@ TEST(Blosc, InconsistentHeaderIsRefused) {
 }
 
 TEST(Blosc, UnknownVersionsAndFlagsAreRefused) {
-  const std::string good = compressed(text_of(20000), {});
+  const std::string good = compressed(text_of_size(20000), {});
   for (std::size_t at : {0u, 1u}) {
     std::string chunk = good;
     chunk[at] = 5;
@@ -129,7 +129,7 @@ TEST(Blosc, UnknownVersionsAndFlagsAreRefused) {
 }
 
 TEST(Blosc, StreamBeyondItsChunkIsRefused) {
-  const std::string good = compressed(text_of(20000), {.typesize = 1});
+  const std::string good = compressed(text_of_size(20000), {.typesize = 1});
   const std::uint32_t begin = get(good, 16);
   for (const std::uint32_t size : {0u, 0x7FFFFFFFu, 0xFFFFFFFFu, static_cast<std::uint32_t>(good.size())}) {
     std::string chunk = good;
@@ -140,7 +140,7 @@ TEST(Blosc, StreamBeyondItsChunkIsRefused) {
 
 // The library would leave the rest of the block uninitialized.
 TEST(Blosc, StreamShorterThanItsBlockIsRefused) {
-  std::string chunk = compressed(text_of(20000), {.shuffle = 0, .typesize = 1});
+  std::string chunk = compressed(text_of_size(20000), {.shuffle = 0, .typesize = 1});
   chunk[chunk.size() - 1] = static_cast<char>(chunk[chunk.size() - 1] ^ 0x55);
   put(chunk, 4, get(chunk, 4) + 63);
   put(chunk, 8, get(chunk, 8) + 63);
@@ -174,7 +174,7 @@ TEST(Blosc, MatchLengthThatOverflowsIsRefused) {
 }
 
 TEST(Blosc, WholeChunkOfAnotherSizeIsRefused) {
-  const std::string text = text_of(20000);
+  const std::string text = text_of_size(20000);
   const std::string chunk = compressed(text, {});
   std::string out(text.size() + 1, '?');
   const auto room = std::as_writable_bytes(std::span(out));
@@ -190,7 +190,7 @@ TEST(Blosc, WholeChunkOfAnotherSizeIsRefused) {
 
 TEST(Blosc, FlippedByteYieldsBytesOrAnError) {
   for (const char* codec : {"blosclz", "lz4", "snappy", "zlib", "zstd"}) {
-    const std::string good = compressed(text_of(3000), {.codec = codec, .block_size = 512});
+    const std::string good = compressed(text_of_size(3000), {.codec = codec, .block_size = 512});
     for (std::size_t at = 0; at < good.size(); ++at) {
       for (const int bit : {0, 3, 7}) {
         std::string chunk = good;

@@ -12,7 +12,7 @@ using testing::Guarded;
 using testing::packers;
 using testing::text_of;
 
-constexpr std::uint64_t kPlenty = 1 << 20;
+constexpr std::uint64_t kEnough = 1 << 20;
 
 bool knows_its_end(CodecId codec) { return codec != CodecId::kNone && codec != CodecId::kSnappy; }
 
@@ -24,7 +24,7 @@ TEST(DecompressFront, StopsAtTheEndAndReturnsItsPosition) {
       const std::string packed = pack(text);
       for (const std::string_view tail : {"", "x", "not compressed at all"}) {
         const Guarded stored(as_bytes(packed + std::string(tail)));
-        auto front = decompress_front({}, codec, stored.view(), 0, kPlenty);
+        auto front = decompress_front({}, codec, stored.view(), 0, kEnough);
         ASSERT_TRUE(front) << to_string(codec) << ' ' << front.error().detail;
         EXPECT_TRUE(as_text(front->content.view()) == text) << to_string(codec);
         EXPECT_EQ(front->used, packed.size()) << to_string(codec);
@@ -34,16 +34,16 @@ TEST(DecompressFront, StopsAtTheEndAndReturnsItsPosition) {
 }
 
 TEST(DecompressFront, CodecWithoutAnEndMarkConsumesAllBytes) {
-  auto plain = decompress_front({}, CodecId::kNone, as_bytes("text"), 0, kPlenty);
+  auto plain = decompress_front({}, CodecId::kNone, as_bytes("text"), 0, kEnough);
   ASSERT_TRUE(plain);
   EXPECT_EQ(plain->used, 4u);
   for (const auto& [codec, pack] : packers()) {
     if (knows_its_end(codec)) continue;
     const std::string packed = pack("text");
-    auto front = decompress_front({}, codec, as_bytes(packed), 0, kPlenty);
+    auto front = decompress_front({}, codec, as_bytes(packed), 0, kEnough);
     ASSERT_TRUE(front);
     EXPECT_EQ(front->used, packed.size());
-    EXPECT_FALSE(decompress_front({}, codec, as_bytes(packed + "x"), 0, kPlenty));
+    EXPECT_FALSE(decompress_front({}, codec, as_bytes(packed + "x"), 0, kEnough));
   }
 }
 
@@ -52,7 +52,7 @@ TEST(DecompressFront, TruncationIsDamageAndTheLimitIsKept) {
   for (const auto& [codec, pack] : packers()) {
     const std::string packed = pack(text);
     for (std::size_t size = 0; size < packed.size(); ++size) {
-      auto front = decompress_front({}, codec, as_bytes(packed).first(size), 0, kPlenty);
+      auto front = decompress_front({}, codec, as_bytes(packed).first(size), 0, kEnough);
       ASSERT_FALSE(front) << to_string(codec) << ' ' << size;
       EXPECT_EQ(front.error().code, Code::kDamage);
     }
@@ -61,7 +61,7 @@ TEST(DecompressFront, TruncationIsDamageAndTheLimitIsKept) {
 }
 
 TEST(DecompressFront, CodecWithoutItsLibraryIsUnsupported) {
-  EXPECT_EQ(decompress_front({}, static_cast<CodecId>(200), as_bytes("x"), 0, kPlenty).error().code,
+  EXPECT_EQ(decompress_front({}, static_cast<CodecId>(200), as_bytes("x"), 0, kEnough).error().code,
             Code::kUnsupported);
 }
 

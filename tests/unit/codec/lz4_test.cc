@@ -14,13 +14,13 @@ using testing::pack_lz4;
 using testing::pack_lz4_with;
 using testing::text_of;
 
-std::string unpacked(std::string_view packed, std::uint64_t limit = 1 << 20) {
+std::string unpacked_frames(std::string_view packed, std::uint64_t limit = 1 << 20) {
   const Guarded stored(as_bytes(packed));
   auto out = decompress({}, CodecId::kLz4Frame, stored.view(), 0, limit);
   return out ? std::string(as_text(out->view())) : std::string(to_string(out.error().code));
 }
 
-std::string skippable(std::string_view content) {
+std::string skippable_frame(std::string_view content) {
   return "\x5A\x2A\x4D\x18" + std::string(1, static_cast<char>(content.size())) + std::string(3, '\0') +
          std::string(content);
 }
@@ -31,7 +31,7 @@ TEST(Lz4, BlocksOfEachKindAreDecoded) {
     for (const bool checksum : {false, true}) {
       for (const bool states_size : {false, true}) {
         const std::string packed = pack_lz4_with(text, {linked, checksum, states_size});
-        EXPECT_TRUE(unpacked(packed) == text) << linked << checksum << states_size;
+        EXPECT_TRUE(unpacked_frames(packed) == text) << linked << checksum << states_size;
       }
     }
   }
@@ -74,34 +74,36 @@ TEST(Lz4, BrokenFrameDoesNotAffectTheNextStream) {
 
 TEST(Lz4, ConsecutiveFramesAreConcatenated) {
   const Lz4Options independent{false, false, false};
-  EXPECT_EQ(unpacked(pack_lz4("one ") + pack_lz4_with("", independent) + pack_lz4_with("two", independent)), "one two");
+  EXPECT_EQ(unpacked_frames(pack_lz4("one ") + pack_lz4_with("", independent) + pack_lz4_with("two", independent)),
+            "one two");
 }
 
 TEST(Lz4, SkippableFramesYieldNoBytes) {
-  EXPECT_EQ(unpacked(skippable("abc") + pack_lz4("one ") + skippable("") + pack_lz4("two") + skippable("x")),
+  EXPECT_EQ(unpacked_frames(skippable_frame("abc") + pack_lz4("one ") + skippable_frame("") + pack_lz4("two") +
+                            skippable_frame("x")),
             "one two");
-  EXPECT_EQ(unpacked(skippable("abc")), "");
+  EXPECT_EQ(unpacked_frames(skippable_frame("abc")), "");
 }
 
 TEST(Lz4, TruncatedSkippableFrameIsDamage) {
   for (const std::string& before : {std::string(), pack_lz4("text")}) {
-    const std::string packed = before + skippable("abc");
+    const std::string packed = before + skippable_frame("abc");
     for (std::size_t cut = 1; cut < 11; ++cut) {
-      EXPECT_EQ(unpacked(packed.substr(0, packed.size() - cut)), "damage") << before.size() << ' ' << cut;
+      EXPECT_EQ(unpacked_frames(packed.substr(0, packed.size() - cut)), "damage") << before.size() << ' ' << cut;
     }
   }
 }
 
 TEST(Lz4, InputWithoutAFrameIsDamage) {
-  EXPECT_EQ(unpacked(""), "damage");
-  EXPECT_EQ(unpacked("no frame, but long enough for one"), "damage");
-  EXPECT_EQ(unpacked(std::string("\x02\x21\x4C\x18\x05\0\0\0\x40text", 13)), "damage") << "a legacy frame";
+  EXPECT_EQ(unpacked_frames(""), "damage");
+  EXPECT_EQ(unpacked_frames("no frame, but long enough for one"), "damage");
+  EXPECT_EQ(unpacked_frames(std::string("\x02\x21\x4C\x18\x05\0\0\0\x40text", 13)), "damage") << "a legacy frame";
 }
 
 TEST(Lz4, WrongContentChecksumIsDamage) {
   std::string packed = pack_lz4_with(text_of(1000), {true, true, false});
   packed.back() ^= 1;
-  EXPECT_EQ(unpacked(packed), "damage");
+  EXPECT_EQ(unpacked_frames(packed), "damage");
 }
 
 // Returns a frame with a handmade header: magic, flags, 64 KiB blocks, `rest`, and 4 uncompressed bytes of content.
@@ -111,18 +113,19 @@ std::string raw_frame(char flags, std::string_view rest, char header_checksum) {
 }
 
 TEST(Lz4, SizeOtherThanStatedIsDamage) {
-  EXPECT_EQ(unpacked(raw_frame('\x68', std::string("\x04\0\0\0\0\0\0\0", 8), '\xCD')), "text");
-  EXPECT_EQ(unpacked(raw_frame('\x68', std::string("\x05\0\0\0\0\0\0\0", 8), '\x61')), "damage");
-  EXPECT_EQ(unpacked(raw_frame('\x68', std::string("\x03\0\0\0\0\0\0\0", 8), '\x87')), "damage");
-  EXPECT_EQ(unpacked(raw_frame('\x68', std::string("\0\0\0\0\0\0\0\0", 8), '\x05')), "damage");
+  EXPECT_EQ(unpacked_frames(raw_frame('\x68', std::string("\x04\0\0\0\0\0\0\0", 8), '\xCD')), "text");
+  EXPECT_EQ(unpacked_frames(raw_frame('\x68', std::string("\x05\0\0\0\0\0\0\0", 8), '\x61')), "damage");
+  EXPECT_EQ(unpacked_frames(raw_frame('\x68', std::string("\x03\0\0\0\0\0\0\0", 8), '\x87')), "damage");
+  EXPECT_EQ(unpacked_frames(raw_frame('\x68', std::string("\0\0\0\0\0\0\0\0", 8), '\x05')), "damage");
 }
 
 TEST(Lz4, AbsurdStatedSizeAllocatesNothing) {
-  EXPECT_EQ(unpacked(raw_frame('\x68', std::string("\0\0\0\0\0\0\0\x40", 8), '\x0A'), ~std::uint64_t{0}), "damage");
+  EXPECT_EQ(unpacked_frames(raw_frame('\x68', std::string("\0\0\0\0\0\0\0\x40", 8), '\x0A'), ~std::uint64_t{0}),
+            "damage");
 }
 
 TEST(Lz4, FrameForADictionaryIsUnsupported) {
-  EXPECT_EQ(unpacked(raw_frame('\x61', std::string("\x07\0\0\0", 4), '\xE3')), "unsupported");
+  EXPECT_EQ(unpacked_frames(raw_frame('\x61', std::string("\x07\0\0\0", 4), '\xE3')), "unsupported");
 }
 
 TEST(Lz4, BombStopsAtTheLimitInBoundedMemory) {

@@ -13,7 +13,7 @@ using testing::Guarded;
 using testing::pack_lzma;
 using testing::text_of;
 
-std::string unpacked(std::string_view packed, std::uint64_t limit = 1 << 20) {
+std::string unpacked_xz(std::string_view packed, std::uint64_t limit = 1 << 20) {
   const Guarded stored(as_bytes(packed));
   auto out = decompress({}, CodecId::kLzma, stored.view(), 0, limit);
   return out ? std::string(as_text(out->view())) : std::string(to_string(out.error().code));
@@ -51,8 +51,8 @@ std::string pack_without_end_mark(std::string_view text) {
 TEST(Lzma, StatedSizeIsDecodedWithAndWithoutAnEndMark) {
   for (const std::size_t size : {0u, 1u, 300000u}) {
     const std::string text = text_of(size);
-    EXPECT_TRUE(unpacked(with_stated_size(pack_lzma(text), size)) == text) << size;
-    EXPECT_TRUE(unpacked(pack_without_end_mark(text)) == text) << size;
+    EXPECT_TRUE(unpacked_xz(with_stated_size(pack_lzma(text), size)) == text) << size;
+    EXPECT_TRUE(unpacked_xz(pack_without_end_mark(text)) == text) << size;
   }
 }
 
@@ -60,36 +60,36 @@ TEST(Lzma, SizeOtherThanStatedIsDamage) {
   const std::string text = text_of(1000);
   for (const std::uint64_t wrong :
        {std::uint64_t{0}, std::uint64_t{999}, std::uint64_t{1001}, std::uint64_t{1} << 37}) {
-    EXPECT_EQ(unpacked(with_stated_size(pack_lzma(text), wrong)), "damage") << wrong;
-    EXPECT_EQ(unpacked(with_stated_size(pack_without_end_mark(text), wrong)), "damage") << wrong;
+    EXPECT_EQ(unpacked_xz(with_stated_size(pack_lzma(text), wrong)), "damage") << wrong;
+    EXPECT_EQ(unpacked_xz(with_stated_size(pack_without_end_mark(text), wrong)), "damage") << wrong;
   }
 }
 
 TEST(Lzma, TruncatedStreamWithStatedSizeIsDamage) {
   const std::string packed = pack_without_end_mark(text_of(1000));
   for (std::size_t size = 0; size < packed.size(); ++size) {
-    EXPECT_EQ(unpacked(packed.substr(0, size)), "damage") << size;
+    EXPECT_EQ(unpacked_xz(packed.substr(0, size)), "damage") << size;
   }
 }
 
 TEST(Lzma, DictionaryUpTo128MebibytesIsAccepted) {
-  EXPECT_EQ(unpacked(with_dictionary(pack_lzma("text"), 0)), "text");
-  EXPECT_EQ(unpacked(with_dictionary(pack_lzma("text"), 128 << 20)), "text");
+  EXPECT_EQ(unpacked_xz(with_dictionary(pack_lzma("text"), 0)), "text");
+  EXPECT_EQ(unpacked_xz(with_dictionary(pack_lzma("text"), 128 << 20)), "text");
 }
 
 TEST(Lzma, LargerDictionaryIsRefusedByTheLimit) {
-  EXPECT_EQ(unpacked(with_dictionary(pack_lzma("text"), 192 << 20)), "limit");
-  EXPECT_EQ(unpacked(with_dictionary(pack_lzma("text"), 0xFFFFFFFF)), "limit");
+  EXPECT_EQ(unpacked_xz(with_dictionary(pack_lzma("text"), 192 << 20)), "limit");
+  EXPECT_EQ(unpacked_xz(with_dictionary(pack_lzma("text"), 0xFFFFFFFF)), "limit");
 }
 
 TEST(Lzma, XzIsDamage) {
-  EXPECT_EQ(unpacked(std::string("\xFD"
-                                 "7zXZ\0\0\4\xE6\xD6\xB4\x46\0\0\0\0\x1C\xDF\x44\x21",
-                                 20)),
+  EXPECT_EQ(unpacked_xz(std::string("\xFD"
+                                    "7zXZ\0\0\4\xE6\xD6\xB4\x46\0\0\0\0\x1C\xDF\x44\x21",
+                                    20)),
             "damage");
 }
 
-TEST(Lzma, SecondStreamAfterTheFirstIsDamage) { EXPECT_EQ(unpacked(pack_lzma("one") + pack_lzma("two")), "damage"); }
+TEST(Lzma, SecondStreamAfterTheFirstIsDamage) { EXPECT_EQ(unpacked_xz(pack_lzma("one") + pack_lzma("two")), "damage"); }
 
 TEST(Lzma, BombStopsAtTheLimitInBoundedMemory) {
   const std::string packed = pack_lzma(std::string(256 << 20, '\0'));

@@ -16,7 +16,7 @@ using testing::Guarded;
 using testing::pack_zstd;
 using testing::text_of;
 
-constexpr std::uint64_t kPlenty = 1 << 30;
+constexpr std::uint64_t kAmple = 1 << 30;
 constexpr std::string_view kMagic("\x28\xB5\x2F\xFD", 4);
 constexpr std::string_view kEmptySkippable("\x50\x2A\x4D\x18\0\0\0\0", 8);
 
@@ -46,7 +46,7 @@ std::string bomb(std::uint64_t size) {
   return packed + block(kRaw, 0, true, "");
 }
 
-std::string unpacked(std::string_view packed, std::uint64_t expected = 0, std::uint64_t limit = kPlenty) {
+std::string unpacked(std::string_view packed, std::uint64_t expected = 0, std::uint64_t limit = kAmple) {
   const Guarded stored(as_bytes(packed));
   auto out = decompress({}, CodecId::kZstd, stored.view(), expected, limit);
   return out ? std::string(as_text(out->view())) : std::string(to_string(out.error().code));
@@ -93,7 +93,7 @@ TEST(Zstd, TruncatedFramesAreDamage) {
 // Returns the content of a stream that may use `memory` bytes for its window.
 std::string streamed(std::string_view packed, std::uint64_t memory) {
   const Guarded stored(as_bytes(packed));
-  auto out = decompress({}, CodecId::kZstd, stored.view(), 0, kPlenty, memory);
+  auto out = decompress({}, CodecId::kZstd, stored.view(), 0, kAmple, memory);
   return out ? std::string(as_text(out->view())) : std::string(to_string(out.error().code));
 }
 
@@ -108,7 +108,7 @@ TEST(Zstd, WindowBeyondTheMemoryIsRefusedInEachFrame) {
   const std::string wide = frame_head(28) + block(kRaw, 4, true, "text");
   for (const std::string& packed : {wide, std::string(kEmptySkippable) + wide, pack_zstd("one ") + wide}) {
     EXPECT_EQ(unpacked(packed), "limit");
-    EXPECT_EQ(decompressed_size({}, CodecId::kZstd, as_bytes(packed), kPlenty).error().code, Code::kLimit);
+    EXPECT_EQ(decompressed_size({}, CodecId::kZstd, as_bytes(packed), kAmple).error().code, Code::kLimit);
     EXPECT_EQ(streamed(packed, (256 << 20) - 1), "limit");
     EXPECT_TRUE(streamed(packed, 256 << 20).ends_with("text"));
   }

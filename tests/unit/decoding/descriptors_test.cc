@@ -160,7 +160,7 @@ TEST(Descriptors, ArbitraryBytesAreHandled) {
                "import \"b\"; message A { int32 x = 1; B b = 2; enum E { Z = 0; } map<int32, B> m = 3; oneof o { E e = "
                "4; } }"},
               {"b", "message B { repeated B b = 1; reserved 5 to 9; } service S { rpc R(B) returns (B); }"}}));
-  constexpr std::string_view kMessage("\x08\x05\x12\x02\x0a\x00\x1a\x04\x08\x01\x12\x00\x20\x01", 14);
+  constexpr std::string_view kEncoded("\x08\x05\x12\x02\x0a\x00\x1a\x04\x08\x01\x12\x00\x20\x01", 14);
   std::mt19937 random(3);
   int usable = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -174,7 +174,7 @@ TEST(Descriptors, ArbitraryBytesAreHandled) {
       std::string text;
       std::string why;
       JsonWriter writer(text, JsonLayout::kLine, 1u << 20);
-      if (!(*types)->write(type, as_bytes(kMessage), writer, why)) continue;
+      if (!(*types)->write(type, as_bytes(kEncoded), writer, why)) continue;
       EXPECT_TRUE(nlohmann::json::accept(text)) << text;
       ++usable;
     }

@@ -29,7 +29,7 @@ void write_example(JsonWriter& writer) {
   writer.end_object();
 }
 
-std::string written(JsonLayout layout, std::uint64_t most = kMuch) {
+std::string list_written(JsonLayout layout, std::uint64_t most = kMuch) {
   std::string text;
   JsonWriter writer(text, layout, most);
   write_example(writer);
@@ -44,11 +44,11 @@ std::string number(Number value) {
 }
 
 TEST(JsonWriter, SingleLineOutputHasNoWhiteSpace) {
-  EXPECT_EQ(written(JsonLayout::kLine), R"({"list":[1,{},[],"a\"b"],"last":null})");
+  EXPECT_EQ(list_written(JsonLayout::kLine), R"({"list":[1,{},[],"a\"b"],"last":null})");
 }
 
 TEST(JsonWriter, IndentedOutputHasTwoSpacesPerLevel) {
-  EXPECT_EQ(written(JsonLayout::kIndented), R"({
+  EXPECT_EQ(list_written(JsonLayout::kIndented), R"({
   "list": [
     1,
     {},
@@ -74,7 +74,7 @@ TEST(JsonWriter, MembersAreAppendedToAnOpenObject) {
 
 TEST(JsonWriter, WritesNoMoreThanItsLimit) {
   for (const JsonLayout layout : {JsonLayout::kLine, JsonLayout::kIndented}) {
-    const std::string whole = written(layout);
+    const std::string whole = list_written(layout);
     for (std::uint64_t most = 0; most < whole.size(); ++most) {
       std::string text = "before";
       JsonWriter writer(text, layout, most);
@@ -83,7 +83,7 @@ TEST(JsonWriter, WritesNoMoreThanItsLimit) {
       EXPECT_LE(text.size(), 6 + most);
     }
   }
-  EXPECT_EQ(written(JsonLayout::kLine, 80), written(JsonLayout::kLine));
+  EXPECT_EQ(list_written(JsonLayout::kLine, 80), list_written(JsonLayout::kLine));
 }
 
 TEST(JsonWriter, EscapesCountWithTheirWrittenSize) {

@@ -28,7 +28,7 @@ namespace {
 class Confinement : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name = testing::TempDir() + "confinement-XXXXXX";
+    std::string name = ::testing::TempDir() + "confinement-XXXXXX";
     folder_ = ::mkdtemp(name.data());
     for (const char* made : {"source", "saved", "elsewhere"}) std::filesystem::create_directory(folder_ + "/" + made);
     for (const char* made : {"source/file", "elsewhere/file", "single"}) std::ofstream(folder_ + "/" + made) << "bytes";

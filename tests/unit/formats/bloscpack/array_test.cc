@@ -124,12 +124,12 @@ TEST(BloscpackJson, InvalidJsonIsRefused) {
 
 // --- through the store
 
-constexpr std::size_t kChunks = 5;
+constexpr std::size_t kChunksOfArray = 5;
 
 FileShape array_file() {
   return {.chunk_size = 64, .last_chunk = 32, .metadata = numpy("'<f8'", "[36]"), .chunks = [] {
-            auto chunks = plain_records(kChunks, 64);
-            chunks.back() = plain_chunk(record(kChunks - 1, 32));
+            auto chunks = plain_records(kChunksOfArray, 64);
+            chunks.back() = plain_chunk(record(kChunksOfArray - 1, 32));
             return chunks;
           }()};
 }
@@ -153,7 +153,7 @@ class ArrayStream : public ::testing::Test {
 
 std::string whole_array() {
   std::string all;
-  for (std::size_t i = 0; i < kChunks; ++i) all += record(i, i + 1 == kChunks ? 32 : 64);
+  for (std::size_t i = 0; i < kChunksOfArray; ++i) all += record(i, i + 1 == kChunksOfArray ? 32 : 64);
   return all;
 }
 
@@ -245,7 +245,7 @@ TEST(BloscpackMetadata, DamagedMetadataLosesNoRecord) {
   const auto container = open_bytes(file.bytes);
   EXPECT_EQ(container->metadata()->attributes({}, nullptr).error().code, Code::kDamage);
   EXPECT_FALSE(container->traits().array);
-  EXPECT_EQ(read_all(*container).records.size(), kChunks);
+  EXPECT_EQ(read_all(*container).records.size(), kChunksOfArray);
 }
 
 TEST(BloscpackMetadata, NonJsonMetadataIsShownUnchanged) {

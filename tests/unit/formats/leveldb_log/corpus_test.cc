@@ -37,8 +37,8 @@ constexpr Difference kDifferences[] = {
     {"rocksdb-direct/zstd-block-aligned.log", 3, 0, 0},
 };
 
-class CorpusTest : public testing::TestWithParam<Difference> {};
-INSTANTIATE_TEST_SUITE_P(Differences, CorpusTest, testing::ValuesIn(kDifferences));
+class CorpusTest : public ::testing::TestWithParam<Difference> {};
+INSTANTIATE_TEST_SUITE_P(Differences, CorpusTest, ::testing::ValuesIn(kDifferences));
 
 TEST_P(CorpusTest, SampleIsReadAsDocumented) {
   std::ifstream in("tests/corpus/leveldb_log/" + std::string(GetParam().file), std::ios::binary);

@@ -11,11 +11,6 @@ using namespace recordio_writer;
 
 constexpr std::size_t kBody = kChunkSize;  // begin of the first body
 
-std::string flipped(std::string file, std::size_t at, char with = 1) {
-  file.at(at) = static_cast<char>(file.at(at) ^ with);
-  return file;
-}
-
 // Returns a header, and blocks of one chunk each.
 std::string three() { return header({}) + body({"one", "1"}) + body({"two"}) + body({"three"}); }
 

@@ -13,13 +13,8 @@ namespace {
 using testing::CountingSource;
 using namespace recordio_writer;
 
-std::string flipped(std::string file, std::size_t at) {
-  file.at(at) = static_cast<char>(file.at(at) ^ 1);
-  return file;
-}
-
 // "one" at 0, "two" at 23, "three" at 46; 71 bytes.
-std::string three() { return unpacked("one") + unpacked("two") + unpacked("three"); }
+std::string three_unpacked() { return unpacked("one") + unpacked("two") + unpacked("three"); }
 
 TEST(Legacy, PackedAndUnpackedMayBeMixed) {
   const Reading reading = read_file(unpacked("one") + packed({"two", "", "three"}) + unpacked("") + packed({"four"}));
@@ -54,7 +49,7 @@ TEST(Legacy, DamagedItemIsNotDetected) {
 
 TEST(Legacy, DamagedHeaderLosesOnlyItsRecord) {
   for (const std::size_t at : {23u, 30u, 31u, 38u, 39u}) {
-    const Reading reading = read_file(flipped(three(), at));
+    const Reading reading = read_file(flipped(three_unpacked(), at));
     EXPECT_EQ(reading.records, (Items{"one", "three"})) << at;
     EXPECT_EQ(reading.damage, Items{"[23,46) damage: no legacy recordio record where one should begin"}) << at;
   }
@@ -62,7 +57,7 @@ TEST(Legacy, DamagedHeaderLosesOnlyItsRecord) {
 
 TEST(Legacy, DamagedFirstHeaderLosesOnlyItsRecord) {
   for (const std::size_t at : {0u, 8u, 16u}) {
-    EXPECT_EQ(read_file(flipped(three(), at)).records, (Items{"two", "three"})) << at;
+    EXPECT_EQ(read_file(flipped(three_unpacked(), at)).records, (Items{"two", "three"})) << at;
   }
 }
 
@@ -74,7 +69,7 @@ TEST(Legacy, BytesBetweenRecordsAreDamage) {
 
 TEST(Legacy, TruncatedTailIsUnfinished) {
   for (std::size_t size = 47; size < 71; ++size) {
-    const Reading reading = read_file(three().substr(0, size));
+    const Reading reading = read_file(three_unpacked().substr(0, size));
     EXPECT_EQ(reading.records, (Items{"one", "two"})) << size;
     EXPECT_EQ(reading.damage.at(0), "[46," + std::to_string(size) + ") unfinished: the file ends inside a record");
   }
@@ -82,14 +77,14 @@ TEST(Legacy, TruncatedTailIsUnfinished) {
 
 // A payload may contain another recordio file, so a record that is only cut off is not searched.
 TEST(Legacy, TruncatedTailIsNotSearchedForRecords) {
-  const std::string file = unpacked("one") + unpacked(three() + text(1000));
+  const std::string file = unpacked("one") + unpacked(three_unpacked() + text(1000));
   EXPECT_EQ(read_file(file.substr(0, 500)).records, Items{"one"});
 }
 
 TEST(Legacy, ImpossibleLengthIsDamage) {
   const std::string length{"\1\0\0\x20\0\0\0\0", 8};
   const std::uint32_t sum = crc32(as_bytes(length));
-  std::string file = three();
+  std::string file = three_unpacked();
   file.replace(23 + 8, 8, length);
   for (unsigned i = 0; i < 4; ++i) file[23 + 16 + i] = static_cast<char>(sum >> (8 * i) & 0xFF);
   const Reading reading = read_file(file);

@@ -86,4 +86,9 @@ std::string text(std::size_t size, char seed) {
   return made;
 }
 
+std::string flipped(std::string file, std::size_t at, char with) {
+  file.at(at) = static_cast<char>(file.at(at) ^ with);
+  return file;
+}
+
 }  // namespace recordfs::recordio

@@ -29,4 +29,7 @@ Reading read_file(std::string_view bytes, const Limits& limits = {});
 // Returns `size` characters that depend on `seed`.
 std::string text(std::size_t size, char seed = 'a');
 
+// Returns `file` with the byte at `at` changed by XOR.
+std::string flipped(std::string file, std::size_t at, char with = 1);
+
 }  // namespace recordfs::recordio

@@ -65,7 +65,7 @@ const std::map<std::string, std::uint64_t> kMoreThanReference = {
     {"dmg_three_places.riegeli", 834},              // the same
 };
 
-class Corpus : public testing::TestWithParam<std::string> {
+class Corpus : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     want_ = Json::parse(read_path(corpus_folder() / (GetParam() + ".expect.json")));
@@ -213,7 +213,7 @@ std::vector<std::string> corpus_names() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Corpus, testing::ValuesIn(corpus_names()),
+INSTANTIATE_TEST_SUITE_P(Files, Corpus, ::testing::ValuesIn(corpus_names()),
                          [](const auto& file) { return file.param.substr(0, file.param.find('.')); });
 
 }  // namespace

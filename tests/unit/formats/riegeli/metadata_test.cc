@@ -54,7 +54,7 @@ TEST(Metadata, ExtensionsAndGroupsAreLeftInTheMessage) {
 TEST(Metadata, BrokenMessagesAreDamage) {
   for (const std::string_view message : {"\x0a\x05x", "\x0a", "\x08\x01", "\x2a\x01x", "\x07", "\xc3\x3e\x0c",
                                          "\xc3\x3e", "\x02\x01x", "\xc4\x3e", "\x28\xff"}) {
-    EXPECT_EQ(failure_of(message), Code::kDamage) << testing::PrintToString(message);
+    EXPECT_EQ(failure_of(message), Code::kDamage) << ::testing::PrintToString(message);
   }
 }
 

@@ -35,7 +35,7 @@ Sample sample_of(std::uint64_t size, std::size_t record_size = 3000, std::string
   return sample;
 }
 
-std::vector<std::string> records_of(const std::string& file) {
+std::vector<std::string> records_left_in(const std::string& file) {
   std::vector<std::string> records;
   for (const ReadRecord& record : read_file(file).records) records.push_back(record.bytes);
   return records;
@@ -72,7 +72,7 @@ TEST(Resync, DeletedBytesLoseOnlyTheirChunk) {
   for (const std::uint64_t size : {1u, 100u, 2900u}) {
     std::string file = sample.file;
     file.erase(sample.begins[7] + 60, size);
-    EXPECT_EQ(records_of(file), without(sample, 7, 8)) << size;
+    EXPECT_EQ(records_left_in(file), without(sample, 7, 8)) << size;
     EXPECT_TRUE(reports_damage(file));
     expect_located(file);
   }
@@ -83,7 +83,7 @@ TEST(Resync, InsertedBytesLoseOnlyTheirChunk) {
   for (const std::string& foreign : {std::string(1, 'x'), std::string(5000, '\0'), std::string(200000, '\n')}) {
     std::string file = sample.file;
     file.insert(sample.begins[30] + 500, foreign);
-    EXPECT_EQ(records_of(file), without(sample, 30, 31)) << foreign.size();
+    EXPECT_EQ(records_left_in(file), without(sample, 30, 31)) << foreign.size();
     expect_located(file);
   }
 }
@@ -92,7 +92,7 @@ TEST(Resync, DeletedChunksAreReportedThoughTheRestIsConsistent) {
   const Sample sample = sample_of(3 * kBlockSize);
   std::string file = sample.file;
   file.erase(sample.begins[2], sample.begins[4] - sample.begins[2]);
-  EXPECT_EQ(records_of(file), without(sample, 2, 4));
+  EXPECT_EQ(records_left_in(file), without(sample, 2, 4));
   EXPECT_TRUE(reports_damage(file));
 }
 
@@ -102,7 +102,7 @@ TEST(Resync, FileWithoutItsBeginningIsRead) {
     for (const Position cut : {Position{1}, Position{64}, sample.begins[3], sample.begins[3] + 7}) {
       const std::string file = sample.file.substr(cut);
       const auto kept = std::ranges::lower_bound(sample.begins, cut) - sample.begins.begin();
-      EXPECT_EQ(records_of(file), without(sample, 0, static_cast<std::size_t>(kept))) << cut;
+      EXPECT_EQ(records_left_in(file), without(sample, 0, static_cast<std::size_t>(kept))) << cut;
       EXPECT_TRUE(reports_damage(file));
       expect_located(file);
     }
@@ -114,10 +114,10 @@ TEST(Resync, SecondOfTwoConcatenatedFilesIsRead) {
   const Sample second = sample_of(3 * kBlockSize, 700, "other");
   std::vector<std::string> both = first.records;
   both.insert(both.end(), second.records.begin(), second.records.end());
-  EXPECT_EQ(records_of(first.file + second.file), both);
+  EXPECT_EQ(records_left_in(first.file + second.file), both);
   const std::string cut = first.file.substr(0, first.file.size() - 10) + second.file;
   both.erase(both.begin() + static_cast<std::ptrdiff_t>(first.records.size()) - 1);
-  EXPECT_EQ(records_of(cut), both);
+  EXPECT_EQ(records_left_in(cut), both);
 }
 
 TEST(Resync, ChunksBetweenBrokenBlockHeadersAreFoundByTheirHeaders) {
@@ -128,7 +128,7 @@ TEST(Resync, ChunksBetweenBrokenBlockHeadersAreFoundByTheirHeaders) {
   auto expected = without(sample, 40, 41);
   expected.erase(expected.begin() + 5);
   expected.erase(expected.begin() + 1);
-  EXPECT_EQ(records_of(file), expected);
+  EXPECT_EQ(records_left_in(file), expected);
 }
 
 TEST(Resync, FileInsideARecordIsNotRead) {
@@ -141,8 +141,8 @@ TEST(Resync, FileInsideARecordIsNotRead) {
     std::string file = writer.file();
     file[broken + 9] ^= 1;
     // Only a block header gives the end of the inner file.
-    EXPECT_EQ(records_of(file), is_large ? std::vector<std::string>{"last"} : std::vector<std::string>{});
-    EXPECT_EQ(records_of(file.substr(0, broken + 9000)), std::vector<std::string>{});
+    EXPECT_EQ(records_left_in(file), is_large ? std::vector<std::string>{"last"} : std::vector<std::string>{});
+    EXPECT_EQ(records_left_in(file.substr(0, broken + 9000)), std::vector<std::string>{});
   }
 }
 
@@ -151,7 +151,7 @@ TEST(Resync, HeadersWithoutDataTakeBoundedTime) {
   const std::string chunk = sample_of(100, 60000).file.substr(64, kChunkHeaderSize);
   std::string file(64, 'x');
   while (file.size() < 16 * kBlockSize) file += chunk;
-  EXPECT_TRUE(records_of(file).empty());
+  EXPECT_TRUE(records_left_in(file).empty());
 }
 
 }  // namespace
