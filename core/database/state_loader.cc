@@ -197,6 +197,10 @@ class StateLoader {
   // Makes the state of all tables and logs.
   Result<void> recover() {
     state_->is_recovered_ = true;
+    if (only_.empty()) {
+      report({}, {.code = Code::kDamage,
+                  .detail = "without the MANIFEST, all tables and logs count: old values and deleted keys may appear"});
+    }
     TRY(read_families_of_any_manifest());
     FileSet& set = state_->files_;
     set.families[0].family.name = "default";

@@ -92,4 +92,19 @@ Result<DatabaseCheck> check_database(const std::string& directory, const Limits&
   return Check(*opened).run();
 }
 
+Result<std::optional<Finding>> find_stale_keys(const std::string& directory, const Limits& limits) {
+  ASSIGN_OR_RETURN(const auto opened, database::Database::open({}, directory, {.limits = limits}));
+  UncertainKeys uncertain;
+  for (const database::Family& family : opened->families()) {
+    const auto keys = opened->keys(family.id, {});
+    for (;;) {
+      ASSIGN_OR_RETURN(const bool has_key, keys->next({}));
+      if (!has_key) break;
+      uncertain.add(keys->version(), false);
+    }
+  }
+  if (uncertain.stale == 0) return std::optional<Finding>{};
+  return std::optional(make_finding("stale", uncertain.stale_text(), kExitDamage));
+}
+
 }  // namespace recordfs

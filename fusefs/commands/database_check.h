@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,5 +29,9 @@ struct DatabaseCheck {
 // logs, and values that cannot be read from blob files. Reads no tables unless there are blob files. Fails like
 // Database::open(). Thread-safe.
 Result<DatabaseCheck> check_database(const std::string& directory, const Limits& limits);
+
+// Counts the keys that may have a newer value, or may be deleted, in what is damaged; nullopt if there are none. Reads
+// all keys. Fails like Database::open(). Thread-safe.
+Result<std::optional<Finding>> find_stale_keys(const std::string& directory, const Limits& limits);
 
 }  // namespace recordfs

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -70,26 +71,22 @@ bool is_database_directory(const std::string& path) {
 }
 
 void DatabaseOptions::declare(CLI::App& app, std::string* key) {
-  const auto words = std::make_shared<std::vector<std::string>>();
-  app.add_option("DB", *words,
-                 "the directory of a database, one of its logs or tables, or a pattern that names several of them\n"
-                 "Of several files, a key's newest write counts, as if they were a database.")
-      ->type_name("");
-  // For the help. All words go to the first argument.
-  if (key != nullptr) app.add_option("KEY", "the key")->type_name("");
+  auto* const database =
+      app.add_option("DB", path,
+                     "the directory of a database, one of its logs or tables, or a pattern that names several of them\n"
+                     "Of several files, a key's newest write counts, as if they were a database.")
+          ->type_name("");
+  auto* const last = key == nullptr ? nullptr : app.add_option("KEY", *key, "the key")->type_name("");
   declare_manifest(app, manifest);
-  app.final_callback([this, words, key] {
-    if (key != nullptr) {
-      if (words->empty()) throw CLI::RequiredError("KEY");
-      *key = std::move(words->back());
-      words->pop_back();
+  app.final_callback([this, database, last, key] {
+    const bool has_manifest = !manifest.empty();
+    if (has_manifest && last != nullptr && database->count() > 0 && last->count() == 0) {
+      *key = std::exchange(path, {});
+      return;
     }
-    if (words->size() > 1) throw CLI::ExtrasError({words->back()});
-    if (words->empty() == manifest.empty()) {
-      if (words->empty()) throw CLI::RequiredError("DB");
-      throw CLI::ValidationError("--manifest", "excludes DB: " + words->front());
-    }
-    if (!words->empty()) path = std::move(words->front());
+    if (has_manifest && database->count() > 0) throw CLI::ValidationError("--manifest", "excludes DB: " + path);
+    if (!has_manifest && database->count() == 0) throw CLI::RequiredError("DB");
+    if (last != nullptr && last->count() == 0) throw CLI::RequiredError("KEY");
   });
   app.add_option("--column-family", family, "name or number of the column family (default: default)")->type_name("F");
   app.add_option_function<std::string>(
@@ -164,18 +161,26 @@ void DatabaseReader::print_order(const database::Family& family) const {
         kExitGood);
 }
 
-void DatabaseReader::report_problems() const {
+void DatabaseReader::report(bool only_manifest) const {
   for (const database::Problem& problem : database_->problems()) {
-    if (!problem.loses_data) continue;
+    const bool is_of_manifest =
+        problem.file.empty() || problem.file == "CURRENT" || problem.file.starts_with("MANIFEST-");
+    if (!problem.loses_data || (only_manifest && !is_of_manifest)) continue;
     context_.print_once(text_of(problem));
     context_.note(status_of(problem));
   }
 }
 
+void DatabaseReader::report_problems() const { report(false); }
+void DatabaseReader::report_lost_manifest() const {
+  if (database_->summary().is_recovered()) report(true);
+}
+
 std::string DatabaseReader::text_of(const database::Problem& problem) const {
   const bool is_below = !directory_.empty() && !problem.file.empty();
   const std::string file = is_below ? (std::filesystem::path(directory_) / problem.file).string() : path_;
-  return fmt::format("{}: {}", file, to_string(problem.error));
+  const bool has_position = !problem.file.empty() && problem.error.code != Code::kNotFound;
+  return fmt::format("{}: {}", file, has_position ? to_string(problem.error) : problem.error.detail);
 }
 
 void DatabaseReader::print(const std::string& what, int status) const {
@@ -207,12 +212,13 @@ void UncertainKeys::add(const database::Version& version, bool needs_value) {
   if (version.operation == database::Operation::kUnknown) ++unknown;
 }
 
+std::string UncertainKeys::stale_text() const {
+  return fmt::format("{} of {} may have a newer value, or may be deleted, in what is damaged", stale,
+                     counted(keys, "key"));
+}
+
 void UncertainKeys::print(const DatabaseReader& reader) const {
-  if (stale > 0) {
-    reader.print(fmt::format("{} of {} may have a newer value, or may be deleted, in what is damaged", stale,
-                             counted(keys, "key")),
-                 kExitDamage);
-  }
+  if (stale > 0) reader.print(stale_text(), kExitDamage);
   if (merges > 0) {
     reader.print(
         fmt::format("{} of {} without a value: that needs the database's merge operator", merges, counted(keys, "key")),

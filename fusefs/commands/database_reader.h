@@ -58,6 +58,8 @@ class DatabaseReader {
   void print_order(const database::Family& family) const;
   // Prints the problems that lose data, and notes them.
   void report_problems() const;
+  // The same, but only that there is no usable MANIFEST.
+  void report_lost_manifest() const;
   // Returns "DB/000005.ldb: checksum mismatch".
   std::string text_of(const database::Problem& problem) const;
   // Prints "DB: WHAT", and notes the status.
@@ -66,6 +68,7 @@ class DatabaseReader {
   void print_failure(Bytes key, const Error& error) const;
 
  private:
+  void report(bool only_manifest) const;
   using Opened = Result<std::unique_ptr<const database::Database>>;
   static std::unique_ptr<DatabaseReader> open_set(const RecordWords& words, CommandContext& context);
   static std::unique_ptr<DatabaseReader> made(const std::string& path, std::string directory, CommandContext& context,
@@ -88,6 +91,8 @@ struct UncertainKeys {
   std::uint64_t keys = 0, stale = 0, merges = 0, unknown = 0;
 
   void add(const database::Version& version, bool needs_value);
+  // Returns how many of the keys may be stale, and what that means. REQUIRES: stale > 0.
+  std::string stale_text() const;
   // Prints a line for each kind of keys that was added.
   void print(const DatabaseReader& reader) const;
 };

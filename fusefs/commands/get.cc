@@ -133,6 +133,7 @@ bool get(const GetOptions& options, std::string key, CommandContext& context) {
     context.print_failure(options.source.name(), family.error());
     return false;
   }
+  reader->report_lost_manifest();
   Get reading(options, std::move(key), *reader, context);
   return options.history ? reading.print_history(*family) : reading.print_value(*family);
 }

@@ -204,21 +204,29 @@ class RandomCopy {
 }  // namespace
 
 void RandomOptions::declare(CLI::App& app) {
+  const auto is_number = [] {
+    return CLI::Validator(
+        [](const std::string& text) {
+          const bool has_other = text.find_first_not_of("0123456789") != std::string::npos;
+          return text.empty() || has_other ? "not a number: " + text : std::string();
+        },
+        "");
+  };
   app.add_option("--shuffle", shuffle,
                  "write the records in a random order, which this number selects\n"
                  "The same number gives the same order for a data set of as many records, on every machine. With "
                  "`--sample`, the sample is in random order.")
       ->type_name("SEED")
-      ->check(CLI::NonNegativeNumber.description(""));
+      ->check(is_number());
   auto* count = app.add_option("--sample", sample,
                                "write N records, chosen at random, in ascending order\n"
                                "Each set of N records is as likely as any other, and none is written twice.")
                     ->type_name("N")
-                    ->check(CLI::NonNegativeNumber.description(""));
+                    ->check(is_number());
   app.add_option("--seed", seed, "selects the sample of --sample (default 0)")
       ->type_name("S")
       ->needs(count)
-      ->check(CLI::NonNegativeNumber.description(""));
+      ->check(is_number());
 }
 
 void copy_in_random_order(const RandomOptions& options, const FormOptions& form, SetReader& reader,

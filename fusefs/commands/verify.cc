@@ -197,7 +197,11 @@ class Verify {
       return nullptr;
     }
     const DatabaseCheck& kept = checks_.emplace_back(std::move(*checked));
-    for (const auto& [file, findings] : kept.findings) findings_[path_in(directory, file)] = findings;
+    for (const auto& [file, findings] : kept.findings) {
+      findings_[path_in(directory, file)] = findings;
+      for (const Finding& finding : findings) is_damaged_[directory] |= finding.status == kExitDamage;
+    }
+    is_damaged_.try_emplace(directory, false);
     return &kept;
   }
 
@@ -224,6 +228,21 @@ class Verify {
       add_findings_of_database(outcome);
       print(outcome);
     }
+    for (const auto& [directory, is_damaged] : is_damaged_) {
+      if (is_damaged && !Interruption::came()) report_stale_keys(directory);
+    }
+  }
+
+  void report_stale_keys(const std::string& directory) {
+    auto found = find_stale_keys(directory, options_.reading.limits);
+    if (found && !*found) return;
+    Outcome outcome{.path = directory};
+    if (found) {
+      outcome.verdict.emplace().findings.push_back(std::move(**found));
+    } else {
+      outcome.failure = std::move(found).error();
+    }
+    print(outcome);
   }
 
   // A mistyped path must not look verified.
@@ -335,6 +354,8 @@ class Verify {
   void report(Outcome& outcome, const VerifyItem& item) {
     has_container_[item.name] = true;
     add_findings_of_database(outcome);
+    const auto database = is_damaged_.find(std::filesystem::path(outcome.path).parent_path().string());
+    if (database != is_damaged_.end()) database->second |= outcome.status() == kExitDamage;
     counts_.add(outcome);
     print(outcome);
     if (Clock::now() - saved_ >= kBetweenSaves) save();
@@ -372,8 +393,9 @@ class Verify {
   std::vector<bool> has_container_;    // by name on the command line; also true if opening failed
   std::set<std::string> directories_;  // below which files were found
   std::deque<DatabaseCheck> checks_;
-  DatabaseFindings findings_;  // of all databases, by path
-  std::uint64_t to_read_ = 0;  // bytes; only if progress is shown
+  DatabaseFindings findings_;               // of all databases, by path
+  std::map<std::string, bool> is_damaged_;  // by the directory of a database
+  std::uint64_t to_read_ = 0;               // bytes; only if progress is shown
   Counts counts_;
   Clock::time_point saved_ = Clock::now();
   std::mutex large_;  // held while a large file is verified

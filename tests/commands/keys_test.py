@@ -131,7 +131,8 @@ class Keys(Case):
         self.assertEqual(self.good("get", "--manifest", manifest, "key00012"), self.good("get", database, "key00012"))
         self.assert_ends(commands.WRONG_USE, "excludes DB", "keys", "--manifest", manifest, database)
         self.assert_ends(FAILED, "excludes DB", "get", "--manifest", manifest, database, "key00012")
-        self.assert_ends(FAILED, "DB is required", "get", "key00012")
+        self.assert_ends(FAILED, "DB is required", "get")
+        self.assert_ends(FAILED, "KEY is required", "get", database)
         self.assert_ends(FAILED, "KEY is required", "get", "--manifest", manifest)
         self.assert_ends(commands.WRONG_USE, "DB is required", "keys")
         self.assert_ends(commands.WRONG_USE, "key00012", "keys", database, "key00012")
@@ -170,6 +171,14 @@ class Get(Case):
         for key in ("none", "key00001"):  # one that was never written, and a deleted one
             done = self.recordfs("get", commands.sample(LEVELS), key)
             self.assertEqual(done, (NOT_FOUND, b"", ""))
+
+    def test_lost_manifest_is_reported(self):
+        copy = self.copy_database(LEVELS)
+        next(copy.glob("MANIFEST-*")).unlink()
+        done = self.recordfs("get", copy, "key00012")
+        self.assertEqual((done.status, done.out), (FAILED, self.good("get", commands.sample(LEVELS), "key00012")))
+        self.assertRegex(done.err, rf"(?m)^recordfs: {copy}: without the MANIFEST, all tables and logs count: "
+                                   "old values and deleted keys may appear$")
 
     def test_exit_status_is_2_after_errors(self):
         for words in (["get"], ["get", commands.sample(LEVELS)], ["get", self.folder, "key"],
@@ -268,6 +277,15 @@ class Directories(Case):
         done = self.recordfs("verify", copy)
         self.assertEqual((done.status, done.out.count(b"\n")), (commands.GOOD, 1))
         self.assertRegex(done.out.decode(), rf"(?m)^{copy}/999999.ldb: surplus: ")
+
+    def test_verify_counts_keys_that_may_be_stale_in_a_damaged_database(self):
+        copy = self.copy_database(LEVELS)
+        self.assertNotRegex(self.good("verify", copy).decode(), "stale")
+        sorted(copy.glob("*.ldb"))[-1].unlink()
+        done = self.recordfs("verify", copy)
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertRegex(done.out.decode(),
+                         rf"(?m)^{copy}: stale: \d+ of \d+ keys may have a newer value, or may be deleted, in what is damaged$")
 
     def test_missing_beside_surplus_tables_mean_that_the_manifest_lost_edits(self):
         copy = self.copy_database(LEVELS)
