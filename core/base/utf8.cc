@@ -66,6 +66,7 @@ bool is_control(std::string_view text) {
 }
 
 std::string printable(std::string_view text) {
+  if (std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; })) return std::string(text);
   std::string line;
   while (!text.empty()) {
     const std::size_t length = utf8_character(text);

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "core/base/utf8.h"
@@ -58,6 +60,25 @@ constexpr std::array<bool, 256> plain_bytes() {
 constexpr auto kIsPlain = plain_bytes();
 
 bool is_plain(char c) { return kIsPlain[static_cast<unsigned char>(c)]; }
+
+// Returns the number of plain characters at the begin of `text`. Examines eight at a time while there is nothing else.
+std::size_t plain_characters(std::string_view text) {
+  constexpr std::uint64_t kEach = 0x0101010101010101;
+  constexpr std::uint64_t kHighBits = 0x80 * kEach;
+  const auto has_less = [](std::uint64_t word, std::uint64_t than) {
+    return (word - than * kEach) & ~word & kHighBits;
+  };
+  std::size_t at = 0;
+  for (; at + sizeof(std::uint64_t) <= text.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, sizeof(word));
+    const std::uint64_t other =
+        has_less(word, 0x20) | has_less(word ^ ('"' * kEach), 1) | has_less(word ^ ('\\' * kEach), 1);
+    if (other != 0) break;
+  }
+  while (at < text.size() && is_plain(text[at])) ++at;
+  return at;
+}
 
 std::uint64_t escaped_size(char character) {
   switch (character) {
@@ -116,8 +137,7 @@ void append_base64(std::string& text, Bytes bytes) {
 void append_json_string(std::string& text, std::string_view value) {
   text += '"';
   for (std::size_t at = 0; at < value.size();) {
-    std::size_t end = at;
-    while (end < value.size() && is_plain(value[end])) ++end;
+    std::size_t end = at + plain_characters(value.substr(at));
     text.append(value, at, end - at);
     if (end < value.size()) append_escape(text, value[end++]);
     at = end;

@@ -97,6 +97,23 @@ TEST(JsonWriter, EscapesCountWithTheirWrittenSize) {
   }
 }
 
+TEST(JsonWriter, EachByteIsEscapedAtEachPlace) {
+  for (int byte = 0; byte < 256; ++byte) {
+    for (std::size_t at = 0; at < 20; ++at) {
+      std::string value(20, '~');
+      value[at] = static_cast<char>(byte);
+      const bool is_plain = byte >= 0x20 && byte != '"' && byte != '\\';
+      std::string text;
+      append_json_string(text, value);
+      if (is_plain) {
+        EXPECT_EQ(text, '"' + value + '"');
+      } else {
+        EXPECT_EQ(nlohmann::json::parse(text), value) << byte << " at " << at;
+      }
+    }
+  }
+}
+
 TEST(JsonWriter, NumbersRoundTrip) {
   EXPECT_EQ(number(std::uint64_t{UINT64_MAX}), "18446744073709551615");
   EXPECT_EQ(number(std::int64_t{INT64_MIN}), "-9223372036854775808");
