@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <condition_variable>
 #include <iterator>
 #include <limits>
 #include <mutex>
 #include <utility>
 
-#include "core/base/cancellable_mutex.h"
 #include "core/store/executor.h"
 
 namespace recordfs {
@@ -20,33 +18,6 @@ std::string_view file_name(std::string_view path) { return path.substr(path.rfin
 
 Error missing_error(const Shard& shard) {
   return {.code = Code::kDamage, .detail = shard.path + ": this shard is missing"};
-}
-
-// Blocks until `attempt` no longer has to wait, or the request is cancelled.
-template <class Attempt>
-auto wait_for(const RequestContext& context, const Attempt& attempt) {
-  struct Signal {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool is_reached = false;
-  };
-  for (;;) {
-    auto outcome = attempt();
-    if (outcome || !is_waiting(outcome.error())) return outcome;
-    const WaitTicket& ticket = *outcome.error().wait;
-    const auto signal = std::make_shared<Signal>();
-    const std::uint64_t wait_id = ticket.waitable->wait(ticket, [signal] {
-      const std::lock_guard lock(signal->mutex);
-      signal->is_reached = true;
-      signal->changed.notify_all();
-    });
-    if (wait_id == 0) continue;
-    std::unique_lock lock(signal->mutex);
-    if (wait_or_cancel(context, signal->changed, lock, [&] { return signal->is_reached; })) continue;
-    lock.unlock();
-    ticket.waitable->cancel(wait_id);
-    return decltype(outcome)(Error{.code = Code::kInterrupted, .detail = "cancelled"});
-  }
 }
 
 }  // namespace

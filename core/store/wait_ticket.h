@@ -1,13 +1,17 @@
 // What a request that got kPending waits for.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
+#include "core/base/cancellable_mutex.h"
+#include "core/base/request_context.h"
 #include "core/base/result.h"
 #include "core/store/scanner.h"
 
@@ -55,6 +59,33 @@ auto wait_for(const Attempt& attempt) {
     const WaitTicket& ticket = *outcome.error().wait;
     const auto reached = std::make_shared<std::promise<void>>();
     if (ticket.waitable->wait(ticket, [reached] { reached->set_value(); }) != 0) reached->get_future().wait();
+  }
+}
+
+// The same, but returns kPending if the context is non-blocking, and kInterrupted if the request is cancelled.
+template <class Attempt>
+auto wait_for(const RequestContext& context, const Attempt& attempt) {
+  struct Signal {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool is_reached = false;
+  };
+  for (;;) {
+    auto outcome = attempt();
+    if (outcome || !is_waiting(outcome.error()) || context.is_non_blocking()) return outcome;
+    const WaitTicket& ticket = *outcome.error().wait;
+    const auto signal = std::make_shared<Signal>();
+    const std::uint64_t wait_id = ticket.waitable->wait(ticket, [signal] {
+      const std::lock_guard lock(signal->mutex);
+      signal->is_reached = true;
+      signal->changed.notify_all();
+    });
+    if (wait_id == 0) continue;
+    std::unique_lock lock(signal->mutex);
+    if (wait_or_cancel(context, signal->changed, lock, [&] { return signal->is_reached; })) continue;
+    lock.unlock();
+    ticket.waitable->cancel(wait_id);
+    return decltype(outcome)(Error{.code = Code::kInterrupted, .detail = "cancelled"});
   }
 }
 

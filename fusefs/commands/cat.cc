@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/read_window.h"
+#include "core/dataset/splits.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_reader.h"

@@ -1,4 +1,4 @@
-// Ranges of records, on a command line and resolved in an open container; and splits of a file by bytes.
+// Ranges of records, on a command line and resolved in an open container.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
@@ -82,33 +81,5 @@ inline Selection everything() { return {.records = {}}; }
 Result<Selection> select(const OrdinalRange& range, const RecordStore& store);
 // Finds the record at an address. Fails with kNotFound.
 Result<RecordRef> find(const RequestContext& context, const RecordAddress& address, const RecordStore& store);
-
-// A range of bytes, [begin, end), of a file. A split owns the chunks that begin in it, so splits that cover the file
-// have each record once.
-struct Split {
-  Position begin = 0;
-  Position end = UINT64_MAX;
-  std::string shard{};  // as in DataSet::find_shard(); empty: the only one
-  bool owns(Position at) const { return at >= begin && at < end; }
-  bool operator==(const Split&) const = default;
-};
-
-// Parses "65536:131072", "SHARD:65536:131072", or the same with tabs, as recordfs splits prints it. An omitted bound is
-// that of the file. Returns nullopt if it is invalid.
-std::optional<Split> parse_split(const std::string& text);
-
-// Returns where to start scanning for the split's chunks, found by the container's seek structure. nullopt: at the
-// beginning. The sums in the result are invalid. Fails as RecordStore::chunk_covering does. REQUIRES: the container is
-// in file order.
-Result<std::optional<IndexedChunk>> start_of(const Split& split, const RecordStore& store);
-
-// Chunks and damage that begin in a split, sorted by position. For containers that are not in file order. Reads all
-// headers. Fails as Scanner::step does.
-struct SplitContent {
-  std::vector<IndexedChunk> chunks;
-  std::vector<DamagedRegion> damage;
-};
-
-Result<SplitContent> content_of(const Split& split, const RecordStore& store);
 
 }  // namespace recordfs

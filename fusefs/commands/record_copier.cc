@@ -104,7 +104,7 @@ bool RecordCopier::copy(const Selection& selection) {
 
 bool RecordCopier::copy(const Split& split) {
   if (!store_.traits().is_in_file_order) return copy_in_file_order(split);
-  auto start = start_of(split, store_);
+  auto start = start_of({}, split, store_);
   if (!start) {
     context_.print_failure(path_, start.error());
     return false;
@@ -122,7 +122,7 @@ bool RecordCopier::copy(const Split& split) {
 }
 
 bool RecordCopier::copy_in_file_order(const Split& split) {
-  const auto content = content_of(split, store_);
+  const auto content = content_of({}, split, store_);
   if (!content) {
     context_.print_failure(path_, content.error());
     return false;

@@ -1,12 +1,10 @@
-#include <algorithm>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "core/base/read_window.h"
+#include "core/dataset/splits.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/record_words.h"
@@ -16,9 +14,6 @@
 namespace recordfs {
 namespace {
 
-// Smaller splits end only at chunks, which requires reading headers. Larger ones are computed.
-constexpr std::uint64_t kSmallSplit = 1u << 20;
-
 struct SplitsOptions {
   ReadingOptions reading;
   RecordWords words;
@@ -26,68 +21,16 @@ struct SplitsOptions {
   bool ends_in_null = false;
 };
 
-// Writes the splits of one file.
-class Splitting {
- public:
-  Splitting(const std::string& path, const SplitsOptions& options, Output& output)
-      : path_(path), size_(options.size), end_of_line_(options.ends_in_null ? '\0' : '\n'), output_(output) {}
-
-  void by_size(std::uint64_t file_size) {
-    while (file_size - begin_ > size_ && output_.good()) end_at(begin_ + size_);
-    finish(file_size);
-  }
-
-  // Writes splits up to a failure. Fails as Scanner::step does.
-  Result<void> by_chunks(const RecordStore& store) {
-    ReadWindow window({}, store.source());
-    const bool is_in_file_order = store.traits().is_in_file_order;
-    std::vector<Position> others;
-    for (Scanner scanner = store.index().scanner(ScanDetail::kHeaders); !scanner.at_end() && output_.good();) {
-      TRY(scanner.step(RequestContext().with(window)));
-      if (!scanner.chunk()) continue;
-      if (is_in_file_order) {
-        may_end_at(scanner.chunk()->chunk.begin);
-      } else {
-        others.push_back(scanner.chunk()->chunk.begin);
-      }
-    }
-    std::ranges::sort(others);
-    for (const Position begin : others) may_end_at(begin);
-    return {};
-  }
-
-  // Ends the last split at the end of the file.
-  void finish(std::uint64_t file_size) {
-    if (file_size > begin_) end_at(file_size);
-  }
-
- private:
-  // Called for the begin of each chunk.
-  void may_end_at(Position at) {
-    if (at > begin_ && at - begin_ >= size_) end_at(at);
-  }
-
-  void end_at(Position end) {
-    output_.write(fmt::format("{}\t{}\t{}{}", path_, begin_, end, end_of_line_));
-    begin_ = end;
-  }
-
-  const std::string& path_;
-  const std::uint64_t size_;
-  const char end_of_line_;
-  Output& output_;
-  Position begin_ = 0;
-};
-
 void write_splits(const std::string& path, const SplitsOptions& options, CommandContext& context) {
   const auto store = context.open(path);
   if (!store) return;
-  const std::uint64_t file_size = store->source().size();
-  Splitting splitting(path, options, context.output());
-  if (options.size >= kSmallSplit) return splitting.by_size(file_size);
-  const auto scanned = splitting.by_chunks(*store);
-  if (!scanned) context.print_failure(path, scanned.error());
-  splitting.finish(file_size);
+  const char end_of_line = options.ends_in_null ? '\0' : '\n';
+  Output& output = context.output();
+  const auto written = for_each_split({}, *store, {.amount = options.size}, [&](const ContainerSplit& split) {
+    output.write(fmt::format("{}\t{}\t{}{}", path, split.begin, split.end, end_of_line));
+    return output.good();
+  });
+  if (!written) context.print_failure(path, written.error());
 }
 
 int splits(const SplitsOptions& options) {

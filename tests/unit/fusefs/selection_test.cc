@@ -61,18 +61,5 @@ TEST(Selection, DamageIsInsideOnlyBetweenSelectedRecords) {
   EXPECT_TRUE(first.lies_inside(0));
 }
 
-TEST(Split, EitherPositionMayBeOmitted) {
-  EXPECT_EQ(parse_split("5:70"), (Split{5, 70}));
-  EXPECT_EQ(parse_split(":70"), (Split{0, 70}));
-  EXPECT_EQ(parse_split("5:"), (Split{5, UINT64_MAX}));
-  EXPECT_EQ(parse_split(":"), (Split{0, UINT64_MAX}));
-  EXPECT_EQ(parse_split("shard:5:70"), (Split{5, 70, "shard"}));
-  EXPECT_EQ(parse_split("a:b\t5\t70"), (Split{5, 70, "a:b"}));
-  EXPECT_EQ(parse_split("3::"), (Split{0, UINT64_MAX, "3"}));
-  for (const char* text : {"", "5", "5:x", "x:5", "-1:5", ":1:2", "99999999999999999999:", " 1:2"}) {
-    EXPECT_EQ(parse_split(text), std::nullopt) << text;
-  }
-}
-
 }  // namespace
 }  // namespace recordfs
