@@ -10,14 +10,24 @@ inline constexpr int kExitCannotMount = 3;
 inline constexpr int kExitDamage = 4;
 inline constexpr int kExitPartlyDone = 5;  // incomplete: a codec is missing, the output is full
 
+// cat --split: a retry may succeed. EX_TEMPFAIL of sysexits.h, which schedulers can be configured to requeue on.
+inline constexpr int kExitTryAgain = 75;
+
 // grep returns 0 if a record was selected, 1 if not, and 2 after an error. get does the same for a key.
 inline constexpr int kExitNotFound = 1;
 inline constexpr int kExitGrepFailed = 2;
 
-// Combines the statuses of several files: damage first, then what could not be opened, then what was partly done.
+// Combines the statuses of several files: what a retry may fix first, then damage, then what could not be opened, then
+// what was partly done.
 constexpr int worse_of(int one, int other) {
   constexpr auto rank = [](int status) {
-    return status == kExitDamage ? 100 : status == kExitCannotOpen ? 99 : status == kExitPartlyDone ? 98 : status;
+    switch (status) {
+      case kExitTryAgain: return 101;
+      case kExitDamage: return 100;
+      case kExitCannotOpen: return 99;
+      case kExitPartlyDone: return 98;
+      default: return status;
+    }
   };
   return rank(one) < rank(other) ? other : one;
 }

@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -28,7 +29,8 @@ struct CatOptions {
   FormOptions form;
   RecordWords words;
   RandomOptions random;
-  std::optional<Split> split;
+  std::optional<std::variant<Split, SetPart>> split;
+  std::string skipped;  // a file; empty: none
 };
 
 // Copies ranges. Keeps the shard of the last single record, because the next one is often in it.
@@ -49,6 +51,26 @@ class Cat {
   bool copy(const Split& split) {
     auto member = reader_.member(split.shard);
     return member && RecordCopier(*member, options_.form, context_).copy(split);
+  }
+
+  bool copy(const SetPart& part) {
+    const auto sizes = shard_sizes(reader_.set());
+    if (!sizes) {
+      context_.print_once(sizes.error().detail);
+      context_.note(kExitCannotOpen);
+      return false;
+    }
+    if (part.check && *part.check != check_of(reader_.set(), *sizes)) {
+      context_.print_once(fmt::format("{}: the names or sizes of files have changed since this split was made: {}",
+                                      reader_.name(), part_id(part)));
+      context_.note(kExitPartlyDone);
+      return false;
+    }
+    return std::ranges::all_of(ranges_of(part, *sizes), [&](const ShardRange& range) {
+      const auto member = reader_.member(range.shard, 0);
+      if (!member) return options_.words.allows_missing;
+      return RecordCopier(*member, options_.form, context_).copy({.begin = range.begin, .end = range.end});
+    });
   }
 
   // Returns false if copying has to stop. A range that cannot be found does not stop it.
@@ -127,15 +149,29 @@ int cat_database(const CatOptions& options, const std::string& path, CommandCont
   return context.finish();
 }
 
+// A split that cannot be parsed as a part of a data set is a range of a file.
+std::optional<std::variant<Split, SetPart>> parse_split_or_part(const std::string& text) {
+  if (const auto part = parse_part(text)) return *part;
+  if (auto split = parse_split(text)) return std::move(*split);
+  return std::nullopt;
+}
+
 int cat(const CatOptions& options) {
   CommandContext context(options.reading);
+  if (options.split) context.distinguish_retries();
   const auto& files = options.words.files;
   if (files.size() == 1 && is_database_directory(files.front())) return cat_database(options, files.front(), context);
+  if (!options.skipped.empty()) {
+    if (const auto listed = context.list_skipped_in(options.skipped); !listed) {
+      print_message(listed.error().detail);
+      return kExitPartlyDone;
+    }
+  }
   const auto reader = SetReader::open(options.words, context);
   if (!reader) return context.status();
   Cat copying(options, *reader, context);
   if (options.split) {
-    copying.copy(*options.split);
+    std::visit([&](const auto& split) { copying.copy(split); }, *options.split);
   } else if (options.random.is_given()) {
     copy_in_random_order(options.random, options.form, *reader, context);
   } else if (options.words.ranges.empty()) {
@@ -156,17 +192,29 @@ RunCommand declare_cat(CLI::App& app) {
         const int ways =
             (options->words.ranges.empty() ? 0 : 1) + (options->split ? 1 : 0) + (options->random.is_given() ? 1 : 0);
         if (ways > 1) throw CLI::ValidationError("only one of RANGE, --split and --shuffle or --sample can be given");
+        if (!options->skipped.empty() && (!options->split || !options->form.skips_damage)) {
+          throw CLI::ValidationError("--skipped", "requires --split and --skip-damage");
+        }
       });
   options->form.declare(app);
   app.add_option_function<std::string>(
          "--split",
          [options = options.get()](const std::string& text) {
-           options->split = parse_split(text);
-           if (!options->split) throw CLI::ValidationError("--split", "not [SHARD:]BEGIN:END: " + text);
+           options->split = parse_split_or_part(text);
+           if (!options->split) throw CLI::ValidationError("--split", "not [SHARD:]BEGIN:END or I/N: " + text);
          },
-         "write the records of the chunks that begin in this range of bytes, as printed by recordfs splits\n"
-         "For a data set of several files, `SHARD:BEGIN:END`, or a whole line of recordfs splits.")
-      ->type_name("BEGIN:END");
+         "write the records of one split: a line or an id of recordfs splits, or I/N\n"
+         "`BEGIN:END` means the chunks that begin in this range of bytes of a file. For a data set of several files "
+         "that "
+         "is `SHARD:BEGIN:END`. `I/N` means part I, from 0, of N parts of the data set of about equal size. The exit "
+         "status is 75 if a retry may succeed.")
+      ->type_name("SPLIT");
+  app.add_option(
+         "--skipped", options->skipped,
+         "with --split and --skip-damage: list in F what was skipped, as lines of JSON\n"
+         "Each has `file`, `begin`, `end`, `class`, `reason` and `records_lost`. F is replaced. Damage that it lists "
+         "is not counted in the exit status.")
+      ->type_name("F");
   options->random.declare(app);
   options->reading.declare(app);
   app.footer(std::string(kRangeHelp) + R"(

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -18,6 +19,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "fusefs/commands/verification.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 #include "fusefs/options.h"
@@ -61,6 +63,15 @@ bool descend(std::string path, const std::function<bool(ListedFile)>& take) {
 constexpr std::size_t kLargePiece = 512u << 10;  // is written without a copy
 
 constexpr std::uint64_t kCacheBytes = 64u << 20;
+
+// Returns whether a failure to read may pass. A changed file is another one.
+bool may_pass(Code code) { return code == Code::kIo || code == Code::kOutOfMemory || code == Code::kInterrupted; }
+
+// Returns whether opening a file may succeed later.
+bool may_open_later(const Error& error) {
+  constexpr std::array kLasting = {ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, ELOOP, ENAMETOOLONG, EINVAL, ENXIO};
+  return may_pass(error.code) && std::ranges::find(kLasting, error.os_error) == kLasting.end();
+}
 
 }  // namespace
 
@@ -169,7 +180,7 @@ OpenShard CommandContext::opener() {
 
 void CommandContext::print_unopened(const std::string& path, const Error& error) {
   print_message(open_failure(path, error));
-  note(kExitCannotOpen);
+  note(distinguishes_retries_ && may_open_later(error) ? kExitTryAgain : kExitCannotOpen);
 }
 
 std::unique_ptr<FollowedFile> CommandContext::open_followed(const std::string& path) {
@@ -181,7 +192,17 @@ std::unique_ptr<FollowedFile> CommandContext::open_followed(const std::string& p
 
 int CommandContext::finish() {
   note(output_.finish());
+  if (skipped_) {
+    if (const auto written = skipped_->finish(); !written) {
+      print_message(written.error().detail);
+      note(kExitPartlyDone);
+    }
+  }
   return status_;
+}
+
+void CommandContext::note(const Error& error) {
+  note(distinguishes_retries_ && may_pass(error.code) ? kExitTryAgain : status_of(error));
 }
 
 void CommandContext::note(int status) {
@@ -193,7 +214,7 @@ void CommandContext::note(int status) {
 void CommandContext::note(const DamagedRegion& region) {
   switch (region.damage_class) {
     case DamageClass::kDamage:
-    case DamageClass::kUnfinished: return note(kExitDamage);
+    case DamageClass::kUnfinished: return note(skipped_ ? kExitGood : kExitDamage);
     case DamageClass::kUnsupported: return note(kExitPartlyDone);
     case DamageClass::kStale: return;
   }
@@ -202,6 +223,23 @@ void CommandContext::note(const DamagedRegion& region) {
 void CommandContext::report(const RecordStore& store, const Error& error) {
   store.log().report({}, error);
   note(error);
+}
+
+Result<void> CommandContext::list_skipped_in(const std::string& path) {
+  ASSIGN_OR_RETURN(skipped_, SkippedList::create(path));
+  return {};
+}
+
+void CommandContext::list_skipped(const std::string& path, const DamagedRegion& region) {
+  if (skipped_ && region.damage_class != DamageClass::kStale) skipped_->add(path, finding_of(region));
+}
+
+void CommandContext::report_skipped(const std::string& path, const RecordStore& store, const Error& error,
+                                    const ChunkInfo& chunk, std::optional<std::uint64_t> records) {
+  if (!skipped_ || !is_permanent(error.code)) return report(store, error);
+  store.log().report({}, error);
+  skipped_->add(path, finding_of(error, chunk, records));
+  if (status_of(error) != kExitDamage) note(error);
 }
 
 void CommandContext::print_failure(const std::string& path, const Error& error) {

@@ -16,6 +16,7 @@
 #include "core/base/result.h"
 #include "core/dataset/data_set.h"
 #include "core/store/record_store.h"
+#include "fusefs/commands/skipped_list.h"
 #include "fusefs/follow/followed_file.h"
 #include "fusefs/open_container.h"
 
@@ -93,12 +94,23 @@ class CommandContext {
   int finish();
 
   // Adds an error to the exit status. The worst counts.
-  void note(const Error& error) { note(status_of(error)); }
+  void note(const Error& error);
   void note(int status);
   // Adds a damaged region to it. The stale end of a recycled log is not damage.
   void note(const DamagedRegion& region);
   // Logs a failed read of `store`, and notes it.
   void report(const RecordStore& store, const Error& error);
+
+  // Makes status() kExitTryAgain after failures that may pass, for schedulers.
+  void distinguish_retries() { distinguishes_retries_ = true; }
+  // Lists what is skipped in a file. Damage that is listed does not count in status(). Fails with kIo.
+  Result<void> list_skipped_in(const std::string& path);
+  // Lists a damaged region, if there is such a list. note() notes it.
+  void list_skipped(const std::string& path, const DamagedRegion& region);
+  // Logs why records of a chunk were skipped, and lists or notes it. `records`: how many; nullopt: unknown.
+  void report_skipped(const std::string& path, const RecordStore& store, const Error& error, const ChunkInfo& chunk,
+                      std::optional<std::uint64_t> records);
+
   // Prints why a file cannot be opened, and notes it.
   void print_unopened(const std::string& path, const Error& error);
   // Prints an error, unless the log has just printed the same line, and notes it.
@@ -118,6 +130,8 @@ class CommandContext {
   const Limits limits_;
   const unsigned threads_;
   std::atomic<int> status_{0};
+  bool distinguishes_retries_ = false;
+  std::unique_ptr<SkippedList> skipped_;  // null: there is no list
   std::mutex mutex_;
   std::string last_line_;  // guarded by mutex_
   Services services_;

@@ -60,7 +60,7 @@ struct PickedChunk {
     const auto chunk = member->store->chunks().get_quietly({}, indexed.chunk);
     for (const auto& [place, index] : records) {
       if (!chunk) {
-        rendered.push_back({.failures = {chunk.error()}, .is_over = !text->options.skips_damage});
+        rendered.push_back({.failures = {{.why = chunk.error()}}, .is_over = !text->options.skips_damage});
         continue;
       }
       rendered.push_back(
@@ -174,7 +174,7 @@ class RandomCopy {
     for (; written < window_.size() && window_[written].rendered && context_.output().good(); ++written) {
       const Rendered& rendered = *window_[written].rendered;
       context_.output().write(rendered.text);
-      for (const Error& failure : rendered.failures) context_.report(*window_[written].failed->store, failure);
+      for (const auto& failure : rendered.failures) context_.report(*window_[written].failed->store, failure.why);
       if (rendered.is_over) {
         goes_on_ = false;
         return;

@@ -43,21 +43,25 @@ bool RecordCopier::write(const PreparedChunk& prepared) {
 
 bool RecordCopier::write_all(const PreparedChunk& prepared) {
   if (!prepared.chunk) {
-    context_.report(store_, prepared.chunk.error());
+    const ChunkInfo& chunk = prepared.records.info;
+    context_.report_skipped(path_, store_, prepared.chunk.error(), chunk, chunk.records);
     return options_.skips_damage && output_.good();
   }
   if (prepared.rendered) {
     output_.write(prepared.rendered->text);
-    if (!settle(*prepared.rendered)) return false;
+    if (!settle(*prepared.rendered, prepared.records.info)) return false;
   }
-  return prepared.records.which.is_empty() || settle(text_.render(prepared.records, **prepared.chunk, &output_));
+  return prepared.records.which.is_empty() ||
+         settle(text_.render(prepared.records, **prepared.chunk, &output_), prepared.records.info);
 }
 
 // Prints what failed in a run of records, after its text.
-bool RecordCopier::settle(const Rendered& rendered) {
+bool RecordCopier::settle(const Rendered& rendered, const ChunkInfo& chunk) {
   // Shows the first record without delay.
   if (!std::exchange(has_written_, true)) output_.flush();
-  for (const Error& failure : rendered.failures) context_.report(store_, failure);
+  for (const auto& failure : rendered.failures) {
+    context_.report_skipped(path_, store_, failure.why, chunk, failure.records);
+  }
   return !rendered.is_over && output_.good();
 }
 
@@ -145,7 +149,7 @@ bool RecordCopier::copy(const RequestContext& context, const RecordRef& record,
     return options_.skips_damage;
   }
   const Span which{.begin = record.index, .end = record.index + 1};
-  return settle(text_.render({record.chunk, which, first_ordinal}, **chunk, &output_));
+  return settle(text_.render({record.chunk, which, first_ordinal}, **chunk, &output_), record.chunk);
 }
 
 }  // namespace recordfs

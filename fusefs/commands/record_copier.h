@@ -45,7 +45,7 @@ class RecordCopier {
   PreparedChunk prepare(const RequestContext& context, const ChunkRecords& records) const;
   bool write(const PreparedChunk& prepared);
   bool write_all(const PreparedChunk& prepared);
-  bool settle(const Rendered& rendered);
+  bool settle(const Rendered& rendered, const ChunkInfo& chunk);
 
   const std::string& path_;
   const RecordStore& store_;

@@ -77,7 +77,8 @@ class RecordPrinter {
       write_all(records_.which);
     } catch (const std::bad_alloc&) {
       // A record's text may be several times as large as the record, and no caller catches bad_alloc.
-      rendered_.failures.push_back({.code = Code::kOutOfMemory, .detail = "no memory for the text of a record"});
+      rendered_.failures.push_back(
+          {.why = {.code = Code::kOutOfMemory, .detail = "no memory for the text of a record"}});
       rendered_.is_over = true;
     }
     return std::move(rendered_);
@@ -91,8 +92,9 @@ class RecordPrinter {
         return;
       }
       if (const Error* failure = layout_.failure(i)) {
-        fail(*failure);
-        i = end_of_failure(i, which.end);
+        const std::uint64_t end = end_of_failure(i, which.end);
+        fail(*failure, end - i);
+        i = end;
         continue;
       }
       const std::uint64_t end = end_of_run(i, which.end);
@@ -116,8 +118,8 @@ class RecordPrinter {
   }
   void put(std::string_view text) { put(as_bytes(text)); }
 
-  void fail(const Error& why) {
-    rendered_.failures.push_back(why);
+  void fail(const Error& why, std::uint64_t records = 1) {
+    rendered_.failures.push_back({why, records});
     rendered_.is_over = !options_.skips_damage;
   }
 

@@ -69,12 +69,18 @@ struct ChunkRecords {
   std::optional<std::uint64_t> first_ordinal{};  // of the chunk; nullopt: not counted
 };
 
+// Why records cannot be read.
+struct RecordsFailure {
+  Error why;
+  std::uint64_t records = 1;
+};
+
 // The result of a run of records: text to write first, and then failures to report.
 struct Rendered {
   std::string text{};
-  std::vector<Error> failures{};    // not logged yet
-  bool is_over = false;             // a failure ends the copy
-  Span rest{.begin = 0, .end = 0};  // indices of records without text, because the text was full
+  std::vector<RecordsFailure> failures{};  // not logged yet
+  bool is_over = false;                    // a failure ends the copy
+  Span rest{.begin = 0, .end = 0};         // indices of records without text, because the text was full
 };
 
 // The text of records that were read together.

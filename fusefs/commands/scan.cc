@@ -399,6 +399,7 @@ bool DamageReporter::scan(const Selection& selection, const WorkOnChunk& work, c
 }
 
 void DamageReporter::report(const DamagedRegion& region) {
+  context_.list_skipped(path_, region);
   switch (region.damage_class) {
     case DamageClass::kDamage:
     case DamageClass::kUnsupported: return store_.log().report(region);

@@ -30,11 +30,6 @@ void print_some(const std::vector<const std::string*>& paths, std::string_view w
   if (paths.size() > kMostNamed) print_message(fmt::format("and {} more {}", paths.size() - kMostNamed, noun));
 }
 
-std::string shown_name(const RecordWords& words) {
-  if (!words.manifest.empty()) return words.manifest;
-  return words.files.size() == 1 ? words.files.front() : counted(words.files.size(), "file");
-}
-
 // Prints what is missing or surplus. Returns nullopt after printing why there is no shard.
 std::optional<ShardList> named(const RecordWords& words, CommandContext& context) {
   auto list = words.manifest.empty() ? list_shards(words.files, container_test()) : read_manifest(words.manifest);
@@ -57,12 +52,17 @@ std::optional<ShardList> named(const RecordWords& words, CommandContext& context
 
 }  // namespace
 
+std::string set_name(const RecordWords& words) {
+  if (!words.manifest.empty()) return words.manifest;
+  return words.files.size() == 1 ? words.files.front() : counted(words.files.size(), "file");
+}
+
 std::optional<ShardList> name_shards(const RecordWords& words, CommandContext& context) {
   auto list = named(words, context);
   if (!list) return std::nullopt;
   const std::size_t missing = list->missing();
   if (words.allows_missing || (missing == 0 && list->surplus.empty())) return list;
-  print_message(fmt::format("{}: {} missing, {} surplus (try: --allow-missing)", shown_name(words),
+  print_message(fmt::format("{}: {} missing, {} surplus (try: --allow-missing)", set_name(words),
                             counted(missing, "shard"), list->surplus.size()));
   return std::nullopt;
 }
@@ -83,7 +83,7 @@ void each_file(const std::string& manifest, const std::vector<std::string>& word
 std::unique_ptr<SetReader> SetReader::open(const RecordWords& words, CommandContext& context) {
   auto list = name_shards(words, context);
   if (!list) return nullptr;
-  auto reader = std::make_unique<SetReader>(shown_name(words), std::move(*list), words.allows_missing, context);
+  auto reader = std::make_unique<SetReader>(set_name(words), std::move(*list), words.allows_missing, context);
   if (reader->has_one_shard() && !reader->member(0, 0)) return nullptr;
   return reader;
 }

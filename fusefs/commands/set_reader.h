@@ -23,6 +23,9 @@ namespace recordfs {
 // to end: after printing why there is no shard, or if shards are missing or surplus that must not be.
 std::optional<ShardList> name_shards(const RecordWords& words, CommandContext& context);
 
+// Returns the name of the data set in messages.
+std::string set_name(const RecordWords& words);
+
 // Calls `take` with the path of each shard that a manifest names, unless that is empty, and then of those that the
 // words name, one data set a word, for a command that handles files one by one. Prints what is missing or surplus, and
 // notes it, but goes on.

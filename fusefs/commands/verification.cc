@@ -7,7 +7,6 @@
 
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
-#include "core/decoding/json_writer.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/scan.h"
 #include "fusefs/exit_status.h"
@@ -42,27 +41,8 @@ int status_of(DamageClass damage_class) {
   return kExitDamage;
 }
 
-Finding finding_of(const DamagedRegion& region) {
-  return {.begin = region.begin,
-          .end = region.end,
-          .word = to_string(region.damage_class),
-          .reason = region.reason,
-          .records_lost = region.records_lost,
-          .is_region = true,
-          .status = status_of(region.damage_class)};
-}
-
 // A lack of memory does not describe the file.
 bool is_shortage(const Error& error) { return error.code == Code::kOutOfMemory; }
-
-// Returns the finding for a chunk, or for `records` of its records.
-Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std::uint64_t> records) {
-  Finding finding = recordfs::finding_of(error);
-  if (finding.begin < chunk.begin || finding.begin >= chunk.end) finding.begin = chunk.begin;
-  finding.end = chunk.end;
-  finding.records_lost = records;
-  return finding;
-}
 
 // The result for a chunk.
 struct Checked {
@@ -255,6 +235,33 @@ bool has(const Outcome& outcome, std::string_view word) {
          std::ranges::any_of(outcome.verdict->findings, [&](const Finding& finding) { return finding.word == word; });
 }
 
+}  // namespace
+
+Finding finding_of(const Error& error) {
+  return {.begin = error.position,
+          .word = word_for(error.code),
+          .reason = error.detail,
+          .status = CommandContext::status_of(error)};
+}
+
+Finding finding_of(const DamagedRegion& region) {
+  return {.begin = region.begin,
+          .end = region.end,
+          .word = to_string(region.damage_class),
+          .reason = region.reason,
+          .records_lost = region.records_lost,
+          .is_region = true,
+          .status = status_of(region.damage_class)};
+}
+
+Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std::uint64_t> records) {
+  Finding finding = finding_of(error);
+  if (finding.begin < chunk.begin || finding.begin >= chunk.end) finding.begin = chunk.begin;
+  finding.end = chunk.end;
+  finding.records_lost = records;
+  return finding;
+}
+
 JsonObject json_of(const Finding& finding) {
   JsonObject row;
   if (!finding.is_of_whole_file) {
@@ -266,15 +273,6 @@ JsonObject json_of(const Finding& finding) {
   if (!finding.is_of_whole_file) row.set("records_lost", finding.records_lost);
   if (finding.word == kUnchecked) row.set("chunks_unchecked", finding.chunks_unchecked);
   return row;
-}
-
-}  // namespace
-
-Finding finding_of(const Error& error) {
-  return {.begin = error.position,
-          .word = word_for(error.code),
-          .reason = error.detail,
-          .status = CommandContext::status_of(error)};
 }
 
 std::string to_string(const Finding& finding) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/decoding/json_writer.h"
 #include "core/store/record_store.h"
 
 namespace recordfs {
@@ -33,6 +34,12 @@ struct Finding {
 
 // Returns the finding for an error that is not about a whole region.
 Finding finding_of(const Error& error);
+// Returns the finding for a damaged region, and for a chunk of which `records` cannot be read; nullopt: unknown.
+Finding finding_of(const DamagedRegion& region);
+Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std::uint64_t> records);
+
+// Returns begin, end, class, reason and records_lost.
+JsonObject json_of(const Finding& finding);
 
 // Returns "bytes 10 to 20: damage: checksum mismatch; 3 records lost", "byte 10: the chunk is too short; 5 records
 // lost", "byte 10: no memory for 20 bytes; 3 chunks not checked".

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """recordfs splits and cat --split: the splits of a file contain each record once, for every split size."""
+import json
 import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -13,8 +14,8 @@ MAX_SPLITS = 40 if os.environ.get("RECORDFS_THOROUGH", "0") != "0" else 10
 
 
 class Splits(commands.Case):
-    def splits(self, path, size):
-        lines = self.recordfs("splits", path, "--size", str(size)).out.decode().splitlines()
+    def splits(self, path, size, option="--size"):
+        lines = self.recordfs("splits", path, option, str(size)).out.decode().splitlines()
         parts = [line.split("\t") for line in lines]
         self.assertEqual({part[0] for part in parts} - {str(path)}, set())
         return [(int(begin), int(end)) for _, begin, end in parts]
@@ -48,8 +49,8 @@ class EverySample(Splits):
             self.expected[path] = self.in_file_order(path), self.recordfs("cat", "--skip-damage", path)
         return self.expected[path]
 
-    def check(self, path, size):
-        splits = self.splits(path, size)
+    def check(self, path, size, option="--size"):
+        splits = self.splits(path, size, option)
         self.assert_cover(splits, path.stat().st_size)
         # Adjacent splits are joined if there are many; the result is a split too.
         step = -(-len(splits) // MAX_SPLITS) or 1
@@ -60,20 +61,23 @@ class EverySample(Splits):
         self.assertEqual(max([part.status for part in parts], default=commands.GOOD) != commands.GOOD,
                          whole.status != commands.GOOD, (path.name, size, whole.err))
 
-    def check_all(self, size_of):
+    def check_all(self, size, option="--size"):
         paths = [path for path in commands.containers() if self.whole(path)[1].status != commands.CANNOT_OPEN]
         with ThreadPoolExecutor(os.cpu_count()) as workers:
-            for done in workers.map(lambda path: self.check(path, size_of(path)), paths):
+            for done in workers.map(lambda path: self.check(path, size, option), paths):
                 self.assertIsNone(done)
 
     def test_splits_of_one_byte_contain_each_record_once(self):
-        self.check_all(lambda path: 1)
+        self.check_all(1)
 
     def test_splits_of_an_odd_size_contain_each_record_once(self):
-        self.check_all(lambda path: 4999)
+        self.check_all(4999)
 
     def test_single_split_contains_each_record_once(self):
-        self.check_all(lambda path: 1 << 40)
+        self.check_all(1 << 40)
+
+    def test_splits_of_some_records_contain_each_record_once(self):
+        self.check_all(7, "--records")
 
 
 class AnyCut(Splits):
@@ -123,6 +127,36 @@ class Output(Splits):
         os.truncate(path, 5 << 20)
         self.assertEqual(self.splits(path, "2M"), [(0, 2 << 20), (2 << 20, 4 << 20), (4 << 20, 5 << 20)])
 
+    def test_records_are_counted_up_to_the_end_of_a_chunk(self):
+        path = commands.sample(BINARY)
+        sizes = [int(row.split(b"\t")[5]) for row in self.good("ls", "--chunks", path).splitlines()[1:]]
+        splits = [json.loads(line) for line in self.good("splits", path, "--records", "1", "--json").splitlines()]
+        self.assertEqual([split["records"] for split in splits], [size for size in sizes if size])
+        whole, = map(json.loads, self.good("splits", path, "--records", "100000", "--json").splitlines())
+        self.assertEqual((whole["records"], whole["bytes"]), (1250, 168002))
+
+    def test_json_has_ids_that_cat_accepts(self):
+        names = ["two\nlines", "a:b", os.fsdecode(b"\xff")]
+        paths = [self.copy(BINARY, name) for name in names]
+        splits = [json.loads(line) for line in self.good("splits", "--size", "100000", "--json", *paths).splitlines()]
+        self.assertRegex(splits[2]["id"], r"\Aa:b:0:\d+\Z")
+        self.assertRegex(splits[3]["id"], r"\Aa:b:\d+:168002\Z")
+        self.assertEqual(splits[5]["id"].split(":")[0], "2")
+        self.assertEqual({tuple(split) for split in splits}, {("id", "bytes", "ranges")})
+        parts = [self.good("cat", "--split", split["id"], *paths) for split in splits]
+        self.assertEqual(b"".join(parts), self.good("cat", *paths))
+
+    def test_count_prints_exactly_so_many_parts(self):
+        path = commands.sample(BINARY)
+        for count in (1, 2, 9):
+            lines = self.good("splits", "--count", str(count), path).decode().splitlines()
+            self.assertEqual([line.split("@")[0] for line in lines], [f"{i}/{count}" for i in range(count)])
+            parts = [self.good("cat", "--split", line, path) for line in lines]
+            self.assertEqual(b"".join(parts), self.good("cat", path))
+        parts = [json.loads(line) for line in self.good("splits", "--count", "2", "--json", path).splitlines()]
+        self.assertEqual([part["ranges"] for part in parts], [[{"file": str(path), "begin": 0, "end": 84001}],
+                                                              [{"file": str(path), "begin": 84001, "end": 168002}]])
+
     def test_several_files_with_unusual_names_are_split(self):
         names = ["-x", "[a,b]", "two\nlines", "a b"]
         for name in names:
@@ -141,6 +175,10 @@ class Output(Splits):
     def test_usage_errors_are_reported(self):
         path = commands.sample(BINARY)
         for words in (["splits", path, "--size", "0"], ["splits", path, "--size", "x"], ["splits"],
+                      ["splits", path, "--records", "0"], ["splits", path, "--count", "-1"], ["splits", path, "--count", "x"],
+                      ["splits", path, "--count", "1", "--size", "1"], ["splits", path, "--records", "1", "--size", "1"],
+                      ["cat", "--split", "3/3", path], ["cat", "--split", "0/0", path], ["cat", "--split", "0/3@1", path],
+                      ["cat", "--skipped", "x", path], ["cat", "--skipped", "x", "--skip-damage", path],
                       ["cat", "--split", "1", path], ["cat", "--split", "a:b", path], ["cat", "--split", "-1:5", path],
                       ["cat", "--split", "0:1", path, "3"]):
             self.assert_ends(commands.WRONG_USE, "", *words)
