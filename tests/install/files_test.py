@@ -23,9 +23,12 @@ EXPECTED = {
     "share/man/man8/mount.recordfs.8.gz",
     "share/mime/packages/recordfs.xml",
     "share/recordfs/magic",
+    *(f"share/recordfs/engines/{path.name}" for path in support.ENGINES.iterdir()),
     "share/zsh/site-functions/_recordfs",
 }
 PROGRAM = "bin/recordfs"
+EXECUTABLE = {PROGRAM, *(f"share/recordfs/engines/{name}" for name in (
+    "parallel.sh", "slurm.sh", "task.sh", "xargs.sh"))}
 LINK = "sbin/mount.recordfs"
 
 
@@ -42,10 +45,10 @@ class Installed(unittest.TestCase):
         found = (path for path in self.root.rglob("*") if path.is_symlink() or path.is_file())
         self.assertEqual({str(path.relative_to(self.root)) for path in found}, EXPECTED)
 
-    def test_files_are_readable_and_only_the_program_is_executable(self):
+    def test_files_are_readable_and_only_programs_are_executable(self):
         for name in EXPECTED - {LINK}:
             mode = stat.S_IMODE((self.root / name).stat().st_mode)
-            self.assertEqual(mode, 0o755 if name == PROGRAM else 0o644, name)
+            self.assertEqual(mode, 0o755 if name in EXECUTABLE else 0o644, name)
 
     def test_mount_recordfs_is_a_link_to_the_program(self):
         link = self.root / LINK

@@ -11,6 +11,7 @@ import sys
 import unittest
 from pathlib import Path
 
+ENGINES = Path(__file__).resolve().parents[2] / "fusefs" / "install" / "engines"
 PATIENCE = 60  # seconds until a command counts as stuck
 
 

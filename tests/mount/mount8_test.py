@@ -254,6 +254,23 @@ class OpenedDevice(Mount8):
         self.assertEqual(done.returncode, 1)
         self.assertIn("timeout", done.stderr)
 
+    def test_privileged_helper_passes_the_device_to_an_unprivileged_server(self):
+        helper = Path(mounting.place.checkout, "fusefs", "install", "engines", "fuse_descriptor.py")
+        passed = self.folder / "passed"
+        passed.mkdir()
+        os.chown(passed, mounting.NOBODY, mounting.NOBODY)
+        with mounting.started("python3", helper, "give", passed / "socket", self.point, str(mounting.NOBODY)) as giving:
+            with mounting.started("python3", helper, "take", passed / "socket", mounting.program("recordfs"), self.source,
+                                  "{}", "-f", user=mounting.NOBODY, env=self.environment(mounting.NOBODY)) as serving:
+                mounting.wait_for(lambda: str(self.point) in mounting.mounts(), "the mount")
+                listed = mounting.run("ls", self.point / "records", user=mounting.NOBODY)
+                self.assertEqual(listed.stdout.count("\n"), 500, listed.stderr)
+                self.assertEqual(Path(f"/proc/{serving.pid}").stat().st_uid, mounting.NOBODY)
+                giving.send_signal(signal.SIGTERM)
+                self.assertEqual(giving.wait(mounting.PATIENCE), 0)
+                self.assertNotIn(str(self.point), mounting.mounts())
+                self.assertEqual(serving.wait(mounting.PATIENCE), 0)
+
     def test_mount_fuse_with_drop_privileges_mounts(self):
         self.install_in_sbin()
         self.assert_mounts("mount", "-t", "fuse.recordfs", "-o", "drop_privileges", self.source, self.point)
