@@ -85,8 +85,8 @@ class SplitsWriter {
     }
     // JSON cannot hold other names, but a shard's number names it too.
     const std::string name(set_.name(shard));
-    write_object(json_of(split_id(is_utf8(name) ? name : std::to_string(shard), split.begin, split.end), split.end - split.begin, split.records,
-                         {range_of({shard, split.begin, split.end})}));
+    write_object(json_of(split_id(is_utf8(name) ? name : std::to_string(shard), split.begin, split.end),
+                         split.end - split.begin, split.records, {range_of({shard, split.begin, split.end})}));
   }
 
   void write(const SetPart& part, const std::vector<std::uint64_t>& sizes) {

@@ -280,7 +280,8 @@ TEST(SavedIndex, BrokenIndexIsIgnoredAndReplaced) {
 SavedCatalog read_index(const fs::path& file) {
   std::string bytes(fs::file_size(file), '\0');
   std::ifstream(file, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  return decode_index(as_bytes(bytes), {kSmall.anchors, kSmall.chunks_per_anchor, kSmall.damage_rows, kSmall.cached_sizes})
+  return decode_index(as_bytes(bytes),
+                      {kSmall.anchors, kSmall.chunks_per_anchor, kSmall.damage_rows, kSmall.cached_sizes})
       .value();
 }
 

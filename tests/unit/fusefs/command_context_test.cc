@@ -1,0 +1,60 @@
+#include "fusefs/commands/command_context.h"
+
+#include <cerrno>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "fusefs/exit_status.h"
+
+namespace recordfs {
+namespace {
+
+Error io_error(int number) { return {.code = Code::kIo, .detail = "failed", .os_error = number}; }
+
+Error failure(Code code) { return {.code = code, .detail = "failed"}; }
+
+ReadingOptions without_index() {
+  ReadingOptions options;
+  options.index = "no";
+  return options;
+}
+
+TEST(CommandContext, FailureThatMayPassIsPartlyDoneUnlessRetriesAreDistinguished) {
+  CommandContext context(without_index(), {});
+  context.note(io_error(EIO));
+  EXPECT_EQ(context.status(), kExitPartlyDone);
+}
+
+TEST(CommandContext, RetryIsWorthMoreThanAnyOtherStatus) {
+  CommandContext context(without_index(), {});
+  context.distinguish_retries();
+  context.note(failure(Code::kDamage));
+  EXPECT_EQ(context.status(), kExitDamage);
+  context.note(io_error(EIO));
+  EXPECT_EQ(context.status(), kExitTryAgain);
+  context.note(failure(Code::kDamage));
+  EXPECT_EQ(context.status(), kExitTryAgain);
+}
+
+TEST(CommandContext, LastingFailuresAreNotRetried) {
+  for (const Code code : {Code::kDamage, Code::kUnsupported, Code::kLimit, Code::kChanged, Code::kNotFound}) {
+    CommandContext context(without_index(), {});
+    context.distinguish_retries();
+    context.note(failure(code));
+    EXPECT_NE(context.status(), kExitTryAgain) << to_string(code);
+  }
+}
+
+TEST(CommandContext, FileThatCannotBeOpenedIsRetriedUnlessItWillNeverOpen) {
+  for (const auto& [number, status] : {std::pair{ENOENT, kExitCannotOpen}, std::pair{EACCES, kExitCannotOpen},
+                                       std::pair{EIO, kExitTryAgain}, std::pair{ESTALE, kExitTryAgain}}) {
+    CommandContext context(without_index(), {});
+    context.distinguish_retries();
+    context.print_unopened("file", io_error(number));
+    EXPECT_EQ(context.status(), status) << number;
+  }
+}
+
+}  // namespace
+}  // namespace recordfs
