@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/parse_number.h"
+
 namespace recordfs {
 namespace {
 

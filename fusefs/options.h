@@ -3,14 +3,12 @@
 
 #include <sys/types.h>
 
-#include <charconv>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "core/base/limits.h"
@@ -120,16 +118,6 @@ struct OptionTexts {
 
 // Parses the command line. Does not access sources or mount point.
 ParsedOptions parse_options(Form form, int argc, const char* const* argv, const OptionTexts& texts);
-
-// Parses a text that is a number as a whole. Returns nullopt if it is invalid or too large.
-template <class Number>
-std::optional<Number> parse_number(std::string_view text, int base = 10) {
-  Number number{};
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number, base);
-  if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
-  return number;
-}
 
 // Parses a size in bytes: a decimal number, optionally with K, M, G or T for powers of 1024. Returns nullopt if it is
 // invalid or exceeds 64 bits.

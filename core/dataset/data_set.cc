@@ -1,12 +1,12 @@
 #include "core/dataset/data_set.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <limits>
 #include <mutex>
 #include <utility>
 
+#include "core/base/parse_number.h"
 #include "core/store/executor.h"
 
 namespace recordfs {
@@ -67,11 +67,8 @@ std::optional<std::size_t> DataSet::find_shard(std::string_view name) const {
   const auto end_of_visible = shards_.begin() + static_cast<std::ptrdiff_t>(size());
   const auto by_path = std::find_if(shards_.begin(), end_of_visible, [&](const auto& one) { return one.path == name; });
   if (by_path != end_of_visible) return static_cast<std::size_t>(by_path - shards_.begin());
-  std::size_t number = 0;
-  const char* const end = name.data() + name.size();
-  const auto parsed = std::from_chars(name.data(), end, number);
-  if (parsed.ec != std::errc{} || parsed.ptr != end || number >= size()) return std::nullopt;
-  return number;
+  const auto number = parse_number<std::size_t>(name);
+  return number && *number < size() ? number : std::nullopt;
 }
 
 void DataSet::append(const RequestContext& context, std::vector<Shard> shards) {

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/base/parse_number.h"
 #include "core/base/read_window.h"
 #include "core/dataset/path_errors.h"
 #include "core/hash/highway.h"
@@ -21,15 +21,6 @@ namespace {
 // Smaller splits end only at chunks, which requires reading headers. Larger ones are computed.
 constexpr std::uint64_t kSmallSplit = 1u << 20;
 
-// Returns nullopt if `text` is anything but a number.
-std::optional<std::uint64_t> parsed_number(std::string_view text, int base = 10) {
-  std::uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number, base);
-  if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
-  return number;
-}
-
 std::optional<Split> parse_split(std::string_view text, char separator) {
   // A shard's name may contain the separator.
   const std::size_t middle = text.rfind(separator);
@@ -38,8 +29,8 @@ std::optional<Split> parse_split(std::string_view text, char separator) {
   const std::size_t from = before == std::string_view::npos ? 0 : before + 1;
   const std::string_view begin = text.substr(from, middle - from);
   const std::string_view end = text.substr(middle + 1);
-  const auto first = begin.empty() ? std::optional<Position>(0) : parsed_number(begin);
-  const auto last = end.empty() ? std::optional<Position>(UINT64_MAX) : parsed_number(end);
+  const auto first = begin.empty() ? std::optional<Position>(0) : parse_number<std::uint64_t>(begin);
+  const auto last = end.empty() ? std::optional<Position>(UINT64_MAX) : parse_number<std::uint64_t>(end);
   if (!first || !last || before == 0) return std::nullopt;
   return Split{*first, *last, from == 0 ? std::string() : std::string(text.substr(0, before))};
 }
@@ -227,14 +218,14 @@ std::optional<SetPart> parse_part(std::string_view text) {
   SetPart part;
   if (const std::size_t at = text.find('@'); at != std::string_view::npos) {
     if (text.size() - at - 1 != kDigits) return std::nullopt;
-    part.check = parsed_number(text.substr(at + 1), 16);
+    part.check = parse_number<std::uint64_t>(text.substr(at + 1), 16);
     if (!part.check) return std::nullopt;
     text = text.substr(0, at);
   }
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
-  const auto number = parsed_number(text.substr(0, slash));
-  const auto count = parsed_number(text.substr(slash + 1));
+  const auto number = parse_number<std::uint64_t>(text.substr(0, slash));
+  const auto count = parse_number<std::uint64_t>(text.substr(slash + 1));
   if (!number || !count || *number >= *count) return std::nullopt;
   part.number = *number;
   part.count = *count;

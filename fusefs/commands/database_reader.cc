@@ -1,7 +1,6 @@
 #include "fusefs/commands/database_reader.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -12,7 +11,9 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/counted.h"
+#include "core/base/parse_number.h"
 #include "core/base/utf8.h"
+#include "core/database/directory.h"
 #include "core/decoding/json_writer.h"
 #include "fusefs/commands/key_text.h"
 #include "fusefs/commands/record_words.h"
@@ -27,13 +28,6 @@ namespace {
 bool names_directory(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_directory(path, ignored);
-}
-
-std::optional<std::uint64_t> number_of(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_whole = parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
-  return is_whole ? std::optional(number) : std::nullopt;
 }
 
 // Files of a data set, relative to a directory.
@@ -92,7 +86,7 @@ void DatabaseOptions::declare(CLI::App& app, std::string* key) {
   app.add_option_function<std::string>(
          "--at",
          [this](const std::string& text) {
-           const auto sequence = number_of(text);
+           const auto sequence = parse_number<std::uint64_t>(text);
            if (!sequence) throw CLI::ValidationError("--at", "not a sequence number: " + text);
            at = *sequence;
          },
@@ -142,7 +136,7 @@ DatabaseReader::DatabaseReader(std::string path, std::string directory, CommandC
 Result<database::Family> DatabaseReader::family(const std::string& name) const {
   const auto families = database_->families();
   auto found = std::ranges::find(families, name, &database::Family::name);
-  const auto number = number_of(name);
+  const auto number = parse_number<std::uint64_t>(name);
   if (found == families.end() && number) found = std::ranges::find(families, *number, &database::Family::id);
   // One log does not contain the names.
   if (found == families.end() && name == "default") found = std::ranges::find(families, 0u, &database::Family::id);
@@ -163,8 +157,9 @@ void DatabaseReader::print_order(const database::Family& family) const {
 
 void DatabaseReader::report(bool only_manifest) const {
   for (const database::Problem& problem : database_->problems()) {
+    const auto kind = database::parse_file_name(problem.file).kind;
     const bool is_of_manifest =
-        problem.file.empty() || problem.file == "CURRENT" || problem.file.starts_with("MANIFEST-");
+        problem.file.empty() || kind == database::FileKind::kCurrent || kind == database::FileKind::kManifest;
     if (!problem.loses_data || (only_manifest && !is_of_manifest)) continue;
     context_.print_once(text_of(problem));
     context_.note(status_of(problem));

@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "core/base/parse_number.h"
 #include "core/dataset/permutation.h"
 #include "core/dataset/sampler.h"
 #include "core/store/executor.h"
@@ -207,8 +208,7 @@ void RandomOptions::declare(CLI::App& app) {
   const auto is_number = [] {
     return CLI::Validator(
         [](const std::string& text) {
-          const bool has_other = text.find_first_not_of("0123456789") != std::string::npos;
-          return text.empty() || has_other ? "not a number: " + text : std::string();
+          return parse_number<std::uint64_t>(text) ? std::string() : "not a number: " + text;
         },
         "");
   };

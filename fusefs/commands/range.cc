@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/parse_number.h"
 #include "core/store/wait_ticket.h"
-#include "fusefs/options.h"
 
 namespace recordfs {
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/base/parse_number.h"
 #include "core/base/utf8.h"
 #include "core/dataset/data_set.h"
 #include "core/dataset/splits.h"
