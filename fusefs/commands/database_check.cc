@@ -8,6 +8,7 @@
 #include "core/database/database.h"
 #include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/key_text.h"
+#include "fusefs/commands/progress.h"
 #include "fusefs/exit_status.h"
 
 namespace recordfs {
@@ -99,7 +100,7 @@ Result<std::optional<Finding>> find_stale_keys(const std::string& directory, con
     const auto keys = opened->keys(family.id, {});
     for (;;) {
       ASSIGN_OR_RETURN(const bool has_key, keys->next({}));
-      if (!has_key) break;
+      if (!has_key || Interruption::came()) break;
       uncertain.add(keys->version(), false);
     }
   }

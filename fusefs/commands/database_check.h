@@ -31,7 +31,7 @@ struct DatabaseCheck {
 Result<DatabaseCheck> check_database(const std::string& directory, const Limits& limits);
 
 // Counts the keys that may have a newer value, or may be deleted, in what is damaged; nullopt if there are none. Reads
-// all keys. Fails like Database::open(). Thread-safe.
+// all keys, or until a signal comes (Interruption) those before. Fails like Database::open(). Thread-safe.
 Result<std::optional<Finding>> find_stale_keys(const std::string& directory, const Limits& limits);
 
 }  // namespace recordfs
