@@ -204,10 +204,11 @@ RunCommand declare_cat(CLI::App& app) {
            if (!options->split) throw CLI::ValidationError("--split", "not [SHARD:]BEGIN:END or I/N: " + text);
          },
          "write the records of one split: a line or an id of recordfs splits, or I/N\n"
-         "`BEGIN:END` means the chunks that begin in this range of bytes of a file. For a data set of several files "
-         "that "
-         "is `SHARD:BEGIN:END`. `I/N` means part I, from 0, of N parts of the data set of about equal size. The exit "
-         "status is 75 if a retry may succeed.")
+         "`BEGIN:END` means the chunks that begin in this range of bytes of a file, and `SHARD:BEGIN:END` those of one "
+         "of "
+         "several files. `I/N` means part I, from 0, of N parts of the data set of about equal size. The exit status "
+         "is 75 "
+         "if a retry may succeed.")
       ->type_name("SPLIT");
   app.add_option(
          "--skipped", options->skipped,
