@@ -14,19 +14,14 @@
 #include "core/base/counted.h"
 #include "core/base/source.h"
 #include "core/dataset/shard_list.h"
+#include "core/store/open_container.h"
 #include "fusefs/messages.h"
-#include "fusefs/open_container.h"
 
 namespace recordfs {
 namespace {
 
 constexpr std::size_t kMostTried = 16;
 constexpr std::size_t kMostNamed = 100;  // missing or surplus shards in the log
-
-Result<bool> is_container_file(const std::string& path) {
-  ASSIGN_OR_RETURN(const auto file, FileSource::open(path));
-  return is_container({}, *file, file->name());
-}
 
 void log_some(const std::vector<std::string>& lines, std::string_view noun, const Services& services) {
   for (std::size_t i = 0; i < std::min(lines.size(), kMostNamed); ++i) services.log(Severity::kWarning, lines[i]);

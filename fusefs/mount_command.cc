@@ -35,6 +35,7 @@
 #include "core/decoding/protobuf_module.h"
 #include "core/decoding/record_decoder.h"
 #include "core/store/log.h"
+#include "core/store/open_container.h"
 #include "core/store/record_store.h"
 #include "fusefs/confinement/confinement.h"
 #include "fusefs/daemon_log.h"
@@ -46,7 +47,6 @@
 #include "fusefs/messages.h"
 #include "fusefs/mount_point.h"
 #include "fusefs/mount_sources.h"
-#include "fusefs/open_container.h"
 #include "fusefs/options.h"
 #include "fusefs/tree/mount_tree.h"
 

@@ -15,9 +15,9 @@
 #include "core/base/counted.h"
 #include "core/base/request_context.h"
 #include "core/base/source.h"
+#include "core/store/open_container.h"
 #include "fusefs/database_source.h"
 #include "fusefs/joined_source.h"
-#include "fusefs/open_container.h"
 #include "fusefs/tree/inode_table.h"
 
 namespace recordfs {

@@ -15,9 +15,9 @@
 
 #include "core/base/counted.h"
 #include "core/base/descriptor.h"
+#include "core/store/open_container.h"
 #include "fusefs/messages.h"
 #include "fusefs/mount_sources.h"
-#include "fusefs/open_container.h"
 
 namespace recordfs {
 namespace {

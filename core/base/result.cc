@@ -1,5 +1,7 @@
 #include "core/base/result.h"
 
+#include <cstring>
+
 #include <fmt/format.h>
 
 namespace recordfs {
@@ -26,6 +28,8 @@ bool is_permanent(Code code) {
   return code == Code::kDamage || code == Code::kUnfinished || code == Code::kStale || code == Code::kUnsupported ||
          code == Code::kLimit;
 }
+
+Error system_error(int number) { return {.code = Code::kIo, .detail = std::strerror(number), .os_error = number}; }
 
 std::string to_string(const Error& error) { return fmt::format("byte {}: {}", error.position, error.detail); }
 

@@ -15,10 +15,10 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/dataset/data_set.h"
+#include "core/store/open_container.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/skipped_list.h"
 #include "fusefs/follow/followed_file.h"
-#include "fusefs/open_container.h"
 
 namespace CLI {
 class App;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -14,13 +13,14 @@
 #include "core/base/parse_number.h"
 #include "core/base/utf8.h"
 #include "core/database/directory.h"
+#include "core/dataset/database_files.h"
 #include "core/decoding/json_writer.h"
+#include "core/store/open_container.h"
 #include "fusefs/commands/key_text.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
-#include "fusefs/open_container.h"
 
 namespace recordfs {
 namespace {
@@ -28,34 +28,6 @@ namespace {
 bool names_directory(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_directory(path, ignored);
-}
-
-// Files of a data set, relative to a directory.
-struct FilesOfSet {
-  std::string directory;
-  std::vector<std::string> names;
-};
-
-// Names the files by the directory that all of them are in, or else by the root.
-FilesOfSet files_of(const ShardList& list) {
-  namespace fs = std::filesystem;
-  std::set<fs::path> paths;
-  std::set<fs::path> directories;
-  for (const Shard& shard : list.shards) {
-    if (shard.is_missing) continue;
-    const fs::path path = shard.path;
-    paths.insert(path);
-    directories.insert(path.parent_path());
-  }
-  FilesOfSet files;
-  if (directories.size() == 1) files.directory = directories.begin()->empty() ? "." : directories.begin()->string();
-  if (directories.size() > 1) files.directory = "/";
-  for (const fs::path& path : paths) {
-    std::error_code failed;
-    const fs::path name = directories.size() == 1 ? path.filename() : fs::absolute(path, failed).relative_path();
-    files.names.push_back(name.string());
-  }
-  return files;
 }
 
 }  // namespace
@@ -109,10 +81,9 @@ std::unique_ptr<DatabaseReader> DatabaseReader::open(const DatabaseOptions& opti
 std::unique_ptr<DatabaseReader> DatabaseReader::open_set(const RecordWords& words, CommandContext& context) {
   const auto list = name_shards(words, context);
   if (!list) return nullptr;
-  auto files = files_of(*list);
-  auto opened = database::Database::open_files({}, files.directory, files.names, {.limits = context.limits()});
+  auto files = open_database({}, *list, {.limits = context.limits()});
   const std::string& name = words.manifest.empty() ? words.files.front() : words.manifest;
-  return made(name, std::move(files.directory), context, std::move(opened));
+  return made(name, std::move(files.directory), context, std::move(files.database));
 }
 
 std::unique_ptr<DatabaseReader> DatabaseReader::made(const std::string& path, std::string directory,

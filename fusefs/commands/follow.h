@@ -6,7 +6,7 @@
 
 #include "core/base/result.h"
 #include "core/store/record_store.h"
-#include "fusefs/commands/range.h"
+#include "core/store/selection.h"
 #include "fusefs/follow/followed_file.h"
 
 namespace recordfs {

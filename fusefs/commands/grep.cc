@@ -14,11 +14,12 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/result.h"
+#include "core/search/record_matcher.h"
+#include "core/search/record_search.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/record_matcher.h"
+#include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/commands/scan.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/messages.h"
 
@@ -26,7 +27,6 @@ namespace recordfs {
 namespace {
 
 constexpr std::uint64_t kPiece = 1u << 20;  // bytes of a record per write
-constexpr std::uint64_t kWhole = 8u << 20;  // payloads up to this size are read at once
 
 enum class Show : std::uint8_t { kRecords, kMatches, kCounts, kNames, kNothing };
 
@@ -59,26 +59,6 @@ struct GrepOptions {
   bool shows_names() const { return !without_name && (with_name || recursive || files.size() > 1); }
 };
 
-struct FoundRecord {
-  std::uint64_t index = 0;       // in its chunk
-  std::vector<Match> matches{};  // in order, without empty ones; none unless wanted
-};
-
-// Returns a selected record.
-FoundRecord found_record(std::uint64_t index, std::string_view record, const RecordMatcher& matcher,
-                         const GrepOptions& options) {
-  FoundRecord found{index};
-  if (options.show() != Show::kMatches || options.inverted) return found;
-  std::size_t at = 0;
-  while (at <= record.size()) {
-    const auto match = matcher.find(record, at);
-    if (!match) break;
-    if (match->size > 0) found.matches.push_back(*match);
-    at = match->begin + std::max<std::size_t>(match->size, 1);
-  }
-  return found;
-}
-
 // The result for a chunk, or for a batch.
 struct MatchedChunk {
   std::shared_ptr<const Chunk> chunk{};         // null if nothing of it is shown
@@ -86,167 +66,6 @@ struct MatchedChunk {
   std::uint64_t first_ordinal = 0;              // of a chunk
   std::vector<FoundRecord> records{};
   std::vector<Error> failures{};  // of the chunk, or of its records
-};
-
-// Searches the records of a decoded chunk.
-class ChunkSearch {
- public:
-  // `most`: the maximum number of selected records.
-  ChunkSearch(const RecordStore& store, const ChunkInfo& info, const Chunk& chunk, const RecordMatcher& matcher,
-              const GrepOptions& options, std::uint64_t most)
-      : store_(store), info_(info), chunk_(chunk), matcher_(matcher), options_(options), most_(most) {
-    if (chunk.payload_size() > kWhole) return;
-    if (auto whole = chunk.read({}, 0, chunk.payload_size())) payload_ = std::move(*whole);
-  }
-
-  // Returns what was found, without the chunk.
-  MatchedChunk run() {
-    if (payload_ && !matcher_.literal().empty() && !options_.inverted && !chunk_.layout().has_failures()) {
-      select_by_text();
-    } else {
-      for (std::uint64_t i = 0; i < chunk_.layout().records() && wants_more(); ++i) look_at(i);
-    }
-    return std::move(found_);
-  }
-
- private:
-  bool wants_more() const { return found_.records.size() < most_; }
-
-  // Searches the whole payload at once, because records follow each other directly.
-  void select_by_text() {
-    const std::string_view all = as_text(payload_->bytes);
-    const std::string_view text = matcher_.literal();
-    const Layout& layout = chunk_.layout();
-    std::size_t at = layout.records() == 0 ? all.size() : static_cast<std::size_t>(layout.first_begin());
-    while (wants_more() && (at = find_text(all, text, at)) != std::string_view::npos) {
-      const std::uint64_t index = layout.index_at(at);
-      if (index >= layout.records()) return;
-      const Extent extent = layout.extent(index);
-      const std::uint64_t end = extent.begin + extent.size;
-      if (at < extent.begin || text.size() > end - at) {
-        ++at;  // crosses the bounds of a record
-        continue;
-      }
-      add(index, as_text(payload_->bytes.subspan(static_cast<std::size_t>(extent.begin),
-                                                 static_cast<std::size_t>(extent.size))));
-      at = static_cast<std::size_t>(end);
-    }
-  }
-
-  void look_at(std::uint64_t index) {
-    const auto record = read(index);
-    if (!record) {
-      found_.failures.push_back(record.error());
-      return;
-    }
-    const std::string_view text = as_text(record->bytes);
-    if (matcher_.matches(text) != options_.inverted) add(index, text);
-  }
-
-  Result<Slice> read(std::uint64_t index) const {
-    const Layout& layout = chunk_.layout();
-    const Extent extent = layout.extent(index);
-    if (payload_ && layout.failure(index) == nullptr) {
-      return Slice{
-          payload_->bytes.subspan(static_cast<std::size_t>(extent.begin), static_cast<std::size_t>(extent.size)),
-          payload_->owner};
-    }
-    if (layout.failure(index) == nullptr && extent.size > options_.reading.limits.decoded_chunk) {
-      return Error{
-          Code::kLimit, info_.begin,
-          fmt::format("record {} of the chunk: {} bytes, too large to search (see --max-chunk)", index, extent.size)};
-    }
-    return store_.records().read({}, chunk_, index, 0, UINT64_MAX);
-  }
-
-  void add(std::uint64_t index, std::string_view record) {
-    found_.records.push_back(found_record(index, record, matcher_, options_));
-  }
-
-  const RecordStore& store_;
-  const ChunkInfo& info_;
-  const Chunk& chunk_;
-  const RecordMatcher& matcher_;
-  const GrepOptions& options_;
-  const std::uint64_t most_;
-  std::optional<Slice> payload_;
-  MatchedChunk found_;
-};
-
-// Searches records that were read together.
-class BatchSearch {
- public:
-  // As for ChunkSearch.
-  BatchSearch(const RecordBatch& batch, const RecordMatcher& matcher, const GrepOptions& options, std::uint64_t most)
-      : records_(batch.records), window_(batch.window.bytes), matcher_(matcher), options_(options), most_(most) {}
-
-  std::vector<FoundRecord> run() {
-    const bool by_text = !matcher_.literal().empty() && !options_.inverted;
-    for (std::size_t i = 0; i < records_.size() && wants_more();) {
-      const std::size_t end = by_text ? end_of_area(i) : i + 1;
-      if (end > i + 1) {
-        select_by_text(i, end);
-      } else if (matcher_.matches(as_text(records_[i])) != options_.inverted) {
-        add(i);
-      }
-      i = end;
-    }
-    return std::move(found_);
-  }
-
- private:
-  bool wants_more() const { return found_.size() < most_; }
-
-  bool is_in_window(Bytes record) const {
-    return !record.empty() && !std::less<>()(record.data(), window_.data()) &&
-           std::less<>()(record.data(), window_.data() + window_.size());
-  }
-
-  // Returns the end of the records that follow `first` in the same memory, so that they can be searched at once.
-  std::size_t end_of_area(std::size_t first) const {
-    const bool in_window = is_in_window(records_[first]);
-    std::size_t end = first + 1;
-    while (end < records_.size() &&
-           (in_window ? is_in_window(records_[end])
-                      : records_[end].data() == records_[end - 1].data() + records_[end - 1].size())) {
-      ++end;
-    }
-    return end;
-  }
-
-  // There may be bytes of the file between two records. A match must be in one record.
-  void select_by_text(std::size_t first, std::size_t end) {
-    const auto* const begin = records_[first].data();
-    const std::string_view area(reinterpret_cast<const char*>(begin),
-                                static_cast<std::size_t>(records_[end - 1].data() + records_[end - 1].size() - begin));
-    const std::string_view text = matcher_.literal();
-    const auto offset = [&](std::size_t index) { return static_cast<std::size_t>(records_[index].data() - begin); };
-    std::size_t at = 0;
-    while (wants_more() && (at = find_text(area, text, at)) != std::string_view::npos) {
-      const auto after = std::upper_bound(records_.begin() + static_cast<std::ptrdiff_t>(first),
-                                          records_.begin() + static_cast<std::ptrdiff_t>(end), at,
-                                          [&](std::size_t value, const Bytes& record) {
-                                            return value < static_cast<std::size_t>(record.data() - begin);
-                                          });
-      const auto index = static_cast<std::size_t>(after - records_.begin()) - 1;
-      const std::size_t record_end = offset(index) + records_[index].size();
-      if (at + text.size() > record_end) {
-        ++at;
-        continue;
-      }
-      add(index);
-      at = record_end;
-    }
-  }
-
-  void add(std::size_t index) { found_.push_back(found_record(index, as_text(records_[index]), matcher_, options_)); }
-
-  const std::vector<Bytes>& records_;
-  const Bytes window_;
-  const RecordMatcher& matcher_;
-  const GrepOptions& options_;
-  const std::uint64_t most_;
-  std::vector<FoundRecord> found_;
 };
 
 class Grep {
@@ -310,7 +129,7 @@ class Grep {
     if (show_ == Show::kNames) selected_ = 0;
     DamageReporter damage(member.path, *member.store, context_);
     if (selected_ < most_) {
-      const auto search_chunk = [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
+      const auto search_step = [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
         if (indexed.chunk.records == 0u) return {};
         // cppcheck-suppress returnDanglingLifetime
         return [&, found = search_ahead(context, *member.store, indexed)] { return show(member, found, name); };
@@ -319,7 +138,7 @@ class Grep {
         // cppcheck-suppress returnDanglingLifetime
         return [&, found = search_batch(batch)] { return show(member, found, name); };
       };
-      damage.scan(everything(), search_chunk, search_records);
+      damage.scan(everything(), search_step, search_records);
     }
     has_selected_ = has_selected_ || selected_ > 0;
     if (show_ == Show::kNames && selected_ > 0) write_name(member.path, '\n');
@@ -342,15 +161,17 @@ class Grep {
                             const IndexedChunk& indexed) const {
     auto chunk = store.chunks().decode_ahead(context, indexed.chunk);
     if (!chunk) return {.failures = {chunk.error()}};
-    MatchedChunk found = ChunkSearch(store, indexed.chunk, **chunk, matcher_, options_, most_).run();
-    found.first_ordinal = indexed.before.records;
+    auto result = search_chunk({}, store, indexed.chunk, **chunk, wanted());
+    MatchedChunk found{.first_ordinal = indexed.before.records,
+                       .records = std::move(result.records),
+                       .failures = std::move(result.failures)};
     if (!found.records.empty() && show_ <= Show::kMatches) found.chunk = std::move(*chunk);
     return found;
   }
 
   // Thread-safe.
   MatchedChunk search_batch(const std::shared_ptr<const ScannedBatch>& batch) const {
-    MatchedChunk found{.records = BatchSearch(batch->content, matcher_, options_, most_).run()};
+    MatchedChunk found{.records = recordfs::search_batch(batch->content, wanted())};
     if (!found.records.empty() && show_ <= Show::kMatches) found.batch = batch;
     return found;
   }
@@ -414,6 +235,14 @@ class Grep {
       at += piece->bytes.size();
     }
     return last;
+  }
+
+  Search wanted() const {
+    return {.matcher = matcher_,
+            .is_inverted = options_.inverted,
+            .wants_matches = show_ == Show::kMatches,
+            .most = most_,
+            .largest_record = options_.reading.limits.decoded_chunk};
   }
 
   void write_prefix_name(const std::string& path) {

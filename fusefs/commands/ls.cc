@@ -16,10 +16,10 @@
 #include "core/decoding/json_writer.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
+#include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/range.h"
 #include "fusefs/commands/record_copier.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/commands/scan.h"
 #include "fusefs/commands/set_reader.h"
 
 namespace recordfs {

@@ -10,9 +10,9 @@
 #include "core/dataset/splits.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/command_context.h"
+#include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/range.h"
 #include "fusefs/commands/record_text.h"
-#include "fusefs/commands/scan.h"
 
 namespace recordfs {
 

@@ -9,7 +9,7 @@
 
 #include "core/base/utf8.h"
 #include "core/decoding/json_writer.h"
-#include "fusefs/open_container.h"
+#include "core/store/open_container.h"
 
 namespace recordfs {
 namespace {
@@ -38,15 +38,6 @@ Frame frame_of(RecordForm form, std::uint64_t size) {
   if (form == RecordForm::kLines) frame.after = "\n";
   if (form == RecordForm::kNull) frame.after = std::string_view("\0", 1);
   return frame;
-}
-
-// Returns the begin of a line of JSON, up to the member with the record's bytes.
-std::string json_line_head(const RecordName& name, std::uint64_t size, std::string_view shard_member) {
-  if (const auto* ordinal = std::get_if<std::uint64_t>(&name)) {
-    return fmt::format("{{\"ordinal\":{},{}\"size\":{},", *ordinal, shard_member, size);
-  }
-  const auto& address = std::get<RecordAddress>(name);
-  return fmt::format("{{{}\"chunk\":{},\"index\":{},\"size\":{},", shard_member, address.begin, address.index, size);
 }
 
 bool becomes_text(RecordForm form) { return form == RecordForm::kJson || form == RecordForm::kShown; }
@@ -249,13 +240,6 @@ std::vector<Bytes> joined(std::span<const Bytes> records) {
 
 }  // namespace
 
-std::string json_member_of_shard(std::string_view name) {
-  if (name.empty()) return {};
-  std::string member = "\"shard\":";
-  append_json_string(member, printable(name));
-  return member + ',';
-}
-
 void FormOptions::declare(CLI::App& app) {
   const auto choose = [this](RecordForm wanted) {
     return [this, wanted] {
@@ -297,20 +281,6 @@ void FormOptions::declare_types(CLI::App& app) {
     if (!given) throw CLI::ValidationError(descriptors_ + ": " + given.error().detail);
     types = std::move(*given);
   });
-}
-
-Result<void> append_json_line(std::string& text, const RecordName& name, Bytes record, const RecordDecoder& decoder,
-                              const ChunkInfo& chunk, std::string_view shard_member) {
-  const std::size_t before = text.size();
-  text += json_line_head(name, record.size(), shard_member);
-  append_json_bytes(text, "text", "base64", record);
-  auto decoded = decoder.append_members({}, text, chunk, record);
-  if (decoded) {
-    text += "}\n";
-  } else {
-    text.resize(before);
-  }
-  return decoded;
 }
 
 RecordText::RecordText(const SetMember& member, const FormOptions& wanted)

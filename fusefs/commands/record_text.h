@@ -6,15 +6,14 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <variant>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/decoding/record_decoder.h"
+#include "core/store/json_line.h"
 #include "core/store/record_store.h"
+#include "core/store/selection.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/range.h"
 
 namespace recordfs {
 
@@ -49,18 +48,6 @@ struct SetMember {
   std::string name{};                        // in addresses and JSON; empty: the data set has only this container
   std::uint64_t first_ordinal = 0;           // in the data set, of its first record
 };
-
-// Returns `"shard":"NAME",`, a member of a JSON object; nothing if the name is empty.
-std::string json_member_of_shard(std::string_view name);
-
-// Names a record by its ordinal, or by "chunk" and "index" if the records before it are not counted.
-using RecordName = std::variant<std::uint64_t, RecordAddress>;
-
-// Appends {"ordinal":42,"size":5,"text":"hello"}, with the members that `decoder` adds, and a newline. Uses "base64"
-// instead of "text" if the record is not UTF-8. `shard_member` is of json_member_of_shard(). On failure appends
-// nothing. Fails as RecordDecoder::append_members. Thread-safe.
-Result<void> append_json_line(std::string& text, const RecordName& name, Bytes record, const RecordDecoder& decoder,
-                              const ChunkInfo& chunk, std::string_view shard_member = {});
 
 // Some records of a chunk. REQUIRES: the chunk has them.
 struct ChunkRecords {

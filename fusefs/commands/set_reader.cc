@@ -16,13 +16,6 @@ namespace {
 // More missing shards are only counted in messages.
 constexpr std::size_t kMostNamed = 100;
 
-IsContainer container_test() {
-  return [](const std::string& path) -> Result<bool> {
-    ASSIGN_OR_RETURN(const auto file, FileSource::open(path));
-    return is_container({}, *file, file->name());
-  };
-}
-
 void print_some(const std::vector<const std::string*>& paths, std::string_view what, std::string_view noun) {
   for (std::size_t i = 0; i < std::min(paths.size(), kMostNamed); ++i) {
     print_message(fmt::format("{}: {}", *paths[i], what));
@@ -32,7 +25,7 @@ void print_some(const std::vector<const std::string*>& paths, std::string_view w
 
 // Prints what is missing or surplus. Returns nullopt after printing why there is no shard.
 std::optional<ShardList> named(const RecordWords& words, CommandContext& context) {
-  auto list = words.manifest.empty() ? list_shards(words.files, container_test()) : read_manifest(words.manifest);
+  auto list = words.manifest.empty() ? list_shards(words.files, is_container_file) : read_manifest(words.manifest);
   if (!list) {
     print_message(list.error().detail);
     context.note(kExitCannotOpen);

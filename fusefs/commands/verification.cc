@@ -8,7 +8,7 @@
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/scan.h"
+#include "fusefs/commands/damage_reporter.h"
 #include "fusefs/exit_status.h"
 
 namespace recordfs {

@@ -22,6 +22,7 @@
 #include "core/base/result.h"
 #include "core/base/source.h"
 #include "core/store/executor.h"
+#include "core/store/open_container.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_check.h"
@@ -33,7 +34,6 @@
 #include "fusefs/commands/verify_state.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
-#include "fusefs/open_container.h"
 
 namespace recordfs {
 namespace {

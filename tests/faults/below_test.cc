@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "core/formats/registry.h"
-#include "fusefs/open_container.h"
+#include "core/store/open_container.h"
 #include "tests/contract/sample_test.h"
 #include "tests/contract/samples.h"
 #include "tests/faults/fault.h"

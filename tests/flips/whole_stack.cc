@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "core/formats/registry.h"
+#include "core/store/open_container.h"
 #include "fusefs/commands/verification.h"
-#include "fusefs/open_container.h"
 #include "fusefs/tree/mount_tree.h"
 #include "tests/unit/support/signal.h"
 

@@ -1,13 +1,11 @@
-// Scans a container's chunks in order, decoding and processing them on several threads in bounded memory, and reports
-// the damage of a scan once, as part of the exit status.
+// Scans a container's chunks in order, and decodes and processes them on several threads in bounded memory.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,8 +13,6 @@
 #include "core/formats/bulk.h"
 #include "core/store/record_store.h"
 #include "core/store/scanner.h"
-#include "fusefs/commands/command_context.h"
-#include "fusefs/commands/range.h"
 
 namespace recordfs {
 
@@ -40,6 +36,8 @@ struct ScanOptions {
   std::uint64_t end_record = UINT64_MAX;
   // and before the first that begins at this byte or later. REQUIRES: the container is in file order.
   Position end_position = UINT64_MAX;
+  // Ends the scan with kInterrupted when it becomes true; null: the scan cannot be cancelled.
+  const std::atomic<bool>* cancelled = nullptr;
 };
 
 // Handles a result, in the container's order. Returns false to stop.
@@ -77,48 +75,6 @@ class Regions {
  private:
   const std::function<void(const DamagedRegion& region)> take_;
   std::optional<DamagedRegion> last_;
-};
-
-// For one container. Not thread-safe.
-class DamageReporter {
- public:
-  // Processes a chunk as Work does.
-  using WorkOnChunk = std::function<Finish(const RequestContext& context, const IndexedChunk& indexed)>;
-
-  // `path` names the container in messages. The arguments must outlive the object.
-  DamageReporter(const std::string& path, const RecordStore& store, CommandContext& context)
-      : path_(path),
-        store_(store),
-        context_(context),
-        regions_([this](const DamagedRegion& region) { report(region); }) {}
-  ~DamageReporter() { finish(); }
-  DamageReporter(const DamageReporter&) = delete;
-  DamageReporter& operator=(const DamageReporter&) = delete;
-
-  // Adds a scan's next region.
-  void add(const DamagedRegion& region);
-  // Reports the last region, which might have continued.
-  void finish() { regions_.finish(); }
-  // Returns the number of records before the place where the last scan() ended: all of the container's if that is its
-  // end.
-  std::uint64_t scanned_records() const { return scanned_records_; }
-
-  // Calls `work` for the chunks of a scan, or `work_on_batch`, as recordfs::scan() does, and reports the damage for
-  // which `takes` is true. Returns false if the scan failed, after printing why.
-  bool scan(ScanOptions options, const std::function<bool(const DamageRow&)>& takes, const WorkOnChunk& work,
-            const WorkOnBatch& work_on_batch = {});
-  // The same from the first selected chunk to the last, with the damage between them.
-  bool scan(const Selection& selection, const WorkOnChunk& work, const WorkOnBatch& work_on_batch = {});
-
- private:
-  void report(const DamagedRegion& region);
-
-  const std::string& path_;
-  const RecordStore& store_;
-  CommandContext& context_;
-  Regions regions_;
-  std::set<Position> unfinished_;  // reported
-  std::uint64_t scanned_records_ = 0;
 };
 
 }  // namespace recordfs

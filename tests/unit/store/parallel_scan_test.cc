@@ -1,4 +1,4 @@
-#include "fusefs/commands/scan.h"
+#include "core/store/parallel_scan.h"
 
 #include <gtest/gtest.h>
 

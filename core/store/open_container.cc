@@ -1,4 +1,4 @@
-#include "fusefs/open_container.h"
+#include "core/store/open_container.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -16,7 +16,6 @@
 #include "core/base/descriptor.h"
 #include "core/base/read_window.h"
 #include "core/formats/registry.h"
-#include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
@@ -98,6 +97,11 @@ Result<bool> is_container(const RequestContext& context, const Source& source, s
   if (format) return true;
   if (format.error().code == Code::kNoContainer) return false;
   return format.error();
+}
+
+Result<bool> is_container_file(const std::string& path) {
+  ASSIGN_OR_RETURN(const auto file, FileSource::open(path));
+  return is_container({}, *file, file->name());
 }
 
 std::string open_failure(const std::string& path, const Error& error) {

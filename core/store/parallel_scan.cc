@@ -1,4 +1,4 @@
-#include "fusefs/commands/scan.h"
+#include "core/store/parallel_scan.h"
 
 #include <algorithm>
 #include <atomic>
@@ -11,12 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "core/base/read_window.h"
 #include "core/base/sequential_pass.h"
 #include "core/store/executor.h"
-#include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
@@ -315,8 +312,9 @@ Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, co
   std::optional<SequentialPass> pass;
   if (store.traits().is_in_file_order) pass.emplace(store.source(), options.end_position);
   SequentialPass* const shared = pass ? &*pass : nullptr;
-  ReadWindow window({}, store.source(), shared);
-  const RequestContext context = RequestContext().with(window);
+  const RequestContext outer = options.cancelled == nullptr ? RequestContext() : RequestContext(*options.cancelled);
+  ReadWindow window(outer, store.source(), shared);
+  const RequestContext context = outer.with(window);
   Steps steps(store, options, shared, work_on_batch ? store.bulk() : nullptr);
   const auto caller = std::this_thread::get_id();
   Result<void> scanned;
@@ -326,8 +324,8 @@ Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, co
     steps.plan_up_to(task);
     if (task.planned.chunks > 0) return task.run_batch(*store.bulk(), work_on_batch);
     if (std::this_thread::get_id() == caller) return task.run_steps(context, work);
-    ReadWindow task_window({}, store.source(), shared);
-    task.run_steps(shared == nullptr ? RequestContext() : RequestContext().with(task_window), work);
+    ReadWindow task_window(outer, store.source(), shared);
+    task.run_steps(shared == nullptr ? outer : outer.with(task_window), work);
   };
   const auto finish = [&](Task& task, bool has_run) {
     if (task.generation != steps.generation()) return true;
@@ -362,53 +360,6 @@ Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, co
   } while (is_wanted && scanned && !steps.is_done());
   if (!scanned) return std::move(scanned).error();
   return steps.totals();
-}
-
-void DamageReporter::add(const DamagedRegion& region) {
-  context_.note(region);
-  regions_.add(region);
-}
-
-bool DamageReporter::scan(ScanOptions options, const std::function<bool(const DamageRow&)>& takes,
-                          const WorkOnChunk& work, const WorkOnBatch& work_on_batch) {
-  options.threads = context_.threads();
-  const auto work_on_step = [&](const RequestContext& context, const ScannedStep& step) -> Finish {
-    std::vector<DamagedRegion> damage;
-    for (const DamageRow& row : step.damage) {
-      if (takes(row)) damage.push_back(row.region);
-    }
-    return [this, damage = std::move(damage), finish = step.indexed ? work(context, *step.indexed) : Finish()] {
-      for (const DamagedRegion& region : damage) add(region);
-      return !finish || finish();
-    };
-  };
-  const auto scanned = recordfs::scan(store_, options, work_on_step, work_on_batch);
-  regions_.finish();
-  if (scanned) scanned_records_ = scanned->records;
-  if (!scanned) context_.print_failure(path_, scanned.error());
-  return scanned.has_value();
-}
-
-bool DamageReporter::scan(const Selection& selection, const WorkOnChunk& work, const WorkOnBatch& work_on_batch) {
-  if (selection.is_empty()) return true;
-  ScanOptions options;
-  options.from = selection.from;
-  options.end_record = selection.records.end;
-  return scan(
-      options, [&](const DamageRow& row) { return selection.lies_inside(row.first_ordinal); }, work, work_on_batch);
-}
-
-void DamageReporter::report(const DamagedRegion& region) {
-  context_.list_skipped(path_, region);
-  switch (region.damage_class) {
-    case DamageClass::kDamage:
-    case DamageClass::kUnsupported: return store_.log().report(region);
-    // Printed here, because the log leaves unfinished ends out, but they set the exit status.
-    case DamageClass::kUnfinished:
-      if (unfinished_.insert(region.begin).second) print_message(fmt::format("{}: {}", path_, damage_line(region)));
-      return;
-    case DamageClass::kStale: return;
-  }
 }
 
 }  // namespace recordfs

@@ -1,4 +1,4 @@
-#include "fusefs/open_container.h"
+#include "core/store/open_container.h"
 
 #include <gtest/gtest.h>
 

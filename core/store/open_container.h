@@ -38,6 +38,9 @@ Result<OpenedFile> open_file(const RequestContext& context, Descriptor file, con
 // an empty source, whose format only the name could tell. Fails as Source does.
 Result<bool> is_container(const RequestContext& context, const Source& source, std::string_view file_name);
 
+// The same for a path. Also fails as FileSource::open().
+Result<bool> is_container_file(const std::string& path);
+
 // Returns "data.log: No such file or directory", "data.log: byte 65536: chunk header hash mismatch".
 std::string open_failure(const std::string& path, const Error& error);
 

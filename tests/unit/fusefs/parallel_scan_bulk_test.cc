@@ -14,7 +14,7 @@
 #include "core/base/read_window.h"
 #include "core/formats/leveldb_table/entries.h"
 #include "core/formats/registry.h"
-#include "fusefs/commands/scan.h"
+#include "core/store/parallel_scan.h"
 #include "fusefs/commands/verification.h"
 #include "tests/unit/formats/leveldb_table/table_writer.h"
 #ifdef RECORDFS_HAVE_BLOSC

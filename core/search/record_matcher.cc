@@ -1,4 +1,4 @@
-#include "fusefs/commands/record_matcher.h"
+#include "core/search/record_matcher.h"
 
 #include <algorithm>
 #include <cstdint>

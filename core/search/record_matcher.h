@@ -1,4 +1,4 @@
-// Patterns of grep: whether a record matches, and where. The only unit that depends on RE2.
+// Patterns: whether a record matches, and where. The only unit that depends on RE2.
 #pragma once
 
 #include <cstddef>

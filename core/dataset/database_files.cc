@@ -1,0 +1,48 @@
+#include "core/dataset/database_files.h"
+
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace recordfs {
+namespace {
+
+// Files of a data set, relative to a directory.
+struct FilesOfSet {
+  std::string directory;
+  std::vector<std::string> names;
+};
+
+// Names the files by the directory that all of them are in, or else by the root.
+FilesOfSet files_of(const ShardList& list) {
+  namespace fs = std::filesystem;
+  std::set<fs::path> paths;
+  std::set<fs::path> directories;
+  for (const Shard& shard : list.shards) {
+    if (shard.is_missing) continue;
+    const fs::path path = shard.path;
+    paths.insert(path);
+    directories.insert(path.parent_path());
+  }
+  FilesOfSet files;
+  if (directories.size() == 1) files.directory = directories.begin()->empty() ? "." : directories.begin()->string();
+  if (directories.size() > 1) files.directory = "/";
+  for (const fs::path& path : paths) {
+    std::error_code failed;
+    const fs::path name = directories.size() == 1 ? path.filename() : fs::absolute(path, failed).relative_path();
+    files.names.push_back(name.string());
+  }
+  return files;
+}
+
+}  // namespace
+
+DatabaseFiles open_database(const RequestContext& context, const ShardList& list, const database::Options& options) {
+  auto files = files_of(list);
+  auto database = database::Database::open_files(context, files.directory, files.names, options);
+  return {std::move(files.directory), std::move(database)};
+}
+
+}  // namespace recordfs

@@ -1,0 +1,197 @@
+#include "core/search/record_search.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint64_t kWhole = 8u << 20;  // payloads up to this size are read at once
+
+// Returns a selected record.
+FoundRecord found_record(std::uint64_t index, std::string_view record, const Search& wanted) {
+  FoundRecord found{index};
+  if (!wanted.wants_matches || wanted.is_inverted) return found;
+  std::size_t at = 0;
+  while (at <= record.size()) {
+    const auto match = wanted.matcher.find(record, at);
+    if (!match) break;
+    if (match->size > 0) found.matches.push_back(*match);
+    at = match->begin + std::max<std::size_t>(match->size, 1);
+  }
+  return found;
+}
+
+// Searches the records of a decoded chunk.
+class ChunkSearch {
+ public:
+  ChunkSearch(const RequestContext& context, const RecordStore& store, const ChunkInfo& info, const Chunk& chunk,
+              const Search& wanted)
+      : context_(context), store_(store), info_(info), chunk_(chunk), wanted_(wanted) {
+    if (chunk.payload_size() > kWhole) return;
+    if (auto whole = chunk.read(context, 0, chunk.payload_size())) payload_ = std::move(*whole);
+  }
+
+  SearchResult run() {
+    if (payload_ && !wanted_.matcher.literal().empty() && !wanted_.is_inverted && !chunk_.layout().has_failures()) {
+      select_by_text();
+    } else {
+      for (std::uint64_t i = 0; i < chunk_.layout().records() && wants_more(); ++i) look_at(i);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  bool wants_more() const { return found_.records.size() < wanted_.most; }
+
+  // Searches the whole payload at once, because records follow each other directly.
+  void select_by_text() {
+    const std::string_view all = as_text(payload_->bytes);
+    const std::string_view text = wanted_.matcher.literal();
+    const Layout& layout = chunk_.layout();
+    std::size_t at = layout.records() == 0 ? all.size() : static_cast<std::size_t>(layout.first_begin());
+    while (wants_more() && (at = find_text(all, text, at)) != std::string_view::npos) {
+      const std::uint64_t index = layout.index_at(at);
+      if (index >= layout.records()) return;
+      const Extent extent = layout.extent(index);
+      const std::uint64_t end = extent.begin + extent.size;
+      if (at < extent.begin || text.size() > end - at) {
+        ++at;  // crosses the bounds of a record
+        continue;
+      }
+      add(index, as_text(payload_->bytes.subspan(static_cast<std::size_t>(extent.begin),
+                                                 static_cast<std::size_t>(extent.size))));
+      at = static_cast<std::size_t>(end);
+    }
+  }
+
+  void look_at(std::uint64_t index) {
+    const auto record = read(index);
+    if (!record) {
+      found_.failures.push_back(record.error());
+      return;
+    }
+    const std::string_view text = as_text(record->bytes);
+    if (wanted_.matcher.matches(text) != wanted_.is_inverted) add(index, text);
+  }
+
+  Result<Slice> read(std::uint64_t index) const {
+    const Layout& layout = chunk_.layout();
+    const Extent extent = layout.extent(index);
+    if (payload_ && layout.failure(index) == nullptr) {
+      return Slice{
+          payload_->bytes.subspan(static_cast<std::size_t>(extent.begin), static_cast<std::size_t>(extent.size)),
+          payload_->owner};
+    }
+    if (layout.failure(index) == nullptr && extent.size > wanted_.largest_record) {
+      return Error{
+          Code::kLimit, info_.begin,
+          fmt::format("record {} of the chunk: {} bytes, too large to search (see --max-chunk)", index, extent.size)};
+    }
+    return store_.records().read(context_, chunk_, index, 0, UINT64_MAX);
+  }
+
+  void add(std::uint64_t index, std::string_view record) {
+    found_.records.push_back(found_record(index, record, wanted_));
+  }
+
+  const RequestContext& context_;
+  const RecordStore& store_;
+  const ChunkInfo& info_;
+  const Chunk& chunk_;
+  const Search& wanted_;
+  std::optional<Slice> payload_;
+  SearchResult found_;
+};
+
+// Searches records that were read together.
+class BatchSearch {
+ public:
+  BatchSearch(const RecordBatch& batch, const Search& wanted)
+      : records_(batch.records), window_(batch.window.bytes), wanted_(wanted) {}
+
+  std::vector<FoundRecord> run() {
+    const bool by_text = !wanted_.matcher.literal().empty() && !wanted_.is_inverted;
+    for (std::size_t i = 0; i < records_.size() && wants_more();) {
+      const std::size_t end = by_text ? end_of_area(i) : i + 1;
+      if (end > i + 1) {
+        select_by_text(i, end);
+      } else if (wanted_.matcher.matches(as_text(records_[i])) != wanted_.is_inverted) {
+        add(i);
+      }
+      i = end;
+    }
+    return std::move(found_);
+  }
+
+ private:
+  bool wants_more() const { return found_.size() < wanted_.most; }
+
+  bool is_in_window(Bytes record) const {
+    return !record.empty() && !std::less<>()(record.data(), window_.data()) &&
+           std::less<>()(record.data(), window_.data() + window_.size());
+  }
+
+  // Returns the end of the records that follow `first` in the same memory, so that they can be searched at once.
+  std::size_t end_of_area(std::size_t first) const {
+    const bool in_window = is_in_window(records_[first]);
+    std::size_t end = first + 1;
+    while (end < records_.size() &&
+           (in_window ? is_in_window(records_[end])
+                      : records_[end].data() == records_[end - 1].data() + records_[end - 1].size())) {
+      ++end;
+    }
+    return end;
+  }
+
+  // There may be bytes of the file between two records. A match must be in one record.
+  void select_by_text(std::size_t first, std::size_t end) {
+    const auto* const begin = records_[first].data();
+    const std::string_view area(reinterpret_cast<const char*>(begin),
+                                static_cast<std::size_t>(records_[end - 1].data() + records_[end - 1].size() - begin));
+    const std::string_view text = wanted_.matcher.literal();
+    const auto offset = [&](std::size_t index) { return static_cast<std::size_t>(records_[index].data() - begin); };
+    std::size_t at = 0;
+    while (wants_more() && (at = find_text(area, text, at)) != std::string_view::npos) {
+      const auto after = std::upper_bound(records_.begin() + static_cast<std::ptrdiff_t>(first),
+                                          records_.begin() + static_cast<std::ptrdiff_t>(end), at,
+                                          [&](std::size_t value, const Bytes& record) {
+                                            return value < static_cast<std::size_t>(record.data() - begin);
+                                          });
+      const auto index = static_cast<std::size_t>(after - records_.begin()) - 1;
+      const std::size_t record_end = offset(index) + records_[index].size();
+      if (at + text.size() > record_end) {
+        ++at;
+        continue;
+      }
+      add(index);
+      at = record_end;
+    }
+  }
+
+  void add(std::size_t index) { found_.push_back(found_record(index, as_text(records_[index]), wanted_)); }
+
+  const std::vector<Bytes>& records_;
+  const Bytes window_;
+  const Search& wanted_;
+  std::vector<FoundRecord> found_;
+};
+
+}  // namespace
+
+SearchResult search_chunk(const RequestContext& context, const RecordStore& store, const ChunkInfo& info,
+                          const Chunk& chunk, const Search& wanted) {
+  return ChunkSearch(context, store, info, chunk, wanted).run();
+}
+
+std::vector<FoundRecord> search_batch(const RecordBatch& batch, const Search& wanted) {
+  return BatchSearch(batch, wanted).run();
+}
+
+}  // namespace recordfs

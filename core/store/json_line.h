@@ -1,0 +1,31 @@
+// A record as a line of JSON, as commands write it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "core/base/bytes.h"
+#include "core/base/result.h"
+#include "core/decoding/record_decoder.h"
+#include "core/store/selection.h"
+
+namespace recordfs {
+
+// Returns `"shard":"NAME",`, a member of a JSON object; nothing if the name is empty.
+std::string json_member_of_shard(std::string_view name);
+
+// Names a record by its ordinal, or by "chunk" and "index" if the records before it are not counted.
+using RecordName = std::variant<std::uint64_t, RecordAddress>;
+
+// Returns the begin of such a line, up to the member with the record's bytes.
+std::string json_line_head(const RecordName& name, std::uint64_t size, std::string_view shard_member = {});
+
+// Appends {"ordinal":42,"size":5,"text":"hello"}, with the members that `decoder` adds, and a newline. Uses "base64"
+// instead of "text" if the record is not UTF-8. `shard_member` is of json_member_of_shard(). On failure appends
+// nothing. Fails as RecordDecoder::append_members. Thread-safe.
+Result<void> append_json_line(std::string& text, const RecordName& name, Bytes record, const RecordDecoder& decoder,
+                              const ChunkInfo& chunk, std::string_view shard_member = {});
+
+}  // namespace recordfs
