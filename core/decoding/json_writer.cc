@@ -247,7 +247,7 @@ bool JsonWriter::make_room(std::uint64_t size) {
 }
 
 void JsonWriter::new_line() {
-  if (layout_ == JsonLayout::kLine) return;
+  if (layout_ != JsonLayout::kIndented) return;
   text_ += '\n';
   text_.append(kIndent * depth_, ' ');
 }
@@ -272,7 +272,7 @@ void JsonWriter::end(char bracket) {
 void JsonWriter::name(std::string_view name) {
   if (!make_room_for(name)) return;
   append_json_string(text_, name);
-  text_ += layout_ == JsonLayout::kLine ? ":" : ": ";
+  text_ += layout_ == JsonLayout::kIndented ? ": " : ":";
   is_behind_name_ = true;
 }
 
@@ -281,7 +281,12 @@ void JsonWriter::string(std::string_view text) {
 }
 
 void JsonWriter::base64(Bytes bytes) {
-  if (make_room(encoded_size(bytes.size()) + 2)) append_json_base64(text_, bytes);
+  constexpr std::string_view kMark = "\\ud800";
+  if (!make_room(encoded_size(bytes.size()) + 2 + kMark.size())) return;
+  text_ += '"';
+  if (is_typed()) text_ += kMark;
+  append_base64(text_, bytes);
+  text_ += '"';
 }
 
 void JsonWriter::literal(std::string_view text) {
@@ -290,8 +295,9 @@ void JsonWriter::literal(std::string_view text) {
 
 template <class Number>
 void JsonWriter::write_number(Number number, bool is_quoted) {
+  is_quoted = is_quoted && !is_typed();
   if constexpr (std::is_floating_point_v<Number>) {
-    if (!std::isfinite(number)) return string(word_of(number));
+    if (!std::isfinite(number)) return is_typed() ? literal(word_of(number)) : string(word_of(number));
   }
   std::array<char, kLongestNumber> digits;
   char* const begin = digits.data();
@@ -308,8 +314,8 @@ template void JsonWriter::write_number(double, bool);
 template void JsonWriter::write_number(float, bool);
 
 void JsonWriter::bytes(std::string_view name, std::string_view instead, Bytes bytes) {
-  const bool is_text = is_utf8(as_text(bytes));
-  this->name(is_text ? name : instead);
+  const bool is_text = !is_typed() && is_utf8(as_text(bytes));
+  this->name(is_text || is_typed() ? name : instead);
   if (is_text) {
     string(as_text(bytes));
   } else {

@@ -41,6 +41,9 @@ void write_json_bytes(std::string_view name, std::string_view instead, Bytes byt
 enum class JsonLayout : std::uint8_t {
   kLine,      // no white space
   kIndented,  // two spaces per level
+  // As kLine, for a reader that keeps the types apart: bytes are a string of U+D800, which no other string contains,
+  // and base64; all numbers are numbers, and NaN, Infinity and -Infinity have no quotes. Python's json reads that.
+  kTyped,
 };
 
 // Appends JSON to a string, and inserts commas and line breaks. If the output would exceed its limit, the writer
@@ -80,12 +83,14 @@ class JsonWriter {
     write_number(number, true);
   }
 
-  // Writes a member: "NAME":"..." if the bytes are UTF-8, otherwise "INSTEAD":"..." in base64.
+  // Writes a member: "NAME":"..." if the bytes are UTF-8, otherwise "INSTEAD":"..." in base64. With kTyped always
+  // "NAME", and bytes.
   void bytes(std::string_view name, std::string_view instead, Bytes bytes);
 
   // Returns the nesting of the next value as jq counts it: two for each open object, one for each open list.
   std::uint32_t nesting() const { return nesting_; }
   bool is_full() const { return is_full_; }
+  bool is_typed() const { return layout_ == JsonLayout::kTyped; }
 
   // A position in the output that the writer can return to.
   struct Mark {

@@ -36,7 +36,7 @@ void write_content(JsonWriter& writer, const Field& field, Bytes content) {
     case WireType::kVarint: writer.name("value"); return writer.quoted(field.value);
     case WireType::kFixed64: writer.name("value"); return writer.quoted(number.u64_le());
     case WireType::kFixed32: writer.name("value"); return writer.number(std::uint64_t{number.u32_le()});
-    case WireType::kLengthDelimited: return writer.bytes("text", "base64", content);
+    case WireType::kLengthDelimited: return writer.bytes(writer.is_typed() ? "value" : "text", "base64", content);
     case WireType::kGroupStart:
     case WireType::kGroupEnd: return;
   }
@@ -117,6 +117,7 @@ class ValueWriter {
   void operator()(double value) const { writer_.number(value); }
   void operator()(const std::string& value) const { writer_.string(value); }
   void operator()(Bytes value) const {
+    if (writer_.is_typed()) return writer_.base64(value);
     writer_.begin_object();
     writer_.bytes("text", "base64", value);
     writer_.end_object();
@@ -308,24 +309,25 @@ Result<void> RecordDecoder::append_members(const RequestContext& context, std::s
 }
 
 Result<std::string> RecordDecoder::document_of(const RequestContext& context, const ChunkInfo& chunk,
-                                               const Value& value) const {
+                                               const Value& value, JsonLayout layout) const {
   std::string text;
-  JsonWriter writer(text, JsonLayout::kIndented, most_text_);
+  JsonWriter writer(text, layout, most_text_);
   TRY(write(context, writer, chunk, value, false));
   if (writer.is_full()) return too_much_text();
   text += '\n';
   return text;
 }
 
-Result<std::string> RecordDecoder::document(const RequestContext& context, const ChunkInfo& chunk, Bytes record) const {
+Result<std::string> RecordDecoder::document(const RequestContext& context, const ChunkInfo& chunk, Bytes record,
+                                            JsonLayout layout) const {
   ASSIGN_OR_RETURN(const auto value, value_of(context, record));
   if (!value) return Error{.code = Code::kNotFound, .detail = "this record has no decoded form"};
-  return document_of(context, chunk, *value);
+  return document_of(context, chunk, *value, layout);
 }
 
 Result<std::string> RecordDecoder::document_of_message(const RequestContext& context, const ChunkInfo& chunk,
                                                        const Message& message) const {
-  return document_of(context, chunk, Value{message});
+  return document_of(context, chunk, Value{message}, JsonLayout::kIndented);
 }
 
 }  // namespace recordfs

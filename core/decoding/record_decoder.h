@@ -57,10 +57,11 @@ class RecordDecoder {
   Result<void> append_members(const RequestContext& context, std::string& line, const ChunkInfo& chunk,
                               Bytes record) const;
 
-  // Returns the decoded record as an indented document with a final newline: the value of "decoded", or an object with
+  // Returns the decoded record as a document with a final newline: the value of "decoded", or an object with
   // the members that replace it. Fails with kNotFound if the record has no decoded form, with kLimit, and with the
   // transient errors of Metadata::record_type() and descriptors().
-  Result<std::string> document(const RequestContext& context, const ChunkInfo& chunk, Bytes record) const;
+  Result<std::string> document(const RequestContext& context, const ChunkInfo& chunk, Bytes record,
+                               JsonLayout layout = JsonLayout::kIndented) const;
 
   // As document(), for a message inside a record of the chunk.
   Result<std::string> document_of_message(const RequestContext& context, const ChunkInfo& chunk,
@@ -88,7 +89,8 @@ class RecordDecoder {
                              const Message& message) const;
   Result<void> write(const RequestContext& context, JsonWriter& writer, const ChunkInfo& chunk, const Value& value,
                      bool is_member) const;
-  Result<std::string> document_of(const RequestContext& context, const ChunkInfo& chunk, const Value& value) const;
+  Result<std::string> document_of(const RequestContext& context, const ChunkInfo& chunk, const Value& value,
+                                  JsonLayout layout) const;
 
   const RecordSchema& schema_;
   const Metadata* const metadata_;

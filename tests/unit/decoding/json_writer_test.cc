@@ -131,6 +131,21 @@ TEST(JsonWriter, InfinityAndNanAreStrings) {
   EXPECT_EQ(number(-std::numeric_limits<float>::infinity()), "\"-Infinity\"");
 }
 
+TEST(JsonWriter, TypedTextKeepsBytesAndNumbersApart) {
+  std::string text;
+  JsonWriter json(text, JsonLayout::kTyped, 1000);
+  json.begin_object();
+  json.bytes("a", "a_base64", as_bytes("hello"));
+  json.name("b");
+  json.base64(as_bytes("\xFF"));
+  json.name("c");
+  json.quoted(std::uint64_t{18446744073709551615u});
+  json.name("d");
+  json.number(std::numeric_limits<double>::infinity());
+  json.end_object();
+  EXPECT_EQ(text, R"({"a":"\ud800aGVsbG8=","b":"\ud800/w==","c":18446744073709551615,"d":Infinity})");
+}
+
 TEST(JsonBytes, PiecesOfALargeValueAreTheWholeText) {
   std::string cut_off = "x";
   for (int i = 0; i < 500000; ++i) cut_off += i % 1000 == 0 ? "\n\"" : "\xE2\x82\xAC";
