@@ -1,0 +1,388 @@
+#include "core/dataset/record_stream.h"
+
+#include <algorithm>
+#include <functional>
+#include <new>
+#include <utility>
+
+#include "core/base/thread.h"
+#include "core/store/wait_ticket.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint64_t kWhole = 64u << 20;      // payloads up to this size are read at once
+constexpr std::uint64_t kBlockBytes = 8u << 20;  // of a larger payload, at least one record
+constexpr std::uint64_t kRecordMemory = 2 * sizeof(Bytes);
+
+Code code_of(DamageClass damage_class) {
+  switch (damage_class) {
+    case DamageClass::kUnfinished: return Code::kUnfinished;
+    case DamageClass::kUnsupported: return Code::kUnsupported;
+    case DamageClass::kStale: return Code::kStale;
+    case DamageClass::kDamage: break;
+  }
+  return Code::kDamage;
+}
+
+Error error_of(const DamagedRegion& region) {
+  return {.code = code_of(region.damage_class), .position = region.begin, .detail = region.reason};
+}
+
+bool may_pass(const Error& error) { return !is_permanent(error.code) && error.code != Code::kNoContainer; }
+
+// Records that were read one by one, each with an owner.
+using Owners = std::vector<std::shared_ptr<const void>>;
+
+}  // namespace
+
+// Makes the blocks of one decoded chunk.
+class RecordStream::ChunkBlocks {
+ public:
+  // `inside`: damage between the records, in order, with the index of the record after it.
+  ChunkBlocks(const RequestContext& context, const Part& part, const IndexedChunk& indexed,
+              std::shared_ptr<const Chunk> chunk, std::deque<StreamProblem> inside)
+      : context_(context),
+        part_(part),
+        first_(part.base + indexed.before.records),
+        chunk_(std::move(chunk)),
+        inside_(std::move(inside)) {}
+
+  // Reads the whole payload, if that is not too large, so that the records need no owners of their own.
+  void read_whole() {
+    if (chunk_->payload_size() > kWhole) return;
+    if (auto whole = chunk_->read(context_, 0, chunk_->payload_size())) whole_ = std::move(*whole);
+  }
+  bool is_whole() const { return whole_.has_value(); }
+
+  // Returns a block with records from `index` on, and advances it: all up to `end`, or as many as kBlockBytes permit.
+  RecordBlock take(std::uint64_t& index, std::uint64_t end) {
+    RecordBlock block = begin_block(index);
+    Owners owners;
+    for (; index < end && (whole_ || block.bytes < kBlockBytes); ++index) {
+      take_damage_before(index, block);
+      if (const Error* failure = chunk_->layout().failure(index)) {
+        // Consecutive records that fail for one reason are one problem. The next block begins after it.
+        block.problems.push_back({block.own_records.size(), *failure});
+        while (index < end && chunk_->layout().failure(index) == failure) ++index;
+        break;
+      }
+      auto record = read(index);
+      if (!record) {
+        block.problems.push_back({block.own_records.size(), record.error()});
+        ++index;
+        break;
+      }
+      block.own_records.push_back(record->bytes);
+      block.bytes += record->bytes.size() + kRecordMemory;
+      if (!whole_) owners.push_back(std::move(record->owner));
+    }
+    return finish_block(std::move(block), std::move(owners));
+  }
+
+  // Returns a block with the damage that follows the last record.
+  RecordBlock take_rest() {
+    RecordBlock block = begin_block(0);
+    take_damage_before(UINT64_MAX, block);
+    return block;
+  }
+
+  // Returns a block with the records of a search.
+  RecordBlock take(const SearchResult& found, Span which) const {
+    RecordBlock block = begin_block(which.begin);
+    Owners owners;
+    for (const FoundRecord& one : found.records) {
+      if (one.index < which.begin || one.index >= which.end) continue;
+      auto record = read(one.index);
+      if (!record) continue;  // it was read for the search
+      block.own_records.push_back(record->bytes);
+      block.ordinals.push_back(first_ + one.index);
+      block.bytes += record->bytes.size() + kRecordMemory;
+      if (!whole_) owners.push_back(std::move(record->owner));
+    }
+    for (const Error& failure : found.failures) block.problems.push_back({block.own_records.size(), failure});
+    return finish_block(std::move(block), std::move(owners));
+  }
+
+ private:
+  void take_damage_before(std::uint64_t index, RecordBlock& block) {
+    for (; !inside_.empty() && inside_.front().before <= index; inside_.pop_front()) {
+      block.problems.push_back({block.own_records.size(), std::move(inside_.front().error)});
+    }
+  }
+
+  RecordBlock begin_block(std::uint64_t index) const {
+    RecordBlock block;
+    block.shard = part_.shard;
+    block.first_ordinal = first_ + index;
+    return block;
+  }
+
+  Result<Slice> read(std::uint64_t index) const {
+    const Extent extent = chunk_->layout().extent(index);
+    if (!whole_) return part_.store->chunks().read(context_, *chunk_, extent.begin, extent.size);
+    return Slice{whole_->bytes.subspan(static_cast<std::size_t>(extent.begin), static_cast<std::size_t>(extent.size)),
+                 {}};
+  }
+
+  RecordBlock finish_block(RecordBlock block, Owners owners) const {
+    block.records = block.own_records;
+    if (whole_) {
+      block.owner = whole_->owner ? whole_->owner : chunk_;
+    } else {
+      block.owner = std::make_shared<const Owners>(std::move(owners));
+    }
+    return block;
+  }
+
+  const RequestContext context_;
+  const Part& part_;
+  const std::uint64_t first_;  // ordinal in the data set
+  const std::shared_ptr<const Chunk> chunk_;
+  std::deque<StreamProblem> inside_;
+  std::optional<Slice> whole_;
+};
+
+RecordStream::~RecordStream() {
+  {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+RecordStream::Next RecordStream::next(RecordBlock& block, std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  if (!thread_.joinable() && !is_over_) {
+    thread_ = start_thread([this] { run(); });
+    is_over_ = !thread_.joinable();
+    if (is_over_) failure_ = shortage("no threads");
+  }
+  if (!changed_.wait_for(lock, timeout, [this] { return !blocks_.empty() || is_over_; })) return Next::kTimeout;
+  if (blocks_.empty()) {
+    if (!failure_) return Next::kEnd;
+    block = RecordBlock();
+    block.problems.push_back({.error = *std::exchange(failure_, std::nullopt)});
+    return Next::kBlock;
+  }
+  block = std::move(blocks_.front());
+  blocks_.pop_front();
+  bytes_ -= block.bytes;
+  lock.unlock();
+  changed_.notify_all();
+  return Next::kBlock;
+}
+
+void RecordStream::run() {
+  try {
+    const auto outcome = options_.split ? read_split() : read_all();
+    if (!outcome) push_problem(options_.split_shard, outcome.error());
+  } catch (const std::bad_alloc&) {
+    const std::lock_guard lock(mutex_);
+    failure_ = shortage("no memory");
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  changed_.notify_all();
+}
+
+bool RecordStream::push(RecordBlock block) {
+  if (block.records.empty() && block.problems.empty()) return !cancelled_;
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return blocks_.empty() || bytes_ < options_.memory || cancelled_; });
+    if (cancelled_) return false;
+    bytes_ += block.bytes;
+    blocks_.push_back(std::move(block));
+  }
+  changed_.notify_all();
+  return true;
+}
+
+bool RecordStream::push_problem(std::size_t shard, Error error) {
+  RecordBlock block;
+  block.shard = shard;
+  block.problems.push_back({.error = std::move(error)});
+  return push(std::move(block));
+}
+
+Search RecordStream::search() const {
+  return {
+      .matcher = *options_.matcher, .is_inverted = options_.is_inverted, .largest_record = options_.largest_searched};
+}
+
+Result<void> RecordStream::read_all() {
+  const RequestContext context(cancelled_);
+  const Span& wanted = options_.ordinals;
+  std::size_t shard = 0;
+  std::uint64_t base = 0;
+  if (wanted.begin > 0 && set_.size() > 1) {
+    const auto place = wait_for(context, [&] { return set_.locate(wanted.begin); });
+    if (!place && place.error().code == Code::kNotFound) return {};
+    if (!place) return place.error();
+    shard = place->shard;
+    base = wanted.begin - place->ordinal;
+  }
+  for (; shard < set_.size() && base < wanted.end && !cancelled_; ++shard) {
+    auto store = set_.open(context, shard);
+    if (!store) {
+      if (!push_problem(shard, store.error()) || may_pass(store.error())) return {};
+      continue;
+    }
+    Part part{.shard = shard, .store = std::move(*store), .base = base, .selection = {}};
+    part.selection.records = {.begin = wanted.begin - std::min(wanted.begin, base),
+                              .end = wanted.end == UINT64_MAX ? UINT64_MAX : wanted.end - base};
+    const auto records = read(part);
+    if (!records) {
+      if (!push_problem(shard, records.error()) || may_pass(records.error())) return {};
+      continue;
+    }
+    base += *records;
+  }
+  return {};
+}
+
+Result<void> RecordStream::read_split() {
+  const RequestContext context(cancelled_);
+  ASSIGN_OR_RETURN(auto store, set_.open(context, options_.split_shard));
+  Part part{.shard = options_.split_shard, .store = std::move(store), .selection = everything()};
+  if (part.store->traits().is_in_file_order) {
+    ASSIGN_OR_RETURN(part.selection.from, start_of(context, *options_.split, *part.store));
+    TRY(read(part));
+    return {};
+  }
+  ASSIGN_OR_RETURN(const auto content, content_of(context, *options_.split, *part.store));
+  for (const DamagedRegion& region : content.damage) {
+    if (region.damage_class != DamageClass::kStale && !push_problem(part.shard, error_of(region))) return {};
+  }
+  for (const IndexedChunk& indexed : content.chunks) {
+    const Finish finish = work_on_step(context, part, {.indexed = indexed, .damage = {}});
+    if (finish && !finish()) return {};
+  }
+  return {};
+}
+
+Result<std::uint64_t> RecordStream::read(Part& part) {
+  ScanOptions options{.threads = options_.threads, .memory = options_.memory, .cancelled = &cancelled_};
+  const RequestContext context(cancelled_);
+  if (options_.split) {
+    options.end_position = options_.split->end;
+  } else if (part.selection.records.begin > 0) {
+    auto indexed = wait_for(
+        context, [&] { return part.store->index().find(context, SearchKey::kRecords, part.selection.records.begin); });
+    if (!indexed && indexed.error().code == Code::kNotFound) {
+      ASSIGN_OR_RETURN(const auto totals,
+                       wait_for(context, [&] { return part.store->index().totals(ScanDetail::kCounts); }));
+      return totals.records;
+    }
+    ASSIGN_OR_RETURN(part.selection.from, std::move(indexed));
+  }
+  options.from = part.selection.from;
+  options.end_record = part.selection.records.end;
+  ASSIGN_OR_RETURN(
+      const auto sums,
+      scan(
+          *part.store, options,
+          [&](const RequestContext& working, const ScannedStep& step) { return work_on_step(working, part, step); },
+          [&](const std::shared_ptr<const ScannedBatch>& batch) { return work_on_batch(part, batch); }));
+  return sums.records;
+}
+
+bool RecordStream::takes(const Part& part, const DamageRow& row) const {
+  if (row.region.damage_class == DamageClass::kStale) return false;
+  return options_.split ? options_.split->owns(row.region.begin) : part.selection.lies_inside(row.first_ordinal);
+}
+
+Finish RecordStream::work_on_step(const RequestContext& context, const Part& part, const ScannedStep& step) {
+  auto damage = std::make_shared<RecordBlock>();  // before the chunk
+  damage->shard = part.shard;
+  std::deque<StreamProblem> inside;
+  const std::uint64_t first = step.indexed ? step.indexed->before.records : UINT64_MAX;
+  for (const DamageRow& row : step.damage) {
+    if (!takes(part, row)) continue;
+    if (row.first_ordinal <= first || options_.matcher) {
+      damage->problems.push_back({.error = error_of(row.region)});
+    } else {
+      inside.push_back({static_cast<std::size_t>(row.first_ordinal - first), error_of(row.region)});
+    }
+  }
+  const auto push_damage = [this, damage] { return push(std::move(*damage)); };
+  if (!step.indexed) return push_damage;
+  const IndexedChunk& indexed = *step.indexed;
+  const bool is_owned = !options_.split || options_.split->owns(indexed.chunk.begin);
+  const Span which =
+      options_.split ? Span{.begin = 0, .end = indexed.chunk.records.value_or(0)} : part.selection.within(indexed);
+  const auto chunk = !is_owned || (which.is_empty() && !part.selection.lies_inside(indexed.before.records)) ||
+                             (indexed.chunk.records == 0u && indexed.chunk.decoded_size == 0u)
+                         ? Result<std::shared_ptr<const Chunk>>(nullptr)
+                         : part.store->chunks().decode_ahead(context, indexed.chunk);
+  if (!chunk || *chunk == nullptr) {
+    for (StreamProblem& problem : inside) damage->problems.push_back({.error = std::move(problem.error)});
+    if (!chunk) damage->problems.push_back({.error = chunk.error()});
+    return push_damage;
+  }
+  // cppcheck-suppress returnDanglingLifetime
+  auto blocks = std::make_shared<ChunkBlocks>(RequestContext(cancelled_), part, indexed, *chunk, std::move(inside));
+  blocks->read_whole();
+  std::shared_ptr<const SearchResult> found;
+  if (options_.matcher) {
+    found = std::make_shared<const SearchResult>(
+        search_chunk(RequestContext(cancelled_), *part.store, indexed.chunk, **chunk, search()));
+  }
+  std::shared_ptr<RecordBlock> ahead;
+  std::uint64_t index = which.begin;
+  if (found) {
+    ahead = std::make_shared<RecordBlock>(blocks->take(*found, which));
+    index = which.end;
+  } else if (blocks->is_whole()) {
+    ahead = std::make_shared<RecordBlock>(blocks->take(index, which.end));
+  }
+  return [this, push_damage, blocks, ahead, index, end = which.end]() mutable {
+    if (!push_damage() || (ahead && !push(std::move(*ahead)))) return false;
+    while (index < end) {
+      if (!push(blocks->take(index, end))) return false;
+    }
+    return push(blocks->take_rest());
+  };
+}
+
+Finish RecordStream::work_on_batch(const Part& part, const std::shared_ptr<const ScannedBatch>& batch) {
+  std::vector<FoundRecord> found;
+  if (options_.matcher) found = search_batch(batch->content, search());
+  return [this, &part, batch, found = std::move(found)] {
+    const RecordBatch& content = batch->content;
+    Span which = part.selection.within(batch->before.records, content.run.records);
+    if (options_.split) {
+      // The first chunks may begin before the split.
+      which = {.begin = 0, .end = content.run.records};
+      for (const BatchChunk& chunk : content.chunks) {
+        if (options_.split->owns(chunk.begin)) break;
+        which.begin += chunk.records;
+      }
+    }
+    RecordBlock block;
+    block.shard = part.shard;
+    block.first_ordinal = part.base + batch->before.records + which.begin;
+    block.owner = batch;
+    block.bytes = content.window.bytes.size();
+    for (const Buffer& buffer : content.buffers) block.bytes += buffer.size();
+    if (options_.matcher) {
+      for (const FoundRecord& one : found) {
+        if (one.index < which.begin || one.index >= which.end) continue;
+        block.own_records.push_back(content.records[static_cast<std::size_t>(one.index)]);
+        block.ordinals.push_back(part.base + batch->before.records + one.index);
+      }
+      block.records = block.own_records;
+    } else {
+      block.records =
+          std::span(content.records)
+              .subspan(static_cast<std::size_t>(which.begin), static_cast<std::size_t>(which.end - which.begin));
+    }
+    return push(std::move(block));
+  };
+}
+
+}  // namespace recordfs

@@ -1,0 +1,178 @@
+// Records of a data set of toy files, in order and by their ordinals.
+#include "core/dataset/record_stream.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/dataset/picked_records.h"
+#include "tests/unit/store/toy_store.h"
+
+namespace recordfs::testing {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{60000};
+
+// A set of toy files, whose records are known.
+struct Toys {
+  explicit Toys(const std::vector<toy::Shape>& shapes) {
+    for (const toy::Shape& shape : shapes) {
+      const std::string path = "shard-" + std::to_string(files.size());
+      toy::File file = toy::make_file(shape);
+      records.insert(records.end(), file.records.begin(), file.records.end());
+      files[path] = std::move(file.bytes);
+      list.shards.push_back({path});
+    }
+  }
+
+  DataSet& set() {
+    if (!made) made = std::make_unique<DataSet>(list, opener());
+    return *made;
+  }
+
+  OpenShard opener() {
+    return
+        [this](const RequestContext&, std::size_t, const Shard& shard) -> Result<std::shared_ptr<const RecordStore>> {
+          if (shard.is_missing) return Error{.code = Code::kDamage, .detail = "missing"};
+          const auto source = std::make_shared<ChangeableSource>(files.at(shard.path));
+          auto container = toy::open(source, Limits{}, std::make_shared<toy::Watch>());
+          if (!container) return std::move(container).error();
+          return std::shared_ptr<const RecordStore>(
+              std::make_shared<RecordStore>(shard.path, source, std::move(*container), services));
+        };
+  }
+
+  // Returns the records of a stream; "!" and the reason for each problem.
+  std::vector<std::string> read(RecordStream::Options options) {
+    RecordStream stream(set(), std::move(options));
+    std::vector<std::string> found;
+    RecordBlock block;
+    while (stream.next(block, kPatience) == RecordStream::Next::kBlock) {
+      std::size_t problem = 0;
+      for (std::size_t i = 0; i <= block.records.size(); ++i) {
+        for (; problem < block.problems.size() && block.problems[problem].before == i; ++problem) {
+          found.push_back("!" + block.problems[problem].error.detail);
+        }
+        if (i < block.records.size()) found.emplace_back(as_text(block.records[i]));
+      }
+    }
+    return found;
+  }
+
+  std::vector<std::string> between(std::size_t begin, std::size_t end) const {
+    return {records.begin() + static_cast<std::ptrdiff_t>(begin), records.begin() + static_cast<std::ptrdiff_t>(end)};
+  }
+
+  Lines lines;
+  Services services{64u << 20, 2, lines.log()};
+  std::map<std::string, std::string> files;
+  ShardList list;
+  std::vector<std::string> records;
+  std::unique_ptr<DataSet> made;
+};
+
+const std::vector<toy::Shape> kThreeShards{{.chunks = 20, .records_per_chunk = 7},
+                                           {.chunks = 1, .records_per_chunk = 1},
+                                           {.chunks = 9, .records_per_chunk = 3}};
+
+TEST(RecordStreamTest, HasTheRecordsOfAllShardsInOrder) {
+  for (const unsigned threads : {1u, 4u})
+    EXPECT_EQ(Toys(kThreeShards).read({.threads = threads}), Toys(kThreeShards).records);
+}
+
+TEST(RecordStreamTest, RangeMayBeginAndEndInAnyShard) {
+  Toys toys(kThreeShards);
+  for (const auto& [begin, end] : {std::pair{0, 5}, {3, 139}, {139, 142}, {140, 141}, {141, 168}, {160, 160}}) {
+    const Span span{static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)};
+    EXPECT_EQ(toys.read({.ordinals = span}), toys.between(span.begin, span.end)) << begin << " to " << end;
+  }
+  EXPECT_TRUE(toys.read({.ordinals = {.begin = 5000}}).empty());
+}
+
+TEST(RecordStreamTest, SplitsHaveEachRecordOnce) {
+  Toys toys({{.chunks = 20, .records_per_chunk = 7}});
+  std::vector<std::string> found;
+  const Position size = toys.files["shard-0"].size();
+  for (Position at = 0; at < size; at += 50) {
+    for (std::string& record : toys.read({.split = Split{.begin = at, .end = at + 50}}))
+      found.push_back(std::move(record));
+  }
+  EXPECT_EQ(found, toys.records);
+}
+
+TEST(RecordStreamTest, MissingShardIsAProblemBetweenTheRecords) {
+  Toys toys(kThreeShards);
+  toys.list.shards[1].is_missing = true;
+  auto expected = toys.between(0, 140);
+  expected.push_back("!shard-1: this shard is missing");
+  const auto rest = toys.between(141, toys.records.size());
+  expected.insert(expected.end(), rest.begin(), rest.end());
+  EXPECT_EQ(toys.read({}), expected);
+}
+
+TEST(RecordStreamTest, SearchNamesTheOrdinals) {
+  Toys toys(kThreeShards);
+  const std::string wanted = toys.records[150];
+  auto matcher = RecordMatcher::make({wanted}, {.is_literal = true});
+  ASSERT_TRUE(matcher);
+  RecordStream stream(toys.set(), {.matcher = std::shared_ptr<const RecordMatcher>(std::move(*matcher))});
+  RecordBlock block;
+  std::vector<std::uint64_t> ordinals;
+  while (stream.next(block, kPatience) == RecordStream::Next::kBlock) {
+    ordinals.insert(ordinals.end(), block.ordinals.begin(), block.ordinals.end());
+  }
+  std::vector<std::uint64_t> expected;
+  for (std::size_t i = 0; i < toys.records.size(); ++i) {
+    if (toys.records[i].find(wanted) != std::string::npos) expected.push_back(i);
+  }
+  EXPECT_EQ(ordinals, expected);
+}
+
+TEST(RecordStreamTest, ReadsNoFurtherAheadThanItsMemory) {
+  Toys toys({{.chunks = 2000, .records_per_chunk = 7}});
+  RecordStream stream(toys.set(), {.memory = 1});
+  RecordBlock block;
+  EXPECT_EQ(stream.next(block, kPatience), RecordStream::Next::kBlock);
+  // Destroyed while its thread waits for room.
+}
+
+TEST(PickedRecordsTest, AreInTheGivenOrder) {
+  Toys toys(kThreeShards);
+  Executor executor(2);
+  std::vector<std::uint64_t> ordinals{167, 0, 140, 139, 3, 3, 20};
+  const auto picked = pick_records({}, toys.set(), executor, ordinals, 1u << 20);
+  ASSERT_TRUE(picked);
+  ASSERT_EQ(picked->size(), ordinals.size());
+  for (std::size_t i = 0; i < ordinals.size(); ++i) {
+    ASSERT_TRUE((*picked)[i]);
+    EXPECT_EQ(as_text((*picked)[i]->bytes), toys.records[static_cast<std::size_t>(ordinals[i])]);
+  }
+}
+
+TEST(PickedRecordsTest, AreFewerIfTheyAreLarge) {
+  Toys toys(kThreeShards);
+  Executor executor(0);
+  std::vector<std::uint64_t> ordinals(100);
+  for (std::size_t i = 0; i < ordinals.size(); ++i) ordinals[i] = 99 - i;
+  const auto picked = pick_records({}, toys.set(), executor, ordinals, toys.records[99].size() * 10);
+  ASSERT_TRUE(picked);
+  EXPECT_GE(picked->size(), 1u);
+  EXPECT_LT(picked->size(), 50u);
+  EXPECT_EQ(as_text(picked->front()->bytes), toys.records[99]);
+}
+
+TEST(PickedRecordsTest, RecordThatDoesNotExistFails) {
+  Toys toys(kThreeShards);
+  Executor executor(0);
+  const auto picked = pick_records({}, toys.set(), executor, std::vector<std::uint64_t>{1, 168}, 1u << 20);
+  ASSERT_FALSE(picked);
+  EXPECT_EQ(picked.error().code, Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace recordfs::testing
