@@ -27,8 +27,8 @@ FilesOfSet files_of(const ShardList& list) {
     directories.insert(path.parent_path());
   }
   FilesOfSet files;
-  if (directories.size() == 1) files.directory = directories.begin()->empty() ? "." : directories.begin()->string();
-  if (directories.size() > 1) files.directory = "/";
+  if (directories.size() == 1) files.directory = directories.begin()->empty() ? std::string(".") : directories.begin()->string();
+  if (directories.size() > 1) files.directory.assign(1, '/');
   for (const fs::path& path : paths) {
     std::error_code failed;
     const fs::path name = directories.size() == 1 ? path.filename() : fs::absolute(path, failed).relative_path();

@@ -44,6 +44,7 @@ class RecordStream::ChunkBlocks {
               std::shared_ptr<const Chunk> chunk, std::deque<StreamProblem> inside)
       : context_(context),
         part_(part),
+        begin_(indexed.chunk.begin),
         first_(part.base + indexed.before.records),
         chunk_(std::move(chunk)),
         inside_(std::move(inside)) {}
@@ -57,6 +58,7 @@ class RecordStream::ChunkBlocks {
 
   // Returns a block with records from `index` on, and advances it: all up to `end`, or as many as kBlockBytes permit.
   RecordBlock take(std::uint64_t& index, std::uint64_t end) {
+    const std::uint64_t first = index;
     RecordBlock block = begin_block(index);
     Owners owners;
     for (; index < end && (whole_ || block.bytes < kBlockBytes); ++index) {
@@ -77,6 +79,7 @@ class RecordStream::ChunkBlocks {
       block.bytes += record->bytes.size() + kRecordMemory;
       if (!whole_) owners.push_back(std::move(record->owner));
     }
+    if (!block.own_records.empty()) block.chunks.push_back({begin_, first, block.own_records.size()});
     return finish_block(std::move(block), std::move(owners));
   }
 
@@ -137,6 +140,7 @@ class RecordStream::ChunkBlocks {
 
   const RequestContext context_;
   const Part& part_;
+  const Position begin_;
   const std::uint64_t first_;  // ordinal in the data set
   const std::shared_ptr<const Chunk> chunk_;
   std::deque<StreamProblem> inside_;
@@ -377,6 +381,13 @@ Finish RecordStream::work_on_batch(const Part& part, const std::shared_ptr<const
       }
       block.records = block.own_records;
     } else {
+      std::uint64_t first = 0;  // of the chunk, in the batch
+      for (const BatchChunk& chunk : content.chunks) {
+        const std::uint64_t begin = std::clamp(which.begin, first, first + chunk.records);
+        const std::uint64_t end = std::clamp(which.end, begin, first + chunk.records);
+        if (begin < end) block.chunks.push_back({chunk.begin, begin - first, end - begin});
+        first += chunk.records;
+      }
       block.records =
           std::span(content.records)
               .subspan(static_cast<std::size_t>(which.begin), static_cast<std::size_t>(which.end - which.begin));

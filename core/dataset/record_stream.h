@@ -31,6 +31,13 @@ struct StreamProblem {
   Error error{};
 };
 
+// Consecutive records of one chunk, among those of a block.
+struct ChunkPart {
+  Position begin = 0;       // of the chunk
+  std::uint64_t index = 0;  // in the chunk, of the first record
+  std::uint64_t records = 0;
+};
+
 // Consecutive records of a shard, or the matching ones among them. Movable.
 struct RecordBlock {
   RecordBlock() = default;
@@ -42,6 +49,7 @@ struct RecordBlock {
   std::span<const Bytes> records{};  // in `own_records`, or of `owner`
   std::vector<Bytes> own_records{};
   std::vector<std::uint64_t> ordinals{};  // of each record, if the stream searches
+  std::vector<ChunkPart> chunks{};        // of all records, unless the stream searches
   std::vector<StreamProblem> problems{};  // in order
   std::shared_ptr<const void> owner{};    // keeps the records alive
   std::uint64_t bytes = 0;                // memory that the block holds

@@ -2,7 +2,8 @@
 """Includes follow one direction: include_direction.py ROOT prints each violation, and fails on one.
 
     base <- hash <- codec <- formats' contract <- formats/<x> <- formats.cc <- decoding <- store <- search <- database
-         <- dataset <- fusefs/follow <- fusefs/tree <- fusefs/glue <- fusefs/confinement <- fusefs (options)
+         <- dataset <- python
+         dataset <- fusefs/follow <- fusefs/tree <- fusefs/glue <- fusefs/confinement <- fusefs (options)
          <- fusefs/commands <- fusefs/install <- main
 """
 import sys
@@ -15,7 +16,7 @@ MAIN = "fusefs/main.cc"
 
 # A folder may include itself and earlier layers.
 LAYERS = ["core/base", "core/hash", "core/codec", "core/formats", "core/formats/*", "core/decoding", "core/store", "core/search",
-          "core/database", "core/dataset", "fusefs/follow", "fusefs/tree", "fusefs/glue", "fusefs/confinement",
+          "core/database", "core/dataset", "core/python", "fusefs/follow", "fusefs/tree", "fusefs/glue", "fusefs/confinement",
           "fusefs", "fusefs/commands", "fusefs/install", MAIN]
 
 # The list of formats: the only file that names them all.
@@ -32,6 +33,8 @@ READS = {"core/database": ["leveldb_log", "leveldb_table", "rocksdb_blob"]}
 PLACES = {
     "fuse": ["fusefs/glue/"],
     "CLI/": ["fusefs/options", "fusefs/commands/"],
+    "Python.h": ["core/python/"],
+    "pybind11/": ["core/python/"],
     "google/protobuf/": ["core/decoding/protobuf/"],
     "dlfcn.h": ["core/decoding/", "fusefs/confinement/"],
     "seccomp.h": ["fusefs/confinement/"],

@@ -1,0 +1,18 @@
+// Records as a stream of Arrow's C interface: https://arrow.apache.org/docs/format/CStreamInterface.html
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+
+#include "core/dataset/record_stream.h"
+#include "core/python/opened_set.h"
+
+namespace recordfs::python {
+
+// Returns a capsule "arrow_array_stream" with the columns ordinal, shard, offset and index of int64, and data of
+// large_binary. What is damaged is skipped if `skips`, and otherwise ends the stream with an error. Any thread may read
+// the stream, with or without the GIL.
+pybind11::capsule arrow_stream(std::shared_ptr<OpenedSet> set, RecordStream::Options options, bool skips);
+
+}  // namespace recordfs::python

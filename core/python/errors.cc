@@ -1,0 +1,28 @@
+#include "core/python/errors.h"
+
+namespace recordfs::python {
+
+namespace py = pybind11;
+
+py::str path_text(std::string_view path) {
+  return py::reinterpret_steal<py::str>(
+      PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
+}
+
+py::str shown_text(std::string_view text) {
+  return py::reinterpret_steal<py::str>(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+
+py::object exception_of(const Error& error, std::string_view path) {
+  return py::module_::import("recordfs._errors")
+      .attr("exception_of")(shown_text(to_string(error.code)), path_text(path), error.position,
+                            shown_text(error.detail), error.os_error);
+}
+
+void raise(const py::object& exception) {
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+  throw py::error_already_set();
+}
+
+}  // namespace recordfs::python

@@ -1,0 +1,32 @@
+// Errors as Python exceptions. All functions need the GIL.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/result.h"
+
+namespace recordfs::python {
+
+// Returns text as Python's file system functions return it, so that it may have any bytes.
+pybind11::str path_text(std::string_view path);
+// Returns text in which invalid UTF-8 is replaced.
+pybind11::str shown_text(std::string_view text);
+
+// Returns the exception for an error about a file: of recordfs/_errors.py, OSError, MemoryError, ...
+pybind11::object exception_of(const Error& error, std::string_view path);
+
+// Throws an exception object.
+[[noreturn]] void raise(const pybind11::object& exception);
+
+// Returns the value, or throws the exception of the error.
+template <class T>
+T value_or_raise(Result<T> result, std::string_view path) {
+  if (!result) raise(exception_of(result.error(), path));
+  return std::move(*result);
+}
+
+}  // namespace recordfs::python

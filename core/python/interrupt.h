@@ -1,0 +1,54 @@
+// Calls that Ctrl-C interrupts. Python runs signal handlers on the main thread, with the GIL, so work that takes long
+// runs on another thread meanwhile.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <utility>
+
+#include "core/base/request_context.h"
+#include "core/base/result.h"
+
+namespace recordfs::python {
+
+inline constexpr std::chrono::milliseconds kSignalPoll{50};
+
+// Returns work(context), which returns a Result. Runs it on another thread, without the GIL. If a signal handler raises
+// an exception, cancels the work and throws that. REQUIRES: the GIL is held.
+template <class Work>
+auto run_long(const Work& work) -> decltype(work(RequestContext())) {
+  namespace py = pybind11;
+  std::atomic<bool> cancelled{false};
+  auto outcome = std::async(std::launch::async, [&] { return work(RequestContext(cancelled)); });
+  for (bool is_over = false; !is_over;) {
+    {
+      const py::gil_scoped_release release;
+      is_over = outcome.wait_for(kSignalPoll) == std::future_status::ready;
+    }
+    if (!is_over && PyErr_CheckSignals() != 0) {
+      cancelled = true;
+      const py::gil_scoped_release release;
+      outcome.wait();
+      break;
+    }
+  }
+  if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+  return outcome.get();
+}
+
+// The same, but first tries on the calling thread whether it is quick.
+template <class Work>
+auto run(const Work& work) -> decltype(work(RequestContext())) {
+  {
+    const pybind11::gil_scoped_release release;
+    RequestContext::Attempt attempt;
+    auto outcome = work(RequestContext(RequestContext::Work::kNonBlocking, attempt));
+    if (outcome || outcome.error().code != Code::kPending) return outcome;
+  }
+  return run_long(work);
+}
+
+}  // namespace recordfs::python

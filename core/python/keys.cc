@@ -1,0 +1,162 @@
+// recordfs._recordfs.Keys: the keys of a database.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/database/database.h"
+#include "core/dataset/database_files.h"
+#include "core/python/bindings.h"
+#include "core/python/errors.h"
+#include "core/python/interrupt.h"
+#include "core/python/opened_set.h"
+#include "core/python/process.h"
+
+namespace recordfs::python {
+namespace {
+
+namespace py = pybind11;
+
+constexpr std::size_t kListKeys = 1024;
+constexpr std::uint64_t kListBytes = 4u << 20;
+
+struct OpenedDatabase {
+  std::string path;
+  std::shared_ptr<const database::Database> database;
+};
+
+// Opens the directory `path`; if it is empty, the files of the data set.
+std::shared_ptr<OpenedDatabase> open_keys(const OpenedSet& set, const std::string& path) {
+  const database::Options options{.limits = set.plan().limits};
+  const std::string shown = path.empty() ? set.plan().list.shards.front().path : path;
+  auto opened = run_long([&](const RequestContext& context) -> Result<std::unique_ptr<const database::Database>> {
+    if (!path.empty()) return database::Database::open(context, path, options);
+    const ShardList& list = set.plan().list;
+    if (list.shards.size() == 1) return database::Database::open_file(context, list.shards.front().path, options);
+    return open_database(context, list, options).database;
+  });
+  return std::make_shared<OpenedDatabase>(OpenedDatabase{shown, value_or_raise(std::move(opened), shown)});
+}
+
+// (id, name)
+py::list families(const OpenedDatabase& opened) {
+  py::list list;
+  for (const database::Family& family : opened.database->families()) {
+    list.append(py::make_tuple(family.id, shown_text(family.name)));
+  }
+  return list;
+}
+
+py::bytes bytes_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+// Returns None if the key has no value.
+py::object get(const OpenedDatabase& opened, std::uint32_t family, const std::string& key, std::uint64_t at) {
+  const auto found =
+      run_long([&](const RequestContext& context) { return opened.database->get(context, family, as_bytes(key), at); });
+  if (!found && found.error().code == Code::kNotFound) return py::none();
+  if (!found) raise(exception_of(found.error(), opened.path));
+  return bytes_of(found->value.bytes);
+}
+
+// What could not be read: (file, reason, loses_data).
+py::list problems(const OpenedDatabase& opened) {
+  py::list list;
+  for (const database::Problem& problem : opened.database->problems()) {
+    list.append(py::make_tuple(path_text(problem.file), shown_text(to_string(problem.error)), problem.loses_data));
+  }
+  return list;
+}
+
+// Iterates over keys, from one thread at a time.
+class KeyStream {
+ public:
+  KeyStream(std::shared_ptr<OpenedDatabase> opened, std::uint32_t family, database::KeyRange range, std::uint64_t at,
+            bool has_values)
+      : opened_(std::move(opened)),
+        has_values_(has_values),
+        keys_(opened_->database->keys(family, std::move(range), at)) {}
+
+  // Returns the next (key, value) pairs, at least one; without values, keys. Throws StopIteration after the last one.
+  py::list next() {
+    if (generation_ != fork_generation()) throw std::runtime_error("the process has forked: make a new iterator");
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) throw std::runtime_error("another thread uses this iterator");
+    std::vector<Entry> entries;
+    const auto outcome = run_long([&](const RequestContext& context) { return take(context, entries); });
+    if (!outcome && entries.empty()) raise(exception_of(outcome.error(), opened_->path));
+    if (entries.empty()) throw py::stop_iteration();
+    py::list list(entries.size());
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const Entry& entry = entries[i];
+      if (!has_values_) {
+        list[i] = py::bytes(entry.key);
+      } else if (entry.value) {
+        list[i] = py::make_tuple(py::bytes(entry.key), bytes_of(entry.value->bytes));
+      } else {
+        list[i] = py::make_tuple(py::bytes(entry.key), exception_of(entry.value.error(), opened_->path));
+      }
+    }
+    return list;
+  }
+
+ private:
+  struct Entry {
+    std::string key;
+    Result<Slice> value;
+  };
+
+  Result<void> take(const RequestContext& context, std::vector<Entry>& entries) {
+    std::uint64_t bytes = 0;
+    while (entries.size() < kListKeys && bytes < kListBytes) {
+      ASSIGN_OR_RETURN(const bool has_key, keys_->next(context));
+      if (!has_key) return {};
+      Entry entry{std::string(as_text(keys_->key())), has_values_ ? keys_->value(context) : Result<Slice>(Slice{})};
+      bytes += entry.key.size() + (entry.value ? entry.value->bytes.size() : 0);
+      entries.push_back(std::move(entry));
+    }
+    return {};
+  }
+
+  const std::shared_ptr<OpenedDatabase> opened_;
+  const bool has_values_;
+  const unsigned generation_ = fork_generation();
+  std::mutex mutex_;  // guards the next
+  const std::unique_ptr<database::KeyIterator> keys_;
+};
+
+std::shared_ptr<KeyStream> iterate(std::shared_ptr<OpenedDatabase> opened, std::uint32_t family,
+                                   const std::string& from, std::optional<std::string> to, const std::string& prefix,
+                                   std::uint64_t at, bool has_values) {
+  return std::make_shared<KeyStream>(std::move(opened), family,
+                                     database::KeyRange{.from = from, .to = std::move(to), .prefix = prefix}, at,
+                                     has_values);
+}
+
+}  // namespace
+
+void define_keys(py::module_& module) {
+  module.def("is_database", [](const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::is_directory(path, ignored) && database::is_database(path).value_or(false);
+  });
+  module.attr("NEWEST") = database::kNewest;
+  py::class_<OpenedDatabase, std::shared_ptr<OpenedDatabase>>(module, "Keys")
+      .def(py::init(&open_keys), py::arg("set"), py::arg("path"))
+      .def("families", &families)
+      .def("get", &get)
+      .def("problems", &problems)
+      .def("iterate", &iterate, py::arg("family"), py::arg("first"), py::arg("end"), py::arg("prefix"), py::arg("at"),
+           py::arg("has_values"));
+  py::class_<KeyStream, std::shared_ptr<KeyStream>>(module, "KeyStream")
+      .def("__iter__", [](const py::object& self) { return self; })
+      .def("__next__", &KeyStream::next);
+}
+
+}  // namespace recordfs::python

@@ -1,0 +1,72 @@
+#include "core/python/opened_set.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "core/python/process.h"
+#include "core/store/open_container.h"
+
+namespace recordfs::python {
+namespace {
+
+unsigned decoding_threads(unsigned wanted) {
+  return wanted != 0 ? wanted : std::max(std::thread::hardware_concurrency(), 1u);
+}
+
+Result<void> check_file(SetPlan& plan, std::size_t shard, const Source& source) {
+  const auto identity = source.identity();
+  if (!identity) return {};
+  const FileState now{identity->size, identity->mtime_seconds, identity->mtime_nanoseconds};
+  const std::lock_guard lock(fork_safe_mutex());
+  const auto [known, is_new] = plan.files.try_emplace(shard, now);
+  if (is_new || known->second == now) return {};
+  return Error{.code = Code::kChanged, .detail = "the file has changed since it was opened"};
+}
+
+OpenShard opener(const std::shared_ptr<SetPlan>& plan, const std::shared_ptr<Services>& services) {
+  return [plan, services](const RequestContext& context, std::size_t number,
+                          const Shard& shard) -> Result<std::shared_ptr<const RecordStore>> {
+    ASSIGN_OR_RETURN(auto opened, open_file(context, shard.path, plan->limits, *services));
+    TRY(check_file(*plan, number, opened.store->source()));
+    return std::move(opened.store);
+  };
+}
+
+}  // namespace
+
+SetPlan::SetPlan(ShardList shards, OpenOptions wanted)
+    : list(std::move(shards)),
+      options(std::move(wanted)),
+      limits(options.max_chunk == 0 ? Limits() : limits_for_chunks_of(options.max_chunk)) {}
+
+Result<std::unique_ptr<OpenedSet>> OpenedSet::open(std::shared_ptr<SetPlan> plan) {
+  ASSIGN_OR_RETURN(auto index, index_place(plan->options.index, plan->limits));
+  // Errors become exceptions, and damage is listed on request.
+  auto services =
+      std::make_shared<Services>(plan->options.cache_bytes, executor_threads(), [](Severity, const std::string&) {});
+  services->index = std::move(index);
+  return std::unique_ptr<OpenedSet>(new OpenedSet(std::move(plan), std::move(services)));
+}
+
+OpenedSet::OpenedSet(std::shared_ptr<SetPlan> plan, std::shared_ptr<Services> services)
+    : plan_(std::move(plan)),
+      services_(std::move(services)),
+      threads_(decoding_threads(plan_->options.threads)),
+      set_(std::make_unique<DataSet>(plan_->list, opener(plan_, services_), DataSet::Bounds{.threads = threads_})),
+      executor_(std::make_unique<Executor>(threads_ - 1)) {}
+
+std::unique_ptr<OpenedSet> OpenedSet::shard(std::size_t shard) const {
+  auto plan =
+      std::make_shared<SetPlan>(ShardList{.shards = {plan_->list.shards[shard]}, .is_one_file = true}, plan_->options);
+  const std::lock_guard lock(fork_safe_mutex());
+  if (const auto known = plan_->files.find(shard); known != plan_->files.end()) plan->files.emplace(0, known->second);
+  return std::unique_ptr<OpenedSet>(new OpenedSet(std::move(plan), services_));
+}
+
+std::shared_ptr<const OpenedSet::Decoding> OpenedSet::decoding(std::size_t shard,
+                                                               const std::shared_ptr<const RecordStore>& store) const {
+  if (auto known = decoding_.find(shard)) return *known;
+  return decoding_.add(shard, std::make_shared<const Decoding>(store, plan_->options.types));
+}
+
+}  // namespace recordfs::python

@@ -1,0 +1,84 @@
+// A data set that Python has open, with all that it needs: caches, threads, and what is known of its files.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/bounded_lru.h"
+#include "core/base/limits.h"
+#include "core/base/source.h"
+#include "core/dataset/data_set.h"
+#include "core/dataset/picked_records.h"
+#include "core/decoding/record_decoder.h"
+#include "core/store/executor.h"
+
+namespace recordfs::python {
+
+struct OpenOptions {
+  std::string index = "auto";  // as for the mount
+  std::uint64_t cache_bytes = 64u << 20;
+  unsigned threads = 0;         // that decode; 0: one per core
+  std::uint64_t max_chunk = 0;  // bytes; 0: the default limits
+  UserTypes types{};
+};
+
+// The state of a shard's file when it was opened first. Another machine may give it another inode.
+struct FileState {
+  std::uint64_t size = 0;
+  std::int64_t mtime_seconds = 0;
+  std::int64_t mtime_nanoseconds = 0;
+  bool operator==(const FileState&) const = default;
+};
+
+// What it takes to open a data set again, elsewhere or in a forked child.
+struct SetPlan {
+  ShardList list;
+  OpenOptions options;
+  Limits limits;
+  std::map<std::size_t, FileState> files{};  // by shard; guarded by fork_safe_mutex()
+
+  SetPlan(ShardList shards, OpenOptions wanted);
+};
+
+// Thread-safe. Has threads, so only owned_by_process() may own it.
+class OpenedSet {
+ public:
+  // Reads nothing. Fails if the directory for indexes is impossible.
+  static Result<std::unique_ptr<OpenedSet>> open(std::shared_ptr<SetPlan> plan);
+  // Returns one shard of this as a data set, which shares the caches.
+  std::unique_ptr<OpenedSet> shard(std::size_t shard) const;
+
+  SetPlan& plan() const { return *plan_; }
+  DataSet& set() const { return *set_; }
+  Executor& executor() const { return *executor_; }
+  unsigned threads() const { return threads_; }
+  bool has_one_shard() const { return plan_->list.shards.size() == 1; }
+
+  // A shard that records are decoded of.
+  struct Decoding {
+    Decoding(std::shared_ptr<const RecordStore> opened, const UserTypes& types)
+        : store(std::move(opened)), decoder(store->schema(), store->metadata(), types) {}
+    const std::shared_ptr<const RecordStore> store;
+    const RecordDecoder decoder;
+  };
+  std::shared_ptr<const Decoding> decoding(std::size_t shard, const std::shared_ptr<const RecordStore>& store) const;
+
+ private:
+  OpenedSet(std::shared_ptr<SetPlan> plan, std::shared_ptr<Services> services);
+
+  static constexpr std::size_t kRecentShards = 16;
+
+  const std::shared_ptr<SetPlan> plan_;
+  const std::shared_ptr<Services> services_;  // declared before everything that uses it
+  const unsigned threads_;
+  const std::unique_ptr<DataSet> set_;
+  const std::unique_ptr<Executor> executor_;  // for picked records
+  mutable BoundedLru<std::size_t, std::shared_ptr<const Decoding>> decoding_{kRecentShards};
+};
+
+}  // namespace recordfs::python

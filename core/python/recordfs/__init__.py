@@ -1,0 +1,97 @@
+"""Reads record containers: Riegeli, TFRecord, ArrayRecord, LevelDB, RocksDB, recordio, proio, Bloscpack, wandb.
+
+`open` returns a `Dataset`, a sequence of records. Records that fail their checksum raise, and are never wrong bytes.
+"""
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+from . import _recordfs
+from ._dataset import Damage, Dataset, Record, Split, _Opened
+from ._errors import DamageError, DamageWarning, Error, LimitError, UnsupportedError
+from ._keys import Keys
+
+__all__ = ["Damage", "DamageError", "DamageWarning", "Dataset", "Error", "Keys", "LimitError", "Record", "Split",
+           "UnsupportedError", "open"]
+
+_ON_DAMAGE = ("raise", "skip", "report")
+
+for _class in (Damage, DamageError, DamageWarning, Dataset, Error, Keys, LimitError, Split, UnsupportedError):
+    _class.__module__ = __name__
+
+
+def open(path: str | os.PathLike = "", *more: str | os.PathLike, join: bool = True, manifest: str | os.PathLike = "",
+         index: str | os.PathLike = "auto", cache_size: int = 64 << 20, on_damage: str = "raise", copy: bool = True,
+         descriptors: str | os.PathLike = "", type: str = "", max_chunk: int = 0, threads: int = 0) -> Any:
+    """Opens one container, or several as one data set.
+
+    Parameters
+    ----------
+    path, *more : path
+        Files, or what names them: a directory, a pattern such as ``"train-*"``, ``"train@128.tfrecord"`` or
+        ``"train-?????-of-00128.tfrecord"``. With a `manifest`, none.
+    join : bool
+        False: `path` and `more` are names of files, and a list with a data set for each is returned.
+    manifest : path
+        A text file with the path of a shard on each line.
+    index : path
+        Where indexes of large files are saved: a directory, ``"auto"`` or ``"no"``.
+    cache_size : int
+        Bytes of decoded chunks that are kept for random access.
+    on_damage : {"raise", "skip", "report"}
+        What an iteration does when it meets something damaged, unsupported or missing: raises; goes on without it; goes
+        on after a DamageWarning. Reading a single record always raises.
+    copy : bool
+        False: records are memoryviews, which keep the memory of their chunk.
+    descriptors, type : path, str
+        For `Dataset.decode` and `Dataset.json`: protobuf types, written by ``protoc --descriptor_set_out``, and the full
+        name of the type of every record. It is optional if the file describes only one.
+    max_chunk : int
+        The largest chunk that is read, in bytes; 0: 256 MiB stored and 1 GiB decoded.
+    threads : int
+        That decode; 0: one for each processor.
+
+    Returns
+    -------
+    Dataset
+        Opening a set of shards reads none of them; a single file is opened now.
+
+    Raises
+    ------
+    OSError
+        There is no such file, or it cannot be read.
+    UnsupportedError
+        No format recognizes the file.
+
+    Examples
+    --------
+    >>> import recordfs
+    >>> [len(record) for record in recordfs.open(sample)]
+    [6, 0, 300, 6]
+    """
+    if on_damage not in _ON_DAMAGE:
+        raise ValueError(f"on_damage: not one of {', '.join(_ON_DAMAGE)}: {on_damage}")
+    words = [os.fsencode(one) for one in (path, *more) if os.fspath(one)]
+    if bool(words) == bool(os.fspath(manifest)):
+        raise ValueError("either paths or a manifest must be given")
+    shards, surplus = _recordfs.named_shards(words, join, os.fsencode(manifest))
+    shards = [(os.path.abspath(name), is_missing) for name, is_missing in shards]  # the current directory may change
+    descriptors = os.path.abspath(descriptors) if os.fspath(descriptors) else ""
+    options = {"index": os.fsencode(index), "cache_size": cache_size, "threads": threads, "max_chunk": max_chunk,
+               "descriptors": os.fsencode(descriptors), "type": type}
+    if not join:
+        return [_dataset([shard], options, "", on_damage, copy) for shard in shards]
+    for name in surplus:
+        warnings.warn(f"{name}: this shard is surplus, and left out", DamageWarning, stacklevel=2)
+    directory = os.path.abspath(os.fsdecode(words[0])) if len(words) == 1 and _recordfs.is_database(words[0]) else ""
+    return _dataset(shards, options, directory, on_damage, copy)
+
+
+def _dataset(shards: list[tuple[str, bool]], options: dict[str, Any], directory: str, on_damage: str,
+             copy: bool) -> Dataset:
+    opened = _Opened.of(shards, options, directory)
+    if len(shards) == 1:
+        opened.native.open_shard(0)
+    return Dataset(opened, on_damage=on_damage, copy=copy)

@@ -1,0 +1,398 @@
+"""Dataset: the records of one container, or of several as one."""
+from __future__ import annotations
+
+import base64
+import html
+import itertools
+import json
+import operator
+import os
+import warnings
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Union, overload
+
+from . import _recordfs
+from ._errors import DamageWarning, UnsupportedError
+from ._keys import Keys
+from ._rows import ENDLESS, Rows, Shuffled, clipped, needs_count
+
+Record = Union[bytes, memoryview]
+
+_FIRST_PICKED = 64  # records that are read together out of order, so that the first ones come without delay
+_MOST_PICKED = 65536
+_MOST_PICKED_BYTES = 64 << 20
+
+
+class Split(NamedTuple):
+    """A part of a data set: the chunks of a shard that begin in a range of bytes.
+
+    Splits that cover a data set have each record once.
+    """
+
+    shard: int
+    begin: int
+    end: int
+
+
+class Damage(NamedTuple):
+    """A region of a file that a scan of its headers found invalid: the bytes [begin, end).
+
+    `first_ordinal` is that of the first record after it, in the shard. `records_lost` is None if the number is unknown.
+    `kind` is ``damage``, ``unfinished`` (a tail that is still being written), ``stale`` (the old end of a recycled log)
+    or ``unsupported``.
+    """
+
+    shard: int
+    begin: int
+    end: int
+    first_ordinal: int
+    records_lost: int | None
+    kind: str
+    reason: str
+
+
+class _Opened:
+    """An open data set, which several views share."""
+
+    def __init__(self, native: _recordfs.Set, shards: list[tuple[str, bool]], options: dict[str, Any],
+                 directory: str) -> None:
+        self.native = native
+        self.shards = shards  # (path, is_missing)
+        self.options = options
+        self.directory = directory  # of a database; otherwise ""
+        _all_opened.add(self)
+
+    @classmethod
+    def of(cls, shards: list[tuple[str, bool]], options: dict[str, Any], directory: str = "",
+           files: Sequence = ()) -> _Opened:
+        paths = [(os.fsencode(path), is_missing) for path, is_missing in shards]
+        return cls(_recordfs.Set(paths, files=list(files), **options), shards, options, directory)
+
+    def __reduce__(self):
+        return _unpickled, (self.shards, self.options, self.directory, self.native.files())
+
+
+_all_opened: weakref.WeakSet[_Opened] = weakref.WeakSet()
+
+
+def _reopen_all() -> None:
+    """Gives a forked child data sets of its own, because it has no threads of its parent."""
+    for opened in list(_all_opened):
+        opened.native = opened.native.reopened()
+
+
+os.register_at_fork(after_in_child=_reopen_all)
+
+
+def _unpickled(shards: list[tuple[str, bool]], options: dict[str, Any], directory: str, files: list) -> _Opened:
+    opened = _Opened.of(shards, options, directory, files)
+    for shard, *_ in files[:16]:
+        opened.native.open_shard(shard)  # fails now if the file has changed
+    return opened
+
+
+class Dataset(Sequence):
+    """Records by ordinal, from 0. Made by `recordfs.open`; slices are lazy views of it.
+
+    A data set may be used by several threads at the same time, survives `os.fork`, and can be pickled: it is opened
+    again by its path, and that fails if the file has changed.
+
+    Examples
+    --------
+    >>> import recordfs
+    >>> ds = recordfs.open(sample)
+    >>> len(ds)
+    4
+    >>> ds[0]
+    b'record'
+    >>> [len(record) for record in ds[1:3]]
+    [0, 300]
+    """
+
+    def __init__(self, opened: _Opened, rows: Rows = range(ENDLESS), on_damage: str = "raise", copy: bool = True) -> None:
+        self._opened = opened
+        self._rows = rows
+        self._is_view = rows != range(ENDLESS)
+        self._is_clipped = not isinstance(rows, range) or rows.stop <= 0
+        self._on_damage = on_damage
+        self._copy = copy
+
+    def _view(self, rows: Rows) -> Dataset:
+        view = Dataset(self._opened, rows, self._on_damage, self._copy)
+        view._is_clipped = self._is_clipped or view._is_clipped
+        return view
+
+    def _counted_rows(self) -> Rows:
+        if not self._is_clipped:
+            self._rows = clipped(self._rows, self._opened.native.count())
+            self._is_clipped = True
+        return self._rows
+
+    # --- records
+
+    def __len__(self) -> int:
+        """The number of records. The first call scans the headers of all shards, or takes their saved indexes."""
+        return len(self._counted_rows())
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> Dataset: ...
+    @overload
+    def __getitem__(self, index: Iterable[int]) -> list[Record]: ...
+
+    def __getitem__(self, index):
+        """``ds[i]``: a record. ``ds[a:b]``: a view. ``ds[[5, 3, 9]]``: a list of records, one decode for each chunk."""
+        if isinstance(index, slice):
+            rows = self._counted_rows() if needs_count(index) or self._is_clipped else self._rows
+            return self._view(rows[index])
+        try:
+            ordinal = self._ordinal(operator.index(index))
+        except TypeError:
+            pass
+        else:
+            return self._opened.native.record(ordinal, self._copy)
+        return list(self._picked([self._ordinal(operator.index(one)) for one in index], "raise"))
+
+    def _ordinal(self, index: int) -> int:
+        """Returns the ordinal in the whole data set. Raises IndexError."""
+        rows = self._counted_rows() if index < 0 else self._rows
+        try:
+            return rows[index]
+        except IndexError:
+            raise IndexError(f"no record {index}") from None
+
+    def __iter__(self) -> Iterator[Record]:
+        """Iterates over the records, which are decoded ahead on all cores."""
+        rows = self._rows
+        if isinstance(rows, range) and rows.step == 1:
+            return itertools.chain.from_iterable(self._stream())
+        return self._picked(self._counted_rows(), self._on_damage)
+
+    def _stream(self, **options: Any) -> _recordfs.Stream:
+        """Returns a stream of the records, which must be consecutive."""
+        rows = self._rows
+        if not isinstance(rows, range) or rows.step != 1:
+            raise ValueError("this view is not a range of consecutive records")
+        options = {"on_damage": self._on_damage, "copies": self._copy, **options}
+        if "split" not in options:
+            options |= {"begin": rows.start, "end": None if rows.stop >= ENDLESS else max(rows.stop, rows.start)}
+        return _recordfs.Stream(self._opened.native, **options)
+
+    def _picked(self, rows: Rows, on_damage: str) -> Iterator[Record]:
+        """Yields records in any order. Reads some ahead, so that several records of a chunk are decoded together."""
+        at, ahead = 0, _FIRST_PICKED
+        while at < len(rows):
+            wanted = list(rows[at : at + ahead])
+            records = self._opened.native.records(wanted, _MOST_PICKED_BYTES, self._copy)
+            for record in records:
+                if not isinstance(record, Exception):
+                    yield record
+                elif on_damage == "raise" or isinstance(record, (OSError, MemoryError)):
+                    raise record
+                elif on_damage == "report":
+                    warnings.warn(str(record), DamageWarning, stacklevel=2)
+            at += len(records)
+            ahead = min(2 * ahead, _MOST_PICKED) if len(records) == len(wanted) else len(records)
+
+    def at(self, offset: int, index: int = 0, shard: int | str = 0) -> Record:
+        """Returns the record at this index of the chunk that begins at this byte.
+
+        Unlike an ordinal, that address does not change if other parts of the file are damaged.
+        """
+        return self._opened.native.record_at(self._shard_number(shard), offset, index, self._copy)
+
+    def batches(self, n: int) -> Iterator[tuple[memoryview, memoryview]]:
+        """Yields ``(data, offsets)`` for each `n` records; the last batch may have fewer.
+
+        Returns
+        -------
+        data : memoryview of uint8, shape (bytes,)
+            The records, one after another. ``numpy.frombuffer(data, numpy.uint8)`` needs no copy.
+        offsets : memoryview of int64, shape (n + 1,)
+            Record i is ``data[offsets[i]:offsets[i + 1]]``.
+        """
+        if n < 1:
+            raise ValueError("a batch has at least one record")
+        stream = self._stream()
+        while True:
+            try:
+                yield stream.next_batch(n)
+            except StopIteration:
+                return
+
+    def grep(self, *patterns: str | bytes, ignore_case: bool = False, fixed: bool = False,
+             invert: bool = False) -> Iterator[tuple[int, Record]]:
+        """Yields ``(ordinal, record)`` of the records that match any of the patterns, found on all cores.
+
+        Patterns are RE2's. A record is one text: ``.`` matches any character, ``^`` and ``$`` match at each line.
+        """
+        if not patterns:
+            raise ValueError("no pattern")
+        encoded = [one.encode() if isinstance(one, str) else bytes(one) for one in patterns]
+        found = itertools.chain.from_iterable(
+            self._stream(patterns=encoded, ignores_case=ignore_case, is_literal=fixed, is_inverted=invert))
+        first = self._rows.start
+        return ((ordinal - first, record) for ordinal, record in found)
+
+    def shuffled(self, seed: int = 0) -> Dataset:
+        """Returns a view of all records in a random order, the same for a seed and a number of records anywhere."""
+        return self._view(Shuffled(self._counted_rows(), seed))
+
+    def sample(self, n: int, seed: int = 0) -> Dataset:
+        """Returns a view of `n` records that are chosen at random, in ascending order, without repetition."""
+        rows = self._counted_rows()
+        return self._view([rows[place] for place in _recordfs.sample(len(rows), n, seed)])
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Arrow's PyCapsule protocol: pyarrow, polars and DuckDB read a view of consecutive records.
+
+        Columns: ordinal (in the whole data set), shard, offset and index (int64; the address of `at`), data
+        (large_binary). There is no other schema.
+        """
+        rows = self._rows
+        if not isinstance(rows, range) or rows.step != 1:
+            raise ValueError("this view is not a range of consecutive records")
+        end = None if rows.stop >= ENDLESS else max(rows.stop, rows.start)
+        return _recordfs.arrow_stream(self._opened.native, rows.start, end, self._on_damage)
+
+    # --- decoded records
+
+    def json(self, index: int) -> str:
+        """Returns a record as the line of JSON that ``recordfs cat --json`` writes."""
+        return self._opened.native.json_line(self._ordinal(index))
+
+    def decode(self, index: int) -> Any:
+        """Returns the content of a record: dicts, lists, numbers and str, and every field of bytes as bytes.
+
+        A protobuf message has the names of its fields, by the descriptors in the file or those given to `open`. A
+        message of unknown type has a list of its fields by number. Raises IndexError if the record has no such form.
+        """
+        return _typed(json.loads(self._opened.native.typed_document(self._ordinal(index))))
+
+    def parts(self, index: int) -> dict[str, memoryview]:
+        """Returns the parts of a record, such as proio's entries, by name. Empty if it has none."""
+        return dict(self._opened.native.parts(self._ordinal(index)))
+
+    @property
+    def array(self):
+        """The numpy array whose elements are the records, read into memory. Raises UnsupportedError if there is none."""
+        from ._array import array_of
+
+        file = self._opened.native.array_file(0) if len(self._opened.shards) == 1 else None
+        if file is None:
+            raise UnsupportedError(self.path, 0, "this container holds no array")
+        return array_of(file)
+
+    @property
+    def keys(self) -> Keys:
+        """The keys of a LevelDB or RocksDB database, log or table, with their newest values: a Mapping of bytes."""
+        return Keys(self._opened)
+
+    # --- the data set
+
+    @property
+    def path(self) -> str:
+        """The path of the first shard."""
+        return self._opened.shards[0][0]
+
+    @property
+    def shards(self) -> Sequence[Dataset]:
+        """The shards as data sets, in order. One that is missing or unreadable raises when it is read."""
+        return _Shards(self)
+
+    def _shard_number(self, shard: int | str) -> int:
+        if not isinstance(shard, str):
+            return operator.index(shard)
+        number = self._opened.native.find_shard(os.fsencode(shard))
+        if number is None:
+            raise IndexError(f"no shard {shard}")
+        return number
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What is known: of one container from a few headers, of several after counting their records."""
+        native = self._opened.native
+        if len(self._opened.shards) == 1:
+            return json.loads(native.info(0))
+        names = ("format", "first_ordinal", "records", "chunks", "size", "damaged_regions")
+        table = []
+        for number, counts in enumerate(native.shard_counts()):
+            known = {"error": str(counts)} if isinstance(counts, Exception) else dict(zip(names, counts))
+            table.append({"shard": native.name(number), **known})
+        return {"shards": len(table), "missing": sum(missing for _, missing in self._opened.shards),
+                **{name: sum(shard.get(name, 0) for shard in table) for name in names[2:]}, "table": table}
+
+    @property
+    def metadata(self) -> dict[str, bytes]:
+        """The metadata of the container; of several, of the first one. A key that repeats has its last value."""
+        return {key: value for key, _, value in self._opened.native.metadata(0)}
+
+    @property
+    def damage(self) -> list[Damage]:
+        """The damaged regions that a scan of the headers of all shards finds, and the shards that cannot be read.
+
+        Records whose header is intact are checked when they are read.
+        """
+        found = []
+        for number in range(len(self._opened.shards)):
+            try:
+                found += [Damage(number, *row) for row in self._opened.native.damage(number)]
+            except Exception as failed:  # every error of a shard is damage of the set
+                if len(self._opened.shards) == 1 or isinstance(failed, MemoryError):
+                    raise
+                found.append(Damage(number, 0, 0, 0, None, "damage", str(failed)))
+        return found
+
+    def splits(self, size: int = 64 << 20) -> list[Split]:
+        """Returns parts of about `size` bytes, which have each record once together. See `read_split`."""
+        if size < 1:
+            raise ValueError("a split has at least one byte")
+        native = self._opened.native
+        return [Split(shard, begin, end) for shard, (_, is_missing) in enumerate(self._opened.shards)
+                if not is_missing for begin, end in native.splits(shard, size)]
+
+    def read_split(self, split: Sequence[int]) -> Iterator[Record]:
+        """Iterates over the records of a split of this data set, whatever the view."""
+        whole = Dataset(self._opened, on_damage=self._on_damage, copy=self._copy)
+        return itertools.chain.from_iterable(whole._stream(split=tuple(split)))
+
+    def __repr__(self) -> str:
+        count = len(self._opened.shards)
+        shards = f"{count} shards, {self.path}, ..." if count > 1 else self.path
+        return f"<recordfs.Dataset {shards}{', a view' if self._is_view else ''}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{html.escape(str(name))}</th><td>{html.escape(str(value))}</td></tr>"
+                       for name, value in self.info.items() if not isinstance(value, (list, dict)))
+        return f"<table><caption>{html.escape(repr(self))}</caption>{rows}</table>"
+
+
+class _Shards(Sequence):
+    """The shards of a data set, opened when they are asked for."""
+
+    def __init__(self, of: Dataset) -> None:
+        self._of = of
+
+    def __len__(self) -> int:
+        return len(self._of._opened.shards)
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        number = range(len(self))[index]
+        whole = self._of._opened
+        opened = _Opened(whole.native.shard(number), [whole.shards[number]], whole.options, "")
+        return Dataset(opened, on_damage=self._of._on_damage, copy=self._of._copy)
+
+
+def _typed(value: Any) -> Any:
+    """Returns a value with bytes where the core has marked them by a lone surrogate."""
+    if isinstance(value, str):
+        return base64.b64decode(value[1:]) if value[:1] == "\ud800" else value
+    if isinstance(value, list):
+        return [_typed(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _typed(item) for name, item in value.items()}
+    return value

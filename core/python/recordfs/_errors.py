@@ -1,0 +1,75 @@
+"""The exceptions of recordfs, and which error of the core is which."""
+from __future__ import annotations
+
+import errno
+import os
+import warnings
+
+
+class Error(Exception):
+    """A record, a region or a file that cannot be read.
+
+    Attributes
+    ----------
+    path : str
+        The file; empty if no file is to blame.
+    offset : int
+        The byte of the file where the damaged or unreadable part begins.
+    reason : str
+        What is wrong, in one line.
+    """
+
+    def __init__(self, path: str, offset: int, reason: str) -> None:
+        super().__init__(path, offset, reason)
+        self.path = path
+        self.offset = offset
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.path}: byte {self.offset}: {self.reason}"
+
+
+class DamageError(Error):
+    """The bytes contradict themselves or a checksum, or the file ends too early."""
+
+
+class UnsupportedError(Error):
+    """The file is intact as far as is known, but this build cannot read it: a missing codec, an unknown format."""
+
+
+class LimitError(Error):
+    """Something is larger than the limits allow (see `max_chunk` of `recordfs.open`)."""
+
+
+class DamageWarning(UserWarning):
+    """Something was skipped, because of ``on_damage="report"``."""
+
+
+_CLASSES = {
+    "damage": DamageError,
+    "unfinished": DamageError,
+    "stale": DamageError,
+    "unsupported": UnsupportedError,
+    "no container": UnsupportedError,
+    "limit": LimitError,
+}
+
+
+def exception_of(code: str, path: str, offset: int, reason: str, os_error: int) -> Exception:
+    """Returns the exception for an error of the core."""
+    if code in _CLASSES:
+        return _CLASSES[code](path, offset, reason)
+    if code == "not found":
+        return IndexError(reason)
+    if code == "changed":
+        return OSError(errno.ESTALE, reason, path)
+    if code == "out of memory":
+        return MemoryError(reason)
+    if code == "input/output" and os_error:
+        return OSError(os_error, os.strerror(os_error), path or reason)
+    return OSError(errno.EIO, reason, path)
+
+
+def warn_of(exception: Exception) -> None:
+    """Warns that something was skipped."""
+    warnings.warn(str(exception), DamageWarning, stacklevel=2)

@@ -1,0 +1,122 @@
+"""Keys: the newest values of a database's keys."""
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from typing import Any
+
+from . import _recordfs
+
+
+class Keys(Mapping):
+    """A Mapping of the keys of a database to their newest values, both bytes.
+
+    Keys are in the order of the database's comparator. ``keys[b"a":b"b"]`` and ``keys.prefix(b"user/")`` are lazy views
+    of some of them. ``len`` iterates over all keys. Damage that may have cost a key raises DamageError instead of
+    KeyError; `problems` lists all that was found.
+    """
+
+    def __init__(self, opened: Any, family: str = "default", at: int = _recordfs.NEWEST, first: bytes = b"",
+                 end: bytes | None = None, prefix: bytes = b"") -> None:
+        self._opened = opened
+        self._family = family
+        self._at = at
+        self._range = (first, end, prefix)
+        self._database: tuple[int, _recordfs.Keys, int] | None = None
+
+    def _native(self) -> tuple[_recordfs.Keys, int]:
+        """Returns the database, and the number of the column family. A forked child opens it again."""
+        if self._database is None or self._database[0] != os.getpid():
+            database = _recordfs.Keys(self._opened.native, os.fsencode(self._opened.directory))
+            numbers = {name: number for number, name in database.families()}
+            if self._family not in numbers:
+                raise KeyError(f"no column family {self._family}")
+            self._database = (os.getpid(), database, numbers[self._family])
+        return self._database[1], self._database[2]
+
+    def __getstate__(self):
+        return {**self.__dict__, "_database": None}
+
+    def _has(self, key: bytes) -> bool:
+        """Returns whether a view has the key, if the order is that of bytes."""
+        first, end, prefix = self._range
+        return key >= first and (end is None or key < end) and key.startswith(prefix)
+
+    def __getitem__(self, key):
+        if isinstance(key, slice):
+            if key.step is not None:
+                raise ValueError("a range of keys has no step")
+            return self._view(max(self._range[0], key.start or b""),
+                              key.stop if self._range[1] is None else min(self._range[1], key.stop or self._range[1]),
+                              self._range[2])
+        database, family = self._native()
+        value = database.get(family, key, self._at) if self._has(key) else None
+        if value is None:
+            raise KeyError(key)
+        return value
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            self[key]
+        except KeyError:
+            return False
+        return True
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._iterate(False)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _iterate(self, has_values: bool) -> Iterator[Any]:
+        database, family = self._native()
+        first, end, prefix = self._range
+        return itertools.chain.from_iterable(database.iterate(family, first, end, prefix, self._at, has_values))
+
+    def items(self) -> ItemsView:
+        return _Items(self)
+
+    def values(self) -> ValuesView:
+        return _Values(self)
+
+    def _view(self, first: bytes, end: bytes | None, prefix: bytes) -> Keys:
+        return Keys(self._opened, self._family, self._at, first, end, prefix)
+
+    def prefix(self, prefix: bytes) -> Keys:
+        """Returns a view of the keys that begin with `prefix`."""
+        return self._view(*self._range[:2], prefix)
+
+    def family(self, name: str) -> Keys:
+        """Returns the keys of another column family of RocksDB."""
+        return Keys(self._opened, name, self._at, *self._range)
+
+    def as_of(self, sequence: int) -> Keys:
+        """Returns the state at a sequence number, as far as older versions are still stored."""
+        return Keys(self._opened, self._family, sequence, *self._range)
+
+    @property
+    def families(self) -> list[str]:
+        """The names of the column families."""
+        return [name for _, name in self._native()[0].families()]
+
+    @property
+    def problems(self) -> list[tuple[str, str, bool]]:
+        """What was found wrong so far: (file, reason, whether keys or newer values may be lost)."""
+        return self._native()[0].problems()
+
+    def __repr__(self) -> str:
+        return f"<recordfs.Keys of {self._opened.directory or self._opened.shards[0][0]}, family {self._family}>"
+
+
+class _Items(ItemsView):
+    def __iter__(self):
+        for key, value in self._mapping._iterate(True):
+            if isinstance(value, Exception):
+                raise value
+            yield key, value
+
+
+class _Values(ValuesView):
+    def __iter__(self):
+        return (value for _, value in self._mapping.items())

@@ -1,0 +1,47 @@
+"""Which records of a data set a view has, in which order."""
+from __future__ import annotations
+
+from typing import Sequence, Union
+
+from . import _recordfs
+
+# More than any data set has.
+ENDLESS = 1 << 62
+
+Rows = Union[range, "list[int]", "Shuffled"]
+
+
+class Shuffled(Sequence):
+    """The numbers of `base` in a random order, which is computed and not stored."""
+
+    def __init__(self, base: Sequence[int], seed: int, places: "range | None" = None) -> None:
+        self._base = base
+        self._seed = seed
+        self._permutation = _recordfs.Permutation(len(base), seed)
+        self._places = range(len(base)) if places is None else places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return Shuffled(self._base, self._seed, self._places[index])
+        return self._base[self._permutation.at(self._places[index])]
+
+    def __reduce__(self):
+        return Shuffled, (self._base, self._seed, self._places)
+
+
+def clipped(rows: Rows, count: int) -> Rows:
+    """Returns the rows below `count`. A range that has more was made before the records were counted."""
+    if isinstance(rows, range) and rows.step > 0 and rows.stop > count:
+        return range(rows.start, max(rows.start, count), rows.step)
+    return rows
+
+
+def needs_count(index: "int | slice") -> bool:
+    """Returns whether an index or a slice counts from the end."""
+    if isinstance(index, slice):
+        given = (index.start, index.stop, index.step)
+        return any(number is not None and number < 0 for number in given)
+    return index < 0

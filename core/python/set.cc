@@ -1,0 +1,328 @@
+// recordfs._recordfs.Set
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/dataset/splits.h"
+#include "core/python/bindings.h"
+#include "core/python/buffers.h"
+#include "core/python/errors.h"
+#include "core/python/interrupt.h"
+#include "core/python/opened_set.h"
+#include "core/python/parts.h"
+#include "core/python/process.h"
+#include "core/store/container_info.h"
+#include "core/store/json_line.h"
+#include "core/store/open_container.h"
+#include "core/store/selection.h"
+#include "core/store/wait_ticket.h"
+
+namespace recordfs::python {
+namespace {
+
+namespace py = pybind11;
+
+using SetPointer = std::shared_ptr<OpenedSet>;
+using ShardTuple = std::tuple<std::string, bool>;
+using FileTuple = std::tuple<std::size_t, std::uint64_t, std::int64_t, std::int64_t>;
+
+// A record, and what tells more about it.
+struct FoundRecord {
+  PlacedRecord place;
+  Slice record;
+};
+
+const std::string& path_of(const OpenedSet& set, std::size_t shard) { return set.plan().list.shards[shard].path; }
+
+// Returns the path for an error that may be of any shard.
+std::string path_of(const OpenedSet& set) { return set.has_one_shard() ? path_of(set, 0) : std::string(); }
+
+void check_shard(const OpenedSet& set, std::size_t shard) {
+  if (shard >= set.plan().list.shards.size()) throw py::index_error("no such shard");
+}
+
+template <class T>
+T value_of(Result<T> result, const OpenedSet& set, std::optional<std::size_t> shard = {}) {
+  return value_or_raise(std::move(result), shard ? path_of(set, *shard) : path_of(set));
+}
+
+SetPointer open(std::shared_ptr<SetPlan> plan) {
+  const std::string index = plan->options.index;
+  return owned_by_process(value_or_raise(OpenedSet::open(std::move(plan)), index));
+}
+
+SetPlan copied_plan(const OpenedSet& set) {
+  const std::lock_guard lock(fork_safe_mutex());
+  return set.plan();
+}
+
+SetPointer open_set(const std::vector<ShardTuple>& shards, const std::string& index, std::uint64_t cache_size,
+                    unsigned threads, std::uint64_t max_chunk, const std::string& descriptors, const std::string& type,
+                    const std::vector<FileTuple>& files) {
+  ShardList list;
+  for (const auto& [path, is_missing] : shards) list.shards.push_back({.path = path, .is_missing = is_missing});
+  OpenOptions options{.index = index, .cache_bytes = cache_size, .threads = threads, .max_chunk = max_chunk};
+  options.types = value_or_raise(read_user_types(descriptors, type), descriptors);
+  auto plan = std::make_shared<SetPlan>(std::move(list), std::move(options));
+  for (const auto& [shard, size, seconds, nanoseconds] : files) {
+    plan->files.emplace(shard, FileState{size, seconds, nanoseconds});
+  }
+  return open(std::move(plan));
+}
+
+// Returns the same data set with caches and threads of its own.
+SetPointer reopened(const OpenedSet& set) { return open(std::make_shared<SetPlan>(copied_plan(set))); }
+
+// Returns the state of each file that was opened.
+py::list files_of(const OpenedSet& set) {
+  const SetPlan plan = copied_plan(set);
+  py::list list;
+  for (const auto& [shard, state] : plan.files) {
+    list.append(py::make_tuple(shard, state.size, state.mtime_seconds, state.mtime_nanoseconds));
+  }
+  return list;
+}
+
+void open_shard(const OpenedSet& set, std::size_t shard) {
+  value_of(run([&](const RequestContext& context) { return set.set().open(context, shard); }), set, shard);
+}
+
+std::uint64_t count(const OpenedSet& set) {
+  const auto totals =
+      run([&](const RequestContext& context) { return wait_for(context, [&] { return set.set().totals(); }); });
+  return value_of(totals, set).records;
+}
+
+Result<FoundRecord> find_record(const RequestContext& context, const OpenedSet& set, std::uint64_t ordinal) {
+  ASSIGN_OR_RETURN(auto place, place_record(context, set.set(), ordinal));
+  const RecordStore& store = *place.store;
+  ASSIGN_OR_RETURN(const auto chunk, store.chunks().get(context, place.indexed.chunk));
+  ASSIGN_OR_RETURN(auto record, store.records().read(context, *chunk, place.index, 0, UINT64_MAX));
+  return FoundRecord{std::move(place), std::move(record)};
+}
+
+py::object record(const OpenedSet& set, std::uint64_t ordinal, bool copies) {
+  const auto found = run([&](const RequestContext& context) { return find_record(context, set, ordinal); });
+  return record_object(value_of(found, set).record, copies);
+}
+
+py::object record_at(const OpenedSet& set, std::size_t shard, std::uint64_t offset, std::uint64_t index, bool copies) {
+  check_shard(set, shard);
+  const auto found = run([&](const RequestContext& context) -> Result<Slice> {
+    ASSIGN_OR_RETURN(const auto store, set.set().open(context, shard));
+    ASSIGN_OR_RETURN(const auto place, find(context, RecordAddress{.begin = offset, .index = index}, *store));
+    return store->records().read(context, place, 0, UINT64_MAX);
+  });
+  return record_object(value_of(found, set, shard), copies);
+}
+
+// Returns records in the given order: all, or as many of the first as fit. A record that cannot be read is an exception
+// object.
+py::list records(const OpenedSet& set, const std::vector<std::uint64_t>& ordinals, std::uint64_t most_bytes,
+                 bool copies) {
+  auto picked = value_of(run_long([&](const RequestContext& context) {
+                           return pick_records(context, set.set(), set.executor(), ordinals, most_bytes);
+                         }),
+                         set);
+  py::list list(picked.size());
+  for (std::size_t i = 0; i < picked.size(); ++i) {
+    list[i] = picked[i] ? record_object(*picked[i], copies) : exception_of(picked[i].error(), path_of(set));
+  }
+  return list;
+}
+
+// --- decoded records
+
+// Returns what `decode` makes of a record.
+template <class Decode>
+auto decoded(const OpenedSet& set, std::uint64_t ordinal, const Decode& decode) {
+  return value_of(run([&](const RequestContext& context) -> decltype(decode(context, std::declval<FoundRecord>(),
+                                                                            std::declval<RecordDecoder>())) {
+                    ASSIGN_OR_RETURN(const auto found, find_record(context, set, ordinal));
+                    const auto decoding = set.decoding(found.place.shard, found.place.store);
+                    return decode(context, found, decoding->decoder);
+                  }),
+                  set);
+}
+
+py::str json_line(const OpenedSet& set, std::uint64_t ordinal) {
+  return shown_text(decoded(
+      set, ordinal,
+      [&](const RequestContext&, const FoundRecord& found, const RecordDecoder& decoder) -> Result<std::string> {
+        std::string line;
+        const auto name = set.has_one_shard() ? std::string_view() : set.set().name(found.place.shard);
+        TRY(append_json_line(line, ordinal, found.record.bytes, decoder, found.place.indexed.chunk,
+                             json_member_of_shard(name)));
+        line.pop_back();
+        return line;
+      }));
+}
+
+// Returns JSON as JsonLayout::kTyped describes it.
+py::str typed_document(const OpenedSet& set, std::uint64_t ordinal) {
+  return shown_text(
+      decoded(set, ordinal, [](const RequestContext& context, const FoundRecord& found, const RecordDecoder& decoder) {
+        return decoder.document(context, found.place.indexed.chunk, found.record.bytes, JsonLayout::kTyped);
+      }));
+}
+
+py::list parts(const OpenedSet& set, std::uint64_t ordinal) {
+  const auto found = value_of(
+      run([&](const RequestContext& context) -> Result<std::vector<NamedPart>> {
+        ASSIGN_OR_RETURN(const auto place, place_record(context, set.set(), ordinal));
+        if (place.store->schema().parts == RecordSchema::Parts::kNone) return std::vector<NamedPart>{};
+        ASSIGN_OR_RETURN(const auto made, place.store->records().parts(context, {place.indexed.chunk, place.index}));
+        return named_parts(made);
+      }),
+      set);
+  py::list list;
+  for (const NamedPart& part : found) {
+    list.append(py::make_tuple(shown_text(part.name), memory_view(part.content.bytes, part.content.owner)));
+  }
+  return list;
+}
+
+// --- what is known of the data set
+
+py::str info(const OpenedSet& set, std::size_t shard) {
+  check_shard(set, shard);
+  const auto object = value_of(run([&](const RequestContext& context) -> Result<JsonObject> {
+                                 ASSIGN_OR_RETURN(const auto store, set.set().open(context, shard));
+                                 return container_info(context, *store);
+                               }),
+                               set, shard);
+  return shown_text(to_json(object, JsonLayout::kLine));
+}
+
+// Returns (format, first_ordinal, records, chunks, size, damaged_regions) for each shard; of one that cannot be read,
+// the exception.
+py::list shard_counts(const OpenedSet& set) {
+  count(set);
+  py::list list;
+  for (std::size_t shard = 0; shard < set.set().size(); ++shard) {
+    if (const auto failure = set.set().failure(shard)) {
+      list.append(exception_of(*failure, path_of(set, shard)));
+      continue;
+    }
+    const auto counts = value_of(set.set().counts(shard), set, shard);
+    list.append(py::make_tuple(shown_text(counts.format), counts.first_ordinal, counts.records, counts.chunks,
+                               counts.stored, counts.damaged_regions));
+  }
+  return list;
+}
+
+py::list metadata(const OpenedSet& set, std::size_t shard) {
+  check_shard(set, shard);
+  const auto attributes =
+      value_of(run([&](const RequestContext& context) -> Result<std::shared_ptr<const std::vector<Attribute>>> {
+                 ASSIGN_OR_RETURN(const auto store, set.set().open(context, shard));
+                 return wait_for(context, [&] { return store->attributes(context); });
+               }),
+               set, shard);
+  py::list list;
+  for (const Attribute& attribute : *attributes) {
+    list.append(py::make_tuple(path_text(attribute.key), shown_text(attribute.type), py::bytes(attribute.value)));
+  }
+  return list;
+}
+
+py::list damage(const OpenedSet& set, std::size_t shard) {
+  check_shard(set, shard);
+  const auto rows =
+      value_of(run([&](const RequestContext& context) -> Result<std::shared_ptr<const std::vector<DamageRow>>> {
+                 ASSIGN_OR_RETURN(const auto store, set.set().open(context, shard));
+                 TRY(wait_for(context, [&] { return store->index().totals(ScanDetail::kCounts); }));
+                 return wait_for(context, [&] { return store->index().damage(); });
+               }),
+               set, shard);
+  py::list list;
+  for (const DamageRow& row : *rows) {
+    list.append(py::make_tuple(row.region.begin, row.region.end, row.first_ordinal, row.region.records_lost,
+                               shown_text(to_string(row.region.damage_class)), shown_text(row.region.reason)));
+  }
+  return list;
+}
+
+// Returns (begin, end) of each split.
+py::list splits(const OpenedSet& set, std::size_t shard, std::uint64_t size) {
+  check_shard(set, shard);
+  using Splits = std::vector<std::pair<Position, Position>>;
+  return py::cast(value_of(run([&](const RequestContext& context) -> Result<Splits> {
+                             ASSIGN_OR_RETURN(const auto store, set.set().open(context, shard));
+                             Splits found;
+                             TRY(for_each_split(context, *store, {.amount = size}, [&](const ContainerSplit& split) {
+                               found.emplace_back(split.begin, split.end);
+                               return true;
+                             }));
+                             return found;
+                           }),
+                           set, shard));
+}
+
+// Returns the bytes of the .npy file, or None.
+py::object array_file(const OpenedSet& set, std::size_t shard) {
+  check_shard(set, shard);
+  const auto file = value_of(run_long([&](const RequestContext& context) -> Result<std::optional<Slice>> {
+                               constexpr std::uint64_t kPiece = 8u << 20;
+                               ASSIGN_OR_RETURN(const auto store, set.set().open(context, shard));
+                               if (!store->traits().array) return std::optional<Slice>();
+                               const std::uint64_t size = store->traits().array->size;
+                               // The size is a number of the file, so memory grows with what is really there.
+                               Buffer all;
+                               for (std::uint64_t at = 0; at < size;) {
+                                 TRY(context.permit(RequestContext::Work::kAny));
+                                 ASSIGN_OR_RETURN(const auto piece, wait_for(context, [&] {
+                                                    return store->streams().read(context, Stream::kArray, at, kPiece);
+                                                  }));
+                                 if (piece.bytes.empty()) break;
+                                 TRY(all.grow(context, all.size() + piece.bytes.size()));
+                                 copy_bytes(piece.bytes, all.span().subspan(static_cast<std::size_t>(at)));
+                                 at += piece.bytes.size();
+                               }
+                               return std::optional(owned(std::move(all)));
+                             }),
+                             set, shard);
+  return file ? memory_view(file->bytes, file->owner) : py::none();
+}
+
+}  // namespace
+
+void define_set(py::module_& module) {
+  py::class_<OpenedSet, SetPointer>(module, "Set")
+      .def(py::init(&open_set), py::arg("shards"), py::arg("index"), py::arg("cache_size"), py::arg("threads"),
+           py::arg("max_chunk"), py::arg("descriptors"), py::arg("type"), py::arg("files"))
+      .def("reopened", &reopened)
+      .def("shard",
+           [](const OpenedSet& set, std::size_t shard) -> SetPointer {
+             check_shard(set, shard);
+             return owned_by_process(set.shard(shard));
+           })
+      .def("files", &files_of)
+      .def("size", [](const OpenedSet& set) { return set.plan().list.shards.size(); })
+      .def("path", [](const OpenedSet& set, std::size_t shard) { return path_text(path_of(set, shard)); })
+      .def("name", [](const OpenedSet& set, std::size_t shard) { return path_text(set.set().name(shard)); })
+      .def("find_shard", [](const OpenedSet& set, const std::string& name) { return set.set().find_shard(name); })
+      .def("open_shard", &open_shard)
+      .def("count", &count)
+      .def("record", &record)
+      .def("record_at", &record_at)
+      .def("records", &records)
+      .def("json_line", &json_line)
+      .def("typed_document", &typed_document)
+      .def("parts", &parts)
+      .def("info", &info)
+      .def("shard_counts", &shard_counts)
+      .def("metadata", &metadata)
+      .def("damage", &damage)
+      .def("splits", &splits)
+      .def("array_file", &array_file);
+}
+
+}  // namespace recordfs::python

@@ -1,0 +1,234 @@
+// recordfs._recordfs.Stream: records in order, in lists or in batches.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/dataset/record_stream.h"
+#include "core/python/arrow.h"
+#include "core/python/batch_builder.h"
+#include "core/python/bindings.h"
+#include "core/python/buffers.h"
+#include "core/python/errors.h"
+#include "core/python/interrupt.h"
+#include "core/python/opened_set.h"
+#include "core/python/process.h"
+
+namespace recordfs::python {
+namespace {
+
+namespace py = pybind11;
+
+constexpr std::size_t kListRecords = 256;  // so that copies stay in a processor's cache until they are used
+
+// (shard, begin, end)
+using SplitTuple = std::tuple<std::size_t, Position, Position>;
+
+// Functions may be called from several threads; each record is returned once.
+class Stream {
+ public:
+  Stream(std::shared_ptr<OpenedSet> set, RecordStream::Options options, std::string on_damage, bool copies)
+      : set_(std::move(set)), on_damage_(std::move(on_damage)), copies_(copies), searches_(options.matcher != nullptr) {
+    options.threads = set_->threads();
+    options.largest_searched = set_->plan().limits.decoded_chunk;
+    stream_ = owned_by_process(std::make_unique<RecordStream>(set_->set(), std::move(options)));
+  }
+
+  // Returns the next records, at least one. Throws StopIteration after the last one.
+  py::list next_list() {
+    const auto lock = lock_now();
+    throw_later();
+    if (!advance()) throw py::stop_iteration();
+    const std::size_t count = std::min(readable() - at_, kListRecords);
+    py::list list(count);
+    for (std::size_t i = 0; i < count; ++i, ++at_) {
+      py::object record = record_object(block_.records[at_], block_.owner, copies_);
+      list[i] = searches_ ? py::object(py::make_tuple(block_.ordinals[at_], record)) : std::move(record);
+    }
+    return list;
+  }
+
+  // Returns (data, offsets) of the next `count` records, fewer only at the end. Throws StopIteration after the last
+  // one.
+  py::tuple next_batch(std::size_t count) {
+    const auto lock = lock_now();
+    throw_later();
+    if (!advance()) throw py::stop_iteration();
+    std::vector<std::int64_t> offsets{0};
+    if (const auto data = contiguous(count, offsets)) {
+      return py::make_tuple(memory_view(*data, block_.owner), memory_view(std::move(offsets)));
+    }
+    BatchBuilder batch(most_);
+    for (std::size_t left = count; left > 0 && (batch.records() == 0 ? advance() : advance_later());) {
+      const std::size_t taken = std::min(readable() - at_, left);
+      const py::gil_scoped_release release;
+      batch.append(block_.records.subspan(at_, taken));
+      at_ += taken;
+      left -= taken;
+    }
+    most_ = std::max(most_, batch.size());
+    const Slice data = batch.take_data();
+    return py::make_tuple(memory_view(data.bytes, data.owner), memory_view(batch.take_offsets()));
+  }
+
+ private:
+  std::unique_lock<std::mutex> lock_now() {
+    if (generation_ != fork_generation()) {
+      throw std::runtime_error("the process has forked since this iterator was made: make a new one");
+    }
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) {
+      const py::gil_scoped_release release;
+      lock.lock();
+    }
+    return lock;
+  }
+
+  // Returns the end of the records that can be read before the next problem.
+  std::size_t readable() const {
+    return problem_ < block_.problems.size() ? block_.problems[problem_].before : block_.records.size();
+  }
+
+  // Moves to the next record. Returns false if there is none. Handles problems, and throws those that are not skipped.
+  bool advance() {
+    while (at_ >= readable()) {
+      if (problem_ < block_.problems.size()) {
+        handle(block_.problems[problem_++].error);
+        continue;
+      }
+      if (is_over_ || !next_block()) return false;
+    }
+    return true;
+  }
+
+  // The same after records that must be returned first: the next call throws.
+  bool advance_later() {
+    try {
+      return advance();
+    } catch (py::error_already_set& error) {
+      later_.emplace(error);
+      return false;
+    }
+  }
+
+  void throw_later() {
+    if (!later_) return;
+    py::error_already_set error(std::move(*later_));
+    later_.reset();
+    throw error;
+  }
+
+  void handle(const Error& error) {
+    const bool may_skip = is_permanent(error.code) || error.code == Code::kNoContainer;
+    const py::object exception = exception_of(error, set_->plan().list.shards[block_.shard].path);
+    if (on_damage_ == "raise" || !may_skip) {
+      is_over_ = true;
+      block_ = RecordBlock();
+      at_ = problem_ = 0;
+      raise(exception);
+    }
+    if (on_damage_ == "report") py::module_::import("recordfs._errors").attr("warn_of")(exception);
+  }
+
+  bool next_block() {
+    for (;;) {
+      RecordStream::Next next{};
+      {
+        const py::gil_scoped_release release;
+        block_ = RecordBlock();
+        at_ = problem_ = 0;
+        next = stream_->next(block_, kSignalPoll);
+      }
+      if (next == RecordStream::Next::kBlock) return true;
+      is_over_ = next == RecordStream::Next::kEnd;
+      if (is_over_) return false;
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    }
+  }
+
+  // Returns the next `count` records without a copy, if they follow each other in memory.
+  std::optional<Bytes> contiguous(std::size_t count, std::vector<std::int64_t>& offsets) {
+    if (count == 0 || readable() - at_ < count) return std::nullopt;
+    const Bytes first = block_.records[at_];
+    const std::byte* end = first.data();
+    for (std::size_t i = at_; i < at_ + count; ++i) {
+      const Bytes record = block_.records[i];
+      if (record.data() != end) {
+        offsets.resize(1);
+        return std::nullopt;
+      }
+      end += record.size();
+      offsets.push_back(end - first.data());
+    }
+    at_ += count;
+    return Bytes(first.data(), end);
+  }
+
+  const std::shared_ptr<OpenedSet> set_;
+  const std::string on_damage_;
+  const bool copies_;
+  const bool searches_;
+  const unsigned generation_ = fork_generation();
+  std::mutex mutex_;  // guards the following; locked without the GIL, or at once
+  RecordBlock block_;
+  std::size_t at_ = 0;       // the next record
+  std::size_t problem_ = 0;  // the next problem
+  std::size_t most_ = 0;     // bytes of the largest batch
+  bool is_over_ = false;
+  std::optional<py::error_already_set> later_;
+  std::shared_ptr<RecordStream> stream_;  // destroyed before the set
+};
+
+// Returns a capsule with a stream of Arrow.
+py::capsule make_arrow_stream(std::shared_ptr<OpenedSet> set, std::uint64_t begin, std::optional<std::uint64_t> end,
+                              const std::string& on_damage) {
+  RecordStream::Options options;
+  options.ordinals = {.begin = begin, .end = end.value_or(UINT64_MAX)};
+  options.threads = set->threads();
+  return arrow_stream(std::move(set), std::move(options), on_damage != "raise");
+}
+
+std::shared_ptr<Stream> make_stream(std::shared_ptr<OpenedSet> set, std::uint64_t begin,
+                                    std::optional<std::uint64_t> end, std::optional<SplitTuple> split,
+                                    const std::vector<std::string>& patterns, bool ignores_case, bool is_literal,
+                                    bool is_inverted, std::string on_damage, bool copies) {
+  RecordStream::Options options;
+  options.ordinals = {.begin = begin, .end = end.value_or(UINT64_MAX)};
+  options.is_inverted = is_inverted;
+  if (split) {
+    const auto& [shard, first, last] = *split;
+    if (shard >= set->plan().list.shards.size()) throw py::index_error("no such shard");
+    options.split = Split{.begin = first, .end = last};
+    options.split_shard = shard;
+  }
+  if (!patterns.empty()) {
+    auto matcher = RecordMatcher::make(patterns, {.ignores_case = ignores_case, .is_literal = is_literal});
+    if (!matcher) throw py::value_error(matcher.error().detail);
+    options.matcher = std::move(*matcher);
+  }
+  return std::make_shared<Stream>(std::move(set), std::move(options), std::move(on_damage), copies);
+}
+
+}  // namespace
+
+void define_stream(py::module_& module) {
+  module.def("arrow_stream", &make_arrow_stream);
+  py::class_<Stream, std::shared_ptr<Stream>>(module, "Stream")
+      .def(py::init(&make_stream), py::arg("set"), py::arg("begin") = 0, py::arg("end") = py::none(),
+           py::arg("split") = py::none(), py::arg("patterns") = std::vector<std::string>(),
+           py::arg("ignores_case") = false, py::arg("is_literal") = false, py::arg("is_inverted") = false,
+           py::arg("on_damage") = "raise", py::arg("copies") = true)
+      .def("__iter__", [](const py::object& self) { return self; })
+      .def("__next__", &Stream::next_list)
+      .def("next_batch", &Stream::next_batch);
+}
+
+}  // namespace recordfs::python

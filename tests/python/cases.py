@@ -1,0 +1,67 @@
+"""Shared by the tests of the Python package."""
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import recordfs
+import tfrecords
+
+# Some of these are used only by the test files.
+from built import EXPECTATION, PATIENCE, corpus, expectation, main, place, program, sample, some_of
+
+CANNOT_OPEN = 2  # an exit status
+EMBEDDED = "tfrecord/embedded.tfrecord"
+
+
+def containers():
+    """Returns the sorted paths of all samples that are containers, damaged or not, and no databases."""
+    known = sorted(str(path)[: -len(EXPECTATION)] for path in corpus().rglob(f"*{EXPECTATION}"))
+    return [Path(path) for path in known if Path(path).is_file()]
+
+
+def is_refused(path):
+    return expectation(path).get("format", "").startswith("not-a-")
+
+
+def run(*words):
+    """Runs recordfs. Returns its status and output."""
+    done = subprocess.run([program("recordfs"), *map(os.fsencode, words)], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, timeout=PATIENCE, check=False)
+    return done.returncode, done.stdout
+
+
+def delimited(data):
+    """Returns the records that `cat --delimited` wrote."""
+    records, at = [], 0
+    while at < len(data):
+        size = shift = 0
+        while True:
+            byte = data[at]
+            size |= (byte & 0x7F) << shift
+            at, shift = at + 1, shift + 7
+            if byte < 0x80:
+                break
+        records.append(data[at:at + size])
+        at += size
+    return records
+
+
+class Case(unittest.TestCase):
+    """A case with a new folder."""
+
+    def setUp(self):
+        self.folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="recordfs-test-")))
+        self.addCleanup(shutil.rmtree, self.folder)
+        os.environ["XDG_CACHE_HOME"] = str(self.folder / "caches")
+
+    def write(self, name, records):
+        """Writes a TFRecord file. Returns its path."""
+        path = self.folder / name
+        path.write_bytes(tfrecords.tfrecord(records))
+        return path
+
+    def open(self, name, **options):
+        return recordfs.open(sample(name), **options)

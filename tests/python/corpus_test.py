@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Every sample, intact or damaged, gives Python what its expectation says and what the commands write."""
+import hashlib
+import json
+import unittest
+
+import cases
+import recordfs
+from cases import CANNOT_OPEN, Case, containers, delimited, expectation, is_refused, run
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+
+def stream_digest(records):
+    digest = hashlib.sha256()
+    for record in records:
+        digest.update(len(record).to_bytes(8, "little"))
+        digest.update(record)
+    return digest.hexdigest()
+
+
+def is_opened(path):
+    return not is_refused(path) and run("info", path)[0] != CANNOT_OPEN
+
+
+def is_intact(path):
+    return is_opened(path) and "stream_sha256" in expectation(path) and run("verify", path)[0] == 0
+
+
+class EverySample(Case):
+    def each(self, check, of=is_opened):
+        """Calls check(path) for each sample for which `of` is true."""
+        for path in filter(of, containers()):
+            with self.subTest(path=str(path)):
+                check(path)
+
+    def test_intact_sample_has_the_expected_records(self):
+        def check(path):
+            known = expectation(path)
+            ds = recordfs.open(path)
+            self.assertEqual(len(ds), known["num_records"])
+            self.assertEqual(stream_digest(ds), known["stream_sha256"])
+            self.assertEqual(ds.damage, [damage for damage in ds.damage if damage.kind == "stale"])
+            for some in known.get("sample", ()):
+                self.assertEqual(hashlib.sha256(ds[some["ordinal"]]).hexdigest(), some["sha256"])
+
+        self.each(check, is_intact)
+
+    def test_readable_records_are_those_of_cat(self):
+        def check(path):
+            expected = delimited(run("cat", "--skip-damage", "--delimited", path)[1])
+            ds = recordfs.open(path, on_damage="skip")
+            self.assertEqual(list(ds), expected)
+            self.assertEqual([bytes(view) for view in recordfs.open(path, on_damage="skip", copy=False)], expected)
+            batches = [[bytes(data[a:b]) for a, b in zip(offsets, offsets[1:])] for data, offsets in ds.batches(7)]
+            self.assertEqual([record for batch in batches for record in batch], expected)
+            self.assertTrue(all(len(batch) == 7 for batch in batches[:-1]))
+
+        self.each(check)
+
+    def test_damage_raises_where_cat_fails(self):
+        def check(path):
+            status, out = run("cat", "--delimited", path)
+            read = []
+            try:
+                for record in recordfs.open(path):
+                    read.append(record)
+            except recordfs.Error as failed:
+                self.assertNotEqual(status, 0, str(failed))
+                self.assertEqual(failed.path, str(path))
+            else:
+                self.assertEqual(status, 0)
+                self.assertEqual(read, delimited(out))
+
+        self.each(check)
+
+    def test_single_records_and_lines_of_json(self):
+        def check(path):
+            lines = run("cat", "--skip-damage", "--json", path)[1].decode().splitlines()
+            ds = recordfs.open(path)
+            for line in cases.some_of(lines[:200], 20):
+                ordinal = json.loads(line)["ordinal"]
+                self.assertEqual(ds.json(ordinal), line)
+                self.assertEqual(len(ds[ordinal]), json.loads(line)["size"])
+
+        self.each(check)
+
+    def test_decoded_content_has_the_members_of_the_json(self):
+        def names(value):
+            return {name.removesuffix("_base64") for name in value} if isinstance(value, dict) else type(value)
+
+        def check(path):
+            ds = recordfs.open(path)
+            for line in run("cat", "--skip-damage", "--json", path)[1].decode().splitlines()[:5]:
+                known = json.loads(line)
+                if "decoded" in known:
+                    self.assertEqual(names(ds.decode(known["ordinal"])), names(known["decoded"]))
+
+        self.each(check)
+
+    def test_splits_have_each_record_once(self):
+        def check(path):
+            ds = recordfs.open(path, on_damage="skip")
+            for size in (300, 1 << 20):
+                splits = ds.splits(size)
+                read = [record for split in splits for record in ds.read_split(split)]
+                self.assertEqual(sorted(read), sorted(ds))
+
+        self.each(check)
+
+    def test_info_is_that_of_the_command(self):
+        def check(path):
+            self.assertEqual(recordfs.open(path).info, json.loads(run("info", "--json", path)[1]))
+
+        self.each(check)
+
+    def test_other_files_are_refused(self):
+        def check(path):
+            with self.assertRaises(recordfs.UnsupportedError):
+                recordfs.open(path)
+
+        self.each(check, lambda path: not is_opened(path))
+
+    @unittest.skipIf(numpy is None, "needs numpy")
+    def test_arrays(self):
+        found = []
+
+        def check(path):
+            try:
+                array = recordfs.open(path).array
+            except recordfs.UnsupportedError:
+                return
+            found.append(path)
+            self.assertEqual(array.tobytes("A"), b"".join(recordfs.open(path)))
+
+        self.each(check, lambda path: path.parts[-2] == "bloscpack" and is_intact(path))
+        self.assertGreater(len(found), 3)
+
+
+if __name__ == "__main__":
+    cases.main()

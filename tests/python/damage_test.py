@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""What each way to handle damage does, and which exceptions there are."""
+import errno
+import os
+import unittest
+import warnings
+
+import cases
+import recordfs
+from cases import Case
+
+
+class FlippedByte(Case):
+    def setUp(self):
+        super().setUp()
+        self.records = [b"%04d" % i for i in range(100)]
+        self.path = self.write("a.tfrecord", self.records)
+        with self.path.open("r+b") as file:
+            file.seek(20 * 50 + 13)
+            file.write(b"X")  # in record 50
+
+    def test_raise_is_the_default(self):
+        read = []
+        with self.assertRaises(recordfs.DamageError) as raised:
+            for record in recordfs.open(self.path):
+                read.append(record)
+        self.assertEqual(read, self.records[:50])
+        self.assertEqual(raised.exception.path, str(self.path))
+        self.assertEqual(raised.exception.offset // 20, 50)
+        self.assertIn("checksum", raised.exception.reason)
+        self.assertIn(f"{self.path}: byte ", str(raised.exception))
+
+    def test_iteration_ends_after_it_has_raised(self):
+        records = iter(recordfs.open(self.path))
+        with self.assertRaises(recordfs.DamageError):
+            list(records)
+        self.assertEqual(list(records), [])
+
+    def test_skip(self):
+        ds = recordfs.open(self.path, on_damage="skip")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(list(ds), self.records[:50] + self.records[51:])
+
+    def test_report_warns(self):
+        ds = recordfs.open(self.path, on_damage="report")
+        with self.assertWarns(recordfs.DamageWarning):
+            self.assertEqual(list(ds), self.records[:50] + self.records[51:])
+
+    def test_damage_is_listed(self):
+        found = [(damage.shard, damage.begin // 20, damage.kind) for damage in recordfs.open(self.path).damage]
+        self.assertLessEqual(found, [(0, 50, "damage")])
+
+    def test_random_order(self):
+        skipping = recordfs.open(self.path, on_damage="skip")
+        self.assertEqual(len(list(skipping.shuffled(1))), 99)
+        with self.assertRaises(recordfs.DamageError):
+            list(recordfs.open(self.path).shuffled(1))
+
+
+class OtherErrors(Case):
+    def test_file_that_is_rewritten(self):
+        path = self.write("a.tfrecord", [b"x" * 100] * 1000)
+        ds = recordfs.open(path, cache_size=0)
+        self.assertEqual(len(ds), 1000)
+        path.write_bytes(os.urandom(path.stat().st_size))
+        with self.assertRaises((OSError, recordfs.DamageError)) as raised:
+            list(ds)
+        if isinstance(raised.exception, OSError):
+            self.assertEqual(raised.exception.errno, errno.ESTALE)
+
+    def test_limit(self):
+        path = self.write("a.tfrecord", [b"x" * 100_000])
+        with self.assertRaises(recordfs.LimitError):
+            list(recordfs.open(path, max_chunk=10_000))
+
+    def test_errno_of_the_system(self):
+        with self.assertRaises(OSError) as raised:
+            recordfs.open(self.folder / "nothing")
+        self.assertEqual(raised.exception.errno, errno.ENOENT)
+        self.assertEqual(raised.exception.filename, str(self.folder / "nothing"))
+
+    def test_exceptions_pickle(self):
+        import pickle
+
+        failed = recordfs.DamageError("a", 5, "why")
+        copy = pickle.loads(pickle.dumps(failed))
+        self.assertEqual((copy.path, copy.offset, copy.reason), ("a", 5, "why"))
+
+
+if __name__ == "__main__":
+    cases.main()

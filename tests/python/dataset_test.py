@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Indexes, slices, views and searches of data sets."""
+import os
+import random
+import unittest
+
+import cases
+import recordfs
+from cases import EMBEDDED, Case, run
+
+
+class OneFile(Case):
+    def setUp(self):
+        super().setUp()
+        self.records = [f"record {i}".encode() * (i % 5) for i in range(3000)]
+        self.path = self.write("a.tfrecord", self.records)
+        self.ds = recordfs.open(self.path)
+
+    def test_index_from_either_end(self):
+        self.assertEqual(len(self.ds), 3000)
+        for i in (0, 1, 2999, -1, -3000):
+            self.assertEqual(self.ds[i], self.records[i])
+        for i in (3000, -3001, 1 << 70):
+            with self.assertRaises(IndexError):
+                self.ds[i]
+
+    def test_slices_are_views_that_select_like_those_of_a_list(self):
+        some = random.Random(1)
+        numbers = [None, 0, 1, 5, 2999, 3000, 4000, -1, -7, -3000, -5000]
+        for _ in range(100):
+            index = slice(some.choice(numbers), some.choice(numbers), some.choice([None, 1, 2, 7, -1, -3]))
+            ds = recordfs.open(self.path)
+            self.assertEqual(list(ds[index]), self.records[index], index)
+            self.assertEqual(len(ds[index]), len(self.records[index]), index)
+            self.assertEqual(list(ds[3:2500][index]), self.records[3:2500][index], index)
+
+    def test_slice_of_the_front_counts_nothing_and_has_a_length_later(self):
+        view = self.ds[2990:4000]
+        self.assertEqual(view[9], self.records[2999])
+        with self.assertRaises(IndexError):
+            view[10]
+        self.assertEqual(len(view), 10)
+
+    def test_list_of_indexes(self):
+        self.assertEqual(self.ds[[5, 3, 2999, 3, -1]], [self.records[i] for i in (5, 3, 2999, 3, -1)])
+        self.assertEqual(self.ds[[]], [])
+        with self.assertRaises(IndexError):
+            self.ds[[1, 3000]]
+
+    def test_memoryviews_outlive_the_data_set(self):
+        views = list(recordfs.open(self.path, copy=False)) + [recordfs.open(self.path, copy=False)[7]]
+        self.assertEqual([bytes(view) for view in views], [*self.records, self.records[7]])
+        self.assertTrue(views[0].readonly)
+
+    def test_batches(self):
+        batches = list(self.ds[:2500].batches(1024))
+        self.assertEqual([len(offsets) - 1 for _, offsets in batches], [1024, 1024, 452])
+        data, offsets = batches[1]
+        self.assertEqual((data.format, offsets.format, offsets.itemsize, offsets.shape), ("B", "q", 8, (1025,)))
+        self.assertEqual(bytes(data[offsets[3]:offsets[4]]), self.records[1027])
+        self.assertEqual(offsets[-1], len(data))
+
+    def test_shuffled_and_sampled_views(self):
+        shuffled = self.ds.shuffled(7)
+        self.assertEqual(sorted(shuffled), sorted(self.records))
+        self.assertEqual(run("cat", "--shuffle", "7", self.path)[1], b"".join(shuffled))
+        self.assertEqual(list(shuffled[10:20]), list(shuffled)[10:20])
+        self.assertEqual(shuffled[10], list(shuffled)[10])
+        self.assertEqual(run("cat", "--sample", "50", "--seed", "3", self.path)[1], b"".join(self.ds.sample(50, 3)))
+        self.assertEqual(len(self.ds[:10].sample(100)), 10)
+
+    def test_search(self):
+        expected = [(i, record) for i, record in enumerate(self.records) if b"99r" in record]
+        self.assertEqual(list(self.ds.grep("99r")), expected)
+        self.assertEqual(list(self.ds.grep(b"9{2}r")), expected)
+        self.assertEqual(list(self.ds.grep("nothing", "99R", ignore_case=True, fixed=True)), expected)
+        self.assertEqual(len(list(self.ds.grep("99r", invert=True))), 3000 - len(expected))
+        self.assertEqual(list(self.ds[100:].grep("99r"))[0][0], 99)
+        with self.assertRaises(ValueError):
+            self.ds.grep("(")
+
+    def test_several_iterators_at_once(self):
+        pairs = list(zip(self.ds, self.ds))
+        self.assertEqual(pairs, list(zip(self.records, self.records)))
+
+    def test_iterator_that_is_dropped_stops(self):
+        for _ in range(20):
+            next(iter(self.ds))
+
+    def test_address(self):
+        chunk = self.ds.info["first_chunk"]["begin"]
+        self.assertEqual(self.ds.at(chunk, 3), self.records[3])
+        with self.assertRaises(IndexError):
+            self.ds.at(1)
+
+    def test_text_has_no_parts(self):
+        self.assertEqual(self.ds.parts(1), {})
+
+
+class ShardSet(Case):
+    def setUp(self):
+        super().setUp()
+        self.records = [f"{i}".encode() for i in range(1000)]
+        self.paths = [self.write(f"train-{i:05}-of-00004.tfrecord", self.records[i * 250:i * 250 + 250]) for i in range(4)]
+        self.ds = recordfs.open(self.folder / "train@4.tfrecord")
+
+    def test_ordinals_continue(self):
+        self.assertEqual(list(self.ds), self.records)
+        self.assertEqual(len(self.ds), 1000)
+        self.assertEqual(self.ds[251], b"251")
+        self.assertEqual(list(self.ds[240:510]), self.records[240:510])
+        self.assertEqual([ordinal for ordinal, _ in self.ds.grep("^99[0-9]$")], list(range(990, 1000)))
+        self.assertEqual(self.ds[[999, 0, 500]], [b"999", b"0", b"500"])
+
+    def test_shards(self):
+        self.assertEqual([len(shard) for shard in self.ds.shards], [250] * 4)
+        self.assertEqual(self.ds.shards[-1][0], b"750")
+        self.assertEqual(self.ds.shards[2].path, str(self.paths[2]))
+        self.assertEqual(self.ds.at(0, 0, shard="train-00001-of-00004.tfrecord"), b"250")
+        info = self.ds.info
+        self.assertEqual((info["shards"], info["missing"], info["records"]), (4, 0, 1000))
+        self.assertEqual(info["table"][1]["first_ordinal"], 250)
+
+    def test_ways_to_name_them(self):
+        for words in ([self.folder], [self.folder / "train-*"], self.paths):
+            self.assertEqual(len(recordfs.open(*words)), 1000)
+        manifest = self.folder / "list.txt"
+        manifest.write_text("".join(f"{path.name}\n" for path in self.paths[:2]))
+        self.assertEqual(len(recordfs.open(manifest=manifest)), 500)
+        self.assertEqual([len(ds) for ds in recordfs.open(*self.paths, join=False)], [250] * 4)
+
+    def test_splits_of_all_shards(self):
+        splits = self.ds.splits(1000)
+        self.assertGreater(len(splits), 3)
+        self.assertEqual([record for split in splits for record in self.ds.read_split(split)], self.records)
+
+    def test_missing_shard(self):
+        os.remove(self.paths[1])
+        ds = recordfs.open(self.folder / "train@4.tfrecord", on_damage="skip")
+        self.assertEqual(list(ds), self.records[:250] + self.records[500:])
+        self.assertEqual(len(ds), 750)
+        self.assertEqual([(damage.shard, damage.kind) for damage in ds.damage], [(1, "damage")])
+        with self.assertRaises(recordfs.DamageError):
+            list(recordfs.open(self.folder / "train@4.tfrecord"))
+
+    def test_wrong_arguments(self):
+        with self.assertRaises(FileNotFoundError):
+            recordfs.open(self.folder / "nothing")
+        with self.assertRaises(OSError):
+            recordfs.open(self.folder / "nothing-*")
+        with self.assertRaises(ValueError):
+            recordfs.open()
+        with self.assertRaises(ValueError):
+            recordfs.open(self.paths[0], on_damage="ignore")
+
+
+class Decoding(Case):
+    def test_fields_of_bytes_are_bytes(self):
+        ds = self.open("array_record/examples.array_record")
+        features = ds.decode(0)["features"]["feature"]
+        self.assertEqual(features["image/encoded"]["bytes_list"]["value"], [b"\xff\xd80"])
+
+    def test_numbers_of_messages_are_numbers(self):
+        message = self.open("riegeli/metadata_full_transposed.riegeli").decode(0)
+        self.assertEqual((message["u64"], message["db"], message["b"]), (7991895315470554, float("-inf"), False))
+        self.assertIsInstance(message["rnested"][1]["blob"], bytes)
+
+    def test_parts_by_name(self):
+        parts = self.open("tfrecord/sequence-examples.tfrecord").parts(0)
+        self.assertEqual((bytes(parts["context/id"]), bytes(parts["context/length"])), (b"clip", b"3\n"))
+        self.assertEqual(bytes(parts["feature_lists/frames/1"]), b"frame 1")
+
+    def test_text_has_no_decoded_form(self):
+        with self.assertRaises(IndexError):
+            self.open(EMBEDDED).decode(0)
+
+
+if __name__ == "__main__":
+    cases.main()

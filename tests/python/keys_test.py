@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""The keys of databases, as their own libraries read them."""
+import itertools
+import json
+import unittest
+
+import cases
+import recordfs
+from cases import EXPECTATION, Case, corpus, run
+
+
+def databases():
+    """Yields the paths and expectations of the databases in the corpus."""
+    for path in sorted((corpus() / "database").glob(f"*{EXPECTATION}")):
+        yield path.with_name(path.name[: -len(EXPECTATION)]), json.loads(path.read_text())
+
+
+class EveryDatabase(Case):
+    def test_keys_and_values(self):
+        for path, known in databases():
+            with self.subTest(path=path.name):
+                keys = recordfs.open(path).keys
+                for family in known["families"]:
+                    status, lines = run("keys", "--json", "--column-family", family["name"], path)
+                    expected = [json.loads(line) for line in lines.splitlines()]
+                    found = list(keys.family(family["name"]))
+                    self.assertEqual(len(found), len(expected), family["name"])
+                    for key in found[:20]:
+                        if b"\0" in key or key.startswith(b"-"):
+                            continue
+                        status, value = run("get", "--column-family", family["name"], path, key)
+                        if status == 0:
+                            self.assertEqual(keys.family(family["name"])[key], value)
+                        else:
+                            with self.assertRaises((KeyError, recordfs.Error)):
+                                keys.family(family["name"])[key]
+
+    def test_values_that_the_library_wrote(self):
+        for path, known in databases():
+            for family in known["families"]:
+                keys = recordfs.open(path).keys.family(family["name"])
+                for key, _, value in family["keys"][:50]:
+                    with self.subTest(path=path.name, key=key):
+                        try:
+                            self.assertIn(bytes.fromhex(key), keys)
+                        except recordfs.Error:  # a merge, a plain table
+                            self.assertTrue(path.name.startswith("rocksdb"))
+
+
+class Levels(Case):
+    def setUp(self):
+        super().setUp()
+        self.keys = self.open("database/leveldb-levels").keys
+
+    def test_mapping(self):
+        everything = dict(self.keys.items())
+        self.assertEqual(len(everything), len(self.keys))
+        self.assertEqual(list(everything), sorted(everything))
+        self.assertEqual(everything[b"key00000"], self.keys[b"key00000"])
+        self.assertEqual(list(self.keys.values()), list(everything.values()))
+        self.assertIn(b"key00000", self.keys)
+        self.assertNotIn(b"nothing", self.keys)
+        self.assertIsNone(self.keys.get(b"nothing"))
+        with self.assertRaises(KeyError):
+            self.keys[b"nothing"]
+
+    def test_ranges_and_prefixes(self):
+        every = list(self.keys)
+        self.assertEqual(list(self.keys[every[5]:every[9]]), every[5:9])
+        self.assertEqual(list(self.keys[every[5]:]), every[5:])
+        self.assertEqual(list(self.keys[every[5]:][:every[9]]), every[5:9])
+        prefix = every[0][:-1]
+        self.assertEqual(list(self.keys.prefix(prefix)), [key for key in every if key.startswith(prefix)])
+        self.assertNotIn(every[9], self.keys[every[5]:every[9]])
+
+    def test_log_and_files_together(self):
+        path = cases.sample("database/leveldb-levels")
+        tables = sorted(path.glob("*.ldb"))
+        self.assertLess(0, len(list(itertools.islice(recordfs.open(*tables).keys, 10))))
+        self.assertLess(0, len(list(itertools.islice(recordfs.open(tables[0]).keys, 10))))
+
+    def test_container_without_keys(self):
+        with self.assertRaises(recordfs.UnsupportedError):
+            list(self.open(cases.EMBEDDED).keys)
+
+
+if __name__ == "__main__":
+    cases.main()

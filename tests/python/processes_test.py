@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Data sets in other processes and in several threads."""
+import concurrent.futures
+import multiprocessing
+import os
+import pickle
+import threading
+import time
+import unittest
+
+import cases
+import recordfs
+from cases import Case
+
+
+def count_and_first(ds):
+    """Runs in another process."""
+    return len(ds), ds[0], sum(map(len, ds))
+
+
+class Pickled(Case):
+    def setUp(self):
+        super().setUp()
+        self.records = [b"%d" % i for i in range(500)]
+        self.path = self.write("a.tfrecord", self.records)
+        self.ds = recordfs.open(self.path)
+
+    def test_copy_has_the_same_records(self):
+        for view in (self.ds, self.ds[10:20], self.ds.shuffled(3)[5:50], self.ds.sample(10)):
+            self.assertEqual(list(pickle.loads(pickle.dumps(view))), list(view))
+
+    def test_copy_finds_its_file_from_another_directory(self):
+        os.chdir(self.folder)
+        pickled = pickle.dumps(recordfs.open("a.tfrecord"))
+        os.chdir("/")
+        self.assertEqual(pickle.loads(pickled)[3], b"3")
+
+    def test_changed_file_is_refused(self):
+        self.assertEqual(len(self.ds), 500)
+        pickled = pickle.dumps(self.ds)
+        self.write("a.tfrecord", [b"other"])
+        with self.assertRaisesRegex(OSError, "changed"):
+            pickle.loads(pickled)
+
+    def test_options_are_kept(self):
+        ds = recordfs.open(self.path, copy=False, on_damage="skip")
+        self.assertIsInstance(pickle.loads(pickle.dumps(ds))[0], memoryview)
+
+    def test_keys(self):
+        keys = self.open("database/leveldb-levels").keys
+        first = next(iter(keys))
+        self.assertEqual(pickle.loads(pickle.dumps(keys))[first], keys[first])
+
+
+class OtherProcesses(Pickled):
+    def expected(self):
+        return 500, b"0", sum(map(len, self.records))
+
+    def test_spawned_process(self):
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            self.assertEqual(pool.apply(count_and_first, [self.ds]), self.expected())
+
+    def test_forked_process_while_the_parent_reads(self):
+        self.assertEqual(len(self.ds), 500)
+        iterator = iter(self.ds)
+        next(iterator)
+        for _ in range(5):
+            self.assertEqual(self.in_child(lambda: count_and_first(self.ds)), self.expected())
+        self.assertEqual(len(list(iterator)), 499)
+
+    def test_iterator_of_the_parent_is_refused_in_a_child(self):
+        iterator = iter(recordfs.open(self.write("b.tfrecord", [b"x"] * 5000)))
+        next(iterator)
+
+        def read_on():
+            try:
+                list(iterator)
+            except RuntimeError as failed:
+                return str(failed)
+
+        self.assertIn("forked", self.in_child(read_on))
+
+    def test_child_drops_what_the_parent_has(self):
+        held = [recordfs.open(self.path, copy=False)[7], iter(self.ds), self.ds.shards[0], self.ds.keys]
+        next(held[1])
+
+        def drop():
+            held.clear()
+            return len(self.ds)
+
+        self.assertEqual(self.in_child(drop), 500)
+
+    def in_child(self, function):
+        """Returns function() of a forked child, which ends as Python usually does."""
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                os.write(writer, pickle.dumps(function()))
+            finally:
+                os._exit(0)
+        os.close(writer)
+        with open(reader, "rb") as answer:
+            result = answer.read()
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        return pickle.loads(result)
+
+
+class Threads(Case):
+    def test_threads_share_a_data_set(self):
+        records = [b"%d" % i * (i % 50) for i in range(5000)]
+        ds = recordfs.open(self.write("a.tfrecord", records), cache_size=100_000)
+
+        def read(seed):
+            shuffled = ds.shuffled(seed)[:500]
+            return (list(ds) == records and all(ds[i] == records[i] for i in range(seed, 5000, 97))
+                    and len(list(shuffled)) == 500 and len(list(ds.grep("99"))) > 0)
+
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            self.assertEqual(list(pool.map(read, range(16))), [True] * 16)
+
+    def test_threads_share_an_iterator(self):
+        records = [b"%d" % i for i in range(20000)]
+        stream = recordfs.open(self.write("a.tfrecord", records)).batches(100)
+        found, lock = [], threading.Lock()
+
+        def read():
+            while True:
+                with lock:
+                    batch = next(stream, None)
+                if batch is None:
+                    return
+                data, offsets = batch
+                found.extend(bytes(data[a:b]) for a, b in zip(offsets, offsets[1:]))
+
+        threads = [threading.Thread(target=read) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(sorted(found), sorted(records))
+
+    def test_other_threads_run_while_one_reads(self):
+        ds = recordfs.open(self.write("a.tfrecord", [b"x" * 100] * 20000))
+        ticks = []
+        stop = threading.Event()
+
+        def tick():
+            while not stop.is_set():
+                ticks.append(1)
+                time.sleep(0.001)
+
+        thread = threading.Thread(target=tick)
+        thread.start()
+        for _ in range(20):
+            for _ in ds.batches(1000):
+                pass
+        stop.set()
+        thread.join()
+        self.assertGreater(len(ticks), 3)
+
+
+if __name__ == "__main__":
+    cases.main()
