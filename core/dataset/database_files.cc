@@ -27,7 +27,8 @@ FilesOfSet files_of(const ShardList& list) {
     directories.insert(path.parent_path());
   }
   FilesOfSet files;
-  if (directories.size() == 1) files.directory = directories.begin()->empty() ? std::string(".") : directories.begin()->string();
+  if (directories.size() == 1)
+    files.directory = directories.begin()->empty() ? std::string(".") : directories.begin()->string();
   if (directories.size() > 1) files.directory.assign(1, '/');
   for (const fs::path& path : paths) {
     std::error_code failed;

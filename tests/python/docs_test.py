@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
-"""The examples in docstrings run, and so does the program `python -m recordfs`."""
+"""The examples in docstrings and the recipes of the README run, and so does `python -m recordfs`."""
+import contextlib
 import doctest
+import io
 import json
+import os
+import re
+import shutil
 import subprocess
 import sys
 import unittest
 
 import cases
 import recordfs
-from cases import EMBEDDED, Case, sample
+from cases import EMBEDDED, Case, place, sample
 
 
 class Examples(Case):
@@ -17,6 +22,24 @@ class Examples(Case):
         failed, tried = doctest.testmod(recordfs, extraglobs={"sample": str(sound)})
         self.assertEqual(failed, 0)
         self.assertGreater(tried, 4)
+
+
+class Recipes(Case):
+    def test_recipes_of_the_readme_run(self):
+        page = (place.checkout / "core/python/README.md").read_text(encoding="utf-8")
+        recipes = page.split("```python\n")[1].split("```")[0]
+        self.assertEqual(re.findall(r"# (\d+)\. ", recipes), [str(number) for number in range(1, 11)])
+        records = list(self.open("tfrecord/examples.tfrecord"))
+        for shard in range(128):
+            self.write(f"train-{shard:05}-of-00128.tfrecord", records * (1 + 16 // len(records)))
+        shutil.copy(sample("leveldb_log/spec-abc.log"), self.folder / "old.log")
+        (self.folder / "database").symlink_to(sample("database/leveldb-levels"))
+        before = os.getcwd()
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, before)
+        with contextlib.redirect_stdout(io.StringIO()) as shown:
+            exec(compile(recipes, "README.md", "exec"), {})
+        self.assertIn("feature", shown.getvalue())
 
 
 class Program(Case):

@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 """Dask, fsspec and PyTorch read data sets. Each test is skipped without its library."""
+import importlib
 import importlib.util
+import sys
+import types
 import unittest
+import unittest.mock
 
 import cases
 import recordfs
@@ -12,12 +16,14 @@ def needs(module):
     return unittest.skipIf(importlib.util.find_spec(module) is None, f"needs {module}")
 
 
-class Engines(Case):
+class Shards(Case):
     def setUp(self):
         super().setUp()
         self.records = [b"%d" % i for i in range(3000)]
         self.paths = [self.write(f"train-{i:05}-of-00003", self.records[i * 1000:i * 1000 + 1000]) for i in range(3)]
 
+
+class Engines(Shards):
     @needs("dask")
     def test_bag_has_each_record_once(self):
         import recordfs.dask
@@ -63,17 +69,48 @@ class Engines(Case):
         found = [record for part in parts for record in DataLoader(part, batch_size=None, num_workers=2)]
         self.assertEqual(sorted(found), sorted(self.records))
 
-    @needs("torch")
-    def test_iteration_of_torch_resumes(self):
-        import recordfs.torch
 
-        ds = recordfs.open(*self.paths)
-        records = recordfs.torch.IterableRecords(ds, split_size=3000)
+class Torch(Shards):
+    """With a few lines in place of torch, if that is not installed."""
+
+    def setUp(self):
+        super().setUp()
+        if importlib.util.find_spec("torch") is None:
+            modules = {name: types.ModuleType(name) for name in
+                       ("torch", "torch.distributed", "torch.utils", "torch.utils.data")}
+            modules["torch"].distributed, modules["torch"].utils = modules["torch.distributed"], modules["torch.utils"]
+            modules["torch.utils"].data = modules["torch.utils.data"]
+            modules["torch.distributed"].is_available = lambda: False
+            modules["torch.utils.data"].IterableDataset = object
+            modules["torch.utils.data"].get_worker_info = lambda: None
+            patch = unittest.mock.patch.dict(sys.modules, modules)
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.torch = importlib.import_module("recordfs.torch")
+        self.addCleanup(sys.modules.pop, "recordfs.torch", None)
+
+    def records_of(self, **options):
+        return self.torch.IterableRecords(recordfs.open(*self.paths), split_size=3000, **options)
+
+    def test_workers_and_ranks_share_the_records(self):
+        found = []
+        for rank in range(2):
+            for number in range(2):
+                worker = types.SimpleNamespace(num_workers=2, id=number)
+                with unittest.mock.patch.object(self.torch.torch.utils.data, "get_worker_info", lambda: worker):
+                    found += self.records_of(rank=rank, world_size=2)
+        self.assertEqual(sorted(found), sorted(self.records))
+
+    def test_iteration_resumes(self):
+        records, again = self.records_of(), self.records_of()
         iterator = iter(records)
         first = [next(iterator) for _ in range(1500)]
-        again = recordfs.torch.IterableRecords(ds, split_size=3000)
         again.load_state_dict(records.state_dict())
         self.assertEqual(first + list(again), self.records)
+        self.assertEqual(list(again), self.records)
+
+    def test_transform(self):
+        self.assertEqual(list(self.records_of(transform=int)), list(range(3000)))
 
 
 if __name__ == "__main__":
