@@ -68,7 +68,7 @@ endfunction()
 
 # recordfs_test(NAME SOURCES a_test.cc LINK x [PROGRAM p] [SEPARATE_SOURCES]): GoogleTest tests as one CTest entry. All entries
 # of a folder share the program FOLDER_test, or p, since linking one for each takes longer than running it. A unity build
-# compiles about ten sources of a program together, unless SEPARATE_SOURCES is given.
+# compiles about twenty sources of a program together, unless SEPARATE_SOURCES is given.
 function(recordfs_test name)
   cmake_parse_arguments(ARG "SEPARATE_SOURCES" "PROGRAM" "SOURCES;LINK" ${ARGN})
   cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests OUTPUT_VARIABLE folder)
@@ -89,7 +89,7 @@ function(recordfs_test name)
   endif()
   get_target_property(sources ${program} SOURCES)
   list(LENGTH sources group)
-  math(EXPR group "${group} / 10")
+  math(EXPR group "${group} / 20")
   set(selected)
   foreach(source IN LISTS ARG_SOURCES)
     cmake_path(ABSOLUTE_PATH source NORMALIZE)

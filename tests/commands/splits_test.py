@@ -10,7 +10,7 @@ import commands
 BINARY = "riegeli/multiblock_zstd.riegeli"
 UNORDERED = "bloscpack/vl-out-of-order.blp"
 # Splits of one file that are read one at a time. Every process takes some milliseconds.
-MAX_SPLITS = 40 if os.environ.get("RECORDFS_THOROUGH", "0") != "0" else 10
+MAX_SPLITS = 40 if os.environ.get("RECORDFS_THOROUGH", "0") != "0" else 5
 
 
 class Splits(commands.Case):

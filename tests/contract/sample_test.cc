@@ -76,7 +76,7 @@ Reading SampleTest::read(std::string_view bytes, const Limits& limits) const {
 }
 
 std::uint64_t SampleTest::rounds(std::uint64_t cost, std::uint64_t least) {
-  constexpr std::uint64_t kBytes = 16 << 20;
+  constexpr std::uint64_t kBytes = 8 << 20;
   constexpr std::uint64_t kFixedCost = 2000;
   return std::max(least, thoroughness() * kBytes / (cost + kFixedCost));
 }

@@ -46,8 +46,9 @@ TEST_F(OutOfMemory, ZstdWindowBeyondTheMemoryIsAnError) {
 
 TEST_F(OutOfMemory, OutputBeyondTheMemoryIsAnError) {
   for (const auto& [codec, pack] : testing::packers()) {
-    const std::string packed = pack(std::string(100 << 20, 'x'));
-    EXPECT_EXIT(exit_with_outcome(codec, packed, 60 << 20), kNoMemory, "") << to_string(codec);
+    // Each child runs the test up to its own statement again, so only statements compress.
+    EXPECT_EXIT(exit_with_outcome(codec, pack(std::string(100 << 20, 'x')), 60 << 20), kNoMemory, "")
+        << to_string(codec);
   }
 }
 

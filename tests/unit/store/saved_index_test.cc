@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Catalog::Bounds kSmall{.anchors = 8, .chunks_per_anchor = 2, .cached_chunks = 4, .damage_rows = 30};
+constexpr Catalog::Bounds kSmallBounds{.anchors = 8, .chunks_per_anchor = 2, .cached_chunks = 4, .damage_rows = 30};
 constexpr std::uint64_t kChunks = 60;
 
 // A file on disk, and a directory for its saved index. Each mount is a separate store.
@@ -53,7 +53,8 @@ struct Mounted {
                    std::string program = "one build") {
     services.index = IndexLocation{disk.directory(), std::move(settings), least, std::move(program)};
     source = FileSource::open(disk.temp.path()).value();
-    store = std::make_shared<RecordStore>("toy", source, toy::open(source, Limits{}, watch).value(), services, kSmall);
+    store = std::make_shared<RecordStore>("toy", source, toy::open(source, Limits{}, watch).value(), services,
+                                          kSmallBounds);
   }
   PrefixSums counts() const {
     return waited([&] { return store->index().totals(ScanDetail::kCounts); }).value();
@@ -280,8 +281,8 @@ TEST(SavedIndex, BrokenIndexIsIgnoredAndReplaced) {
 SavedCatalog read_index(const fs::path& file) {
   std::string bytes(fs::file_size(file), '\0');
   std::ifstream(file, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  return decode_index(as_bytes(bytes),
-                      {kSmall.anchors, kSmall.chunks_per_anchor, kSmall.damage_rows, kSmall.cached_sizes})
+  return decode_index(as_bytes(bytes), {kSmallBounds.anchors, kSmallBounds.chunks_per_anchor, kSmallBounds.damage_rows,
+                                        kSmallBounds.cached_sizes})
       .value();
 }
 
