@@ -54,7 +54,7 @@ class WholeCorpus(Splits):
         self.assertEqual(b"".join(results[i] for i in range(len(splits))), self.wanted)
 
     def test_any_number_of_parts_contains_each_record_once(self):
-        for count in (1, 2, 13, 100):
+        for count in (1, 2, 40):
             with self.subTest(parts=count):
                 self.check([f"{i}/{count}" for i in range(count)], workers=2)
 

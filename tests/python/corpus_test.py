@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Every sample, intact or damaged, gives Python what its expectation says and what the commands write."""
+import functools
 import hashlib
 import json
 import unittest
@@ -22,10 +23,12 @@ def stream_digest(records):
     return digest.hexdigest()
 
 
+@functools.cache
 def is_opened(path):
     return not is_refused(path) and run("info", path)[0] != CANNOT_OPEN
 
 
+@functools.cache
 def is_intact(path):
     return is_opened(path) and "stream_sha256" in expectation(path) and run("verify", path)[0] == 0
 
