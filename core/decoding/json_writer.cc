@@ -209,7 +209,7 @@ void JsonWriter::take_back(const Mark& mark) {
   nesting_ = mark.nesting;
   is_first_ = mark.is_first;
   is_full_ = mark.is_full;
-  is_behind_name_ = false;
+  is_after_name_ = false;
 }
 
 std::uint64_t JsonWriter::closing(std::uint32_t depth) const {
@@ -234,8 +234,8 @@ bool JsonWriter::make_room(std::uint64_t size) {
     is_full_ = true;
     return false;
   }
-  if (is_behind_name_) {
-    is_behind_name_ = false;
+  if (is_after_name_) {
+    is_after_name_ = false;
     return true;
   }
   if (depth_ > 0) {
@@ -273,7 +273,7 @@ void JsonWriter::name(std::string_view name) {
   if (!make_room_for(name)) return;
   append_json_string(text_, name);
   text_ += layout_ == JsonLayout::kIndented ? ": " : ":";
-  is_behind_name_ = true;
+  is_after_name_ = true;
 }
 
 void JsonWriter::string(std::string_view text) {

@@ -123,7 +123,7 @@ class JsonWriter {
   std::uint32_t depth_ = 0;  // open objects and lists
   std::uint32_t nesting_ = 0;
   bool is_first_ = true;  // the next value is the first in its object or list
-  bool is_behind_name_ = false;
+  bool is_after_name_ = false;
   bool is_full_ = false;
 };
 

@@ -54,11 +54,11 @@ const Error* Layout::failure(std::uint64_t index) const {
 
 std::uint64_t Layout::index_at(std::uint64_t offset) const {
   if (!narrow_.empty() && offset < narrow_.back()) {
-    const auto first_behind = std::ranges::upper_bound(narrow_, offset);
-    return static_cast<std::uint64_t>(first_behind - narrow_.begin());
+    const auto first_after = std::ranges::upper_bound(narrow_, offset);
+    return static_cast<std::uint64_t>(first_after - narrow_.begin());
   }
-  const auto first_behind = std::ranges::upper_bound(wide_, offset);
-  return narrow_.size() + static_cast<std::uint64_t>(first_behind - wide_.begin());
+  const auto first_after = std::ranges::upper_bound(wide_, offset);
+  return narrow_.size() + static_cast<std::uint64_t>(first_after - wide_.begin());
 }
 
 std::uint64_t Layout::memory() const {

@@ -325,7 +325,7 @@ Result<std::optional<Ending>> by_footer(const RequestContext& context, const Con
   if (!chunk || !may_be_footer(*chunk, end)) return std::optional<Ending>{};
   Ending ending;
   ending.footer = chunk->begin;
-  ending.postscript = std::min(end, riegeli::block_at_or_behind(chunk->end));
+  ending.postscript = std::min(end, riegeli::block_at_or_after(chunk->end));
   auto read = read_footer(context, riegeli, *chunk, EndingDetail::kIndex, ending);
   if (read) return std::optional<Ending>(std::move(ending));
   const Code code = read.error().code;

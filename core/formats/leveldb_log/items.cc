@@ -153,15 +153,15 @@ std::optional<std::uint64_t> lost(const Fragment& fragment) {
 // length.
 std::uint32_t SoundPlaces::sum(std::size_t begin, std::size_t end) const {
   const Field& field = field_of(is_plain_);
-  const std::uint32_t crc = ~(field.product(~behind_[begin], field.power(end - begin)) ^ behind_[end]);
+  const std::uint32_t crc = ~(field.product(~states_[begin], field.power(end - begin)) ^ states_[end]);
   return is_plain_ ? crc : mask_crc(crc);
 }
 
 SoundPlaces::SoundPlaces(Bytes bytes, std::size_t frame, bool may_cross, const Wire& wire, MayBegin may_begin)
-    : is_plain_(wire.checksum == Wire::Checksum::kCrc32), frame_(frame), zeros_from_(frame), behind_(bytes.size() + 1) {
+    : is_plain_(wire.checksum == Wire::Checksum::kCrc32), frame_(frame), zeros_from_(frame), states_(bytes.size() + 1) {
   const Field& field = field_of(is_plain_);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    behind_[i + 1] = field.times_byte(behind_[i] ^ std::to_integer<std::uint32_t>(bytes[i]));
+    states_[i + 1] = field.times_byte(states_[i] ^ std::to_integer<std::uint32_t>(bytes[i]));
   }
   while (zeros_from_ > 0 && bytes[zeros_from_ - 1] == std::byte{0}) --zeros_from_;
   stored_.resize(frame);
@@ -202,10 +202,10 @@ std::optional<std::size_t> SoundPlaces::size_by_checksum(std::size_t at, std::si
   const std::size_t begin = at + kTypeAt;
   if (begin >= frame_) return std::nullopt;
   const Field& field = field_of(is_plain_);
-  const Multiplier moved(field, ~behind_[begin]);
+  const Multiplier moved(field, ~states_[begin]);
   const std::uint32_t wanted = ~(is_plain_ ? stored_[at] : unmask_crc(stored_[at]));
   const auto ends_at = [&](std::size_t end) {
-    return (moved.times(field.power(end - begin)) ^ behind_[end]) == wanted;
+    return (moved.times(field.power(end - begin)) ^ states_[end]) == wanted;
   };
   // Bytes too few for a header are a trailer only at the end of the frame.
   const std::size_t trailer = frame_size - std::min<std::size_t>(frame_size, kHeaderSize - 1);
@@ -249,8 +249,8 @@ Result<Item> ItemReader::next(const RequestContext& context, Position at) {
   }
   const Position end = wire().frame_end(at);
   if (item.end <= end) return item;
-  ASSIGN_OR_RETURN(const auto told, exit_of(context, frame));
-  if (told == item.end) return item;
+  ASSIGN_OR_RETURN(const auto exit, exit_of(context, frame));
+  if (exit == item.end) return item;
   return flawed(at, end, {DamageClass::kDamage, "a fragment without its end", std::nullopt});
 }
 

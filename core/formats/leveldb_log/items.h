@@ -47,7 +47,7 @@ class SoundPlaces {
   bool is_plain_;  // CRC-32
   std::size_t frame_;
   std::size_t zeros_from_;              // start of the zeros at the end of the frame
-  std::vector<std::uint32_t> behind_;   // state after each number of bytes, of the CRC that begins with 0
+  std::vector<std::uint32_t> states_;   // state after each number of bytes, of the CRC that begins with 0
   std::vector<std::uint32_t> stored_;   // the checksum of a fragment that begins at each place
   std::vector<std::uint32_t> sound_;    // places of valid fragments, ascending
   std::vector<std::uint32_t> leading_;  // those of them from which fragments lead on

@@ -20,9 +20,9 @@ namespace {
 
 // ChunkKey::state of a scan without an index. The two highest bits determine the meaning of the rest.
 constexpr std::uint64_t kMode = std::uint64_t{3} << 62;
-constexpr std::uint64_t kGoOn = std::uint64_t{1} << 62;    // progress of the search for a block's end, and its CRC
-constexpr std::uint64_t kBehind = std::uint64_t{3} << 62;  // progress of the search after damage
-constexpr std::uint64_t kKnown = std::uint64_t{2} << 62;   // the block's size
+constexpr std::uint64_t kGoOn = std::uint64_t{1} << 62;         // progress of the search for a block's end, and its CRC
+constexpr std::uint64_t kAfterDamage = std::uint64_t{3} << 62;  // progress of the search after damage
+constexpr std::uint64_t kKnown = std::uint64_t{2} << 62;        // the block's size
 constexpr int kCrcBits = 32;
 constexpr std::uint64_t kMostSearched = (std::uint64_t{1} << 30) - 1;
 
@@ -190,7 +190,7 @@ class TableContainer final : public Container, private Metadata {
     if (at.position < end && is_searchable(survey_.dialect)) {
       switch (at.state & kMode) {
         case kKnown: return found_block(context, at, {at.position, at.state & ~kMode});
-        case kBehind: return search_behind(context, at, end);
+        case kAfterDamage: return search_after_damage(context, at, end);
         default: return search_end(context, at, end);
       }
     }
@@ -205,12 +205,12 @@ class TableContainer final : public Container, private Metadata {
                                                 limits_.scan_bytes, survey_.dialect, limits));
     if (found.place) return found_block(context, {at.position, kKnown | found.place->size}, *found.place);
     const bool is_through = found.search.searched >= std::min(end - at.position, limits.stored_chunk + kTrailerSize);
-    return Step{{}, {}, ChunkKey{at.position, is_through ? kBehind : state_of(found.search)}};
+    return Step{{}, {}, ChunkKey{at.position, is_through ? kAfterDamage : state_of(found.search)}};
   }
 
-  Result<Step> search_behind(const RequestContext& context, ChunkKey at, Position end) const {
+  Result<Step> search_after_damage(const RequestContext& context, ChunkKey at, Position end) const {
     const std::uint64_t passed = (at.state & ~kMode) + 1;
-    if (passed >= end - at.position || !can_find_behind_damage(survey_.dialect)) return rest_is_lost(at.position);
+    if (passed >= end - at.position || !can_find_after_damage(survey_.dialect)) return rest_is_lost(at.position);
     ASSIGN_OR_RETURN(const auto in_hole, windows_in_hole(context, at.position + passed, end));
     if (in_hole > 0) return Step{{}, {}, ChunkKey{at.position, at.state + in_hole * kResyncStride}};
     ASSIGN_OR_RETURN(const auto found,
@@ -252,9 +252,9 @@ class TableContainer final : public Container, private Metadata {
 
   Result<Kind> kind_of_found(const RequestContext& context, const BlockPlace& place) const {
     // The footer still identifies valid indexes even if they are not trusted.
-    const bool is_told = survey_.footer && survey_.footer->flaw.empty();
-    if (is_told && survey_.footer->metaindex == place) return Kind::kMetaIndex;
-    if (is_told && survey_.footer->index == place) return Kind::kIndex;
+    const bool has_valid_footer = survey_.footer && survey_.footer->flaw.empty();
+    if (has_valid_footer && survey_.footer->metaindex == place) return Kind::kMetaIndex;
+    if (has_valid_footer && survey_.footer->index == place) return Kind::kIndex;
     return kind_of_block(context, *source_, place, survey_.dialect, limits_);
   }
 

@@ -183,8 +183,8 @@ class IndexReader {
   Result<void> take(const RequestContext& context, const BlockPlace& found, Position begin, bool is_partition) {
     if (is_partition) {
       // Prevents an index from naming, and reading, one partition many times.
-      if (found.begin < behind_partition_) return no_list(begin, "the index");
-      behind_partition_ = found.begin + 1;
+      if (found.begin < after_partition_) return no_list(begin, "the index");
+      after_partition_ = found.begin + 1;
       return read_level(context, found, false);
     }
     const auto piece = piece_of(found, Kind::kData, end_);
@@ -200,7 +200,7 @@ class IndexReader {
   const IndexForm form_;
   const Position end_;
   Limits limits_;  // decoded_chunk is what remains of it for all levels together
-  Position behind_partition_ = 0;
+  Position after_partition_ = 0;
   Index index_;
 };
 
@@ -266,9 +266,9 @@ bool tells_of_a_row(const Extents& extents, const IndexForm& form) {
     const auto place = reader.next();
     if (!place || !fits(*place, UINT64_MAX)) return false;
     // A relative place follows the previous one by definition, so it is no evidence.
-    const bool is_told_whole = !form.is_delta_encoded || reader.entry().shared == 0;
-    if (due && is_told_whole && place->begin != *due) return false;
-    has_row |= due && is_told_whole;
+    const bool is_whole_key = !form.is_delta_encoded || reader.entry().shared == 0;
+    if (due && is_whole_key && place->begin != *due) return false;
+    has_row |= due && is_whole_key;
     due = place->begin + place->size + kTrailerSize;
   }
   return has_row;

@@ -35,7 +35,7 @@ class Beginnings {
   }
 
   // Adds bytes searched by an earlier call; a CRC already includes them.
-  void begin_behind(Bytes bytes) {
+  void begin_after(Bytes bytes) {
     if (hasher_) hasher_->append(bytes);
   }
   // Adds byte `at` of `piece`, after all bytes before it. Returns whether the block may end here with this byte as
@@ -216,7 +216,7 @@ Result<Found> find_end(const RequestContext& context, const Source& source, Posi
   for (Position at = begin; dialect.checksum != Checksum::kCrc32c && at < begin + from.searched;) {
     ASSIGN_OR_RETURN(const auto piece, read_up_to(context, source, at, std::min(begin + from.searched - at, kPiece)));
     if (piece.size() == 0) break;
-    beginnings.begin_behind(piece.view());
+    beginnings.begin_after(piece.view());
     at += piece.size();
   }
   while (from.searched < until) {

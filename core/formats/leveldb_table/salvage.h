@@ -57,12 +57,12 @@ inline constexpr std::uint64_t kResyncWindow = 1 << 20;
 inline constexpr std::uint64_t kResyncStride = kResyncWindow / 2;
 
 // Only a CRC allows finding a block whose begin is unknown too.
-inline bool can_find_behind_damage(const Dialect& dialect) {
+inline bool can_find_after_damage(const Dialect& dialect) {
   return dialect.checksum == Checksum::kCrc32c && dialect.context == 0;
 }
 
 // Returns the first valid block of entries in the window from `begin` to at most `end`. Fails as read_block() does if
-// another attempt may have a different result. REQUIRES: can_find_behind_damage(dialect).
+// another attempt may have a different result. REQUIRES: can_find_after_damage(dialect).
 Result<std::optional<BlockPlace>> find_block(const RequestContext& context, const Source& source, Position begin,
                                              Position end, const Dialect& dialect, const Limits& limits);
 

@@ -80,7 +80,7 @@ Result<std::optional<FirstBlock>> find_any_block(const RequestContext& context, 
   auto first = find_first_block(context, source);
   if (!first || *first) return first;
   for (const Dialect& dialect : kGuesses) {
-    if (!can_find_behind_damage(dialect)) continue;
+    if (!can_find_after_damage(dialect)) continue;
     ASSIGN_OR_RETURN(const auto found, find_block(context, source, 0, source.size(), dialect, Limits{}));
     if (!found) continue;
     auto content = read_block(context, source, *found, dialect, Limits{});

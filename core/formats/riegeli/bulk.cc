@@ -85,7 +85,7 @@ std::optional<Declared> declared_at(const Window& window, Position begin, const 
 // Returns whether all block headers inside the chunk's header and data are intact and belong to it.
 bool has_sound_blocks(const Window& window, Position begin, const Declared& chunk) {
   const Position content = content_end(begin, chunk.header);
-  for (Position block = block_at_or_behind(begin); block < content; block += kBlockSize) {
+  for (Position block = block_at_or_after(begin); block < content; block += kBlockSize) {
     const auto header = parse_block_header(window.at(block, kBlockHeaderSize));
     if (!header || header->previous_chunk != block - begin || header->next_chunk != chunk.end - block) return false;
   }

@@ -71,7 +71,7 @@ using Phase = std::uint64_t;
 constexpr std::uint64_t shift_of(Phase phase) { return (kBlockSize - phase) % kBlockSize; }
 
 // Returns the position of the first block at or after `at`.
-constexpr Position block_at_or_behind(Position at, Phase phase = 0) {
+constexpr Position block_at_or_after(Position at, Phase phase = 0) {
   return (at + shift_of(phase) + kBlockSize - 1) / kBlockSize * kBlockSize - shift_of(phase);
 }
 

@@ -39,7 +39,7 @@ constexpr std::size_t kNameSize = 4;
 
 // The ident is either in the first frame or before it.
 constexpr Wire kWithIdent{Wire::Checksum::kCrc32, false, 0, kIdentSize};
-constexpr Wire kBehindIdent{Wire::Checksum::kCrc32, false, kIdentSize, kIdentSize};
+constexpr Wire kAfterIdent{Wire::Checksum::kCrc32, false, kIdentSize, kIdentSize};
 
 enum class Seen : std::uint8_t { kInside, kBefore, kUnknown };
 
@@ -51,7 +51,7 @@ Result<Seen> look_at(const RequestContext& context, const Source& source, Positi
   if (bytes.size() < kIdentSize) return Seen::kUnknown;
   const Bytes both = bytes.view();
   const auto inside = parse_fragment(both.first(std::min<std::size_t>(both.size(), kFrameSize)), begin, kWithIdent);
-  const auto before = parse_fragment(both.subspan(kIdentSize), begin + kIdentSize, kBehindIdent);
+  const auto before = parse_fragment(both.subspan(kIdentSize), begin + kIdentSize, kAfterIdent);
   const bool inside_is_sound = inside.verdict == Verdict::kSound;
   const bool before_is_sound = before.verdict == Verdict::kSound;
   // A valid fragment in the last seven bytes of a frame cannot be the start of another: there would be room for more.
@@ -64,13 +64,13 @@ Result<Seen> look_at(const RequestContext& context, const Source& source, Positi
 Result<Seen> look_at_first(const RequestContext& context, const Source& source) {
   ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source, 0, kIdentSize + kFrameSize));
   for (Position at = kIdentSize; at < bytes.size();) {
-    const auto parsed = parse_fragment(bytes.view().subspan(static_cast<std::size_t>(at)), at, kBehindIdent);
+    const auto parsed = parse_fragment(bytes.view().subspan(static_cast<std::size_t>(at)), at, kAfterIdent);
     const Position end = parsed.fragment.end();
     const bool is_sound = parsed.verdict == Verdict::kSound;
     const bool is_cut = parsed.verdict == Verdict::kTooLong && at + kHeaderSize <= kFrameSize;
     const bool begins_before = at < kFrameSize || (is_sound && is_empty_first(parsed.fragment));
-    const bool ends_behind = end > kFrameSize && end <= kFrameSize + kIdentSize;
-    if (begins_before && ends_behind && (is_sound || is_cut)) return Seen::kBefore;
+    const bool ends_after = end > kFrameSize && end <= kFrameSize + kIdentSize;
+    if (begins_before && ends_after && (is_sound || is_cut)) return Seen::kBefore;
     if (!is_sound) break;
     at = end;
   }
@@ -215,17 +215,17 @@ Result<Wire> find_wire(const RequestContext& context, const Source& source, std:
     seen = look_at(context, source, at);
     if (!seen) return std::move(seen).error();
   }
-  return *seen == Seen::kBefore ? kBehindIdent : kWithIdent;
+  return *seen == Seen::kBefore ? kAfterIdent : kWithIdent;
 }
 
 Result<bool> has_fragment(const RequestContext& context, const Source& source, std::uint64_t most) {
   ASSIGN_OR_RETURN(const auto first, read_up_to(context, source, kIdentSize, kFrameSize));
-  if (is_sound(first.view(), kBehindIdent)) return true;
+  if (is_sound(first.view(), kAfterIdent)) return true;
   const Position end = std::min(most, source.size());
   for (Position at = kFrameSize; at < end; at += kFrameSize) {
     ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source, at, kFrameSize + kIdentSize));
     if (is_sound(bytes.view(), kWithIdent)) return true;
-    if (bytes.size() > kIdentSize && is_sound(bytes.view().subspan(kIdentSize), kBehindIdent)) return true;
+    if (bytes.size() > kIdentSize && is_sound(bytes.view().subspan(kIdentSize), kAfterIdent)) return true;
   }
   return has_fragment_anywhere(context, source);
 }

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/formats/tfrecord/compressed.h"
+#include "core/formats/tfrecord/inflating.h"
 #include "tests/unit/formats/tfrecord/files.h"
 
 namespace recordfs::tfrecord {

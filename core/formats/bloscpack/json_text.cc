@@ -1,0 +1,176 @@
+#include "core/formats/bloscpack/json_text.h"
+
+#include <utility>
+
+#include "core/formats/bloscpack/text_reader.h"
+
+namespace recordfs::bloscpack {
+namespace {
+
+constexpr std::uint32_t kHighSurrogates = 0xD800;
+constexpr std::uint32_t kLowSurrogates = 0xDC00;
+constexpr std::uint32_t kAfterSurrogates = 0xE000;
+constexpr std::uint32_t kReplacement = 0xFFFD;
+
+class JsonReader : private TextReader {
+ public:
+  JsonReader(Bytes text, std::uint32_t depth, std::size_t most_members)
+      : TextReader(text, " \t\n\r"), depth_(depth), most_members_(most_members) {}
+
+  std::optional<JsonText> run() {
+    JsonText found;
+    skip_space();
+    found.type = type_here();
+    found.type == JsonType::kObject ? read_members(found.members) : skip_value(0);
+    skip_space();
+    if (!cursor_.ok() || !cursor_.at_end()) return std::nullopt;
+    if (found.members.size() > most_members_) found.members.clear();
+    return found;
+  }
+
+ private:
+  JsonType type_here() const {
+    const char c = peek();
+    if (c == '{') return JsonType::kObject;
+    if (c == '[') return JsonType::kArray;
+    if (c == '"') return JsonType::kString;
+    return c == '-' || (c >= '0' && c <= '9') ? JsonType::kNumber : JsonType::kWord;
+  }
+
+  void read_members(std::vector<JsonMember>& members) {
+    expect('{');
+    if (take_if('}')) return;
+    do {
+      JsonMember member;
+      skip_space();
+      member.key = read_string();
+      expect(':');
+      skip_space();
+      member.type = type_here();
+      const Bytes from = cursor_.rest();
+      if (member.type == JsonType::kString) {
+        member.value = read_string();
+      } else {
+        skip_value(1);
+        member.value = as_text(from.first(from.size() - cursor_.remaining()));
+      }
+      if (members.size() <= most_members_) members.push_back(std::move(member));
+    } while (cursor_.ok() && take_if(','));
+    expect('}');
+  }
+
+  void skip_value(std::uint32_t level) {
+    skip_space();
+    if (level > depth_) return cursor_.fail();
+    switch (type_here()) {
+      case JsonType::kObject: return skip_list('}', level, true);
+      case JsonType::kArray: return skip_list(']', level, false);
+      case JsonType::kString: read_string(); return;
+      case JsonType::kNumber: return skip_number();
+      case JsonType::kWord: return skip_word();
+    }
+  }
+
+  void skip_list(char close, std::uint32_t level, bool has_keys) {
+    take();
+    if (take_if(close)) return;
+    do {
+      skip_space();
+      if (has_keys) {
+        read_string();
+        expect(':');
+      }
+      skip_value(level + 1);
+    } while (cursor_.ok() && take_if(','));
+    expect(close);
+  }
+
+  void skip_number() {
+    constexpr std::string_view kCharacters = "+-.0123456789eE";
+    while (kCharacters.find(peek()) != std::string_view::npos && !cursor_.at_end()) take();
+  }
+
+  // Python also writes and reads NaN and Infinity.
+  void skip_word() {
+    std::string word;
+    while (((peek() >= 'a' && peek() <= 'z') || (peek() >= 'A' && peek() <= 'Z')) && word.size() < 16) word += take();
+    if (word == "Infinity" || word == "NaN" || word == "true" || word == "false" || word == "null") return;
+    cursor_.fail();
+  }
+
+  std::string read_string() {
+    if (peek() != '"') cursor_.fail();
+    take();
+    return read_until('"', [this](std::string& text) { read_escape(text); });
+  }
+
+  void read_escape(std::string& text) {
+    constexpr std::string_view kLetters = "\"\\/bfnrt";
+    constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
+    const char c = take();
+    if (c == 'u') return append_utf8(text, read_code_point());
+    const auto letter = kLetters.find(c);
+    if (letter == std::string_view::npos) return cursor_.fail();
+    text.push_back(kMeanings[letter]);
+  }
+
+  std::uint32_t read_code_point() {
+    const std::uint32_t high = read_four_digits();
+    if (high < kHighSurrogates || high >= kAfterSurrogates) return high;
+    if (high >= kLowSurrogates || peek() != '\\') return kReplacement;
+    take();
+    if (take() != 'u') cursor_.fail();
+    const std::uint32_t low = read_four_digits();
+    if (low < kLowSurrogates || low >= kAfterSurrogates) return kReplacement;
+    return 0x10000 + ((high - kHighSurrogates) << 10) + (low - kLowSurrogates);
+  }
+
+  std::uint32_t read_four_digits() {
+    std::uint32_t value = 0;
+    for (int i = 0; i < 4; ++i) {
+      const char c = take();
+      const bool is_letter = (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+      if (!is_letter && (c < '0' || c > '9')) cursor_.fail();
+      value = value << 4 | static_cast<std::uint32_t>(is_letter ? (c & 0x0F) + 9 : c & 0x0F);
+    }
+    return value;
+  }
+
+  const std::uint32_t depth_;
+  const std::size_t most_members_;
+};
+
+}  // namespace
+
+std::string_view to_string(JsonType type) {
+  switch (type) {
+    case JsonType::kObject: return "object";
+    case JsonType::kArray: return "array";
+    case JsonType::kString: return "string";
+    case JsonType::kNumber: return "number";
+    case JsonType::kWord: return "word";
+  }
+  return "word";
+}
+
+std::optional<JsonText> read_json(Bytes text, std::uint32_t depth, std::size_t most_members) {
+  return JsonReader(text, depth, most_members).run();
+}
+
+void append_utf8(std::string& text, std::uint32_t code_point) {
+  const auto put = [&](std::uint32_t byte) { text.push_back(static_cast<char>(byte & 0xFF)); };
+  if (code_point < 0x80) return put(code_point);
+  if (code_point < 0x800) {
+    put(0xC0 | code_point >> 6);
+  } else if (code_point < 0x10000) {
+    put(0xE0 | code_point >> 12);
+    put(0x80 | (code_point >> 6 & 0x3F));
+  } else {
+    put(0xF0 | code_point >> 18);
+    put(0x80 | (code_point >> 12 & 0x3F));
+    put(0x80 | (code_point >> 6 & 0x3F));
+  }
+  put(0x80 | (code_point & 0x3F));
+}
+
+}  // namespace recordfs::bloscpack
