@@ -3,6 +3,8 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -14,8 +16,10 @@
 #include "core/codec/codec.h"
 #include "core/decoding/protobuf_module.h"
 #include "fusefs/commands/command.h"
+#include "fusefs/exit_status.h"
 #include "fusefs/glue/signals.h"
 #include "fusefs/glue/version.h"
+#include "fusefs/messages.h"
 #include "fusefs/mount_command.h"
 #include "fusefs/options.h"
 
@@ -62,6 +66,33 @@ int mount(Form form, int argc, const char* const* argv) {
   return parsed.status;
 }
 
+// `recordfs help COMMAND` is `recordfs COMMAND --help`.
+int help(int argc, const char* const* argv) {
+  const std::string_view name = argc > 1 ? argv[1] : "";
+  const std::array words = {argc > 1 ? argv[1] : "recordfs", "--help"};
+  constexpr int kWords = 2;
+  if (name == "mount") return mount(Form::kCommand, kWords, words.data());
+  if (const Command* command = find_command(name)) return run_command(*command, kWords, words.data());
+  const bool is_own = name.empty() || name.starts_with('-') || name == "help" || name == "version";
+  if (is_own) return mount(Form::kProgram, kWords, words.data());
+  print_message(no_such_command("command", name));
+  return kExitWrongUse;
+}
+
+int version() {
+  const std::array words = {"recordfs", "--version"};
+  return mount(Form::kProgram, static_cast<int>(words.size()), words.data());
+}
+
+// Returns whether a first word was meant to be a command, because there is no such file and it is only letters.
+bool looks_like_command(const char* word) {
+  constexpr std::size_t kLongest = 20;
+  const std::string_view text = word;
+  return !text.empty() && text.size() <= kLongest &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos && ::access(word, F_OK) != 0 &&
+         errno == ENOENT;
+}
+
 // mount(8) selects the form by the program's name only.
 bool is_called_by_mount(std::string_view name) {
   name.remove_prefix(name.rfind('/') + 1);
@@ -73,8 +104,15 @@ int run(int argc, const char* const* argv) {
   reuse_memory();
   if (argc > 0 && is_called_by_mount(argv[0])) return mount(Form::kMount8, argc, argv);
   if (argc > 1) {
-    if (std::string_view(argv[1]) == "mount") return mount(Form::kCommand, argc - 1, argv + 1);
-    if (const Command* command = find_command(argv[1])) return run_command(*command, argc - 1, argv + 1);
+    const std::string_view word = argv[1];
+    if (word == "mount") return mount(Form::kCommand, argc - 1, argv + 1);
+    if (word == "help") return help(argc - 1, argv + 1);
+    if (word == "version") return version();
+    if (const Command* command = find_command(word)) return run_command(*command, argc - 1, argv + 1);
+    if (looks_like_command(argv[1])) {
+      print_message(no_such_command("command or file", word));
+      return kExitWrongUse;
+    }
   }
   return mount(Form::kProgram, argc, argv);
 }

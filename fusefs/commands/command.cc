@@ -62,6 +62,24 @@ void restore_words(CLI::App& app) {
   }
 }
 
+// Returns how many letters have to be added, removed, replaced, or swapped with the next one.
+std::size_t edits_between(std::string_view one, std::string_view other) {
+  std::vector<std::vector<std::size_t>> edits(one.size() + 1, std::vector<std::size_t>(other.size() + 1));
+  for (std::size_t i = 0; i <= one.size(); ++i) {
+    for (std::size_t j = 0; j <= other.size(); ++j) {
+      if (i == 0 || j == 0) {
+        edits[i][j] = i + j;
+        continue;
+      }
+      const std::size_t replaced = edits[i - 1][j - 1] + (one[i - 1] == other[j - 1] ? 0 : 1);
+      edits[i][j] = std::min({replaced, edits[i - 1][j] + 1, edits[i][j - 1] + 1});
+      const bool is_swapped = i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
+      if (is_swapped) edits[i][j] = std::min(edits[i][j], edits[i - 2][j - 2] + 1);
+    }
+  }
+  return edits[one.size()][other.size()];
+}
+
 }  // namespace
 
 std::span<const Command> commands() { return kCommands; }
@@ -74,7 +92,24 @@ const Command* find_command(std::string_view name) {
 std::vector<HelpLine> command_lines() {
   std::vector<HelpLine> lines = {{"mount", "mount; creates and names the mount point if needed"}};
   for (const Command& command : kCommands) lines.push_back({command.name, command.summary});
+  lines.push_back({"help", "print the help of a command, or this help"});
+  lines.push_back({"version", "print the versions of recordfs and its libraries"});
   return lines;
+}
+
+std::string no_such_command(std::string_view what, std::string_view word) {
+  constexpr std::size_t kShort = 4;
+  std::size_t least = word.size() < kShort ? 1 : 2;
+  std::string names;
+  for (const HelpLine& line : command_lines()) {
+    const std::size_t edits = edits_between(word, line.name);
+    if (edits > least) continue;
+    if (edits < least) names.clear();
+    least = edits;
+    names += names.empty() ? std::string(line.name) : fmt::format(" or {}", line.name);
+  }
+  const std::string hint = names.empty() ? "try recordfs --help" : fmt::format("did you mean {}?", names);
+  return fmt::format("no such {}: {} ({})", what, word, hint);
 }
 
 std::vector<OptionText> options_of(const Command& command) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -41,7 +42,7 @@ RunCommand declare_verify(CLI::App& app);
 // Returns all commands, in the order of the help.
 std::span<const Command> commands();
 
-// Returns the lines of `recordfs --help`: of `mount` and all commands.
+// Returns the lines of `recordfs --help`: of all commands, and of those that are not in commands().
 std::vector<HelpLine> command_lines();
 
 // Returns the options of a command, in the order of its help.
@@ -49,6 +50,9 @@ std::vector<OptionText> options_of(const Command& command);
 
 // Returns the command of that name, or null.
 const Command* find_command(std::string_view name);
+
+// Returns "no such WHAT: WORD (did you mean info?)", with the commands whose names resemble the word.
+std::string no_such_command(std::string_view what, std::string_view word);
 
 // Parses a command line that starts with the command's name, and runs the command. Returns the exit status. Reports
 // usage errors to stderr.

@@ -32,6 +32,7 @@ std::map<std::string, OptionList> all_lists() {
   auto lists = command_lists();
   lists["-o"] = mount_options();
   lists["mount"] = mount_flags(Form::kCommand);
+  for (const HelpLine& command : command_lines()) lists.try_emplace(std::string(command.name));
   return lists;
 }
 

@@ -70,6 +70,10 @@ class Bash(Completion):
                          support.commands(support.help_of()) | {"log.riegeli", "two words.riegeli", "sub"})
         self.assertEqual(self.complete("recordfs ca"), {"cat"})
 
+    def test_help_is_followed_by_a_command(self):
+        self.assertEqual(self.complete("recordfs help "), support.commands(support.help_of()))
+        self.assertEqual(self.complete("recordfs version "), set())
+
     def test_options_of_each_command_are_completed(self):
         self.assertEqual(self.complete("recordfs -"), support.options(support.help_of()))
         self.assertEqual(self.complete("recordfs cat -"), support.options(support.help_of("cat")))
