@@ -276,7 +276,7 @@ int grep(GrepOptions options) {
   }
   const auto matcher = RecordMatcher::make(options.patterns, options.rules);
   if (!matcher) {
-    print_message(matcher.error().detail);
+    print_message(fmt::format("bad pattern: {}", matcher.error().detail));
     return kExitGrepFailed;
   }
   return Grep(options, **matcher).run();

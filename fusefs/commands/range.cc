@@ -3,6 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/base/parse_number.h"
 
 namespace recordfs {
@@ -24,6 +26,10 @@ std::optional<Range> parse_address(std::string_view text, std::string shard) {
 }
 
 }  // namespace
+
+std::string not_a_range(const std::string& word, std::string_view remark) {
+  return fmt::format("not a range: {}{} (a range is 42, 10:20, :100, 5:, -5: or @OFFSET/INDEX)", word, remark);
+}
 
 std::optional<Range> parse_range(const std::string& text) {
   if (text.starts_with('@')) return parse_address(std::string_view(text).substr(1), {});

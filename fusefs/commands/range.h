@@ -16,6 +16,9 @@ using Range = std::variant<OrdinalRange, RecordAddress>;
 // invalid.
 std::optional<Range> parse_range(const std::string& text);
 
+// Returns "not a range: 5-10 (a range is 42, 10:20, ...)". `remark` follows the word.
+std::string not_a_range(const std::string& word, std::string_view remark = {});
+
 // The description of RANGE in --help, without a final newline.
 extern const std::string_view kRangeHelp;
 

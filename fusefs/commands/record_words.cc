@@ -18,7 +18,7 @@ bool names_file(const std::string& word) { return ::access(word.c_str(), F_OK) =
 
 Range range_of(const std::string& text) {
   const auto range = parse_range(text);
-  if (!range) throw CLI::ValidationError("RANGE", "not a range: " + text);
+  if (!range) throw CLI::ValidationError("RANGE", not_a_range(text));
   return *range;
 }
 
@@ -34,7 +34,7 @@ void take(const std::string& word, bool may_be_range, RecordWords& words) {
   if (range) {
     words.ranges.push_back(*range);
   } else if (may_be_range && !names_file(word)) {
-    throw CLI::ValidationError("RANGE", "not a range: " + word + " (nor is there such a file)");
+    throw CLI::ValidationError("RANGE", not_a_range(word, ", and no such file"));
   } else {
     words.files.push_back(word);
   }

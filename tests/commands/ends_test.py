@@ -52,6 +52,13 @@ class CommandLines(commands.Case):
             self.assert_ends(commands.WRONG_USE, "not a range: x", *words, commands.sample(TEXT), "x")
         self.assert_ends(commands.CANNOT_OPEN, "No such file", "head", self.folder / "missing")
 
+    def test_message_says_what_a_range_looks_like(self):
+        shape = r"\(a range is 42, 10:20, :100, 5:, -5: or @OFFSET/INDEX\)"
+        for words in (["cat"], ["ls"]):
+            self.assert_ends(commands.WRONG_USE, "not a range: 5-10, and no such file " + shape, *words, commands.sample(TEXT),
+                             "5-10")
+            self.assert_ends(commands.WRONG_USE, "not a range: 5-10 " + shape, *words, commands.sample(TEXT), "-r", "5-10")
+
     def test_help_is_printed(self):
         for words in READING:
             shown = self.good(*words, "--help").decode()

@@ -160,7 +160,7 @@ class Grep(commands.Case):
         self.assert_ends(FAILED, "PATTERN is required", "grep")
         self.assert_ends(FAILED, "FILE is required", "grep", "x")
         self.assert_ends(FAILED, "--no-such-option", "grep", "x", self.file, "--no-such-option")
-        self.assert_ends(FAILED, r"\(: missing \)", "grep", "(", self.file)
+        self.assert_ends(FAILED, r"bad pattern: \(: missing \)", "grep", "(", self.file)
 
     def test_help_mentions_grep_z(self):
         self.assertIn(b"grep -z", self.good("grep", "--help"))
