@@ -16,6 +16,7 @@
 #include "core/base/descriptor.h"
 #include "core/base/read_window.h"
 #include "core/formats/registry.h"
+#include "core/store/wrapped_file.h"
 
 namespace recordfs {
 namespace {
@@ -61,14 +62,24 @@ Result<std::string> named_directory(const std::string& named) {
   return real.string();
 }
 
+// Returns why a file is not a container. Of a compressed file and an archive, that says how to unpack it.
+Error explained(Error why, const RequestContext& context, const Source& source, const std::string& path) {
+  if (why.code != Code::kNoContainer) return why;
+  const auto head = read_up_to(context, source, 0, kWrappedHead);
+  if (!head) return why;
+  if (auto text = wrapped_file(head->view(), path)) why.detail = std::move(*text);
+  return why;
+}
+
 Result<OpenedFile> opened(const RequestContext& context, const Result<std::shared_ptr<const FileSource>>& file,
                           const std::string& path, const Limits& limits, Services& services, const std::string& shown) {
   if (!file) return file.error();
   const auto source = std::make_shared<const WindowedSource>(*file, services.keeps_scanned ? &services.kept : nullptr);
   const std::string name = std::filesystem::path(path).filename();
-  ASSIGN_OR_RETURN(auto container, open_container(context, source, name, limits));
-  return OpenedFile{name,
-                    std::make_shared<RecordStore>(shown.empty() ? path : shown, source, std::move(container), services),
+  const std::string& called = shown.empty() ? path : shown;
+  auto container = open_container(context, source, name, limits);
+  if (!container) return explained(std::move(container).error(), context, *source, called);
+  return OpenedFile{name, std::make_shared<RecordStore>(called, source, std::move(*container), services),
                     (*file)->status()};
 }
 

@@ -1,8 +1,15 @@
 #!/usr/bin/env python3
 """How commands end if files, command lines or their output are wrong."""
+import bz2
+import gzip
+import lzma
 import os
+import re
+import shlex
 import signal
 import subprocess
+import tarfile
+import zipfile
 
 import commands
 
@@ -21,6 +28,31 @@ class Files(commands.Case):
         for words in READING:
             self.assert_ends(commands.CANNOT_OPEN, "no record container in this directory", *words, self.folder)
             self.assert_ends(commands.CANNOT_OPEN, "text: not a record container", *words, text)
+
+    def test_compressed_files_and_archives_are_named_with_what_unpacks_them(self):
+        content = commands.sample(TEXT).read_bytes()
+        with zipfile.ZipFile(self.folder / "x.zip", "w") as archive:
+            archive.writestr("x", content)
+        with tarfile.open(self.folder / "x.tar", "w") as archive:
+            archive.add(commands.sample(TEXT), "x")
+        for name, what, packed, hint in (("x.gz", "gzip-compressed file", gzip.compress(content), "gunzip -k"),
+                                         ("x.xz", "xz-compressed file", lzma.compress(content), "unxz -k"),
+                                         ("x.bz2", "bzip2-compressed file", bz2.compress(content), "bunzip2 -k"),
+                                         ("x.zst", "zstd-compressed file", b"\x28\xb5\x2f\xfd" + content, "unzstd"),
+                                         ("x.lz4", "lz4-compressed file", b"\x04\x22\x4d\x18" + content, "unlz4"),
+                                         ("x.zip", "zip archive", None, "unzip"), ("x.tar", "tar archive", None, "tar -xf")):
+            file = self.folder / name
+            if packed is not None:
+                file.write_bytes(packed)
+            for words in READING:
+                self.assert_ends(commands.CANNOT_OPEN,
+                                 rf"{name}: {what}, not a record container \(try: {hint} {re.escape(str(file))}\)", *words, file)
+
+    def test_hint_for_a_compressed_file_quotes_its_name(self):
+        file = self.folder / "it's packed"
+        file.write_bytes(gzip.compress(b"text"))
+        quoted = re.escape(shlex.quote(str(file)).replace("\"'\"", "\\'"))
+        self.assert_ends(commands.CANNOT_OPEN, rf"\(try: gunzip <{quoted} >FILE\)", "info", file)
 
     def test_newline_in_a_name_is_escaped_in_messages(self):
         for words in READING:

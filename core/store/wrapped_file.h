@@ -1,0 +1,19 @@
+// Recognizes compressed files and archives, which may have a container inside.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "core/base/bytes.h"
+
+namespace recordfs {
+
+// How many bytes of a file's head wrapped_file() needs.
+inline constexpr std::size_t kWrappedHead = 512;
+
+// Returns "gzip-compressed file, not a record container (try: gunzip -k x.gz)"; nullopt if the file does not begin like
+// a compressed file or an archive. Thread-safe.
+std::optional<std::string> wrapped_file(Bytes head, const std::string& path);
+
+}  // namespace recordfs
