@@ -39,6 +39,15 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
+std::string hint_of(const Wrapper& wrapper, const std::string& path) {
+  const bool is_input = path == "-";
+  if (is_input && !wrapper.filter.empty()) return fmt::format("{} | recordfs COMMAND -", wrapper.filter);
+  if (is_input) return fmt::format("{} FILE", wrapper.unpack);
+  const std::string word = shell_word(path);
+  if (path.ends_with(wrapper.extension)) return fmt::format("{} {}", wrapper.unpack, word);
+  return fmt::format("{} <{} >FILE", wrapper.filter, word);
+}
+
 }  // namespace
 
 std::optional<std::string> wrapped_file(Bytes head, const std::string& path) {
@@ -47,10 +56,7 @@ std::optional<std::string> wrapped_file(Bytes head, const std::string& path) {
     return text.size() >= wrapper.at && text.substr(wrapper.at).starts_with(wrapper.magic);
   });
   if (found == kWrappers.end()) return std::nullopt;
-  const std::string word = shell_word(path);
-  const std::string hint = path.ends_with(found->extension) ? fmt::format("{} {}", found->unpack, word)
-                                                            : fmt::format("{} <{} >FILE", found->filter, word);
-  return fmt::format("{}, not a record container (try: {})", found->what, hint);
+  return fmt::format("{}, not a record container (try: {})", found->what, hint_of(*found, path));
 }
 
 }  // namespace recordfs

@@ -13,7 +13,7 @@ namespace recordfs {
 inline constexpr std::size_t kWrappedHead = 512;
 
 // Returns "gzip-compressed file, not a record container (try: gunzip -k x.gz)"; nullopt if the file does not begin like
-// a compressed file or an archive. Thread-safe.
+// a compressed file or an archive. The path "-" means standard input. Thread-safe.
 std::optional<std::string> wrapped_file(Bytes head, const std::string& path);
 
 }  // namespace recordfs

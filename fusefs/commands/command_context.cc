@@ -131,6 +131,16 @@ void ReadingOptions::declare(CLI::App& app) {
          "largest chunk that is read, as stored and decoded (default 256M stored, 1G decoded)\n"
          "Same as the mount option `max_chunk`.")
       ->type_name("SIZE");
+  app.add_option_function<std::string>(
+         "--max-input",
+         [this](const std::string& text) {
+           const auto size = parse_size(text);
+           if (!size) throw CLI::ValidationError("--max-input", "not a size: " + text);
+           most_input = *size;
+         },
+         "most of a pipe that is saved to read it as FILE - (default 16G)\n"
+         "It is saved in a file without a name in `TMPDIR`, or in /tmp.")
+      ->type_name("SIZE");
   app.add_option("--index", index,
                  "where indexes of large files are saved: auto, no, or a directory\n"
                  "Same as the mount option `index`.")
@@ -146,7 +156,8 @@ CommandContext::CommandContext(const ReadingOptions& options)
 CommandContext::CommandContext(const ReadingOptions& options, Log log)
     : limits_(options.limits),
       threads_(options.threads != 0 ? options.threads : std::max(std::thread::hardware_concurrency(), 1u)),
-      services_(kCacheBytes, executor_threads(), std::move(log)) {
+      services_(kCacheBytes, executor_threads(), std::move(log)),
+      input_(options.most_input) {
   auto place = index_place(options.index, options.limits);
   if (place) {
     services_.index = std::move(*place);
@@ -156,15 +167,24 @@ CommandContext::CommandContext(const ReadingOptions& options, Log log)
   }
 }
 
+Result<OpenedFile> CommandContext::open_quietly(const RequestContext& context, const std::string& path) {
+  ASSIGN_OR_RETURN(const auto real, real_path(path));
+  return open_file(context, real, limits_, services_, path);
+}
+
+Result<std::string> CommandContext::real_path(const std::string& path) {
+  return path == kStandardInput ? input_.path() : Result<std::string>(path);
+}
+
 std::shared_ptr<const RecordStore> CommandContext::open(const std::string& path) {
-  auto opened = open_file({}, path, limits_, services_);
+  auto opened = open_quietly({}, path);
   if (opened) return std::move(opened->store);
   print_unopened(path, opened.error());
   return nullptr;
 }
 
 std::shared_ptr<const RecordStore> CommandContext::open_if_container(const std::string& path) {
-  auto opened = open_file({}, path, limits_, services_);
+  auto opened = open_quietly({}, path);
   if (opened) return std::move(opened->store);
   if (opened.error().code != Code::kNoContainer) print_unopened(path, opened.error());
   return nullptr;
@@ -173,7 +193,7 @@ std::shared_ptr<const RecordStore> CommandContext::open_if_container(const std::
 OpenShard CommandContext::opener() {
   return [this](const RequestContext& context, std::size_t,
                 const Shard& shard) -> Result<std::shared_ptr<const RecordStore>> {
-    ASSIGN_OR_RETURN(auto opened, open_file(context, shard.path, limits_, services_));
+    ASSIGN_OR_RETURN(auto opened, open_quietly(context, shard.path));
     return std::move(opened.store);
   };
 }

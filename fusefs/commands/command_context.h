@@ -18,6 +18,7 @@
 #include "core/store/open_container.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/skipped_list.h"
+#include "fusefs/commands/standard_input.h"
 #include "fusefs/follow/followed_file.h"
 
 namespace CLI {
@@ -63,8 +64,9 @@ class Output {
 // The options of all commands that read containers.
 struct ReadingOptions {
   Limits limits;
-  std::string index = "auto";  // as for the mount
-  unsigned threads = 0;        // for decoding; 0: one per core
+  std::uint64_t most_input = 16ull << 30;  // bytes of standard input
+  std::string index = "auto";              // as for the mount
+  unsigned threads = 0;                    // for decoding; 0: one per core
 
   // Declares the options on `app`. The object must outlive the parsing.
   void declare(CLI::App& app);
@@ -76,6 +78,13 @@ class CommandContext {
  public:
   explicit CommandContext(const ReadingOptions& options);
   CommandContext(const ReadingOptions& options, Log log);
+
+  // Opens a file, or standard input if the path is kStandardInput. Fails as open_file() and StandardInput::path().
+  // Prints nothing. Thread-safe.
+  Result<OpenedFile> open_quietly(const RequestContext& context, const std::string& path);
+  // Returns the path by which a file can be opened, which is another one for standard input. Fails as
+  // StandardInput::path(). Thread-safe.
+  Result<std::string> real_path(const std::string& path);
 
   // Opens a file. On failure prints an error, notes it for status(), and returns null.
   std::shared_ptr<const RecordStore> open(const std::string& path);
@@ -135,6 +144,7 @@ class CommandContext {
   std::mutex mutex_;
   std::string last_line_;  // guarded by mutex_
   Services services_;
+  StandardInput input_;
   Output output_;
 };
 

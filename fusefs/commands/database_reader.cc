@@ -71,7 +71,9 @@ std::unique_ptr<DatabaseReader> DatabaseReader::open(const std::string& path, Co
   const database::Options options{.limits = context.limits()};
   if (names_directory(path)) return made(path, path, context, database::Database::open({}, path, options));
   if (names_set(path)) return open_set({.files = {path}}, context);
-  return made(path, {}, context, database::Database::open_file({}, path, options));
+  const auto real = context.real_path(path);
+  if (!real) return made(path, {}, context, real.error());
+  return made(path, {}, context, database::Database::open_file({}, *real, options));
 }
 
 std::unique_ptr<DatabaseReader> DatabaseReader::open(const DatabaseOptions& options, CommandContext& context) {

@@ -295,7 +295,7 @@ UTF-8; a record that is not UTF-8 is also searched byte by byte. A data set ('NA
 without -r) counts as one FILE: ordinals and -c are of all its shards, and -l prints the shards that match.
 Exit status: 0 a record was selected, 1 none was, 2 an error or damage (0 with -q and a match).)");
   app.add_option("PATTERN", options->pattern, "the pattern")->required()->type_name("");
-  app.add_option("FILE", options->files, "containers, or what names a data set")->type_name("");
+  app.add_option("FILE", options->files, "containers, - for standard input, or what names a data set")->type_name("");
   app.add_option("-e,--regexp", options->patterns, "use this pattern; all other words are files; may be repeated")
       ->type_name("PATTERN")
       ->expected(1)

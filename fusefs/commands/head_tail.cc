@@ -17,6 +17,7 @@
 #include "fusefs/commands/record_copier.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
+#include "fusefs/commands/standard_input.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
@@ -85,8 +86,11 @@ std::shared_ptr<EndOptions> declare(CLI::App& app) {
   auto options = std::make_shared<EndOptions>();
   declare_words(app, options->words, WordUse::kFiles, {}, [options = options.get()] {
     const RecordWords& words = options->words;
-    const bool is_one_file = words.files.size() == 1 && words.manifest.empty() && !names_set(words.files.front());
-    if (options->follows && !is_one_file) throw CLI::ValidationError("--follow", "takes one file");
+    const bool is_one_file = words.files.size() == 1 && words.manifest.empty() && !names_set(words.files.front()) &&
+                             words.files.front() != kStandardInput;
+    if (options->follows && !is_one_file) {
+      throw CLI::ValidationError("--follow", "takes one file, which is not standard input");
+    }
   });
   app.add_option("-n,--records", options->records, "number of records (default: 10)")
       ->type_name("N")

@@ -15,6 +15,7 @@
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
+#include "fusefs/commands/standard_input.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 
@@ -67,6 +68,10 @@ class Index {
 
  private:
   void build(const std::string& path) {
+    if (path == kStandardInput) {
+      print_message("-: an index of standard input is not saved");
+      return context_.note(kExitPartlyDone);
+    }
     auto store = context_.open(path);
     if (!store) return;
     const auto totals = wait_for([&] { return store->index().totals(ScanDetail::kSizes); });

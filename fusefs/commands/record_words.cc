@@ -10,11 +10,14 @@
 #include <CLI/CLI.hpp>
 
 #include "core/dataset/shard_list.h"
+#include "fusefs/commands/standard_input.h"
 
 namespace recordfs {
 namespace {
 
-bool names_file(const std::string& word) { return ::access(word.c_str(), F_OK) == 0 || names_set(word); }
+bool names_file(const std::string& word) {
+  return word == kStandardInput || ::access(word.c_str(), F_OK) == 0 || names_set(word);
+}
 
 Range range_of(const std::string& text) {
   const auto range = parse_range(text);
@@ -81,7 +84,8 @@ void declare_manifest(CLI::App& app, std::string& manifest) {
 }
 
 void declare_sets(CLI::App& app, std::vector<std::string>& words, std::string& manifest) {
-  app.add_option("FILE", words, "containers, or what names data sets: 'NAME-*', NAME@128.EXT, a directory")
+  app.add_option("FILE", words,
+                 "containers, - for standard input, or what names data sets: 'NAME-*', NAME@128.EXT, a directory")
       ->type_name("");
   declare_manifest(app, manifest);
   app.final_callback([&words, &manifest] {
@@ -92,7 +96,8 @@ void declare_sets(CLI::App& app, std::vector<std::string>& words, std::string& m
 void declare_words(CLI::App& app, RecordWords& words, WordUse use, const std::string& ranges_text,
                    std::function<void()> check) {
   const auto given = std::make_shared<GivenWords>();
-  app.add_option("FILE", given->words, "containers, or what names a data set: 'NAME-*', NAME@128.EXT, a directory")
+  app.add_option("FILE", given->words,
+                 "containers, - for standard input, or what names a data set: 'NAME-*', NAME@128.EXT, a directory")
       ->type_name("");
   if (use != WordUse::kFiles) {
     // For the help. All words go to the first argument, and are sorted later.

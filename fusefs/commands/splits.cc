@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
+#include "fusefs/commands/standard_input.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 #include "fusefs/options.h"
@@ -174,6 +176,9 @@ void declare_sizes(CLI::App& app, SplitsOptions& options) {
 RunCommand declare_splits(CLI::App& app) {
   const auto options = std::make_shared<SplitsOptions>();
   declare_words(app, options->words, WordUse::kFiles, {}, [options = options.get()] {
+    if (std::ranges::find(options->words.files, kStandardInput) != options->words.files.end()) {
+      throw CLI::ValidationError("FILE", "standard input cannot be split");
+    }
     if (options->sizes_given > 1) throw CLI::ValidationError("only one of --size, --records and --count can be given");
   });
   declare_sizes(app, *options);

@@ -297,7 +297,7 @@ class Verify {
       progress_.add(passed->file.size);
       return outcome;
     }
-    auto opened = open_file({}, item.file.path, options_.reading.limits, context_.services());
+    auto opened = context_.open_quietly({}, item.file.path);
     if (opened) return verify_open(item, *opened->store);
     const Error& error = opened.error();
     const auto state = identity_of(item.file.path);
