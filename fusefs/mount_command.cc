@@ -43,6 +43,7 @@
 #include "fusefs/followed_shards.h"
 #include "fusefs/glue/followed_containers.h"
 #include "fusefs/glue/follower.h"
+#include "fusefs/glue/mount_table.h"
 #include "fusefs/glue/session.h"
 #include "fusefs/messages.h"
 #include "fusefs/mount_point.h"
@@ -282,6 +283,7 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
                                      counted(progress.totals.records, "record"), set->open_containers()));
             }
           }};
+  const Descriptor mark = mark_daemon(point->path());
   const auto served =
       serve(tree, services.executor, session_options(options, *point), events, follower ? &*follower : nullptr);
   if (served) return std::nullopt;

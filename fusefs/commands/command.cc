@@ -28,6 +28,8 @@ constexpr std::array kCommands = {
     Command{"cp", "copy records to files", declare_cp},
     Command{"index", "build and save the index now, so that later mounts start at once", declare_index},
     Command{"verify", "read everything and verify all checksums", declare_verify},
+    Command{"mounts", "list the mounts of recordfs", declare_mounts, kExitWrongUse, false},
+    Command{"umount", "unmount", declare_umount, kExitWrongUse, false},
 };
 
 // Prints the first line of a text. The rest is for the man page.

@@ -24,6 +24,7 @@ struct Command {
   std::string_view summary;              // a line of `recordfs --help`
   RunCommand (*declare)(CLI::App& app);  // declares arguments and options
   int wrong_use = kExitWrongUse;         // status for usage errors
+  bool reads = true;                     // has the options of commands that read containers
 };
 
 RunCommand declare_cat(CLI::App& app);
@@ -35,8 +36,10 @@ RunCommand declare_index(CLI::App& app);
 RunCommand declare_info(CLI::App& app);
 RunCommand declare_keys(CLI::App& app);
 RunCommand declare_ls(CLI::App& app);
+RunCommand declare_mounts(CLI::App& app);
 RunCommand declare_splits(CLI::App& app);
 RunCommand declare_tail(CLI::App& app);
+RunCommand declare_umount(CLI::App& app);
 RunCommand declare_verify(CLI::App& app);
 
 // Returns all commands, in the order of the help.

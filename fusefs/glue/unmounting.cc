@@ -9,14 +9,13 @@
 
 #include <cerrno>
 #include <csignal>
-#include <fstream>
-#include <sstream>
 #include <string_view>
+
+#include "fusefs/glue/mount_table.h"
 
 namespace recordfs {
 namespace {
 
-constexpr std::string_view kType = "fuse.recordfs";
 constexpr int kMostDead = 64;  // mounts at one path
 
 bool run_fusermount(const std::string& mountpoint, Unmounting how) {
@@ -42,34 +41,6 @@ bool run_fusermount(const std::string& mountpoint, Unmounting how) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// Decodes the escapes of /proc: "\\040" for a space.
-std::string unescaped(std::string_view field) {
-  std::string text;
-  for (std::size_t i = 0; i < field.size(); ++i) {
-    if (field[i] == '\\' && i + 3 < field.size()) {
-      text += static_cast<char>((field[i + 1] - '0') * 64 + (field[i + 2] - '0') * 8 + (field[i + 3] - '0'));
-      i += 3;
-    } else {
-      text += field[i];
-    }
-  }
-  return text;
-}
-
-// Returns the type of the topmost mount; empty if there is none.
-std::string type_of_mount(const std::string& mountpoint) {
-  std::ifstream table("/proc/self/mounts");
-  std::string type;
-  for (std::string line; std::getline(table, line);) {
-    std::istringstream fields(line);
-    std::string source;
-    std::string point;
-    std::string kind;
-    if (fields >> source >> point >> kind && unescaped(point) == mountpoint) type = kind;
-  }
-  return type;
-}
-
 // Returns whether the mount's daemon has ended. (The kernel may answer stat() by itself.)
 bool is_dead(const std::string& path) {
   struct statfs told {};
@@ -86,7 +57,7 @@ bool unmount(const std::string& mountpoint, Unmounting how) {
 }
 
 void clear_dead_mounts(const std::string& path) {
-  for (int i = 0; i < kMostDead && type_of_mount(path) == kType && is_dead(path); ++i) {
+  for (int i = 0; i < kMostDead && type_of_mount(path) == kMountType && is_dead(path); ++i) {
     if (!unmount(path, Unmounting::kAtOnce)) return;
   }
 }

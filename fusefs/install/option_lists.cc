@@ -117,10 +117,17 @@ std::string mdoc_list(const std::string& name, OptionList options) {
   return fmt::format(".Bl -tag -width Ds\n{}.El\n", items);
 }
 
-// Returns the options of a list that all commands have (`shared`), or the others. Every command has --help.
+// Returns whether every command that reads containers has an option.
+bool is_shared(const OptionText& option) {
+  return std::ranges::all_of(commands(), [&option](const Command& command) {
+    return !command.reads || has(option)(*command_lists().find(std::string(command.name)));
+  });
+}
+
+// Returns the options of a list that are shared, or the others. Every command has --help.
 OptionList part_of(OptionList options, bool shared) {
   std::erase_if(options, [shared](const OptionText& option) {
-    return option.names.back() == "--help" || std::ranges::all_of(command_lists(), has(option)) != shared;
+    return option.names.back() == "--help" || is_shared(option) != shared;
   });
   return options;
 }

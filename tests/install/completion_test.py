@@ -99,6 +99,7 @@ class Bash(Completion):
         self.assertEqual(self.complete("recordfs grep word tw"), {"two words.riegeli"})
         self.assertEqual(self.complete("recordfs grep -e word -e other tw"), {"two words.riegeli"})
         self.assertEqual(self.complete("recordfs cp log.riegeli 3 "), {"sub"})
+        self.assertEqual(self.complete("recordfs umount "), {"sub"})
 
 
 @support.needs("zsh")
