@@ -34,6 +34,33 @@ namespace {
 // The table shows damage_scope with the damaged regions, and leaves the mount's metadata/ out.
 bool is_in_json_only(std::string_view key) { return key == "metadata_directory_scope" || key == "damage_scope"; }
 
+// The sum of several files, of those that could be scanned.
+struct FileTotals {
+  std::uint64_t files = 0, records = 0, chunks = 0, size = 0, damaged_regions = 0;
+
+  // Adds the results of a scan.
+  void add(const JsonObject& info) {
+    const auto number = [&info](std::string_view name) {
+      const JsonObject::Content* content = info.find(name);
+      const auto* value = content != nullptr ? std::get_if<std::uint64_t>(content) : nullptr;
+      return value != nullptr ? *value : 0;
+    };
+    ++files;
+    records += number("records");
+    chunks += number("chunks");
+    size += number("size");
+    damaged_regions += number("damaged_regions");
+  }
+
+  void add(const DataSetTotals& set, std::uint64_t shards) {
+    files += shards;
+    records += set.records;
+    chunks += set.chunks;
+    size += set.stored;
+    damaged_regions += set.damaged_regions;
+  }
+};
+
 struct InfoOptions {
   ReadingOptions reading;
   std::vector<std::string> files;
@@ -130,6 +157,12 @@ std::string table_of(const std::string& path, const JsonObject& info) {
     }
   }
   return table;
+}
+
+std::string total_line(const FileTotals& totals) {
+  return row("total", fmt::format("{}, {}, {}, {}, {}", counted(totals.files, "file"),
+                                  counted(totals.records, "record"), counted(totals.chunks, "chunk"),
+                                  in_units(totals.size), counted(totals.damaged_regions, "damaged region")));
 }
 
 // --- data sets
@@ -236,11 +269,12 @@ std::string table_of(const std::string& name, const SetInfo& info, const DataSet
 
 // Returns nullopt if that fails.
 std::optional<std::string> info_text(const std::string& word, const RecordWords& words, const InfoOptions& options,
-                                     bool is_only, CommandContext& context) {
+                                     bool is_only, CommandContext& context, FileTotals& totals) {
   const auto reader = SetReader::open(words, context);
   const auto known = reader ? info_of(*reader) : std::nullopt;
   if (!known) return std::nullopt;
   if (known->totals.damaged_regions > 0) context.note(kExitDamage);
+  totals.add(known->totals, known->shards.size() - known->totals.unopened);
   if (!options.json) return table_of(word, *known, reader->set());
   JsonObject json = json_of(*known, reader->set());
   if (is_only) return to_json(json, JsonLayout::kIndented);
@@ -252,7 +286,7 @@ std::optional<std::string> info_text(const std::string& word, const RecordWords&
 
 // Returns nullopt if that fails.
 std::optional<std::string> info_text(const std::string& path, const InfoOptions& options, bool is_only,
-                                     CommandContext& context) {
+                                     CommandContext& context, FileTotals& totals) {
   const auto json_of = [&](JsonObject info) {
     if (is_only) return to_json(info, JsonLayout::kIndented);
     info.members.insert(info.members.begin(), {"file", path});
@@ -271,6 +305,7 @@ std::optional<std::string> info_text(const std::string& path, const InfoOptions&
     context.print_failure(path, known.error());
     return std::nullopt;
   }
+  if (options.scan) totals.add(*known);
   return options.json ? json_of(std::move(*known)) : table_of(path, *known);
 }
 
@@ -285,16 +320,19 @@ int info(const InfoOptions& options) {
     output.write(*text);
     output.flush();
   };
+  FileTotals totals;
   // The shards are listed whether they are complete or not.
   if (!options.manifest.empty()) {
     const RecordWords words{.manifest = options.manifest, .allows_missing = true};
-    write(info_text(options.manifest, words, options, is_only, context));
+    write(info_text(options.manifest, words, options, is_only, context, totals));
   }
   for (const std::string& word : options.files) {
     const RecordWords words{.files = {word}, .allows_missing = true};
     const bool is_set = !is_database_directory(word) && names_set(word);
-    write(is_set ? info_text(word, words, options, is_only, context) : info_text(word, options, is_only, context));
+    write(is_set ? info_text(word, words, options, is_only, context, totals)
+                 : info_text(word, options, is_only, context, totals));
   }
+  if (options.scan && !options.json && !is_only) write(total_line(totals));
   return context.finish();
 }
 
@@ -307,7 +345,8 @@ RunCommand declare_info(CLI::App& app) {
                "print info.json of a mount; for several files one object per line, with \"file\"");
   app.add_flag("--scan", options->scan,
                "scan the headers, and add totals: chunks, records, decoded bytes, damage in headers\n"
-               "This does not check records; `verify` does. In JSON, `damage_scope` is `headers`.");
+               "This does not check records; `verify` does. In JSON, `damage_scope` is `headers`. The table of "
+               "several files ends with a line of totals.");
   options->reading.declare(app);
   app.footer(
       R"(For a data set, prints totals, the totals of each format, and a table of the shards. That counts the records of

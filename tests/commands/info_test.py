@@ -50,6 +50,20 @@ class Info(commands.Case):
         self.assertAlmostEqual(made["ratio"], made["decoded"] / made["size"], places=2)
         self.assertRegex(self.table("--scan", commands.sample(TEXT)), r"(?m)^records +500$")
 
+    def test_scan_of_several_files_ends_with_a_line_of_totals(self):
+        files = [commands.sample(TEXT), commands.sample(TEXT), commands.sample(KEYS)]
+        made = [json.loads(line) for line in self.good("info", "--json", "--scan", *files).splitlines()]
+        records, size, chunks = (sum(info[name] for info in made) for name in ("records", "size", "chunks"))
+        last = self.table("--scan", *files).splitlines()[-1]
+        self.assertRegex(last, rf"\Atotal +3 files, {records} records, {chunks} chunks, {size} bytes \(.*\), 0 damaged regions\Z")
+        for words in (["--scan", files[0]], files):
+            self.assertNotIn("total ", self.table(*words))
+
+    def test_scan_of_several_files_counts_those_that_can_be_opened(self):
+        done = self.recordfs("info", "--scan", self.folder / "none", commands.sample(TEXT), commands.sample(TEXT))
+        self.assertEqual(done.status, commands.CANNOT_OPEN)
+        self.assertRegex(done.out.decode().splitlines()[-1], r"\Atotal +2 files, 1000 records, ")
+
     def test_scan_does_not_claim_that_unchecked_records_are_good(self):
         damaged = commands.with_bit_flipped(self.copy(TEXT), 17000)
         self.assertEqual(self.recordfs("verify", damaged).status, commands.DAMAGE)
