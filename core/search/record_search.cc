@@ -39,7 +39,8 @@ class ChunkSearch {
   }
 
   SearchResult run() {
-    if (payload_ && !wanted_.matcher.literal().empty() && !wanted_.is_inverted && !chunk_.layout().has_failures()) {
+    const bool by_text = !wanted_.text_of && !wanted_.matcher.literal().empty() && !wanted_.is_inverted;
+    if (payload_ && by_text && !chunk_.layout().has_failures()) {
       select_by_text();
     } else {
       for (std::uint64_t i = 0; i < chunk_.layout().records() && wants_more(); ++i) look_at(i);
@@ -77,8 +78,21 @@ class ChunkSearch {
       found_.failures.push_back(record.error());
       return;
     }
+    if (wanted_.text_of) return look_at_text(index, record->bytes);
     const std::string_view text = as_text(record->bytes);
     if (wanted_.matcher.matches(text) != wanted_.is_inverted) add(index, text);
+  }
+
+  void look_at_text(std::uint64_t index, Bytes record) {
+    auto text = wanted_.text_of(info_, record);
+    if (!text) {
+      found_.failures.push_back(std::move(text).error());
+      return;
+    }
+    const bool is_match = *text && wanted_.matcher.matches(**text);
+    if (is_match == wanted_.is_inverted) return;
+    add(index, *text ? std::string_view(**text) : std::string_view());
+    if (*text && wanted_.wants_matches) found_.records.back().text = std::move(**text);
   }
 
   Result<Slice> read(std::uint64_t index) const {

@@ -14,8 +14,13 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/result.h"
+#include "core/base/utf8.h"
+#include "core/decoding/json_writer.h"
+#include "core/decoding/picked_json.h"
+#include "core/decoding/record_decoder.h"
 #include "core/search/record_matcher.h"
 #include "core/search/record_search.h"
+#include "core/store/json_line.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
@@ -28,7 +33,7 @@ namespace {
 
 constexpr std::uint64_t kPiece = 1u << 20;  // bytes of a record per write
 
-enum class Show : std::uint8_t { kRecords, kMatches, kCounts, kNames, kNothing };
+enum class Show : std::uint8_t { kRecords, kMatches, kOrdinals, kCounts, kNames, kNothing };
 
 struct GrepOptions {
   ReadingOptions reading;
@@ -42,6 +47,11 @@ struct GrepOptions {
   bool names = false;
   bool quiet = false;
   bool only_matches = false;
+  bool ordinals = false;
+  bool json = false;
+  bool decoded = false;
+  std::string field;  // a path in the decoded record; empty: all of it
+  UserTypes types;
   bool inverted = false;
   bool recursive = false;
   bool with_name = false;
@@ -54,8 +64,11 @@ struct GrepOptions {
     if (quiet) return Show::kNothing;
     if (names) return Show::kNames;
     if (counts) return Show::kCounts;
+    if (ordinals) return Show::kOrdinals;
     return only_matches ? Show::kMatches : Show::kRecords;
   }
+  // Returns whether a line is made from the JSON of a record.
+  bool makes_lines() const { return json || (decoded && show() == Show::kRecords); }
   bool shows_names() const { return !without_name && (with_name || recursive || files.size() > 1); }
 };
 
@@ -65,7 +78,15 @@ struct MatchedChunk {
   std::shared_ptr<const ScannedBatch> batch{};  // the same
   std::uint64_t first_ordinal = 0;              // of a chunk
   std::vector<FoundRecord> records{};
-  std::vector<Error> failures{};  // of the chunk, or of its records
+  std::vector<std::string> lines{};  // that are shown for the records, if they are made from JSON
+  std::vector<Error> failures{};     // of the chunk, or of its records
+};
+
+// What decodes the records of a file, and how it is named in the output.
+struct Searched {
+  const SetMember& member;
+  const std::string& name;
+  const RecordDecoder& decoder;
 };
 
 class Grep {
@@ -128,17 +149,20 @@ class Grep {
   std::optional<std::uint64_t> search(const SetMember& member, const std::string& name) {
     if (show_ == Show::kNames) selected_ = 0;
     DamageReporter damage(member.path, *member.store, context_);
+    const RecordDecoder decoder(member.store->schema(), member.store->metadata(), options_.types);
+    const Searched searched{.member = member, .name = name, .decoder = decoder};
     if (selected_ < most_) {
       const auto search_step = [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
         if (indexed.chunk.records == 0u) return {};
         // cppcheck-suppress returnDanglingLifetime
-        return [&, found = search_ahead(context, *member.store, indexed)] { return show(member, found, name); };
+        return [&, found = search_ahead(context, searched, indexed)] { return show(member, found, name); };
       };
-      const auto search_records = [&](const std::shared_ptr<const ScannedBatch>& batch) -> Finish {
+      const WorkOnBatch search_records = [&](const std::shared_ptr<const ScannedBatch>& batch) -> Finish {
         // cppcheck-suppress returnDanglingLifetime
         return [&, found = search_batch(batch)] { return show(member, found, name); };
       };
-      damage.scan(everything(), search_step, search_records);
+      const bool needs_chunks = options_.decoded || options_.json;
+      damage.scan(everything(), search_step, needs_chunks ? WorkOnBatch() : search_records);
     }
     has_selected_ = has_selected_ || selected_ > 0;
     if (show_ == Show::kNames && selected_ > 0) write_name(member.path, '\n');
@@ -157,59 +181,142 @@ class Grep {
   }
 
   // Thread-safe.
-  MatchedChunk search_ahead(const RequestContext& context, const RecordStore& store,
+  MatchedChunk search_ahead(const RequestContext& context, const Searched& searched,
                             const IndexedChunk& indexed) const {
+    const RecordStore& store = *searched.member.store;
     auto chunk = store.chunks().decode_ahead(context, indexed.chunk);
     if (!chunk) return {.failures = {chunk.error()}};
-    auto result = search_chunk({}, store, indexed.chunk, **chunk, wanted());
+    Search wanted = this->wanted();
+    if (options_.decoded) {
+      wanted.text_of = [this, &searched](const ChunkInfo& info, Bytes record) {
+        return decoded_text(searched.decoder, info, record);
+      };
+    }
+    auto result = search_chunk({}, store, indexed.chunk, **chunk, wanted);
     MatchedChunk found{.first_ordinal = indexed.before.records,
                        .records = std::move(result.records),
                        .failures = std::move(result.failures)};
-    if (!found.records.empty() && show_ <= Show::kMatches) found.chunk = std::move(*chunk);
+    if (options_.makes_lines()) {
+      make_lines(searched, indexed, **chunk, found);
+      return found;
+    }
+    if (!found.records.empty() && show_ <= Show::kOrdinals) found.chunk = std::move(*chunk);
     return found;
+  }
+
+  // Returns what is searched of a decoded record; nullopt if it has no decoded form, or no such field.
+  Result<std::optional<std::string>> decoded_text(const RecordDecoder& decoder, const ChunkInfo& chunk,
+                                                  Bytes record) const {
+    auto document = decoder.document({}, chunk, record, JsonLayout::kLine);
+    if (!document) {
+      const Code code = document.error().code;
+      if (code == Code::kNotFound || code == Code::kDamage || code == Code::kUnsupported) {
+        return std::optional<std::string>();
+      }
+      return std::move(document).error();
+    }
+    document->pop_back();
+    if (!options_.field.empty()) return json_text_at(*document, options_.field);
+    return std::optional(std::move(*document));
+  }
+
+  // Makes the lines of the selected records. A record that cannot be read any more becomes a failure.
+  void make_lines(const Searched& searched, const IndexedChunk& indexed, const Chunk& chunk,
+                  MatchedChunk& found) const {
+    std::erase_if(found.records, [&](const FoundRecord& record) {
+      auto line = line_of(searched, indexed, chunk, record);
+      if (line) {
+        found.lines.push_back(std::move(*line));
+      } else {
+        found.failures.push_back(std::move(line).error());
+      }
+      return !line.has_value();
+    });
+  }
+
+  Result<std::string> line_of(const Searched& searched, const IndexedChunk& indexed, const Chunk& chunk,
+                              const FoundRecord& found) const {
+    ASSIGN_OR_RETURN(const auto record, searched.member.store->records().read({}, chunk, found.index, 0, UINT64_MAX));
+    if (!options_.json) return searched.decoder.document({}, indexed.chunk, record.bytes, JsonLayout::kLine);
+    const std::uint64_t ordinal = searched.member.first_ordinal + indexed.before.records + found.index;
+    std::string line = json_line_head(ordinal, record.bytes.size(),
+                                      json_member_of_file(searched.name) + json_member_of_shard(searched.member.name));
+    line += matches_of(found, as_text(record.bytes));
+    append_json_bytes(line, "text", "base64", record.bytes);
+    TRY(searched.decoder.append_members({}, line, indexed.chunk, record.bytes));
+    return line += "}\n";
+  }
+
+  static std::string json_member_of_file(std::string_view name) {
+    std::string member = "\"file\":";
+    append_json_string(member, printable(name));
+    return member + ',';
+  }
+
+  // Returns the member with the matches; offsets are in the record's bytes, so those of decoded text have none.
+  std::string matches_of(const FoundRecord& found, std::string_view record) const {
+    if (options_.inverted) return {};
+    std::string list;
+    for (const Match& match : found.matches) {
+      list += list.empty() ? "{" : ",{";
+      if (!options_.decoded) list += fmt::format("\"begin\":{},\"end\":{},", match.begin, match.begin + match.size);
+      const std::string_view text = options_.decoded ? std::string_view(found.text) : record;
+      append_json_bytes(list, "text", "base64", as_bytes(text.substr(match.begin, match.size)));
+      list += '}';
+    }
+    return fmt::format("\"matches\":[{}],", list);
   }
 
   // Thread-safe.
   MatchedChunk search_batch(const std::shared_ptr<const ScannedBatch>& batch) const {
     MatchedChunk found{.records = recordfs::search_batch(batch->content, wanted())};
-    if (!found.records.empty() && show_ <= Show::kMatches) found.batch = batch;
+    if (!found.records.empty() && show_ <= Show::kOrdinals) found.batch = batch;
     return found;
   }
 
   // Returns false if the file needs no further chunks.
   bool show(const SetMember& member, const MatchedChunk& found, const std::string& path) {
     for (const Error& failure : found.failures) context_.report(*member.store, failure);
-    for (const FoundRecord& record : found.records) {
-      if (selected_ >= most_) break;
+    for (std::size_t i = 0; i < found.records.size() && selected_ < most_; ++i) {
       ++selected_;
-      if ((found.chunk || found.batch) && !show_record(member, found, record, path)) return false;
+      if (options_.json) {
+        output_.write(found.lines[i]);
+      } else if (found.chunk || found.batch || !found.lines.empty()) {
+        show_record(member, found, i, path);
+      }
+      if (!output_.good()) return false;
     }
     if (is_terminal_ && !found.records.empty()) output_.flush();
     return selected_ < most_ && output_.good();
   }
 
-  bool show_record(const SetMember& member, const MatchedChunk& found, const FoundRecord& record,
-                   const std::string& path) {
+  void show_record(const SetMember& member, const MatchedChunk& found, std::size_t place, const std::string& path) {
     const RecordStore& store = *member.store;
+    const FoundRecord& record = found.records[place];
     const std::uint64_t first = found.batch ? found.batch->before.records : found.first_ordinal;
-    const std::string number = fmt::format("{}:", member.first_ordinal + first + record.index);
-    const auto write_prefix = [&] {
+    const std::uint64_t ordinal = member.first_ordinal + first + record.index;
+    const auto write_prefix = [&](char after) {
       write_prefix_name(path);
-      output_.write(number);
+      output_.write(fmt::format("{}{}", ordinal, after));
     };
+    if (show_ == Show::kOrdinals) return write_prefix('\n');
     if (show_ == Show::kMatches) {
       for (const Match& match : record.matches) {
-        write_prefix();
-        write_bytes(store, found, record.index, match.begin, match.size);
+        write_prefix(':');
+        if (options_.decoded) {
+          output_.write(std::string_view(record.text).substr(match.begin, match.size));
+        } else {
+          write_bytes(store, found, record.index, match.begin, match.size);
+        }
         output_.write("\n");
       }
-    } else {
-      write_prefix();
-      const std::uint64_t size = found.batch ? found.batch->content.records[record.index].size()
-                                             : found.chunk->layout().extent(record.index).size;
-      if (write_bytes(store, found, record.index, 0, size) != std::byte{'\n'}) output_.write("\n");
+      return;
     }
-    return output_.good();
+    write_prefix(':');
+    if (!found.lines.empty()) return output_.write(found.lines[place]);
+    const std::uint64_t size = found.batch ? found.batch->content.records[record.index].size()
+                                           : found.chunk->layout().extent(record.index).size;
+    if (write_bytes(store, found, record.index, 0, size) != std::byte{'\n'}) output_.write("\n");
   }
 
   // Returns the last byte, or 0 if there is none.
@@ -240,7 +347,7 @@ class Grep {
   Search wanted() const {
     return {.matcher = matcher_,
             .is_inverted = options_.inverted,
-            .wants_matches = show_ == Show::kMatches,
+            .wants_matches = show_ == Show::kMatches || options_.json,
             .most = most_,
             .largest_record = options_.reading.limits.decoded_chunk};
   }
@@ -284,6 +391,45 @@ int grep(GrepOptions options) {
 
 }  // namespace
 
+namespace {
+
+void declare_decoding(CLI::App& app, GrepOptions& options) {
+  app.add_flag("--ordinals", options.ordinals,
+               "print only the ordinals of selected records\n"
+               "They are ranges of `cat`.");
+  app.add_flag(
+      "--json", options.json,
+      "print a line of JSON for each selected record, as cat --json, with file and matches\n"
+      "`matches` is a list of what matched, as `text` (`base64` if it is not UTF-8), with its `begin` and `end` in "
+      "the bytes of the record. It is absent with `-v`, and has no positions with `--decoded`.");
+  app.add_flag(
+      "--decoded", options.decoded,
+      "search the decoded content of records, as JSON, and print that\n"
+      "The JSON is that of `records/N.json` in a mount, on one line. A record without decoded content does not "
+      "match.");
+  app.add_option_function<std::string>(
+         "--field",
+         [&options](const std::string& path) {
+           options.field = path;
+           options.decoded = true;
+         },
+         "search only the field at this path of the decoded content; implies --decoded\n"
+         "A path is names joined by dots, `user.name`. It goes through lists to each element. Strings are searched "
+         "without quotes and escapes; of several values, each is a line.")
+      ->type_name("PATH");
+  declare_types(
+      app, options.types, [&options] { return options.decoded || options.json; }, "--decoded and --json");
+  app.final_callback([&options] {
+    const int ways = (options.counts ? 1 : 0) + (options.names ? 1 : 0) + (options.only_matches ? 1 : 0) +
+                     (options.ordinals ? 1 : 0) + (options.json ? 1 : 0);
+    if (ways > 1 && (options.json || options.ordinals)) {
+      throw CLI::ValidationError("only one of --json, --ordinals, -c, -l and -o can be given");
+    }
+  });
+}
+
+}  // namespace
+
 RunCommand declare_grep(CLI::App& app) {
   const auto options = std::make_shared<GrepOptions>();
   app.set_help_flag("--help", "print this help");  // -h is an option of grep
@@ -314,6 +460,7 @@ Exit status: 0 a record was selected, 1 none was, 2 an error or damage (0 with -
   app.add_flag("-h,--no-filename", options->without_name, "print no file names");
   app.add_flag("-Z,--null", options->zero_after_name, "print a NUL byte after each file name");
   app.add_flag("-r,--recursive", options->recursive, "search all containers below directories");
+  declare_decoding(app, *options);
   declare_manifest(app, options->manifest);
   declare_allow_missing(app, options->allows_missing);
   options->reading.declare(app);

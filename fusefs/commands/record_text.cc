@@ -261,25 +261,31 @@ void FormOptions::declare(CLI::App& app) {
       "message whose type is unknown, or that cannot be decoded, has its `fields` by number, and the reason as "
       "`error`. If the ordinal is unknown, with `--split` and `@OFFSET/INDEX`, the object has `chunk` and `index` "
       "instead.");
-  declare_types(app);
+  declare_types(
+      app, types, [this] { return form == RecordForm::kJson; }, "--json");
   app.add_flag("--skip-damage", skips_damage, "omit records that cannot be read, and continue (exit status 4)");
 }
 
-void FormOptions::declare_types(CLI::App& app) {
-  app.add_option("--descriptors", descriptors_,
-                 "protobuf types for --json, written by protoc --descriptor_set_out\n"
+void declare_types(CLI::App& app, UserTypes& types, std::function<bool()> is_used, const std::string& of_what) {
+  struct Given {
+    std::string descriptors;  // a file
+    std::string type;
+  };
+  const auto given = std::make_shared<Given>();
+  app.add_option("--descriptors", given->descriptors,
+                 "protobuf types of decoded records, written by protoc --descriptor_set_out\n"
                  "Same as the mount option `descriptors`.")
       ->type_name("FILE");
-  app.add_option("--type", type_,
+  app.add_option("--type", given->type,
                  "full name of every record's message type; optional if FILE has only one\n"
                  "Same as the mount option `type`.")
       ->type_name("NAME");
-  app.parse_complete_callback([this] {
-    if (descriptors_.empty() && type_.empty()) return;
-    if (form != RecordForm::kJson) throw CLI::ValidationError("--descriptors and --type are for --json");
-    auto given = read_user_types(descriptors_, type_);
-    if (!given) throw CLI::ValidationError(descriptors_ + ": " + given.error().detail);
-    types = std::move(*given);
+  app.parse_complete_callback([given, &types, is_used = std::move(is_used), of_what] {
+    if (given->descriptors.empty() && given->type.empty()) return;
+    if (!is_used()) throw CLI::ValidationError("--descriptors and --type are for " + of_what);
+    auto read = read_user_types(given->descriptors, given->type);
+    if (!read) throw CLI::ValidationError(given->descriptors + ": " + read.error().detail);
+    types = std::move(*read);
   });
 }
 

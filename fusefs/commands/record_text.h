@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,6 +27,10 @@ enum class RecordForm : std::uint8_t {
   kShown,      // for a terminal: one escaped line each, without a final newline of the record
 };
 
+// Declares --descriptors and --type, which are errors unless `is_used` returns true after the parsing. `of_what`: the
+// options that use them. `types` must outlive the parsing.
+void declare_types(CLI::App& app, UserTypes& types, std::function<bool()> is_used, const std::string& of_what);
+
 struct FormOptions {
   RecordForm form = RecordForm::kBytes;
   bool skips_damage = false;  // skips what cannot be read
@@ -33,12 +38,6 @@ struct FormOptions {
 
   // Declares the options on `app`. The object must outlive the parsing.
   void declare(CLI::App& app);
-
- private:
-  void declare_types(CLI::App& app);
-
-  std::string descriptors_;  // a file
-  std::string type_;
 };
 
 // A container that a command reads, and its place in a data set.

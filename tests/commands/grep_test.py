@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """recordfs grep: the records it selects, its output, and its exit status."""
+import base64
+import json
 import re
 import shutil
 import subprocess
 
 import commands
 
+MESSAGES = "riegeli/metadata_full_transposed.riegeli"  # messages with descriptors
+EXAMPLES = "tfrecord/examples.tfrecord"
 LINES = "riegeli/simple_zstd9.riegeli"  # 500 records; each is a line without a newline
 DAMAGED = "riegeli/fuzz_simple_zstd.riegeli"
 SELECTED, NONE, FAILED = 0, 1, 2
@@ -161,6 +165,83 @@ class Grep(commands.Case):
         self.assert_ends(FAILED, "FILE is required", "grep", "x")
         self.assert_ends(FAILED, "--no-such-option", "grep", "x", self.file, "--no-such-option")
         self.assert_ends(FAILED, r"bad pattern: \(: missing \)", "grep", "(", self.file)
+
+    def test_ordinals_are_ranges_of_cat(self):
+        chosen = self.selected(b"two two two")
+        ordinals = self.good("grep", "--ordinals", "two two two", self.file).decode().split()
+        self.assertEqual(ordinals, [str(i) for i, _ in chosen])
+        self.assertEqual(self.good("cat", self.file, *ordinals), b"".join(record for _, record in chosen))
+        shown = self.good("grep", "--ordinals", "-H", "-m", "1", "two two two", self.file)
+        self.assertEqual(shown, bytes(self.file) + b":%d\n" % chosen[0][0])
+        self.assertEqual(self.good("grep", "--ordinals", "-v", "two", self.file).count(b"\n"), 500 - len(self.selected(b"two")))
+
+    def test_json_has_the_record_and_its_matches(self):
+        lines = [json.loads(line) for line in self.good("grep", "--json", "t[wh]\\w+", self.file, self.file).splitlines()]
+        chosen = self.selected(rb"t[wh]\w+")
+        self.assertEqual([(line["file"], line["ordinal"], line["text"].encode()) for line in lines],
+                         [(str(self.file), i, record) for i, record in chosen] * 2)
+        for line in lines:
+            found = [(match.start(), match.end(), match.group()) for match in re.finditer(r"t[wh]\w+", line["text"])]
+            self.assertEqual([(one["begin"], one["end"], one["text"]) for one in line["matches"]], found)
+
+    def test_json_of_inverted_matches_has_none(self):
+        line = json.loads(self.good("grep", "--json", "-v", "-m", "1", "two", self.file))
+        self.assertNotIn("matches", line)
+
+    def test_json_of_a_record_that_is_not_utf8_is_base64(self):
+        line = json.loads(self.good("grep", "--json", r"b\C", self.written(b"a\xffb\xfe")))
+        self.assertEqual(base64.b64decode(line["base64"]), b"a\xffb\xfe")
+        self.assertEqual([(one["begin"], base64.b64decode(one["base64"])) for one in line["matches"]], [(2, b"b\xfe")])
+
+    def documents(self, name):
+        """Returns the decoded records of a sample."""
+        return [json.loads(line).get("decoded") for line in self.good("cat", "--json", commands.sample(name)).splitlines()]
+
+    def test_decoded_content_is_searched_and_printed(self):
+        documents = self.documents(MESSAGES)
+        chosen = [(i, one) for i, one in enumerate(documents) if '"c":"NEG"' in json.dumps(one, separators=(",", ":"))]
+        self.assertGreater(len(documents), len(chosen))
+        shown = [line.split(b":", 1) for line in self.good("grep", "--decoded", '"c":"NEG"', commands.sample(MESSAGES)).splitlines()]
+        self.assertEqual([(int(ordinal), json.loads(document)) for ordinal, document in shown], chosen)
+        self.assertGreater(len(chosen), 1)
+        count = self.good("grep", "-c", "-v", "--decoded", '"c":"NEG"', commands.sample(MESSAGES))
+        self.assertEqual(int(count), len(documents) - len(chosen))
+
+    def test_field_is_searched_alone(self):
+        documents = self.documents(MESSAGES)
+        names = [[kid.get("name", "") for kid in one.get("rnested", [])] for one in documents]
+        chosen = [i for i, some in enumerate(names) if any(re.search("message$", name) for name in some)]
+        self.assertTrue(chosen)
+        ordinals = self.good("grep", "--ordinals", "--field", "rnested.name", "message$", commands.sample(MESSAGES))
+        self.assertEqual([int(one) for one in ordinals.split()], chosen)
+        matches = self.good("grep", "-o", "-h", "--field", "rnested.name", "^.*message$", commands.sample(MESSAGES))
+        self.assertEqual([line.split(b":", 1)[1].decode() for line in matches.splitlines()],
+                         [name for some in names for name in some if name.endswith("message")])
+        self.assertEqual(self.assert_ends_quietly(NONE, "grep", "--field", "no.such", "", commands.sample(MESSAGES)), b"")
+
+    def test_json_of_decoded_matches_has_no_positions(self):
+        lines = [json.loads(line) for line in
+                 self.good("grep", "--json", "--field", "c", "NEG", commands.sample(MESSAGES)).splitlines()]
+        self.assertTrue(lines)
+        for line in lines:
+            self.assertEqual((line["matches"], line["decoded"]["c"], line["type"]), ([{"text": "NEG"}], "NEG", "hdev.Everything"))
+
+    def test_records_without_decoded_content_do_not_match(self):
+        self.assertEqual(self.assert_ends_quietly(NONE, "grep", "--decoded", "", self.file), b"")
+        self.assertEqual(self.good("grep", "-c", "-v", "--decoded", "", self.file), b"500\n")
+
+    def test_features_of_examples_are_fields(self):
+        documents = self.documents(EXAMPLES)
+        labels = [one["features"]["feature"].get("label", {}).get("int64_list", {}).get("value", []) for one in documents]
+        label = str(next(value[0] for value in labels if value))
+        found = self.good("grep", "--ordinals", "--field", "features.feature.label.int64_list.value", f"^{label}$",
+                          commands.sample(EXAMPLES))
+        self.assertEqual([int(one) for one in found.split()], [i for i, value in enumerate(labels) if int(label) in map(int, value)])
+
+    def test_outputs_exclude_each_other(self):
+        for words in (["--json", "-c"], ["--json", "-l"], ["--json", "-o"], ["--json", "--ordinals"], ["--ordinals", "-o"]):
+            self.assert_ends(FAILED, "only one of --json, --ordinals, -c, -l and -o", "grep", *words, "x", self.file)
+        self.assert_ends(FAILED, "--descriptors and --type are for --decoded and --json", "grep", "--type", "T", "x", self.file)
 
     def test_help_mentions_grep_z(self):
         self.assertIn(b"grep -z", self.good("grep", "--help"))
