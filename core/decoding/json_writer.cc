@@ -134,6 +134,18 @@ void append_base64(std::string& text, Bytes bytes) {
   base64_encode_raw(text.data() + before, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
 }
 
+namespace {
+
+void append_encoded(std::string& text, Bytes bytes, ByteForm form) {
+  if (form != ByteForm::kHex) return append_base64(text, bytes);
+  for (const std::byte byte : bytes) {
+    text += kHexDigits[std::to_integer<std::size_t>(byte >> 4)];
+    text += kHexDigits[std::to_integer<std::size_t>(byte & std::byte{0xF})];
+  }
+}
+
+}  // namespace
+
 void append_json_string(std::string& text, std::string_view value) {
   text += '"';
   for (std::size_t at = 0; at < value.size();) {
@@ -157,25 +169,31 @@ void append_json_base64(std::string& text, Bytes bytes) {
   text += '"';
 }
 
-void append_json_bytes(std::string& text, std::string_view name, std::string_view instead, Bytes bytes) {
-  const bool is_text = is_utf8(as_text(bytes));
+void append_json_bytes(std::string& text, std::string_view name, std::string_view instead, Bytes bytes, ByteForm form) {
+  const bool is_text = form == ByteForm::kAuto && is_utf8(as_text(bytes));
   text += '"';
-  text += is_text ? name : instead;
+  text += name_of_bytes(form, is_text, name, instead);
   text += "\":";
-  if (is_text) {
-    append_json_string(text, as_text(bytes));
-  } else {
-    append_json_base64(text, bytes);
-  }
+  if (is_text) return append_json_string(text, as_text(bytes));
+  text += '"';
+  append_encoded(text, bytes, form);
+  text += '"';
+}
+
+std::string name_of_bytes(ByteForm form, bool is_text, std::string_view name, std::string_view instead) {
+  constexpr std::string_view kBase64 = "base64";
+  if (is_text) return std::string(name);
+  if (form != ByteForm::kHex || !instead.ends_with(kBase64)) return std::string(instead);
+  return std::string(instead.substr(0, instead.size() - kBase64.size())) + "hex";
 }
 
 void write_json_bytes(std::string_view name, std::string_view instead, Bytes bytes,
-                      const std::function<void(std::string_view)>& write) {
+                      const std::function<void(std::string_view)>& write, ByteForm form) {
   constexpr std::size_t kPiece = 3u << 18;  // a multiple of 3, for base64; escaped it is at most six times as long
-  const bool is_text = is_utf8(as_text(bytes));
+  const bool is_text = form == ByteForm::kAuto && is_utf8(as_text(bytes));
   std::string text;
   text += '"';
-  text += is_text ? name : instead;
+  text += name_of_bytes(form, is_text, name, instead);
   text += "\":\"";
   write(text);
   while (!bytes.empty()) {
@@ -187,7 +205,7 @@ void write_json_bytes(std::string_view name, std::string_view instead, Bytes byt
       append_json_string(text, as_text(bytes.first(size)));
       write(std::string_view(text).substr(1, text.size() - 2));
     } else {
-      append_base64(text, bytes.first(size));
+      append_encoded(text, bytes.first(size), form);
       write(text);
     }
     bytes = bytes.subspan(size);
@@ -195,8 +213,9 @@ void write_json_bytes(std::string_view name, std::string_view instead, Bytes byt
   write("\"");
 }
 
-JsonWriter JsonWriter::in_object(std::string& line, std::uint64_t most_bytes) {
+JsonWriter JsonWriter::in_object(std::string& line, std::uint64_t most_bytes, ByteForm form) {
   JsonWriter writer(line, JsonLayout::kLine, most_bytes);
+  writer.form_ = form;
   writer.depth_ = 1;
   writer.nesting_ = kOfObject;
   writer.is_first_ = false;
@@ -314,12 +333,16 @@ template void JsonWriter::write_number(double, bool);
 template void JsonWriter::write_number(float, bool);
 
 void JsonWriter::bytes(std::string_view name, std::string_view instead, Bytes bytes) {
-  const bool is_text = !is_typed() && is_utf8(as_text(bytes));
-  this->name(is_text || is_typed() ? name : instead);
+  const bool is_text = !is_typed() && form_ == ByteForm::kAuto && is_utf8(as_text(bytes));
+  this->name(name_of_bytes(form_, is_text || is_typed(), name, instead));
   if (is_text) {
     string(as_text(bytes));
-  } else {
+  } else if (form_ != ByteForm::kHex) {
     base64(bytes);
+  } else if (make_room(2 * bytes.size() + 2)) {
+    text_ += '"';
+    append_encoded(text_, bytes, form_);
+    text_ += '"';
   }
 }
 

@@ -15,6 +15,17 @@
 
 namespace recordfs {
 
+// How bytes are written where they may be text.
+enum class ByteForm : std::uint8_t {
+  kAuto,    // as a string if they are UTF-8, otherwise in base64
+  kBase64,  // always in base64
+  kHex,     // always in hexadecimal, two lower-case digits a byte
+};
+
+// Returns the name of a member with bytes: `name` for text, and otherwise `instead`, which ends with "base64", or with
+// "hex" for ByteForm::kHex.
+std::string name_of_bytes(ByteForm form, bool is_text, std::string_view name, std::string_view instead);
+
 // Appends `bytes` to `text` in base64, with padding. Data may be appended in pieces if each piece but the last has a
 // multiple of 3 bytes. Thread-safe.
 void append_base64(std::string& text, Bytes bytes);
@@ -30,13 +41,14 @@ std::uint64_t json_string_size(std::string_view value);
 // Appends bytes as a base64 string.
 void append_json_base64(std::string& text, Bytes bytes);
 
-// Appends bytes as a member: "NAME":"..." if they are UTF-8, otherwise "INSTEAD":"..." in base64. REQUIRES: the names
-// need no escaping.
-void append_json_bytes(std::string& text, std::string_view name, std::string_view instead, Bytes bytes);
+// Appends bytes as a member: "NAME":"..." if they are UTF-8, otherwise "INSTEAD":"..." in base64; or as `form` says, in
+// the member of name_of_bytes(). REQUIRES: the names need no escaping.
+void append_json_bytes(std::string& text, std::string_view name, std::string_view instead, Bytes bytes,
+                       ByteForm form = ByteForm::kAuto);
 
 // Passes the same text to `write` in pieces of at most 6 MiB.
 void write_json_bytes(std::string_view name, std::string_view instead, Bytes bytes,
-                      const std::function<void(std::string_view piece)>& write);
+                      const std::function<void(std::string_view piece)>& write, ByteForm form = ByteForm::kAuto);
 
 enum class JsonLayout : std::uint8_t {
   kLine,      // no white space
@@ -58,7 +70,7 @@ class JsonWriter {
       : text_(text), layout_(layout), end_(text.size() + most_bytes) {}
 
   // Returns a writer that continues an open, non-empty object at the end of `line`.
-  static JsonWriter in_object(std::string& line, std::uint64_t most_bytes);
+  static JsonWriter in_object(std::string& line, std::uint64_t most_bytes, ByteForm form = ByteForm::kAuto);
 
   void begin_object() { begin('{'); }
   void end_object() { end('}'); }
@@ -83,8 +95,8 @@ class JsonWriter {
     write_number(number, true);
   }
 
-  // Writes a member: "NAME":"..." if the bytes are UTF-8, otherwise "INSTEAD":"..." in base64. With kTyped always
-  // "NAME", and bytes.
+  // Writes a member: "NAME":"..." if the bytes are UTF-8, otherwise "INSTEAD":"..." in base64; or as the ByteForm says,
+  // in the member of name_of_bytes(). With kTyped always "NAME", and bytes.
   void bytes(std::string_view name, std::string_view instead, Bytes bytes);
 
   // Returns the nesting of the next value as jq counts it: two for each open object, one for each open list.
@@ -120,6 +132,7 @@ class JsonWriter {
   std::string& text_;
   const JsonLayout layout_;
   const std::uint64_t end_;
+  ByteForm form_ = ByteForm::kAuto;
   std::uint32_t depth_ = 0;  // open objects and lists
   std::uint32_t nesting_ = 0;
   bool is_first_ = true;  // the next value is the first in its object or list

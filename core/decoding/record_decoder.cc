@@ -290,13 +290,18 @@ Result<void> RecordDecoder::write(const RequestContext& context, JsonWriter& wri
 }
 
 Result<void> RecordDecoder::append_members(const RequestContext& context, std::string& line, const ChunkInfo& chunk,
-                                           Bytes record) const {
+                                           Bytes record, ByteForm form) const {
   const auto value = value_of(context, record);
   if (!value && may_pass(value.error().code)) return value.error();
   if (value && !*value) return {};
   const std::size_t before = line.size();
-  auto writer = JsonWriter::in_object(line, most_text_);
+  auto writer = JsonWriter::in_object(line, most_text_, form);
   if (value) {
+    const bool is_of_schema = schema_.type && std::holds_alternative<Value::Object>((*value)->is);
+    if (const auto type = is_of_schema ? schema_.type(**value) : std::string_view(); !type.empty()) {
+      writer.name("type");
+      writer.string(type);
+    }
     auto written = write(context, writer, chunk, **value, true);
     if (written && !writer.is_full()) return {};
     line.resize(before);

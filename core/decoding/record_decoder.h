@@ -52,10 +52,13 @@ class RecordDecoder {
   // Appends the decoded record to an open, non-empty object in `line`, each member preceded by a comma. Appends nothing
   // if the record has no decoded form.
   //
+  // The members are "type", if it is known, and "decoded". `form` does not apply to bytes in messages, which protobuf's
+  // mapping writes in base64.
+  //
   // A record of the wrong format, or with more than `most_text` bytes of output, gets a member "error". Fails with the
   // transient errors of Metadata::record_type() and descriptors(), and with kOutOfMemory; nothing is appended then.
-  Result<void> append_members(const RequestContext& context, std::string& line, const ChunkInfo& chunk,
-                              Bytes record) const;
+  Result<void> append_members(const RequestContext& context, std::string& line, const ChunkInfo& chunk, Bytes record,
+                              ByteForm form = ByteForm::kAuto) const;
 
   // Returns the decoded record as a document with a final newline: the value of "decoded", or an object with
   // the members that replace it. Fails with kNotFound if the record has no decoded form, with kLimit, and with the

@@ -78,6 +78,10 @@ struct RecordSchema {
   // Converts a record to a Value, which points into `record`.
   std::function<Result<Value>(Bytes record, ValueForm form)> value{};
 
+  // Returns the full name of the protobuf type of a record's value, which value() made for JSON; empty: it has none.
+  // None: no value has a type.
+  std::function<std::string_view(const Value& value)> type{};
+
   // Which records have parts, which are shown as inside/ORDINAL/. A record that is not of this kind has none if they
   // are optional, and is damage otherwise.
   enum class Parts : std::uint8_t { kNone, kOptional, kRequired };

@@ -286,4 +286,10 @@ Result<Value> value_of_example(Bytes record, const Limits& limits, ValueForm for
   return ValueMaker(limits, form).make(record);
 }
 
+std::string_view type_of_example(const Value& value) {
+  const auto* members = std::get_if<Value::Object>(&value.is);
+  const bool is_sequence = members != nullptr && !members->empty() && members->back().name == "feature_lists";
+  return is_sequence ? kSequenceExampleType : kExampleType;
+}
+
 }  // namespace recordfs::tensorflow

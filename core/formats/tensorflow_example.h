@@ -32,4 +32,7 @@ inline constexpr std::string_view kSequenceExampleType = "tensorflow.SequenceExa
 // limits allow. Any thread.
 Result<Value> value_of_example(Bytes record, const Limits& limits, ValueForm form);
 
+// Returns kExampleType or kSequenceExampleType, for a value that value_of_example() made for JSON. Any thread.
+std::string_view type_of_example(const Value& value);
+
 }  // namespace recordfs::tensorflow

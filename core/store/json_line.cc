@@ -4,6 +4,7 @@
 
 #include "core/base/utf8.h"
 #include "core/decoding/json_writer.h"
+#include "core/decoding/picked_json.h"
 
 namespace recordfs {
 
@@ -16,18 +17,39 @@ std::string json_member_of_shard(std::string_view name) {
 
 std::string json_line_head(const RecordName& name, std::uint64_t size, std::string_view shard_member) {
   if (const auto* ordinal = std::get_if<std::uint64_t>(&name)) {
-    return fmt::format("{{\"ordinal\":{},{}\"size\":{},", *ordinal, shard_member, size);
+    return fmt::format("{{\"ordinal\":{},{}\"size\":{}", *ordinal, shard_member, size);
   }
   const auto& address = std::get<RecordAddress>(name);
-  return fmt::format("{{{}\"chunk\":{},\"index\":{},\"size\":{},", shard_member, address.begin, address.index, size);
+  return fmt::format("{{{}\"chunk\":{},\"index\":{},\"size\":{}", shard_member, address.begin, address.index, size);
+}
+
+Result<void> append_decoded(std::string& line, const RecordDecoder& decoder, const ChunkInfo& chunk, Bytes record,
+                            const JsonLineOptions& options) {
+  const std::size_t before = line.size();
+  TRY(decoder.append_members({}, line, chunk, record, options.bytes));
+  if (options.fields.empty() || line.size() == before) return {};
+  const std::string members = "{" + line.substr(before + 1) + "}";
+  line.resize(before);
+  each_json_member(members, [&](std::string_view name, std::string_view value) {
+    line += fmt::format(",\"{}\":", name);
+    if (name == "decoded") {
+      line += pick_json(value, options.fields);
+    } else {
+      line += value;
+    }
+  });
+  return {};
 }
 
 Result<void> append_json_line(std::string& text, const RecordName& name, Bytes record, const RecordDecoder& decoder,
-                              const ChunkInfo& chunk, std::string_view shard_member) {
+                              const ChunkInfo& chunk, std::string_view shard_member, const JsonLineOptions& options) {
   const std::size_t before = text.size();
   text += json_line_head(name, record.size(), shard_member);
-  append_json_bytes(text, "text", "base64", record);
-  auto decoded = decoder.append_members({}, text, chunk, record);
+  if (options.has_record) {
+    text += ',';
+    append_json_bytes(text, "text", "base64", record, options.bytes);
+  }
+  auto decoded = append_decoded(text, decoder, chunk, record, options);
   if (decoded) {
     text += "}\n";
   } else {

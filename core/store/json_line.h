@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
@@ -19,13 +20,26 @@ std::string json_member_of_shard(std::string_view name);
 // Names a record by its ordinal, or by "chunk" and "index" if the records before it are not counted.
 using RecordName = std::variant<std::uint64_t, RecordAddress>;
 
-// Returns the begin of such a line, up to the member with the record's bytes.
+// Returns the begin of such a line, up to the member with the record's bytes, without the comma before it.
 std::string json_line_head(const RecordName& name, std::uint64_t size, std::string_view shard_member = {});
+
+// What of a record is in its line.
+struct JsonLineOptions {
+  bool has_record = true;             // its own bytes
+  ByteForm bytes = ByteForm::kAuto;   // of these, and of decoded content
+  std::vector<std::string> fields{};  // paths in the decoded content, as in picked_json.h; none: all of it
+};
+
+// Appends the members of the decoded record, as RecordDecoder::append_members() does, of which only some fields are
+// wanted. Fails in the same way.
+Result<void> append_decoded(std::string& line, const RecordDecoder& decoder, const ChunkInfo& chunk, Bytes record,
+                            const JsonLineOptions& options);
 
 // Appends {"ordinal":42,"size":5,"text":"hello"}, with the members that `decoder` adds, and a newline. Uses "base64"
 // instead of "text" if the record is not UTF-8. `shard_member` is of json_member_of_shard(). On failure appends
 // nothing. Fails as RecordDecoder::append_members. Thread-safe.
 Result<void> append_json_line(std::string& text, const RecordName& name, Bytes record, const RecordDecoder& decoder,
-                              const ChunkInfo& chunk, std::string_view shard_member = {});
+                              const ChunkInfo& chunk, std::string_view shard_member = {},
+                              const JsonLineOptions& options = {});
 
 }  // namespace recordfs

@@ -241,7 +241,7 @@ class Grep {
     const std::uint64_t ordinal = searched.member.first_ordinal + indexed.before.records + found.index;
     std::string line = json_line_head(ordinal, record.bytes.size(),
                                       json_member_of_file(searched.name) + json_member_of_shard(searched.member.name));
-    line += matches_of(found, as_text(record.bytes));
+    line += matches_of(found, as_text(record.bytes)) + ',';
     append_json_bytes(line, "text", "base64", record.bytes);
     TRY(searched.decoder.append_members({}, line, indexed.chunk, record.bytes));
     return line += "}\n";
@@ -264,7 +264,7 @@ class Grep {
       append_json_bytes(list, "text", "base64", as_bytes(text.substr(match.begin, match.size)));
       list += '}';
     }
-    return fmt::format("\"matches\":[{}],", list);
+    return fmt::format(",\"matches\":[{}]", list);
   }
 
   // Thread-safe.

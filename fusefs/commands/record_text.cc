@@ -146,7 +146,7 @@ class RecordPrinter {
       if (options_.form == RecordForm::kShown) {
         append_shown(rendered_.text, record);
       } else if (const auto made = append_json_line(rendered_.text, name_of(index), record, decoder_, records_.info,
-                                                    text_.shard_member);
+                                                    text_.shard_member, options_.json);
                  !made) {
         return fail(made.error());
       }
@@ -165,9 +165,16 @@ class RecordPrinter {
     std::string members;
     // A growing string needs its memory twice.
     members.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(RecordDecoder::kMostText, 4 * record.size())));
-    if (const auto made = decoder_.append_members({}, members, records_.info, record); !made) return fail(made.error());
+    const JsonLineOptions& options = options_.json;
+    if (const auto made = append_decoded(members, decoder_, records_.info, record, options); !made) {
+      return fail(made.error());
+    }
     output_->write(json_line_head(name_of(index), record.size(), text_.shard_member));
-    write_json_bytes("text", "base64", record, [this](std::string_view piece) { output_->write(piece); });
+    if (options.has_record) {
+      output_->write(",");
+      write_json_bytes(
+          "text", "base64", record, [this](std::string_view piece) { output_->write(piece); }, options.bytes);
+    }
     output_->write(members);
     output_->write("}\n");
   }
@@ -240,6 +247,55 @@ std::vector<Bytes> joined(std::span<const Bytes> records) {
 
 }  // namespace
 
+namespace {
+
+// Splits "a,b.c" at its commas.
+std::vector<std::string> paths_of(const std::string& text) {
+  std::vector<std::string> paths;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    if (end > at) paths.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  if (paths.empty()) throw CLI::ValidationError("--fields", "no field is named");
+  return paths;
+}
+
+ByteForm byte_form_of(const std::string& word) {
+  if (word == "auto") return ByteForm::kAuto;
+  if (word == "base64") return ByteForm::kBase64;
+  if (word == "hex") return ByteForm::kHex;
+  throw CLI::ValidationError("--bytes", "not auto, base64 or hex: " + word);
+}
+
+// Declares the options that --json needs.
+void declare_json(CLI::App& app, JsonLineOptions& json, CLI::Option* json_flag) {
+  app.add_flag_callback(
+         "--no-raw", [&json] { json.has_record = false; },
+         "with --json: leave out the bytes of the record, and write only its decoded content")
+      ->needs(json_flag);
+  app.add_option_function<std::string>(
+         "--fields",
+         [&json](const std::string& text) {
+           json.fields = paths_of(text);
+           json.has_record = false;
+         },
+         "with --json: write only these fields of the decoded content, such as a,b.c; implies --no-raw\n"
+         "A field is a path as for `grep --field`, and is written in its place in `decoded`.")
+      ->type_name("FIELDS")
+      ->needs(json_flag);
+  app.add_option_function<std::string>(
+         "--bytes", [&json](const std::string& word) { json.bytes = byte_form_of(word); },
+         "with --json: how bytes are written: auto (default: text if they are UTF-8), base64 or hex\n"
+         "With `base64` the record is always in `base64`, and bytes of decoded content in members that end with "
+         "`base64`; with `hex` in those that end with `hex`. Bytes in a protobuf message are always base64, as in "
+         "protobuf's mapping.")
+      ->type_name("FORM")
+      ->needs(json_flag);
+}
+
+}  // namespace
+
 void FormOptions::declare(CLI::App& app) {
   const auto choose = [this](RecordForm wanted) {
     return [this, wanted] {
@@ -253,7 +309,7 @@ void FormOptions::declare(CLI::App& app) {
   app.add_flag_callback("--null", choose(RecordForm::kNull), "write a NUL byte after each record");
   app.add_flag_callback("--delimited", choose(RecordForm::kDelimited),
                         "write the length of each record before it, as a varint (protobuf's delimited messages)");
-  app.add_flag_callback(
+  auto* json_flag = app.add_flag_callback(
       "--json", choose(RecordForm::kJson),
       "write a line of JSON for each record: ordinal, size, text (base64 if not UTF-8), decoded content\n"
       "The record is in `text` or `base64`, and its decoded content in `decoded`, with the `type` of a protobuf "
@@ -261,6 +317,7 @@ void FormOptions::declare(CLI::App& app) {
       "message whose type is unknown, or that cannot be decoded, has its `fields` by number, and the reason as "
       "`error`. If the ordinal is unknown, with `--split` and `@OFFSET/INDEX`, the object has `chunk` and `index` "
       "instead.");
+  declare_json(app, json, json_flag);
   declare_types(
       app, types, [this] { return form == RecordForm::kJson; }, "--json");
   app.add_flag("--skip-damage", skips_damage, "omit records that cannot be read, and continue (exit status 4)");

@@ -35,6 +35,7 @@ struct FormOptions {
   RecordForm form = RecordForm::kBytes;
   bool skips_damage = false;  // skips what cannot be read
   UserTypes types{};          // of the records, for kJson
+  JsonLineOptions json{};     // for kJson
 
   // Declares the options on `app`. The object must outlive the parsing.
   void declare(CLI::App& app);

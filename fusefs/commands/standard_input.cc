@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -54,7 +55,8 @@ Result<Descriptor> unnamed_file(const std::string& directory) {
 // A time stamp in the future keeps the index of a file that is about to go from being saved.
 void mark_as_passing(const Descriptor& file) {
   constexpr std::time_t kDay = 24 * 60 * 60;
-  const std::array<timespec, 2> times{{{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, {.tv_sec = ::time(nullptr) + kDay}}};
+  const std::array<timespec, 2> times{
+      {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, {.tv_sec = ::time(nullptr) + kDay, .tv_nsec = 0}}};
   ::futimens(file.number(), times.data());
 }
 

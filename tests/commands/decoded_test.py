@@ -10,6 +10,7 @@ import unittest
 import commands
 
 MESSAGES = "riegeli/metadata_full_transposed.riegeli"  # 150 messages, with the type in the file's metadata
+EXAMPLES = "tfrecord/examples.tfrecord"
 TEXT = "riegeli/simple_zstd9.riegeli"
 BINARY = "riegeli/multiblock_zstd.riegeli"  # without a type; most records are not messages
 STRING, INT64, OPTIONAL = 9, 3, 1
@@ -53,6 +54,73 @@ class Decoded(commands.Case):
         path = self.folder / name
         path.write_bytes(content)
         return path
+
+
+class Lines(Decoded):
+    """Which members the lines of --json have, and how bytes are written."""
+
+    def test_raw_bytes_are_left_out(self):
+        for name in (MESSAGES, EXAMPLES, TEXT):
+            whole = self.objects("cat", "--json", commands.sample(name))
+            short = self.objects("cat", "--json", "--no-raw", commands.sample(name))
+            self.assertEqual(short, [{key: value for key, value in one.items() if key not in ("text", "base64")} for one in whole])
+
+    def test_fields_are_picked_in_their_places(self):
+        whole = self.objects("cat", "--json", "--no-raw", commands.sample(MESSAGES))
+        picked = self.objects("cat", "--json", "--fields", "c,self.f64,rnested.name", commands.sample(MESSAGES))
+        for one, all_of_it in zip(picked, whole, strict=True):
+            decoded = {}
+            for key, value in all_of_it["decoded"].items():
+                if key == "c":
+                    decoded[key] = value
+                if key == "self" and "f64" in value:
+                    decoded[key] = {"f64": value["f64"]}
+                if key == "rnested":
+                    named = [{"name": kid["name"]} for kid in value if "name" in kid]
+                    decoded |= {key: named} if named else {}
+            self.assertEqual(one, {**all_of_it, "decoded": decoded})
+
+    def test_bytes_have_one_form(self):
+        for form, name, decode in (("base64", "base64", base64.b64decode), ("hex", "hex", bytes.fromhex)):
+            for sample in (TEXT, EXAMPLES):
+                records = self.objects("cat", "--json", commands.sample(sample))
+                for made, before in zip(self.objects("cat", "--json", "--bytes", form, commands.sample(sample)), records, strict=True):
+                    self.assertEqual({"text", "base64", "hex"} & made.keys(), {name})
+                    bytes_before = before["text"].encode() if "text" in before else base64.b64decode(before["base64"])
+                    self.assertEqual(decode(made[name]), bytes_before)
+        line = self.good("cat", "--json", "--bytes", "hex", "--fields", "features.feature.image/format", commands.sample(EXAMPLES), "0")
+        self.assertEqual(json.loads(line)["decoded"]["features"]["feature"],
+                         {"image/format": {"bytes_list": {"value": [{"hex": b"jpeg".hex()}]}}})
+        self.assertEqual(self.good("cat", "--json", "--bytes", "auto", commands.sample(TEXT)),
+                         self.good("cat", "--json", commands.sample(TEXT)))
+
+    def test_keys_and_values_of_a_table_have_one_form(self):
+        sample = commands.sample("leveldb_table/leveldb-compacted.ldb")
+        for form in ("base64", "hex"):
+            for one in self.objects("cat", "--json", "--no-raw", "--bytes", form, sample):
+                self.assertEqual(one["decoded"].keys(), {f"key_{form}", "sequence", "type", f"value_{form}"})
+
+    def test_large_record_has_the_same_forms(self):
+        large = self.folder / "large.riegeli"
+        subprocess.run([commands.program("make_data"), "riegeli-none", "1", large, "--kind=large"], check=True)
+        for words in (["--no-raw"], ["--fields", "x"], ["--bytes", "hex"]):
+            made = json.loads(self.good("cat", "--json", *words, large))
+            self.assertEqual((made["ordinal"], "hex" in made), (0, "hex" in words))
+            self.assertEqual(len(made.get("hex", "")), 2 * made["size"] if "hex" in words else 0)
+
+    def test_examples_have_their_type(self):
+        for name in (EXAMPLES, "array_record/examples.array_record"):
+            for one in self.objects("cat", "--json", commands.sample(name)):
+                if "features" in one.get("decoded", {}):
+                    self.assertEqual(one["type"], "tensorflow.Example")
+        for one in self.objects("cat", "--json", commands.sample("tfrecord/sequence-examples.tfrecord")):
+            self.assertEqual(one["type"], "tensorflow.SequenceExample")
+
+    def test_options_of_json_need_it(self):
+        for words in (["--no-raw"], ["--fields", "a"], ["--bytes", "hex"]):
+            self.assert_ends(commands.WRONG_USE, f"{words[0]} requires --json", "cat", *words, commands.sample(TEXT))
+        self.assert_ends(commands.WRONG_USE, "not auto, base64 or hex: x", "cat", "--json", "--bytes", "x", commands.sample(TEXT))
+        self.assert_ends(commands.WRONG_USE, "no field is named", "cat", "--json", "--fields", ",", commands.sample(TEXT))
 
 
 class Described(Decoded):

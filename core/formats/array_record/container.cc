@@ -90,6 +90,7 @@ class ArrayRecordContainer final : public ForwardingContainer {
         traits_(below().traits()),
         schema_{.value = [this](Bytes record,
                                 ValueForm form) { return tensorflow::value_of_example(record, limits_, form); },
+                .type = tensorflow::type_of_example,
                 .parts = RecordSchema::Parts::kRequired,
                 .largest_record_with_parts = limits.stored_chunk} {
     traits_.format = kFormat.name;

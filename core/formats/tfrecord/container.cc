@@ -101,6 +101,7 @@ File::File(const Limits& limits, std::string_view compression, bool index_fits_i
               .index_fits_in_chunk = index_fits_in_chunk},
       schema_{
           .value = [this](Bytes record, ValueForm form) { return tensorflow::value_of_example(record, limits_, form); },
+          .type = tensorflow::type_of_example,
           .parts = RecordSchema::Parts::kOptional,
           .largest_record_with_parts = limits.stored_chunk} {}
 

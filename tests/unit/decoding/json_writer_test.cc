@@ -146,6 +146,23 @@ TEST(JsonWriter, TypedTextKeepsBytesAndNumbersApart) {
   EXPECT_EQ(text, R"({"a":"\ud800aGVsbG8=","b":"\ud800/w==","c":18446744073709551615,"d":Infinity})");
 }
 
+TEST(JsonBytes, FormDecidesNameAndDigits) {
+  const auto member = [](ByteForm form, std::string_view bytes) {
+    std::string text;
+    append_json_bytes(text, "value", "value_base64", as_bytes(bytes), form);
+    std::string line = "{\"a\":1";
+    auto json = JsonWriter::in_object(line, kMuch, form);
+    json.bytes("value", "value_base64", as_bytes(bytes));
+    EXPECT_EQ(line, "{\"a\":1," + text);
+    return text;
+  };
+  EXPECT_EQ(member(ByteForm::kAuto, "a\n"), R"("value":"a\n")");
+  EXPECT_EQ(member(ByteForm::kAuto, "\xFF"), R"("value_base64":"/w==")");
+  EXPECT_EQ(member(ByteForm::kBase64, "a\n"), R"("value_base64":"YQo=")");
+  EXPECT_EQ(member(ByteForm::kHex, "a\n\xFF"), R"("value_hex":"610aff")");
+  EXPECT_EQ(member(ByteForm::kHex, ""), R"("value_hex":"")");
+}
+
 TEST(JsonBytes, PiecesOfALargeValueAreTheWholeText) {
   std::string cut_off = "x";
   for (int i = 0; i < 500000; ++i) cut_off += i % 1000 == 0 ? "\n\"" : "\xE2\x82\xAC";
@@ -159,6 +176,14 @@ TEST(JsonBytes, PiecesOfALargeValueAreTheWholeText) {
       pieces += piece;
     });
     EXPECT_TRUE(pieces == whole) << text.size() << " bytes";
+    for (const ByteForm form : {ByteForm::kBase64, ByteForm::kHex}) {
+      whole.clear();
+      append_json_bytes(whole, "text", "base64", as_bytes(text), form);
+      pieces.clear();
+      write_json_bytes(
+          "text", "base64", as_bytes(text), [&pieces](std::string_view piece) { pieces += piece; }, form);
+      EXPECT_TRUE(pieces == whole) << text.size() << " bytes";
+    }
   }
 }
 
