@@ -16,12 +16,14 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/base/counted.h"
 #include "core/base/descriptor.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/range.h"
+#include "fusefs/commands/record_part.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
@@ -34,10 +36,12 @@ struct CpOptions {
   ReadingOptions reading;
   RecordWords words;
   bool replaces = false;
-};
+  std::string suffix;  // of the names of files
+  std::string part;    // path of what is copied of a record; empty: the record
 
-// Returns "000000042", as in the mount's records/.
-std::string name_of(std::uint64_t ordinal) { return fmt::format("{:09}", ordinal); }
+  // Returns "000000042", as in the mount's records/, and the suffix.
+  std::string name_of(std::uint64_t ordinal) const { return fmt::format("{:09}{}", ordinal, suffix); }
+};
 
 // Writes records as files of a directory. A file gets its name when it is complete. Nothing is written through a
 // symbolic link. Thread-safe.
@@ -47,15 +51,20 @@ class RecordFiles {
   struct Failure {
     bool is_of_record = false;  // unreadable: `why` is as of RecordReader::read
     bool is_there = false;      // the file exists and must not be replaced
+    bool has_no_part = false;   // the record does not have the part; `why` says nothing
     Error why;
+
+    bool ends_copy() const { return !is_of_record && !is_there && !has_no_part; }
   };
 
-  RecordFiles(Descriptor directory, bool replaces) : directory_(std::move(directory)), replaces_(replaces) {}
+  // `options` must outlive the object.
+  RecordFiles(Descriptor directory, const CpOptions& options)
+      : directory_(std::move(directory)), options_(options), replaces_(options.replaces) {}
 
   // Writes a record of a decoded chunk to the file named by its ordinal. Returns nullopt on success.
   std::optional<Failure> write(const RecordStore& store, const Chunk& chunk, std::uint64_t index,
                                std::uint64_t ordinal) const {
-    const std::string name = name_of(ordinal);
+    const std::string name = options_.name_of(ordinal);
     struct stat st {};
     if (!replaces_ && ::fstatat(directory_.number(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
       return Failure{.is_there = true, .why = system_error(EEXIST)};
@@ -65,7 +74,8 @@ class RecordFiles {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     const int file = ::openat(directory_.number(), unfinished.c_str(), flags, 0666);
     if (file < 0) return Failure{.why = system_error(errno)};
-    auto failure = write_record(store, chunk, index, file);
+    auto failure =
+        options_.part.empty() ? write_record(store, chunk, index, file) : write_part(store, chunk, index, file);
     // Some filesystems report a full disk only here.
     if (::close(file) != 0 && !failure) failure = Failure{.why = system_error(errno)};
     if (!failure && !publish(unfinished, name)) {
@@ -76,6 +86,16 @@ class RecordFiles {
   }
 
  private:
+  std::optional<Failure> write_part(const RecordStore& store, const Chunk& chunk, std::uint64_t index, int file) const {
+    const auto record = store.records().read({}, chunk, index, 0, UINT64_MAX);
+    if (!record) return Failure{.is_of_record = true, .why = record.error()};
+    const auto part = part_of_record(store.schema(), record->bytes, options_.part);
+    if (!part) return Failure{.is_of_record = true, .why = part.error()};
+    if (!*part) return Failure{.has_no_part = true, .why = {}};
+    if (const int error = write_all(file, as_bytes(**part)); error != 0) return Failure{.why = system_error(error)};
+    return std::nullopt;
+  }
+
   static std::optional<Failure> write_record(const RecordStore& store, const Chunk& chunk, std::uint64_t index,
                                              int file) {
     constexpr std::uint64_t kPiece = 1u << 20;
@@ -105,6 +125,7 @@ class RecordFiles {
   }
 
   const Descriptor directory_;
+  const CpOptions& options_;
   const bool replaces_;
 };
 
@@ -136,10 +157,15 @@ class Cp {
       print_message(fmt::format("{}: {}", path, system_error(errno).detail));
       return kExitCannotOpen;
     }
-    files_.emplace(std::move(directory), options_.replaces);
+    files_.emplace(std::move(directory), options_);
     static_cast<void>(
         std::ranges::all_of(options_.words.ranges, [&](const Range& range) { return copy(range, *reader); }));
     progress_.clear();
+    if (without_part_ > 0) {
+      context_.note(kExitPartlyDone);
+      print_message(
+          fmt::format("{}: {} without a part {}", reader->name(), counted(without_part_, "record"), options_.part));
+    }
     Interruption::pass_on();
     return context_.finish();
   }
@@ -169,6 +195,12 @@ class Cp {
 
   // Returns as SetReader::Take does.
   std::optional<std::uint64_t> copy(const SetMember& member, const Selection& selection) {
+    if (!options_.part.empty() && member.store->schema().parts == RecordSchema::Parts::kNone) {
+      context_.print_failure(member.path,
+                             {.code = Code::kNotFound,
+                              .detail = fmt::format("the records of {} have no parts", member.store->traits().format)});
+      return std::nullopt;
+    }
     DamageReporter damage(member.path, *member.store, context_);
     goes_on_ = true;
     const bool is_scanned =
@@ -198,7 +230,7 @@ class Cp {
     for (std::uint64_t i = wanted.begin; i < wanted.end && !is_stopped_ && !Interruption::came(); ++i) {
       const std::uint64_t ordinal = first_ordinal + i;
       if (auto failure = files_->write(store, **chunk, i, ordinal)) {
-        is_stopped_ = is_stopped_ || (!failure->is_of_record && !failure->is_there);
+        is_stopped_ = is_stopped_ || failure->ends_copy();
         copied.failures.emplace_back(ordinal, std::move(*failure));
       } else {
         ++copied.records;
@@ -211,13 +243,17 @@ class Cp {
   // Prints failures. Returns false if copying has to stop. Chunks skipped after a write error print nothing.
   bool settle(const RecordStore& store, const Copied& copied) {
     for (const auto& [ordinal, failure] : copied.failures) {
+      if (failure.has_no_part) {
+        ++without_part_;
+        continue;
+      }
       progress_.clear();
       if (failure.is_of_record) {
         context_.report(store, failure.why);
         continue;
       }
       context_.note(kExitPartlyDone);
-      print_message(fmt::format("{}/{}: {}{}", options_.words.directory, name_of(ordinal), failure.why.detail,
+      print_message(fmt::format("{}/{}: {}{}", options_.words.directory, options_.name_of(ordinal), failure.why.detail,
                                 failure.is_there ? " (-f replaces it)" : ""));
       if (!failure.is_there) return false;
     }
@@ -231,6 +267,7 @@ class Cp {
   std::optional<RecordFiles> files_;
   std::atomic<bool> is_stopped_{false};
   bool goes_on_ = true;
+  std::uint64_t without_part_ = 0;
 };
 
 }  // namespace
@@ -238,7 +275,8 @@ class Cp {
 RunCommand declare_cp(CLI::App& app) {
   const auto options = std::make_shared<CpOptions>();
   app.footer(
-      R"(Files are named by their ordinals, as in records/ of a mount: 000000042. A file gets its name once it is complete.
+      R"(Files are named by their ordinals, as in records/ of a mount: 000000042. Ordinals continue from file to file, so
+several files never have a name in common. A file gets its name once it is complete.
 A record that cannot be read creates no file; all others are copied, and the exit status is 4.
 )" + std::string(kRangeHelp));
   declare_words(app, options->words, WordUse::kFilesRangeAndDir, "which records to copy; : means all");
@@ -246,6 +284,23 @@ A record that cannot be read creates no file; all others are copied, and the exi
                "replace existing files\n"
                "Symbolic links are replaced too. Without this option existing files are not changed, and the exit "
                "status is 5.");
+  app.add_option_function<std::string>(
+         "--suffix",
+         [options = options.get()](const std::string& text) {
+           constexpr std::size_t kLongest = 100;
+           if (text.size() > kLongest || text.find('/') != std::string::npos) {
+             throw CLI::ValidationError("--suffix", "not the end of a file name: " + text);
+           }
+           options->suffix = text;
+         },
+         "append S to the names of files, for example .png")
+      ->type_name("S");
+  app.add_option(
+         "--part", options->part,
+         "copy one part of each record, by its path in inside/ of a mount: image/encoded\n"
+         "Slashes in names need no encoding. A record without this part creates no file, and the exit status is "
+         "5.")
+      ->type_name("PATH");
   options->reading.declare(app);
   return [options] { return Cp(*options).run(); };
 }

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """recordfs cp: the files it creates, those it leaves alone, and its exit status."""
+import base64
+import json
 import os
 import re
 import signal
@@ -63,6 +65,48 @@ class Cp(commands.Case):
                     self.assertEqual(b"".join(name.read_bytes() for name in names), self.good("cat", path, first))
             for name in target.iterdir():
                 name.unlink()
+
+    def test_suffix_ends_the_names(self):
+        self.good("cp", "--suffix", ".txt", self.file, ":2", self.target)
+        self.assertEqual(self.copied(), {f"{name}.txt": record for name, record in self.expected(range(2)).items()})
+        done = self.recordfs("cp", "--suffix", ".txt", self.file, "1", self.target)
+        self.assertRegex(done.err, r"\Arecordfs: \S+/000000001\.txt: File exists \(-f replaces it\)\n\Z")
+        for text in ("/x", "x" * 101):
+            self.assert_ends(commands.WRONG_USE, "--suffix: not the end of a file name", "cp", "--suffix", text, self.file, "0",
+                             self.target)
+
+    def test_several_files_have_no_name_in_common(self):
+        self.good("cp", self.file, self.file, ":", self.target)
+        self.assertEqual(sorted(self.copied().values()), sorted(self.records * 2))
+        self.assertEqual(sorted(self.copied()), [f"{i:09}" for i in range(1000)])
+
+    def test_part_of_each_record_is_copied(self):
+        examples = commands.sample("tfrecord/examples.tfrecord")
+        line = json.loads(self.good("cat", "--json", examples, "0"))["decoded"]["features"]["feature"]
+        self.good("cp", "--part", "image/encoded", "--suffix", ".jpg", examples, "0", self.target)
+        jpeg = base64.b64decode(line["image/encoded"]["bytes_list"]["value"][0]["base64"])
+        self.assertEqual(self.copied(), {"000000000.jpg": jpeg})
+        self.good("cp", "--part", "image/height", "--suffix", ".height", examples, "0", self.target)
+        self.good("cp", "--part", "image/object/class/text/1", "--suffix", ".class", examples, "0", self.target)
+        self.assertEqual(self.copied(), {"000000000.jpg": jpeg, "000000000.height": b"480\n",
+                                         "000000000.class": "\u00e9t\u00e9".encode()})
+
+    def test_records_without_the_part_are_counted(self):
+        examples = commands.sample("tfrecord/examples.tfrecord")
+        records = len(self.good("ls", examples).splitlines())
+        self.assert_ends(commands.PARTLY_DONE, rf"examples\.tfrecord: {records - 1} records without a part image/encoded", "cp",
+                         "--part", "image/encoded", examples, ":", self.target)
+        self.assertEqual(list(self.copied()), ["000000000"])
+        for part in ("image", "image/object/class/text", "image/encoded/x", "", "/"):
+            if part:
+                self.assert_ends(commands.PARTLY_DONE, "1 record without a part", "cp", "--part", part, examples, "0", self.target)
+        strangers = commands.sample("tfrecord/strangers.tfrecord")
+        self.assert_ends(commands.PARTLY_DONE, "without a part x", "cp", "--part", "x", strangers, ":", self.target)
+
+    def test_format_without_parts_is_reported(self):
+        self.assert_ends(commands.PARTLY_DONE, "the records of riegeli have no parts", "cp", "--part", "x", self.file, ":",
+                         self.target)
+        self.assertEqual(self.copied(), {})
 
     def test_mode_follows_the_umask(self):
         with subprocess.Popen([commands.program("recordfs"), "cp", self.file, "1", self.target], umask=0o027,
