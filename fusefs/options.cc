@@ -21,14 +21,14 @@ constexpr std::string_view kProgramUsage =
 Usage: recordfs [OPTION]... SOURCE... MOUNTPOINT
        recordfs mount [OPTION]... SOURCE... [MOUNTPOINT]
        recordfs COMMAND [ARGUMENT]...
-  recordfs data.log mnt; ls mnt/records; cat mnt/records/42; fusermount3 -u mnt
+  recordfs data.log mnt; ls mnt/records; cat mnt/records/42; recordfs umount mnt
 )";
 
 constexpr std::string_view kCommandUsage =
     R"(Mounts files of records as a directory with one file per record.
 
 Usage: recordfs mount [OPTION]... SOURCE... [MOUNTPOINT]
-  recordfs mount data.log; ls data/records; cat data/records/42; fusermount3 -u data
+  recordfs mount data.log; ls data/records; cat data/records/42; recordfs umount data
 
 A missing mount point is created, and removed at the end. If none is given, it is named after the first source, in the
 current directory: data for data.log, or data.mnt if data is taken; its name is printed. The last of several paths is

@@ -53,7 +53,7 @@ std::optional<std::string_view> rest_of(std::string_view path, std::string_view 
   if (!path.starts_with(name)) return std::nullopt;
   path.remove_prefix(name.size());
   if (path.empty()) return path;
-  if (path.front() != '.') return std::nullopt;
+  if (path.front() != '.' || path.size() == 1) return std::nullopt;
   return path.substr(1);
 }
 

@@ -197,6 +197,7 @@ RunCommand declare_cat(CLI::App& app) {
         }
       });
   options->form.declare(app);
+  begin_group(app, "Which records");
   app.add_option_function<std::string>(
          "--split",
          [options = options.get()](const std::string& text) {

@@ -1,7 +1,11 @@
 #include "fusefs/commands/command.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <memory>
 #include <new>
 #include <string>
@@ -16,28 +20,122 @@ namespace recordfs {
 namespace {
 
 constexpr std::array kCommands = {
-    Command{"info", "show format, codec and metadata of containers", declare_info},
-    Command{"ls", "list records: ordinal, size, chunk/index", declare_ls},
-    Command{"cat", "write records to standard output", declare_cat},
-    Command{"head", "write the first records", declare_head},
-    Command{"tail", "write the last records", declare_tail},
-    Command{"splits", "split files for parallel work", declare_splits},
-    Command{"grep", "search records", declare_grep, kExitGrepFailed},
-    Command{"keys", "list the keys of a database", declare_keys},
-    Command{"get", "write the value of a key", declare_get, kExitGrepFailed},
-    Command{"cp", "copy records to files", declare_cp},
-    Command{"index", "build and save the index now, so that later mounts start at once", declare_index},
-    Command{"verify", "read everything and verify all checksums", declare_verify},
-    Command{"mounts", "list the mounts of recordfs", declare_mounts, kExitWrongUse, false},
-    Command{"umount", "unmount", declare_umount, kExitWrongUse, false},
+    Command{"info", "show format, codec and metadata of containers", declare_info,
+            "recordfs info data.log\nrecordfs info --json --scan 'train-*' | jq .records"},
+    Command{"ls", "list records: ordinal, size, chunk/index", declare_ls,
+            "recordfs ls data.log :10\nrecordfs ls data.log | sort -k2,2nr | head"},
+    Command{"cat", "write records to standard output", declare_cat,
+            "recordfs cat data.log 42\nrecordfs cat --json --fields user.name 'train-*' | jq .decoded"},
+    Command{"head", "write the first records", declare_head,
+            "recordfs head data.log\nzstdcat data.log.zst | recordfs head -n 3 --json -"},
+    Command{"tail", "write the last records", declare_tail,
+            "recordfs tail -n 1 --json data.log\nrecordfs tail -f --lines data.log"},
+    Command{"splits", "split files for parallel work", declare_splits,
+            "recordfs splits --size 256M data.log\nrecordfs splits --count 64 --json 'train-*'"},
+    Command{"grep", "search records", declare_grep,
+            "recordfs grep -i error data.log\nrecordfs grep --field user.name '^ada$' 'train-*'", kExitGrepFailed},
+    Command{"keys", "list the keys of a database", declare_keys,
+            "recordfs keys --prefix user/ db\nrecordfs keys --json db/000123.sst"},
+    Command{"get", "write the value of a key", declare_get,
+            "recordfs get db user/42\nrecordfs get --history db user/42", kExitGrepFailed},
+    Command{"cp", "copy records to files", declare_cp,
+            "recordfs cp data.log :100 records\n"
+            "recordfs cp --part image/encoded --suffix .jpg 'train-*' : pictures"},
+    Command{"index", "build and save the index now, so that later mounts start at once", declare_index,
+            "recordfs index data.log\nrecordfs index -v 'train-*'"},
+    Command{"verify", "read everything and verify all checksums", declare_verify,
+            "recordfs verify data.log\nrecordfs verify -r --state ~/.verified --max-age 30d /data"},
+    Command{"mounts", "list the mounts of recordfs", declare_mounts,
+            "recordfs mounts\nrecordfs mounts --json | jq .pid", kExitWrongUse, false},
+    Command{"umount", "unmount", declare_umount, "recordfs umount mnt\nrecordfs umount --lazy data.log", kExitWrongUse,
+            false},
 };
 
 // Prints the first line of a text. The rest is for the man page.
 class CommandHelp : public CLI::Formatter {
+ public:
+  // `width`: of the terminal; 0: lines are not wrapped.
+  CommandHelp(std::string_view examples, std::size_t width) : examples_(examples), width_(width) {}
+
+ private:
   std::string make_option_desc(const CLI::Option* option) const override {
     return OptionText{.text = option->get_description()}.help();
   }
+
+  // Without which other options it needs, which its text says.
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const bool is_several = option->get_items_expected_max() > 1 && option->get_positional();
+    const std::string& value = option->get_type_name();
+    return (option->get_items_expected_max() > 0 && !value.empty() ? " " + value : "") + (is_several ? " ..." : "");
+  }
+
+  std::string make_footer(const CLI::App* app) const override {
+    std::string text = app->get_footer();
+    if (width_ > 0) text = with_joined_lines(text);
+    text = fmt::format("\n{}\n\nExamples:\n", text);
+    for (std::size_t at = 0; at < examples_.size();) {
+      const std::size_t end = std::min(examples_.find('\n', at), examples_.size());
+      text += fmt::format("  {}\n", examples_.substr(at, end - at));
+      at = end + 1;
+    }
+    return text;
+  }
+
+  // Joins the lines of each paragraph, because they are wrapped again.
+  static std::string with_joined_lines(std::string text) {
+    constexpr std::string_view kEndsParagraph = ".:)";
+    for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) {
+      const bool is_within = at > 0 && kEndsParagraph.find(text[at - 1]) == std::string_view::npos;
+      if (is_within && at + 1 < text.size() && text[at + 1] != ' ' && text[at + 1] != '\n') text[at] = ' ';
+    }
+    return text;
+  }
+
+  const std::string_view examples_;
+  const std::size_t width_;
 };
+
+// CLI11 writes two empty lines between groups of options.
+std::string without_gaps(std::string text) {
+  for (std::size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n", at)) text.erase(at, 1);
+  return text;
+}
+
+// Returns how far the lines after the first one are indented if a line of --help is wrapped.
+std::size_t hanging_indent(std::string_view line) {
+  const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+  const std::size_t gap = begin > 0 ? line.find("  ", begin) : std::string_view::npos;
+  const std::size_t text = gap == std::string_view::npos ? gap : line.find_first_not_of(' ', gap);
+  return text == std::string_view::npos ? begin : text;
+}
+
+// Breaks lines at spaces. A word that is longer than a line stays whole.
+std::string wrapped(std::string_view text, std::size_t width) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string line(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t indent = std::min(hanging_indent(line), width / 2);
+    while (line.size() > width) {
+      std::size_t at = line.rfind(' ', width);
+      if (at == std::string::npos || line.find_first_not_of(' ') >= at || at < indent) at = line.find(' ', width);
+      if (at == std::string::npos) break;
+      result += line.substr(0, line.find_last_not_of(' ', at) + 1) + '\n';
+      line = std::string(indent, ' ') + line.substr(std::min(line.find_first_not_of(' ', at), line.size()));
+    }
+    result += line + '\n';
+  }
+  return result;
+}
+
+// Returns the width of standard output if it is a terminal, and otherwise 0.
+std::size_t terminal_width() {
+  constexpr std::size_t kLeast = 40;
+  winsize size{};
+  const bool is_known = ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  return is_known && size.ws_col > 0 ? std::max<std::size_t>(size.ws_col, kLeast) : 0;
+}
 
 // CLI11 takes a bracketed word for a list and removes the brackets, but [a] can be a file name or a pattern. A byte
 // that no argument can contain prevents that.
@@ -86,6 +184,8 @@ std::size_t edits_between(std::string_view one, std::string_view other) {
 
 std::span<const Command> commands() { return kCommands; }
 
+void begin_group(CLI::App& app, const std::string& heading) { app.option_defaults()->group(heading); }
+
 const Command* find_command(std::string_view name) {
   const auto found = std::ranges::find(kCommands, name, &Command::name);
   return found == kCommands.end() ? nullptr : &*found;
@@ -122,13 +222,19 @@ std::vector<OptionText> options_of(const Command& command) {
 
 int run_command(const Command& command, int argc, const char* const* argv) {
   CLI::App app{std::string(command.summary), fmt::format("recordfs {}", command.name)};
-  app.formatter(std::make_shared<CommandHelp>());
+  const std::size_t width = terminal_width();
+  app.set_help_flag("-h,--help", "print this help");
+  app.formatter(std::make_shared<CommandHelp>(command.examples, width));
   const auto run = command.declare(app);
   restore_words(app);
   try {
     app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& stopped) {
-    if (stopped.get_exit_code() == 0) return app.exit(stopped);
+    if (stopped.get_exit_code() == 0) {
+      const std::string help = without_gaps(app.help());
+      std::fputs((width > 0 ? wrapped(help, width) : help).c_str(), stdout);
+      return kExitGood;
+    }
     print_message(fmt::format("{} (try recordfs {} --help)", stopped.what(), command.name));
     return command.wrong_use;
   }

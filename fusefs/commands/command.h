@@ -23,9 +23,13 @@ struct Command {
   std::string_view name;
   std::string_view summary;              // a line of `recordfs --help`
   RunCommand (*declare)(CLI::App& app);  // declares arguments and options
+  std::string_view examples;             // lines for its --help
   int wrong_use = kExitWrongUse;         // status for usage errors
   bool reads = true;                     // has the options of commands that read containers
 };
+
+// Puts the options that are declared next under a heading of --help.
+void begin_group(CLI::App& app, const std::string& heading);
 
 RunCommand declare_cat(CLI::App& app);
 RunCommand declare_cp(CLI::App& app);

@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "fusefs/commands/command.h"
 #include "fusefs/commands/verification.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
@@ -121,6 +122,7 @@ int Output::finish() {
 }
 
 void ReadingOptions::declare(CLI::App& app) {
+  begin_group(app, "Reading");
   app.add_option_function<std::string>(
          "--max-chunk",
          [this](const std::string& text) {

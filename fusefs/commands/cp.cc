@@ -280,6 +280,7 @@ several files never have a name in common. A file gets its name once it is compl
 A record that cannot be read creates no file; all others are copied, and the exit status is 4.
 )" + std::string(kRangeHelp));
   declare_words(app, options->words, WordUse::kFilesRangeAndDir, "which records to copy; : means all");
+  begin_group(app, "Output");
   app.add_flag("-f,--force", options->replaces,
                "replace existing files\n"
                "Symbolic links are replaced too. Without this option existing files are not changed, and the exit "

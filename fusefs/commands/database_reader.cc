@@ -16,6 +16,7 @@
 #include "core/dataset/database_files.h"
 #include "core/decoding/json_writer.h"
 #include "core/store/open_container.h"
+#include "fusefs/commands/command.h"
 #include "fusefs/commands/key_text.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
@@ -43,7 +44,9 @@ void DatabaseOptions::declare(CLI::App& app, std::string* key) {
                      "Of several files, a key's newest write counts, as if they were a database.")
           ->type_name("");
   auto* const last = key == nullptr ? nullptr : app.add_option("KEY", *key, "the key")->type_name("");
+  begin_group(app, "Data sets");
   declare_manifest(app, manifest);
+  begin_group(app, "Options");
   app.final_callback([this, database, last, key] {
     const bool has_manifest = !manifest.empty();
     if (has_manifest && last != nullptr && database->count() > 0 && last->count() == 0) {

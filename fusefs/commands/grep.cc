@@ -442,25 +442,28 @@ without -r) counts as one FILE: ordinals and -c are of all its shards, and -l pr
 Exit status: 0 a record was selected, 1 none was, 2 an error or damage (0 with -q and a match).)");
   app.add_option("PATTERN", options->pattern, "the pattern")->required()->type_name("");
   app.add_option("FILE", options->files, "containers, - for standard input, or what names a data set")->type_name("");
+  begin_group(app, "What matches");
   app.add_option("-e,--regexp", options->patterns, "use this pattern; all other words are files; may be repeated")
       ->type_name("PATTERN")
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
-  app.add_flag("-c,--count", options->counts, "print the number of matching records of each file");
-  app.add_flag("-l,--files-with-matches", options->names, "print only the names of files with a match");
-  app.add_flag("-o,--only-matching", options->only_matches, "print each match separately");
-  app.add_flag("-q,--quiet", options->quiet, "print nothing, and exit at the first match");
   app.add_flag("-i,--ignore-case", options->rules.ignores_case, "ignore case");
   app.add_flag("-v,--invert-match", options->inverted, "select the records that do not match");
   app.add_flag("-F,--fixed-strings", options->rules.is_literal, "PATTERN is plain text");
   app.add_flag("-E,--extended-regexp", options->extended, "PATTERN is a regular expression (default)");
+  begin_group(app, "Output");
+  app.add_flag("-c,--count", options->counts, "print the number of matching records of each file");
+  app.add_flag("-l,--files-with-matches", options->names, "print only the names of files with a match");
+  app.add_flag("-o,--only-matching", options->only_matches, "print each match separately");
+  app.add_flag("-q,--quiet", options->quiet, "print nothing, and exit at the first match");
   app.add_option("-m,--max-count", options->most, "continue with the next file after N records")->type_name("N");
   app.add_flag("-H,--with-filename", options->with_name, "print the file name with each record");
   app.add_flag("-h,--no-filename", options->without_name, "print no file names");
   app.add_flag("-Z,--null", options->zero_after_name, "print a NUL byte after each file name");
-  app.add_flag("-r,--recursive", options->recursive, "search all containers below directories");
   declare_decoding(app, *options);
+  begin_group(app, "Data sets");
+  app.add_flag("-r,--recursive", options->recursive, "search all containers below directories");
   declare_manifest(app, options->manifest);
   declare_allow_missing(app, options->allows_missing);
   options->reading.declare(app);

@@ -92,6 +92,7 @@ std::shared_ptr<EndOptions> declare(CLI::App& app) {
       throw CLI::ValidationError("--follow", "takes one file, which is not standard input");
     }
   });
+  begin_group(app, "Which records");
   app.add_option("-n,--records", options->records, "number of records (default: 10)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{0}, INT64_MAX).description(""));
@@ -113,6 +114,7 @@ RunCommand declare_head(CLI::App& app) {
 
 RunCommand declare_tail(CLI::App& app) {
   const auto options = declare(app);
+  begin_group(app, "Which records");
   app.add_flag("-f,--follow", options->follows,
                "continue with records that are appended, once they are complete\n"
                "The command runs until it is interrupted.");

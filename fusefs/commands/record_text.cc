@@ -10,6 +10,7 @@
 #include "core/base/utf8.h"
 #include "core/decoding/json_writer.h"
 #include "core/store/open_container.h"
+#include "fusefs/commands/command.h"
 
 namespace recordfs {
 namespace {
@@ -305,6 +306,7 @@ void FormOptions::declare(CLI::App& app) {
       form = wanted;
     };
   };
+  begin_group(app, "Output");
   app.add_flag_callback("--lines", choose(RecordForm::kLines), "write a newline after each record");
   app.add_flag_callback("--null", choose(RecordForm::kNull), "write a NUL byte after each record");
   app.add_flag_callback("--delimited", choose(RecordForm::kDelimited),

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/dataset/shard_list.h"
+#include "fusefs/commands/command.h"
 #include "fusefs/commands/standard_input.h"
 
 namespace recordfs {
@@ -87,7 +88,9 @@ void declare_sets(CLI::App& app, std::vector<std::string>& words, std::string& m
   app.add_option("FILE", words,
                  "containers, - for standard input, or what names data sets: 'NAME-*', NAME@128.EXT, a directory")
       ->type_name("");
+  begin_group(app, "Data sets");
   declare_manifest(app, manifest);
+  begin_group(app, "Options");
   app.final_callback([&words, &manifest] {
     if (words.empty() && manifest.empty()) throw CLI::RequiredError("FILE");
   });
@@ -102,6 +105,7 @@ void declare_words(CLI::App& app, RecordWords& words, WordUse use, const std::st
   if (use != WordUse::kFiles) {
     // For the help. All words go to the first argument, and are sorted later.
     app.add_option("RANGE", ranges_text)->type_name("");
+    begin_group(app, "Which records");
     app.add_option("-r,--range", given->ranges, "a range; all other words are files then; may be repeated")
         ->type_name("RANGE")
         ->expected(1)
@@ -109,6 +113,7 @@ void declare_words(CLI::App& app, RecordWords& words, WordUse use, const std::st
         ->allow_extra_args(false);
   }
   if (use == WordUse::kFilesRangeAndDir) app.add_option("DIR", "an existing directory")->type_name("");
+  begin_group(app, "Data sets");
   declare_manifest(app, words.manifest);
   declare_allow_missing(app, words.allows_missing);
   app.final_callback([given, use, &words, check = std::move(check)] {

@@ -139,6 +139,7 @@ int splits(const SplitsOptions& options) {
 }
 
 void declare_sizes(CLI::App& app, SplitsOptions& options) {
+  begin_group(app, "Splits");
   app.add_option_function<std::string>(
          "--size",
          [&options](const std::string& text) {
@@ -182,6 +183,7 @@ RunCommand declare_splits(CLI::App& app) {
     if (options->sizes_given > 1) throw CLI::ValidationError("only one of --size, --records and --count can be given");
   });
   declare_sizes(app, *options);
+  begin_group(app, "Output");
   app.add_flag(
       "--json", options->is_json,
       "write a line of JSON per split: id, bytes, records, ranges\n"

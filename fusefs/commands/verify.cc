@@ -431,7 +431,9 @@ and 2 outranks 5.)");
   app.add_option("--files0-from", options->names_from,
                  "read file names from F, with a NUL byte after each; - is standard input")
       ->type_name("F");
+  begin_group(app, "Data sets");
   declare_manifest(app, options->manifest);
+  begin_group(app, "Options");
   auto* state = app.add_option("--state", options->state,
                                "skip files that have not changed since they passed; F stores which files passed")
                     ->type_name("F");

@@ -8,7 +8,7 @@ import commands
 
 TEXT = "riegeli/simple_zstd9.riegeli"
 TABLE = "leveldb_table/leveldb-compacted.ldb"
-READING = [["cat"], ["cat", "--json"], ["cat", "--shuffle"], ["cat", "--split", "0:"], ["head"], ["tail", "-n", "3"], ["ls"],
+READING = [["cat"], ["cat", "--json"], ["cat", "--shuffle", "1"], ["cat", "--split", "0:"], ["head"], ["tail", "-n", "3"], ["ls"],
            ["info", "--json", "--scan"], ["verify", "-v"], ["grep", "-c", "one"], ["grep", "-H", "two"]]
 
 

@@ -1,5 +1,14 @@
 #!/usr/bin/env python3
 """Which command a command line means, and what its help says."""
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+
 import commands
 
 
@@ -30,6 +39,61 @@ class Names(commands.Case):
 
     def test_version_is_that_of_the_option(self):
         self.assertEqual(self.good("version"), self.good("--version"))
+
+
+class Help(commands.Case):
+    def commands(self):
+        """Returns the names of all commands that have a help of their own."""
+        shown = self.good("help").decode().partition("Commands")[2].partition("\n\n")[0]
+        return [line.split()[0] for line in shown.splitlines()[1:] if line.split()[0] not in ("mount", "help", "version")]
+
+    def on_terminal_of(self, width, *words):
+        """Returns the lines that a command prints on a terminal of this width."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+        with subprocess.Popen([commands.program("recordfs"), *words], stdin=subprocess.DEVNULL, stdout=theirs) as running:
+            os.close(theirs)
+            shown = b""
+            with contextlib.suppress(OSError):  # Linux: EIO when the other side is closed
+                while piece := os.read(ours, 65536):
+                    shown += piece
+            os.close(ours)
+        self.assertEqual(running.returncode, commands.GOOD)
+        return shown.decode().replace("\r\n", "\n").splitlines()
+
+    def test_every_command_has_groups_of_options_and_two_examples(self):
+        names = self.commands()
+        self.assertGreaterEqual(set(names), {"info", "cat", "grep", "umount"})
+        for name in names:
+            shown = self.good(name, "--help").decode()
+            with self.subTest(command=name):
+                examples = shown.partition("\nExamples:\n")[2].splitlines()
+                self.assertEqual(len(examples), 2)
+                for line in examples:
+                    self.assertRegex(line, rf"\A  ([^|]* \| )?recordfs {name}\b")
+                self.assertNotIn("Needs:", shown)
+                self.assertNotIn("\n\n\n", shown)
+        shown = self.good("cat", "--help").decode()
+        for heading in ("Positionals", "Options", "Which records", "Output", "Data sets", "Reading"):
+            self.assertEqual(len(re.findall(rf"(?m)^{heading}:$", shown)), 1, heading)
+
+    def test_help_is_wrapped_to_the_terminal(self):
+        for name in self.commands():
+            plain = self.good(name, "--help").decode()
+            for width in (60, 80, 100):
+                lines = self.on_terminal_of(width, name, "--help")
+                with self.subTest(command=name, width=width):
+                    long = [line for line in lines if len(line) > width and " " in line.strip()]
+                    self.assertEqual(long, [])
+                    self.assertEqual(" ".join(lines).split(), plain.split())
+
+    def test_description_of_an_option_keeps_its_column(self):
+        lines = self.on_terminal_of(70, "cat", "--help")
+        first = next(i for i, line in enumerate(lines) if line.startswith("  --lines"))
+        column = lines[first].index("write")
+        after = next(i for i, line in enumerate(lines) if line.startswith("  --json")) + 1
+        self.assertEqual(lines[after][:column].strip(), "")
+        self.assertNotEqual(lines[after][column], " ")
 
 
 if __name__ == "__main__":

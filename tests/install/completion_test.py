@@ -77,7 +77,7 @@ class Bash(Completion):
     def test_options_of_each_command_are_completed(self):
         self.assertEqual(self.complete("recordfs -"), support.options(support.help_of()))
         self.assertEqual(self.complete("recordfs cat -"), support.options(support.help_of("cat")))
-        self.assertEqual(self.complete("recordfs cat --max"), {"--max-chunk"})
+        self.assertEqual(self.complete("recordfs cat --max"), {"--max-chunk", "--max-input"})
 
     def test_values_of_options_are_completed(self):
         self.assertEqual(self.complete("recordfs cat --index "), {"auto", "no", "sub"})
