@@ -45,6 +45,8 @@ constexpr std::array kCommands = {
             "recordfs index data.log\nrecordfs index -v 'train-*'"},
     Command{"verify", "read everything and verify all checksums", declare_verify,
             "recordfs verify data.log\nrecordfs verify -r --state ~/.verified --max-age 30d /data"},
+    Command{"report", "write a page about a file", declare_report,
+            "recordfs report data.log -o data.html\nrecordfs report data.log > data.html"},
     Command{"mounts", "list the mounts of recordfs", declare_mounts,
             "recordfs mounts\nrecordfs mounts --json | jq .pid", kExitWrongUse, false},
     Command{"umount", "unmount", declare_umount, "recordfs umount mnt\nrecordfs umount --lazy data.log", kExitWrongUse,

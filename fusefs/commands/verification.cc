@@ -49,7 +49,8 @@ struct Checked {
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
   std::vector<Finding> findings{};
-  std::optional<Error> shortage{};  // no memory: the rest of the chunk was not read
+  std::optional<Error> shortage{};   // no memory: the rest of the chunk was not read
+  std::function<void()> observed{};  // may be empty
 };
 
 // Returns whether the scan reported the same failure for the whole chunk.
@@ -97,10 +98,12 @@ void add_failure(Checked& checked, Finding finding) {
   checked.findings.push_back(std::move(finding));
 }
 
-Checked check_chunk(const RequestContext& context, const RecordStore& store, const ScannedStep& step) {
+Checked check_chunk(const RequestContext& context, const RecordStore& store, const ScannedStep& step,
+                    const ObserveChunk& observe) {
   Checked checked;
   const ChunkInfo& info = step.indexed->chunk;
   const auto chunk = store.chunks().decode_ahead(context, info);
+  if (observe) checked.observed = observe(context, *step.indexed, chunk ? chunk->get() : nullptr);
   if (!chunk) {
     if (is_shortage(chunk.error())) {
       checked.shortage = chunk.error();
@@ -134,14 +137,15 @@ class Verifier {
   Verifier(const RecordStore& store, const std::function<bool(std::uint64_t)>& goes_on)
       : store_(store), goes_on_(goes_on), regions_([this](const DamagedRegion& region) { add(finding_of(region)); }) {}
 
-  Verdict run(unsigned threads, std::uint64_t memory) {
-    const auto check_step = [this](const RequestContext& context, const ScannedStep& step) -> Finish {
-      auto checked = step.indexed ? check_chunk(context, store_, step) : Checked{};
+  Verdict run(unsigned threads, std::uint64_t memory, const ObserveChunk& observe) {
+    const auto check_step = [&](const RequestContext& context, const ScannedStep& step) -> Finish {
+      auto checked = step.indexed ? check_chunk(context, store_, step, observe) : Checked{};
       return [this, step, checked = std::move(checked)]() mutable { return settle(step, std::move(checked)); };
     };
-    const WorkOnBatch take_batch = [this](const std::shared_ptr<const ScannedBatch>& batch) -> Finish {
+    WorkOnBatch take_batch = [this](const std::shared_ptr<const ScannedBatch>& batch) -> Finish {
       return [this, run = batch->content.run] { return settle(run); };
     };
+    if (observe) take_batch = {};  // a batch does not have the chunks' headers
     const auto scanned = scan(store_, {.threads = threads, .memory = memory}, check_step, take_batch);
     regions_.finish();
     if (verdict_.was_stopped) return std::move(verdict_);
@@ -179,6 +183,7 @@ class Verifier {
   bool settle(const ScannedStep& step, Checked checked) {
     for (const DamageRow& row : step.damage) regions_.add(row.region);
     for (Finding& finding : checked.findings) add(std::move(finding));
+    if (checked.observed) checked.observed();
     if (checked.shortage) add_shortage(*checked.shortage, 1);
     verdict_.records += checked.records;
     verdict_.bytes += checked.bytes;
@@ -291,8 +296,8 @@ std::string to_string(const Finding& finding) {
 }
 
 Verdict verify(const RecordStore& store, unsigned threads, std::uint64_t memory,
-               const std::function<bool(std::uint64_t)>& goes_on) {
-  return Verifier(store, goes_on).run(threads, memory);
+               const std::function<bool(std::uint64_t)>& goes_on, const ObserveChunk& observe) {
+  return Verifier(store, goes_on).run(threads, memory, observe);
 }
 
 int Outcome::status() const {

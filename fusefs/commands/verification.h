@@ -10,6 +10,7 @@
 
 #include "core/decoding/json_writer.h"
 #include "core/store/record_store.h"
+#include "core/store/scanner.h"
 
 namespace recordfs {
 
@@ -53,10 +54,16 @@ struct Verdict {
   bool was_stopped = false;  // by `goes_on`; the result is incomplete
 };
 
+// Looks at a chunk that was read; null: it cannot be. Called on any thread. Returns what remains to do on the calling
+// thread, in the container's order, or an empty function. May throw std::bad_alloc.
+using ObserveChunk =
+    std::function<std::function<void()>(const RequestContext&, const IndexedChunk& indexed, const Chunk* chunk)>;
+
 // Reads every chunk, record, metadata, and trailer. Uses `threads`, the calling one included, and about `memory` bytes.
 // Calls `goes_on` on the calling thread, with the number of file bytes processed since the last call; false stops.
+// Passes each chunk to `observe`, if it is not empty.
 Verdict verify(const RecordStore& store, unsigned threads, std::uint64_t memory,
-               const std::function<bool(std::uint64_t bytes)>& goes_on);
+               const std::function<bool(std::uint64_t bytes)>& goes_on, const ObserveChunk& observe = {});
 
 // The result for one file.
 struct Outcome {

@@ -1,0 +1,23 @@
+// The charts of a report, as SVG in HTML. Each is a <figure> with a caption, a legend if it needs one, and its numbers
+// in a table. Colors come from the page's style sheet, by class.
+#pragma once
+
+#include <string>
+
+#include "fusefs/commands/report/file_survey.h"
+
+namespace recordfs {
+
+// Returns where the chunks of each codec are in the file, and damage.
+std::string file_map(const FileSurvey& survey);
+
+// Returns decoded bytes per stored byte along the file.
+std::string compression_chart(const FileSurvey& survey);
+
+// Returns the number of records by size.
+std::string size_chart(const FileSurvey& survey);
+
+// Returns whether compression_chart() has something to show.
+bool is_compressed(const FileSurvey& survey);
+
+}  // namespace recordfs

@@ -1,0 +1,216 @@
+#include "fusefs/commands/report/file_survey.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/utf8.h"
+#include "core/decoding/record_decoder.h"
+#include "core/store/container_info.h"
+#include "fusefs/exit_status.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint64_t kWaitingMemory = 64u << 20;    // of decoded chunks that wait
+constexpr std::string_view kNoCodec = "-";             // of a chunk without a payload, or with an unknown one
+constexpr std::uint64_t kLargestDecoded = 256u << 10;  // of first records
+constexpr std::uint64_t kMostText = 1u << 20;
+constexpr std::size_t kShownText = 1200;  // bytes
+constexpr std::size_t kShownBytes = 128;  // as hexadecimal digits
+constexpr std::size_t kDigitsInLine = 16;
+
+// Returns the longest front of UTF-8 text that has at most `most` bytes.
+std::string_view front_of(std::string_view text, std::size_t most) {
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const std::size_t length = utf8_character(text.substr(size));
+    if (length == 0 || size + length > most) break;
+    size += length;
+  }
+  return text.substr(0, size);
+}
+
+// Returns lines of an offset, bytes as digits, and the same bytes as ASCII.
+std::string dump_of(Bytes bytes) {
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size(); at += kDigitsInLine) {
+    const Bytes line = bytes.subspan(at, std::min(kDigitsInLine, bytes.size() - at));
+    std::string digits;
+    std::string ascii;
+    for (const auto byte : line) {
+      const auto value = static_cast<unsigned char>(byte);
+      digits += fmt::format(" {:02x}", value);
+      ascii += value >= 0x20 && value < 0x7F ? static_cast<char>(value) : '.';
+    }
+    text += fmt::format("{:06x} {:<48}  {}\n", at, digits, ascii);
+  }
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+FirstRecord shown_record(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk,
+                         std::uint64_t size, Bytes record) {
+  FirstRecord shown{.size = size};
+  if (size <= kLargestDecoded) {
+    if (auto document = decoder.document(context, chunk, record)) {
+      shown.is_json = true;
+      shown.text = front_of(*document, kShownText);
+      shown.is_cut = shown.text.size() < document->size();
+      return shown;
+    }
+  }
+  const std::string_view front = front_of(as_text(record), kShownText);
+  const bool is_text = !front.empty() && front.find('\0') == std::string_view::npos &&
+                       (front.size() == size || front.size() + 4 > kShownText);
+  shown.text = is_text ? std::string(front) : dump_of(record.first(std::min(kShownBytes, record.size())));
+  shown.is_cut = (is_text ? front.size() : std::min(kShownBytes, record.size())) < size;
+  return shown;
+}
+
+// The records of one chunk.
+struct ChunkSurvey {
+  SizeHistogram sizes;
+  std::uint64_t decoded = 0;
+  bool is_damaged = false;
+  PartCounts parts;
+  std::vector<FirstRecord> first;
+};
+
+class Surveyor {
+ public:
+  Surveyor(const RecordStore& store, FileSurvey& survey)
+      : store_(store), survey_(survey), decoder_(store.schema(), store.metadata(), {}, kMostText) {
+    survey_.size = store.source().size();
+    survey_.bins.resize(static_cast<std::size_t>(std::min<std::uint64_t>(FileSurvey::kBins, survey_.size)));
+    survey_.has_keys = store.schema().key_changes != nullptr;
+    survey_.codecs.push_back({.name = "no records"});
+  }
+
+  // Surveys the records of a chunk. Any thread.
+  std::function<void()> observe(const RequestContext& context, const IndexedChunk& indexed, const Chunk* chunk) {
+    const auto made = std::make_shared<ChunkSurvey>();
+    if (chunk == nullptr) {
+      made->is_damaged = true;
+    } else {
+      look_at_records(context, indexed, *chunk, *made);
+    }
+    return [this, made, info = indexed.chunk] { take(info, *made); };
+  }
+
+  // Completes the survey after the last chunk.
+  void finish(Verdict verdict) {
+    survey_.verdict = std::move(verdict);
+    for (const Finding& finding : survey_.verdict.findings) {
+      if (finding.status == kExitGood) continue;
+      each_bin(finding.begin, finding.end.value_or(finding.begin + 1),
+               [](FileBin& bin, std::uint64_t) { bin.is_damaged = true; });
+    }
+    if (survey_.boundaries.size() > FileSurvey::kMostBoundaries) survey_.boundaries.clear();
+  }
+
+ private:
+  void look_at_records(const RequestContext& context, const IndexedChunk& indexed, const Chunk& chunk,
+                       ChunkSurvey& made) const {
+    const Layout& layout = chunk.layout();
+    const RecordSchema& schema = store_.schema();
+    const bool counts_parts = PartCounts::has(schema);
+    for (std::uint64_t i = 0; i < layout.records(); ++i) {
+      const Extent extent = layout.extent(i);
+      if (layout.failure(i) != nullptr) {
+        made.is_damaged = true;
+        continue;
+      }
+      made.sizes.add(extent.size);
+      made.decoded += extent.size;
+      const bool is_first = indexed.before.records + i < FileSurvey::kFirstRecords;
+      const bool is_counted = counts_parts && extent.size <= schema.largest_record_with_parts;
+      if (!is_first && !is_counted) continue;
+      const std::uint64_t wanted = is_counted || extent.size <= kLargestDecoded ? extent.size : kLargestDecoded;
+      const auto record = store_.chunks().read(context, chunk, extent.begin, wanted);
+      if (!record) {
+        made.is_damaged = true;
+        continue;
+      }
+      if (is_counted) made.parts.add(schema, record->bytes);
+      if (is_first) made.first.push_back(shown_record(context, decoder_, indexed.chunk, extent.size, record->bytes));
+    }
+  }
+
+  // Adds a chunk, in the container's order.
+  void take(const ChunkInfo& info, ChunkSurvey& made) {
+    const std::size_t codec = codec_of(info);
+    CodecSums& sums = survey_.codecs[codec];
+    ++sums.chunks;
+    sums.stored += info.end - info.begin;
+    sums.decoded += made.decoded;
+    survey_.sizes.add(made.sizes);
+    survey_.parts.add(made.parts);
+    std::ranges::move(made.first, std::back_inserter(survey_.first));
+    if (survey_.boundaries.size() <= FileSurvey::kMostBoundaries) survey_.boundaries.push_back(info.begin);
+    each_bin(info.begin, info.end, [&](FileBin& bin, std::uint64_t bytes) {
+      bin.stored[codec] += bytes;
+      bin.is_damaged |= made.is_damaged;
+      if (made.decoded == 0) return;
+      bin.packed += static_cast<double>(bytes);
+      bin.decoded +=
+          static_cast<double>(made.decoded) * static_cast<double>(bytes) / static_cast<double>(info.end - info.begin);
+    });
+  }
+
+  std::size_t codec_of(const ChunkInfo& info) {
+    if (info.codec == kNoCodec && info.records.value_or(0) == 0) return 0;
+    const std::string_view name = info.codec == kNoCodec ? "unknown codec" : info.codec;
+    auto& codecs = survey_.codecs;
+    const auto found = std::ranges::find(codecs, name, &CodecSums::name);
+    if (found == codecs.end() && codecs.size() == FileBin::kMostCodecs) return FileBin::kMostCodecs - 1;
+    if (found == codecs.end()) codecs.push_back({.name = std::string(name)});
+    return static_cast<std::size_t>(std::ranges::find(codecs, name, &CodecSums::name) - codecs.begin());
+  }
+
+  // Calls `take` for each bin that shares bytes with [begin, end), with their number.
+  template <class Take>
+  void each_bin(Position begin, Position end, Take take) {
+    const std::size_t bins = survey_.bins.size();
+    end = std::min(end, survey_.size);
+    if (begin >= end) return;
+    auto bin = static_cast<std::size_t>(static_cast<double>(begin) / static_cast<double>(survey_.size) *
+                                        static_cast<double>(bins));
+    bin = std::min(bin, bins - 1);
+    while (bin > 0 && survey_.begin_of(bin) > begin) --bin;
+    while (survey_.begin_of(bin + 1) <= begin) ++bin;
+    for (; bin < bins && survey_.begin_of(bin) < end; ++bin) {
+      const Position from = std::max(begin, survey_.begin_of(bin));
+      take(survey_.bins[bin], std::min(end, survey_.begin_of(bin + 1)) - from);
+    }
+  }
+
+  const RecordStore& store_;
+  FileSurvey& survey_;
+  const RecordDecoder decoder_;
+};
+
+}  // namespace
+
+Position FileSurvey::begin_of(std::size_t bin) const {
+  // In two parts, because the product may exceed 64 bits.
+  const std::uint64_t count = bins.size();
+  return size / count * bin + size % count * bin / count;
+}
+
+Result<FileSurvey> survey(const RecordStore& store, unsigned threads,
+                          const std::function<bool(std::uint64_t)>& goes_on) {
+  FileSurvey survey;
+  ASSIGN_OR_RETURN(survey.info, container_info({}, store));
+  Surveyor surveyor(store, survey);
+  surveyor.finish(verify(store, threads, kWaitingMemory, goes_on,
+                         [&](const RequestContext& context, const IndexedChunk& indexed, const Chunk* chunk) {
+                           return surveyor.observe(context, indexed, chunk);
+                         }));
+  return survey;
+}
+
+}  // namespace recordfs

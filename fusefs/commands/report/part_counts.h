@@ -1,0 +1,55 @@
+// Counts what records are made of: their parts by name and type, or the changes of keys by kind.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/bytes.h"
+#include "core/formats/container.h"
+#include "core/formats/value.h"
+
+namespace recordfs {
+
+// Rows by name and type. A name is the path of the parts in inside/ORDINAL/ of a mount, such as "tags/Particle"; an
+// entry is one value or message there. Memory is bounded: long names are cut, and rows beyond a limit are counted
+// together. Not thread-safe.
+class PartCounts {
+ public:
+  struct Count {
+    std::uint64_t records = 0;
+    std::uint64_t entries = 0;
+    std::uint64_t last_record = 0;  // number of the last record that counts
+  };
+  using Row = std::pair<std::string, std::string>;  // name and type, which may be empty
+  static constexpr std::size_t kMostRows = 1000;
+  static constexpr std::size_t kLongestName = 1024;  // bytes, of a name or a type
+
+  // Returns whether records of this kind have parts or keys.
+  static bool has(const RecordSchema& schema) {
+    return schema.key_changes != nullptr || schema.parts != RecordSchema::Parts::kNone;
+  }
+
+  // Counts the parts of a record. Returns false if it is not a record of this kind.
+  bool add(const RecordSchema& schema, Bytes record);
+  void add(const PartCounts& other);
+
+  const std::map<Row, Count>& rows() const { return rows_; }
+  // Returns what was counted beyond kMostRows.
+  const Count& others() const { return others_; }
+
+ private:
+  void add_value(const std::string& name, const Value& value);
+  void add_entry(const std::string& name, std::string_view type);
+
+  std::map<Row, Count> rows_;
+  Count others_;
+  std::uint64_t record_ = 0;
+  bool omits_tables_ = false;
+};
+
+}  // namespace recordfs

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""recordfs report: a page about a file, which shows the file's content as text and nothing else."""
+import random
+import re
+
+import commands
+import pages
+import tfrecords
+
+TEXT = "riegeli/small/shop_log.riegeli"
+MIXED = "proio/c08-mixed-compression.proio"
+HOSTILE = ["</pre><script>document.title='owned'</script>", "\"><img src=x onerror=\"document.title='owned'\">", "<svg/onload=alert(1)>",
+           "&lt;b&gt;", "]]><!--", "'; alert(1); '", "\u202etxt.exe", "\x1b[2J\x00"]
+
+
+def field(number, content):
+    """Returns a field of a protobuf message that holds bytes."""
+    size, digits = len(content), b""
+    while size >= 0x80:
+        digits, size = digits + bytes([size & 0x7F | 0x80]), size >> 7
+    return bytes([number << 3 | 2]) + digits + bytes([size]) + content
+
+
+def example(names):
+    """Returns a tensorflow.Example with a feature of each name, which holds "x"."""
+    value = field(1, field(1, b"x"))
+    return field(1, b"".join(field(1, field(1, name.encode()) + field(2, value)) for name in names))
+
+
+class Report(commands.Case):
+    def page(self, *words, status=commands.GOOD):
+        """Returns the parsed page of `recordfs report`, after checking what every page must have."""
+        done = self.recordfs("report", *words)
+        self.assertEqual(done.status, status, done.err)
+        page = pages.Page(done.out)
+        self.assertEqual(page.violations(len(done.out)), [], words)
+        return page
+
+    def titles(self, page):
+        return [title for title in page.texts["h2"]]
+
+    def test_page_has_a_summary_a_map_compression_sizes_and_records(self):
+        page = self.page(commands.sample(TEXT))
+        self.assertEqual(page.texts["h1"], ["shop_log.riegeli"])
+        self.assertEqual(self.titles(page), ["Map of the file", "Compression along the file", "Record sizes", "First records"])
+        self.assertIn("Good: 500 records read, no damage found.", page.texts["p"])
+        shown = dict(zip(page.texts["dt"], page.texts["dd"]))
+        self.assertEqual((shown["Records"], shown["Chunks"], shown["codec"]), ("500", "6", "zstd"))
+        records = self.good("head", "-n", "8", "--lines", commands.sample(TEXT)).decode().splitlines()
+        self.assertEqual(page.texts["pre"], records)
+
+    def test_page_goes_to_a_file(self):
+        made = self.folder / "page.html"
+        self.assertEqual(self.good("report", commands.sample(TEXT), "-o", made), b"")
+        self.assertEqual(made.read_bytes(), self.good("report", commands.sample(TEXT)))
+
+    def test_file_is_not_replaced_by_its_report(self):
+        copied = self.copy(TEXT)
+        before = copied.read_bytes()
+        (self.folder / "link").symlink_to(copied)
+        for name in (copied, self.folder / "link"):
+            self.assert_ends(commands.WRONG_USE, "the report would replace the file", "report", copied, "-o", name)
+        self.assertEqual(copied.read_bytes(), before)
+
+    def test_output_that_cannot_be_written_is_reported(self):
+        self.assert_ends(commands.PARTLY_DONE, "No such file or directory", "report", commands.sample(TEXT), "-o",
+                         self.folder / "none/page.html")
+
+    def test_file_that_is_not_a_container_has_no_report(self):
+        made = self.folder / "page.html"
+        self.assert_ends(commands.CANNOT_OPEN, "cannot open", "report", self.folder / "none", "-o", made)
+        self.assertFalse(made.exists())
+
+    def test_chunks_have_the_color_of_their_codec(self):
+        page = self.page(commands.sample(MIXED))
+        self.assertEqual({box["class"] for box in page.having("rect") if box["class"].startswith("c")}, {"c1", "c2", "c3"})
+        legend = page.texts["ul"][0]
+        for name in ("not compressed", "gzip", "lz4"):
+            self.assertIn(name, legend)
+        rows = [row for row in page.texts["tr"] if "gzip" in row]
+        self.assertEqual(len(rows), 1)
+
+    def test_parts_of_records_are_counted_by_name_and_type(self):
+        page = self.page(commands.sample(MIXED))
+        self.assertIn("Parts of records", self.titles(page))
+        self.assertTrue([row for row in page.texts["tr"] if re.fullmatch(r"entriesproio\.model\.eic\.Particle2221", row)])
+        self.assertTrue([row for row in page.texts["tr"] if row.startswith("tags/Tracks")])
+
+    def test_changes_of_keys_are_counted_by_kind(self):
+        page = self.page(commands.sample("leveldb_table/leveldb-deletes.ldb"))
+        self.assertIn("Changes of keys", self.titles(page))
+        self.assertTrue([row for row in page.texts["tr"] if row.startswith("key deleted")])
+
+    def test_damage_is_marked_and_listed(self):
+        damaged = commands.with_bit_flipped(self.copy("riegeli/simple_zstd9.riegeli"), 17000)
+        page = self.page(damaged, status=commands.DAMAGE)
+        self.assertRegex(" ".join(page.texts["p"]), r"Damaged: 1 region, \d+ records lost\.")
+        self.assertEqual(len(page.having("rect", **{"class": "bad"})), 1)
+        self.assertIn("Damage", self.titles(page))
+        listed = self.recordfs("verify", damaged).out.decode()
+        self.assertIn(re.search(r": ([^:;]+); \d+ records lost", listed).group(1), " ".join(page.texts["td"]))
+
+    def test_hostile_names_and_records_are_only_text(self):
+        for number, hostile in enumerate(HOSTILE):
+            name = hostile.replace("/", "_").replace("\x00", "")
+            path = self.folder / f"{number}{name}.tfrecord"
+            path.write_bytes(tfrecords.tfrecord([hostile.encode(), b"\xff" + hostile.encode()]))
+            with self.subTest(hostile):
+                page = self.page(path)
+                self.assertEqual(page.having("meta", **{"http-equiv": "Content-Security-Policy"})[0]["content"],
+                                 "default-src 'none'; style-src 'unsafe-inline'")
+                if hostile.isprintable() or "\u202e" in hostile:
+                    self.assertEqual(page.texts["h1"], [path.name])
+                    self.assertEqual(page.texts["pre"][0], hostile)
+                self.assertNotIn("\x1b", "".join(page.texts["body"]))
+
+    def test_every_sample_has_a_valid_page(self):
+        for path in commands.containers():
+            done = self.recordfs("report", path)
+            with self.subTest(sample=path.name):
+                if done.status == commands.CANNOT_OPEN:
+                    self.assertEqual(done.out, b"")
+                else:
+                    self.assertEqual(pages.Page(done.out).violations(len(done.out)), [])
+                    self.assertEqual(done.status, self.recordfs("verify", path).status)
+
+    def test_many_records_and_codecs_give_a_small_page(self):
+        parts = commands.sample(MIXED).read_bytes()
+        path = self.folder / "many.proio"
+        path.write_bytes(parts * 400)
+        self.page(path)
+
+    def test_many_long_names_that_need_escaping_give_a_small_page(self):
+        names = [f'{number:05}' + '"' * 500 for number in range(3000)]
+        path = self.folder / "names.tfrecord"
+        path.write_bytes(tfrecords.tfrecord([example(names)] * 10))
+        page = self.page(path)
+        self.assertEqual(len([row for row in page.texts["tr"] if '"""' in row]), 100)
+        self.assertIn("Only the 100 most frequent are listed.", page.texts["p"])
+
+    def test_records_are_in_bins_by_size(self):
+        sizes = [1] * 5 + [100] * 3 + [1000000]
+        path = self.folder / "sizes.tfrecord"
+        path.write_bytes(tfrecords.tfrecord([random.Random(size).randbytes(size) for size in sizes]))
+        page = self.page(path)
+        rows = [row for row in page.texts["tr"] if "%" in row]
+        self.assertEqual(rows, ["1 byte555.6 %", "64 to 127 bytes333.3 %", "524,288 to 1,048,575 bytes111.1 %"])
+        self.assertEqual(len(page.having("rect", **{"class": "bar"})), 3)
+
+
+if __name__ == "__main__":
+    commands.main()
