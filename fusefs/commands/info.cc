@@ -1,5 +1,6 @@
+#include <unistd.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -17,12 +18,15 @@
 #include "core/base/utf8.h"
 #include "core/decoding/json_writer.h"
 #include "core/store/wait_ticket.h"
+#include "fusefs/commands/amounts.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/database_table.h"
+#include "fusefs/commands/record_sizes.h"
 #include "fusefs/commands/record_words.h"
+#include "fusefs/commands/report/size_histogram.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/tree/database/database_info.h"
@@ -93,15 +97,8 @@ Result<JsonObject> info_of(const std::string& path, const RecordStore& store, co
 }
 
 std::string in_units(std::uint64_t bytes) {
-  constexpr std::array kUnits{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  if (bytes < 1024) return counted(bytes, "byte");
-  double amount = static_cast<double>(bytes) / 1024;
-  std::size_t unit = 0;
-  while (amount >= 1024) {
-    amount /= 1024;
-    ++unit;
-  }
-  return fmt::format("{} ({:.1f} {})", counted(bytes, "byte"), amount, kUnits[unit]);
+  const std::string short_form = short_size(bytes);
+  return bytes < 1024 ? short_form : fmt::format("{} ({})", counted(bytes, "byte"), short_form);
 }
 
 struct InWords {
@@ -163,6 +160,19 @@ std::string total_line(const FileTotals& totals) {
   return row("total", fmt::format("{}, {}, {}, {}, {}", counted(totals.files, "file"),
                                   counted(totals.records, "record"), counted(totals.chunks, "chunk"),
                                   in_units(totals.size), counted(totals.damaged_regions, "damaged region")));
+}
+
+// Returns the row with the histogram of record sizes. Reads the sizes of all records.
+std::string sizes_row(const std::string& path, const RecordStore& store, CommandContext& context) {
+  const auto sizes = sizes_of(store, context.threads());
+  if (!sizes) {
+    context.print_failure(path, sizes.error());
+    return {};
+  }
+  if (sizes->count() == 0) return {};
+  return row("record sizes",
+             fmt::format("{} {} {}, median {}", short_size(sizes->smallest()), block_line(sizes->bars()),
+                         short_size(sizes->largest()), short_size(sizes->quantile(0.5))));
 }
 
 // --- data sets
@@ -306,7 +316,10 @@ std::optional<std::string> info_text(const std::string& path, const InfoOptions&
     return std::nullopt;
   }
   if (options.scan) totals.add(*known);
-  return options.json ? json_of(std::move(*known)) : table_of(path, *known);
+  if (options.json) return json_of(std::move(*known));
+  std::string table = table_of(path, *known);
+  if (options.scan && ::isatty(STDOUT_FILENO) == 1) table += sizes_row(path, *store, context);
+  return table;
 }
 
 int info(const InfoOptions& options) {
@@ -343,10 +356,12 @@ RunCommand declare_info(CLI::App& app) {
   declare_sets(app, options->files, options->manifest);
   app.add_flag("--json", options->json,
                "print info.json of a mount; for several files one object per line, with \"file\"");
-  app.add_flag("--scan", options->scan,
-               "scan the headers, and add totals: chunks, records, decoded bytes, damage in headers\n"
-               "This does not check records; `verify` does. In JSON, `damage_scope` is `headers`. The table of "
-               "several files ends with a line of totals.");
+  app.add_flag(
+      "--scan", options->scan,
+      "scan the headers, and add totals: chunks, records, decoded bytes, damage in headers\n"
+      "This does not check records; `verify` does. In JSON, `damage_scope` is `headers`. The table of several files ends "
+      "with a line of totals. On a terminal, also draws how many records have which size, on a logarithmic scale, which "
+      "takes as long as `ls`.");
   options->reading.declare(app);
   app.footer(
       R"(For a data set, prints totals, the totals of each format, and a table of the shards. That counts the records of

@@ -19,6 +19,7 @@
 #include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/range.h"
 #include "fusefs/commands/record_copier.h"
+#include "fusefs/commands/record_sizes.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
 
@@ -32,14 +33,6 @@ struct LsOptions {
   bool json = false;
   bool with_codec = false;
 };
-
-// Returns the record sizes of a chunk, and avoids decoding it if the format can.
-Result<std::shared_ptr<const Layout>> layout_of(const RequestContext& context, const RecordStore& store,
-                                                const ChunkInfo& chunk) {
-  if (chunk.layout_cost == LayoutCost::kSmall) return store.chunks().layout(context, chunk);
-  ASSIGN_OR_RETURN(auto decoded, store.chunks().decode_uncached(context, chunk));
-  return std::shared_ptr<const Layout>(decoded, &decoded->layout());
-}
 
 std::string json_string(std::string_view text) {
   std::string json;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """recordfs info: properties of containers, with and without a scan."""
 import json
+import re
 
 import commands
 
@@ -63,6 +64,16 @@ class Info(commands.Case):
         done = self.recordfs("info", "--scan", self.folder / "none", commands.sample(TEXT), commands.sample(TEXT))
         self.assertEqual(done.status, commands.CANNOT_OPEN)
         self.assertRegex(done.out.decode().splitlines()[-1], r"\Atotal +2 files, 1000 records, ")
+
+    def test_scan_draws_record_sizes_on_a_terminal(self):
+        shown = self.on_terminal("info", "--scan", commands.sample(TEXT)).out.decode()
+        line = re.search(r"(?m)^record sizes +(\d+) bytes ([ ▁-█]+) (\d+) bytes, median \d+ bytes$", shown)
+        self.assertIsNotNone(line, shown)
+        sizes = [int(row.split(b"\t")[1]) for row in self.good("ls", commands.sample(TEXT)).splitlines()]
+        self.assertEqual((int(line.group(1)), int(line.group(3))), (min(sizes), max(sizes)))
+        self.assertIn("█", line.group(2))
+        self.assertNotIn("record sizes", self.table("--scan", commands.sample(TEXT)))
+        self.assertNotIn("record sizes", self.on_terminal("info", commands.sample(TEXT)).out.decode())
 
     def test_scan_does_not_claim_that_unchecked_records_are_good(self):
         damaged = commands.with_bit_flipped(self.copy(TEXT), 17000)
