@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -46,6 +47,7 @@
 #include "fusefs/glue/mount_table.h"
 #include "fusefs/glue/session.h"
 #include "fusefs/messages.h"
+#include "fusefs/metrics.h"
 #include "fusefs/mount_point.h"
 #include "fusefs/mount_sources.h"
 #include "fusefs/options.h"
@@ -147,7 +149,8 @@ std::optional<std::string> enter_namespace(const std::string& place) {
 }
 
 // Returns what the daemon accesses after mounting. Call it before: the mount may cover a source.
-AllowedPaths allowed_paths(const std::vector<std::string>& places, const Options& options, const Services& services) {
+AllowedPaths allowed_paths(const std::vector<std::string>& places, const Options& options, const Services& services,
+                           const MetricsFile* metrics) {
   AllowedPaths allowed;
   allowed.reads_all_owners = options.join;
   for (const std::string& place : places) {
@@ -159,6 +162,7 @@ AllowedPaths allowed_paths(const std::vector<std::string>& places, const Options
     make_directory(*services.index);
     allowed.saved.push_back(found_at(services.index->directory));
   }
+  if (metrics != nullptr) allowed.saved.emplace_back(::fcntl(metrics->directory().number(), F_DUPFD_CLOEXEC, 0));
   // Each thread of the loop opens the device.
   allowed.devices.push_back(found_at("/dev/fuse"));
   return allowed;
@@ -216,9 +220,18 @@ std::unique_ptr<Followed> followed_of(OpenedSources& opened, MountTree& tree, co
   return std::make_unique<FollowedContainers>(tree.containers(), std::move(opened.followed), services.log);
 }
 
+// Writes metrics from now on. `statistics` must be callable until the file stops.
+void start(MetricsFile& metrics, const std::string& mount, const Services& services,
+           const std::function<RequestStatistics()>& statistics) {
+  metrics.start([mount, &services, statistics, begin = std::chrono::steady_clock::now()] {
+    const auto uptime = std::chrono::steady_clock::now() - begin;
+    return metrics_text(mount, services, statistics(), std::chrono::duration_cast<std::chrono::seconds>(uptime));
+  });
+}
+
 // Mounts the sources and serves them until the end.
 std::optional<Refusal> serve_sources(const Options& options, const UserTypes& types, ReadyNotification& ready,
-                                     bool prints_name, Services& services, DaemonLog& log) {
+                                     bool prints_name, Services& services, MetricsFile* metrics, DaemonLog& log) {
   const auto cannot_mount = [&](const std::string& reason) {
     return Refusal{kExitCannotMount, fmt::format("{}: cannot mount: {}", shown_mountpoint(options), reason)};
   };
@@ -236,7 +249,7 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
   tree.containers().prepare({});
   std::optional<Follower> follower;
   if (auto followed = followed_of(*opened, tree, options, services)) follower.emplace(std::move(followed));
-  const AllowedPaths allowed = allowed_paths(opened->places, options, services);
+  const AllowedPaths allowed = allowed_paths(opened->places, options, services, metrics);
   const bool confines = options.sandbox.value_or(kConfines);
   // Load what cannot be opened after confinement. Read no source between the mount and the first reply: a request in
   // that time could not be interrupted.
@@ -270,6 +283,15 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
           [&] {
             log.write(Severity::kDetail, fmt::format("{}: no request for {} seconds, but the mount is in use",
                                                      shown_mountpoint(options), options.timeout));
+          },
+      .began =
+          [&](const std::function<RequestStatistics()>& statistics) {
+            if (metrics != nullptr)
+              start(*metrics, options.redact ? options.metrics_file : point->path(), services, statistics);
+          },
+      .ended =
+          [&] {
+            if (metrics != nullptr) metrics->stop();
           },
       .statistics_requested =
           [&](const std::vector<std::string>& lines) {
@@ -347,7 +369,16 @@ int mount_sources(Options options) {
   services.keeps_scanned = true;
   services.address_bits = address_bits(options);
   if (options.listed_keys) services.keys.table.keys = *options.listed_keys;
-  const auto refusal = serve_sources(options, *types, *ready, *chosen, services, log);
+  std::unique_ptr<MetricsFile> metrics;
+  if (!options.metrics_file.empty()) {
+    auto made = MetricsFile::at(options.metrics_file, services.log);
+    if (!made) {
+      const std::string shown = options.redact ? "..." : options.metrics_file;
+      return refuse(kExitWrongUse, fmt::format("-o metrics={}: {}", shown, made.error().detail));
+    }
+    metrics = std::move(*made);
+  }
+  const auto refusal = serve_sources(options, *types, *ready, *chosen, services, metrics.get(), log);
   if (!refusal) return kExitGood;
   log.write(Severity::kError, refusal->reason);
   return refusal->status;

@@ -190,6 +190,14 @@ constexpr MountOption kOptions[] = {
      "relative name starts at the current directory. Messages go to standard error until the mount is in place. The "
      "file is opened once: with logrotate(8), use `copytruncate`.",
      set_text<&Options::log_file>},
+    {"", "metrics", "FILE",
+     "write metrics for Prometheus to FILE every 5 seconds, and remove it at the end\n"
+     "They have requests by kind, cache hits, bytes read and decoded, damage, memory, and uptime. Each has the mount "
+     "point as the label `mount`, or with `redact` FILE instead. The format is that of node_exporter's textfile "
+     "collector, which reads files that end with `.prom` in its directory. FILE is replaced as a whole. The user that "
+     "mounts must be able to create files in its directory, which stays writable for the daemon. Each mount needs its "
+     "own FILE.",
+     set_text<&Options::metrics_file>},
     {"", "redact", "", "keep names of sources, and keys from files, out of the log", set_flag<&Options::redact>},
     {"", "debug", "", "same as -d", set_debug},
     {"", "context", "CONTEXT", "", set_context},

@@ -60,6 +60,7 @@ struct Options {
   std::optional<std::string> mount_namespace;  // process id or file (mount(8) -N)
   std::string index = "auto";                  // or "no", or a directory
   std::string log_file;                        // empty: system log, or stderr in the foreground
+  std::string metrics_file;                    // empty: none
   std::string record_suffix;
   std::string descriptors;                 // file; empty: none
   std::string type;                        // of all records; empty: from the file

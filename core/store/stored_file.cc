@@ -133,6 +133,7 @@ void DamageLog::report(Severity severity, Reported what, const std::string& text
     if (reported_.size() >= kReportedPlaces || !reported_.insert(what).second) return;
     is_last = reported_.size() == kReportedPlaces;
   }
+  if (severity >= Severity::kWarning) ++file_.services.damaged_places;
   const Log& log = file_.services.log;
   log(severity, fmt::format("{}: {}", file_.name, text));
   if (is_last) log(Severity::kWarning, fmt::format("{}: too many failures; further ones are not logged", file_.name));

@@ -158,12 +158,13 @@ struct Services {
   std::map<std::uint64_t, DecodeBudgets> budgets;
   Executor executor;  // declared after the caches, which its tasks use
   Log log;
-  std::optional<IndexLocation> index;           // where to save indexes; nullopt: nowhere
-  KeyIndex::Bounds keys;                        // of each container
-  std::atomic<std::uint64_t> decoded_bytes{0};  // of all decoded chunks; of a chunk read on demand, its full size
-  bool keeps_scanned = false;                   // files opened from now on keep bytes for reads after a scan
-  bool reads_whole_files = false;               // scans read the bytes between headers too, in large pieces
-  unsigned address_bits = 58;                   // of a record's address; fewer if containers share one number space
+  std::optional<IndexLocation> index;            // where to save indexes; nullopt: nowhere
+  KeyIndex::Bounds keys;                         // of each container
+  std::atomic<std::uint64_t> decoded_bytes{0};   // of all decoded chunks; of a chunk read on demand, its full size
+  std::atomic<std::uint64_t> damaged_places{0};  // of all files: places that a DamageLog has logged as failed
+  bool keeps_scanned = false;                    // files opened from now on keep bytes for reads after a scan
+  bool reads_whole_files = false;                // scans read the bytes between headers too, in large pieces
+  unsigned address_bits = 58;                    // of a record's address; fewer if containers share one number space
 };
 
 // Returns `container` without its unfinished tail. A scan ends there, and reports neither an incomplete chunk nor a

@@ -418,11 +418,18 @@ std::uint64_t RequestCounts::asked() const {
   return sum - counts_[static_cast<std::size_t>(RequestKind::kForget)].load(std::memory_order_relaxed);
 }
 
+std::vector<std::pair<std::string_view, std::uint64_t>> RequestCounts::by_kind() const {
+  std::vector<std::pair<std::string_view, std::uint64_t>> counts;
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    counts.emplace_back(kNames[i], counts_[i].load(std::memory_order_relaxed));
+  }
+  return counts;
+}
+
 std::string RequestCounts::text() const {
   std::string text;
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    const std::uint64_t count = counts_[i].load(std::memory_order_relaxed);
-    if (count != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", kNames[i], count);
+  for (const auto& [name, count] : by_kind()) {
+    if (count != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, count);
   }
   return text.empty() ? "none" : text;
 }

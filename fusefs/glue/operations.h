@@ -8,6 +8,8 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "fusefs/glue/dispatcher.h"
 #include "fusefs/glue/fuse.h"
@@ -40,6 +42,8 @@ class RequestCounts {
   // Returns the sum without FORGET, which the kernel sends when it needs memory.
   std::uint64_t asked() const;
 
+  // Returns all kinds, with the number of requests.
+  std::vector<std::pair<std::string_view, std::uint64_t>> by_kind() const;
   // Returns the kinds that occurred: "lookup 3, getattr 1", or "none".
   std::string text() const;
 
@@ -49,6 +53,13 @@ class RequestCounts {
       "readdir", "readdirplus", "statfs",   "getxattr", "listxattr", "forget"};
 
   std::array<std::atomic<std::uint64_t>, kNames.size()> counts_{};
+};
+
+// What a mount has counted since it began.
+struct RequestStatistics {
+  std::vector<std::pair<std::string_view, std::uint64_t>> by_kind;
+  std::uint64_t pushed_records = 0;  // into the kernel's cache
+  std::uint64_t pushed_bytes = 0;
 };
 
 // The userdata of the session.

@@ -343,6 +343,12 @@ struct Serving {
           return unmounted;
         }) {}
 
+  RequestStatistics counts() const {
+    return {.by_kind = mount.requests.by_kind(),
+            .pushed_records = pusher.pushed_records(),
+            .pushed_bytes = pusher.pushed_bytes()};
+  }
+
   std::vector<std::string> statistics() const {
     return {fmt::format("requests: {}", mount.requests.text()),
             fmt::format("pushed into the kernel's cache: {}, {}", recordfs::counted(pusher.pushed_records(), "record"),
@@ -432,10 +438,12 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
              !signals.watch(session.get(), watched(serving, options, events, end_limit)) ||
              (follower != nullptr && !follower->start(session.get()))) {
     result = failure("cannot create a thread");
-  } else if (run_loop(session.get(), options) != 0) {
-    result = failure("lost the connection to the kernel");
+  } else {
+    events.began([&serving] { return serving.counts(); });
+    if (run_loop(session.get(), options) != 0) result = failure("lost the connection to the kernel");
   }
   end_limit.begin();
+  events.ended();
   signals.stop();
   // Unmounts before joining threads that may wait for a source.
   if (unmount_guard && unmount_guard->is_there()) {

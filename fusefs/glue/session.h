@@ -14,6 +14,7 @@
 #include "core/base/result.h"
 #include "core/store/executor.h"
 #include "fusefs/glue/follower.h"
+#include "fusefs/glue/operations.h"
 #include "fusefs/tree/mount_tree.h"
 
 namespace recordfs {
@@ -43,6 +44,9 @@ struct SessionEvents {
   std::function<void()> init_answered;              // reply to INIT sent; on a loop thread
   std::function<void()> abandoned;                  // about to _exit() because a source hangs; on EndLimit's thread
   std::function<void()> kept_mounted;               // idle timeout over, but the mount is in use; on the signal thread
+  // The loop begins: all threads run, and are confined. `statistics` may be called on any thread until `ended`.
+  std::function<void(const std::function<RequestStatistics()>& statistics)> began;
+  std::function<void()> ended;  // the loop has ended
   // SIGUSR1 arrived. `lines`: statistics about requests. On the signal thread, which serves no requests.
   std::function<void(const std::vector<std::string>& lines)> statistics_requested;
 };

@@ -1,0 +1,63 @@
+// The metrics of a mount, in a file that Prometheus' node_exporter reads (-o metrics=FILE).
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "core/base/descriptor.h"
+#include "core/base/result.h"
+#include "core/store/log.h"
+#include "core/store/stored_file.h"
+#include "fusefs/glue/operations.h"
+
+namespace recordfs {
+
+// Returns all metrics in Prometheus' text format, version 0.0.4. `mount` is a label of each, because a collector joins
+// the files of several mounts. Thread-safe.
+std::string metrics_text(std::string_view mount, const Services& services, const RequestStatistics& requests,
+                         std::chrono::seconds uptime);
+
+// Writes a text to a file every few seconds, on a thread of its own. A reader sees a complete text, because each is
+// written to a hidden file beside it, which then gets the name. The functions are called on one thread.
+class MetricsFile {
+ public:
+  static constexpr std::chrono::seconds kBetween{5};
+
+  // Finds the directory, and checks that a file can be made there. Fails with kIo. `log` must outlive the object.
+  static Result<std::unique_ptr<MetricsFile>> at(const std::string& path, Log log);
+  ~MetricsFile() { stop(); }
+  MetricsFile(const MetricsFile&) = delete;
+  MetricsFile& operator=(const MetricsFile&) = delete;
+
+  // Returns the directory, which must stay writable.
+  const Descriptor& directory() const { return directory_; }
+
+  // Starts the thread, which calls `text` until stop(). Writes nothing if the system provides no thread.
+  void start(std::function<std::string()> text);
+  // Joins the thread, and removes the file: a scraper must not take it for a running mount.
+  void stop();
+
+ private:
+  MetricsFile(Descriptor directory, std::string name, Log log);
+
+  void run(const std::function<std::string()>& text);
+  Result<void> write(std::string_view text) const;
+
+  const Descriptor directory_;
+  const std::string name_;
+  const std::string unfinished_;  // name of a file that is not complete
+  const Log log_;
+  std::mutex mutex_;  // guards the next
+  bool is_over_ = false;
+  std::condition_variable over_;
+  std::thread thread_;
+};
+
+}  // namespace recordfs
