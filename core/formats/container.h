@@ -35,8 +35,9 @@ namespace recordfs {
 // A metadata value. Keys may be any bytes and may repeat.
 struct Attribute {
   std::string key;
-  std::string type;   // the format's name for the value's type, "" if it has none
-  std::string value;  // raw bytes
+  std::string type;                       // the format's name for the value's type, "" if it has none
+  std::string value;                      // raw bytes
+  std::optional<std::uint64_t> number{};  // the value, if its bytes are a binary number
 };
 
 // The metadata of one container, read on demand. Const and thread-safe, lives as long as the container. All functions

@@ -25,7 +25,11 @@ JsonObject::List list_of(const std::vector<Attribute>& attributes) {
     item.set("key", attribute.key);
     if (!attribute.type.empty()) item.set("type", attribute.type);
     item.set("size", std::uint64_t{attribute.value.size()});
-    if (is_shown_as_text(attribute.value)) item.set("text", attribute.value);
+    if (attribute.number) {
+      item.set("value", *attribute.number);
+    } else if (is_shown_as_text(attribute.value)) {
+      item.set("text", attribute.value);
+    }
   }
   return list;
 }

@@ -13,7 +13,8 @@ namespace recordfs {
 // as kIo or kChanged.
 Result<JsonObject> container_info(const RequestContext& context, const RecordStore& store);
 
-// Returns an object for each value: key, type, size, and the text if it is short and UTF-8.
+// Returns an object for each value: key, type, size, and its value if it is a number, or the text if it is short and
+// UTF-8.
 JsonObject::List list_of(const std::vector<Attribute>& attributes);
 
 // Adds the members of index/summary.json. `damage` is what a scan of the headers found, as "damage_scope" states.

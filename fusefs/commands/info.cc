@@ -122,14 +122,26 @@ std::string row_of(std::string_view name, const JsonObject& first_chunk) {
                                records.empty() ? "" : ", records: " + records));
 }
 
+// Returns the value of an item of the metadata, if it is a number or short text; otherwise its size in parentheses.
+std::string value_of(const JsonObject& item) {
+  constexpr std::size_t kShown = 60;  // bytes
+  const std::string size = fmt::format(" ({})", in_units(std::get<std::uint64_t>(*item.find("size"))));
+  if (const auto* const number = item.find("value")) return ": " + text_of(number);
+  const auto* const content = item.find("text");
+  const std::string text = content == nullptr ? std::string() : std::get<std::string>(*content);
+  if (text.empty()) return size;
+  if (text.size() <= kShown) return ": " + printable(text);
+  std::size_t shown = 0;
+  for (std::size_t next = 0; next <= kShown; next += utf8_character(std::string_view(text).substr(next))) shown = next;
+  return fmt::format(": {}...{}", printable(text.substr(0, shown)), size);
+}
+
 // One row per key.
 std::string row_of(std::string_view name, const JsonObject::List& metadata) {
   if (metadata.empty()) return row(name, "none");
   std::string rows;
   for (const JsonObject& item : metadata) {
-    const auto size = std::get<std::uint64_t>(*item.find("size"));
-    const std::string key = fmt::format("{} ({})", text_of(item.find("key")), in_units(size));
-    rows += row(rows.empty() ? name : "", key);
+    rows += row(rows.empty() ? name : "", text_of(item.find("key")) + value_of(item));
   }
   return rows;
 }

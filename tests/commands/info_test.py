@@ -17,7 +17,7 @@ class Info(commands.Case):
     def test_table_lists_the_main_properties(self):
         shown = self.table(commands.sample(KEYS))
         for line in (rf"file +{commands.sample(KEYS)}", "format +recordio", r"size +98304 bytes \(96.0 KiB\)",
-                     "codec +zstd", r"metadata +transformer \(4 bytes\)", r" +b.true \(4 bytes\)"):
+                     "codec +zstd", r"metadata +transformer: zstd", r" +b.true: true", r" +s.empty \(0 bytes\)", r" +s.nl \(5 bytes\)"):
             self.assertRegex(shown, rf"(?m)^{line}$")
 
     def test_json_of_one_file_is_its_info_json(self):
@@ -36,6 +36,18 @@ class Info(commands.Case):
                     for path in commands.containers()}
         self.assertEqual({name: value for name, value in versions.items() if not isinstance(value, str)}, {})
         self.assertGreaterEqual(set(versions.values()), {"0", "1", "current", "legacy"})
+
+    def test_properties_of_a_rocksdb_table_are_numbers(self):
+        path = commands.sample("leveldb_table/rocksdb7-default.sst")
+        made = json.loads(self.good("info", "--json", path))
+        numbers = {one["key"]: one["value"] for one in made["metadata"] if "value" in one}
+        texts = {one["key"]: one["text"] for one in made["metadata"] if "text" in one}
+        self.assertEqual(numbers["rocksdb.num.entries"], json.loads(self.good("info", "--json", "--scan", path))["records"])
+        self.assertEqual(numbers["rocksdb.num.data.blocks"], made["data_blocks"])
+        self.assertEqual(texts["rocksdb.comparator"], "leveldb.BytewiseComparator")
+        self.assertEqual(set(numbers) & set(texts), set())
+        self.assertRegex(self.table(path), rf"(?m)^ +rocksdb.num.entries: {numbers['rocksdb.num.entries']}$")
+        self.assertRegex(self.table(path), r"(?m)^ +rocksdb.compression_options: window_bits=.{40,60}\.\.\. \(145 bytes\)$")
 
     def test_metadata_that_changes_along_the_file_names_its_chunk(self):
         made = json.loads(self.good("info", "--json", commands.sample(CHANGING)))

@@ -178,7 +178,7 @@ class LogContainer final : public Container {
   RecordSchema make_schema() const {
     RecordSchema schema;
     if (head_.content == kManifest) {
-      schema.value = [this](Bytes record, ValueForm) { return edit_value(record, limits_); };
+      schema.value = [this](Bytes record, ValueForm) { return edit_value(record, limits_, EditKeys::kSplit); };
     } else if (head_.content == kWriteAheadLog) {
       schema.value = [this](Bytes record, ValueForm form) { return batch_value(record, limits_, form); };
       schema.key_changes = batch_changes;

@@ -217,6 +217,12 @@ std::uint8_t type_of(std::uint8_t tag) {
   }
 }
 
+// Returns the name of a type of a table's entries.
+std::string name_of_type(std::uint8_t type) {
+  const auto* shape = std::ranges::find(kShapes, type, [](const OperationShape& one) { return type_of(one.tag); });
+  return shape == std::ranges::end(kShapes) ? fmt::format("type {}", type) : std::string(shape->name);
+}
+
 BatchOperation plain_form(const Operation& operation) {
   BatchOperation plain{.kind = *operation.shape->change,
                        .type = type_of(operation.shape->tag),
@@ -228,7 +234,7 @@ BatchOperation plain_form(const Operation& operation) {
 }
 
 // How a tag is laid out: one letter a field, and the fields' names.
-//   v  varint    s  varint length and that many bytes
+//   v  varint    s  varint length and that many bytes    k  the same, an internal key
 //   c  pairs of a tag and a string, ended by tag 1    b  the same, ended by tag 0
 //   w  pairs of a tag and a varint, ended by tag 1
 struct Shape {
@@ -243,14 +249,14 @@ constexpr Shape kEditShapes[] = {
     {2, "log_number", "v", "value"},
     {3, "next_file_number", "v", "value"},
     {4, "last_sequence", "v", "value"},
-    {5, "compact_pointer", "vs", "level internal_key"},
+    {5, "compact_pointer", "vk", "level internal_key"},
     {6, "deleted_file", "vv", "level number"},
-    {7, "new_file", "vvvss", "level number file_size smallest largest"},
+    {7, "new_file", "vvvkk", "level number file_size smallest largest"},
     {9, "prev_log_number", "v", "value"},
     {10, "min_log_number_to_keep", "v", "value"},
-    {100, "new_file2", "vvvssvv", "level number file_size smallest largest smallest_seqno largest_seqno"},
-    {102, "new_file3", "vvvvssvv", "level number path_id file_size smallest largest smallest_seqno largest_seqno"},
-    {103, "new_file4", "vvvssvvc", "level number file_size smallest largest smallest_seqno largest_seqno custom"},
+    {100, "new_file2", "vvvkkvv", "level number file_size smallest largest smallest_seqno largest_seqno"},
+    {102, "new_file3", "vvvvkkvv", "level number path_id file_size smallest largest smallest_seqno largest_seqno"},
+    {103, "new_file4", "vvvkkvvc", "level number file_size smallest largest smallest_seqno largest_seqno custom"},
     {200, "column_family", "v", "value"},
     {201, "column_family_add", "s", "value"},
     {202, "column_family_drop", "", ""},
@@ -270,6 +276,7 @@ constexpr Shape kEditShapes[] = {
 };
 constexpr std::uint32_t kNewFileOfLevelDb = 7;  // RocksDB writes 100 and above for new files
 constexpr std::uint32_t kLastTagOfLevelDb = 9;
+constexpr std::size_t kTagOfKey = 8;  // bytes of an internal key after the user's key
 constexpr Shape kSkipped{0, "unknown", "s", "value"};
 
 constexpr std::uint32_t kMaySkip = 1u << 13;  // an unknown tag with this bit has a length
@@ -284,8 +291,9 @@ const Shape* find_shape(std::uint32_t tag) {
 class EditReader {
  public:
   // Appends the changes to a list, if it is not null.
-  explicit EditReader(Bytes record, std::uint64_t limit = UINT64_MAX, Value::List* changes = nullptr)
-      : cursor_(record), limit_(limit), is_empty_(record.empty()) {
+  explicit EditReader(Bytes record, std::uint64_t limit = UINT64_MAX, Value::List* changes = nullptr,
+                      EditKeys keys = EditKeys::kStored)
+      : cursor_(record), limit_(limit), keys_(keys), is_empty_(record.empty()) {
     while (goes_on() && !cursor_.at_end()) {
       const std::uint32_t tag = cursor_.varint32();
       const Shape* shape = find_shape(tag);
@@ -326,10 +334,23 @@ class EditReader {
     switch (field) {
       case 'v': return {cursor_.varint64()};
       case 's': return {cursor_.take(cursor_.varint32())};
+      case 'k': return read_key();
       case 'b': return read_pairs('s', 0);
       case 'w': return read_pairs('v', 1);
       default: return read_pairs('s', 1);
     }
+  }
+
+  Value read_key() {
+    const Bytes key = cursor_.take(cursor_.varint32());
+    if (keys_ == EditKeys::kStored || key.size() < kTagOfKey) return {key};
+    const std::uint64_t tag = Cursor(key.last(kTagOfKey)).u64_le();
+    Value::Object members;
+    add_member(members, "key", key.first(key.size() - kTagOfKey));
+    add_member(members, "sequence", tag >> 8);
+    add_member(members, "type", name_of_type(static_cast<std::uint8_t>(tag)));
+    values_ += members.size();
+    return {std::move(members)};
   }
 
   Value read_pairs(char field, std::uint32_t end) {
@@ -349,6 +370,7 @@ class EditReader {
 
   Cursor cursor_;
   std::uint64_t limit_;
+  EditKeys keys_;
   bool is_empty_;
   std::uint64_t values_ = 1;
   bool has_leveldb_tag_ = false;
@@ -406,9 +428,9 @@ Result<void> batch_operations(Bytes record, const std::function<bool(const Batch
   return {};
 }
 
-Result<Value> edit_value(Bytes record, const Limits& limits) {
+Result<Value> edit_value(Bytes record, const Limits& limits, EditKeys keys) {
   Value::List changes;
-  const EditReader reader(record, limits.parts_per_record, &changes);
+  const EditReader reader(record, limits.parts_per_record, &changes, keys);
   if (!reader.is_edit()) return Error{.code = Code::kDamage, .detail = "the record is not a version edit"};
   if (!reader.is_within_limit()) return Error{.code = Code::kLimit, .detail = "too many values in a version edit"};
   return Value{std::move(changes)};

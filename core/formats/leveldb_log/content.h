@@ -39,10 +39,13 @@ Result<std::uint64_t> batch_sequence(Bytes record);
 // it returns true.
 Result<void> batch_operations(Bytes record, const std::function<bool(const BatchOperation&)>& take);
 
+// Internal keys in an edit: as bytes, or as {"key", "sequence", "type"}.
+enum class EditKeys : std::uint8_t { kStored, kSplit };
+
 // Returns a list of the edit's changes: {"tag", "name", and the fields by name, or "value" if there is only one}.
 // Fails with kDamage if the record is not an edit to its last byte, and with kLimit beyond Limits::parts_per_record.
 // Any thread.
-Result<Value> edit_value(Bytes record, const Limits& limits);
+Result<Value> edit_value(Bytes record, const Limits& limits, EditKeys keys = EditKeys::kStored);
 
 inline constexpr std::string_view kWriteAheadLog = "write-ahead log";
 inline constexpr std::string_view kManifest = "manifest";

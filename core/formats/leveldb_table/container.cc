@@ -156,7 +156,11 @@ class TableContainer final : public Container, private Metadata {
         return Error{Code::kLimit, survey_.properties->begin,
                      fmt::format("the table has more than {} properties", limits_.metadata_values)};
       }
-      attributes.push_back({std::string(as_text(keys.key(*entry))), "", std::string(as_text(entry->value))});
+      const Bytes key = keys.key(*entry);
+      attributes.push_back({.key = std::string(as_text(key)),
+                            .type = "",
+                            .value = std::string(as_text(entry->value)),
+                            .number = number_in_property(as_text(key), entry->value)});
     }
     return attributes;
   }

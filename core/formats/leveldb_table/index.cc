@@ -36,6 +36,37 @@ std::optional<std::uint32_t> column_family_in(Cursor cursor) {
   return static_cast<std::uint32_t>(family);
 }
 
+// Properties that RocksDB stores as a varint, without "rocksdb.".
+constexpr std::string_view kVarintProperties[] = {"column.family.id",
+                                                  "creation.time",
+                                                  "data.size",
+                                                  "deleted.keys",
+                                                  "file.creation.time",
+                                                  "filter.size",
+                                                  "fixed.key.length",
+                                                  "format.version",
+                                                  "index.key.is.user.key",
+                                                  "index.partitions",
+                                                  "index.size",
+                                                  "index.value.is.delta.encoded",
+                                                  "key.largest.seqno",
+                                                  "key.smallest.seqno",
+                                                  "merge.operands",
+                                                  "newest.key.time",
+                                                  "num.data.blocks",
+                                                  "num.entries",
+                                                  "num.filter_entries",
+                                                  "num.range-deletions",
+                                                  "oldest.key.time",
+                                                  "original.file.number",
+                                                  "raw.key.size",
+                                                  "raw.value.size",
+                                                  "sample_for_compression.fast.data.size",
+                                                  "sample_for_compression.slow.data.size",
+                                                  "tail.start.offset",
+                                                  "top-level.index.size",
+                                                  "user.defined.timestamps.persisted"};
+
 void take_property(std::string_view name, Bytes value, Properties& found) {
   constexpr std::uint32_t kVersionWithSequence = 2;
   Cursor cursor(value);
@@ -245,6 +276,24 @@ Result<Properties> read_properties(const RequestContext& context, const Source& 
     return true;
   });
   return found;
+}
+
+std::optional<std::uint64_t> number_in_property(std::string_view name, Bytes value) {
+  constexpr std::string_view kPrefix = "rocksdb.";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  Cursor cursor(value);
+  std::uint64_t number = 0;
+  if (name == "block.based.table.index.type" || name == "external_sst_file.version") {
+    number = cursor.u32_le();
+  } else if (name == "external_sst_file.global_seqno") {
+    number = cursor.u64_le();
+  } else if (std::ranges::find(kVarintProperties, name) != std::ranges::end(kVarintProperties)) {
+    number = cursor.varint64();
+  } else {
+    return std::nullopt;
+  }
+  return cursor.ok() && cursor.at_end() ? std::optional(number) : std::nullopt;
 }
 
 std::vector<BlockPlace> first_places(const Extents& extents, const IndexForm& form, std::size_t most) {

@@ -73,6 +73,9 @@ struct Properties {
 Result<Properties> read_properties(const RequestContext& context, const Source& source, const BlockPlace& place,
                                    const Dialect& dialect, const Limits& limits);
 
+// Returns the value of a property whose bytes are a number in binary; nullopt for texts, and for unknown properties.
+std::optional<std::uint64_t> number_in_property(std::string_view name, Bytes value);
+
 struct Extents;
 
 // Returns the first places in an index of this form: at most `most`, fewer if something else follows.

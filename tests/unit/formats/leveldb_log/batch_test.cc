@@ -153,6 +153,21 @@ TEST(VersionEdit, FieldsHaveNames) {
   EXPECT_EQ(word(list[4], "name"), "column_family_drop");
 }
 
+TEST(VersionEdit, InternalKeysAreSplitOnRequest) {
+  const std::string record = "\5\1\x0auk\1\x2c\1\0\0\0\0\0\5\2\3abc"s;
+  const auto edit = edit_value(as_bytes(record), {}, EditKeys::kSplit);
+  ASSERT_TRUE(edit);
+  const auto& list = std::get<Value::List>(edit->is);
+  const Value key = *member(list[0], "internal_key");
+  EXPECT_EQ(word(key, "key"), "uk");
+  EXPECT_EQ(word(key, "sequence"), "300");
+  EXPECT_EQ(word(key, "type"), "put");
+  EXPECT_EQ(word(list[1], "internal_key"), "abc");
+  const auto stored = edit_value(as_bytes(record), {});
+  ASSERT_TRUE(stored);
+  EXPECT_EQ(word(std::get<Value::List>(stored->is)[0], "internal_key"), record.substr(3, 10));
+}
+
 TEST(VersionEdit, IncompleteOrTooLargeEditIsRefused) {
   EXPECT_EQ(edit_value({}, {}).error().code, Code::kDamage);
   EXPECT_EQ(edit_value(as_bytes("\x08"s), {}).error().code, Code::kDamage);

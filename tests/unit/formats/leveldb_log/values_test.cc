@@ -2,6 +2,7 @@
 // independent reader.
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -76,8 +77,25 @@ Json as_expected(const Value& operation) {
   return made;
 }
 
-// Converts an edit of the corpus: texts, and unnamed bytes like those of a value.
+// Splits an internal key in hexadecimal digits.
+Json split_key(const std::string& digits) {
+  constexpr std::size_t kTag = 16;  // digits, little-endian: the type first
+  const std::map<std::string, std::string> types = {
+      {"00", "delete"}, {"01", "put"}, {"07", "single_delete"}, {"0f", "delete_range"}, {"11", "blob_index"}};
+  std::string sequence;
+  for (std::size_t at = digits.size() - 2; at > digits.size() - kTag; at -= 2) sequence += digits.substr(at, 2);
+  return {{"key_hex", digits.substr(0, digits.size() - kTag)},
+          {"sequence", std::stoull(sequence, nullptr, 16)},
+          {"type", types.at(digits.substr(digits.size() - kTag, 2))}};
+}
+
+// Converts an edit of the corpus: texts, unnamed bytes like those of a value, and internal keys.
 Json with_bytes_named(Json edit) {
+  for (const std::string name : {"smallest", "largest", "internal_key"}) {
+    if (!edit.contains(name + "_hex")) continue;
+    edit[name] = split_key(edit[name + "_hex"].get<std::string>());
+    edit.erase(name + "_hex");
+  }
   for (Json* object : {&edit}) {
     if (object->contains("hex")) {
       (*object)["value_hex"] = (*object)["hex"];
