@@ -17,6 +17,8 @@
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
 #include "core/decoding/json_writer.h"
+#include "core/store/container_info.h"
+#include "core/store/parallel_scan.h"
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/amounts.h"
 #include "fusefs/commands/command.h"
@@ -26,6 +28,7 @@
 #include "fusefs/commands/database_table.h"
 #include "fusefs/commands/record_sizes.h"
 #include "fusefs/commands/record_words.h"
+#include "fusefs/commands/report/part_counts.h"
 #include "fusefs/commands/report/size_histogram.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
@@ -71,7 +74,54 @@ struct InfoOptions {
   std::string manifest;
   bool json = false;
   bool scan = false;
+  bool tags = false;
 };
+
+JsonObject::List parts_list(const PartCounts& parts) {
+  JsonObject::List list;
+  const auto add = [&](std::string_view part, std::string_view type, const PartCounts::Count& count) {
+    JsonObject& row = list.emplace_back();
+    row.set("part", part);
+    if (!type.empty()) row.set("type", type);
+    row.set("records", count.records);
+    row.set("entries", count.entries);
+  };
+  for (const auto& [row, count] : parts.rows()) add(row.first, row.second, count);
+  if (parts.others().entries > 0) add("all others", {}, parts.others());
+  return list;
+}
+
+// Returns the metadata values that differ from those of the chunk before, in the container's order.
+Result<JsonObject::List> later_metadata(const RecordStore& store, unsigned threads) {
+  constexpr std::size_t kMost = 1000;
+  JsonObject::List later;
+  std::optional<std::map<std::string, std::string>> current;
+  std::optional<Error> failure;
+  const auto compare = [&](const ChunkInfo& chunk) {
+    auto attributes = store.metadata()->attributes_at({}, chunk);
+    if (!attributes) {
+      if (!is_permanent(attributes.error().code)) failure = std::move(attributes).error();
+      return !failure;
+    }
+    const bool is_first = !current;
+    if (is_first) current.emplace();
+    for (Attribute& attribute : *attributes) {
+      std::string& value = (*current)[attribute.key];
+      if (!is_first && value != attribute.value) {
+        later.push_back(std::move(list_of(std::vector<Attribute>{attribute}).front()));
+        later.back().set("begin", chunk.begin);
+      }
+      value = std::move(attribute.value);
+    }
+    return later.size() < kMost;
+  };
+  TRY(scan(store, {.threads = threads}, [&](const RequestContext&, const ScannedStep& step) -> Finish {
+    if (!step.indexed) return {};
+    return [&compare, chunk = step.indexed->chunk] { return compare(chunk); };
+  }));
+  if (failure) return std::move(*failure);
+  return later;
+}
 
 // Adds the results of a full scan, and reports damage.
 Result<void> add_scanned(const std::string& path, const RecordStore& store, CommandContext& context, JsonObject& info) {
@@ -80,6 +130,10 @@ Result<void> add_scanned(const std::string& path, const RecordStore& store, Comm
   DamageReporter reporter(path, store, context);
   for (const DamageRow& row : *damage) reporter.add(row.region);
   add_totals(info, store, totals, *damage);
+  if (store.metadata() != nullptr && store.metadata()->varies()) {
+    ASSIGN_OR_RETURN(auto later, later_metadata(store, context.threads()));
+    info.set("later_metadata", std::move(later));
+  }
   if (const std::uint64_t size = store.source().size(); size > 0) {
     info.set("ratio", std::round(100.0 * static_cast<double>(totals.bytes) / static_cast<double>(size)) / 100);
   }
@@ -92,6 +146,11 @@ Result<JsonObject> info_of(const std::string& path, const RecordStore& store, co
   ASSIGN_OR_RETURN(auto info, container_info({}, store));
   if (options.scan) {
     TRY(add_scanned(path, store, context, info));
+  }
+  if (options.tags && PartCounts::has(store.schema())) {
+    ASSIGN_OR_RETURN(const auto parts,
+                     count_parts(store, context.threads(), [&](const Error& why) { context.report(store, why); }));
+    info.set("parts", parts_list(parts));
   }
   return info;
 }
@@ -141,9 +200,23 @@ std::string row_of(std::string_view name, const JsonObject::List& metadata) {
   if (metadata.empty()) return row(name, "none");
   std::string rows;
   for (const JsonObject& item : metadata) {
-    rows += row(rows.empty() ? name : "", text_of(item.find("key")) + value_of(item));
+    const auto* const begin = item.find("begin");
+    const std::string place = begin == nullptr ? "" : fmt::format(", from byte {} on", text_of(begin));
+    rows += row(rows.empty() ? name : "", text_of(item.find("key")) + value_of(item) + place);
   }
   return rows;
+}
+
+std::string parts_table(const JsonObject::List& parts) {
+  std::string table = fmt::format("\n{:>12} {:>12}  {:<28} {}\n", "entries", "records", "part", "type");
+  for (const JsonObject& item : parts) {
+    const auto* const type = item.find("type");
+    table += fmt::format("{:>12} {:>12}  {:<28} {}", text_of(item.find("entries")), text_of(item.find("records")),
+                         text_of(item.find("part")), type == nullptr ? "" : text_of(type));
+    table.erase(table.find_last_not_of(' ') + 1);
+    table += '\n';
+  }
+  return table;
 }
 
 std::string table_of(const std::string& path, const JsonObject& info) {
@@ -151,7 +224,9 @@ std::string table_of(const std::string& path, const JsonObject& info) {
   for (const auto& [key, content] : info.members) {
     std::string name = key;
     std::ranges::replace(name, '_', ' ');
-    if (const auto* const list = std::get_if<JsonObject::List>(&content)) {
+    if (key == "parts") {
+      table += parts_table(std::get<JsonObject::List>(content));
+    } else if (const auto* const list = std::get_if<JsonObject::List>(&content)) {
       table += row_of(name, *list);
     } else if (const auto* const chunk = std::get_if<JsonObject>(&content)) {
       table += row_of(name, *chunk);
@@ -371,9 +446,15 @@ RunCommand declare_info(CLI::App& app) {
   app.add_flag(
       "--scan", options->scan,
       "scan the headers, and add totals: chunks, records, decoded bytes, damage in headers\n"
-      "This does not check records; `verify` does. In JSON, `damage_scope` is `headers`. The table of several files ends "
-      "with a line of totals. On a terminal, also draws how many records have which size, on a logarithmic scale, which "
-      "takes as long as `ls`.");
+      "This does not check records; `verify` does. In JSON, `damage_scope` is `headers`. If metadata changes along the "
+      "file, lists the first 1000 changes, in JSON as `later_metadata`. The table of several files ends with a line of "
+      "totals. On a terminal, also draws how many records have which size, on a logarithmic scale, which takes as long "
+      "as `ls`.");
+  app.add_flag("--tags", options->tags,
+               "count the parts of all records by name and type: tags, entries, features, operations\n"
+               "A part is named as below `inside/ORDINAL` of a mount. Of databases, the changes of keys are counted by "
+               "kind. This reads all records. In JSON, the list is `parts`. At most 1000 rows are kept; the rest is "
+               "counted together.");
   options->reading.declare(app);
   app.footer(
       R"(For a data set, prints totals, the totals of each format, and a table of the shards. That counts the records of

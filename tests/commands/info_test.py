@@ -49,6 +49,37 @@ class Info(commands.Case):
         self.assertRegex(self.table(path), rf"(?m)^ +rocksdb.num.entries: {numbers['rocksdb.num.entries']}$")
         self.assertRegex(self.table(path), r"(?m)^ +rocksdb.compression_options: window_bits=.{40,60}\.\.\. \(145 bytes\)$")
 
+    def test_scan_lists_metadata_that_begin_later(self):
+        made = json.loads(self.good("info", "--json", "--scan", commands.sample(CHANGING)))
+        runs = [one for one in made["later_metadata"] if one["key"] == "run"]
+        self.assertEqual([one["text"] for one in runs], [f"run {number}" for number in range(1, len(runs) + 1)])
+        chunks = [json.loads(line)["begin"] for line in self.good("ls", "--chunks", "--json", commands.sample(CHANGING)).splitlines()]
+        self.assertEqual([one["begin"] for one in runs], chunks[1:])
+        self.assertRegex(self.table("--scan", commands.sample(CHANGING)), rf"(?m)^ +run: run 2, from byte {chunks[2]} on$")
+        self.assertNotIn("later_metadata", json.loads(self.good("info", "--json", "--scan", commands.sample(KEYS))))
+
+    def test_tags_count_records_and_entries_by_name_and_type(self):
+        path = commands.sample("proio/c08-mixed-compression.proio")
+        counted = {}
+        for line in self.good("cat", "--json", path).splitlines():
+            event = json.loads(line)["decoded"]
+            types = {entry["id"]: entry["type"] for entry in event["entries"]}
+            found = [("entries", kind) for kind in types.values()]
+            found += [(f"tags/{tag}", types[one]) for tag, ids in event["tags"].items() for one in set(ids) if one in types]
+            for row in set(found):
+                records, entries = counted.get(row, (0, 0))
+                counted[row] = (records + 1, entries + found.count(row))
+        made = json.loads(self.good("info", "--json", "--tags", path))
+        self.assertEqual({(row["part"], row["type"]): (row["records"], row["entries"]) for row in made["parts"]}, counted)
+        (part, kind), (records, entries) = next(iter(sorted(counted.items())))
+        self.assertRegex(self.table("--tags", path), rf"(?m)^ +{entries} +{records}  {part} +{re.escape(kind)}$")
+        self.assertNotIn("parts", json.loads(self.good("info", "--json", path)))
+
+    def test_tags_of_unreadable_events_are_reported_as_damage(self):
+        done = self.recordfs("info", "--tags", commands.sample("proio/x13-flip-payload-gzip.proio"))
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertRegex(done.err, r"byte \d+: ")
+
     def test_metadata_that_changes_along_the_file_names_its_chunk(self):
         made = json.loads(self.good("info", "--json", commands.sample(CHANGING)))
         self.assertEqual((made["metadata_scope"], made["metadata_directory_scope"]), ("first chunk", "last chunk"))

@@ -1,7 +1,11 @@
 #include "fusefs/commands/report/part_counts.h"
 
 #include <algorithm>
+#include <memory>
 #include <variant>
+#include <vector>
+
+#include "core/store/parallel_scan.h"
 
 namespace recordfs {
 namespace {
@@ -89,6 +93,40 @@ void PartCounts::add(const PartCounts& other) {
     add_count(row == rows_.end() ? others_ : row->second, count);
   }
   add_count(others_, other.others_);
+}
+
+Result<PartCounts> count_parts(const RecordStore& store, unsigned threads,
+                               const std::function<void(const Error& why)>& failed) {
+  struct OfChunk {
+    PartCounts parts;
+    std::vector<Error> failures;
+  };
+  PartCounts sum;
+  const auto count = [&](const RequestContext& context, const ScannedStep& step) -> Finish {
+    if (!step.indexed) return {};
+    const auto counted = std::make_shared<OfChunk>();
+    const auto chunk = store.chunks().decode_ahead(context, step.indexed->chunk);
+    if (!chunk) counted->failures.push_back(chunk.error());
+    for (std::uint64_t i = 0; chunk && i < (*chunk)->layout().records(); ++i) {
+      const Extent extent = (*chunk)->layout().extent(i);
+      if (extent.size > store.schema().largest_record_with_parts) continue;
+      const Error* const why = (*chunk)->layout().failure(i);
+      const auto record =
+          why != nullptr ? Result<Slice>(*why) : store.chunks().read(context, **chunk, extent.begin, extent.size);
+      if (record) {
+        counted->parts.add(store.schema(), record->bytes);
+      } else {
+        counted->failures.push_back(record.error());
+      }
+    }
+    return [&sum, &failed, counted] {
+      sum.add(counted->parts);
+      for (const Error& why : counted->failures) failed(why);
+      return true;
+    };
+  };
+  TRY(scan(store, {.threads = threads}, count));
+  return sum;
 }
 
 }  // namespace recordfs

@@ -10,8 +10,10 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/base/result.h"
 #include "core/formats/container.h"
 #include "core/formats/value.h"
+#include "core/store/record_store.h"
 
 namespace recordfs {
 
@@ -51,5 +53,10 @@ class PartCounts {
   std::uint64_t record_ = 0;
   bool omits_tables_ = false;
 };
+
+// Reads all records, and counts their parts. Chunks and records that cannot be read are passed to `failed`, on the
+// calling thread. Uses `threads`, that one included. Fails as scan() does.
+Result<PartCounts> count_parts(const RecordStore& store, unsigned threads,
+                               const std::function<void(const Error& why)>& failed);
 
 }  // namespace recordfs
