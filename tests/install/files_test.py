@@ -24,6 +24,8 @@ EXPECTED = {
     "share/mime/packages/recordfs.xml",
     "share/recordfs/magic",
     *(f"share/recordfs/engines/{path.name}" for path in support.ENGINES.iterdir()),
+    "lib/systemd/system/recordfs@.service",
+    *(f"share/recordfs/admin/{name}" for name in ("Dockerfile", "README.md", "compose.yaml", "mnt-log.mount")),
     "share/zsh/site-functions/_recordfs",
 }
 PROGRAM = "bin/recordfs"
