@@ -44,12 +44,14 @@ void log_gaps(const ShardList& list, const Options& options, const Services& ser
   log_some(surplus, "surplus shards", services);
 }
 
-// Returns the format of the first shard that can be opened, of the first few that are present.
+// Returns the format of the first shard that can be opened, or is known from a saved index, of the first few that are
+// present.
 Result<std::string_view> first_format(const ShardList& list, ShardOpener& opener) {
   std::optional<Error> first;
   std::size_t tried = 0;
   for (std::size_t shard = 0; shard < list.shards.size() && tried < kMostTried; ++shard) {
     if (list.shards[shard].is_missing) continue;
+    if (const auto known = opener.known_counts({}, shard, ScanDetail::kCounts)) return known->format;
     const auto opened = opener.open({}, shard);
     if (opened) return (*opened)->traits().format;
     if (tried++ == 0) first = Error{.code = Code::kIo, .detail = open_failure(opener.shown(shard), opened.error())};
@@ -100,6 +102,8 @@ Result<JoinedFiles> join_sources(const Options& options, Services& services) {
       .stored = examiner.stored(),
       .format = format,
       .open = [opener](const RequestContext& context, std::size_t shard) { return opener->open(context, shard); },
+      .known = [opener](const RequestContext& context, std::size_t shard, const Shard&,
+                        ScanDetail detail) { return opener->known_counts(context, shard, detail); },
       .most_shards = most};
   return joined;
 }

@@ -24,8 +24,8 @@ struct JoinedFiles {
 };
 
 // Names the shards that options.sources mean, and examines each file without opening it, except that it tries the first
-// few until one is a container. Logs missing and surplus shards. Sets services.address_bits, with -o follow for the
-// shards that may be appended too.
+// few until one is a container or a saved index says that it is one. Logs missing and surplus shards. Sets
+// services.address_bits, with -o follow for the shards that may be appended too.
 //
 // A shard is opened later by its path, and must then be the same file, with the size and the modification time that it
 // has now. Otherwise, and if it cannot be opened for good, JoinedSource::Open fails with kDamage and logs that once.

@@ -15,6 +15,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/descriptor.h"
+#include "core/dataset/saved_counts.h"
 #include "core/store/open_container.h"
 #include "fusefs/messages.h"
 #include "fusefs/mount_sources.h"
@@ -98,6 +99,16 @@ Result<std::shared_ptr<const RecordStore>> ShardOpener::open(const RequestContex
   }
   services_.log(Severity::kWarning, line);
   return opened;
+}
+
+std::optional<ShardCounts> ShardOpener::known_counts(const RequestContext& context, std::size_t shard,
+                                                     ScanDetail detail) const {
+  const ShardFile& examined = file(shard);
+  struct stat st {};
+  if (failure_of(shard) || !context.permit_wait_for(examined.filesystem)) return std::nullopt;
+  const bool is_same =
+      ::stat(examined.path.c_str(), &st) == 0 && S_ISREG(st.st_mode) && FileIdentity::of(st) == examined.identity;
+  return is_same ? saved_counts(context, services_, FileIdentity::of(st), detail) : std::nullopt;
 }
 
 std::string ShardOpener::shown(std::size_t shard) const {

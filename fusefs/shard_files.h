@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/source.h"
+#include "core/dataset/data_set.h"
 #include "core/dataset/real_paths.h"
 #include "core/dataset/shard_list.h"
 #include "core/store/record_store.h"
@@ -69,6 +70,8 @@ class ShardOpener {
   void add(std::vector<ShardFile> files);
   // Fails as JoinedSource::Open. Logs a failure for good once. REQUIRES: shard < the number of files.
   Result<std::shared_ptr<const RecordStore>> open(const RequestContext& context, std::size_t shard);
+  // Returns the shard's counts that a saved index has, if the file is still as it was examined. As KnownCounts.
+  std::optional<ShardCounts> known_counts(const RequestContext& context, std::size_t shard, ScanDetail detail) const;
   // Returns the shard's name in the log.
   std::string shown(std::size_t shard) const;
 

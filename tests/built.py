@@ -3,6 +3,8 @@
     x_test.py --bin FOLDER --root CHECKOUT [unittest's options]     FOLDER: the build folder
 """
 import argparse
+import contextlib
+import ctypes
 import json
 import os
 import re
@@ -64,6 +66,37 @@ def with_bit_flipped(path, position):
         file.seek(position)
         file.write(bytes([byte ^ 1]))
     return path
+
+
+_IN_OPEN = 0x20
+
+
+@contextlib.contextmanager
+def opened_in(folder):
+    """Yields a list. At the end of the block it has the names of the files of a folder that were opened meanwhile."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    watch = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+    if watch < 0 or libc.inotify_add_watch(watch, os.fsencode(folder), _IN_OPEN) < 0:
+        raise OSError(ctypes.get_errno(), "inotify")
+    names = []
+    try:
+        yield names
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                names += _names_of(os.read(watch, 1 << 16))
+    finally:
+        os.close(watch)
+
+
+def _names_of(events):
+    """Returns the names in the structures of inotify(7): four numbers of 32 bits, the last is the size of the name."""
+    names = []
+    while events:
+        end = 16 + int.from_bytes(events[12:16], sys.byteorder)
+        name = events[16:end].rstrip(b"\0")
+        names += [os.fsdecode(name)] if name else []  # empty: the folder itself
+        events = events[end:]
+    return names
 
 
 def wait_for(condition, what, seconds=None):

@@ -60,6 +60,13 @@ bool is_long_before(std::chrono::system_clock::time_point clock, std::int64_t se
   return age > (nanoseconds == 0 ? kCoarseStamp : kFineStamp) || age < -kCoarseStamp;
 }
 
+// Returns whether any later change would give a file a later time than this.
+bool is_over(std::int64_t seconds, std::int64_t nanoseconds) {
+  const auto changed = std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanoseconds);
+  const std::chrono::milliseconds least = nanoseconds == 0 ? kCoarseStamp : kFinestChange;
+  return changed + least < std::chrono::system_clock::now().time_since_epoch();
+}
+
 Error rewritten() { return {Code::kChanged, 0, "the file was rewritten after it was opened"}; }
 
 Error shorter(Position at, std::uint64_t size) {
@@ -92,14 +99,19 @@ Result<std::size_t> read_in_pieces(const RequestContext& context, const Source& 
 }  // namespace
 
 FileIdentity FileIdentity::of(const struct stat& st) {
-  return {st.st_dev, st.st_ino, static_cast<std::uint64_t>(st.st_size), st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
+  return {st.st_dev,         st.st_ino,          static_cast<std::uint64_t>(st.st_size),
+          st.st_mtim.tv_sec, st.st_mtim.tv_nsec, st.st_ctim.tv_sec,
+          st.st_ctim.tv_nsec};
 }
 
-bool FileIdentity::is_settled() const {
-  const auto changed = std::chrono::seconds(mtime_seconds) + std::chrono::nanoseconds(mtime_nanoseconds);
-  const std::chrono::milliseconds least = mtime_nanoseconds == 0 ? kCoarseStamp : kFinestChange;
-  return changed + least < std::chrono::system_clock::now().time_since_epoch();
+bool FileIdentity::operator==(const FileIdentity& other) const {
+  return device == other.device && inode == other.inode && size == other.size && mtime_seconds == other.mtime_seconds &&
+         mtime_nanoseconds == other.mtime_nanoseconds;
 }
+
+bool FileIdentity::is_settled() const { return is_over(mtime_seconds, mtime_nanoseconds); }
+
+bool FileIdentity::is_ctime_settled() const { return is_over(ctime_seconds, ctime_nanoseconds); }
 
 std::uint64_t filesystem_that_may_hang(int descriptor, std::uint64_t device) {
   struct statfs st {};
@@ -170,7 +182,8 @@ Result<std::shared_ptr<const FileSource>> FileSource::of(Descriptor descriptor, 
   const bool sized =
       S_ISREG(st.st_mode) || (S_ISBLK(st.st_mode) && ::ioctl(descriptor.number(), BLKGETSIZE64, &size) == 0);
   if (!sized) return io_error(0, "not a regular file", S_ISDIR(st.st_mode) ? EISDIR : EINVAL);
-  const Status status{st.st_dev, st.st_ino, st.st_mode, st.st_uid, st.st_gid, st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
+  const Status status{st.st_dev,         st.st_ino,          st.st_mode,        st.st_uid,         st.st_gid,
+                      st.st_mtim.tv_sec, st.st_mtim.tv_nsec, st.st_ctim.tv_sec, st.st_ctim.tv_nsec};
   auto source = std::shared_ptr<FileSource>(new FileSource(std::move(name), std::move(descriptor), size, status));
   source->seen_ = stamp_of(st, size);
   source->expect_reads_of_the_end();
@@ -207,7 +220,13 @@ FileSource::FileSource(std::string name, Descriptor descriptor, std::uint64_t si
 // Writing to a device does not change its time stamp.
 std::optional<FileIdentity> FileSource::identity() const {
   if (!S_ISREG(status_.mode)) return std::nullopt;
-  return FileIdentity{status_.device, status_.inode, size_, status_.mtime_seconds, status_.mtime_nanoseconds};
+  return FileIdentity{status_.device,
+                      status_.inode,
+                      size_,
+                      status_.mtime_seconds,
+                      status_.mtime_nanoseconds,
+                      status_.ctime_seconds,
+                      status_.ctime_nanoseconds};
 }
 
 Result<std::size_t> FileSource::read_descriptor(Position at, MutableBytes out) const {

@@ -32,12 +32,17 @@ struct FileIdentity {
   std::uint64_t size = 0;  // bytes
   std::int64_t mtime_seconds = 0;
   std::int64_t mtime_nanoseconds = 0;
+  // The change time, which programs cannot set. Not compared: new names and permissions change it too.
+  std::int64_t ctime_seconds = 0;
+  std::int64_t ctime_nanoseconds = 0;
 
   static FileIdentity of(const struct stat& st);
-  bool operator==(const FileIdentity&) const = default;
+  bool operator==(const FileIdentity& other) const;
 
   // Returns whether any change from now on changes the modification time. False for a time in the future.
   bool is_settled() const;
+  // Returns the same for the change time.
+  bool is_ctime_settled() const;
 };
 
 // A snapshot: the size never changes. Const and thread-safe; has no position.
@@ -159,6 +164,8 @@ class FileSource final : public Source {
     std::uint32_t gid = 0;
     std::int64_t mtime_seconds = 0;
     std::int64_t mtime_nanoseconds = 0;
+    std::int64_t ctime_seconds = 0;
+    std::int64_t ctime_nanoseconds = 0;
   };
   const Status& status() const { return status_; }
 

@@ -22,8 +22,9 @@ Error missing_error(const Shard& shard) {
 
 }  // namespace
 
-DataSet::DataSet(ShardList list, OpenShard open, Bounds bounds)
+DataSet::DataSet(ShardList list, OpenShard open, Bounds bounds, KnownCounts known)
     : open_(std::move(open)),
+      known_(std::move(known)),
       bounds_(bounds),
       stores_(std::max<std::size_t>(bounds.open_shards, 1)),
       shards_(std::make_move_iterator(list.shards.begin()), std::make_move_iterator(list.shards.end())) {
@@ -191,6 +192,10 @@ Result<DataSet::Counted> DataSet::count(const RequestContext& context, std::size
 }
 
 Result<ShardCounts> DataSet::count_records(const RequestContext& context, std::size_t shard) const {
+  const Shard& counted = this->shard(shard);
+  if (known_ && !counted.is_missing) {
+    if (const auto known = known_(context, shard, counted, bounds_.detail)) return *known;
+  }
   ASSIGN_OR_RETURN(const auto store, open(context, shard));
   const ChunkIndex& index = store->index();
   ASSIGN_OR_RETURN(const auto sums, wait_for(context, [&] { return index.totals(bounds_.detail); }));

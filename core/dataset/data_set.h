@@ -38,6 +38,11 @@ struct ShardCounts {
   std::uint64_t bytes = 0;            // of all records together, if Bounds::detail is kSizes
 };
 
+// Returns what is known of a shard without opening it, so that it need not be opened to be counted: not first_ordinal,
+// and `bytes` only with ScanDetail::kSizes. nullopt if it has to be opened. Called on any thread.
+using KnownCounts = std::function<std::optional<ShardCounts>(const RequestContext& context, std::size_t number,
+                                                             const Shard& shard, ScanDetail detail)>;
+
 // A record's place by its ordinal.
 struct RecordInShard {
   std::size_t shard = 0;
@@ -56,9 +61,10 @@ struct DataSetTotals {
 // The shards and their ordinals. Opens a shard when it is asked for, and counts its records when an ordinal needs that.
 //
 // Counting runs in the background, in the order of the shards and several at a time, and stops when nothing waits for
-// it. It uses saved indexes, and saves them, as RecordStore does. What it has not reached is kPending, and Error::wait
-// says what to wait for. A shard that is missing or permanently damaged counts no records; failure() tells why. A
-// failure that may pass, such as an I/O error, is returned by the call that waits, and the next call tries again.
+// it. It opens shards whose counts are not known, uses saved indexes, and saves them, as RecordStore does. What it has
+// not reached is kPending, and Error::wait says what to wait for. A shard that is missing or permanently damaged counts
+// no records; failure() tells why. A failure that may pass, such as an I/O error, is returned by the call that waits,
+// and the next call tries again.
 //
 // append() adds shards at the end. What was returned about the others stays true, except totals and progress.
 //
@@ -76,7 +82,7 @@ class DataSet final : public BackgroundWork {
   };
 
   // `open` must return stores that may outlive this.
-  DataSet(ShardList list, OpenShard open, Bounds bounds);
+  DataSet(ShardList list, OpenShard open, Bounds bounds, KnownCounts known = {});
   DataSet(ShardList list, OpenShard open) : DataSet(std::move(list), std::move(open), Bounds()) {}
   ~DataSet() override { stop(); }
 
@@ -135,6 +141,7 @@ class DataSet final : public BackgroundWork {
   void publish(std::size_t shards);
 
   const OpenShard open_;
+  const KnownCounts known_;  // may be empty
   const Bounds bounds_;
   mutable BoundedLru<std::size_t, std::shared_ptr<const RecordStore>> stores_;
   std::atomic<std::size_t> size_{0};  // written with mutex_ locked

@@ -1,8 +1,12 @@
 #include "core/python/opened_set.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <optional>
 #include <thread>
 
+#include "core/dataset/saved_counts.h"
 #include "core/python/process.h"
 #include "core/store/open_container.h"
 
@@ -13,10 +17,8 @@ unsigned decoding_threads(unsigned wanted) {
   return wanted != 0 ? wanted : std::max(std::thread::hardware_concurrency(), 1u);
 }
 
-Result<void> check_file(SetPlan& plan, std::size_t shard, const Source& source) {
-  const auto identity = source.identity();
-  if (!identity) return {};
-  const FileState now{identity->size, identity->mtime_seconds, identity->mtime_nanoseconds};
+Result<void> check_file(SetPlan& plan, std::size_t shard, const FileIdentity& identity) {
+  const FileState now{identity.size, identity.mtime_seconds, identity.mtime_nanoseconds};
   const std::lock_guard lock(fork_safe_mutex());
   const auto [known, is_new] = plan.files.try_emplace(shard, now);
   if (is_new || known->second == now) return {};
@@ -27,8 +29,22 @@ OpenShard opener(const std::shared_ptr<SetPlan>& plan, const std::shared_ptr<Ser
   return [plan, services](const RequestContext& context, std::size_t number,
                           const Shard& shard) -> Result<std::shared_ptr<const RecordStore>> {
     ASSIGN_OR_RETURN(auto opened, open_file(context, shard.path, plan->limits, *services));
-    TRY(check_file(*plan, number, opened.store->source()));
+    if (const auto identity = opened.store->source().identity()) {
+      TRY(check_file(*plan, number, *identity));
+    }
     return std::move(opened.store);
+  };
+}
+
+KnownCounts known_counts(const std::shared_ptr<SetPlan>& plan, const std::shared_ptr<Services>& services) {
+  return [plan, services](const RequestContext& context, std::size_t number, const Shard& shard,
+                          ScanDetail detail) -> std::optional<ShardCounts> {
+    struct stat st {};
+    if (::stat(shard.path.c_str(), &st) != 0 || !S_ISREG(st.st_mode)) return std::nullopt;
+    const FileIdentity identity = FileIdentity::of(st);
+    auto counts = saved_counts(context, *services, identity, detail);
+    if (!counts || !check_file(*plan, number, identity)) return std::nullopt;
+    return counts;
   };
 }
 
@@ -52,7 +68,8 @@ OpenedSet::OpenedSet(std::shared_ptr<SetPlan> plan, std::shared_ptr<Services> se
     : plan_(std::move(plan)),
       services_(std::move(services)),
       threads_(decoding_threads(plan_->options.threads)),
-      set_(std::make_unique<DataSet>(plan_->list, opener(plan_, services_), DataSet::Bounds{.threads = threads_})),
+      set_(std::make_unique<DataSet>(plan_->list, opener(plan_, services_), DataSet::Bounds{.threads = threads_},
+                                     known_counts(plan_, services_))),
       executor_(std::make_unique<Executor>(threads_ - 1)) {}
 
 std::unique_ptr<OpenedSet> OpenedSet::shard(std::size_t shard) const {

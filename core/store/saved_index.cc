@@ -22,8 +22,9 @@ namespace recordfs {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x78646e6973666372;  // "rcfsindx"
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 constexpr std::size_t kChecksumSize = 8;
+constexpr std::size_t kHeadSize = 16 + 72 + 16 + 8 + 40 + 24;  // without its checksum
 constexpr std::size_t kAnchorSize = 56;
 constexpr std::size_t kLeastRowSize = 43;
 constexpr std::size_t kCachedSizesSize = 8;
@@ -43,8 +44,10 @@ class Writer {
   }
   void put(const IndexKey& key) {
     for (const std::uint64_t number :
-         {key.maker, key.file.device, key.file.inode, key.file.size, static_cast<std::uint64_t>(key.file.mtime_seconds),
-          static_cast<std::uint64_t>(key.file.mtime_nanoseconds), key.first, key.last}) {
+         {key.maker, key.format, key.file.device, key.file.inode, key.file.size,
+          static_cast<std::uint64_t>(key.file.mtime_seconds), static_cast<std::uint64_t>(key.file.mtime_nanoseconds),
+          key.first, key.last, static_cast<std::uint64_t>(key.file.ctime_seconds),
+          static_cast<std::uint64_t>(key.file.ctime_nanoseconds)}) {
       put(number);
     }
   }
@@ -69,8 +72,9 @@ class Writer {
     put(static_cast<std::uint16_t>(reason.size()));
     text_ += reason;
   }
+  void put_checksum() { put(highway_hash(as_bytes(text_))); }
   std::string finish() {
-    put(highway_hash(as_bytes(text_)));
+    put_checksum();
     return std::move(text_);
   }
 
@@ -91,6 +95,7 @@ PrefixSums read_totals(Cursor& cursor) {
 IndexKey read_key(Cursor& cursor) {
   IndexKey key;
   key.maker = cursor.u64_le();
+  key.format = cursor.u64_le();
   key.file.device = cursor.u64_le();
   key.file.inode = cursor.u64_le();
   key.file.size = cursor.u64_le();
@@ -98,6 +103,8 @@ IndexKey read_key(Cursor& cursor) {
   key.file.mtime_nanoseconds = static_cast<std::int64_t>(cursor.u64_le());
   key.first = cursor.u64_le();
   key.last = cursor.u64_le();
+  key.file.ctime_seconds = static_cast<std::int64_t>(cursor.u64_le());
+  key.file.ctime_nanoseconds = static_cast<std::int64_t>(cursor.u64_le());
   return key;
 }
 
@@ -187,11 +194,47 @@ std::vector<CachedSizes> read_cached_sizes(Cursor& cursor, std::uint64_t count) 
 
 Error broken() { return {.code = Code::kDamage, .detail = "corrupt index"}; }
 
+// What precedes the tables.
+struct Head {
+  bool sizes_known = false;
+  IndexKey key{};
+  std::uint64_t stride = 0;
+  PrefixSums totals{};
+  struct {
+    std::uint64_t anchors = 0;
+    std::uint64_t rows = 0;
+    std::uint64_t cached_sizes = 0;
+  } tables{};
+};
+
+// Decodes the head, which other bytes may follow.
+Result<Head> decode_head(Bytes bytes) {
+  Cursor cursor(bytes);
+  if (cursor.u64_le() != kMagic) return broken();
+  if (cursor.u32_le() != kVersion) return Error{.code = Code::kUnsupported, .detail = "unknown index version"};
+  const std::uint32_t flags = cursor.u32_le();
+  Head head{.sizes_known = flags == kSizesKnown};
+  head.key = read_key(cursor);
+  head.stride = cursor.u64_le();
+  head.totals = read_totals(cursor);
+  head.tables.anchors = cursor.u64_le();
+  head.tables.rows = cursor.u64_le();
+  head.tables.cached_sizes = cursor.u64_le();
+  const std::uint64_t checksum = cursor.u64_le();
+  if (!cursor.ok() || checksum != highway_hash(bytes.first(kHeadSize))) return broken();
+  if (flags > kSizesKnown || !are_possible(head.totals, head.key.file.size)) return broken();
+  return head;
+}
+
 constexpr std::uint64_t kEndBytes = 4096;
 constexpr std::uint64_t kLargestIndex = 64u << 20;
 
 // Returns whether the user owns the file, and no other user may write to it.
 bool is_ours(const struct stat& st) { return st.st_uid == ::geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0; }
+
+bool has_same_ctime(const FileIdentity& one, const FileIdentity& other) {
+  return one.ctime_seconds == other.ctime_seconds && one.ctime_nanoseconds == other.ctime_nanoseconds;
+}
 
 // Returns a closed descriptor if the directory is missing or fails is_ours().
 Descriptor open_directory(const std::string& path) {
@@ -203,8 +246,9 @@ Descriptor open_directory(const std::string& path) {
   return {};
 }
 
+// Reads the file, or its first `most` bytes.
 std::optional<Buffer> read_file(const RequestContext& context, const std::string& directory_path,
-                                const std::string& name) {
+                                const std::string& name, std::uint64_t most = kLargestIndex) {
   const Descriptor directory = open_directory(directory_path);
   if (!directory) return std::nullopt;
   const Descriptor file(::openat(directory.number(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -212,7 +256,7 @@ std::optional<Buffer> read_file(const RequestContext& context, const std::string
   if (!file || ::fstat(file.number(), &st) != 0) return std::nullopt;
   const auto size = static_cast<std::uint64_t>(st.st_size);
   if (!S_ISREG(st.st_mode) || !is_ours(st) || size > kLargestIndex) return std::nullopt;
-  auto bytes = Buffer::allocate(context, static_cast<std::size_t>(size));
+  auto bytes = Buffer::allocate(context, static_cast<std::size_t>(std::min(size, most)));
   if (!bytes) return std::nullopt;
   std::size_t filled = 0;
   while (filled < bytes->size()) {
@@ -253,6 +297,22 @@ bool hash_ends(const RequestContext& context, const Source& source, IndexKey& ke
   return true;
 }
 
+// Returns the hash of what names an index, and that of what made it.
+std::uint64_t way_of(const IndexLocation& location, ScanDetail detail) {
+  return highway_hash(as_bytes(fmt::format("{}\n{}", location.settings, static_cast<int>(detail))));
+}
+
+std::uint64_t maker_of(const IndexLocation& location, ScanDetail detail) {
+  return highway_hash(
+      as_bytes(fmt::format("{}\n{}\n{}", location.settings, static_cast<int>(detail), location.program)));
+}
+
+// Returns the name of an index. There is one file per inode and way of scanning, so that newer results replace older
+// ones.
+std::string name_of(const FileIdentity& file, std::uint64_t way) {
+  return fmt::format("{:x}-{:x}-{:016x}", file.device, file.inode, way);
+}
+
 std::string reason(std::string_view action) {
   return fmt::format("{}: {}", action, std::generic_category().message(errno));
 }
@@ -270,32 +330,30 @@ std::string encode_index(const IndexKey& key, const CatalogSnapshot& snapshot) {
   writer.put(std::uint64_t{snapshot.anchors.size()});
   writer.put(std::uint64_t{snapshot.damage.size()});
   writer.put(std::uint64_t{snapshot.cached_sizes.size()});
+  writer.put_checksum();
   for (const Anchor& anchor : snapshot.anchors) writer.put(anchor);
   for (const DamageRow& row : snapshot.damage) writer.put(row);
   for (const CachedSizes& sizes : snapshot.cached_sizes) writer.put(sizes);
   return writer.finish();
 }
 
+std::uint64_t hash_of_format(std::string_view format) { return highway_hash(as_bytes(format)); }
+
 Result<SavedCatalog> decode_index(Bytes bytes, const CatalogBounds& bounds) {
-  Cursor head(bytes);
-  if (head.u64_le() != kMagic || bytes.size() < kChecksumSize) return broken();
-  if (head.u32_le() != kVersion) return Error{.code = Code::kUnsupported, .detail = "unknown index version"};
+  ASSIGN_OR_RETURN(const Head head, decode_head(bytes));
+  if (bytes.size() < kHeadSize + 2 * kChecksumSize) return broken();
   const Bytes content = bytes.first(bytes.size() - kChecksumSize);
   if (Cursor(bytes.subspan(content.size())).u64_le() != highway_hash(content)) return broken();
 
-  Cursor cursor(content.subspan(std::min(content.size(), head.offset())));
-  const std::uint32_t flags = cursor.u32_le();
+  Cursor cursor(content.subspan(kHeadSize + kChecksumSize));
   SavedCatalog saved;
-  saved.key = read_key(cursor);
+  saved.key = head.key;
   CatalogSnapshot& snapshot = saved.snapshot;
-  snapshot.stride = cursor.u64_le();
-  snapshot.totals = read_totals(cursor);
-  snapshot.sizes_known = flags == kSizesKnown;
-  const std::uint64_t anchors = cursor.u64_le();
-  const std::uint64_t rows = cursor.u64_le();
-  const std::uint64_t cached_sizes = cursor.u64_le();
+  snapshot.stride = head.stride;
+  snapshot.totals = head.totals;
+  snapshot.sizes_known = head.sizes_known;
+  const auto& [anchors, rows, cached_sizes] = head.tables;
   const PrefixSums& all = snapshot.totals;
-  if (!cursor.ok() || flags > kSizesKnown || !are_possible(all, saved.key.file.size)) return broken();
   if (anchors > bounds.anchors || rows > bounds.damage_rows) return broken();
   if (cached_sizes > bounds.cached_sizes || cached_sizes > all.chunks) return broken();
   if (anchors > cursor.remaining() / kAnchorSize || rows > cursor.remaining() / kLeastRowSize) return broken();
@@ -310,6 +368,18 @@ Result<SavedCatalog> decode_index(Bytes bytes, const CatalogBounds& bounds) {
   return saved;
 }
 
+std::optional<SavedTotals> saved_totals(const RequestContext& context, const IndexLocation& location,
+                                        const FileIdentity& file, ScanDetail detail) {
+  const auto bytes =
+      read_file(context, location.directory, name_of(file, way_of(location, detail)), kHeadSize + kChecksumSize);
+  if (!bytes) return std::nullopt;
+  const auto head = decode_head(bytes->view());
+  const bool is_valid = head && head->key.maker == maker_of(location, detail) && head->key.file == file &&
+                        file.ctime_seconds != 0 && has_same_ctime(head->key.file, file);
+  if (!is_valid) return std::nullopt;
+  return SavedTotals{head->key.format, head->totals, head->sizes_known, head->tables.rows};
+}
+
 void make_directory(const IndexLocation& location) {
   if (::access(location.directory.c_str(), F_OK) == 0) return;
   const std::string above = location.directory.substr(0, location.directory.rfind('/'));
@@ -320,21 +390,19 @@ void make_directory(const IndexLocation& location) {
 SavedIndex::SavedIndex(IndexLocation location, const Source& source, std::string_view format, ScanDetail detail,
                        CatalogBounds bounds, Log log)
     : location_(std::move(location)), source_(source), bounds_(bounds), log_(std::move(log)) {
-  const std::string way = fmt::format("{}\n{}\n{}", location_.settings, format, static_cast<int>(detail));
-  way_ = highway_hash(as_bytes(way));
-  key_.maker = highway_hash(as_bytes(fmt::format("{}\n{}", way, location_.program)));
+  way_ = way_of(location_, detail);
+  key_.maker = maker_of(location_, detail);
+  key_.format = hash_of_format(format);
 }
 
-// There is one file per inode and way of scanning, so that newer results replace older ones.
-std::string SavedIndex::file_name() const {
-  return fmt::format("{:x}-{:x}-{:016x}", key_.file.device, key_.file.inode, way_);
-}
+std::string SavedIndex::file_name() const { return name_of(key_.file, way_); }
 
 std::optional<SavedIndex::Loaded> SavedIndex::read(const RequestContext& context) {
   const auto identity = source_.identity();
   if (!identity) return std::nullopt;
   key_.file = *identity;
   is_settled_ = identity->is_settled();
+  if (!identity->is_ctime_settled()) key_.file.ctime_seconds = key_.file.ctime_nanoseconds = 0;  // matches no file
   const auto bytes = read_file(context, location_.directory, file_name());
   if (!bytes) return std::nullopt;
   auto saved = decode_index(bytes->view(), bounds_);
@@ -351,6 +419,10 @@ std::optional<SavedIndex::Loaded> SavedIndex::read(const RequestContext& context
   // If the file was written to since it was opened, its time stamp is too old. Appended data is harmless.
   if (source_.generation() != 0 && !source_.has_grown()) return std::nullopt;
   log_(Severity::kDetail, fmt::format("found the saved index {}/{}", location_.directory, file_name()));
+  if (!has_grown && key_.file.ctime_seconds != 0 && !has_same_ctime(saved->key.file, key_.file)) {
+    now.file = key_.file;
+    static_cast<void>(try_write(encode_index(now, saved->snapshot)));
+  }
   return Loaded{std::move(saved->snapshot), has_grown};
 }
 

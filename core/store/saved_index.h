@@ -20,7 +20,8 @@ namespace recordfs {
 
 // An index is valid only if every field of its key matches the file.
 struct IndexKey {
-  std::uint64_t maker = 0;  // hash of what affects a scan: program, format, limits, detail
+  std::uint64_t maker = 0;   // hash of what affects a scan: program, limits, detail
+  std::uint64_t format = 0;  // hash_of_format()
   FileIdentity file;
   std::uint64_t first = 0;  // hash of the file's first bytes
   std::uint64_t last = 0;   // hash of the file's last bytes
@@ -31,6 +32,9 @@ struct SavedCatalog {
   IndexKey key;
   CatalogSnapshot snapshot;
 };
+
+// Returns the hash by which an index names a format.
+std::uint64_t hash_of_format(std::string_view format);
 
 // Encodes an index. README.md describes the layout. REQUIRES: `snapshot` comes from a catalog with the same bounds.
 std::string encode_index(const IndexKey& key, const CatalogSnapshot& snapshot);
@@ -50,6 +54,20 @@ struct IndexLocation {
 // Creates the directory and its parent if they are missing. Ignores failures. Any thread.
 void make_directory(const IndexLocation& location);
 
+// What a saved index has of a whole file.
+struct SavedTotals {
+  std::uint64_t format = 0;  // hash_of_format()
+  PrefixSums sums{};
+  bool sizes_known = false;  // otherwise sums.bytes may be too small
+  std::uint64_t damaged_regions = 0;
+};
+
+// Returns the saved totals of a file without opening it: only if nothing, its permissions and names included, has been
+// changed since the scan, by the change time. nullopt otherwise, and if nothing is saved. Reads only the beginning of
+// the index. Thread-safe.
+std::optional<SavedTotals> saved_totals(const RequestContext& context, const IndexLocation& location,
+                                        const FileIdentity& file, ScanDetail detail);
+
 // The saved index of one catalog. Not thread-safe, except for remove().
 class SavedIndex {
  public:
@@ -61,8 +79,9 @@ class SavedIndex {
     CatalogSnapshot snapshot;
     bool has_grown = false;  // the snapshot is of the file before something was appended
   };
-  // Returns what was saved of this file, or of the file before it grew; nullopt if there is none. Must be called when a
-  // scan begins, or else write() does nothing: a file that is modified at that time must not be saved.
+  // Returns what was saved of this file, or of the file before it grew; nullopt if there is none. Saves it again if
+  // only the change time differs. Must be called when a scan begins, or else write() does nothing: a file that is
+  // modified at that time must not be saved.
   std::optional<Loaded> read(const RequestContext& context);
 
   // Saves the snapshot of a scan that took `scanned`. Does nothing if the scan was short, or read() could not identify
@@ -84,8 +103,8 @@ class SavedIndex {
   const Source& source_;
   const CatalogBounds bounds_;
   const Log log_;
-  std::uint64_t way_ = 0;    // hash of settings, format, detail
-  IndexKey key_;             // without the hashes, which are computed when needed
+  std::uint64_t way_ = 0;    // hash of settings and detail
+  IndexKey key_;             // without the hashes of the file, which are computed when needed
   bool is_settled_ = false;  // key_ is set, and any later change to the file changes it
 };
 

@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/dataset/saved_counts.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/verification.h"
 #include "fusefs/exit_status.h"
@@ -197,6 +198,12 @@ OpenShard CommandContext::opener() {
                 const Shard& shard) -> Result<std::shared_ptr<const RecordStore>> {
     ASSIGN_OR_RETURN(auto opened, open_quietly(context, shard.path));
     return std::move(opened.store);
+  };
+}
+
+KnownCounts CommandContext::known_counts() const {
+  return [this](const RequestContext& context, std::size_t, const Shard& shard, ScanDetail detail) {
+    return saved_counts(context, services_, shard.path, detail);
   };
 }
 

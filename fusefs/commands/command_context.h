@@ -93,6 +93,8 @@ class CommandContext {
 
   // Returns how to open the shards of a data set, without a message. Valid as long as this.
   OpenShard opener();
+  // Returns what saved indexes have of them.
+  KnownCounts known_counts() const;
 
   // Opens a file that grows (see open()).
   std::unique_ptr<FollowedFile> open_followed(const std::string& path);

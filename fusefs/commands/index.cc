@@ -33,15 +33,18 @@ struct IndexOptions {
   bool verbose = false;
 };
 
-// Waits until the time stamp of a file that was just written is reliable.
+// Waits until the time stamps of a file that was just written are reliable.
 void wait_until_settled(const std::string& path) {
   const auto file = FileSource::open(path);
   if (!file) return;
   const FileSource::Status& status = (*file)->status();
-  const auto changed = std::chrono::seconds(status.mtime_seconds) + std::chrono::nanoseconds(status.mtime_nanoseconds);
-  const auto age = std::chrono::system_clock::now().time_since_epoch() - changed;
-  const auto settled = status.mtime_nanoseconds == 0 ? kCoarseStamp : kFineStamp;
-  if (age >= decltype(age)::zero() && age < settled) std::this_thread::sleep_for(settled - age);
+  for (const auto& [seconds, nanoseconds] : {std::pair(status.mtime_seconds, status.mtime_nanoseconds),
+                                             std::pair(status.ctime_seconds, status.ctime_nanoseconds)}) {
+    const auto changed = std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanoseconds);
+    const auto age = std::chrono::system_clock::now().time_since_epoch() - changed;
+    const auto settled = nanoseconds == 0 ? kCoarseStamp : kFineStamp;
+    if (age >= decltype(age)::zero() && age < settled) std::this_thread::sleep_for(settled - age);
+  }
 }
 
 class Index {

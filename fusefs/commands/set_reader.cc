@@ -85,7 +85,8 @@ SetReader::SetReader(std::string name, ShardList list, bool allows_missing, Comm
     : name_(std::move(name)),
       allows_missing_(allows_missing),
       context_(context),
-      set_(std::move(list), context.opener(), {.threads = context.threads(), .skips_all_failures = allows_missing}) {}
+      set_(std::move(list), context.opener(), {.threads = context.threads(), .skips_all_failures = allows_missing},
+           context.known_counts()) {}
 
 void SetReader::print(std::size_t shard, const Error& error) {
   if (!printed_.insert(shard).second || set_.shard(shard).is_missing) return;

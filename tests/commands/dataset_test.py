@@ -5,6 +5,7 @@ import subprocess
 from collections import Counter
 
 import commands
+from built import opened_in
 from cat_test import delimited
 from tfrecords import tfrecord
 
@@ -121,6 +122,20 @@ class ManyShards(Sets):
         for ordinal in (0, 5, 700, len(self.all) - 1):
             self.assertEqual(self.records(self.pattern, str(ordinal)), [self.all[ordinal]])
         self.assertEqual(self.records(self.pattern, "100:1400"), self.all[100:1400])
+
+    def test_record_opens_only_its_shard_if_all_have_saved_indexes(self):
+        name = self.folder / f"text@{self.COUNT}.tfrecord"
+        ordinal = len(self.all) - 3
+        with opened_in(self.folder) as before:
+            self.assertEqual(self.records(name, str(ordinal)), [self.all[ordinal]])
+        self.assertGreater(len(before), self.COUNT - 5)
+        self.good("index", name)
+        with opened_in(self.folder) as opened:
+            self.assertEqual(self.records(name, str(ordinal)), [self.all[ordinal]])
+        self.assertEqual(len(opened), 1, opened)
+        with opened_in(self.folder) as opened:
+            self.assertIn(f'"records": {len(self.all)}', self.good("info", "--scan", "--json", name).decode())
+        self.assertEqual(opened, [])
 
     def test_shuffle_is_a_permutation(self):
         shuffled = self.records("--shuffle", "17", self.pattern)

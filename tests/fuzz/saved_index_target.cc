@@ -30,7 +30,8 @@ using testing::waited;
 constexpr Catalog::Bounds kTiny{
     .anchors = 8, .chunks_per_anchor = 2, .cached_chunks = 4, .damage_rows = 30, .cached_sizes = 20};
 constexpr std::size_t kChecksum = 8;
-constexpr std::size_t kKeyEnd = 80;  // after magic, version, flags and the key
+constexpr std::size_t kKeyEnd = 88;    // after magic, version, flags and the key
+constexpr std::size_t kHeadEnd = 176;  // where the head's checksum is
 
 const toy::File& container_file() {
   static const toy::File file =
@@ -164,7 +165,8 @@ const Truth& truth() {
 bool is_valid(Bytes index) { return decode_index(index, kTiny).has_value(); }
 
 void fix_checksums(MutableBytes index) {
-  if (index.size() < kChecksum) return;
+  if (index.size() < kHeadEnd + 2 * kChecksum) return;
+  put_number(index, kHeadEnd, kChecksum, highway_hash(index.first(kHeadEnd)));
   const std::size_t content = index.size() - kChecksum;
   put_number(index, content, kChecksum, highway_hash(index.first(content)));
 }

@@ -158,6 +158,34 @@ class ManyShards(JoinCase):
         self.assertEqual((mounted / "records" / "700").read_bytes(), self.records[700])
         self.assertLessEqual(self.opened(mounted), before + 1)
 
+    def test_with_saved_indexes_a_record_of_a_new_mount_opens_only_its_shard(self):
+        name = self.data / f"part@{TINY}.tfrecord"
+        cache = self.folder / "saved"
+        self.assertEqual(self.recordfs("index", "--index", cache, name).returncode, 0)
+        mounted = self.join(name, options=[f"index={cache}"])
+        self.assertIn('"format": "tfrecord"', (mounted / "info.json").read_text())
+        self.assertEqual(self.opened(mounted), 0)
+        ordinal = len(self.records) - 10
+        self.assertEqual((mounted / "records" / str(ordinal)).read_bytes(), self.records[ordinal])
+        self.assertEqual(self.opened(mounted), 1)
+        self.assertIn(f'"records": {len(self.records)},', (mounted / "index" / "summary.json").read_text())
+        self.assertEqual((mounted / "streams" / "concat").stat().st_size, sum(map(len, self.records)))
+        self.assertEqual(self.opened(mounted), 1)
+
+    def test_shards_that_changed_since_their_index_was_saved_are_opened(self):
+        name = self.data / f"part@{TINY}.tfrecord"
+        cache = self.folder / "saved"
+        self.assertEqual(self.recordfs("index", "--index", cache, name).returncode, 0)
+        changed = self.data / f"part-00001-of-{TINY:05}.tfrecord"
+        before = changed.stat()
+        with changed.open("r+b") as file:  # as many bytes and another number of records
+            file.write(tfrecord([b"r" * (before.st_size - 16)]))
+        os.utime(changed, ns=(before.st_atime_ns, before.st_mtime_ns))
+        self.assertEqual(changed.stat().st_size, before.st_size)
+        mounted = self.join(name, options=[f"index={cache}"])
+        self.assertEqual((mounted / "records" / "2").read_bytes(), self.shards[2][0])
+        self.assertLessEqual(self.opened(mounted), 2)
+
     def test_readers_in_parallel_get_their_records(self):
         mounted = self.join(self.data)
         wrong = []

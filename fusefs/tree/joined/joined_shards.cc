@@ -60,6 +60,7 @@ Ownership common_ownership(std::span<const Ownership> ownerships) {
 
 JoinedShards::JoinedShards(JoinedSource source, CachedFiles& cache)
     : open_(std::move(source.open)),
+      known_(std::move(source.known)),
       format_(source.format),
       most_shards_(source.most_shards),
       numbers_(std::max(source.list.shards.size(), source.most_shards)),
@@ -67,9 +68,10 @@ JoinedShards::JoinedShards(JoinedSource source, CachedFiles& cache)
       closers_(kShardSweep, [this] { containers_.drop_unused_since(std::chrono::steady_clock::now() - kShardIdle); }),
       stored_(source.stored),
       ownerships_(std::move(source.ownerships)),
-      set_(std::move(source.list),
-           [this](const RequestContext& context, std::size_t number, const Shard&) { return open(context, number); },
-           {.open_shards = kOpenStores}),
+      set_(
+          std::move(source.list),
+          [this](const RequestContext& context, std::size_t number, const Shard&) { return open(context, number); },
+          {.open_shards = kOpenStores}, known_),
       ownership_(common({})),
       first_modified_(ownership_.modified) {
   for (std::size_t shard = 0; shard < size(); ++shard) names_.add(set_.shard(shard).path);
@@ -166,7 +168,7 @@ DataSet& JoinedShards::sizes() {
     ShardList list;
     for (std::size_t shard = 0; shard < size(); ++shard) list.shards.push_back(set_.shard(shard));
     sizes_ = std::make_unique<DataSet>(std::move(list), open_again,
-                                       DataSet::Bounds{.open_shards = 1, .detail = ScanDetail::kSizes});
+                                       DataSet::Bounds{.open_shards = 1, .detail = ScanDetail::kSizes}, known_);
   }
   return *sizes_;
 }

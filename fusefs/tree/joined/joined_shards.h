@@ -36,6 +36,7 @@ struct JoinedSource {
   std::uint64_t stored = 0;             // size of all files that are present, in bytes
   std::string_view format{};            // of the first shard that is present; empty: unknown. Static storage.
   Open open;
+  KnownCounts known{};
   // How many shards there can be once some were appended (-o follow); 0: none will be. At most kMostShards.
   std::size_t most_shards = 0;
 };
@@ -115,6 +116,7 @@ class JoinedShards {
   Result<std::shared_ptr<const RecordStore>> open(const RequestContext& context, std::size_t shard);
 
   const JoinedSource::Open open_;
+  const KnownCounts known_;
   const std::string_view format_;
   const std::size_t most_shards_;
   const ShardNumbers numbers_;

@@ -42,7 +42,7 @@ struct ToySet {
   }
 
   DataSet& set() {
-    if (!made) made = std::make_unique<DataSet>(list, opener(), bounds);
+    if (!made) made = std::make_unique<DataSet>(list, opener(), bounds, known);
     return *made;
   }
 
@@ -66,6 +66,7 @@ struct ToySet {
   }
 
   DataSet::Bounds bounds;
+  KnownCounts known{};
   Lines lines;
   Services services{64u << 20, 2, lines.log()};
   std::shared_ptr<toy::Watch> watch = std::make_shared<toy::Watch>();
@@ -127,6 +128,26 @@ TEST(DataSetTest, CountingStopsAfterTheShardThatIsNeeded) {
   EXPECT_EQ(located(toys.set(), 35), (RecordInShard{3, 5}));
   toys.made.reset();
   EXPECT_LE(toys.opened_shards(), 8u);
+}
+
+TEST(DataSetTest, ShardsOfKnownCountsAreNotOpenedToBeCounted) {
+  ToySet toys({3, 1, 4, 2});
+  toys.list.shards[1].is_missing = true;
+  toys.known = [](const RequestContext&, std::size_t number, const Shard& shard,
+                  ScanDetail detail) -> std::optional<ShardCounts> {
+    EXPECT_NE(number, 1u);
+    EXPECT_EQ(detail, ScanDetail::kCounts);
+    if (shard.path == "shard-2") return std::nullopt;
+    return ShardCounts{.records = number + 2, .chunks = 1, .stored = 10, .format = "known"};
+  };
+  EXPECT_EQ(located(toys.set(), 7), (RecordInShard{3, 1}));
+  EXPECT_EQ(toys.opened, (std::map<std::string, int>{{"shard-2", 1}}));
+  const auto totals = waited([&] { return toys.set().totals(); });
+  ASSERT_TRUE(totals);
+  EXPECT_EQ(totals->records, 2u + 0u + 4u + 5u);
+  EXPECT_EQ(totals->unopened, 1u);
+  EXPECT_EQ(toys.set().counts(3)->first_ordinal, 6u);
+  EXPECT_EQ(toys.set().counts(3)->format, "known");
 }
 
 TEST(DataSetTest, CountingContinuesWhereItStopped) {

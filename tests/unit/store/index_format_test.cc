@@ -10,13 +10,15 @@ namespace recordfs::testing {
 namespace {
 
 constexpr CatalogBounds kBounds{.anchors = 4, .chunks_per_anchor = 2, .damage_rows = 3, .cached_sizes = 4};
-constexpr std::size_t kStrideAt = 16 + 64;  // after magic, version, flags and key
+constexpr std::size_t kCtimeAt = 16 + 72;  // after magic, version, flags and key
+constexpr std::size_t kStrideAt = kCtimeAt + 16;
 constexpr std::size_t kTotalsAt = kStrideAt + 8;
 constexpr std::size_t kCountsAt = kTotalsAt + 40;
-constexpr std::size_t kAnchorsAt = kCountsAt + 24;
+constexpr std::size_t kHeadEnd = kCountsAt + 24;
+constexpr std::size_t kAnchorsAt = kHeadEnd + 8;
 constexpr std::size_t kRowsAt = kAnchorsAt + 3 * 56;
 
-IndexKey key() { return {7, {8, 9, 10'000, -5, 123'456'789}, 11, 12}; }
+IndexKey key() { return {7, 13, {8, 9, 10'000, -5, 123'456'789, 77, 88}, 11, 12}; }
 
 // 10 chunks with 3 anchors: every fourth chunk is kept.
 CatalogSnapshot snapshot() {
@@ -31,15 +33,14 @@ CatalogSnapshot snapshot() {
   return made;
 }
 
-std::string with_right_checksum(std::string bytes) {
-  bytes.resize(bytes.size() - 8);
-  std::uint64_t hash = highway_hash(as_bytes(bytes));
-  for (int i = 0; i < 8; ++i, hash >>= 8) bytes.push_back(static_cast<char>(hash & 0xFF));
-  return bytes;
-}
-
 void set(std::string& bytes, std::size_t at, std::uint64_t number) {
   for (std::size_t i = 0; i < 8; ++i, number >>= 8) bytes[at + i] = static_cast<char>(number & 0xFF);
+}
+
+std::string with_right_checksums(std::string bytes) {
+  if (bytes.size() >= kAnchorsAt) set(bytes, kHeadEnd, highway_hash(as_bytes(bytes).first(kHeadEnd)));
+  set(bytes, bytes.size() - 8, highway_hash(as_bytes(bytes).first(bytes.size() - 8)));
+  return bytes;
 }
 
 Result<SavedCatalog> decoded(const std::string& bytes) { return decode_index(as_bytes(bytes), kBounds); }
@@ -48,6 +49,8 @@ TEST(IndexFormat, WrittenIndexRoundTrips) {
   const auto saved = decoded(encode_index(key(), snapshot()));
   ASSERT_TRUE(saved);
   EXPECT_EQ(saved->key, key());
+  EXPECT_EQ(saved->key.file.ctime_seconds, 77);
+  EXPECT_EQ(saved->key.file.ctime_nanoseconds, 88);
   const CatalogSnapshot wanted = snapshot();
   const CatalogSnapshot& got = saved->snapshot;
   EXPECT_EQ(got.stride, wanted.stride);
@@ -94,17 +97,17 @@ TEST(IndexFormat, TruncationAndTrailingBytesAreDetected) {
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     EXPECT_FALSE(decoded(bytes.substr(0, length))) << length;
     if (length >= 8) {
-      EXPECT_FALSE(decoded(with_right_checksum(bytes.substr(0, length)))) << length;
+      EXPECT_FALSE(decoded(with_right_checksums(bytes.substr(0, length)))) << length;
     }
   }
   EXPECT_FALSE(decoded(bytes + "x"));
-  EXPECT_FALSE(decoded(with_right_checksum(bytes + "x")));
+  EXPECT_FALSE(decoded(with_right_checksums(bytes + "x")));
 }
 
 TEST(IndexFormat, OtherVersionIsRefused) {
   std::string bytes = encode_index(key(), snapshot());
   bytes[8] = 1;
-  EXPECT_EQ(decoded(with_right_checksum(bytes)).error().code, Code::kUnsupported);
+  EXPECT_EQ(decoded(with_right_checksums(bytes)).error().code, Code::kUnsupported);
 }
 
 // Forged numbers with a correct checksum: each in turn is one that no scan produces.
@@ -156,7 +159,7 @@ TEST(IndexFormat, ImpossibleNumbersAreRefused) {
        }) {
     std::string other = bytes;
     set(other, lie.at, lie.number);
-    EXPECT_FALSE(decoded(with_right_checksum(other))) << lie.at << ": " << lie.number;
+    EXPECT_FALSE(decoded(with_right_checksums(other))) << lie.at << ": " << lie.number;
   }
 }
 

@@ -12,86 +12,19 @@
 #include <thread>
 
 #include "core/hash/highway.h"
-#include "tests/unit/store/toy_store.h"
-#include "tests/unit/support/temp_file.h"
+#include "tests/unit/store/indexed_store.h"
 
 namespace recordfs::testing {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Catalog::Bounds kSmallBounds{.anchors = 8, .chunks_per_anchor = 2, .cached_chunks = 4, .damage_rows = 30};
-constexpr std::uint64_t kChunks = 60;
-
-// A file on disk, and a directory for its saved index. Each mount is a separate store.
-struct Disk {
-  explicit Disk(toy::Shape of = {.chunks = kChunks}) : shape(std::move(of)), temp(toy::make_file(shape).bytes) {
-    temp.set_mtime(1'000'000'000);
-  }
-
-  std::string directory() const { return temp.directory() + "/above/saved"; }
-  std::vector<fs::path> saved() const {
-    std::vector<fs::path> files;
-    if (!fs::exists(directory())) return files;
-    for (const auto& entry : fs::directory_iterator(directory())) files.push_back(entry.path());
-    return files;
-  }
-  // Overwrites the file with another shape, in the same inode.
-  void rewrite(const toy::Shape& other, std::int64_t mtime) {
-    const std::string bytes = toy::make_file(other).bytes;
-    temp.resize(bytes.size());
-    temp.write_at(0, bytes);
-    temp.set_mtime(mtime);
-  }
-
-  toy::Shape shape;
-  TempFile temp;
-};
-
-struct Mounted {
-  explicit Mounted(const Disk& disk, std::string settings = "test", std::chrono::milliseconds least = {},
-                   std::string program = "one build") {
-    services.index = IndexLocation{disk.directory(), std::move(settings), least, std::move(program)};
-    source = FileSource::open(disk.temp.path()).value();
-    store = std::make_shared<RecordStore>("toy", source, toy::open(source, Limits{}, watch).value(), services,
-                                          kSmallBounds);
-  }
-  PrefixSums counts() const {
-    return waited([&] { return store->index().totals(ScanDetail::kCounts); }).value();
-  }
-  std::uint64_t scans() const { return watch->scans; }
-  Result<std::string> record(std::uint64_t ordinal) const {
-    ASSIGN_OR_RETURN(const auto indexed, waited([&] { return store->index().find({}, SearchKey::kRecords, ordinal); }));
-    ASSIGN_OR_RETURN(const auto slice,
-                     store->records().read({}, {indexed.chunk, ordinal - indexed.before.records}, 0, UINT64_MAX));
-    return text_of(slice);
-  }
-  // Expects the content of the file itself.
-  void expect_whole(const toy::File& file) const {
-    ASSERT_EQ(counts().records, file.records.size());
-    for (std::uint64_t i = 0; i < file.records.size(); ++i) {
-      const auto text = record(i);
-      ASSERT_TRUE(text) << i << ": " << to_string(text.error());
-      ASSERT_EQ(*text, file.records[i]) << i;
-    }
-  }
-
-  std::shared_ptr<toy::Watch> watch = std::make_shared<toy::Watch>();
-  Lines lines;
-  Services services{64u << 20, 2, lines.log()};
-  std::shared_ptr<const FileSource> source;
-  std::shared_ptr<RecordStore> store;
-};
-
-// Scans and saves.
-void mount_once(const Disk& disk) { EXPECT_GT(Mounted(disk).counts().chunks, 0u); }
-
 TEST(SavedIndex, SecondMountDoesNotScan) {
-  const Disk disk;
+  const IndexedDisk disk;
   mount_once(disk);
   ASSERT_EQ(disk.saved().size(), 1u);
-  const Mounted again(disk);
-  EXPECT_EQ(again.counts().chunks, kChunks);
+  const IndexedStore again(disk);
+  EXPECT_EQ(again.counts().chunks, kIndexedChunks);
   EXPECT_TRUE(again.store->index().state().complete);
   EXPECT_EQ(again.scans(), 0u);
   again.expect_whole(toy::make_file(disk.shape));
@@ -99,10 +32,10 @@ TEST(SavedIndex, SecondMountDoesNotScan) {
 }
 
 TEST(SavedIndex, DetailsReportTheOutcomeOfTheScan) {
-  const Disk disk;
+  const IndexedDisk disk;
   const auto details = [&] {
-    Mounted mounted(disk);
-    EXPECT_EQ(mounted.counts().chunks, kChunks);
+    IndexedStore mounted(disk);
+    EXPECT_EQ(mounted.counts().chunks, kIndexedChunks);
     mounted.store.reset();
     return mounted.lines.details();
   };
@@ -116,11 +49,11 @@ TEST(SavedIndex, DetailsReportTheOutcomeOfTheScan) {
 }
 
 TEST(SavedIndex, RowsAndStreamsAreTheSameFromTheIndex) {
-  const Disk disk;
+  const IndexedDisk disk;
   const auto texts = [&] {
-    const std::uint64_t scans = disk.saved().empty() ? kChunks : 0;
-    const Mounted mounted(disk);
-    EXPECT_EQ(mounted.counts().chunks, kChunks);
+    const std::uint64_t scans = disk.saved().empty() ? kIndexedChunks : 0;
+    const IndexedStore mounted(disk);
+    EXPECT_EQ(mounted.counts().chunks, kIndexedChunks);
     EXPECT_EQ(mounted.scans(), scans);
     const auto rows =
         waited([&] { return mounted.store->streams().read({}, Stream::kChunkRows, 0, 1u << 20); }).value();
@@ -133,32 +66,32 @@ TEST(SavedIndex, RowsAndStreamsAreTheSameFromTheIndex) {
 }
 
 TEST(SavedIndex, SizesThatNeedAFullScanAreKnownAtOnce) {
-  const Disk disk({.chunks = kChunks, .counts_in_header = false, .small_layout = false});
-  const auto size = [](const Mounted& mounted) {
+  const IndexedDisk disk({.chunks = kIndexedChunks, .counts_in_header = false, .small_layout = false});
+  const auto size = [](const IndexedStore& mounted) {
     return waited([&] { return mounted.store->streams().size(Stream::kConcat); }).value();
   };
-  const std::uint64_t walked = size(Mounted(disk));
-  const Mounted again(disk);
+  const std::uint64_t walked = size(IndexedStore(disk));
+  const IndexedStore again(disk);
   EXPECT_EQ(size(again), walked);
   EXPECT_EQ(again.watch->layouts + again.watch->decodes + again.scans(), 0u);
 }
 
 TEST(SavedIndex, SequentialReadWithAnIndexDecodesEachChunkOnce) {
-  const Disk disk({.chunks = kChunks, .counts_in_header = false, .small_layout = false});
-  const auto text = [](const Mounted& mounted) {
+  const IndexedDisk disk({.chunks = kIndexedChunks, .counts_in_header = false, .small_layout = false});
+  const auto text = [](const IndexedStore& mounted) {
     return text_of(waited([&] { return mounted.store->streams().read({}, Stream::kConcat, 0, 1u << 20); }).value());
   };
-  const std::string walked = text(Mounted(disk));
-  const Mounted again(disk);
+  const std::string walked = text(IndexedStore(disk));
+  const IndexedStore again(disk);
   EXPECT_EQ(text(again), walked);
-  EXPECT_EQ(again.watch->decodes, kChunks);
+  EXPECT_EQ(again.watch->decodes, kIndexedChunks);
   EXPECT_EQ(again.watch->layouts, 0u);
 }
 
 TEST(SavedIndex, DamageIsReportedAndLoggedAsDuringAScan) {
-  const Disk disk({.chunks = kChunks, .broken_headers = {3, 4, 20, 59}});
+  const IndexedDisk disk({.chunks = kIndexedChunks, .broken_headers = {3, 4, 20, 59}});
   const auto told = [&] {
-    const Mounted mounted(disk);
+    const IndexedStore mounted(disk);
     std::vector<std::string> texts;
     for (const DamageRow& row : *waited([&] { return mounted.store->index().damage(); }).value()) {
       texts.push_back(row.region.reason + std::to_string(row.region.begin) + " " + std::to_string(row.first_ordinal));
@@ -173,10 +106,10 @@ TEST(SavedIndex, DamageIsReportedAndLoggedAsDuringAScan) {
 }
 
 TEST(SavedIndex, ShortScansAndRecentlyWrittenFilesAreNotSaved) {
-  const Disk disk;
-  EXPECT_EQ(Mounted(disk, "test", std::chrono::hours(1)).counts().chunks, kChunks);
+  const IndexedDisk disk;
+  EXPECT_EQ(IndexedStore(disk, "test", std::chrono::hours(1)).counts().chunks, kIndexedChunks);
   EXPECT_TRUE(disk.saved().empty());
-  Disk fresh;
+  IndexedDisk fresh;
   fresh.temp.set_mtime(
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count());
   mount_once(fresh);
@@ -184,54 +117,55 @@ TEST(SavedIndex, ShortScansAndRecentlyWrittenFilesAreNotSaved) {
 }
 
 TEST(SavedIndex, GrownFileContinuesFromTheIndex) {
-  Disk disk;
+  IndexedDisk disk;
   mount_once(disk);
-  const toy::Shape longer{.chunks = kChunks + 7};
+  const toy::Shape longer{.chunks = kIndexedChunks + 7};
   disk.rewrite(longer, 1'000'000'100);
   {
-    const Mounted grown(disk);
-    EXPECT_EQ(grown.counts().chunks, kChunks + 7);
+    const IndexedStore grown(disk);
+    EXPECT_EQ(grown.counts().chunks, kIndexedChunks + 7);
     EXPECT_GT(grown.scans(), 0u);
-    EXPECT_LT(grown.scans(), kChunks);
+    EXPECT_LT(grown.scans(), kIndexedChunks);
     grown.expect_whole(toy::make_file(longer));
   }
-  const Mounted again(disk);
-  EXPECT_EQ(again.counts().chunks, kChunks + 7);
+  const IndexedStore again(disk);
+  EXPECT_EQ(again.counts().chunks, kIndexedChunks + 7);
   EXPECT_EQ(again.scans(), 0u);
 }
 
 TEST(SavedIndex, FileCutInAChunkAndCompletedIsScannedToTheEnd) {
-  Disk disk;
+  IndexedDisk disk;
   const std::string bytes = toy::make_file(disk.shape).bytes;
   disk.temp.resize(bytes.size() - 5);
   disk.temp.set_mtime(1'000'000'000);
   mount_once(disk);
   ASSERT_EQ(disk.saved().size(), 1u);
   disk.temp.write_at(bytes.size() - 5, std::string_view(bytes).substr(bytes.size() - 5));
-  const Mounted grown(disk);
+  const IndexedStore grown(disk);
   grown.expect_whole(toy::make_file(disk.shape));
   EXPECT_TRUE(waited([&] { return grown.store->index().damage(); }).value()->empty());
 }
 
 TEST(SavedIndex, GrownFileWithDamageAtItsBeginningIsRescanned) {
-  Disk disk({.chunks = kChunks, .broken_headers = {3}});
+  IndexedDisk disk({.chunks = kIndexedChunks, .broken_headers = {3}});
   mount_once(disk);
-  disk.rewrite({.chunks = kChunks + 7, .broken_headers = {3}}, 1'000'000'100);
-  const Mounted grown(disk);
-  EXPECT_EQ(grown.counts().chunks, kChunks + 6);
-  EXPECT_GT(grown.scans(), kChunks);
+  disk.rewrite({.chunks = kIndexedChunks + 7, .broken_headers = {3}}, 1'000'000'100);
+  const IndexedStore grown(disk);
+  EXPECT_EQ(grown.counts().chunks, kIndexedChunks + 6);
+  EXPECT_GT(grown.scans(), kIndexedChunks);
 }
 
 TEST(SavedIndex, AnotherFileWithTheSameInodeIsRescanned) {
-  const toy::Shape other{.chunks = kChunks, .record_size = [](std::uint64_t ordinal) { return 26 - ordinal % 7; }};
+  const toy::Shape other{.chunks = kIndexedChunks,
+                         .record_size = [](std::uint64_t ordinal) { return 26 - ordinal % 7; }};
   for (const bool same_mtime : {true, false}) {
-    for (const std::uint64_t chunks : {kChunks, kChunks + 5, kChunks - 5}) {
-      Disk disk;
+    for (const std::uint64_t chunks : {kIndexedChunks, kIndexedChunks + 5, kIndexedChunks - 5}) {
+      IndexedDisk disk;
       mount_once(disk);
       toy::Shape replaced = other;
       replaced.chunks = chunks;
       disk.rewrite(replaced, same_mtime ? 1'000'000'000 : 1'000'000'200);
-      const Mounted mounted(disk);
+      const IndexedStore mounted(disk);
       EXPECT_EQ(mounted.counts().chunks, chunks);
       EXPECT_GE(mounted.scans(), chunks);
       mounted.expect_whole(toy::make_file(replaced));
@@ -240,40 +174,40 @@ TEST(SavedIndex, AnotherFileWithTheSameInodeIsRescanned) {
 }
 
 TEST(SavedIndex, IndexOfAnotherBuildIsReplaced) {
-  const Disk disk;
+  const IndexedDisk disk;
   mount_once(disk);
-  for (const std::uint64_t scans : {kChunks, std::uint64_t{0}}) {
-    const Mounted other(disk, "test", {}, "another build");
-    EXPECT_EQ(other.counts().chunks, kChunks);
+  for (const std::uint64_t scans : {kIndexedChunks, std::uint64_t{0}}) {
+    const IndexedStore other(disk, "test", {}, "another build");
+    EXPECT_EQ(other.counts().chunks, kIndexedChunks);
     EXPECT_EQ(other.scans(), scans);
   }
   EXPECT_EQ(disk.saved().size(), 1u);
-  const Mounted mounted(disk);
-  EXPECT_EQ(mounted.counts().chunks, kChunks);
-  EXPECT_EQ(mounted.scans(), kChunks);
+  const IndexedStore mounted(disk);
+  EXPECT_EQ(mounted.counts().chunks, kIndexedChunks);
+  EXPECT_EQ(mounted.scans(), kIndexedChunks);
 }
 
 TEST(SavedIndex, IndexWithAnotherTimestampOrSettingIsIgnored) {
-  Disk disk;
+  IndexedDisk disk;
   mount_once(disk);
-  EXPECT_EQ(Mounted(disk, "another limit").counts().chunks, kChunks);
+  EXPECT_EQ(IndexedStore(disk, "another limit").counts().chunks, kIndexedChunks);
   EXPECT_EQ(disk.saved().size(), 2u);
   disk.temp.set_mtime(1'000'000'001);
-  const Mounted touched(disk);
-  EXPECT_EQ(touched.counts().chunks, kChunks);
-  EXPECT_GE(touched.scans(), kChunks);
+  const IndexedStore touched(disk);
+  EXPECT_EQ(touched.counts().chunks, kIndexedChunks);
+  EXPECT_GE(touched.scans(), kIndexedChunks);
 }
 
 TEST(SavedIndex, BrokenIndexIsIgnoredAndReplaced) {
-  const Disk disk;
+  const IndexedDisk disk;
   mount_once(disk);
   const fs::path file = disk.saved().at(0);
   const auto size = fs::file_size(file);
   for (std::uintmax_t length = 0; length < size; length += 37) {
     fs::resize_file(file, length);
-    const Mounted mounted(disk);
-    EXPECT_EQ(mounted.counts().chunks, kChunks);
-    EXPECT_GE(mounted.scans(), kChunks);
+    const IndexedStore mounted(disk);
+    EXPECT_EQ(mounted.counts().chunks, kIndexedChunks);
+    EXPECT_GE(mounted.scans(), kIndexedChunks);
   }
   EXPECT_EQ(fs::file_size(file), size);
 }
@@ -281,8 +215,8 @@ TEST(SavedIndex, BrokenIndexIsIgnoredAndReplaced) {
 SavedCatalog read_index(const fs::path& file) {
   std::string bytes(fs::file_size(file), '\0');
   std::ifstream(file, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  return decode_index(as_bytes(bytes), {kSmallBounds.anchors, kSmallBounds.chunks_per_anchor, kSmallBounds.damage_rows,
-                                        kSmallBounds.cached_sizes})
+  return decode_index(as_bytes(bytes), {kIndexBounds.anchors, kIndexBounds.chunks_per_anchor, kIndexBounds.damage_rows,
+                                        kIndexBounds.cached_sizes})
       .value();
 }
 
@@ -292,7 +226,7 @@ void write_index(const fs::path& file, const SavedCatalog& saved) {
 
 // With a correct checksum and consistent numbers that are not those of the file.
 TEST(SavedIndex, WrongEntriesAreDetectedWhenHeadersAreRead) {
-  const Disk disk;
+  const IndexedDisk disk;
   mount_once(disk);
   const fs::path file = disk.saved().at(0);
   auto saved = read_index(file);
@@ -302,29 +236,29 @@ TEST(SavedIndex, WrongEntriesAreDetectedWhenHeadersAreRead) {
   saved.snapshot.totals.records += 1;
   write_index(file, saved);
   {
-    const Mounted mounted(disk);
-    EXPECT_EQ(mounted.counts().records, kChunks * 3 + 1);
+    const IndexedStore mounted(disk);
+    EXPECT_EQ(mounted.counts().records, kIndexedChunks * 3 + 1);
     const std::uint64_t before = saved.snapshot.anchors[3].before.records - 2;
     EXPECT_EQ(mounted.record(before).error().code, Code::kChanged);
     EXPECT_FALSE(fs::exists(file));
   }
-  Mounted(disk).expect_whole(toy::make_file(disk.shape));
+  IndexedStore(disk).expect_whole(toy::make_file(disk.shape));
 }
 
 TEST(SavedIndex, WrongLayoutEntriesAreDetectedWhenAChunkIsRead) {
-  const Disk disk({.chunks = kChunks, .counts_in_header = false});
+  const IndexedDisk disk({.chunks = kIndexedChunks, .counts_in_header = false});
   mount_once(disk);
   const fs::path file = disk.saved().at(0);
   auto saved = read_index(file);
-  ASSERT_EQ(saved.snapshot.cached_sizes.size(), kChunks);
+  ASSERT_EQ(saved.snapshot.cached_sizes.size(), kIndexedChunks);
   saved.snapshot.cached_sizes[0].size += 1;
   saved.snapshot.cached_sizes[1].size -= 1;
   write_index(file, saved);
-  EXPECT_EQ(Mounted(disk).record(6).value(), toy::make_file(disk.shape).records[6]);
+  EXPECT_EQ(IndexedStore(disk).record(6).value(), toy::make_file(disk.shape).records[6]);
   EXPECT_TRUE(fs::exists(file));
-  EXPECT_EQ(Mounted(disk).record(0).error().code, Code::kChanged);
+  EXPECT_EQ(IndexedStore(disk).record(0).error().code, Code::kChanged);
   EXPECT_FALSE(fs::exists(file));
-  Mounted(disk).expect_whole(toy::make_file(disk.shape));
+  IndexedStore(disk).expect_whole(toy::make_file(disk.shape));
 }
 
 std::string read_bytes(const fs::path& file) {
@@ -337,7 +271,7 @@ std::string read_bytes(const fs::path& file) {
 // there, a readable record is the file's. A wrong number is detected, and the file is scanned again.
 TEST(SavedIndex, ForgedNumbersYieldNoWrongRecord) {
   const toy::Shape shape{.chunks = 12, .counts_in_header = false};
-  const Disk disk(shape);
+  const IndexedDisk disk(shape);
   const toy::File truth = toy::make_file(shape);
   mount_once(disk);
   const fs::path file = disk.saved().at(0);
@@ -349,7 +283,7 @@ TEST(SavedIndex, ForgedNumbersYieldNoWrongRecord) {
       const std::uint64_t hash = highway_hash(as_bytes(bytes));
       bytes.append(reinterpret_cast<const char*>(&hash), 8);
       std::ofstream(file, std::ios::binary) << bytes;
-      const Mounted mounted(disk);
+      const IndexedStore mounted(disk);
       for (std::uint64_t i = 0; i < truth.records.size(); ++i) {
         const auto record = mounted.record(i);
         if (record) {
@@ -362,11 +296,11 @@ TEST(SavedIndex, ForgedNumbersYieldNoWrongRecord) {
     }
   }
   fs::remove(file);
-  Mounted(disk).expect_whole(truth);
+  IndexedStore(disk).expect_whole(truth);
 }
 
 TEST(SavedIndex, FilesAndDirectoriesAreAccessibleToTheirOwnerOnly) {
-  const Disk disk;
+  const IndexedDisk disk;
   mount_once(disk);
   struct stat st {};
   ASSERT_EQ(::stat(disk.directory().c_str(), &st), 0);
@@ -376,18 +310,18 @@ TEST(SavedIndex, FilesAndDirectoriesAreAccessibleToTheirOwnerOnly) {
 }
 
 TEST(SavedIndex, IndexThatOthersMayWriteIsIgnored) {
-  const Disk disk;
+  const IndexedDisk disk;
   mount_once(disk);
   fs::permissions(disk.saved().at(0), fs::perms::others_write, fs::perm_options::add);
-  EXPECT_EQ(Mounted(disk).counts().chunks, kChunks);
+  EXPECT_EQ(IndexedStore(disk).counts().chunks, kIndexedChunks);
   fs::permissions(disk.directory(), fs::perms::group_write, fs::perm_options::add);
-  const Mounted mounted(disk);
-  EXPECT_EQ(mounted.counts().chunks, kChunks);
-  EXPECT_EQ(mounted.scans(), kChunks);
+  const IndexedStore mounted(disk);
+  EXPECT_EQ(mounted.counts().chunks, kIndexedChunks);
+  EXPECT_EQ(mounted.scans(), kIndexedChunks);
 }
 
 TEST(SavedIndex, SymbolicLinksAreNotFollowed) {
-  const Disk disk;
+  const IndexedDisk disk;
   const fs::path elsewhere = disk.temp.directory() + "/elsewhere";
   fs::create_directories(elsewhere);
   fs::permissions(elsewhere, fs::perms::owner_all);
@@ -401,19 +335,19 @@ TEST(SavedIndex, SymbolicLinksAreNotFollowed) {
   fs::rename(file, elsewhere / "kept");
   fs::create_symlink(elsewhere / "kept", file);
   const auto size = fs::file_size(elsewhere / "kept");
-  const Mounted mounted(disk);
-  EXPECT_EQ(mounted.counts().chunks, kChunks);
-  EXPECT_EQ(mounted.scans(), kChunks);
+  const IndexedStore mounted(disk);
+  EXPECT_EQ(mounted.counts().chunks, kIndexedChunks);
+  EXPECT_EQ(mounted.scans(), kIndexedChunks);
   EXPECT_EQ(fs::file_size(elsewhere / "kept"), size);
 }
 
 TEST(SavedIndex, WriteFailureIsOneLogLine) {
-  const Disk disk;
+  const IndexedDisk disk;
   std::ofstream(disk.temp.directory() + "/above") << "not a directory";
   Lines* lines = nullptr;
   {
-    Mounted mounted(disk);
-    EXPECT_EQ(mounted.counts().chunks, kChunks);
+    IndexedStore mounted(disk);
+    EXPECT_EQ(mounted.counts().chunks, kIndexedChunks);
     mounted.store.reset();
     lines = &mounted.lines;
     ASSERT_EQ(lines->all().size(), 1u);
@@ -422,7 +356,7 @@ TEST(SavedIndex, WriteFailureIsOneLogLine) {
 }
 
 TEST(SavedIndex, ConcurrentSavesForOneFileSucceed) {
-  const Disk disk;
+  const IndexedDisk disk;
   mount_once(disk);
   const auto saved = read_index(disk.saved().at(0));
   const auto source = FileSource::open(disk.temp.path()).value();
@@ -439,8 +373,8 @@ TEST(SavedIndex, ConcurrentSavesForOneFileSucceed) {
   for (std::thread& writer : writers) writer.join();
   EXPECT_TRUE(lines.all().empty());
   EXPECT_EQ(disk.saved().size(), 1u);
-  const Mounted again(disk);
-  EXPECT_EQ(again.counts().chunks, kChunks);
+  const IndexedStore again(disk);
+  EXPECT_EQ(again.counts().chunks, kIndexedChunks);
   EXPECT_EQ(again.scans(), 0u);
 }
 

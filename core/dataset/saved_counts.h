@@ -1,0 +1,22 @@
+// The counts of shards that saved indexes have.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/base/request_context.h"
+#include "core/base/source.h"
+#include "core/dataset/data_set.h"
+#include "core/store/stored_file.h"
+
+namespace recordfs {
+
+// Returns the counts of a file that a saved index has, for KnownCounts. nullopt if there is none, if the file may have
+// been changed since, or if it has damage, which is reported when it is opened. Thread-safe.
+std::optional<ShardCounts> saved_counts(const RequestContext& context, const Services& services,
+                                        const FileIdentity& file, ScanDetail detail);
+// The same, for the regular file at a path. May block.
+std::optional<ShardCounts> saved_counts(const RequestContext& context, const Services& services,
+                                        const std::string& path, ScanDetail detail);
+
+}  // namespace recordfs
