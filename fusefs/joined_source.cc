@@ -13,6 +13,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/source.h"
+#include "core/dataset/manifest.h"
 #include "core/dataset/shard_list.h"
 #include "core/store/open_container.h"
 #include "fusefs/messages.h"
@@ -80,7 +81,8 @@ std::unique_ptr<NewFiles> new_files(const ShardList& list, const Options& option
 }  // namespace
 
 Result<JoinedFiles> join_sources(const Options& options, Services& services) {
-  auto list = list_shards(options.sources, is_container_file);
+  auto list =
+      options.manifest ? read_manifest(options.sources.front()) : list_shards(options.sources, is_container_file);
   if (!list) return Error{.code = Code::kIo, .detail = list.error().detail};
   ShardExaminer examiner(options);
   for (Shard& shard : list->shards) examiner.examine(shard);

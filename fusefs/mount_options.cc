@@ -126,6 +126,12 @@ constexpr MountOption kOptions[] = {
      "`train-00000-of-00128.EXT` and so on. Missing files of such a set are reported. A shard is opened when it is "
      "needed, and must then be as it was when it was mounted.",
      set_flag<&Options::join>},
+    {"", "manifest", "",
+     "the only source is a text file with the path of a file of the data set on each line; implies join\n"
+     "Paths are relative to the directory of the text file. Empty lines and lines that begin with `#` are skipped. It "
+     "is "
+     "read once, so what is added to it later needs a new mount, and `follow` is refused.",
+     set_flag<&Options::manifest>},
     {"", "follow", "",
      "show records that are appended, and with join new files; an unfinished end is not damage\n"
      "For example, `tail -f streams/lines` in the mount prints them. Without this option a mounted file stays as it "

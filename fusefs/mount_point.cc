@@ -104,7 +104,8 @@ Result<bool> choose_mount_point(Options& options) {
   if (options.form != Form::kCommand) return false;
   if (is_open_device(options.mountpoint)) return false;
   const bool is_pattern = options.join && names_set(options.mountpoint) && !is_folder(options.mountpoint);
-  if (is_pattern || is_file(options.mountpoint)) options.sources.push_back(std::exchange(options.mountpoint, {}));
+  if (!options.manifest && (is_pattern || is_file(options.mountpoint)))
+    options.sources.push_back(std::exchange(options.mountpoint, {}));
   if (!options.mountpoint.empty()) return false;
   const std::string& first = options.sources.front();
   const bool is_set = options.join && !is_folder(first);

@@ -76,6 +76,7 @@ struct CommandLine {
   bool verbose = false;
   bool wants_help = false;
   bool wants_version = false;
+  std::string manifest;  // empty: not given
   std::string ignored;
 };
 
@@ -87,6 +88,10 @@ void declare_own(CLI::App& app, CommandLine& line) {
                "If there is neither a system log nor `-o log`, a mount in the background warns at the start that its "
                "messages are lost, unless `-q` is given.");
   app.add_flag("--join", options.join, "same as -o join");
+  app.add_option("--manifest", line.manifest,
+                 "mount the files that a text file lists as one data set: the source F with -o join,manifest\n"
+                 "`-` is standard input.")
+      ->type_name("F");
   app.add_flag("-d,--debug", options.debug, "like -f, and log every request");
   app.add_flag("-s,--single-threaded", options.single_threaded, "answer requests with one thread");
   app.add_flag("-q,--quiet", line.quiet, "log only errors");
@@ -161,7 +166,17 @@ ParsedOptions finished(CommandLine line) {
   if (line.quiet) options.verbosity = Verbosity::kErrors;
   if (line.verbose) options.verbosity = Verbosity::kDetails;
   if (options.debug) options.foreground = true;
+  if (!line.manifest.empty()) {
+    line.places.insert(line.places.begin(), std::move(line.manifest));
+    options.manifest = true;
+  }
   if (auto wrong = take_places(std::move(line.places), options)) return wrong_use(*wrong);
+  if (options.manifest) {
+    if (options.sources.size() > 1) return wrong_use("a manifest excludes other sources: " + options.sources[1]);
+    if (options.sources.front() == "-" && options.mountpoint.empty()) return wrong_use("no mount point given");
+    if (options.follow) return wrong_use("-o manifest and -o follow are mutually exclusive");
+    options.join = true;
+  }
   if (options.join && options.nest) return wrong_use("-o join and -o nest are mutually exclusive");
   if (options.timeout != 0 && options.mountpoint.starts_with("/dev/fd/")) {
     return wrong_use("-o timeout: cannot unmount what another program has mounted");

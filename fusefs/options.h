@@ -41,7 +41,8 @@ struct Options {
   bool allow_root = false;
   bool auto_unmount = false;
   bool nest = false;
-  bool join = false;  // the sources are one data set
+  bool join = false;      // the sources are one data set
+  bool manifest = false;  // the only source is a text file that lists its files
   bool nonempty = false;
   bool follow = false;  // show appended records
   bool xattr = false;

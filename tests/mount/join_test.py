@@ -265,6 +265,81 @@ class Gaps(JoinCase):
         self.assertRegex(done.stderr, r"^recordfs: .*text: ")
 
 
+class Manifests(JoinCase):
+    def setUp(self):
+        super().setUp()
+        self.shards = self.write_tiny(4)
+        self.list = self.folder / "list.txt"
+
+    def write_list(self, *numbers):
+        self.list.write_text("# shards\n" + "".join(f"data/part-{number:05}-of-00004.tfrecord\n" for number in numbers))
+
+    def records_of(self, top, *numbers):
+        records = read_all(top / "records")
+        self.assertEqual([records[name] for name in sorted(records)],
+                         [record for number in numbers for record in self.shards[number]])
+
+    def test_files_are_shown_in_the_order_of_the_manifest(self):
+        self.write_list(3, 1)
+        point = self.new_point()
+        for words in (["--join", "--manifest", self.list, point], [point, "--manifest", self.list],
+                      ["-o", "manifest", self.list, point]):
+            self.assertEqual(self.recordfs(*words).returncode, 0, words)
+            self.records_of(point, 3, 1)
+            self.assertEqual(os.listdir(point / "shards"), ["part-00003-of-00004.tfrecord", "part-00001-of-00004.tfrecord"])
+            self.assertEqual(mounting.run("fusermount3", "-u", point).returncode, 0)
+
+    def test_mount_point_is_named_after_the_manifest(self):
+        self.write_list(2)
+        done = self.recordfs("mount", "--manifest", "../list.txt", cwd=self.data)
+        self.assertEqual((done.returncode, done.stdout), (0, "list\n"), done.stderr)
+        self.records_of(self.data / "list", 2)
+        self.assertEqual(mounting.run("fusermount3", "-u", self.data / "list").returncode, 0)
+
+    def test_manifest_may_be_standard_input(self):
+        point = self.new_point()
+        self.write_list(1)
+        with self.list.open("rb") as file:
+            done = self.recordfs("--manifest", "-", point, stdin=file, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.records_of(point, 1)
+        self.assertEqual(mounting.run("fusermount3", "-u", point).returncode, 0)
+        done = self.recordfs("mount", "--manifest", "-", cwd=self.folder)
+        self.assertEqual((done.returncode, done.stderr), (1, "recordfs: no mount point given (try recordfs --help)\n"))
+
+    def test_later_changes_of_the_manifest_have_no_effect(self):
+        self.write_list(0, 1)
+        mounted = self.join(self.list, flags=["-f", "-v", "-o", "manifest"])
+        self.write_list(2)
+        self.records_of(mounted, 0, 1)
+        self.assertEqual(mounted.unmount(), 0)
+
+    def test_missing_file_is_reported_and_keeps_its_number(self):
+        self.write_list(0, 1, 2)
+        (self.data / "part-00001-of-00004.tfrecord").unlink()
+        mounted = self.join(self.list, flags=["-f", "-v", "-o", "manifest"])
+        self.records_of(mounted, 0, 2)
+        self.assertEqual(os.readlink(mounted / "shards" / "2"), "../.shards/part-00002-of-00004.tfrecord")
+        self.assertRegex((mounted / "index" / "damage.tsv").read_text(), r"part-00001-of-00004\.tfrecord\t.*this shard is missing")
+
+    def test_what_is_no_manifest_is_refused(self):
+        done = self.recordfs("--manifest", self.data / "part-00000-of-00004.tfrecord", self.new_point())
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("line 1 has a NUL byte, so this is no manifest", done.stderr)
+        done = self.recordfs("--manifest", self.folder / "none", self.new_point())
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("none: No such file or directory", done.stderr)
+
+    def test_other_sources_and_follow_are_refused(self):
+        self.write_list(0)
+        done = self.recordfs("--manifest", self.list, self.data, self.new_point())
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("a manifest excludes other sources", done.stderr)
+        done = self.recordfs("-o", "follow", "--manifest", self.list, self.new_point())
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "recordfs: -o manifest and -o follow are mutually exclusive (try recordfs --help)\n"))
+
+
 class Rest(JoinCase):
     def test_decoded_records_have_the_ordinal_of_the_set(self):
         first, second = mounting.sample("tfrecord/small.tfrecord"), mounting.sample("tfrecord/examples.tfrecord")
