@@ -1,12 +1,14 @@
 #include "core/database/directory.h"
 
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <filesystem>
 #include <system_error>
 #include <utility>
 
-#include <fmt/format.h>
+#include "core/base/directory.h"
 
 namespace recordfs::database {
 namespace {
@@ -29,10 +31,6 @@ FileKind kind_of_suffix(std::string_view suffix) {
   return suffix == "blob" ? FileKind::kBlob : FileKind::kOther;
 }
 
-Error io_error(std::string_view what, const std::error_code& error) {
-  return {Code::kIo, 0, fmt::format("{}: {}", what, error.message()), error.value()};
-}
-
 }  // namespace
 
 FileName parse_file_name(std::string_view name) {
@@ -49,21 +47,17 @@ FileName parse_file_name(std::string_view name) {
 }
 
 Result<std::vector<DirectoryEntry>> list_directory(const std::string& directory) {
-  namespace fs = std::filesystem;
-  std::error_code error;
   std::vector<DirectoryEntry> entries;
-  fs::directory_iterator at(directory, error);
-  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
-    std::error_code ignored;
-    if (!at->is_regular_file(ignored)) continue;
+  const auto take = [&](const std::string& name, const struct stat& status) -> Result<void> {
     if (entries.size() == kMostFiles) return Error{Code::kLimit, 0, "too many files in the directory"};
-    DirectoryEntry& entry = entries.emplace_back();
-    entry.name = at->path().filename().string();
-    entry.is = parse_file_name(entry.name);
-    entry.size = at->file_size(ignored);
-    if (ignored) entry.size = 0;
+    entries.push_back({name, parse_file_name(name), static_cast<std::uint64_t>(status.st_size)});
+    return {};
+  };
+  if (auto listed = each_regular_file(directory, take); !listed) {
+    Error why = std::move(listed).error();
+    if (why.code == Code::kIo) why.detail = "cannot list the directory: " + why.detail;
+    return why;
   }
-  if (error) return io_error("cannot list the directory", error);
   std::ranges::sort(entries, {}, &DirectoryEntry::name);
   return entries;
 }

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/directory.h"
 #include "core/dataset/natural_order.h"
 #include "core/dataset/path_errors.h"
 
@@ -42,16 +43,14 @@ Kind kind_of(const std::string& path) {
 
 // Calls `take` with the name of each entry that is or links to a regular file, until it fails.
 Result<void> each_file(const std::string& directory, const std::function<Result<void>(const std::string& name)>& take) {
-  std::error_code failure;
-  std::filesystem::directory_iterator entries(directory, failure);
-  for (; !failure && entries != std::filesystem::directory_iterator(); entries.increment(failure)) {
-    std::error_code ignored;
-    if (entries->is_regular_file(ignored)) {
-      TRY(take(entries->path().filename().string()));
-    }
-  }
-  if (failure) return with_path(directory, Code::kIo, failure.message(), failure.value());
-  return {};
+  bool has_failed = false;  // to take one
+  const auto listed = each_regular_file(directory, [&](const std::string& name, const struct stat&) {
+    auto taken = take(name);
+    has_failed = !taken;
+    return taken;
+  });
+  if (listed || has_failed) return listed;
+  return with_path(directory, Code::kIo, listed.error().detail, listed.error().os_error);
 }
 
 std::string in_directory(const std::string& directory, const std::string& name) {

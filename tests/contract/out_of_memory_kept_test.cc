@@ -1,8 +1,6 @@
 // Out of memory at each allocation of what a mount does besides reading a file: saving an index, loading it, and
 // showing a mirrored directory. As in out_of_memory_test.cc, the request that needed the memory fails and reports it,
 // nothing leaks, and the next request succeeds.
-#include <cerrno>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <set>
@@ -13,9 +11,8 @@
 
 #include "core/store/record_store.h"
 #include "fusefs/tree/mount_tree.h"
+#include "tests/contract/each_allocation.h"
 #include "tests/toy/toy_format.h"
-#include "tests/unit/support/failing_allocations.h"
-#include "tests/unit/support/signal.h"
 #include "tests/unit/support/temp_folder.h"
 
 namespace recordfs::contract {
@@ -24,139 +21,11 @@ namespace {
 using testing::FailingAllocations;
 using testing::TempFolder;
 
-constexpr int kFailuresLeft = 3;  // of background threads, each reported to a later request
-
-// Thrown to end a pass early.
-struct NotEnough {};
-
 const toy::File& toy_file() {
   static const toy::File file =
       toy::make_file({.chunks = 12, .counts_in_header = false, .broken_headers = {5}, .broken_payloads = {7}});
   return file;
 }
-
-template <class T>
-bool is_for_want_of_memory(const Result<T>& answer) {
-  return !answer && (answer.error().code == Code::kOutOfMemory || answer.error().os_error == ENOMEM);
-}
-
-// Retries a request until it no longer has to wait.
-template <class Ask>
-auto waited_for(const Ask& ask) {
-  for (;;) {
-    auto answer = ask();
-    if (answer || !is_waiting(answer.error())) return answer;
-    std::optional<testing::Signal> reached;
-    {
-      const FailingAllocations::Pause pause;
-      reached.emplace();
-    }
-    const testing::Signal signal = *reached;
-    const WaitTicket& ticket = *answer.error().wait;
-    if (ticket.waitable->wait(ticket, [signal] { signal.set(); }) != 0) reached->wait();
-  }
-}
-
-// The same, but throws if the request fails for lack of memory.
-template <class Ask>
-auto answered(const Ask& ask) {
-  auto answer = waited_for(ask);
-  using Answer = decltype(answer);
-  if (is_for_want_of_memory(answer)) throw NotEnough();
-  return Answer(std::move(answer));
-}
-
-// The answers as text. Collecting them makes no allocation that can fail.
-class Told {
- public:
-  void add(std::string_view text) {
-    const FailingAllocations::Pause pause;
-    text_.append(text).append("\n");
-  }
-  template <class T, class Say>
-  void add(const Result<T>& answer, const Say& say) {
-    const FailingAllocations::Pause pause;
-    add(answer ? std::string(say(*answer)) : "!" + std::string(to_string(answer.error().code)));
-  }
-  std::string take() {
-    const FailingAllocations::Pause pause;
-    return std::move(text_);
-  }
-
- private:
-  std::string text_;
-};
-
-// Tests an object: makes it, asks everything, and asks again, while allocations fail.
-template <class Asked>
-class EachAllocation {
- public:
-  // Calls `before` and then `make` for each run. Without `counts_pieces`, leaks are left to LeakSanitizer.
-  template <class Make, class Before>
-  static void fails(const Make& make, const Before& before, bool counts_pieces = true) {
-    FailingAllocations::take_what_is_kept();
-    before();
-    const std::string truth = make()->ask();
-    std::uint64_t allocations = 0;
-    {
-      before();
-      const FailingAllocations counted;
-      EXPECT_EQ(make()->ask(), truth);
-      allocations = counted.seen();
-    }
-    std::uint64_t failed = 0;
-    for (const std::uint64_t count : {std::uint64_t{1}, FailingAllocations::kAllBehind}) {
-      for (std::uint64_t first = 0; first < allocations && !::testing::Test::HasFailure(); ++first) {
-        SCOPED_TRACE("from allocation " + std::to_string(first) + " of " + std::to_string(allocations));
-        before();
-        const std::int64_t in_use = FailingAllocations::in_use();
-        failed += fail(make, first, count, truth);
-        if (counts_pieces) {
-          EXPECT_LE(FailingAllocations::in_use(), in_use) << "memory was lost";
-        }
-      }
-    }
-    EXPECT_GT(failed, allocations) << "nothing has failed";
-    std::cout << "allocations that failed: " << failed << "\n";
-  }
-
- private:
-  template <class Make>
-  static std::uint64_t fail(const Make& make, std::uint64_t first, std::uint64_t count, const std::string& truth) {
-    std::unique_ptr<Asked> asked;
-    std::uint64_t failed = 0;
-    {
-      const FailingAllocations failing(first, count);
-      try {
-        asked = make();
-        const std::string told = asked->ask();
-        const FailingAllocations::Pause pause;
-        EXPECT_EQ(told, truth) << "without memory";
-      } catch (const NotEnough&) {
-        // The failure was reported.
-      } catch (const std::bad_alloc&) {
-        // The mount's outermost handler turns this into ENOMEM.
-      }
-      failed = failing.failed();
-    }
-    if (!asked) asked = make();
-    EXPECT_EQ(told_with_memory(*asked), truth) << "with memory again";
-    asked.reset();
-    EXPECT_EQ(make()->ask(), truth) << "by the next one";
-    return failed;
-  }
-
-  static std::string told_with_memory(Asked& asked) {
-    for (int told = 0; told < kFailuresLeft; ++told) {
-      try {
-        return asked.ask();
-      } catch (const NotEnough&) {
-        continue;
-      }
-    }
-    return asked.ask();
-  }
-};
 
 // An old file, so that a saved index can identify it.
 class KnownFile final : public Source {

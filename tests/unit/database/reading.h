@@ -29,6 +29,7 @@ struct ListedKey {
   std::string key;
   Version version;
   std::string value;  // or the name of the error's code
+  bool is_readable = true;
 };
 
 inline std::string text_of(const Result<Slice>& value) {
@@ -43,7 +44,8 @@ inline std::vector<ListedKey> list_keys(const Database& database, std::uint32_t 
     const auto found = keys->next({});
     EXPECT_TRUE(found) << (found ? "" : to_string(found.error()));
     if (!found || !*found) return listed;
-    listed.push_back({std::string(as_text(keys->key())), keys->version(), text_of(keys->value({}))});
+    const auto value = keys->value({});
+    listed.push_back({std::string(as_text(keys->key())), keys->version(), text_of(value), value.has_value()});
   }
 }
 

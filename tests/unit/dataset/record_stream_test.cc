@@ -2,6 +2,7 @@
 #include "core/dataset/record_stream.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -115,6 +116,32 @@ TEST(RecordStreamTest, MissingShardIsAProblemBetweenTheRecords) {
   EXPECT_EQ(toys.read({}), expected);
 }
 
+TEST(RecordStreamTest, RepeatedReadsAreEqual) {
+  Toys toys(kThreeShards);
+  const auto first = toys.read({.threads = 3});
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(toys.read({.threads = 2}), first);
+}
+
+TEST(RecordStreamTest, DamagedShardCostsRecordsOfItsOwnOnly) {
+  const std::vector<toy::Shape> shapes{{.chunks = 2}, {.chunks = 4}, {.chunks = 3}};
+  const Toys intact(shapes);
+  const std::string& whole = intact.files.at("shard-1");
+  const std::size_t before = 2 * 3;
+  const std::size_t after = 3 * 3;
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    Toys toys(shapes);
+    toys.files["shard-1"][at] = static_cast<char>(whole[at] ^ 0x10);
+    const auto found = toys.read({});
+    ASSERT_GE(found.size(), before + after) << at;
+    for (std::size_t i = 0; i < before; ++i) ASSERT_EQ(found[i], intact.records[i]) << at;
+    for (std::size_t i = 1; i <= after; ++i) {
+      ASSERT_EQ(found[found.size() - i], intact.records[intact.records.size() - i]) << at;
+    }
+    const bool is_reported = std::ranges::any_of(found, [](const std::string& one) { return one.starts_with('!'); });
+    EXPECT_TRUE(found.size() >= intact.records.size() || is_reported) << at;
+  }
+}
+
 TEST(RecordStreamTest, SearchNamesTheOrdinals) {
   Toys toys(kThreeShards);
   const std::string wanted = toys.records[150];
@@ -164,6 +191,20 @@ TEST(PickedRecordsTest, AreFewerIfTheyAreLarge) {
   EXPECT_GE(picked->size(), 1u);
   EXPECT_LT(picked->size(), 50u);
   EXPECT_EQ(as_text(picked->front()->bytes), toys.records[99]);
+}
+
+TEST(PickedRecordsTest, CancelledCallFailsAndTheNextOneSucceeds) {
+  Toys toys(kThreeShards);
+  Executor executor(2);
+  const std::vector<std::uint64_t> ordinals{160, 3};
+  const std::atomic<bool> cancelled{true};
+  const auto refused = pick_records(RequestContext(cancelled), toys.set(), executor, ordinals, 1 << 20);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInterrupted);
+  const auto picked = pick_records({}, toys.set(), executor, ordinals, 1 << 20);
+  ASSERT_TRUE(picked);
+  EXPECT_EQ(as_text((*picked)[0]->bytes), toys.records[160]);
+  EXPECT_EQ(as_text((*picked)[1]->bytes), toys.records[3]);
 }
 
 TEST(PickedRecordsTest, RecordThatDoesNotExistFails) {
