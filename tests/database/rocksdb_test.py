@@ -1,5 +1,9 @@
 #!/usr/bin/env python3
 """recordfs shows what RocksDB itself reads from its databases."""
+import random
+import unittest
+
+import ldb
 import oracle_case
 
 
@@ -8,6 +12,17 @@ class RocksDB(oracle_case.OracleCase):
 
     def test_intact_databases_are_shown_as_the_library_reads_them(self):
         self.intact_databases_are_shown_as_their_library_reads_them(range(1, 13))
+
+    @unittest.skipUnless(ldb.is_installed(), "rocksdb-tools is not installed (scripts/packages oracles)")
+    def test_levels_and_stored_versions_are_those_of_ldb(self):
+        keys = 0
+        for seed in range(1, 9):
+            directory = self.check.directory(seed)
+            self.check.oracle.write(seed, directory)
+            differences, compared = ldb.compare(directory, self.check.oracle.read(seed, directory), random.Random(seed))
+            self.assert_same(differences, seed)
+            keys += compared
+        self.assertGreater(keys, 100)
 
     def test_damage_loses_only_keys_of_the_damaged_file_and_is_marked(self):
         self.damage_loses_only_keys_of_the_damaged_file_and_is_marked(3)
