@@ -3,6 +3,7 @@
 import os
 import random
 import unittest
+import xml.etree.ElementTree
 
 import cases
 import recordfs
@@ -152,6 +153,51 @@ class ShardSet(Case):
             recordfs.open()
         with self.assertRaises(ValueError):
             recordfs.open(self.paths[0], on_damage="ignore")
+
+
+class Notebook(Case):
+    """What a notebook shows."""
+
+    def shown(self, ds):
+        """Returns the rows of the table, and the x, width and texts of the marks in the map; None without a map."""
+        root = xml.etree.ElementTree.fromstring(f"<all>{ds._repr_html_()}</all>")
+        rows = {row[0].text: row[1].text for row in root.iter("tr")}
+        if root.find("svg") is None:
+            return rows, None
+        return rows, [(int(mark.get("x")), int(mark.get("width")), mark[0].text)
+                      for mark in root.iter("rect") if mark.get("fill") == "#c0392b"]
+
+    def write_damaged(self, name):
+        path = self.write(name, [b"%03d" % i for i in range(1000)])
+        with path.open("r+b") as file:
+            file.seek(19 * 500)
+            file.write(b"\xff" * 19)
+        return path
+
+    def test_map_has_the_damage_once_the_records_are_counted(self):
+        ds = recordfs.open(self.write_damaged("a<b.tfrecord"))
+        self.assertEqual(self.shown(ds)[1], None)
+        self.assertEqual(self.shown(ds)[0]["format"], "tfrecord")
+        len(ds)
+        rows, marks = self.shown(ds)
+        self.assertEqual(rows["records"], "999")
+        self.assertEqual([mark[:2] for mark in marks], [(500, 2)])
+        self.assertIn("a<b.tfrecord: bytes 9500 to 9519: damage: ", marks[0][2])
+
+    def test_map_of_several_shards(self):
+        self.write_damaged("train-00001-of-00003")
+        self.write("train-00000-of-00003", [b"%03d" % i for i in range(1000)])
+        ds = recordfs.open(self.folder / "train@3")
+        self.assertEqual(self.shown(ds), ({"shards": "3", "missing": "1"}, None))
+        len(ds)
+        rows, marks = self.shown(ds)
+        self.assertEqual(rows["records"], "1999")
+        self.assertEqual([(x, width) for x, width, _ in marks], [(750, 2), (998, 2)])
+        self.assertIn("train-00002-of-00003", marks[1][2])
+
+    def test_marks_of_much_damage_are_bounded(self):
+        damage = [recordfs.Damage(0, i * 10, i * 10 + 5, i, 1, "damage", "<wrong>") for i in range(65536)]
+        self.assertLess(len(recordfs._html.map_of([655360], ["a"], damage)), 400_000)
 
 
 class Decoding(Case):

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import itertools
 import json
 import operator
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple, Union, overload
 
 from . import _recordfs
 from ._errors import DamageWarning, UnsupportedError
+from ._html import map_of, table_of
 from ._keys import Keys
 from ._rows import ENDLESS, Rows, Shuffled, clipped, needs_count
 
@@ -61,6 +61,7 @@ class _Opened:
         self.shards = shards  # (path, is_missing)
         self.options = options
         self.directory = directory  # of a database; otherwise ""
+        self.is_counted = False
         _all_opened.add(self)
 
     @classmethod
@@ -68,6 +69,12 @@ class _Opened:
            files: Sequence = ()) -> _Opened:
         paths = [(os.fsencode(path), is_missing) for path, is_missing in shards]
         return cls(_recordfs.Set(paths, files=list(files), **options), shards, options, directory)
+
+    def count(self) -> int:
+        """Returns the number of records. The first call may scan."""
+        records = self.native.count()
+        self.is_counted = True
+        return records
 
     def __reduce__(self):
         return _unpickled, (self.shards, self.options, self.directory, self.native.files())
@@ -80,6 +87,7 @@ def _reopen_all() -> None:
     """Gives a forked child data sets of its own, because it has no threads of its parent."""
     for opened in list(_all_opened):
         opened.native = opened.native.reopened()
+        opened.is_counted = False
 
 
 os.register_at_fork(after_in_child=_reopen_all)
@@ -125,7 +133,7 @@ class Dataset(Sequence):
 
     def _counted_rows(self) -> Rows:
         if not self._is_clipped:
-            self._rows = clipped(self._rows, self._opened.native.count())
+            self._rows = clipped(self._rows, self._opened.count())
             self._is_clipped = True
         return self._rows
 
@@ -364,9 +372,21 @@ class Dataset(Sequence):
         return f"<recordfs.Dataset {shards}{', a view' if self._is_view else ''}>"
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th>{html.escape(str(name))}</th><td>{html.escape(str(value))}</td></tr>"
-                       for name, value in self.info.items() if not isinstance(value, (list, dict)))
-        return f"<table><caption>{html.escape(repr(self))}</caption>{rows}</table>"
+        """What is known, and a map of the files with their damage once the records have been counted.
+
+        Does not scan what `len` has not scanned.
+        """
+        shards = self._opened.shards
+        is_set = len(shards) > 1
+        if is_set and not self._opened.is_counted:
+            return table_of(repr(self), {"shards": len(shards), "missing": sum(missing for _, missing in shards)})
+        info = self.info
+        if not self._opened.is_counted:
+            return table_of(repr(self), info)
+        sizes = [shard.get("size", 0) for shard in info["table"]] if is_set else [info["size"]]
+        names = [self._opened.native.name(number) for number in range(len(shards))]
+        records = {} if is_set else {"records": self._opened.count()}
+        return table_of(repr(self), {**info, **records}) + map_of(sizes, names, self.damage)
 
 
 class _Shards(Sequence):
