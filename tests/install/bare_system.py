@@ -22,7 +22,7 @@ class Impossible(Exception):
 def find_or_make(keep, wanted, release=None, is_new=False):
     """Returns the folder of a bare system in which apt-get can install `wanted` without a network. It is kept in `keep`.
 
-    `wanted`: names of packages, or the path of a .deb. `release`: default is the release of this system.
+    `wanted`: names of packages, and paths of .debs. `release`: default is the release of this system.
     """
     if reason := why_not():
         raise Impossible(reason)
@@ -45,7 +45,7 @@ def is_file(wanted):
 
 def key_of(wanted):
     """Returns, as lines, what determines the downloads."""
-    return [output("dpkg-deb", "-f", wanted, "Depends")] if is_file(wanted) else sorted(wanted)
+    return sorted(output("dpkg-deb", "-f", one, "Depends") if is_file(one) else one for one in wanted)
 
 
 def why_not():
@@ -90,9 +90,9 @@ def make(system, sources, codename, wanted):
     (system / "etc/apt/sources.list").write_text("".join(f"deb {source}\n" for source in sources), encoding="utf-8")
     (system / "etc/mtab").symlink_to("../proc/self/mounts")  # a system's first boot makes this link
     shutil.copy("/etc/resolv.conf", system / "etc/resolv.conf")
-    names = [f"/tmp/{wanted.name}"] if is_file(wanted) else wanted
-    if is_file(wanted):
-        shutil.copy(wanted, system / "tmp")
+    names = [f"/tmp/{one.name}" if is_file(one) else one for one in wanted]
+    for file in filter(is_file, wanted):
+        shutil.copy(file, system / "tmp")
     inside = ["chroot", system, "apt-get", "-qq"]
     needs_network(*inside, "-o", "APT::Update::Error-Mode=any", "update")
     install = ["install", "--no-install-recommends", *names]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests the .deb in a bare Debian: apt-get installs it, a user and mount(8) use it, and dpkg removes it.
+"""Tests the .debs in a bare Debian: apt-get installs them, a user, mount(8) and Python use them, and dpkg removes them.
 
-    clean_root.py --package FILE --keep FOLDER --checkout FOLDER
+    clean_root.py --packages PROGRAM PYTHON --keep FOLDER --checkout FOLDER
 
 debootstrap makes the bare system from the sources of this system's apt. It is kept in the folder --keep for a day. Each run
 works on a copy, in new namespaces. Exit status: 0 success, 1 failure, 77 the test cannot run here.
@@ -9,6 +9,7 @@ works on a copy, in new namespaces. Exit status: 0 success, 1 failure, 77 the te
 import argparse
 import contextlib
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -25,7 +26,9 @@ PATIENCE = 120  # seconds until a command counts as stuck
 USER = "someone"
 HOME = f"/home/{USER}"
 SAMPLE = "simple_zstd9.riegeli"
+MESSAGES = "metadata_full_transposed.riegeli"
 RECORDS = 500
+MESSAGE_0 = b"7991895315470554"  # its field u64
 RECORD_42 = b"000042 bucket position the two buffer chunk state block position"
 # Written by any package that is installed or removed.
 VOLATILE = ("/proc", "/dev", "/tmp", "/root", "/home", "/run", "/var/log", "/var/cache", "/var/lib/apt",
@@ -129,31 +132,52 @@ def use_through_mount8(root):
         wait_for_end()
 
 
-def remove(root, files_before):
-    root.run("dpkg", "-r", "recordfs")
+def install_python(root, files):
+    """Installs Python, which creates files that no package owns. Adds all files to `files`."""
+    root.run("apt-get", "install", "-qq", "--no-install-recommends", "python3")
+    files |= root.files()
+
+
+def use_in_python(root):
+    count = f"import recordfs; print(len(recordfs.open('{HOME}/{SAMPLE}')))"
+    check(root.run(f'python3 -c "{count}"', user=USER).split() == [b"%d" % RECORDS], "wrong number of records")
+    decode = f"import recordfs; print(recordfs.open('{HOME}/{MESSAGES}').decode(0)['u64'])"
+    check(root.run(f'python3 -c "{decode}"', user=USER).split() == [MESSAGE_0], "messages are not decoded")
+    known = json.loads(root.run(f"python3 -m recordfs info {HOME}/{SAMPLE}", user=USER))
+    check(known["format"] == "riegeli", f"python3 -m recordfs info: {known}")
+    root.run("python3", "-c", "import recordfs")  # as root, which could write bytecode
+
+
+def remove(root, name, files_before):
+    root.run("dpkg", "-r", name)
     left = root.files() - files_before - root.owned()
     own = {"/mnt/records"}  # created by use_through_mount8()
     check(left <= own, f"files left after the removal: {sorted(left - own)}")
     status = root.run("dpkg-query", "-W", "-f", "${Package}\\n").decode().split()
-    check("recordfs" not in status, "dpkg still lists the removed package")
-    info = [path.name for path in (root.folder / "var/lib/dpkg/info").iterdir() if path.name.startswith("recordfs.")]
+    check(name not in status, "dpkg still lists the removed package")
+    info = [path.name for path in (root.folder / "var/lib/dpkg/info").iterdir() if path.name.startswith(f"{name}.")]
     check(not info, f"dpkg still has {info}")
 
 
-def try_package(folder, package, checkout):
+def try_packages(folder, program, python, checkout):
     """Call this in new namespaces, which end with every mount and process in them."""
     bare_system.mount_devices(folder)
     root = Root(folder)
     root.run("useradd", "--create-home", USER)
-    shutil.copy(checkout / "tests/corpus/riegeli" / SAMPLE, folder / HOME[1:])
-    (folder / HOME[1:] / SAMPLE).chmod(0o644)
+    for name in (SAMPLE, MESSAGES):
+        shutil.copy(checkout / "tests/corpus/riegeli" / name, folder / HOME[1:])
+        (folder / HOME[1:] / name).chmod(0o644)
     before = root.files()
     steps = {
-        "apt-get installs it": lambda: install(root, package),
+        "apt-get installs recordfs": lambda: install(root, program),
         "a user reads records without a mount": lambda: use_without_mount(root),
         "a user mounts, reads and unmounts": lambda: use_as_user(root, use_without_mount(root)),
         "mount(8) and fstab(5) mount it": lambda: use_through_mount8(root),
-        "dpkg removes it without a trace": lambda: remove(root, before),
+        "dpkg removes it without a trace": lambda: remove(root, "recordfs", before),
+        "apt-get installs Python": lambda: install_python(root, before),
+        "apt-get installs python3-recordfs alone": lambda: install(root, python),
+        "Python reads records and decodes messages": lambda: use_in_python(root),
+        "dpkg removes that without a trace": lambda: remove(root, "python3-recordfs", before),
     }
     for name, step in steps.items():
         step()
@@ -162,7 +186,7 @@ def try_package(folder, package, checkout):
 
 def in_namespaces(folder, options):
     """Runs this program again in new namespaces. Returns its exit status."""
-    inner = [sys.executable, "-B", __file__, "--package", options.package, "--keep", options.keep,
+    inner = [sys.executable, "-B", __file__, "--packages", *options.packages, "--keep", options.keep,
              "--checkout", options.checkout, "--inside", folder]
     return subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation",
                            "private", *inner], check=False).returncode
@@ -170,22 +194,22 @@ def in_namespaces(folder, options):
 
 def main():
     parser = argparse.ArgumentParser(allow_abbrev=False)
-    parser.add_argument("--package", type=lambda text: Path(text).resolve(), required=True)
+    parser.add_argument("--packages", type=lambda text: Path(text).resolve(), nargs=2, required=True)
     parser.add_argument("--keep", type=lambda text: Path(text).resolve(), required=True)
     parser.add_argument("--checkout", type=lambda text: Path(text).resolve(), required=True)
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     try:
         if options.inside:
-            try_package(options.inside, options.package, options.checkout)
+            try_packages(options.inside, *options.packages, options.checkout)
             return 0
-        system = bare_system.find_or_make(options.keep, options.package)
+        system = bare_system.find_or_make(options.keep, options.packages)
         with tempfile.TemporaryDirectory(dir=options.keep) as folder:
             copy = Path(folder) / "root"
             subprocess.run(["cp", "-a", "--reflink=auto", system, copy], check=True)
             return in_namespaces(copy, options)
     except bare_system.Impossible as reason:
-        print(f"SKIPPED: the package was not tested in a clean system: {reason}")
+        print(f"SKIPPED: the packages were not tested in a clean system: {reason}")
         return SKIPPED
     except Wrong as message:
         print(f"FAILED: {message}")
