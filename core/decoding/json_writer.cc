@@ -321,10 +321,14 @@ void JsonWriter::write_number(Number number, bool is_quoted) {
   std::array<char, kLongestNumber> digits;
   char* const begin = digits.data();
   const auto written = std::to_chars(begin, begin + digits.size(), number);
-  if (!make_room(static_cast<std::uint64_t>(written.ptr - begin) + 2)) return;
+  const std::string_view text(begin, static_cast<std::size_t>(written.ptr - begin));
+  if (!make_room(text.size() + 2)) return;
   if (is_quoted) text_ += '"';
-  text_.append(begin, written.ptr);
+  text_ += text;
   if (is_quoted) text_ += '"';
+  const bool looks_like_integer =
+      std::is_floating_point_v<Number> && text.find_first_of(".e") == std::string_view::npos;
+  if (is_typed() && looks_like_integer) text_ += ".0";
 }
 
 template void JsonWriter::write_number(std::uint64_t, bool);

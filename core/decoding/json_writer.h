@@ -54,7 +54,8 @@ enum class JsonLayout : std::uint8_t {
   kLine,      // no white space
   kIndented,  // two spaces per level
   // As kLine, for a reader that keeps the types apart: bytes are a string of U+D800, which no other string contains,
-  // and base64; all numbers are numbers, and NaN, Infinity and -Infinity have no quotes. Python's json reads that.
+  // and base64; all numbers are numbers, of which only integers are written as such, and NaN, Infinity and -Infinity
+  // have no quotes. Python's json reads that.
   kTyped,
 };
 

@@ -211,6 +211,11 @@ class Decoding(Case):
         self.assertEqual((message["u64"], message["db"], message["b"]), (7991895315470554, float("-inf"), False))
         self.assertIsInstance(message["rnested"][1]["blob"], bytes)
 
+    def test_floats_are_floats(self):
+        values = self.open("tfrecord/train-00000-of-00002").decode(1)["features"]["feature"]["unpacked floats"]["float_list"]
+        self.assertEqual([type(value) for value in values["value"]], [float] * 4)
+        self.assertEqual(repr(values["value"][1]), "-0.0")
+
     def test_parts_by_name(self):
         parts = self.open("tfrecord/sequence-examples.tfrecord").parts(0)
         self.assertEqual((bytes(parts["context/id"]), bytes(parts["context/length"])), (b"clip", b"3\n"))

@@ -142,8 +142,15 @@ TEST(JsonWriter, TypedTextKeepsBytesAndNumbersApart) {
   json.quoted(std::uint64_t{18446744073709551615u});
   json.name("d");
   json.number(std::numeric_limits<double>::infinity());
+  json.name("e");
+  json.begin_list();
+  json.number(-0.0);
+  json.number(3.0F);
+  json.number(1e30);
+  json.end_list();
   json.end_object();
-  EXPECT_EQ(text, R"({"a":"\ud800aGVsbG8=","b":"\ud800/w==","c":18446744073709551615,"d":Infinity})");
+  EXPECT_EQ(text,
+            R"({"a":"\ud800aGVsbG8=","b":"\ud800/w==","c":18446744073709551615,"d":Infinity,"e":[-0.0,3.0,1e+30]})");
 }
 
 TEST(JsonBytes, FormDecidesNameAndDigits) {
