@@ -51,6 +51,11 @@ def some_of(items, one_in):
     return items[::one_in] if os.environ.get("RECORDFS_THOROUGH") == "0" else items
 
 
+def shard_counts():
+    """Returns of how many shards a data set of each format is tested. With RECORDFS_THOROUGH=2 or more also many."""
+    return (1, 7, 1024) if float(os.environ.get("RECORDFS_THOROUGH") or 1) >= 2 else (1, 7)
+
+
 def copy_of(name, folder, to=None):
     """Copies a sample of tests/corpus into a folder. Returns the copy's path."""
     target = folder / (to or Path(name).name)

@@ -5,7 +5,7 @@ import subprocess
 from collections import Counter
 
 import commands
-from built import opened_in
+from built import opened_in, shard_counts
 from cat_test import delimited
 from tfrecords import tfrecord
 
@@ -18,6 +18,10 @@ def samples_of_formats():
         if path.stat().st_size < 200_000 and want.get("num_records", 0) > 2 and commands.is_readable(path):
             found.setdefault(path.relative_to(commands.corpus()).parts[0], []).append(path)
     return found
+
+
+def records_in(path):
+    return commands.expectation(path)["num_records"]
 
 
 class Sets(commands.Case):
@@ -86,6 +90,8 @@ class EveryFormat(Sets):
         for path in paths:
             ends = [tuple(map(int, line.split("\t")[1:])) for line in lines if line.split("\t")[0] == str(path)]
             self.assertEqual([0, *(end for _, end in ends)], [*(begin for begin, _ in ends), path.stat().st_size])
+        if len(paths) > 7:  # few larger ones
+            lines = self.good("splits", "--count", "40", pattern).decode().splitlines()
         parts = [self.records("--split", line, pattern) for line in lines]
         self.assertEqual(Counter(record for part in parts for record in part), Counter(wanted))
 
@@ -94,11 +100,13 @@ class EveryFormat(Sets):
         self.assertGreaterEqual(len(formats), 9)
         for name, samples in sorted(formats.items()):
             suffix = samples[0].suffix
-            samples = [path for path in samples if path.suffix == suffix][:3]
-            for count in (1, 7):
+            samples = [path for path in samples if path.suffix == suffix]
+            for count in shard_counts():
                 with self.subTest(format=name, shards=count):
-                    paths = self.make_set(samples, count)
-                    wanted = [record for path in paths for record in self.records(path)]
+                    used = samples[:3] if count <= 7 else sorted(samples, key=records_in)[:3]
+                    paths = self.make_set(used, count)
+                    alone = [self.records(path) for path in paths[:3]]
+                    wanted = [record for shard in range(count) for record in alone[shard % len(used)]]
                     self.check(paths, wanted)
                     self.check_splits(paths, wanted)
                 for path in self.folder.glob("set-*"):
