@@ -62,10 +62,8 @@ class Stream {
     const auto lock = lock_now();
     throw_later();
     if (!advance()) throw py::stop_iteration();
-    std::vector<std::int64_t> offsets{0};
-    if (const auto data = contiguous(count, offsets)) {
-      return py::make_tuple(memory_view(*data, block_.owner), memory_view(std::move(offsets)));
-    }
+    // Even records that follow each other in memory are copied: a view of them would keep the memory of a whole window
+    // of the file, and reading on into new memory takes longer than the copy.
     BatchBuilder batch(most_);
     for (std::size_t left = count; left > 0 && (batch.records() == 0 ? advance() : advance_later());) {
       const std::size_t taken = std::min(readable() - at_, left);
@@ -152,24 +150,6 @@ class Stream {
       if (is_over_) return false;
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     }
-  }
-
-  // Returns the next `count` records without a copy, if they follow each other in memory.
-  std::optional<Bytes> contiguous(std::size_t count, std::vector<std::int64_t>& offsets) {
-    if (count == 0 || readable() - at_ < count) return std::nullopt;
-    const Bytes first = block_.records[at_];
-    const std::byte* end = first.data();
-    for (std::size_t i = at_; i < at_ + count; ++i) {
-      const Bytes record = block_.records[i];
-      if (record.data() != end) {
-        offsets.resize(1);
-        return std::nullopt;
-      }
-      end += record.size();
-      offsets.push_back(end - first.data());
-    }
-    at_ += count;
-    return Bytes(first.data(), end);
   }
 
   const std::shared_ptr<OpenedSet> set_;
