@@ -30,7 +30,7 @@ struct Entry {
   Bytes value;
 };
 
-enum class Kind : std::uint8_t { kNone, kBytes, kFloats, kInts };
+using Kind = FeatureKind;
 
 struct Feature {
   Kind kind = Kind::kNone;
@@ -290,6 +290,18 @@ std::string_view type_of_example(const Value& value) {
   const auto* members = std::get_if<Value::Object>(&value.is);
   const bool is_sequence = members != nullptr && !members->empty() && members->back().name == "feature_lists";
   return is_sequence ? kSequenceExampleType : kExampleType;
+}
+
+Result<std::vector<NamedFeature>> features_of_example(Bytes record, const Limits& limits) {
+  Room room(limits);
+  ASSIGN_OR_RETURN(const auto example, read_example(record, room));
+  if (example.lists || !example.features) return no_example();
+  std::vector<NamedFeature> features;
+  for (const Entry& entry : *example.features) {
+    ASSIGN_OR_RETURN(const auto feature, read_feature(entry.value));
+    features.push_back({.name = entry.key, .kind = feature.kind, .list = feature.list});
+  }
+  return features;
 }
 
 }  // namespace recordfs::tensorflow

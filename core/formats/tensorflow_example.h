@@ -6,7 +6,9 @@
 // int64s, packed or not. A message with any other field is rejected; other messages do not match by chance.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "core/base/bytes.h"
 #include "core/base/limits.h"
@@ -34,5 +36,18 @@ Result<Value> value_of_example(Bytes record, const Limits& limits, ValueForm for
 
 // Returns kExampleType or kSequenceExampleType, for a value that value_of_example() made for JSON. Any thread.
 std::string_view type_of_example(const Value& value);
+
+enum class FeatureKind : std::uint8_t { kNone, kBytes, kFloats, kInts };
+
+// A feature of an Example, by name. `list` is a BytesList, FloatList or Int64List, whose field 1 is the values.
+struct NamedFeature {
+  std::string_view name{};
+  FeatureKind kind = FeatureKind::kNone;
+  Bytes list{};
+};
+
+// Returns the features of an Example, sorted by name. The result points into `record`. Fails with kDamage if `record`
+// is no Example, also if it is a SequenceExample, and with kLimit. Does not check the content of the lists. Any thread.
+Result<std::vector<NamedFeature>> features_of_example(Bytes record, const Limits& limits);
 
 }  // namespace recordfs::tensorflow

@@ -9,43 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/python/arrow_interface.h"
 #include "core/python/batch_builder.h"
+#include "core/python/column_builder.h"
 #include "core/python/interrupt.h"
 #include "core/python/process.h"
-
-// The structures of the interface, with the names of its specification.
-extern "C" {
-struct ArrowSchema {
-  const char* format;
-  const char* name;
-  const char* metadata;
-  std::int64_t flags;
-  std::int64_t n_children;
-  ArrowSchema** children;
-  ArrowSchema* dictionary;
-  void (*release)(ArrowSchema*);
-  void* private_data;
-};
-struct ArrowArray {
-  std::int64_t length;
-  std::int64_t null_count;
-  std::int64_t offset;
-  std::int64_t n_buffers;
-  std::int64_t n_children;
-  const void** buffers;
-  ArrowArray** children;
-  ArrowArray* dictionary;
-  void (*release)(ArrowArray*);
-  void* private_data;
-};
-struct ArrowArrayStream {
-  int (*get_schema)(ArrowArrayStream*, ArrowSchema* out);
-  int (*get_next)(ArrowArrayStream*, ArrowArray* out);
-  const char* (*get_last_error)(ArrowArrayStream*);
-  void (*release)(ArrowArrayStream*);
-  void* private_data;
-};
-}
 
 namespace recordfs::python {
 
@@ -53,157 +21,86 @@ namespace py = pybind11;
 
 namespace {
 
-constexpr std::size_t kMostRecords = 65536;    // of an array
-constexpr std::size_t kMostBytes = 16u << 20;  // of an array; one record may exceed it
-constexpr std::size_t kColumns = 5;
-constexpr std::array<std::pair<const char*, const char*>, kColumns> kFields{
-    {{"ordinal", "l"}, {"shard", "l"}, {"offset", "l"}, {"index", "l"}, {"data", "Z"}}};
-
-// --- the schema
-
-void release_field(ArrowSchema* schema) { schema->release = nullptr; }
-
-// Owns the schemas of the columns.
-struct Fields {
-  std::array<ArrowSchema, kColumns> fields{};
-  std::array<ArrowSchema*, kColumns> pointers{};
-};
-
-void release_schema(ArrowSchema* schema) {
-  const std::unique_ptr<Fields> owned(static_cast<Fields*>(schema->private_data));
-  for (ArrowSchema* field : owned->pointers) {
-    if (field->release != nullptr) field->release(field);  // the consumer may have moved it
-  }
-  schema->release = nullptr;
-}
-
-void make_schema(ArrowSchema* schema) {
-  auto owned = std::make_unique<Fields>();
-  for (std::size_t i = 0; i < kColumns; ++i) {
-    owned->fields[i] = {.format = kFields[i].second,
-                        .name = kFields[i].first,
-                        .metadata = nullptr,
-                        .flags = 0,
-                        .n_children = 0,
-                        .children = nullptr,
-                        .dictionary = nullptr,
-                        .release = &release_field,
-                        .private_data = nullptr};
-    owned->pointers[i] = &owned->fields[i];
-  }
-  *schema = {.format = "+s",
-             .name = "",
-             .metadata = nullptr,
-             .flags = 0,
-             .n_children = kColumns,
-             .children = owned->pointers.data(),
-             .dictionary = nullptr,
-             .release = &release_schema,
-             .private_data = owned.get()};
-  owned.release();
-}
-
-// --- arrays
+constexpr std::size_t kMostRecords = 65536;         // of an array
+constexpr std::size_t kMostBytes = 16u << 20;       // of an array; one record may exceed it
+constexpr std::uint64_t kMostDecoded = 256u << 20;  // bytes of decoded columns of an array
+constexpr std::array kNumbers{"ordinal", "shard", "offset", "index"};
 
 using Numbers = std::vector<std::int64_t>;
 
-// Owns one column, which a consumer may release apart from the others.
-struct Column {
-  Numbers numbers{};  // values, or offsets
-  Slice data{};
-  std::array<const void*, 3> buffers{};
+// The columns that are decoded from records.
+struct Decoded {
+  explicit Decoded(const RowSchema& schema) : rows(schema.root(), budget) {}
+  ColumnBudget budget{kMostDecoded};
+  ColumnBuilder rows;
 };
-
-void release_column(ArrowArray* array) {
-  delete static_cast<Column*>(array->private_data);
-  array->release = nullptr;
-}
-
-struct Columns {
-  std::array<ArrowArray, kColumns> arrays{};
-  std::array<ArrowArray*, kColumns> pointers{};
-  std::array<const void*, 1> buffers{nullptr};
-};
-
-void release_array(ArrowArray* array) {
-  const std::unique_ptr<Columns> owned(static_cast<Columns*>(array->private_data));
-  for (ArrowArray* column : owned->pointers) {
-    if (column->release != nullptr) column->release(column);
-  }
-  array->release = nullptr;
-}
 
 // The content of an array, as it is gathered.
 struct Batch {
-  explicit Batch(std::size_t expected) : data(expected) {}
-  std::array<Numbers, kColumns - 1> numbers{};
-  BatchBuilder data;
+  Batch(std::size_t expected, const RowSchema* schema) : data(expected) {
+    if (schema != nullptr) decoded = std::make_unique<Decoded>(*schema);
+  }
+  std::size_t records() const { return numbers.front().size(); }
+  bool has_room() const { return !is_full && records() < kMostRecords && bytes < kMostBytes; }
+
+  std::array<Numbers, kNumbers.size()> numbers{};
+  BatchBuilder data;  // unless the records are decoded
+  std::unique_ptr<Decoded> decoded{};
+  std::size_t bytes = 0;  // of records
+  bool is_full = false;
 };
 
-void make_array(Batch batch, ArrowArray* array) {
-  const auto length = static_cast<std::int64_t>(batch.data.records());
-  auto owned = std::make_unique<Columns>();
-  std::array<std::unique_ptr<Column>, kColumns> columns;
-  for (std::size_t i = 0; i < kColumns; ++i) {
-    columns[i] = std::make_unique<Column>();
-    const bool is_data = i + 1 == kColumns;
-    columns[i]->numbers = is_data ? batch.data.take_offsets() : std::move(batch.numbers[i]);
-    if (is_data) columns[i]->data = batch.data.take_data();
+ArrowField schema_of(const RowSchema* schema) {
+  ArrowField root{.format = "+s"};
+  for (const char* const name : kNumbers) root.children.push_back({.format = "l", .name = name});
+  root.children.push_back(schema == nullptr ? ArrowField{.format = "Z", .name = "data"}
+                                            : arrow_field_of(schema->root()));
+  return root;
+}
+
+ArrowColumn column_of(Batch batch) {
+  const auto length = static_cast<std::int64_t>(batch.records());
+  ArrowColumn root{.length = length, .buffers = {Slice()}};
+  for (Numbers& numbers : batch.numbers) {
+    root.children.push_back({.length = length, .buffers = {Slice(), buffer_of(std::move(numbers))}});
   }
-  static const std::byte kEmpty{};
-  for (std::size_t i = 0; i < kColumns; ++i) {
-    Column& column = *columns[i].release();
-    const Bytes data = column.data.bytes;
-    column.buffers = {nullptr, column.numbers.data(), data.empty() ? &kEmpty : data.data()};
-    owned->arrays[i] = {.length = length,
-                        .null_count = 0,
-                        .offset = 0,
-                        .n_buffers = i + 1 == kColumns ? 3 : 2,
-                        .n_children = 0,
-                        .buffers = column.buffers.data(),
-                        .children = nullptr,
-                        .dictionary = nullptr,
-                        .release = &release_column,
-                        .private_data = &column};
-    owned->pointers[i] = &owned->arrays[i];
+  if (batch.decoded != nullptr) {
+    root.children.push_back(batch.decoded->rows.finish());
+  } else {
+    Slice data = batch.data.take_data();
+    root.children.push_back(
+        {.length = length, .buffers = {Slice(), buffer_of(batch.data.take_offsets()), std::move(data)}});
   }
-  *array = {.length = length,
-            .null_count = 0,
-            .offset = 0,
-            .n_buffers = 1,
-            .n_children = kColumns,
-            .buffers = owned->buffers.data(),
-            .children = owned->pointers.data(),
-            .dictionary = nullptr,
-            .release = &release_array,
-            .private_data = owned.get()};
-  owned.release();
+  return root;
 }
 
 // --- the stream
 
 class ArrowRecords {
  public:
-  ArrowRecords(std::shared_ptr<OpenedSet> set, RecordStream::Options options, bool skips)
+  ArrowRecords(std::shared_ptr<OpenedSet> set, RecordStream::Options options, bool skips,
+               std::shared_ptr<const RowSchema> schema)
       : set_(std::move(set)),
         skips_(skips),
+        schema_(std::move(schema)),
         stream_(owned_by_process(std::make_unique<RecordStream>(set_->set(), std::move(options)))) {}
 
   // Returns 0, or errno after setting error(). An array without release is the end.
   int next(ArrowArray* array) {
     array->release = nullptr;
     if (generation_ != fork_generation()) return fail(EINVAL, "the process has forked since this stream was made");
-    Batch batch(most_);
-    while (batch.data.records() < kMostRecords && batch.data.size() < kMostBytes) {
+    Batch batch(schema_ == nullptr ? most_ : 0, schema_.get());
+    while (batch.has_room()) {
       const int status = advance();
-      if (status != 0 && batch.data.records() == 0) return std::exchange(pending_, 0);
+      if (status != 0 && batch.records() == 0) return std::exchange(pending_, 0);
       if (status != 0 || is_over_) break;
       take(batch);
     }
     most_ = std::max(most_, batch.data.size());
-    if (batch.data.records() > 0) make_array(std::move(batch), array);
+    if (batch.records() > 0) export_column(column_of(std::move(batch)), array);
     return 0;
   }
+  ArrowField schema() const { return schema_of(schema_.get()); }
   int fail(int status, std::string text) {
     error_ = std::move(text);
     return status;
@@ -241,7 +138,7 @@ class ArrowRecords {
     at_ = problem_ = part_ = in_part_ = 0;
     RecordStream::Next next{};
     do {
-      next = wait();
+      next = stream_->next(block_, kSignalPoll);
       if (next == RecordStream::Next::kTimeout && is_interrupted()) {
         is_over_ = true;
         pending_ = fail(EINTR, "interrupted");
@@ -249,12 +146,10 @@ class ArrowRecords {
       }
     } while (next == RecordStream::Next::kTimeout);
     is_over_ = next == RecordStream::Next::kEnd;
-  }
-
-  RecordStream::Next wait() {
-    if (PyGILState_Check() == 0) return stream_->next(block_, kSignalPoll);
-    const py::gil_scoped_release release;
-    return stream_->next(block_, kSignalPoll);
+    if (schema_ != nullptr && !is_over_ && block_.shard != checked_shard_) {
+      checked_ = schema_->check_shard({}, *set_, block_.shard);
+      checked_shard_ = block_.shard;
+    }
   }
 
   // Runs signal handlers, if this is the main thread. An exception cannot pass through the interface.
@@ -268,24 +163,64 @@ class ArrowRecords {
   // Moves records of the block into the batch, up to a problem or the end of a chunk.
   void take(Batch& batch) {
     const ChunkPart& part = block_.chunks[part_];
-    const std::size_t count = std::min(
-        {readable() - at_, kMostRecords - batch.data.records(), static_cast<std::size_t>(part.records - in_part_)});
-    batch.data.append(block_.records.subspan(at_, count));
-    for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t count =
+        std::min({readable() - at_, kMostRecords - batch.records(), static_cast<std::size_t>(part.records - in_part_)});
+    const std::size_t taken = schema_ == nullptr ? append(batch, count) : decode(batch, count);
+    for (std::size_t i = 0; i < taken; ++i) {
       batch.numbers[0].push_back(static_cast<std::int64_t>(block_.first_ordinal + at_ + i));
       batch.numbers[1].push_back(static_cast<std::int64_t>(block_.shard));
       batch.numbers[2].push_back(static_cast<std::int64_t>(part.begin));
       batch.numbers[3].push_back(static_cast<std::int64_t>(part.index + in_part_ + i));
     }
-    at_ += count;
-    in_part_ += count;
+    at_ += taken;
+    in_part_ += taken;
     if (in_part_ < part.records) return;
     ++part_;
     in_part_ = 0;
   }
 
+  std::size_t append(Batch& batch, std::size_t count) {
+    batch.data.append(block_.records.subspan(at_, count));
+    batch.bytes = batch.data.size();
+    return count;
+  }
+
+  // Decodes the next records. Returns how many were appended: fewer if the batch is full, or before an error.
+  std::size_t decode(Batch& batch, std::size_t count) {
+    ColumnBuilder& rows = batch.decoded->rows;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!batch.has_room()) return i;
+      const Bytes record = block_.records[at_ + i];
+      const std::size_t before = rows.size();
+      const ColumnBudget left = batch.decoded->budget;
+      const auto take_back = [&] {
+        rows.truncate(before);
+        batch.decoded->budget = left;
+      };
+      auto appended = checked_ ? schema_->append(rows, record) : checked_;
+      if (!appended) {
+        take_back();
+        batch.is_full = appended.error().code == Code::kLimit && before > 0;
+        if (batch.is_full) return i;
+        Error error = appended.error();
+        error.position = block_.chunks[part_].begin;
+        handle(error);
+        if (is_over_) return i;
+        appended = rows.append_null();
+      }
+      if (!appended) {
+        take_back();
+        batch.is_full = true;
+        return i;
+      }
+      batch.bytes += record.size();
+    }
+    return count;
+  }
+
   const std::shared_ptr<OpenedSet> set_;
   const bool skips_;
+  const std::shared_ptr<const RowSchema> schema_;  // null: records are not decoded
   const unsigned generation_ = fork_generation();
   RecordBlock block_;
   std::size_t at_ = 0;         // the next record
@@ -296,6 +231,8 @@ class ArrowRecords {
   bool is_over_ = false;
   int pending_ = 0;  // errno, to be returned after the records before it
   std::string error_;
+  std::size_t checked_shard_ = SIZE_MAX;
+  Result<void> checked_;  // whether its records can be decoded
   const std::shared_ptr<RecordStream> stream_;
 };
 
@@ -303,7 +240,7 @@ ArrowRecords& records_of(ArrowArrayStream* stream) { return *static_cast<ArrowRe
 
 int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
   try {
-    make_schema(out);
+    export_field(records_of(stream).schema(), out);
     return 0;
   } catch (const std::bad_alloc&) {
     return records_of(stream).fail(ENOMEM, "no memory");
@@ -312,6 +249,8 @@ int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
 
 int get_next(ArrowArrayStream* stream, ArrowArray* out) {
   try {
+    if (PyGILState_Check() == 0) return records_of(stream).next(out);
+    const py::gil_scoped_release release;
     return records_of(stream).next(out);
   } catch (const std::bad_alloc&) {
     return records_of(stream).fail(ENOMEM, "no memory");
@@ -335,8 +274,9 @@ void destroy_capsule(PyObject* capsule) {
 
 }  // namespace
 
-py::capsule arrow_stream(std::shared_ptr<OpenedSet> set, RecordStream::Options options, bool skips) {
-  auto records = std::make_unique<ArrowRecords>(std::move(set), std::move(options), skips);
+py::capsule arrow_stream(std::shared_ptr<OpenedSet> set, RecordStream::Options options, bool skips,
+                         std::shared_ptr<const RowSchema> schema) {
+  auto records = std::make_unique<ArrowRecords>(std::move(set), std::move(options), skips, std::move(schema));
   auto stream = std::make_unique<ArrowArrayStream>(ArrowArrayStream{.get_schema = &get_schema,
                                                                     .get_next = &get_next,
                                                                     .get_last_error = &get_last_error,

@@ -167,13 +167,25 @@ class Stream {
   std::shared_ptr<RecordStream> stream_;  // destroyed before the set
 };
 
-// Returns a capsule with a stream of Arrow.
+// Returns what the records are decoded to. `first_records` is a function that returns a list of bytes.
+std::shared_ptr<const RowSchema> row_schema(const OpenedSet& set, const py::function& first_records) {
+  return value_or_raise(run_long([&](const RequestContext& context) {
+                          return RowSchema::find(context, set, [&] {
+                            const py::gil_scoped_acquire acquire;
+                            return first_records().cast<std::vector<std::string>>();
+                          });
+                        }),
+                        set.plan().list.shards.front().path);
+}
+
+// Returns a capsule with a stream of Arrow. The records are decoded if `first_records` is not None.
 py::capsule make_arrow_stream(std::shared_ptr<OpenedSet> set, std::uint64_t begin, std::optional<std::uint64_t> end,
-                              const std::string& on_damage) {
+                              const std::string& on_damage, const std::optional<py::function>& first_records) {
   RecordStream::Options options;
   options.ordinals = {.begin = begin, .end = end.value_or(UINT64_MAX)};
   options.threads = set->threads();
-  return arrow_stream(std::move(set), std::move(options), on_damage != "raise");
+  auto schema = first_records ? row_schema(*set, *first_records) : nullptr;
+  return arrow_stream(std::move(set), std::move(options), on_damage != "raise", std::move(schema));
 }
 
 std::shared_ptr<Stream> make_stream(std::shared_ptr<OpenedSet> set, std::uint64_t begin,

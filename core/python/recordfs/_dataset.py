@@ -8,7 +8,7 @@ import operator
 import os
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Union, overload
 
 from . import _recordfs
@@ -22,6 +22,8 @@ Record = Union[bytes, memoryview]
 _FIRST_PICKED = 64  # records that are read together out of order, so that the first ones come without delay
 _MOST_PICKED = 65536
 _MOST_PICKED_BYTES = 64 << 20
+_MOST_FIRST = 1024  # records that define the features of all
+_MOST_FIRST_BYTES = 64 << 20
 
 
 class Split(NamedTuple):
@@ -257,13 +259,45 @@ class Dataset(Sequence):
         """Arrow's PyCapsule protocol: pyarrow, polars and DuckDB read a view of consecutive records.
 
         Columns: ordinal (in the whole data set), shard, offset and index (int64; the address of `at`), data
-        (large_binary). There is no other schema.
+        (large_binary). There is no other schema. See also `arrow`.
         """
+        return self._arrow_stream(None)
+
+    def arrow(self, decode: bool = True) -> Arrow:
+        """Returns an object with Arrow's PyCapsule protocol. With `decode`, the column ``decoded`` is in place of data.
+
+        It is a struct with a column for each field of the records, which must have a known type:
+
+        - Protobuf messages, by the descriptors in the first shard or those given to `open`. bool, numbers, string
+          (large_utf8) and bytes (large_binary) have the type of Arrow; an enum is the name of its value, or the number if
+          it has none; a repeated field is a large_list, and a map is a list of structs of key and value. An absent field
+          is null, or the default if the type cannot distinguish the two, as in proto3. A message inside one of its own
+          type remains bytes. Groups, extensions and unknown fields are left out.
+        - tensorflow.Example: a large_list of large_binary, float32 or int64 for each feature that has values in the first
+          1024 records of this view (less if they have more than 64 MiB). An absent feature is an empty list. A record
+          with another feature, or another type of values, cannot be decoded.
+
+        A record that cannot be decoded ends the stream with an error, or with ``on_damage="skip"`` or ``"report"`` is null.
+        Making the stream raises UnsupportedError if the type is unknown.
+        """
+        return Arrow(self, decode)
+
+    def _arrow_stream(self, first_records: Callable[[], list[bytes]] | None) -> object:
         rows = self._rows
         if not isinstance(rows, range) or rows.step != 1:
             raise ValueError("this view is not a range of consecutive records")
         end = None if rows.stop >= ENDLESS else max(rows.stop, rows.start)
-        return _recordfs.arrow_stream(self._opened.native, rows.start, end, self._on_damage)
+        return _recordfs.arrow_stream(self._opened.native, rows.start, end, self._on_damage, first_records)
+
+    def _first_records(self) -> list[bytes]:
+        records: list[bytes] = []
+        left = _MOST_FIRST_BYTES
+        for record in Dataset(self._opened, self._rows, on_damage="skip"):
+            left -= len(record)
+            records.append(record)
+            if left <= 0 or len(records) == _MOST_FIRST:
+                break
+        return records
 
     # --- decoded records
 
@@ -387,6 +421,17 @@ class Dataset(Sequence):
         names = [self._opened.native.name(number) for number in range(len(shards))]
         records = {} if is_set else {"records": self._opened.count()}
         return table_of(repr(self), {**info, **records}) + map_of(sizes, names, self.damage)
+
+
+class Arrow:
+    """Records for pyarrow, polars and DuckDB. See `Dataset.arrow`."""
+
+    def __init__(self, dataset: Dataset, decode: bool) -> None:
+        self._dataset = dataset
+        self._decode = decode
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._dataset._arrow_stream(self._dataset._first_records if self._decode else None)
 
 
 class _Shards(Sequence):

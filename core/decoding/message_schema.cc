@@ -1,0 +1,214 @@
+#include "core/decoding/message_schema.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/utf8.h"
+#include "core/decoding/descriptor_set.h"
+
+namespace recordfs {
+namespace {
+
+using protobuf::Field;
+using protobuf::MessageReader;
+using protobuf::WireType;
+
+// Of the fields in google/protobuf/descriptor.proto.
+namespace numbers {
+constexpr std::uint32_t kName = 1;  // of all elements
+constexpr std::uint32_t kPackage = 2;
+constexpr std::uint32_t kMessagesOfFile = 4;
+constexpr std::uint32_t kEnumsOfFile = 5;
+constexpr std::uint32_t kSyntax = 12;
+constexpr std::uint32_t kFields = 2;
+constexpr std::uint32_t kMessagesOfMessage = 3;
+constexpr std::uint32_t kEnumsOfMessage = 4;
+constexpr std::uint32_t kOptionsOfMessage = 7;
+constexpr std::uint32_t kMapEntry = 7;
+constexpr std::uint32_t kNumber = 3;
+constexpr std::uint32_t kLabel = 4;
+constexpr std::uint32_t kType = 5;
+constexpr std::uint32_t kTypeName = 6;
+constexpr std::uint32_t kOneofIndex = 9;
+constexpr std::uint32_t kEnumValues = 2;
+constexpr std::uint32_t kNumberOfEnumValue = 2;
+}  // namespace numbers
+
+constexpr std::uint64_t kRepeated = 3;
+constexpr std::uint64_t kLastType = 18;
+
+// Calls take(field, content) for each field of a message that is known to be valid.
+template <class Take>
+void each(Bytes message, const Take& take) {
+  MessageReader reader(message, DescriptorLimits().depth);
+  while (reader.next()) take(reader.field(), reader.content());
+}
+
+std::string_view name_of(Bytes element, std::uint32_t number = numbers::kName) {
+  std::string_view name;
+  each(element, [&](const Field& field, Bytes content) {
+    if (field.is(number, WireType::kLengthDelimited)) name = as_text(content);
+  });
+  return name;
+}
+
+struct MessageElement {
+  Bytes content{};
+  bool has_implicit_presence = false;  // of its fields: proto3
+};
+
+struct EnumElement {
+  Bytes content{};
+  std::shared_ptr<const Enumerators> enumerators{};  // null: not read yet
+};
+
+// Resolves types. Not thread-safe.
+class Resolver {
+ public:
+  explicit Resolver(const SchemaLimits& limits)
+      : limits_(limits), left_(limits.fields), left_bytes_(limits.descriptors) {}
+
+  void add_file(Bytes file) {
+    const bool is_proto3 = name_of(file, numbers::kSyntax) == "proto3";
+    add_elements(file, name_of(file, numbers::kPackage), numbers::kMessagesOfFile, numbers::kEnumsOfFile, is_proto3);
+  }
+
+  Result<std::vector<MessageField>> fields_of(std::string_view type, std::uint32_t depth) {
+    const auto found = messages_.find(type);
+    if (found == messages_.end()) return unknown(type);
+    const MessageElement& message = found->second;
+    TRY(take(left_bytes_, message.content.size()));
+    bool is_map_entry = false;
+    std::vector<Bytes> declared;
+    each(message.content, [&](const Field& field, Bytes content) {
+      if (field.is(numbers::kFields, WireType::kLengthDelimited)) declared.push_back(content);
+      if (!field.is(numbers::kOptionsOfMessage, WireType::kLengthDelimited)) return;
+      each(content, [&](const Field& option, Bytes) {
+        if (option.is(numbers::kMapEntry, WireType::kVarint)) is_map_entry = option.value != 0;
+      });
+    });
+    open_.push_back(found->first);
+    std::vector<MessageField> fields;
+    for (const Bytes one : declared) {
+      TRY(take(left_, 1));
+      TRY(add_field(one, !message.has_implicit_presence && !is_map_entry, depth, fields));
+      if (is_map_entry && !fields.empty()) fields.back().has_presence = false;
+    }
+    open_.pop_back();
+    std::ranges::sort(fields, {}, &MessageField::number);
+    return fields;
+  }
+
+ private:
+  static Result<void> take(std::uint64_t& left, std::uint64_t amount) {
+    if (amount > left) return Error{.code = Code::kLimit, .detail = "the message type has too many fields"};
+    left -= amount;
+    return {};
+  }
+
+  static Error unknown(std::string_view type) {
+    return {.code = Code::kNotFound, .detail = fmt::format("no descriptor of {}", printable(type))};
+  }
+
+  void add_elements(Bytes parent, std::string_view scope, std::uint32_t messages, std::uint32_t enums, bool is_proto3) {
+    const std::string prefix = scope.empty() ? std::string() : fmt::format("{}.", scope);
+    each(parent, [&](const Field& field, Bytes content) {
+      if (field.is(enums, WireType::kLengthDelimited))
+        enums_.try_emplace(prefix + std::string(name_of(content)), EnumElement{content});
+      if (!field.is(messages, WireType::kLengthDelimited)) return;
+      const std::string name = prefix + std::string(name_of(content));
+      messages_.try_emplace(name, MessageElement{content, is_proto3});
+      add_elements(content, name, numbers::kMessagesOfMessage, numbers::kEnumsOfMessage, is_proto3);
+    });
+  }
+
+  Result<void> add_field(Bytes declared, bool has_presence, std::uint32_t depth, std::vector<MessageField>& fields) {
+    MessageField made{.name = std::string(name_of(declared)), .has_presence = has_presence};
+    std::uint64_t type = 0;
+    std::string_view type_name;
+    each(declared, [&](const Field& field, Bytes content) {
+      if (field.is(numbers::kNumber, WireType::kVarint)) made.number = static_cast<std::uint32_t>(field.value);
+      if (field.is(numbers::kLabel, WireType::kVarint)) made.is_repeated = field.value == kRepeated;
+      if (field.is(numbers::kType, WireType::kVarint)) type = field.value;
+      if (field.is(numbers::kTypeName, WireType::kLengthDelimited)) type_name = as_text(content);
+      if (field.is(numbers::kOneofIndex, WireType::kVarint))
+        made.oneof = field.value;  // also of an optional field of proto3
+    });
+    if (type == 0 || type > kLastType || !is_utf8(made.name) || made.name.find('\0') != std::string::npos) {
+      return Error{.code = Code::kDamage, .detail = "a descriptor has an invalid field"};
+    }
+    made.type = static_cast<FieldType>(type);
+    if (made.type == FieldType::kGroup) return {};
+    if (type_name.starts_with('.')) type_name.remove_prefix(1);
+    if (made.type == FieldType::kEnum) TRY(add_enumerators(type_name, made));
+    if (made.type == FieldType::kMessage) TRY(add_message(type_name, depth, made));
+    made.has_presence = !made.is_repeated && (made.has_presence || made.oneof || made.type == FieldType::kMessage);
+    fields.push_back(std::move(made));
+    return {};
+  }
+
+  Result<void> add_message(std::string_view type, std::uint32_t depth, MessageField& made) {
+    made.has_presence = true;
+    if (depth >= limits_.depth || std::ranges::find(open_, type) != open_.end()) {
+      made.type = FieldType::kBytes;
+      return {};
+    }
+    ASSIGN_OR_RETURN(made.fields, fields_of(type, depth + 1));
+    return {};
+  }
+
+  Result<void> add_enumerators(std::string_view type, MessageField& made) {
+    const auto found = enums_.find(type);
+    if (found == enums_.end()) return unknown(type);
+    made.enumerators = found->second.enumerators;
+    if (made.enumerators != nullptr) return {};
+    Enumerators names;
+    each(found->second.content, [&](const Field& field, Bytes content) {
+      if (!field.is(numbers::kEnumValues, WireType::kLengthDelimited)) return;
+      std::int32_t number = 0;
+      each(content, [&](const Field& part, Bytes) {
+        if (part.is(numbers::kNumberOfEnumValue, WireType::kVarint)) number = static_cast<std::int32_t>(part.value);
+      });
+      if (const auto name = name_of(content); is_utf8(name)) names.try_emplace(number, name);
+    });
+    made.enumerators = found->second.enumerators = std::make_shared<const Enumerators>(std::move(names));
+    return {};
+  }
+
+  const SchemaLimits limits_;
+  std::uint64_t left_;        // fields
+  std::uint64_t left_bytes_;  // of descriptors
+  std::map<std::string, MessageElement, std::less<>> messages_;
+  std::map<std::string, EnumElement, std::less<>> enums_;
+  std::vector<std::string_view> open_;  // the types that are being resolved
+};
+
+}  // namespace
+
+WireType wire_type_of(FieldType type) {
+  switch (type) {
+    case FieldType::kDouble:
+    case FieldType::kFixed64:
+    case FieldType::kSfixed64: return WireType::kFixed64;
+    case FieldType::kFloat:
+    case FieldType::kFixed32:
+    case FieldType::kSfixed32: return WireType::kFixed32;
+    case FieldType::kString:
+    case FieldType::kBytes:
+    case FieldType::kMessage: return WireType::kLengthDelimited;
+    case FieldType::kGroup: return WireType::kGroupStart;
+    default: return WireType::kVarint;
+  }
+}
+
+Result<std::vector<MessageField>> message_schema(Bytes descriptors, std::string_view type, const SchemaLimits& limits) {
+  ASSIGN_OR_RETURN(const auto set, read_descriptor_set(descriptors));
+  Resolver resolver(limits);
+  for (const DescriptorFile& file : set.files) resolver.add_file(file.content);
+  if (type.starts_with('.')) type.remove_prefix(1);
+  return resolver.fields_of(type, 0);
+}
+
+}  // namespace recordfs

@@ -1,0 +1,70 @@
+// The fields of a protobuf message type, for readers of the wire format that keep each field apart, as columns do.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/base/protobuf.h"
+#include "core/base/result.h"
+
+namespace recordfs {
+
+// The numbers of google.protobuf.FieldDescriptorProto.Type.
+enum class FieldType : std::uint8_t {
+  kDouble = 1,
+  kFloat = 2,
+  kInt64 = 3,
+  kUint64 = 4,
+  kInt32 = 5,
+  kFixed64 = 6,
+  kFixed32 = 7,
+  kBool = 8,
+  kString = 9,
+  kGroup = 10,
+  kMessage = 11,
+  kBytes = 12,
+  kUint32 = 13,
+  kEnum = 14,
+  kSfixed32 = 15,
+  kSfixed64 = 16,
+  kSint32 = 17,
+  kSint64 = 18,
+};
+
+// Returns how a single value of the type is encoded.
+protobuf::WireType wire_type_of(FieldType type);
+
+using Enumerators = std::map<std::int32_t, std::string>;  // names by number; of several the first
+
+struct MessageField {
+  std::string name{};
+  std::uint32_t number = 0;
+  // Of a message that is not resolved, kBytes: it contains itself, or nests too deeply.
+  FieldType type = FieldType::kBytes;
+  bool is_repeated = false;
+  bool has_presence = false;                         // an absent value differs from the default
+  std::optional<std::uint64_t> oneof{};              // fields of a message with the same number exclude each other
+  std::shared_ptr<const Enumerators> enumerators{};  // of an enum
+  std::vector<MessageField> fields{};                // of a message, by ascending number
+};
+
+// Limits of a type, because a type may be part of many others.
+struct SchemaLimits {
+  std::uint32_t depth = 16;                // of nested messages
+  std::uint64_t fields = 4096;             // of all nested messages together
+  std::uint64_t descriptors = 256u << 20;  // bytes of descriptors that are read for them
+};
+
+// Returns the fields of a type in a serialized google.protobuf.FileDescriptorSet, by ascending number. Extensions and
+// groups are left out. Fails like read_descriptor_set(), with kNotFound if the set lacks the type or a type of its
+// fields, and with kLimit. Thread-safe.
+Result<std::vector<MessageField>> message_schema(Bytes descriptors, std::string_view type,
+                                                 const SchemaLimits& limits = {});
+
+}  // namespace recordfs

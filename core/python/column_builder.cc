@@ -1,0 +1,303 @@
+#include "core/python/column_builder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/cursor.h"
+#include "core/base/utf8.h"
+
+namespace recordfs::python {
+namespace {
+
+using protobuf::Field;
+using protobuf::MessageReader;
+using protobuf::WireType;
+
+constexpr std::uint32_t kGroupDepth = 100;     // of unknown groups
+constexpr std::uint64_t kPerValue = 9;         // bytes of budget, besides text
+constexpr std::uint64_t kPerOccurrence = 128;  // bytes of budget for each merged message
+
+bool is_text(FieldType type) {
+  return type == FieldType::kString || type == FieldType::kBytes || type == FieldType::kEnum;
+}
+
+const char* format_of(FieldType type) {
+  switch (type) {
+    case FieldType::kDouble: return "g";
+    case FieldType::kFloat: return "f";
+    case FieldType::kInt64:
+    case FieldType::kSfixed64:
+    case FieldType::kSint64: return "l";
+    case FieldType::kUint64:
+    case FieldType::kFixed64: return "L";
+    case FieldType::kInt32:
+    case FieldType::kSfixed32:
+    case FieldType::kSint32: return "i";
+    case FieldType::kUint32:
+    case FieldType::kFixed32: return "I";
+    case FieldType::kBool: return "b";
+    case FieldType::kString:
+    case FieldType::kEnum: return "U";
+    case FieldType::kBytes:
+    case FieldType::kGroup: return "Z";
+    case FieldType::kMessage: return "+s";
+  }
+  return "Z";
+}
+
+void set_bit(std::vector<std::uint8_t>& bits, std::size_t index, bool value) {
+  bits.resize(index / 8 + 1);
+  const auto mask = static_cast<std::uint8_t>(1u << index % 8);
+  bits[index / 8] = static_cast<std::uint8_t>(value ? bits[index / 8] | mask : bits[index / 8] & ~mask);
+}
+
+std::int64_t from_zigzag(std::uint64_t value) {
+  return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
+}
+
+// Returns the bytes of a number as the wire has them.
+std::uint64_t fixed_of(WireType type, Bytes content) {
+  Cursor cursor(content);
+  return type == WireType::kFixed64 ? cursor.u64_le() : cursor.u32_le();
+}
+
+MessageField item_of(const MessageField& list) {
+  MessageField item = list;
+  item.name = "item";
+  item.is_repeated = false;
+  return item;
+}
+
+}  // namespace
+
+ArrowField arrow_field_of(const MessageField& field) {
+  if (field.is_repeated) return {.format = "+L", .name = field.name, .children = {arrow_field_of(item_of(field))}};
+  ArrowField made{.format = format_of(field.type), .name = field.name, .is_nullable = true};
+  for (const MessageField& child : field.fields) made.children.push_back(arrow_field_of(child));
+  return made;
+}
+
+Result<void> ColumnBudget::take(std::uint64_t bytes) {
+  if (bytes > left_) return Error{.code = Code::kLimit, .detail = "decoded content too large"};
+  left_ -= bytes;
+  return {};
+}
+
+ColumnBuilder::ColumnBuilder(const MessageField& field, ColumnBudget& budget, bool is_list)
+    : field_(field), budget_(budget), is_list_(is_list) {
+  if (is_list_ || is_text(field_.type)) offsets_.push_back(0);
+  if (is_list_) {
+    children_.push_back(ColumnBuilder(field_, budget_, false));
+    return;
+  }
+  children_.reserve(field_.fields.size());
+  for (const MessageField& child : field_.fields) children_.emplace_back(child, budget_);
+  found_.resize(children_.size());
+}
+
+void ColumnBuilder::note(bool is_valid) {
+  set_bit(validity_, size_++, is_valid);
+  if (!is_valid) ++nulls_;
+}
+
+template <class Number>
+void ColumnBuilder::push(Number number) {
+  const std::size_t at = values_.size();
+  values_.resize(at + sizeof(Number));
+  std::memcpy(&values_[at], &number, sizeof(Number));
+}
+
+Result<void> ColumnBuilder::append_null() {
+  TRY(budget_.take(kPerValue));
+  if (is_list_) return append_list();
+  if (field_.type == FieldType::kMessage) {
+    for (ColumnBuilder& child : children_) TRY(child.append_null());
+    note(false);
+    return {};
+  }
+  if (is_text(field_.type)) {
+    TRY(append_text({}));
+  } else {
+    TRY(append_number(0));
+  }
+  set_bit(validity_, size_ - 1, false);
+  ++nulls_;
+  return {};
+}
+
+Result<void> ColumnBuilder::append_absent() {
+  if (field_.has_presence) return append_null();
+  if (field_.type == FieldType::kMessage) return append_message({});
+  if (field_.type == FieldType::kString || field_.type == FieldType::kBytes) return append_text({});
+  return append_number(0);
+}
+
+Result<void> ColumnBuilder::append_list() {
+  TRY(budget_.take(kPerValue));
+  offsets_.push_back(static_cast<std::int64_t>(children_.front().size()));
+  note(true);
+  return {};
+}
+
+Result<void> ColumnBuilder::append_text(Bytes text) {
+  TRY(budget_.take(kPerValue + text.size()));
+  values_.insert(values_.end(), text.begin(), text.end());
+  offsets_.push_back(static_cast<std::int64_t>(values_.size()));
+  note(true);
+  return {};
+}
+
+// Appends a number from its encoding: a varint, or the bits of a fixed size.
+Result<void> ColumnBuilder::append_number(std::uint64_t encoded) {
+  if (field_.type == FieldType::kEnum) {
+    const auto number = static_cast<std::int32_t>(encoded);
+    const auto known = field_.enumerators == nullptr ? Enumerators::const_iterator() : field_.enumerators->find(number);
+    if (field_.enumerators != nullptr && known != field_.enumerators->end())
+      return append_text(as_bytes(known->second));
+    return append_text(as_bytes(std::to_string(number)));
+  }
+  TRY(budget_.take(kPerValue));
+  switch (field_.type) {
+    case FieldType::kBool: {
+      // Bits, in whole bytes.
+      const std::size_t at = size_ / 8;
+      values_.resize(at + 1);
+      const auto mask = std::byte{1} << size_ % 8;
+      values_[at] = encoded != 0 ? values_[at] | mask : values_[at] & ~mask;
+      break;
+    }
+    case FieldType::kSint32: push(static_cast<std::int32_t>(from_zigzag(encoded & UINT32_MAX))); break;
+    case FieldType::kSint64: push(from_zigzag(encoded)); break;
+    case FieldType::kInt32:
+    case FieldType::kUint32:
+    case FieldType::kFixed32:
+    case FieldType::kSfixed32:
+    case FieldType::kFloat: push(static_cast<std::uint32_t>(encoded)); break;
+    default: push(encoded); break;
+  }
+  note(true);
+  return {};
+}
+
+Result<void> ColumnBuilder::append_value(const Field& field, Bytes content) {
+  switch (field_.type) {
+    case FieldType::kMessage: return append_message(content);
+    case FieldType::kString:
+      if (!is_utf8(as_text(content))) {
+        return Error{.code = Code::kDamage, .detail = fmt::format("field {} is not UTF-8", printable(field_.name))};
+      }
+      return append_text(content);
+    case FieldType::kBytes: return append_text(content);
+    default: return append_number(field.type == WireType::kVarint ? field.value : fixed_of(field.type, content));
+  }
+}
+
+Result<void> ColumnBuilder::add_packed(Bytes content) {
+  const WireType type = wire_type_of(field_.type);
+  const std::size_t width = type == WireType::kFixed64 ? 8 : 4;
+  for (Cursor cursor(content); !cursor.at_end();) {
+    const std::uint64_t value = type == WireType::kVarint ? cursor.varint64() : fixed_of(type, cursor.take(width));
+    if (!cursor.ok()) return Error{.code = Code::kDamage, .detail = "not a valid protobuf message"};
+    TRY(children_.front().append_number(value));
+  }
+  return {};
+}
+
+Result<void> ColumnBuilder::add_items(const Field& field, Bytes content) {
+  const WireType type = wire_type_of(field_.type);
+  if (field.type == type) return children_.front().append_value(field, content);
+  return field.type == WireType::kLengthDelimited ? add_packed(content) : Result<void>();
+}
+
+ColumnBuilder* ColumnBuilder::child(std::uint32_t number) {
+  const auto at = std::ranges::lower_bound(field_.fields, number, {}, &MessageField::number);
+  if (at == field_.fields.end() || at->number != number) return nullptr;
+  return &children_[static_cast<std::size_t>(at - field_.fields.begin())];
+}
+
+// Keeps an occurrence of a field that does not repeat: the last one, or of messages all, which are merged.
+void ColumnBuilder::keep(std::size_t child, const Field& field, Bytes content) {
+  const MessageField& kept = field_.fields[child];
+  for (std::size_t i = 0; kept.oneof && i < found_.size(); ++i) {
+    if (i != child && field_.fields[i].oneof == kept.oneof) found_[i].is_there = false;
+  }
+  Occurrence& found = found_[child];
+  if (!found.is_there) found.merged.clear();
+  if (found.is_there && kept.type == FieldType::kMessage) {
+    if (found.merged.empty()) found.merged = as_text(found.content);
+    found.merged += as_text(content);
+    content = as_bytes(found.merged);
+  }
+  found.is_there = true;
+  found.field = field;
+  found.content = content;
+}
+
+Result<void> ColumnBuilder::read_fields(Bytes message) {
+  for (Occurrence& found : found_) found.is_there = false;
+  MessageReader reader(message, kGroupDepth);
+  while (reader.next()) {
+    const Field& field = reader.field();
+    ColumnBuilder* const found = child(field.number);
+    if (found == nullptr) continue;
+    if (found->is_list_) {
+      TRY(found->add_items(field, reader.content()));
+    } else if (field.type == wire_type_of(found->field_.type)) {
+      if (found->field_.type == FieldType::kMessage) TRY(budget_.take(kPerOccurrence + reader.content().size()));
+      keep(static_cast<std::size_t>(found - children_.data()), field, reader.content());
+    }
+  }
+  return reader.finish();
+}
+
+Result<void> ColumnBuilder::append_message(Bytes message) {
+  TRY(budget_.take(kPerValue));
+  TRY(read_fields(message));
+  for (std::size_t i = 0; i < children_.size(); ++i) {
+    ColumnBuilder& child = children_[i];
+    if (child.is_list_) {
+      TRY(child.append_list());
+    } else if (found_[i].is_there) {
+      TRY(child.append_value(found_[i].field, found_[i].content));
+    } else {
+      TRY(child.append_absent());
+    }
+  }
+  note(true);
+  return {};
+}
+
+void ColumnBuilder::truncate(std::size_t size) {
+  for (std::size_t i = size; i < size_; ++i) nulls_ -= (validity_[i / 8] >> i % 8 & 1) == 0 ? 1 : 0;
+  size_ = size;
+  validity_.resize((size + 7) / 8);
+  if (!offsets_.empty()) {
+    offsets_.resize(size + 1);
+    const auto end = static_cast<std::size_t>(offsets_.back());
+    if (is_list_) return children_.front().truncate(end);
+    values_.resize(end);
+    return;
+  }
+  for (ColumnBuilder& child : children_) child.truncate(size);
+  if (field_.type == FieldType::kBool) {
+    values_.resize((size + 7) / 8);
+  } else if (field_.type != FieldType::kMessage) {
+    const bool is_short = std::strchr("iIf", *format_of(field_.type)) != nullptr;
+    values_.resize(size * (is_short ? 4 : 8));
+  }
+}
+
+ArrowColumn ColumnBuilder::finish() {
+  ArrowColumn column{.length = static_cast<std::int64_t>(size_), .null_count = static_cast<std::int64_t>(nulls_)};
+  column.buffers.push_back(nulls_ == 0 ? Slice() : buffer_of(std::move(validity_)));
+  const bool is_struct = !is_list_ && field_.type == FieldType::kMessage;
+  if (!offsets_.empty()) column.buffers.push_back(buffer_of(std::move(offsets_)));
+  if (!is_list_ && !is_struct) column.buffers.push_back(buffer_of(std::move(values_)));
+  for (ColumnBuilder& child : children_) column.children.push_back(child.finish());
+  return column;
+}
+
+}  // namespace recordfs::python

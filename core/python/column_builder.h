@@ -1,0 +1,100 @@
+// Decodes protobuf messages into columns of Arrow, one for each field.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/base/protobuf.h"
+#include "core/base/result.h"
+#include "core/decoding/message_schema.h"
+#include "core/python/arrow_interface.h"
+
+namespace recordfs::python {
+
+// Returns the type of a column with this field's values: numbers and bool; string and bytes as large_utf8 and
+// large_binary; enums as large_utf8 with their names; messages as structs; what repeats as large_list.
+ArrowField arrow_field_of(const MessageField& field);
+
+// Memory that columns may take, in bytes. Wire bytes may become many more bytes of columns.
+class ColumnBudget {
+ public:
+  explicit ColumnBudget(std::uint64_t bytes) : left_(bytes) {}
+  // Fails with kLimit.
+  Result<void> take(std::uint64_t bytes);
+
+ private:
+  std::uint64_t left_;
+};
+
+// The values of one field. After a failed append, the builder must be truncated. Functions may throw std::bad_alloc.
+// Not thread-safe.
+class ColumnBuilder {
+ public:
+  // `field` and `budget` must outlive the builder.
+  ColumnBuilder(const MessageField& field, ColumnBudget& budget) : ColumnBuilder(field, budget, field.is_repeated) {}
+
+  std::size_t size() const { return size_; }
+
+  // Append a value. An absent value is null, or the default if the field has no presence. REQUIRES: the field repeats
+  // for `append_list`, and does not for `append_absent`.
+  Result<void> append_null();
+  Result<void> append_absent();
+  // The values that add_items() gave since the last value.
+  Result<void> append_list();
+  // REQUIRES: the field is a message that does not repeat.
+  Result<void> append_message(Bytes message);
+
+  // Adds the values of an occurrence of the field to the next list, whether packed or not. Values of another wire type
+  // are ignored, as protobuf ignores unknown fields.
+  Result<void> add_items(const protobuf::Field& field, Bytes content);
+
+  // Drops all values after the first `size`. REQUIRES: size <= size().
+  void truncate(std::size_t size);
+
+  // Takes all values.
+  ArrowColumn finish();
+
+  // Of a message: returns the index and the builder of a field; null if there is none.
+  ColumnBuilder* child(std::uint32_t number);
+  ColumnBuilder& child_at(std::size_t index) { return children_[index]; }
+  // Of a message: completes a value after each child has one more.
+  void complete_row() { note(true); }
+
+ private:
+  // The last occurrence of a field that does not repeat.
+  struct Occurrence {
+    bool is_there = false;
+    protobuf::Field field{};
+    Bytes content{};
+    std::string merged{};  // the content of several, of a message
+  };
+
+  ColumnBuilder(const MessageField& field, ColumnBudget& budget, bool is_list);
+
+  Result<void> append_value(const protobuf::Field& field, Bytes content);
+  Result<void> append_text(Bytes text);
+  Result<void> append_number(std::uint64_t encoded);
+  Result<void> add_packed(Bytes content);
+  Result<void> read_fields(Bytes message);
+  void keep(std::size_t child, const protobuf::Field& field, Bytes content);
+  template <class Number>
+  void push(Number number);
+  void note(bool is_valid);
+
+  const MessageField& field_;
+  ColumnBudget& budget_;
+  const bool is_list_;
+  std::size_t size_ = 0;
+  std::size_t nulls_ = 0;
+  std::vector<std::uint8_t> validity_;  // bits
+  std::vector<std::byte> values_;       // numbers, text, or bits
+  std::vector<std::int64_t> offsets_;   // of text and lists
+  std::vector<ColumnBuilder> children_;
+  std::vector<Occurrence> found_;  // of each child
+};
+
+}  // namespace recordfs::python
