@@ -31,6 +31,7 @@ struct CatOptions {
   RandomOptions random;
   std::optional<std::variant<Split, SetPart>> split;
   std::string skipped;  // a file; empty: none
+  bool npy = false;     // the array instead of records
 };
 
 // Copies ranges. Keeps the shard of the last single record, because the next one is often in it.
@@ -149,6 +150,29 @@ int cat_database(const CatOptions& options, const std::string& path, CommandCont
   return context.finish();
 }
 
+// Writes the numpy array of a container as an .npy file.
+void write_array(SetReader& reader, CommandContext& context) {
+  constexpr std::uint64_t kPiece = 8u << 20;
+  if (!reader.has_one_shard()) {
+    context.print_once(fmt::format("{}: several files, each with an array of its own", reader.name()));
+    return context.note(kExitWrongUse);
+  }
+  const auto member = reader.member(0, 0);
+  if (!member) return;
+  const auto& array = member->store->traits().array;
+  if (!array) {
+    context.print_once(fmt::format("{}: does not hold a numpy array", member->path));
+    return context.note(kExitCannotOpen);
+  }
+  for (std::uint64_t at = 0; at < array->size && context.output().good();) {
+    const auto piece = wait_for([&] { return member->store->streams().read({}, Stream::kArray, at, kPiece); });
+    if (!piece) return context.report(*member->store, piece.error());
+    if (piece->bytes.empty()) return;
+    context.output().write(piece->bytes);
+    at += piece->bytes.size();
+  }
+}
+
 // A split that cannot be parsed as a part of a data set is a range of a file.
 std::optional<std::variant<Split, SetPart>> parse_split_or_part(const std::string& text) {
   if (const auto part = parse_part(text)) return *part;
@@ -170,7 +194,9 @@ int cat(const CatOptions& options) {
   const auto reader = SetReader::open(options.words, context);
   if (!reader) return context.status();
   Cat copying(options, *reader, context);
-  if (options.split) {
+  if (options.npy) {
+    write_array(*reader, context);
+  } else if (options.split) {
     std::visit([&](const auto& split) { copying.copy(split); }, *options.split);
   } else if (options.random.is_given()) {
     copy_in_random_order(options.random, options.form, *reader, context);
@@ -192,11 +218,18 @@ RunCommand declare_cat(CLI::App& app) {
         const int ways =
             (options->words.ranges.empty() ? 0 : 1) + (options->split ? 1 : 0) + (options->random.is_given() ? 1 : 0);
         if (ways > 1) throw CLI::ValidationError("only one of RANGE, --split and --shuffle or --sample can be given");
+        const bool has_form = options->form.form != RecordForm::kBytes || options->form.skips_damage;
+        if (options->npy && (ways > 0 || has_form)) {
+          throw CLI::ValidationError("--npy", "excludes RANGE and options about records");
+        }
         if (!options->skipped.empty() && (!options->split || !options->form.skips_damage)) {
           throw CLI::ValidationError("--skipped", "requires --split and --skip-damage");
         }
       });
   options->form.declare(app);
+  app.add_flag("--npy", options->npy,
+               "write the numpy array that a file holds, as an .npy file\n"
+               "`numpy.load` reads it. A mount shows the same file as `array.npy`.");
   begin_group(app, "Which records");
   app.add_option_function<std::string>(
          "--split",

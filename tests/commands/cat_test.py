@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """recordfs cat: all records or ranges of them, as bytes or in another output format."""
+import ast
 import base64
 import hashlib
 import json
@@ -240,6 +241,37 @@ class Damage(Cat):
             skipped = delimited(self.recordfs("cat", "--delimited", "--skip-damage", path).out)
             with self.subTest(sample=path.name):
                 self.assertEqual(skipped[:len(stopped)], stopped)
+
+
+class Npy(commands.Case):
+    """cat --npy: the array that a Bloscpack file holds."""
+
+    ARRAY = "bloscpack/v3-np-f8-2d.blp"
+
+    def test_npy_is_the_header_and_all_records(self):
+        path = commands.sample(self.ARRAY)
+        whole = self.good("cat", "--npy", path)
+        records = self.good("cat", path)
+        self.assertEqual(whole[:8], b"\x93NUMPY\x01\x00")
+        size = 10 + int.from_bytes(whole[8:10], "little")
+        self.assertEqual(ast.literal_eval(whole[10:size].decode()), {"descr": "<f8", "fortran_order": False, "shape": (60, 100)})
+        self.assertEqual(whole[size:], records)
+
+    def test_file_without_an_array_is_refused(self):
+        path = commands.sample("bloscpack/v3-onechunk.blp")
+        self.assert_ends(commands.CANNOT_OPEN, "does not hold a numpy array", "cat", "--npy", path)
+
+    def test_damaged_array_is_reported(self):
+        path = commands.with_bit_flipped(self.copy(self.ARRAY), commands.sample(self.ARRAY).stat().st_size - 100)
+        done = self.recordfs("cat", "--npy", path)
+        self.assertEqual(done.status, commands.DAMAGE, done.err)
+
+    def test_several_arrays_and_other_forms_are_refused(self):
+        path = commands.sample(self.ARRAY)
+        self.assert_ends(commands.WRONG_USE, "each with an array of its own", "cat", "--npy", path, path)
+        for words in (["--json"], ["--lines"], ["--skip-damage"], ["--split", "0:1"]):
+            self.assert_ends(commands.WRONG_USE, "--npy", "cat", "--npy", path, *words)
+        self.assert_ends(commands.WRONG_USE, "--npy", "cat", "--npy", path, "3")
 
 
 if __name__ == "__main__":
