@@ -1,14 +1,12 @@
-// The fuzz target of database directories. An input is a list of files: a byte for the name, 3 for the size, the bytes.
-#include <array>
-#include <fstream>
+// The fuzz target of database directories. database_files.h has the form of an input.
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "core/base/cursor.h"
 #include "core/database/database.h"
+#include "tests/fuzz/database_files.h"
 #include "tests/fuzz/expect.h"
 #include "tests/fuzz/target.h"
 #include "tests/unit/support/temp_folder.h"
@@ -19,27 +17,11 @@ namespace {
 using database::Database;
 using database::KeyRange;
 
-constexpr std::size_t kMostFiles = 24;
 constexpr std::size_t kMostKeys = 100'000;
 constexpr std::size_t kMostLookups = 50;
 
-// Returns the file name for a byte: the kind from its upper bits, the number from the lower ones.
-std::string name_of(std::uint8_t byte) {
-  constexpr unsigned kNumbers = 32;
-  constexpr std::array<const char*, 6> kNames = {"CURRENT",   "MANIFEST-{:06}", "{:06}.ldb",
-                                                 "{:06}.sst", "{:06}.log",      "{:06}.blob"};
-  return fmt::format(fmt::runtime(kNames[byte / kNumbers % kNames.size()]), byte % kNumbers);
-}
-
 void write_files(Bytes input, const testing::TempFolder& folder) {
-  constexpr int kBitsOfByte = 8;
-  Cursor cursor(input);
-  for (std::size_t i = 0; i < kMostFiles && !cursor.at_end(); ++i) {
-    const std::string name = name_of(cursor.u8());
-    std::uint64_t size = cursor.u16_le();
-    size |= std::uint64_t{cursor.u8()} << (2 * kBitsOfByte);
-    folder.write(name, as_text(cursor.take(std::min<std::uint64_t>(size, cursor.remaining()))));
-  }
+  for (const InputFile& file : split_input(input)) folder.write(file.file_name(), as_text(file.bytes));
 }
 
 // A blob file may be missing, which is kNotFound.
@@ -93,7 +75,7 @@ void run(Bytes input) {
 }  // namespace
 
 Target database_target() {
-  return {.run_input = run, .mutator_for = [](Bytes) -> const Mutator* { return nullptr; }};
+  return {.run_input = run, .mutator_for = [](Bytes) { return &kDatabaseMutator; }};
 }
 
 }  // namespace recordfs::fuzz

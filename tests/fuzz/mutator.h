@@ -22,6 +22,7 @@ struct Mutator {
 };
 
 extern const Mutator kBloscpackMutator;
+extern const Mutator kDatabaseMutator;  // of a list of files (database_files.h)
 extern const Mutator kLeveldbLogMutator;
 extern const Mutator kLeveldbTableMutator;
 extern const Mutator kMessageMutator;  // of a protobuf message of any type
