@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Times recordfs on a large RocksDB database, beside ldb (Debian: rocksdb-tools). To be run by hand.
 
-    speed.py --bin FOLDER [--keys N] [--folder DIR]
+    speed.py --bin FOLDER [--keys N] [--overlapping] [--folder DIR]
 
 Makes the database in DIR (default: a new temporary folder) unless it is there. "Cold": its files are not in the page cache.
-Prints medians in milliseconds, with the start of the program, and the peak of its memory.
+With --overlapping, a tenth of the keys have newer values in a middle level, and a hundredth in each of eight tables of
+level 0. Prints medians in milliseconds, with the start of the program, and the peak of its memory.
 """
 import argparse
 import os
@@ -42,12 +43,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=Path, required=True)
     parser.add_argument("--keys", type=int, default=10_000_000)
+    parser.add_argument("--overlapping", action="store_true")
     parser.add_argument("--folder", type=Path)
     options = parser.parse_args()
-    database = (options.folder or Path(tempfile.mkdtemp(prefix="recordfs-speed-"))) / "db"
+    kind = ["overlapping"] if options.overlapping else []
+    database = (options.folder or Path(tempfile.mkdtemp(prefix="recordfs-speed-"))) / "-".join(["db", *kind])
     recordfs = options.bin / "recordfs"
     if not database.exists():
-        subprocess.run([options.bin / "large_rocksdb", database, str(options.keys)], check=True)
+        subprocess.run([options.bin / "large_rocksdb", database, str(options.keys), *kind], check=True)
 
     def key():
         return f"user:{random.randrange(options.keys):010}"
