@@ -214,10 +214,10 @@ Result<SplitContent> content_of(const RequestContext& context, const Split& spli
 }
 
 std::optional<SetPart> parse_part(std::string_view text) {
-  constexpr std::size_t kDigits = 16;
+  constexpr std::size_t kCheckDigits = 16;
   SetPart part;
   if (const std::size_t at = text.find('@'); at != std::string_view::npos) {
-    if (text.size() - at - 1 != kDigits) return std::nullopt;
+    if (text.size() - at - 1 != kCheckDigits) return std::nullopt;
     part.check = parse_number<std::uint64_t>(text.substr(at + 1), 16);
     if (!part.check) return std::nullopt;
     text = text.substr(0, at);
