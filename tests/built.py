@@ -56,6 +56,22 @@ def shard_counts():
     return (1, 7, 1024) if float(os.environ.get("RECORDFS_THOROUGH") or 1) >= 2 else (1, 7)
 
 
+def delimited(data):
+    """Returns the records that `cat --delimited` wrote."""
+    records, at = [], 0
+    while at < len(data):
+        size = shift = 0
+        while True:
+            byte = data[at]
+            size |= (byte & 0x7F) << shift
+            at, shift = at + 1, shift + 7
+            if byte < 0x80:
+                break
+        records.append(data[at:at + size])
+        at += size
+    return records
+
+
 def copy_of(name, folder, to=None):
     """Copies a sample of tests/corpus into a folder. Returns the copy's path."""
     target = folder / (to or Path(name).name)

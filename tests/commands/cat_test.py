@@ -10,6 +10,7 @@ import subprocess
 import unittest
 
 import commands
+from built import delimited
 
 TEXT = "riegeli/simple_zstd9.riegeli"  # 500 records; each starts with its ordinal, none ends with a newline
 BINARY = "riegeli/multiblock_zstd.riegeli"
@@ -23,22 +24,6 @@ def stream_digest(records):
     for record in records:
         digest.update(len(record).to_bytes(8, "little") + record)
     return digest.hexdigest()
-
-
-def delimited(out):
-    """Splits the output of --delimited into records."""
-    records, at = [], 0
-    while at < len(out):
-        size = shift = 0
-        while True:
-            byte = out[at]
-            size |= (byte & 0x7F) << shift
-            at, shift = at + 1, shift + 7
-            if byte < 0x80:
-                break
-        records.append(out[at:at + size])
-        at += size
-    return records
 
 
 class Cat(commands.Case):

@@ -6,7 +6,7 @@ from collections import Counter
 
 import commands
 from built import opened_in, shard_counts
-from cat_test import delimited
+from built import delimited
 from tfrecords import tfrecord
 
 

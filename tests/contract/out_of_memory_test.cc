@@ -6,21 +6,18 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/store/record_store.h"
 #include "fusefs/tree/mount_tree.h"
+#include "tests/contract/each_allocation.h"
 #include "tests/contract/sample_test.h"
 #include "tests/unit/support/failing_allocations.h"
-#include "tests/unit/support/signal.h"
 
 namespace recordfs::contract {
 namespace {
-
-using testing::FailingAllocations;
 
 constexpr std::uint64_t kCacheBytes = 1 << 20;
 constexpr std::size_t kMostEntries = 12;         // of one directory
@@ -29,15 +26,12 @@ constexpr std::uint64_t kMostBytes = 256 << 10;  // of one file, in bytes
 constexpr std::size_t kDeepest = 4;
 constexpr std::uint64_t kSmallFile = 64 << 10;
 
-// Thrown to end a pass early.
-struct NoMemory {};
-
 // Digests everything that a mount shows of one file. The allocations of the pass itself do not fail.
 class Pass {
  public:
   Pass(const MountTree& tree, bool may_fail) : tree_(tree), may_fail_(may_fail) {}
 
-  // Throws NoMemory if `may_fail` and an answer fails for lack of memory. Any other failure goes into the digest.
+  // Throws NotEnough if `may_fail` and an answer fails for lack of memory. Any other failure goes into the digest.
   std::string run() {
     visit(MountTree::kRootNumber, 0);
     const FailingAllocations::Pause pause;
@@ -50,29 +44,13 @@ class Pass {
     FileType type;
   };
 
-  template <class Ask>
-  auto waited(const Ask& ask) {
-    for (;;) {
-      auto answer = ask();
-      if (answer || !is_waiting(answer.error())) return answer;
-      std::optional<testing::Signal> reached;
-      {
-        const FailingAllocations::Pause pause;
-        reached.emplace();
-      }
-      const testing::Signal signal = *reached;
-      const WaitTicket& ticket = *answer.error().wait;
-      if (ticket.waitable->wait(ticket, [signal] { signal.set(); }) != 0) reached->wait();
-    }
-  }
-
   // Returns the answer, which may be an error; adds an error to the digest.
   template <class Ask>
   auto asked(const Ask& ask) {
-    auto answer = waited(ask);
+    auto answer = waited_for(ask);
     const FailingAllocations::Pause pause;
     if (answer) return answer;
-    if (answer.error().code == Code::kOutOfMemory && may_fail_) throw NoMemory();
+    if (answer.error().code == Code::kOutOfMemory && may_fail_) throw NotEnough();
     tell("!" + std::string(to_string(answer.error().code)));
     return answer;
   }
@@ -166,7 +144,7 @@ struct Opened {
     auto container = sample.format->open({}, source, Limits{});
     if (!container) {
       EXPECT_EQ(container.error().code, Code::kOutOfMemory) << to_string(container.error());
-      throw NoMemory();
+      throw NotEnough();
     }
     return std::make_shared<const RecordStore>(sample.file_name, std::move(source), std::move(*container), services,
                                                Catalog::Bounds{.anchors = 4, .chunks_per_anchor = 2});
@@ -251,7 +229,7 @@ class OutOfMemoryTest : public SampleTest {
     for (int told = 0; told < kBackgroundThreads; ++told) {
       try {
         return Pass(tree, true).run();
-      } catch (const NoMemory&) {
+      } catch (const NotEnough&) {
         continue;
       }
     }
@@ -265,7 +243,7 @@ class OutOfMemoryTest : public SampleTest {
       const std::string told = Pass(opened->tree, true).run();
       const FailingAllocations::Pause pause;
       EXPECT_EQ(told, truth_) << "without memory";
-    } catch (const NoMemory&) {
+    } catch (const NotEnough&) {
       // The failure was reported.
     } catch (const std::bad_alloc&) {
       // The mount's outermost handler turns this into ENOMEM.

@@ -10,7 +10,7 @@ import recordfs
 import tfrecords
 
 # Some of these are used only by the test files.
-from built import EXPECTATION, PATIENCE, corpus, expectation, main, place, program, sample, some_of
+from built import EXPECTATION, PATIENCE, corpus, delimited, expectation, main, place, program, sample, some_of
 
 CANNOT_OPEN = 2  # an exit status
 EMBEDDED = "tfrecord/embedded.tfrecord"
@@ -31,22 +31,6 @@ def run(*words):
     done = subprocess.run([program("recordfs"), *map(os.fsencode, words)], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, timeout=PATIENCE, check=False)
     return done.returncode, done.stdout
-
-
-def delimited(data):
-    """Returns the records that `cat --delimited` wrote."""
-    records, at = [], 0
-    while at < len(data):
-        size = shift = 0
-        while True:
-            byte = data[at]
-            size |= (byte & 0x7F) << shift
-            at, shift = at + 1, shift + 7
-            if byte < 0x80:
-                break
-        records.append(data[at:at + size])
-        at += size
-    return records
 
 
 class Case(unittest.TestCase):

@@ -1,8 +1,5 @@
 #include "core/dataset/splits.h"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -10,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/store/toy_store.h"
+#include "tests/unit/support/temp_folder.h"
 
 namespace recordfs::testing {
 namespace {
@@ -181,20 +179,13 @@ TEST(SetPart, SumOfTheLargestSizesDoesNotOverflow) {
 // A folder with files, and a set of them.
 class ShardSizes : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "splits-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  Shard file(const std::string& name, std::size_t size) {
-    std::ofstream(folder_ / name) << std::string(size, 'x');
+  Shard file(const std::string& name, std::size_t size) const {
+    folder_.write(name, std::string(size, 'x'));
     return {folder_ / name};
   }
   static DataSet set_of(std::vector<Shard> shards) { return DataSet(ShardList{.shards = std::move(shards)}, {}); }
 
-  std::filesystem::path folder_;
+  const TempFolder folder_;
 };
 
 TEST_F(ShardSizes, MissingShardIsEmpty) {
