@@ -164,11 +164,11 @@ Result<void> DataSet::work(const RequestContext& context, Lock& lock) {
         if (next == size() || stopping_ || !has_waiters()) return std::nullopt;
       }
       const auto counted = std::make_shared<Result<Counted>>(shortage("no memory"));
-      const auto finish = [this, &outcome, &lock, counted](bool) {
-        lock.lock();
+      const auto finish = [this, &outcome, counted](bool) {
+        // Unlocked again if this throws: the tasks that still run need the mutex.
+        Lock held(mutex_);
         outcome = add(std::move(*counted));
-        if (outcome) resume_waiters(lock);
-        lock.unlock();
+        if (outcome) resume_waiters(held);
         return outcome.has_value();
       };
       return Executor::OrderedTask{
