@@ -44,7 +44,7 @@ Kind kind_of(const std::string& path) {
 // Calls `take` with the name of each entry that is or links to a regular file, until it fails.
 Result<void> each_file(const std::string& directory, const std::function<Result<void>(const std::string& name)>& take) {
   bool has_failed = false;  // to take one
-  const auto listed = each_regular_file(directory, [&](const std::string& name, const struct stat&) {
+  auto listed = each_regular_file(directory, [&](const std::string& name, const struct stat&) {
     auto taken = take(name);
     has_failed = !taken;
     return taken;

@@ -188,6 +188,7 @@ std::optional<std::string> json_text_at(std::string_view json, std::string_view 
 
 std::string pick_json(std::string_view json, const std::vector<std::string>& paths) {
   std::vector<std::string> written;
+  written.reserve(paths.size());
   for (const std::string& path : paths) written.push_back(as_written(path));
   std::string text;
   if (append_picked(text, json, {written.begin(), written.end()})) return text;

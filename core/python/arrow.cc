@@ -179,7 +179,7 @@ class ArrowRecords {
     in_part_ = 0;
   }
 
-  std::size_t append(Batch& batch, std::size_t count) {
+  std::size_t append(Batch& batch, std::size_t count) const {
     batch.data.append(block_.records.subspan(at_, count));
     batch.bytes = batch.data.size();
     return count;
@@ -284,8 +284,8 @@ py::capsule arrow_stream(std::shared_ptr<OpenedSet> set, RecordStream::Options o
                                                                     .private_data = records.get()});
   PyObject* const capsule = PyCapsule_New(stream.get(), kCapsule, &destroy_capsule);
   if (capsule == nullptr) throw py::error_already_set();
-  stream.release();
-  records.release();
+  static_cast<void>(stream.release());
+  static_cast<void>(records.release());
   return py::reinterpret_steal<py::capsule>(capsule);
 }
 

@@ -68,8 +68,7 @@ void export_field(ArrowField field, ArrowSchema* out) {
           .children = owned->child_pointers(),
           .dictionary = nullptr,
           .release = &release<OwnedField>,
-          .private_data = owned.get()};
-  owned.release();
+          .private_data = owned.release()};
 }
 
 void export_column(ArrowColumn column, ArrowArray* out) {
@@ -85,8 +84,7 @@ void export_column(ArrowColumn column, ArrowArray* out) {
           .children = owned->child_pointers(),
           .dictionary = nullptr,
           .release = &release<OwnedColumn>,
-          .private_data = owned.get()};
-  owned.release();
+          .private_data = owned.release()};
 }
 
 }  // namespace recordfs::python

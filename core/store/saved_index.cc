@@ -389,8 +389,11 @@ void make_directory(const IndexLocation& location) {
 
 SavedIndex::SavedIndex(IndexLocation location, const Source& source, std::string_view format, ScanDetail detail,
                        CatalogBounds bounds, Log log)
-    : location_(std::move(location)), source_(source), bounds_(bounds), log_(std::move(log)) {
-  way_ = way_of(location_, detail);
+    : location_(std::move(location)),
+      source_(source),
+      bounds_(bounds),
+      log_(std::move(log)),
+      way_(way_of(location_, detail)) {
   key_.maker = maker_of(location_, detail);
   key_.format = hash_of_format(format);
 }

@@ -103,7 +103,7 @@ class SavedIndex {
   const Source& source_;
   const CatalogBounds bounds_;
   const Log log_;
-  std::uint64_t way_ = 0;    // hash of settings and detail
+  const std::uint64_t way_;  // hash of settings and detail
   IndexKey key_;             // without the hashes of the file, which are computed when needed
   bool is_settled_ = false;  // key_ is set, and any later change to the file changes it
 };

@@ -170,9 +170,9 @@ CommandContext::CommandContext(const ReadingOptions& options, Log log)
   }
 }
 
-Result<OpenedFile> CommandContext::open_quietly(const RequestContext& context, const std::string& path) {
-  ASSIGN_OR_RETURN(const auto real, real_path(path));
-  return open_file(context, real, limits_, services_, path);
+Result<OpenedFile> CommandContext::open_quietly(const RequestContext& context, const std::string& shown) {
+  ASSIGN_OR_RETURN(const auto path, real_path(shown));
+  return open_file(context, path, limits_, services_, shown);
 }
 
 Result<std::string> CommandContext::real_path(const std::string& path) {

@@ -79,9 +79,9 @@ class CommandContext {
   explicit CommandContext(const ReadingOptions& options);
   CommandContext(const ReadingOptions& options, Log log);
 
-  // Opens a file, or standard input if the path is kStandardInput. Fails as open_file() and StandardInput::path().
-  // Prints nothing. Thread-safe.
-  Result<OpenedFile> open_quietly(const RequestContext& context, const std::string& path);
+  // Opens a file. `shown`: its path, or kStandardInput; errors name it so. Fails as open_file() and
+  // StandardInput::path(). Prints nothing. Thread-safe.
+  Result<OpenedFile> open_quietly(const RequestContext& context, const std::string& shown);
   // Returns the path by which a file can be opened, which is another one for standard input. Fails as
   // StandardInput::path(). Thread-safe.
   Result<std::string> real_path(const std::string& path);

@@ -225,12 +225,12 @@ class Grep {
                   MatchedChunk& found) const {
     std::erase_if(found.records, [&](const FoundRecord& record) {
       auto line = line_of(searched, indexed, chunk, record);
-      if (line) {
-        found.lines.push_back(std::move(*line));
-      } else {
+      if (!line) {
         found.failures.push_back(std::move(line).error());
+        return true;
       }
-      return !line.has_value();
+      found.lines.push_back(std::move(*line));
+      return false;
     });
   }
 

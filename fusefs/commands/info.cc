@@ -184,7 +184,7 @@ std::string row_of(std::string_view name, const JsonObject& first_chunk) {
 // Returns the value of an item of the metadata, if it is a number or short text; otherwise its size in parentheses.
 std::string value_of(const JsonObject& item) {
   constexpr std::size_t kShown = 60;  // bytes
-  const std::string size = fmt::format(" ({})", in_units(std::get<std::uint64_t>(*item.find("size"))));
+  std::string size = fmt::format(" ({})", in_units(std::get<std::uint64_t>(*item.find("size"))));
   if (const auto* const number = item.find("value")) return ": " + text_of(number);
   const auto* const content = item.find("text");
   const std::string text = content == nullptr ? std::string() : std::get<std::string>(*content);

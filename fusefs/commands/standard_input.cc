@@ -54,7 +54,7 @@ Result<Descriptor> unnamed_file(const std::string& directory) {
 
 // A time stamp in the future keeps the index of a file that is about to go from being saved.
 void mark_as_passing(const Descriptor& file) {
-  constexpr std::time_t kDay = 24 * 60 * 60;
+  constexpr std::time_t kDay = 86'400;  // seconds
   const std::array<timespec, 2> times{
       {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, {.tv_sec = ::time(nullptr) + kDay, .tv_nsec = 0}}};
   ::futimens(file.number(), times.data());

@@ -45,9 +45,10 @@ bool names_source(const std::string& word, const std::string& source) {
 std::vector<ListedMount> meant_by(const std::string& word) {
   const auto mounts = list_mounts();
   const std::string path = without_access(word);
-  for (auto mount = mounts.rbegin(); mount != mounts.rend(); ++mount) {
-    if (mount->mountpoint == path || mount->mountpoint == word) return {*mount};
-  }
+  const auto top = std::find_if(mounts.rbegin(), mounts.rend(), [&](const ListedMount& mount) {
+    return mount.mountpoint == path || mount.mountpoint == word;
+  });
+  if (top != mounts.rend()) return {*top};
   std::vector<ListedMount> meant;
   std::ranges::copy_if(mounts, std::back_inserter(meant),
                        [&word](const ListedMount& mount) { return names_source(word, mount.source); });

@@ -366,18 +366,18 @@ Limits not_below_defaults(Limits limits) {
 
 }  // namespace
 
-Result<std::optional<Ending>> find_ending(const RequestContext& outer, const Source& source, const Limits& limits,
+Result<std::optional<Ending>> find_ending(const RequestContext& context, const Source& source, const Limits& limits,
                                           EndingDetail detail) {
   std::optional<ReadWindow> window;  // for a footer of many blocks
-  if (detail == EndingDetail::kIndex) window.emplace(outer, source);
-  const RequestContext context = window ? outer.with(*window) : outer;
+  if (detail == EndingDetail::kIndex) window.emplace(context, source);
+  const RequestContext windowed = window ? context.with(*window) : context;
   // Does not own the source: the container is destroyed before the source.
   const std::shared_ptr<const Source> borrowed(std::shared_ptr<const Source>(), &source);
-  auto riegeli = riegeli::open(context, borrowed, not_below_defaults(limits));
+  auto riegeli = riegeli::open(windowed, borrowed, not_below_defaults(limits));
   if (!riegeli) return std::move(riegeli).error();
-  auto ending = find_fitting_ending(context, source, **riegeli, detail);
+  auto ending = find_fitting_ending(windowed, source, **riegeli, detail);
   if (!ending || !*ending) return ending;
-  TRY(forget_index_that_does_not_fit(context, **riegeli, **ending));
+  TRY(forget_index_that_does_not_fit(windowed, **riegeli, **ending));
   return ending;
 }
 

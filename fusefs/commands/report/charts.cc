@@ -165,6 +165,7 @@ double tick_for(double highest, int most) {
 struct Axis {
   double highest = 1;  // value
   double tick = 1;
+  int ticks = 1;
   double top = 0;  // pixels
   double bottom = 0;
   double y(double value) const { return bottom - (bottom - top) * std::min(value / highest, 1.0); }
@@ -172,16 +173,18 @@ struct Axis {
 
 Axis axis_to(double largest, double top, double bottom) {
   Axis axis{.tick = tick_for(largest, 4), .top = top, .bottom = bottom};
-  axis.highest = axis.tick * std::ceil(largest / axis.tick);
+  axis.ticks = static_cast<int>(std::ceil(largest / axis.tick));
+  axis.highest = axis.tick * axis.ticks;
   return axis;
 }
 
 template <class Label>
 std::string grid(const Axis& axis, Label label) {
   std::string lines;
-  for (double value = 0; value <= axis.highest + axis.tick / 2; value += axis.tick) {
+  for (int tick = 0; tick <= axis.ticks; ++tick) {
+    const double value = tick * axis.tick;
     const double y = axis.y(value);
-    lines += fmt::format(R"(<line class="{}" x1="{}" x2="{}" y1="{}" y2="{}"/>)", value == 0 ? "base" : "grid",
+    lines += fmt::format(R"(<line class="{}" x1="{}" x2="{}" y1="{}" y2="{}"/>)", tick == 0 ? "base" : "grid",
                          px(kLeft), px(kWidth), px(y), px(y));
     lines += text_at(kLeft - 10, y + 4, "end", label(value)) + "\n";
   }
@@ -244,14 +247,20 @@ std::string axis_size(std::uint64_t size) {
   std::size_t unit = 0;
   constexpr std::array kUnits = {"", " Ki", " Mi", " Gi", " Ti", " Pi", " Ei"};
   auto amount = static_cast<double>(size);
-  for (; amount >= 1024; amount /= 1024) ++unit;
+  while (amount >= 1024) {
+    amount /= 1024;
+    ++unit;
+  }
   return fmt::format("{:.4g}{}", amount, kUnits.at(unit));
 }
 
 std::string axis_count(double count) {
   std::size_t unit = 0;
   constexpr std::array kUnits = {"", " k", " M", " G", " T", " P", " E"};
-  for (; count >= 10000 || (unit > 0 && count >= 1000); count /= 1000) ++unit;
+  while (count >= 10000 || (unit > 0 && count >= 1000)) {
+    count /= 1000;
+    ++unit;
+  }
   return fmt::format("{:.4g}{}", count, kUnits.at(unit));
 }
 

@@ -1,5 +1,4 @@
 #include "fusefs/commands/report/report_page.h"
-#include "fusefs/commands/amounts.h"
 
 #include <algorithm>
 #include <array>
