@@ -60,11 +60,11 @@ bool is_long_before(std::chrono::system_clock::time_point clock, std::int64_t se
   return age > (nanoseconds == 0 ? kCoarseStamp : kFineStamp) || age < -kCoarseStamp;
 }
 
-// Returns whether any later change would give a file a later time than this.
-bool is_over(std::int64_t seconds, std::int64_t nanoseconds) {
+// Returns how long until any later change gives a file a later time than this; negative: any change does.
+std::chrono::nanoseconds until_over(std::int64_t seconds, std::int64_t nanoseconds) {
   const auto changed = std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanoseconds);
   const std::chrono::milliseconds least = nanoseconds == 0 ? kCoarseStamp : kFinestChange;
-  return changed + least < std::chrono::system_clock::now().time_since_epoch();
+  return changed + least - std::chrono::system_clock::now().time_since_epoch();
 }
 
 Error rewritten() { return {Code::kChanged, 0, "the file was rewritten after it was opened"}; }
@@ -109,9 +109,19 @@ bool FileIdentity::operator==(const FileIdentity& other) const {
          mtime_nanoseconds == other.mtime_nanoseconds;
 }
 
-bool FileIdentity::is_settled() const { return is_over(mtime_seconds, mtime_nanoseconds); }
+bool FileIdentity::is_settled() const { return until_over(mtime_seconds, mtime_nanoseconds).count() < 0; }
 
-bool FileIdentity::is_ctime_settled() const { return is_over(ctime_seconds, ctime_nanoseconds); }
+bool FileIdentity::is_ctime_settled() const { return until_over(ctime_seconds, ctime_nanoseconds).count() < 0; }
+
+std::chrono::nanoseconds FileIdentity::unsettled_for() const {
+  std::chrono::nanoseconds longest{0};
+  for (const auto& [seconds, nanoseconds] :
+       {std::pair(mtime_seconds, mtime_nanoseconds), std::pair(ctime_seconds, ctime_nanoseconds)}) {
+    const auto left = until_over(seconds, nanoseconds);
+    if (left <= kCoarseStamp) longest = std::max(longest, left + std::chrono::nanoseconds(1));
+  }
+  return longest;
+}
 
 std::uint64_t filesystem_that_may_hang(int descriptor, std::uint64_t device) {
   struct statfs st {};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -43,6 +44,8 @@ struct FileIdentity {
   bool is_settled() const;
   // Returns the same for the change time.
   bool is_ctime_settled() const;
+  // Returns after how much time both are settled; 0 if they are. Ignores a time in the future. At most 2 seconds.
+  std::chrono::nanoseconds unsettled_for() const;
 };
 
 // A snapshot: the size never changes. Const and thread-safe; has no position.

@@ -1,9 +1,7 @@
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -16,15 +14,12 @@
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/commands/standard_input.h"
+#include "fusefs/commands/verify_state.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
-
-// A later change within this time may leave the same time stamp, so nothing would be saved.
-constexpr std::chrono::milliseconds kFineStamp{20};
-constexpr std::chrono::milliseconds kCoarseStamp{2050};  // for filesystems without fractions of a second
 
 struct IndexOptions {
   ReadingOptions reading;
@@ -33,18 +28,9 @@ struct IndexOptions {
   bool verbose = false;
 };
 
-// Waits until the time stamps of a file that was just written are reliable.
+// Waits until any change gives a file that was just written other time stamps. Otherwise nothing would be saved.
 void wait_until_settled(const std::string& path) {
-  const auto file = FileSource::open(path);
-  if (!file) return;
-  const FileSource::Status& status = (*file)->status();
-  for (const auto& [seconds, nanoseconds] : {std::pair(status.mtime_seconds, status.mtime_nanoseconds),
-                                             std::pair(status.ctime_seconds, status.ctime_nanoseconds)}) {
-    const auto changed = std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanoseconds);
-    const auto age = std::chrono::system_clock::now().time_since_epoch() - changed;
-    const auto settled = nanoseconds == 0 ? kCoarseStamp : kFineStamp;
-    if (age >= decltype(age)::zero() && age < settled) std::this_thread::sleep_for(settled - age);
-  }
+  if (const auto file = identity_of(path)) std::this_thread::sleep_for(file->unsettled_for());
 }
 
 class Index {

@@ -401,5 +401,39 @@ TEST(FileSource, ThreadsReadingAGrowingFileSeeOneSnapshot) {
   EXPECT_TRUE(source->has_grown());
 }
 
+// Returns the identity of a file that was last changed so long ago, by a clock with or without fractions of a second.
+FileIdentity changed_before(std::chrono::nanoseconds age, bool has_fractions) {
+  const auto changed = std::chrono::system_clock::now().time_since_epoch() - age;
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(changed);
+  const std::int64_t nanoseconds =
+      has_fractions ? std::max<std::int64_t>((changed - seconds) / std::chrono::nanoseconds(1), 1) : 0;
+  return {.mtime_seconds = seconds.count(),
+          .mtime_nanoseconds = nanoseconds,
+          .ctime_seconds = seconds.count(),
+          .ctime_nanoseconds = nanoseconds};
+}
+
+TEST(FileIdentity, IsSettledAfterTheTimeThatItNames) {
+  const FileIdentity file = changed_before(std::chrono::nanoseconds(0), true);
+  EXPECT_FALSE(file.is_settled());
+  std::this_thread::sleep_for(file.unsettled_for());
+  EXPECT_TRUE(file.is_settled());
+  EXPECT_TRUE(file.is_ctime_settled());
+  EXPECT_EQ(file.unsettled_for().count(), 0);
+}
+
+TEST(FileIdentity, TimeWithoutFractionsIsUnsettledForSeconds) {
+  const FileIdentity file = changed_before(std::chrono::milliseconds(500), false);
+  EXPECT_FALSE(file.is_settled());
+  EXPECT_GT(file.unsettled_for(), std::chrono::milliseconds(100));
+  EXPECT_LE(file.unsettled_for(), std::chrono::seconds(2));
+}
+
+TEST(FileIdentity, TimeInTheFutureIsNotWaitedFor) {
+  const FileIdentity file = changed_before(-std::chrono::hours(1), true);
+  EXPECT_FALSE(file.is_settled());
+  EXPECT_EQ(file.unsettled_for().count(), 0);
+}
+
 }  // namespace
 }  // namespace recordfs
