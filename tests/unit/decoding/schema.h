@@ -41,6 +41,12 @@ class Schema {
   }
 
   std::shared_ptr<const std::string> descriptors() const { return serialized(set_); }
+  // Returns the same with the kind and the full name of each field's type, as protoc writes them.
+  std::shared_ptr<const std::string> resolved_descriptors() const {
+    pb::FileDescriptorSet resolved;
+    pool_.FindFileByName(set_.file(0).name())->CopyTo(resolved.add_file());
+    return serialized(resolved);
+  }
 
   // Returns the encoded message.
   std::string message(const std::string& type, const std::string& text) {
