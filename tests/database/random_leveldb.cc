@@ -32,7 +32,7 @@ class LevelDb {
 
   void write() {
     open();
-    const std::uint64_t steps = choices_.one_of<std::uint64_t>({0, 1, 30, 500, 4000});
+    const auto steps = choices_.one_of<std::uint64_t>({0, 1, 30, 500, 4000});
     for (std::uint64_t i = 0; i < steps; ++i) step(steps);
   }
 

@@ -104,10 +104,6 @@ class RocksDb {
   RocksDb(std::uint64_t seed, std::string directory)
       : choices_(seed), directory_(std::move(directory)), options_(database_options(choices_)) {
     choices_.set_key_count(choices_.one_of<std::uint64_t>({10, 300, 5000}));
-    has_ranges_ = choices_.once_in(2);
-    has_merges_ = choices_.once_in(3);
-    can_ingest_ = choices_.once_in(3) && !options_.enable_blob_files;
-    most_families_ = choices_.one_of<std::size_t>({1, 1, 3, 6});
   }
   ~RocksDb() { close(); }
   RocksDb(const RocksDb&) = delete;
@@ -115,7 +111,7 @@ class RocksDb {
 
   void write() {
     open();
-    const std::uint64_t steps = choices_.one_of<std::uint64_t>({0, 1, 30, 500, 4000});
+    const auto steps = choices_.one_of<std::uint64_t>({0, 1, 30, 500, 4000});
     const std::uint64_t at = choices_.below(steps + 1);
     const bool keeps_snapshot = choices_.once_in(2);
     for (std::uint64_t i = 0; i < steps; ++i) {
@@ -279,8 +275,10 @@ class RocksDb {
   Choices choices_;
   const std::string directory_;
   const rocksdb::Options options_;
-  bool has_ranges_ = false, has_merges_ = false, can_ingest_ = false;
-  std::size_t most_families_ = 1;
+  const bool has_ranges_ = choices_.once_in(2);
+  const bool has_merges_ = choices_.once_in(3);
+  const bool can_ingest_ = choices_.once_in(3) && !options_.enable_blob_files;
+  const std::size_t most_families_ = choices_.one_of<std::size_t>({1, 1, 3, 6});
   std::uint64_t next_family_ = 1, next_single_ = 0;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<ColumnFamilyHandle*> families_;

@@ -165,9 +165,10 @@ TEST(DamagedBlobFile, BytesAfterTheFooterAreARegionWithIt) {
 TEST(DamagedBlobFile, TruncatedTailIsUnfinished) {
   for (std::size_t size = 4; size < kThree.size(); ++size) {
     const Reading all = read_bytes(kThree.substr(0, size));
-    const int whole = int{size >= kSecondBegin} + int{size >= kThirdBegin} + int{size >= kFooterBegin};
-    Records left{kFirst, kSecond, kThird};
-    left.resize(static_cast<std::size_t>(whole));
+    Records left;
+    if (size >= kSecondBegin) left.push_back(kFirst);
+    if (size >= kThirdBegin) left.push_back(kSecond);
+    if (size >= kFooterBegin) left.push_back(kThird);
     EXPECT_EQ(all.records, left) << size;
     const bool is_complete = size == 30 || size == kSecondBegin || size == kThirdBegin || size == kFooterBegin;
     ASSERT_EQ(all.damage.size(), is_complete ? 0u : 1u) << size;
