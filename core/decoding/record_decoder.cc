@@ -180,7 +180,11 @@ void write_fields(JsonWriter& writer, Bytes message, std::uint32_t depth) {
 
 RecordDecoder::RecordDecoder(const RecordSchema& schema, const Metadata* metadata, UserTypes user_types,
                              std::uint64_t most_text)
-    : schema_(schema), metadata_(metadata), user_types_(std::move(user_types)), most_text_(most_text) {}
+    : schema_(schema),
+      metadata_(metadata),
+      chunk_metadata_(metadata),
+      user_types_(std::move(user_types)),
+      most_text_(most_text) {}
 
 Result<std::string_view> RecordDecoder::record_type(const RequestContext& context) const {
   return metadata_ == nullptr ? std::string_view() : metadata_->record_type(context);
@@ -214,6 +218,16 @@ Result<std::optional<Value>> RecordDecoder::value_of(const RequestContext& conte
     return std::optional(Value{Message{{}, record}});
   }
   return std::optional<Value>();
+}
+
+Result<std::shared_ptr<const ChunkMetadata>> RecordDecoder::add_metadata_at(const RequestContext& context,
+                                                                            const ChunkInfo& chunk,
+                                                                            Value& value) const {
+  auto* const members = std::get_if<Value::Object>(&value.is);
+  if (members == nullptr) return std::shared_ptr<const ChunkMetadata>();
+  ASSIGN_OR_RETURN(auto metadata, chunk_metadata_.at(context, chunk));
+  if (metadata != nullptr) add_metadata(*metadata, *members);
+  return metadata;
 }
 
 Result<RecordDecoder::Types> RecordDecoder::find_types(const RequestContext& context, const ChunkInfo& chunk) const {
@@ -291,9 +305,13 @@ Result<void> RecordDecoder::write(const RequestContext& context, JsonWriter& wri
 
 Result<void> RecordDecoder::append_members(const RequestContext& context, std::string& line, const ChunkInfo& chunk,
                                            Bytes record, ByteForm form) const {
-  const auto value = value_of(context, record);
+  auto value = value_of(context, record);
   if (!value && may_pass(value.error().code)) return value.error();
   if (value && !*value) return {};
+  std::shared_ptr<const ChunkMetadata> metadata;  // `value` points into it
+  if (value) {
+    ASSIGN_OR_RETURN(metadata, add_metadata_at(context, chunk, **value));
+  }
   const std::size_t before = line.size();
   auto writer = JsonWriter::in_object(line, most_text_, form);
   if (value) {
@@ -325,8 +343,9 @@ Result<std::string> RecordDecoder::document_of(const RequestContext& context, co
 
 Result<std::string> RecordDecoder::document(const RequestContext& context, const ChunkInfo& chunk, Bytes record,
                                             JsonLayout layout) const {
-  ASSIGN_OR_RETURN(const auto value, value_of(context, record));
+  ASSIGN_OR_RETURN(auto value, value_of(context, record));
   if (!value) return Error{.code = Code::kNotFound, .detail = "this record has no decoded form"};
+  ASSIGN_OR_RETURN(const auto metadata, add_metadata_at(context, chunk, *value));  // `value` points into it
   return document_of(context, chunk, *value, layout);
 }
 

@@ -14,6 +14,7 @@
 #include "core/base/bounded_lru.h"
 #include "core/base/bytes.h"
 #include "core/base/result.h"
+#include "core/decoding/chunk_metadata.h"
 #include "core/decoding/descriptor_set.h"
 #include "core/decoding/json_writer.h"
 #include "core/decoding/message_types.h"
@@ -53,16 +54,17 @@ class RecordDecoder {
   // if the record has no decoded form.
   //
   // The members are "type", if it is known, and "decoded". `form` does not apply to bytes in messages, which protobuf's
-  // mapping writes in base64.
+  // mapping writes in base64. If metadata changes along the file, a decoded object of the format also has what is in
+  // effect at the chunk, as add_metadata() describes.
   //
   // A record of the wrong format, or with more than `most_text` bytes of output, gets a member "error". Fails with the
-  // transient errors of Metadata::record_type() and descriptors(), and with kOutOfMemory; nothing is appended then.
+  // transient errors of Metadata's functions, and with kOutOfMemory; nothing is appended then.
   Result<void> append_members(const RequestContext& context, std::string& line, const ChunkInfo& chunk, Bytes record,
                               ByteForm form = ByteForm::kAuto) const;
 
   // Returns the decoded record as a document with a final newline: the value of "decoded", or an object with
   // the members that replace it. Fails with kNotFound if the record has no decoded form, with kLimit, and with the
-  // transient errors of Metadata::record_type() and descriptors().
+  // transient errors of Metadata's functions.
   Result<std::string> document(const RequestContext& context, const ChunkInfo& chunk, Bytes record,
                                JsonLayout layout = JsonLayout::kIndented) const;
 
@@ -77,6 +79,10 @@ class RecordDecoder {
   // Decodes a record to a Value. Returns nullopt if it has no decoded form. Fails as RecordSchema::value and
   // Metadata::record_type().
   Result<std::optional<Value>> value_of(const RequestContext& context, Bytes record) const;
+  // Adds the metadata in effect at the chunk to an object, and returns the owner of what was added. Fails as
+  // ChunkMetadataReader::at().
+  Result<std::shared_ptr<const ChunkMetadata>> add_metadata_at(const RequestContext& context, const ChunkInfo& chunk,
+                                                               Value& value) const;
   // Returns whether the container states a type of its records; true if that cannot be read now.
   bool may_have_type(const RequestContext& context) const;
   // As Metadata::record_type(); empty without metadata.
@@ -97,6 +103,7 @@ class RecordDecoder {
 
   const RecordSchema& schema_;
   const Metadata* const metadata_;
+  const ChunkMetadataReader chunk_metadata_;
   const UserTypes user_types_;
   const std::uint64_t most_text_;
   mutable BoundedLru<Position, Result<Types>> recent_{kRecentChunks};  // by chunk; null: there are no descriptors

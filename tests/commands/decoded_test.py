@@ -253,6 +253,43 @@ class KeysAndValues(Decoded):
                 self.assertEqual(made[3]["decoded"]["value"], "value of 3: " + "to be or not to be " * 5)
 
 
+class MetadataOfEvents(Decoded):
+    """Metadata of proio, which changes along the file."""
+
+    FILE = "proio/c16-metadata.proio"  # 100 events, and another run after each 10
+
+    def test_each_event_has_the_metadata_in_effect(self):
+        runs = [one["decoded"]["metadata"]["run"] for one in self.objects("cat", "--json", commands.sample(self.FILE))]
+        self.assertEqual(runs, [f"run {number // 10}" for number in range(100)])
+
+    def test_fields_pick_metadata(self):
+        made = self.objects("cat", "--json", "--fields", "metadata.run", commands.sample(self.FILE), "9:11")
+        self.assertEqual([one["decoded"] for one in made], [{"metadata": {"run": f"run {number}"}} for number in (0, 1)])
+
+    def test_metadata_does_not_depend_on_the_raw_bytes(self):
+        whole = self.objects("cat", "--json", commands.sample(self.FILE), "42")[0]
+        short = self.objects("cat", "--json", "--no-raw", commands.sample(self.FILE), "42")[0]
+        self.assertEqual(short["decoded"], whole["decoded"])
+        self.assertIn("metadata", short["decoded"])
+
+    def test_values_have_the_form_of_other_bytes(self):
+        auto, encoded = (self.objects("cat", "--json", "--bytes", form, commands.sample(self.FILE), "42")[0]["decoded"]["metadata"]
+                         for form in ("auto", "hex"))
+        self.assertEqual(bytes.fromhex(encoded["run_hex"]), auto["run"].encode())
+        self.assertEqual(bytes.fromhex(encoded["info:even_hex"]), base64.b64decode(auto["info:even_base64"]))
+
+    def test_keys_that_do_not_fit_are_counted(self):
+        metadata = {b"large": b"x" * 5000, b"run": b"7", b"\xff": b"\xfe", b"a_hex": b"b"}
+        header = part(1, 1) + part(2, 4) + b"".join(part(7, part(1, key) + part(2, value)) for key, value in metadata.items())
+        file = self.file("a.proio", b"\xe1\xc1" + bytes(14) + len(header).to_bytes(4, "little") + header + bytes(4))
+        self.assertEqual(self.objects("cat", "--json", "--no-raw", file)[0]["decoded"],
+                         {"tags": {}, "entries": [], "metadata": {"run": "7"}, "metadata_omitted": 1,
+                          "other_metadata": [{"key": "a_hex", "value": "b"}, {"key_base64": "/w==", "value_base64": "/g=="}]})
+
+    def test_grep_finds_events_by_their_metadata(self):
+        self.assertEqual(self.good("grep", "-c", "--field", "metadata.run", "run [78]$", commands.sample(self.FILE)), b"20\n")
+
+
 class Untyped(Decoded):
     def test_message_of_unknown_type_has_its_fields(self):
         proto = "riegeli/transposed_mixed_nonproto.riegeli"

@@ -34,6 +34,20 @@ def bytes_of(line):
     return line["text"].encode() if "text" in line else base64.b64decode(line["base64"], validate=True)
 
 
+def metadata_members(metadata):
+    """Returns the members of an event's JSON for its metadata, {key: value}: in base64, or of a large value the checksum."""
+    shown, omitted = {}, 0
+    for key, value in metadata.items():
+        if value.startswith("sha256:"):
+            omitted += 1
+            continue
+        try:
+            shown[key] = base64.b64decode(value).decode()
+        except UnicodeDecodeError:
+            shown[key + "_base64"] = value
+    return ({"metadata": shown} if shown else {}) | ({"metadata_omitted": omitted} if omitted else {})
+
+
 class Decoded(mounting.Case):
     def mount_all(self, folder):
         """Mounts all samples of a format together. Returns (expectation, directory) of each that is a container."""
@@ -87,6 +101,28 @@ class Decoded(mounting.Case):
             for here, there in zip(found["entries"], event["entries"]):
                 self.assertEqual(here["type"], event["types"][str(there["type"])])
                 self.assertTrue(is_equal(here["decoded"], there["json"]), (here, there))
+
+    def test_json_of_proio_events_has_the_metadata_in_effect(self):
+        seen = omitted = 0
+        for expected, top in self.mount_all("proio"):
+            for event in expected.get("sample", []):
+                chunk = top / f".views/chunks/{event.get('bucket_offset', 0):015}"
+                if "metadata" not in event or not chunk.exists():
+                    continue
+                line = lines(chunk / "records.jsonl")[event["event_index"]]
+                if "decoded" not in line:
+                    continue
+                document = top / f"records/{line['ordinal']}.json"
+                text = document.read_bytes()
+                self.assertEqual(document.stat().st_size, len(text))
+                self.assertEqual(json.loads(text), line["decoded"])
+                members = metadata_members(event["metadata"])
+                self.assertEqual({name: value for name, value in line["decoded"].items() if "metadata" in name}, members,
+                                 (expected["file"], event["ordinal"]))
+                seen += "metadata" in members
+                omitted += "metadata_omitted" in members
+        self.assertGreater(seen, 50)
+        self.assertGreater(omitted, 0)
 
     def test_riegeli_records_are_decoded_by_their_descriptors(self):
         for name in RIEGELI:

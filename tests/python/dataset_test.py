@@ -216,6 +216,10 @@ class Decoding(Case):
         self.assertEqual([type(value) for value in values["value"]], [float] * 4)
         self.assertEqual(repr(values["value"][1]), "-0.0")
 
+    def test_metadata_of_events_is_bytes(self):
+        ds = self.open("proio/c16-metadata.proio")
+        self.assertEqual([ds.decode(i)["metadata"]["run"] for i in (0, 99)], [b"run 0", b"run 9"])
+
     def test_parts_by_name(self):
         parts = self.open("tfrecord/sequence-examples.tfrecord").parts(0)
         self.assertEqual((bytes(parts["context/id"]), bytes(parts["context/length"])), (b"clip", b"3\n"))

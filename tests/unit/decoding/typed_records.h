@@ -17,9 +17,14 @@ struct TypedRecords final : Metadata {
   std::string type{};
   std::optional<Error> type_failure{};
   std::function<Result<std::shared_ptr<const std::string>>(const ChunkInfo&)> descriptors_at{};
+  std::function<Result<std::vector<Attribute>>(const ChunkInfo&)> metadata_at{};  // null: does not vary
 
   Result<std::vector<Attribute>> attributes(const RequestContext&, const ChunkInfo*) const override {
     return std::vector<Attribute>{};
+  }
+  bool varies() const override { return static_cast<bool>(metadata_at); }
+  Result<std::vector<Attribute>> attributes_at(const RequestContext&, const ChunkInfo& chunk) const override {
+    return metadata_at(chunk);
   }
   Result<std::string_view> record_type(const RequestContext&) const override {
     if (type_failure) return *type_failure;
