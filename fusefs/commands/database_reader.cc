@@ -154,6 +154,30 @@ std::string DatabaseReader::text_of(const database::Problem& problem) const {
   return fmt::format("{}: {}", file, has_position ? to_string(problem.error) : problem.error.detail);
 }
 
+std::string DatabaseReader::file_of(const database::Version& version) const {
+  return path_ == kStandardInput ? path_ : printable(version.file);
+}
+
+void DatabaseReader::append_json_members(std::string& json, const database::Version& version) const {
+  const auto append_number = [&json](std::uint64_t number) {
+    const fmt::format_int digits(number);
+    json.append(digits.data(), digits.size());
+  };
+  json += "\"sequence\":";
+  append_number(version.sequence);
+  json += ",\"operation\":\"";
+  json += to_string(version.operation);
+  json += "\",\"size\":";
+  if (version.size) {
+    append_number(*version.size);
+  } else {
+    json += "null";
+  }
+  json += ",\"file\":";
+  append_json_string(json, file_of(version));
+  if (version.may_be_stale) json += ",\"stale\":true";
+}
+
 void DatabaseReader::print(const std::string& what, int status) const {
   context_.print_once(fmt::format("{}: {}", path_, what));
   context_.note(status);
@@ -199,26 +223,6 @@ void UncertainKeys::print(const DatabaseReader& reader) const {
     reader.print(fmt::format("{} of {} without a value: unknown kind of write", unknown, counted(keys, "key")),
                  kExitPartlyDone);
   }
-}
-
-void append_json_members(std::string& json, const database::Version& version) {
-  const auto append_number = [&json](std::uint64_t number) {
-    const fmt::format_int digits(number);
-    json.append(digits.data(), digits.size());
-  };
-  json += "\"sequence\":";
-  append_number(version.sequence);
-  json += ",\"operation\":\"";
-  json += to_string(version.operation);
-  json += "\",\"size\":";
-  if (version.size) {
-    append_number(*version.size);
-  } else {
-    json += "null";
-  }
-  json += ",\"file\":";
-  append_json_string(json, printable(version.file));
-  if (version.may_be_stale) json += ",\"stale\":true";
 }
 
 void append_json_key_head(std::string& json, Bytes key, const database::Family* family) {

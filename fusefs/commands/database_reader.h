@@ -62,6 +62,11 @@ class DatabaseReader {
   void report_lost_manifest() const;
   // Returns "DB/000005.ldb: checksum mismatch".
   std::string text_of(const database::Problem& problem) const;
+  // Returns the name of the file that stores a version, which is "-" if that is standard input.
+  std::string file_of(const database::Version& version) const;
+  // Appends the members of a version without braces: "sequence":7,"operation":"put","size":5,"file":"000005.ldb", and
+  // "stale":true if it may be stale.
+  void append_json_members(std::string& json, const database::Version& version) const;
   // Prints "DB: WHAT", and notes the status.
   void print(const std::string& what, int status) const;
   // Prints an error about the key, and notes it.
@@ -96,10 +101,6 @@ struct UncertainKeys {
   // Prints a line for each kind of keys that was added.
   void print(const DatabaseReader& reader) const;
 };
-
-// Appends the members of a version without braces: "sequence":7,"operation":"put","size":5,"file":"000005.ldb", and
-// "stale":true if it may be stale.
-void append_json_members(std::string& json, const database::Version& version);
 
 // Appends the begin of a line of JSON for a key: an open brace, the key, the family if it is not null.
 void append_json_key_head(std::string& json, Bytes key, const database::Family* family);

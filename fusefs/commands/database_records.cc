@@ -54,7 +54,7 @@ class DatabaseRecords {
       write_json_bytes("value", "value_base64", value->bytes, [&](std::string_view piece) { output_.write(piece); });
     }
     line_ += ',';
-    append_json_members(line_, version);
+    reader_.append_json_members(line_, version);
     line_ += "}\n";
     output_.write(line_);
   }

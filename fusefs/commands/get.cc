@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "core/base/utf8.h"
 #include "core/decoding/json_writer.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
@@ -30,10 +29,9 @@ struct GetOptions {
 };
 
 // `is_aligned`: in columns for people; otherwise with tabs.
-std::string row_of(const database::Version& version, bool is_aligned) {
+std::string row_of(const database::Version& version, const std::string& file, bool is_aligned) {
   const std::string size = version.size ? fmt::format("{}", *version.size) : "-";
   const std::string stale = version.may_be_stale ? "may be stale" : "";
-  const std::string file = printable(version.file);
   const std::string_view operation = to_string(version.operation);
   std::string row = is_aligned
                         ? fmt::format("{:>12} {:<13} {:>11}  {:<12} {}", version.sequence, operation, size, file, stale)
@@ -69,7 +67,8 @@ class Get {
     const bool is_aligned = ::isatty(STDOUT_FILENO) == 1;
     for (const database::Version& version : *versions) {
       if (version.sequence > options_.source.at) continue;
-      context_.output().write(options_.json ? json_line_of(version, family) : row_of(version, is_aligned));
+      context_.output().write(options_.json ? json_line_of(version, family)
+                                            : row_of(version, reader_.file_of(version), is_aligned));
       is_empty = false;
       is_stale |= version.may_be_stale;
     }
@@ -94,7 +93,7 @@ class Get {
     std::string line;
     append_json_key_head(line, key(), shown(family));
     line += ',';
-    append_json_members(line, version);
+    reader_.append_json_members(line, version);
     return line += "}\n";
   }
 
@@ -105,7 +104,7 @@ class Get {
     output.write(text += ',');
     write_json_bytes("value", "value_base64", got.value.bytes, [&](std::string_view piece) { output.write(piece); });
     text = ",";
-    append_json_members(text, got.version);
+    reader_.append_json_members(text, got.version);
     output.write(text += "}\n");
   }
 

@@ -66,7 +66,7 @@ class KeyList {
       std::string line;
       append_json_key_head(line, key, reader_.has_families() ? &family : nullptr);
       line += ',';
-      append_json_members(line, version);
+      reader_.append_json_members(line, version);
       output.write(line += "}\n");
     } else if (options_.null) {
       output.write(key);

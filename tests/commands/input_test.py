@@ -39,6 +39,32 @@ class Input(commands.Case):
         done = self.piped(content, "get", "-", os.fsdecode(key))
         self.assertEqual(done.out, self.good("get", commands.sample(TABLE), os.fsdecode(key)))
 
+    def test_standard_input_has_a_name_in_the_output_of_keys_and_get(self):
+        content = commands.sample(TABLE).read_bytes()
+        key = os.fsdecode(self.good("keys", "--null", commands.sample(TABLE)).split(b"\0")[0])
+        name = commands.sample(TABLE).name.encode()
+        for words in (["keys", "--json", "{}"], ["get", "--json", "{}", key], ["get", "--json", "--history", "{}", key],
+                      ["get", "--history", "{}", key]):
+            of_file, of_input = ([word.format(path) for word in words] for path in (commands.sample(TABLE), "-"))
+            expected = self.good(*of_file)
+            self.assertIn(name, expected)
+            expected = expected.replace(name, b"-")
+            self.assertEqual(self.piped(content, *of_input).out, expected)
+            with open(commands.sample(TABLE), "rb") as file:
+                self.assertEqual(self.recordfs(*of_input, stdin=file).out, expected)
+
+    def test_messages_of_keys_and_get_name_standard_input(self):
+        damaged = commands.sample("leveldb_table/damaged/flip-in-footer.ldb")
+        content = damaged.read_bytes()
+        for words in (["keys", "{}"], ["keys", "--json", "{}"], ["get", "{}", "entry/0040"]):
+            of_file, of_input = ([word.format(path) for word in words] for path in (damaged, "-"))
+            expected = self.recordfs(*of_file)
+            self.assertIn(str(damaged), expected.err)
+            done = self.piped(content, *of_input)
+            self.assertEqual((done.status, done.err), (expected.status, expected.err.replace(str(damaged), "-")))
+        for words in (["keys", "-"], ["get", "-", "key"]):
+            self.assertRegex(self.piped(b"text", *words).err, r"\Arecordfs: -: not a log or table")
+
     def test_redirected_file_is_read_in_place(self):
         for words in READING:
             with open(commands.sample(TEXT), "rb") as file:
