@@ -1,21 +1,31 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/base/counted.h"
 #include "core/base/descriptor.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/progress.h"
+#include "fusefs/commands/record_words.h"
 #include "fusefs/commands/report/file_survey.h"
+#include "fusefs/commands/report/files_page.h"
+#include "fusefs/commands/report/files_survey.h"
 #include "fusefs/commands/report/report_page.h"
+#include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 
@@ -26,34 +36,100 @@ constexpr std::string_view kStandardOutput = "-";
 
 struct ReportOptions {
   ReadingOptions reading;
-  std::string file;
+  std::vector<std::string> words;
+  std::string manifest;
   std::string output{kStandardOutput};
 };
 
-// Returns nullopt if the file cannot be read, or after a signal.
-std::optional<std::string> page_of(const ReportOptions& options, CommandContext& context) {
-  const auto store = context.open(options.file);
-  if (!store) return std::nullopt;
-  Progress progress("report", Progress::Unit::kBytes);
-  progress.set_total(store->source().size());
-  const auto found = survey(*store, context.threads(), [&](std::uint64_t bytes) {
-    progress.add(bytes);
-    return !Interruption::came();
-  });
-  progress.clear();
-  if (!found) {
-    context.print_failure(options.file, found.error());
-    return std::nullopt;
-  }
-  if (found->verdict.was_stopped) return std::nullopt;
-  for (const Finding& finding : found->verdict.findings) context.note(finding.status);
-  return report_page(options.file, *found);
+struct ReportedFile {
+  std::string path;
+  bool is_missing = false;  // from a data set
+};
+
+std::vector<ReportedFile> files_of(const ReportOptions& options, CommandContext& context) {
+  std::vector<ReportedFile> files;
+  each_file(
+      options.manifest, options.words, context, [&](const std::string& path) { files.push_back({path}); },
+      [&](const std::string& path) { files.push_back({.path = path, .is_missing = true}); });
+  return files;
 }
 
-// Returns whether writing to the output would destroy the container.
-bool is_same_file(const ReportOptions& options) {
-  std::error_code ignored;
-  return std::filesystem::equivalent(options.file, options.output, ignored);
+// Makes the page. Prints and notes what cannot be read.
+class Report {
+ public:
+  Report(const ReportOptions& options, CommandContext& context)
+      : options_(options), context_(context), progress_("report", Progress::Unit::kBytes) {}
+
+  // Returns nullopt if no file can be read, or after a signal.
+  std::optional<std::string> page_of(const std::vector<ReportedFile>& files) {
+    if (files.size() == 1) {
+      auto surveyed = survey_file(files.front());
+      return surveyed ? std::optional(report_page(files.front().path, *surveyed)) : std::nullopt;
+    }
+    FilesSurvey all;
+    for (const ReportedFile& file : files) {
+      const auto surveyed = survey_file(file);
+      if (Interruption::came()) return std::nullopt;
+      if (surveyed) {
+        all.add(file.path, *surveyed);
+      } else {
+        all.add_failure(file.path, file.is_missing ? "missing" : "unreadable", why_);
+      }
+    }
+    return all.failed < all.files ? std::optional(files_page(name(all.files), all)) : std::nullopt;
+  }
+
+ private:
+  // Returns the words that name the files, or their number.
+  std::string name(std::uint64_t files) const {
+    if (!options_.manifest.empty() && options_.words.empty()) return options_.manifest;
+    const bool is_one_word = options_.manifest.empty() && options_.words.size() == 1;
+    return is_one_word ? options_.words.front() : counted(files, "file");
+  }
+
+  // Returns nullopt, with the reason in why_, if the file cannot be read.
+  std::optional<FileSurvey> survey_file(const ReportedFile& file) {
+    if (file.is_missing) return fail("missing");
+    const auto opened = context_.open_quietly({}, file.path);
+    if (!opened) {
+      progress_.clear();
+      context_.print_unopened(file.path, opened.error());
+      return fail(opened.error().detail);
+    }
+    const RecordStore& store = *opened->store;
+    progress_.set_total(to_read_ += store.source().size());
+    auto found = survey(store, context_.threads(), [&](std::uint64_t bytes) {
+      progress_.add(bytes);
+      return !Interruption::came();
+    });
+    if (!found) {
+      progress_.clear();
+      context_.print_failure(file.path, found.error());
+      return fail(found.error().detail);
+    }
+    if (found->verdict.was_stopped) return std::nullopt;
+    for (const Finding& finding : found->verdict.findings) context_.note(finding.status);
+    return std::move(*found);
+  }
+
+  std::optional<FileSurvey> fail(std::string why) {
+    why_ = std::move(why);
+    return std::nullopt;
+  }
+
+  const ReportOptions& options_;
+  CommandContext& context_;
+  Progress progress_;
+  std::uint64_t to_read_ = 0;  // bytes of the files so far
+  std::string why_;            // why the last file cannot be read
+};
+
+// Returns whether writing to the output would destroy one of the files.
+bool is_one_of(const std::string& output, const std::vector<ReportedFile>& files) {
+  return std::ranges::any_of(files, [&](const ReportedFile& file) {
+    std::error_code ignored;
+    return std::filesystem::equivalent(file.path, output, ignored);
+  });
 }
 
 void write_page(const std::string& page, const ReportOptions& options, CommandContext& context) {
@@ -68,11 +144,14 @@ void write_page(const std::string& page, const ReportOptions& options, CommandCo
 int report(const ReportOptions& options) {
   const Interruption interruption;
   CommandContext context(options.reading);
-  if (is_same_file(options)) {
+  const auto files = files_of(options, context);
+  if (is_one_of(options.output, files)) {
     print_message(fmt::format("{}: the report would replace the file", options.output));
     return kExitWrongUse;
   }
-  if (const auto page = page_of(options, context)) write_page(*page, options, context);
+  if (!files.empty()) {
+    if (const auto page = Report(options, context).page_of(files)) write_page(*page, options, context);
+  }
   Interruption::pass_on();
   return context.finish();
 }
@@ -81,17 +160,20 @@ int report(const ReportOptions& options) {
 
 RunCommand declare_report(CLI::App& app) {
   const auto options = std::make_shared<ReportOptions>();
-  app.add_option("FILE", options->file, "a container")->type_name("")->required();
+  declare_sets(app, options->words, options->manifest);
   app.add_option("-o,--output", options->output,
                  "write the page to this file; the default is standard output\n"
                  "An existing file is replaced.")
       ->type_name("HTML");
   options->reading.declare(app);
   app.footer(
-      R"(Reads and checks the whole file, as recordfs verify does, and writes one HTML page: a map of the file with the
-codecs of its chunks and damage, compression along the file, record sizes, what the records are made of, and the
-first records. The page needs no other file and no network, has no script, and is less than 1 MB at any file size.
-Exit status: 4 if damage was found; the page is written nevertheless.)");
+      "Reads and checks the whole file, as recordfs verify does, and writes one HTML page: a map of the file with the "
+      "codecs of its chunks and damage, compression along the file, record sizes, what the records are made of, and "
+      "the first records. The page of several files has a row for each of the first 200, sums, damage, record sizes, "
+      "and what the records are made of. It needs no other file and no network, has no script, and is less than 1 MB "
+      "at any size and number of files.\n"
+      "Exit status: 2 if a file cannot be opened, 4 if damage was found; the page is written nevertheless, unless no "
+      "file can be opened.");
   return [options] { return report(*options); };
 }
 

@@ -61,12 +61,17 @@ std::optional<ShardList> name_shards(const RecordWords& words, CommandContext& c
 }
 
 void each_file(const std::string& manifest, const std::vector<std::string>& words, CommandContext& context,
-               const std::function<void(const std::string& path)>& take) {
+               const std::function<void(const std::string& path)>& take,
+               const std::function<void(const std::string& path)>& take_missing) {
   const auto take_all = [&](const RecordWords& set) {
     const auto list = named(set, context);
     if (!list) return;
     for (const Shard& shard : list->shards) {
-      if (!shard.is_missing) take(shard.path);
+      if (!shard.is_missing) {
+        take(shard.path);
+      } else if (take_missing) {
+        take_missing(shard.path);
+      }
     }
   };
   if (!manifest.empty()) take_all({.manifest = manifest});

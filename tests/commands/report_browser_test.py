@@ -35,13 +35,17 @@ class Browser(commands.Case):
                                f"--user-data-dir={self.folder}/profile", *options, f"file://{page}"], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=commands.PATIENCE, check=True).stdout.decode()
 
-    def report(self, path):
+    def report(self, *paths):
         page = self.folder / "page.html"
-        self.recordfs("report", path, "-o", page)
+        self.recordfs("report", *paths, "-o", page)
         return page
 
     def test_page_follows_the_color_scheme(self):
-        page = self.report(commands.sample(report_test.MIXED))
+        for samples in ([report_test.MIXED], [report_test.MIXED, report_test.TEXT]):
+            with self.subTest(samples):
+                self.assert_follows_the_color_scheme(self.report(*map(commands.sample, samples)))
+
+    def assert_follows_the_color_scheme(self, page):
         colors = {}
         for scheme in (DARK, LIGHT):
             shot = self.folder / f"{scheme}.png"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """recordfs report: a page about a file, which shows the file's content as text and nothing else."""
+import json
 import random
 import re
 
@@ -113,6 +114,98 @@ class Report(commands.Case):
                     self.assertEqual(page.texts["h1"], [path.name])
                     self.assertEqual(page.texts["pre"][0], hostile)
                 self.assertNotIn("\x1b", "".join(page.texts["body"]))
+
+    def write_small(self, count):
+        """Writes files of two records each. Returns their paths."""
+        paths = [self.folder / f"{number:05}.tfrecord" for number in range(count)]
+        for path in paths:
+            path.write_bytes(tfrecords.tfrecord([b"one", b"second"]))
+        return paths
+
+    def test_several_files_have_a_row_each_and_sums(self):
+        files = [self.copy(TEXT), self.copy(MIXED)]
+        page = self.page(*files)
+        self.assertEqual(page.texts["h1"], ["2 files"])
+        self.assertEqual(self.titles(page), ["Files", "Record sizes", "Parts of records"])
+        counts = [json.loads(self.good("info", "--json", "--scan", file)) for file in files]
+        shown = dict(zip(page.texts["dt"], page.texts["dd"]))
+        self.assertEqual(shown["Files"], "2")
+        self.assertEqual(shown["Records"], str(sum(one["records"] for one in counts)))
+        self.assertTrue(shown["Size of the files"].endswith(f"{sum(one['size'] for one in counts):,} bytes"))
+        for file, one in zip(files, counts):
+            row = next(row for row in page.texts["tr"] if row.startswith(str(file)))
+            self.assertTrue(row.startswith(f"{file}{one['format']}{one['records']}"), row)
+            self.assertTrue(row.endswith("good"), row)
+        self.assertIn(f"Good: {shown['Records']} records in 2 files read, no damage found.", page.texts["p"])
+
+    def test_data_set_is_named_and_has_its_files(self):
+        self.write_small(3)
+        for words, name in (([f"{self.folder}/*.tfrecord"], f"{self.folder}/*.tfrecord"), ([self.folder], str(self.folder))):
+            page = self.page(*words)
+            self.assertEqual(page.texts["h1"], [name])
+            self.assertEqual(len([row for row in page.texts["tr"] if row.endswith("good")]), 3)
+        manifest = self.folder / "list"
+        manifest.write_text("00000.tfrecord\n00002.tfrecord\n", encoding="utf-8")
+        self.assertEqual(self.page("--manifest", manifest).texts["h1"], [str(manifest)])
+
+    def test_one_file_of_a_data_set_has_the_page_of_a_file(self):
+        path = self.write_small(1)[0]
+        self.assertEqual(self.good("report", f"{self.folder}/*.tfrecord"), self.good("report", path))
+
+    def test_missing_shard_has_a_row(self):
+        for number in (0, 2):
+            (self.folder / f"train-0000{number}-of-00003").write_bytes(tfrecords.tfrecord([b"x"]))
+        done = self.recordfs("report", f"{self.folder}/train@3")
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertIn("train-00001-of-00003", done.err)
+        rows = [row for row in pages.Page(done.out).texts["tr"] if "train-00001-of-00003" in row]
+        self.assertEqual(len(rows), 2)  # of files, and of damage
+        self.assertTrue(all("missing" in row for row in rows))
+
+    def test_file_that_cannot_be_read_has_a_row_among_others(self):
+        good = self.write_small(1)[0]
+        other = self.folder / "text"
+        other.write_bytes(b"no container")
+        damaged = commands.with_bit_flipped(self.copy("riegeli/simple_zstd9.riegeli"), 17000)
+        done = self.recordfs("report", other, good, damaged)
+        self.assertEqual(done.status, self.recordfs("verify", other, good, damaged).status)
+        self.assertRegex(done.err, r"\Arecordfs: [^\n]*text: not a record container[^\n]*\n\Z")
+        page = pages.Page(done.out)
+        self.assertEqual(page.violations(len(done.out)), [])
+        self.assertRegex(" ".join(page.texts["p"]), r"Damaged: 1 region, \d+ records lost in 1 file\. Cannot be read: 1 file\.")
+        self.assertTrue([row for row in page.texts["tr"] if row.startswith(str(other)) and "not a record container" in row])
+        self.assertTrue([row for row in page.texts["tr"] if row.startswith(str(damaged)) and row.endswith("damaged: 1 region")])
+
+    def test_files_of_which_none_can_be_read_have_no_report(self):
+        made = self.folder / "page.html"
+        done = self.recordfs("report", self.folder / "a", self.folder / "b", "-o", made)
+        self.assertEqual((done.status, len(done.err.splitlines())), (commands.CANNOT_OPEN, 2))
+        self.assertFalse(made.exists())
+
+    def test_no_file_is_replaced_by_the_report_of_several(self):
+        paths = self.write_small(3)
+        before = paths[1].read_bytes()
+        self.assert_ends(commands.WRONG_USE, "the report would replace the file", "report", *paths, "-o", paths[1])
+        self.assertEqual(paths[1].read_bytes(), before)
+
+    def test_many_files_give_a_small_page_with_their_number(self):
+        folder = self.folder / ("x" * 200)
+        folder.mkdir()
+        content = tfrecords.tfrecord([b"one", b"second"])
+        for number in range(1500):
+            (folder / (f"{number:05}" + '"&' * 100)).write_bytes(content)
+        page = self.page(folder)
+        self.assertEqual(len([row for row in page.texts["tr"] if row.endswith("good")]), 200)
+        self.assertIn("These are the first 200 of 1,500 files. The sums are of all.", page.texts["p"])
+        self.assertEqual(dict(zip(page.texts["dt"], page.texts["dd"]))["Records"], "3,000")
+
+    def test_hostile_names_of_several_files_are_only_text(self):
+        names = [hostile.replace("/", "_").replace("\x00", "") + ".tfrecord" for hostile in HOSTILE]
+        for name in names:
+            (self.folder / name).write_bytes(tfrecords.tfrecord([b"x"]))
+        page = self.page(self.folder)
+        self.assertEqual(len([row for row in page.texts["tr"] if row.endswith("good")]), len(names))
+        self.assertNotIn("\x1b", "".join(page.texts["body"]))
 
     def test_every_sample_has_a_valid_page(self):
         for path in commands.containers():

@@ -264,12 +264,12 @@ std::string axis_count(double count) {
   return fmt::format("{:.4g}{}", count, kUnits.at(unit));
 }
 
-std::string size_numbers(const FileSurvey& survey, const std::vector<SizeHistogram::Bar>& bars) {
+std::string size_numbers(const SizeHistogram& sizes, const std::vector<SizeHistogram::Bar>& bars) {
   std::string rows;
   for (const SizeHistogram::Bar& bar : bars) {
     if (bar.count == 0) continue;
     rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td></tr>\n", label_of(bar), grouped(bar.count),
-                        percent(bar.count, survey.sizes.count()));
+                        percent(bar.count, sizes.count()));
   }
   return numbers("<th scope=\"col\">size</th><th scope=\"col\">records</th><th scope=\"col\">share</th>", rows);
 }
@@ -360,7 +360,7 @@ std::string compression_chart(const FileSurvey& survey) {
   return figure(kHeight, label, drawing + "\n", compression_numbers(survey));
 }
 
-std::string size_chart(const FileSurvey& survey) {
+std::string size_chart(const SizeHistogram& sizes) {
   constexpr double kTop = 10;
   constexpr double kBottom = 190;
   constexpr double kHeight = 218;
@@ -368,7 +368,7 @@ std::string size_chart(const FileSurvey& survey) {
   constexpr double kGap = 2;
   constexpr double kLeast = 2;  // pixels, of a bar with a count
   constexpr std::size_t kMostLabels = 14;
-  const auto bars = survey.sizes.bars();
+  const auto bars = sizes.bars();
   std::uint64_t most = 1;
   for (const SizeHistogram::Bar& bar : bars) most = std::max(most, bar.count);
   const Axis axis = axis_to(static_cast<double>(most), kTop, kBottom);
@@ -386,9 +386,9 @@ std::string size_chart(const FileSurvey& survey) {
     }
     if (i % between == 0) drawing += text_at(x + step / 2, kBottom + 20, "middle", axis_size(bars[i].first)) + "\n";
   }
-  const std::string label = fmt::format("Records by size in bytes: {} to {}", grouped(survey.sizes.smallest()),
-                                        short_size(survey.sizes.largest()));
-  return figure(kHeight, label, drawing, size_numbers(survey, bars));
+  const std::string label =
+      fmt::format("Records by size in bytes: {} to {}", grouped(sizes.smallest()), short_size(sizes.largest()));
+  return figure(kHeight, label, drawing, size_numbers(sizes, bars));
 }
 
 }  // namespace recordfs

@@ -15,7 +15,7 @@ std::string file_map(const FileSurvey& survey);
 std::string compression_chart(const FileSurvey& survey);
 
 // Returns the number of records by size.
-std::string size_chart(const FileSurvey& survey);
+std::string size_chart(const SizeHistogram& sizes);
 
 // Returns whether compression_chart() has something to show.
 bool is_compressed(const FileSurvey& survey);

@@ -69,7 +69,9 @@ th, td { padding: .3rem 1.5rem .3rem 0; text-align: right; vertical-align: top; 
 th { font-weight: 400; }
 thead th, thead td { color: var(--soft); white-space: nowrap; }
 th:first-child, .text { text-align: left; }
-tbody .text, .left tbody th { overflow-wrap: anywhere; min-width: 6.5rem; }
+tbody td { white-space: nowrap; }
+tbody .text, .left tbody th { overflow-wrap: anywhere; min-width: 6.5rem; white-space: normal; }
+tbody .path, .left tbody .path { min-width: 16rem; }
 table.left { width: 100%; }
 .share { width: 20%; min-width: 6rem; padding-right: 0; }
 .share i { display: block; height: .625rem; margin-top: .375rem; background: var(--mark); border-radius: 0 2px 2px 0; }

@@ -1,0 +1,52 @@
+#include "fusefs/commands/report/files_survey.h"
+
+#include <utility>
+#include <variant>
+
+#include "fusefs/exit_status.h"
+
+namespace recordfs {
+
+void FilesSurvey::keep(const std::string& path, const Finding& finding) {
+  ++all_findings;
+  if (findings.size() == kMostShownFindings) return;
+  findings.push_back(finding);
+  finding_files.push_back(path);
+}
+
+void FilesSurvey::add(const std::string& path, const FileSurvey& survey) {
+  FindingSums of_file;
+  for (const Finding& finding : survey.verdict.findings) {
+    of_file.add(finding);
+    sums.add(finding);
+    keep(path, finding);
+  }
+  const auto* const name = survey.info.find("format");
+  const auto* const format = name == nullptr ? nullptr : std::get_if<std::string>(name);
+  ++files;
+  faulty += of_file.damaged + of_file.unread > 0 ? 1 : 0;
+  size += survey.size;
+  records += survey.verdict.records;
+  bytes += survey.verdict.bytes;
+  chunks += survey.verdict.chunks;
+  if (format != nullptr) formats.insert(*format);
+  sizes.add(survey.sizes);
+  (survey.has_keys ? keys : parts).add(survey.parts);
+  if (rows.size() == kMostRows) return;
+  rows.push_back({.path = path,
+                  .format = format == nullptr ? "" : *format,
+                  .size = survey.size,
+                  .records = survey.verdict.records,
+                  .bytes = survey.verdict.bytes,
+                  .damaged = of_file.damaged,
+                  .unread = of_file.unread});
+}
+
+void FilesSurvey::add_failure(const std::string& path, std::string_view word, std::string reason) {
+  ++files;
+  ++failed;
+  keep(path, {.word = word, .reason = reason, .is_of_whole_file = true, .status = kExitCannotOpen});
+  if (rows.size() < kMostRows) rows.push_back({.path = path, .failure = std::move(reason)});
+}
+
+}  // namespace recordfs

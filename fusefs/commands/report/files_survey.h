@@ -1,0 +1,60 @@
+// What a report shows of several files: a row for each of the first, and sums over all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "fusefs/commands/report/file_survey.h"
+#include "fusefs/commands/report/page_elements.h"
+#include "fusefs/commands/report/part_counts.h"
+#include "fusefs/commands/report/size_histogram.h"
+
+namespace recordfs {
+
+// Memory does not depend on the number of files. Not thread-safe.
+struct FilesSurvey {
+  static constexpr std::size_t kMostRows = 200;
+
+  struct Row {
+    std::string path;
+    std::string format{};
+    std::string failure{};  // why the file cannot be read; empty: it was read
+    std::uint64_t size = 0;
+    std::uint64_t records = 0;
+    std::uint64_t bytes = 0;    // of these records
+    std::uint64_t damaged = 0;  // regions
+    std::uint64_t unread = 0;   // regions, for other reasons than damage
+  };
+
+  // Adds a file that was read.
+  void add(const std::string& path, const FileSurvey& survey);
+  // Adds a file that is missing or cannot be opened.
+  void add_failure(const std::string& path, std::string_view word, std::string reason);
+
+  std::vector<Row> rows;  // of the first files
+  std::uint64_t files = 0;
+  std::uint64_t failed = 0;  // files that could not be read at all
+  std::uint64_t faulty = 0;  // files with findings, without those
+  std::uint64_t size = 0;
+  std::uint64_t records = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t chunks = 0;
+  std::set<std::string> formats;
+  SizeHistogram sizes;
+  PartCounts parts;
+  PartCounts keys;  // changes of keys
+  std::vector<Finding> findings;
+  std::vector<std::string> finding_files;  // of each finding
+  std::uint64_t all_findings = 0;          // also those that are not kept
+  FindingSums sums;
+
+ private:
+  void keep(const std::string& path, const Finding& finding);
+};
+
+}  // namespace recordfs
