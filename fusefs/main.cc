@@ -19,6 +19,7 @@
 #include "fusefs/exit_status.h"
 #include "fusefs/glue/signals.h"
 #include "fusefs/glue/version.h"
+#include "fusefs/help_layout.h"
 #include "fusefs/messages.h"
 #include "fusefs/mount_command.h"
 #include "fusefs/options.h"
@@ -59,8 +60,8 @@ std::string version_text() {
 
 int mount(Form form, int argc, const char* const* argv) {
   hold_usr1();
-  ParsedOptions parsed = parse_options(
-      form, argc, argv, {.help = [form] { return help_text(form, command_lines()); }, .version = version_text});
+  const auto help = [form] { return wrapped(help_text(form, command_lines()), help_width()); };
+  ParsedOptions parsed = parse_options(form, argc, argv, {.help = help, .version = version_text});
   if (parsed.options) return mount_sources(std::move(*parsed.options));
   std::fputs(parsed.output.c_str(), parsed.status == 0 ? stdout : stderr);
   return parsed.status;

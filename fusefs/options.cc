@@ -28,12 +28,13 @@ constexpr std::string_view kCommandUsage =
     R"(Mounts files of records as a directory with one file per record.
 
 Usage: recordfs mount [OPTION]... SOURCE... [MOUNTPOINT]
-  recordfs mount data.log; ls data/records; cat data/records/42; recordfs umount data
-
-A missing mount point is created, and removed at the end. If none is given, it is named after the first source, in the
-current directory: data for data.log, or data.mnt if data is taken; its name is printed. The last of several paths is
-the mount point, unless it is a file.
+  recordfs mount data.log; cat data/records/42; recordfs umount data
 )";
+
+constexpr std::string_view kMountPoint =
+    "\nA missing mount point is created, and removed at the end. If none is given, it is named after the first source, "
+    "in the current directory: data for data.log, or data.mnt if data is taken; its name is printed. The last of "
+    "several paths is the mount point, unless it is a file.\n";
 
 constexpr std::string_view kMount8Usage =
     R"(Mounts a file of records, for mount(8) and fstab(5).
@@ -43,14 +44,13 @@ Usage: mount.recordfs SOURCE DIRECTORY [OPTION]... [-t TYPE]
   in /etc/fstab: /srv/data.log /mnt recordfs noauto,user 0 0
 )";
 
-constexpr std::string_view kAfterOptions = R"(
-The mount is always read-only. Other options of mount(8) and fstab(5) are accepted: nofail, _netdev, noauto, user,
-x-systemd.*, ... SIGUSR1 writes statistics to the log.
-)";
+constexpr std::string_view kAfterOptions =
+    "\nThe mount is always read-only. Other options of mount(8) and fstab(5) are accepted: nofail, _netdev, noauto, "
+    "user, x-systemd.*, ... SIGUSR1 writes statistics to the log.\n";
 
 constexpr std::string_view kExitStatuses =
     "\nExit status: 0 success, 1 usage error, 2 a source cannot be opened or is not a container, 3 cannot mount";
-constexpr std::string_view kOfCommands = ",\n4 damage found, 5 partly done; grep and get return 0, 1 and 2";
+constexpr std::string_view kOfCommands = ", 4 damage found, 5 partly done; grep and get return 0, 1 and 2";
 
 std::string line_of(const std::string& name, std::string_view summary) {
   constexpr std::size_t kWidth = 16;
@@ -189,6 +189,7 @@ ParsedOptions finished(CommandLine line) {
 std::string help_text(Form form, std::span<const HelpLine> commands) {
   const bool is_program = form == Form::kProgram;
   std::string text(is_program ? kProgramUsage : form == Form::kCommand ? kCommandUsage : kMount8Usage);
+  if (form == Form::kCommand) text += kMountPoint;
   if (is_program) {
     text += "\nCommands (recordfs COMMAND --help):\n";
     for (const HelpLine& command : commands) text += line_of(std::string(command.name), command.summary);

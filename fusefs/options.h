@@ -109,7 +109,8 @@ struct HelpLine {
   std::string_view summary;
 };
 
-// Returns the text of --help, which ends with a newline. Only Form::kProgram lists `commands`.
+// Returns the text of --help, which ends with a newline, and in which each paragraph is one line. Only Form::kProgram
+// lists `commands`.
 std::string help_text(Form form, std::span<const HelpLine> commands);
 
 // Texts that are made only on request.

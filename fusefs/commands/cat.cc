@@ -252,12 +252,11 @@ RunCommand declare_cat(CLI::App& app) {
       ->type_name("F");
   options->random.declare(app);
   options->reading.declare(app);
-  app.footer(std::string(kRangeHelp) + R"(
-Without a RANGE, writes all records; several ranges are written in the order given. Several files are one data
-set: their ordinals continue. A word after the first file is a RANGE if it looks like one; ./42 is a file. Stops
-at the first record that cannot be read, unless --skip-damage is given. With --split and @OFFSET, lines of --json
-have "chunk" and "index" instead of "ordinal".
-If FILE is the directory of a database, --json writes a line for each key, in key order.)");
+  app.footer(std::string(kRangeHelp) +
+             "\nWithout a RANGE, writes all records; several ranges are written in the order given. Several files are "
+             "one data set: their ordinals continue. A word after the first file is a RANGE if it looks like one; ./42 "
+             "is a file. Stops at the first record that cannot be read, unless --skip-damage is given.\n"
+             "If FILE is the directory of a database, --json writes a line for each key, in key order.");
   return [options] { return cat(*options); };
 }
 

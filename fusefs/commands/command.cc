@@ -1,8 +1,5 @@
 #include "fusefs/commands/command.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -14,6 +11,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "fusefs/help_layout.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
@@ -56,8 +54,7 @@ constexpr std::array kCommands = {
 // Prints the first line of a text. The rest is for the man page.
 class CommandHelp : public CLI::Formatter {
  public:
-  // `width`: of the terminal; 0: lines are not wrapped.
-  CommandHelp(std::string_view examples, std::size_t width) : examples_(examples), width_(width) {}
+  explicit CommandHelp(std::string_view examples) : examples_(examples) {}
 
  private:
   std::string make_option_desc(const CLI::Option* option) const override {
@@ -72,9 +69,7 @@ class CommandHelp : public CLI::Formatter {
   }
 
   std::string make_footer(const CLI::App* app) const override {
-    std::string text = app->get_footer();
-    if (width_ > 0) text = with_joined_lines(text);
-    text = fmt::format("\n{}\n\nExamples:\n", text);
+    std::string text = fmt::format("\n{}\n\nExamples:\n", app->get_footer());
     for (std::size_t at = 0; at < examples_.size();) {
       const std::size_t end = std::min(examples_.find('\n', at), examples_.size());
       text += fmt::format("  {}\n", examples_.substr(at, end - at));
@@ -83,60 +78,14 @@ class CommandHelp : public CLI::Formatter {
     return text;
   }
 
-  // Joins the lines of each paragraph, because they are wrapped again.
-  static std::string with_joined_lines(std::string text) {
-    constexpr std::string_view kEndsParagraph = ".:)";
-    for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) {
-      const bool is_within = at > 0 && kEndsParagraph.find(text[at - 1]) == std::string_view::npos;
-      if (is_within && at + 1 < text.size() && text[at + 1] != ' ' && text[at + 1] != '\n') text[at] = ' ';
-    }
-    return text;
-  }
-
   const std::string_view examples_;
-  const std::size_t width_;
 };
 
-// CLI11 writes two empty lines between groups of options.
+// CLI11 writes two empty lines between groups of options, and one at the end.
 std::string without_gaps(std::string text) {
   for (std::size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n", at)) text.erase(at, 1);
+  if (text.ends_with("\n\n")) text.pop_back();
   return text;
-}
-
-// Returns how far the lines after the first one are indented if a line of --help is wrapped.
-std::size_t hanging_indent(std::string_view line) {
-  const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
-  const std::size_t gap = begin > 0 ? line.find("  ", begin) : std::string_view::npos;
-  const std::size_t text = gap == std::string_view::npos ? gap : line.find_first_not_of(' ', gap);
-  return text == std::string_view::npos ? begin : text;
-}
-
-// Breaks lines at spaces. A word that is longer than a line stays whole.
-std::string wrapped(std::string_view text, std::size_t width) {
-  std::string result;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string line(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const std::size_t indent = std::min(hanging_indent(line), width / 2);
-    while (line.size() > width) {
-      std::size_t at = line.rfind(' ', width);
-      if (at == std::string::npos || line.find_first_not_of(' ') >= at || at < indent) at = line.find(' ', width);
-      if (at == std::string::npos) break;
-      result += line.substr(0, line.find_last_not_of(' ', at) + 1) + '\n';
-      line = std::string(indent, ' ') + line.substr(std::min(line.find_first_not_of(' ', at), line.size()));
-    }
-    result += line + '\n';
-  }
-  return result;
-}
-
-// Returns the width of standard output if it is a terminal, and otherwise 0.
-std::size_t terminal_width() {
-  constexpr std::size_t kLeast = 40;
-  winsize size{};
-  const bool is_known = ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
-  return is_known && size.ws_col > 0 ? std::max<std::size_t>(size.ws_col, kLeast) : 0;
 }
 
 // CLI11 takes a bracketed word for a list and removes the brackets, but [a] can be a file name or a pattern. A byte
@@ -224,17 +173,15 @@ std::vector<OptionText> options_of(const Command& command) {
 
 int run_command(const Command& command, int argc, const char* const* argv) {
   CLI::App app{std::string(command.summary), fmt::format("recordfs {}", command.name)};
-  const std::size_t width = terminal_width();
   app.set_help_flag("-h,--help", "print this help");
-  app.formatter(std::make_shared<CommandHelp>(command.examples, width));
+  app.formatter(std::make_shared<CommandHelp>(command.examples));
   const auto run = command.declare(app);
   restore_words(app);
   try {
     app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& stopped) {
     if (stopped.get_exit_code() == 0) {
-      const std::string help = without_gaps(app.help());
-      std::fputs((width > 0 ? wrapped(help, width) : help).c_str(), stdout);
+      std::fputs(wrapped(without_gaps(app.help()), help_width()).c_str(), stdout);
       return kExitGood;
     }
     print_message(fmt::format("{} (try recordfs {} --help)", stopped.what(), command.name));

@@ -275,10 +275,10 @@ class Cp {
 RunCommand declare_cp(CLI::App& app) {
   const auto options = std::make_shared<CpOptions>();
   app.footer(
-      R"(Files are named by their ordinals, as in records/ of a mount: 000000042. Ordinals continue from file to file, so
-several files never have a name in common. A file gets its name once it is complete.
-A record that cannot be read creates no file; all others are copied, and the exit status is 4.
-)" + std::string(kRangeHelp));
+      "Files are named by their ordinals, as in records/ of a mount: 000000042. Ordinals continue from file to file, "
+      "so several files never have a name in common. A file gets its name once it is complete. A record that cannot be "
+      "read creates no file; all others are copied, and the exit status is 4.\n" +
+      std::string(kRangeHelp));
   declare_words(app, options->words, WordUse::kFilesRangeAndDir, "which records to copy; : means all");
   begin_group(app, "Output");
   app.add_flag("-f,--force", options->replaces,

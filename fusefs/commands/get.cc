@@ -163,8 +163,9 @@ RunCommand declare_get(CLI::App& app) {
                "print the value, or with --history each version, as a line of JSON\n"
                "A value that is not UTF-8 is in `value_base64` instead of `value`.");
   options->reading.declare(app);
-  app.footer(R"(Writes the bytes of the key's value to standard output. With --at, the value at that time.
-Exit status: 0 success, 1 the key has no value, 2 an error or damage.)");
+  app.footer(
+      "Writes the bytes of the key's value to standard output. With --at, the value at that time.\n"
+      "Exit status: 0 success, 1 the key has no value, 2 an error or damage.");
   return [options] { return get(*options); };
 }
 

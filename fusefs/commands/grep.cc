@@ -434,12 +434,13 @@ RunCommand declare_grep(CLI::App& app) {
   const auto options = std::make_shared<GrepOptions>();
   app.set_help_flag("--help", "print this help");  // -h is an option of grep
   app.footer(
-      R"(Prints ORDINAL:RECORD and a newline, or FILE:ORDINAL:RECORD for several files. PATTERN uses the syntax of RE2:
-mostly that of grep -E, plus \d, \b, (?i) and lazy repetition. A record is one text, as with grep -z: . matches
-any character including a newline (not with (?-s)), and ^ and $ match at the ends of each line. Characters are
-UTF-8; a record that is not UTF-8 is also searched byte by byte. A data set ('NAME-*', NAME@128.EXT, a directory
-without -r) counts as one FILE: ordinals and -c are of all its shards, and -l prints the shards that match.
-Exit status: 0 a record was selected, 1 none was, 2 an error or damage (0 with -q and a match).)");
+      "Prints ORDINAL:RECORD and a newline, or FILE:ORDINAL:RECORD for several files. PATTERN uses the syntax of RE2: "
+      "mostly that of grep -E, plus \\d, \\b, (?i) and lazy repetition. A record is one text, as with grep -z: . "
+      "matches any character including a newline (not with (?-s)), and ^ and $ match at the ends of each line. "
+      "Characters are UTF-8; a record that is not UTF-8 is also searched byte by byte.\n"
+      "A data set ('NAME-*', NAME@128.EXT, a directory without -r) counts as one FILE: ordinals and -c are of all its "
+      "shards, and -l prints the shards that match.\n"
+      "Exit status: 0 a record was selected, 1 none was, 2 an error or damage (0 with -q and a match).");
   app.add_option("PATTERN", options->pattern, "the pattern")->required()->type_name("");
   app.add_option("FILE", options->files, "containers, - for standard input, or what names a data set")->type_name("");
   begin_group(app, "What matches");

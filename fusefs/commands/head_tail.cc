@@ -99,9 +99,9 @@ std::shared_ptr<EndOptions> declare(CLI::App& app) {
   options->form.declare(app);
   options->reading.declare(app);
   app.footer(
-      R"(On a terminal each record is a line with unprintable bytes escaped. In a pipe or a file the records follow each
-other without separators, as with recordfs cat, unless --lines, --json or another form is given. Several files
-are one data set, of which the first or last records are written.)");
+      "On a terminal each record is a line with unprintable bytes escaped. In a pipe or a file the records follow each "
+      "other without separators, as with recordfs cat, unless --lines, --json or another form is given. Several files "
+      "are one data set, of which the first or last records are written.");
   return options;
 }
 

@@ -99,9 +99,9 @@ class Index {
 RunCommand declare_index(CLI::App& app) {
   const auto options = std::make_shared<IndexOptions>();
   app.footer(
-      R"(Later mounts with the same --max-chunk and --index (-o max_chunk=, -o index=) do not scan or wait. Damage in
-headers is reported, and the exit status is 4; the index is saved nevertheless. Exit status 5: it is not saved.
-This command does not check records; recordfs verify does.)");
+      "Later mounts with the same --max-chunk and --index (-o max_chunk=, -o index=) do not scan or wait. This command "
+      "does not check records; recordfs verify does.\n"
+      "Exit status: 4 if headers are damaged, and the index is saved nevertheless; 5 if it is not saved.");
   declare_sets(app, options->files, options->manifest);
   app.add_flag("-v,--verbose", options->verbose, "print the path of each index");
   options->reading.declare(app);

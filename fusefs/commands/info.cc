@@ -457,8 +457,8 @@ RunCommand declare_info(CLI::App& app) {
                "counted together.");
   options->reading.declare(app);
   app.footer(
-      R"(For a data set, prints totals, the totals of each format, and a table of the shards. That counts the records of
-all shards, by saved indexes or by scans of their headers. Each FILE is a data set of its own.)");
+      "For a data set, prints totals, the totals of each format, and a table of the shards. That counts the records of "
+      "all shards, by saved indexes or by scans of their headers. Each FILE is a data set of its own.");
   return [options] { return info(*options); };
 }
 

@@ -120,10 +120,11 @@ RunCommand declare_keys(CLI::App& app) {
                "has `column_family`. If damage may have cost a newer write of the key, it has `stale`.")
       ->excludes(null);
   options->reading.declare(app);
-  app.footer(R"(Prints the keys that have a value, in the order of the database, one a line. In a key, a backslash is
-printed as \\, and each byte of a control character or of invalid UTF-8 as \xHH. printf %b reverses that.
-The database may be in use. Nothing is written to it.
-Exit status: 0 success, 1 usage error, 2 cannot be opened, 4 damage, 5 something could not be read or written.)");
+  app.footer(
+      "Prints the keys that have a value, in the order of the database, one a line. In a key, a backslash is printed "
+      "as \\\\, and each byte of a control character or of invalid UTF-8 as \\xHH. printf %b reverses that. The "
+      "database may be in use. Nothing is written to it.\n"
+      "Exit status: 0 success, 1 usage error, 2 cannot be opened, 4 damage, 5 something could not be read or written.");
   return [options] { return keys(*options); };
 }
 

@@ -213,10 +213,10 @@ RunCommand declare_ls(CLI::App& app) {
   app.add_flag("--chunks", options->chunks, "print one line per chunk, as in index/chunks.tsv of a mount");
   app.add_flag("--json", options->json, "print one JSON object per record or chunk");
   options->reading.declare(app);
-  app.footer(std::string(kRangeHelp) + R"(
-Prints ordinal, size in bytes, and chunk/index: the start of the record's chunk, and its index in it.
-In a data set of several files that is SHARD:@OFFSET/INDEX. Fields are separated by tabs if the output is not a
-terminal. An unreadable record has the size - (exit status 4).)");
+  app.footer(std::string(kRangeHelp) +
+             "\nPrints ordinal, size in bytes, and chunk/index: the start of the record's chunk, and its index in it. "
+             "In a data set of several files that is SHARD:@OFFSET/INDEX. Fields are separated by tabs if the output "
+             "is not a terminal. An unreadable record has the size - (exit status 4).");
   return [options] { return ls(*options); };
 }
 

@@ -82,9 +82,9 @@ RunCommand declare_mounts(CLI::App& app) {
                "print one JSON object per mount\n"
                "It has `source`, `mountpoint`, `pid`, and `uptime` in seconds.");
   app.footer(
-      R"(Prints one line per mount: source, mount point, process id of the daemon, and how long it has been running.
-Fields are separated by tabs if the output is not a terminal. - instead of the process id means that the daemon
-has ended, or that another user runs it.)");
+      "Prints one line per mount: source, mount point, process id of the daemon, and how long it has been running. "
+      "Fields are separated by tabs if the output is not a terminal. - instead of the process id means that the daemon "
+      "has ended, or that another user runs it.");
   return [options] { return mounts(*options); };
 }
 

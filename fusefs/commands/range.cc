@@ -10,9 +10,8 @@
 namespace recordfs {
 
 const std::string_view kRangeHelp =
-    R"(RANGE is 42, 10:20 (without record 20), :100, 5:, -5: (the last five), or @OFFSET/INDEX: the record at this index of
-the chunk that begins at this byte, which does not change if other parts of the file are damaged. In a data set
-that is SHARD:@OFFSET/INDEX, where SHARD is a file name, a path, or a number from 0.)";
+    "RANGE is 42, 10:20 (without record 20), :100, 5:, -5: (the last five), or @OFFSET/INDEX, which recordfs ls prints "
+    "as chunk/index; in a data set SHARD:@OFFSET/INDEX.";
 
 namespace {
 

@@ -192,12 +192,12 @@ RunCommand declare_splits(CLI::App& app) {
   app.add_flag("-0,--null", options->ends_in_null, "end lines with a NUL byte, for names that contain a newline");
   options->reading.declare(app);
   app.footer(
-      R"(Prints one line per split: path, begin and end, separated by tabs. A split contains the chunks that begin in it;
-recordfs cat --split BEGIN:END FILE writes their records, and recordfs cat --split LINE those of a line of the
-splits of a data set. The splits of a file cover it without gaps, so each record is in one split. Splits
-smaller than 1M end only at the start of a chunk, so that none is empty, which requires reading the file's
-headers. Larger ones are computed without reading the file. With --count no list is needed: the workers of
-N tasks read recordfs cat --split I/N FILE..., with I from 0 to N - 1.)");
+      "Prints one line per split: path, begin and end, separated by tabs. A split contains the chunks that begin in "
+      "it; recordfs cat --split BEGIN:END FILE writes their records, and recordfs cat --split LINE those of a line of "
+      "the splits of a data set. The splits of a file cover it without gaps, so each record is in one split.\n"
+      "Splits smaller than 1M end only at the start of a chunk, so that none is empty, which requires reading the "
+      "file's headers. Larger ones are computed without reading the file. With --count no list is needed: the workers "
+      "of N tasks read recordfs cat --split I/N FILE..., with I from 0 to N - 1.");
   return [options] { return splits(*options); };
 }
 

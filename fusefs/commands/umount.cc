@@ -103,8 +103,8 @@ RunCommand declare_umount(CLI::App& app) {
                "Its name is free at once. Programs that have files of it open can still read them, and the daemon ends "
                "after the last one.");
   app.footer(
-      R"(Waits until the daemon has ended, and has removed the mount point if it made that. Exit status: 3 something could
-not be unmounted.)");
+      "Waits until the daemon has ended, and has removed the mount point if it made that.\n"
+      "Exit status: 3 if something could not be unmounted.");
   return [options] { return umount(*options); };
 }
 

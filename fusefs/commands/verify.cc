@@ -414,16 +414,16 @@ int verify(const VerifyOptions& options) {
 RunCommand declare_verify(CLI::App& app) {
   const auto options = std::make_shared<VerifyOptions>();
   app.footer(
-      R"(Prints nothing for good files, and otherwise one line per damaged region, "FILE: bytes BEGIN to END: damage:
-REASON; N records lost", or for a chunk that cannot be decoded, "FILE: byte BEGIN: REASON; N records lost".
-An empty file is "FILE: empty", with status 0. For the directory of a database, reads its
-MANIFESTs, logs, tables and blobs, and prints a line for each file that is missing, surplus (status 0, also if it is damaged),
-or of another size than in the MANIFEST. If there is too little memory, one line says how many chunks were
-not checked. Files that cannot be read are reported on standard error. The stale end of a recycled log is not
-damage, but an unfinished end is.
-Exit status: 0 success, 1 usage error, 2 a file cannot be opened or is not a container, 4 damage, 5 a codec is
-missing, a directory has no container (-r), or something could not be read, checked or written. 4 outranks 2,
-and 2 outranks 5.)");
+      "Prints nothing for good files, and otherwise one line per damaged region, \"FILE: bytes BEGIN to END: damage: "
+      "REASON; N records lost\", or for a chunk that cannot be decoded, \"FILE: byte BEGIN: REASON; N records lost\". "
+      "An empty file is \"FILE: empty\", with status 0. If there is too little memory, one line says how many chunks "
+      "were not checked. Files that cannot be read are reported on standard error. The stale end of a recycled log is "
+      "not damage, but an unfinished end is.\n"
+      "For the directory of a database, reads its MANIFESTs, logs, tables and blobs, and prints a line for each file "
+      "that is missing, surplus (status 0, also if it is damaged), or of another size than in the MANIFEST.\n"
+      "Exit status: 0 success, 1 usage error, 2 a file cannot be opened or is not a container, 4 damage, 5 a codec is "
+      "missing, a directory has no container (-r), or something could not be read, checked or written. 4 outranks 2, "
+      "and 2 outranks 5.");
   app.add_option("FILE", options->files, "containers, databases, or what names data sets")->type_name("");
   app.add_flag("-r,--recursive", options->recursive,
                "verify all containers below directories, and ignore other files\n"

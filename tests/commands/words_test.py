@@ -2,6 +2,7 @@
 """Which command a command line means, and what its help says."""
 import contextlib
 import fcntl
+import itertools
 import os
 import pty
 import re
@@ -45,7 +46,7 @@ class Help(commands.Case):
     def commands(self):
         """Returns the names of all commands that have a help of their own."""
         shown = self.good("help").decode().partition("Commands")[2].partition("\n\n")[0]
-        return [line.split()[0] for line in shown.splitlines()[1:] if line.split()[0] not in ("mount", "help", "version")]
+        return [name for name in re.findall(r"(?m)^  (\S+)", shown) if name not in ("mount", "help", "version")]
 
     def on_terminal_of(self, width, *words):
         """Returns the lines that a command prints on a terminal of this width."""
@@ -77,15 +78,39 @@ class Help(commands.Case):
         for heading in ("Positionals", "Options", "Which records", "Output", "Data sets", "Reading"):
             self.assertEqual(len(re.findall(rf"(?m)^{heading}:$", shown)), 1, heading)
 
+    def all_helps(self):
+        """Returns the words that print each help."""
+        return [["--help"], ["mount", "--help"], *([name, "--help"] for name in self.commands())]
+
+    def assert_fits(self, lines, width):
+        self.assertEqual([line for line in lines if len(line) > width and " " in line.strip()], [])
+
     def test_help_is_wrapped_to_the_terminal(self):
-        for name in self.commands():
-            plain = self.good(name, "--help").decode()
-            for width in (60, 80, 100):
-                lines = self.on_terminal_of(width, name, "--help")
-                with self.subTest(command=name, width=width):
-                    long = [line for line in lines if len(line) > width and " " in line.strip()]
-                    self.assertEqual(long, [])
+        for words in self.all_helps():
+            plain = self.good(*words).decode()
+            for width in (60, 80, 100, 200):
+                lines = self.on_terminal_of(width, *words)
+                with self.subTest(words=words, width=width):
+                    self.assert_fits(lines, width)
                     self.assertEqual(" ".join(lines).split(), plain.split())
+
+    def test_help_that_goes_to_no_terminal_is_wrapped_to_80_columns(self):
+        for words in self.all_helps():
+            with self.subTest(words=words):
+                self.assert_fits(self.good(*words).decode().splitlines(), 80)
+
+    def test_paragraphs_fill_a_wide_terminal(self):
+        width = 200
+        for words in self.all_helps():
+            for before, after in itertools.pairwise(self.on_terminal_of(width, *words)):
+                if before and after and before[0] != " " and after[0] != " " and before[-1] not in ".:":
+                    with self.subTest(words=words, line=before):
+                        self.assertTrue(before.startswith("Usage: ") or after.startswith("Usage: ") or
+                                        len(f"{before} {after.split()[0]}") > width)
+
+    def test_help_ends_without_an_empty_line(self):
+        for words in self.all_helps():
+            self.assertRegex(self.good(*words), rb"[^\n]\n\Z", words)
 
     def test_description_of_an_option_keeps_its_column(self):
         lines = self.on_terminal_of(70, "cat", "--help")

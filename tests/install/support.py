@@ -74,11 +74,10 @@ def commands(lines):
 
 
 def options(lines, but=None):
-    """Returns every spelling of every option that starts an indented line, except the one also spelled `but`."""
+    """Returns every spelling of every option that starts an entry, except the one also spelled `but`."""
     found = set()
-    for _, line in sections(lines):
+    for line in entries(lines, ""):
         spellings = set()
-        line = line.strip()
         while match := re.match(r"(--?[A-Za-z0-9][\w-]*)(,\s*)?", line):
             spellings.add(match.group(1))
             line = line[match.end():] if match.group(2) else ""
