@@ -39,7 +39,7 @@ constexpr std::array kCommands = {
     Command{"cp", "copy records to files", declare_cp,
             "recordfs cp data.log :100 records\n"
             "recordfs cp --part image/encoded --suffix .jpg 'train-*' : pictures"},
-    Command{"index", "build and save the index now, so that later mounts start at once", declare_index,
+    Command{"index", "save the index, so that later mounts start at once", declare_index,
             "recordfs index data.log\nrecordfs index -v 'train-*'"},
     Command{"verify", "read everything and verify all checksums", declare_verify,
             "recordfs verify data.log\nrecordfs verify -r --state ~/.verified --max-age 30d /data"},
@@ -51,10 +51,19 @@ constexpr std::array kCommands = {
             false},
 };
 
+constexpr const char* kHelpOfHelp = "print this help";
+constexpr std::size_t kWidthOfNames = 24;  // of options, in --help
+
+// Moves --help to the end of the group that was declared last.
+void list_help_last(CLI::App& app) {
+  const std::string names = app.get_help_ptr()->get_name(false, true);
+  app.set_help_flag(names, kHelpOfHelp);
+}
+
 // Prints the first line of a text. The rest is for the man page.
 class CommandHelp : public CLI::Formatter {
  public:
-  explicit CommandHelp(std::string_view examples) : examples_(examples) {}
+  explicit CommandHelp(std::string_view examples) : examples_(examples) { column_width(kWidthOfNames); }
 
  private:
   std::string make_option_desc(const CLI::Option* option) const override {
@@ -173,9 +182,10 @@ std::vector<OptionText> options_of(const Command& command) {
 
 int run_command(const Command& command, int argc, const char* const* argv) {
   CLI::App app{std::string(command.summary), fmt::format("recordfs {}", command.name)};
-  app.set_help_flag("-h,--help", "print this help");
+  app.set_help_flag("-h,--help", kHelpOfHelp);
   app.formatter(std::make_shared<CommandHelp>(command.examples));
   const auto run = command.declare(app);
+  list_help_last(app);
   restore_words(app);
   try {
     app.parse(words_of(argc, argv));

@@ -123,7 +123,7 @@ int Output::finish() {
 }
 
 void ReadingOptions::declare(CLI::App& app) {
-  begin_group(app, "Reading");
+  begin_group(app, "General");
   app.add_option_function<std::string>(
          "--max-chunk",
          [this](const std::string& text) {
@@ -131,8 +131,8 @@ void ReadingOptions::declare(CLI::App& app) {
            if (!size || *size == 0) throw CLI::ValidationError("--max-chunk", "not a size: " + text);
            limits = limits_for_chunks_of(*size);
          },
-         "largest chunk that is read, as stored and decoded (default 256M stored, 1G decoded)\n"
-         "Same as the mount option `max_chunk`.")
+         "largest chunk read (default 256M stored, 1G decoded)\n"
+         "SIZE limits the chunk as stored and as decoded. Same as the mount option `max_chunk`.")
       ->type_name("SIZE");
   app.add_option_function<std::string>(
          "--max-input",
@@ -141,14 +141,14 @@ void ReadingOptions::declare(CLI::App& app) {
            if (!size) throw CLI::ValidationError("--max-input", "not a size: " + text);
            most_input = *size;
          },
-         "most of a pipe that is saved to read it as FILE - (default 16G)\n"
-         "It is saved in a file without a name in `TMPDIR`, or in /tmp.")
+         "most of a pipe that is saved for FILE - (default 16G)\n"
+         "To read it at any position, it is saved in a file without a name in `TMPDIR`, or in /tmp.")
       ->type_name("SIZE");
   app.add_option("--index", index,
-                 "where indexes of large files are saved: auto, no, or a directory\n"
-                 "Same as the mount option `index`.")
+                 "where to save indexes: auto, no, or a directory\n"
+                 "Indexes are saved of files whose scan takes long. Same as the mount option `index`.")
       ->type_name("WHERE");
-  app.add_option("-j,--threads", threads, "number of threads that decode (default: one per processor)")->type_name("N");
+  app.add_option("-j,--threads", threads, "threads that decode (default: one per processor)")->type_name("N");
 }
 
 CommandContext::CommandContext(const ReadingOptions& options)

@@ -296,11 +296,10 @@ RunCommand declare_cp(CLI::App& app) {
          },
          "append S to the names of files, for example .png")
       ->type_name("S");
-  app.add_option(
-         "--part", options->part,
-         "copy one part of each record, by its path in inside/ of a mount: image/encoded\n"
-         "Slashes in names need no encoding. A record without this part creates no file, and the exit status is "
-         "5.")
+  app.add_option("--part", options->part,
+                 "copy one part of each record, by its path in inside/: image/encoded\n"
+                 "PATH is as in a mount, but slashes in names need no encoding. A record without this part creates no "
+                 "file, and the exit status is 5.")
       ->type_name("PATH");
   options->reading.declare(app);
   return [options] { return Cp(*options).run(); };

@@ -38,11 +38,10 @@ bool is_database_directory(const std::string& path) {
 }
 
 void DatabaseOptions::declare(CLI::App& app, std::string* key) {
-  auto* const database =
-      app.add_option("DB", path,
-                     "the directory of a database, one of its logs or tables, or a pattern that names several of them\n"
-                     "Of several files, a key's newest write counts, as if they were a database.")
-          ->type_name("");
+  auto* const database = app.add_option("DB", path,
+                                        "the directory of a database, a log or table of one, or a pattern of several\n"
+                                        "Of several files, a key's newest write counts, as if they were a database.")
+                             ->type_name("");
   auto* const last = key == nullptr ? nullptr : app.add_option("KEY", *key, "the key")->type_name("");
   begin_group(app, "Data sets");
   declare_manifest(app, manifest);

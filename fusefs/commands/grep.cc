@@ -399,7 +399,7 @@ void declare_decoding(CLI::App& app, GrepOptions& options) {
                "They are ranges of `cat`.");
   app.add_flag(
       "--json", options.json,
-      "print a line of JSON for each selected record, as cat --json, with file and matches\n"
+      "print a line of JSON for each record, as cat --json, with file and matches\n"
       "`matches` is a list of what matched, as `text` (`base64` if it is not UTF-8), with its `begin` and `end` in "
       "the bytes of the record. It is absent with `-v`, and has no positions with `--decoded`.");
   app.add_flag(

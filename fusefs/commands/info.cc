@@ -441,20 +441,18 @@ int info(const InfoOptions& options) {
 RunCommand declare_info(CLI::App& app) {
   const auto options = std::make_shared<InfoOptions>();
   declare_sets(app, options->files, options->manifest);
-  app.add_flag("--json", options->json,
-               "print info.json of a mount; for several files one object per line, with \"file\"");
-  app.add_flag(
-      "--scan", options->scan,
-      "scan the headers, and add totals: chunks, records, decoded bytes, damage in headers\n"
-      "This does not check records; `verify` does. In JSON, `damage_scope` is `headers`. If metadata changes along the "
-      "file, lists the first 1000 changes, in JSON as `later_metadata`. The table of several files ends with a line of "
-      "totals. On a terminal, also draws how many records have which size, on a logarithmic scale, which takes as long "
-      "as `ls`.");
+  app.add_flag("--json", options->json, "print info.json of a mount; for several files one per line, with \"file\"");
+  app.add_flag("--scan", options->scan,
+               "scan the headers, and add totals: chunks, records, decoded bytes, damage\n"
+               "The damage is that of headers. This does not check records; `verify` does. In JSON, `damage_scope` is "
+               "`headers`. If metadata changes along the file, lists the first 1000 changes, in JSON as "
+               "`later_metadata`. The table of several files ends with a line of totals. On a terminal, also draws how "
+               "many records have which size, on a logarithmic scale, which takes as long as `ls`.");
   app.add_flag("--tags", options->tags,
-               "count the parts of all records by name and type: tags, entries, features, operations\n"
-               "A part is named as below `inside/ORDINAL` of a mount. Of databases, the changes of keys are counted by "
-               "kind. This reads all records. In JSON, the list is `parts`. At most 1000 rows are kept; the rest is "
-               "counted together.");
+               "count the parts of all records: tags, entries, features, operations\n"
+               "They are counted by name and type. A part is named as below `inside/ORDINAL` of a mount. Of databases, "
+               "the changes of keys are counted by kind. This reads all records. In JSON, the list is `parts`. At most "
+               "1000 rows are kept; the rest is counted together.");
   options->reading.declare(app);
   app.footer(
       "For a data set, prints totals, the totals of each format, and a table of the shards. That counts the records of "

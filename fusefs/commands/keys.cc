@@ -114,10 +114,12 @@ RunCommand declare_keys(CLI::App& app) {
   app.add_option("--limit", options->limit, "at most N keys")->type_name("N");
   app.add_flag("--encoded", options->encoded, "P, A and B are escaped, as keys are printed");
   auto* null = app.add_flag("--null", options->null, "print the bytes of each key, and a NUL byte after it");
-  app.add_flag("--json", options->json,
-               "print a line of JSON for each key: key, sequence number, operation, size of the value, file\n"
-               "A key that is not UTF-8 is in `key_base64` instead of `key`. With several column families, the object "
-               "has `column_family`. If damage may have cost a newer write of the key, it has `stale`.")
+  app.add_flag(
+         "--json", options->json,
+         "print a line of JSON for each key: key, sequence, operation, size, file\n"
+         "The sequence number and the operation are those of the newest write of the key, and the size is that of its "
+         "value. A key that is not UTF-8 is in `key_base64` instead of `key`. With several column families, the object "
+         "has `column_family`. If damage may have cost a newer write of the key, it has `stale`.")
       ->excludes(null);
   options->reading.declare(app);
   app.footer(

@@ -208,8 +208,7 @@ RunCommand declare_ls(CLI::App& app) {
         if (options->chunks && has_address) throw CLI::ValidationError("--chunks", "takes no @OFFSET/INDEX");
       });
   begin_group(app, "Output");
-  app.add_flag("-l", options->with_codec,
-               "also print the codec and kind of the chunk, and its range of bytes in the file");
+  app.add_flag("-l", options->with_codec, "also print codec and kind of the chunk, and its range of bytes in the file");
   app.add_flag("--chunks", options->chunks, "print one line per chunk, as in index/chunks.tsv of a mount");
   app.add_flag("--json", options->json, "print one JSON object per record or chunk");
   options->reading.declare(app);

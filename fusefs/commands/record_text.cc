@@ -272,8 +272,7 @@ ByteForm byte_form_of(const std::string& word) {
 // Declares the options that --json needs.
 void declare_json(CLI::App& app, JsonLineOptions& json, CLI::Option* json_flag) {
   app.add_flag_callback(
-         "--no-raw", [&json] { json.has_record = false; },
-         "with --json: leave out the bytes of the record, and write only its decoded content")
+         "--no-raw", [&json] { json.has_record = false; }, "with --json: leave out the bytes of the record")
       ->needs(json_flag);
   app.add_option_function<std::string>(
          "--fields",
@@ -281,16 +280,16 @@ void declare_json(CLI::App& app, JsonLineOptions& json, CLI::Option* json_flag) 
            json.fields = paths_of(text);
            json.has_record = false;
          },
-         "with --json: write only these fields of the decoded content, such as a,b.c; implies --no-raw\n"
+         "with --json: write only these decoded fields, as a,b.c; implies --no-raw\n"
          "A field is a path as for `grep --field`, and is written in its place in `decoded`.")
       ->type_name("FIELDS")
       ->needs(json_flag);
   app.add_option_function<std::string>(
          "--bytes", [&json](const std::string& word) { json.bytes = byte_form_of(word); },
-         "with --json: how bytes are written: auto (default: text if they are UTF-8), base64 or hex\n"
-         "With `base64` the record is always in `base64`, and bytes of decoded content in members that end with "
-         "`base64`; with `hex` in those that end with `hex`. Bytes in a protobuf message are always base64, as in "
-         "protobuf's mapping.")
+         "with --json: how bytes are written: auto (text or base64), base64 or hex\n"
+         "With `auto`, the default, they are text if they are UTF-8, and otherwise base64. With `base64` the record is "
+         "always in `base64`, and bytes of decoded content in members that end with `base64`; with `hex` in those that "
+         "end with `hex`. Bytes in a protobuf message are always base64, as in protobuf's mapping.")
       ->type_name("FORM")
       ->needs(json_flag);
 }
@@ -310,15 +309,15 @@ void FormOptions::declare(CLI::App& app) {
   app.add_flag_callback("--lines", choose(RecordForm::kLines), "write a newline after each record");
   app.add_flag_callback("--null", choose(RecordForm::kNull), "write a NUL byte after each record");
   app.add_flag_callback("--delimited", choose(RecordForm::kDelimited),
-                        "write the length of each record before it, as a varint (protobuf's delimited messages)");
+                        "write each record's length before it, as protobuf's delimited messages\n"
+                        "The length is a varint.");
   auto* json_flag = app.add_flag_callback(
       "--json", choose(RecordForm::kJson),
-      "write a line of JSON for each record: ordinal, size, text (base64 if not UTF-8), decoded content\n"
-      "The record is in `text` or `base64`, and its decoded content in `decoded`, with the `type` of a protobuf "
-      "message. A "
-      "message whose type is unknown, or that cannot be decoded, has its `fields` by number, and the reason as "
-      "`error`. If the ordinal is unknown, with `--split` and `@OFFSET/INDEX`, the object has `chunk` and `index` "
-      "instead.");
+      "write a line of JSON for each record: ordinal, size, text, decoded content\n"
+      "The record is in `text`, or in `base64` if it is not UTF-8, and its decoded content in `decoded`, with the "
+      "`type` of a protobuf message. A message whose type is unknown, or that cannot be decoded, has its `fields` by "
+      "number, and the reason as `error`. If the ordinal is unknown, with `--split` and `@OFFSET/INDEX`, the object "
+      "has `chunk` and `index` instead.");
   declare_json(app, json, json_flag);
   declare_types(
       app, types, [this] { return form == RecordForm::kJson; }, "--json");

@@ -73,8 +73,8 @@ void sort_words(GivenWords given, WordUse use, RecordWords& words) {
 
 void declare_allow_missing(CLI::App& app, bool& allows_missing) {
   app.add_flag("--allow-missing", allows_missing,
-               "continue without shards that are missing or cannot be opened (exit status 4 or 2)\n"
-               "Ordinals of later records count what was found.");
+               "continue without shards that are missing or unreadable (exit status 4 or 2)\n"
+               "A shard is unreadable if it cannot be opened. Ordinals of later records count what was found.");
 }
 
 void declare_manifest(CLI::App& app, std::string& manifest) {
@@ -85,8 +85,7 @@ void declare_manifest(CLI::App& app, std::string& manifest) {
 }
 
 void declare_sets(CLI::App& app, std::vector<std::string>& words, std::string& manifest) {
-  app.add_option("FILE", words,
-                 "containers, - for standard input, or what names data sets: 'NAME-*', NAME@128.EXT, a directory")
+  app.add_option("FILE", words, "containers, - for standard input, or data sets: 'NAME-*', NAME@128.EXT, DIR")
       ->type_name("");
   begin_group(app, "Data sets");
   declare_manifest(app, manifest);
@@ -99,8 +98,7 @@ void declare_sets(CLI::App& app, std::vector<std::string>& words, std::string& m
 void declare_words(CLI::App& app, RecordWords& words, WordUse use, const std::string& ranges_text,
                    std::function<void()> check) {
   const auto given = std::make_shared<GivenWords>();
-  app.add_option("FILE", given->words,
-                 "containers, - for standard input, or what names a data set: 'NAME-*', NAME@128.EXT, a directory")
+  app.add_option("FILE", given->words, "containers, - for standard input, or a data set: 'NAME-*', NAME@128.EXT, DIR")
       ->type_name("");
   if (use != WordUse::kFiles) {
     // For the help. All words go to the first argument, and are sorted later.

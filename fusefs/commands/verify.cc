@@ -435,7 +435,8 @@ RunCommand declare_verify(CLI::App& app) {
   declare_manifest(app, options->manifest);
   begin_group(app, "Options");
   auto* state = app.add_option("--state", options->state,
-                               "skip files that have not changed since they passed; F stores which files passed")
+                               "skip files that have not changed since they passed; F stores their names\n"
+                               "It also stores sizes and time stamps, by which a change is found.")
                     ->type_name("F");
   app.add_option_function<std::string>(
          "--max-age",
@@ -443,7 +444,7 @@ RunCommand declare_verify(CLI::App& app) {
            options->max_age = seconds_of(text);
            if (!options->max_age) throw CLI::ValidationError("--max-age", "not a time: " + text);
          },
-         "with --state: also read files whose last check is older than AGE: 90s, 10m, 12h, 30d, 4w")
+         "with --state: also read files that passed longer ago: 90s, 10m, 12h, 30d, 4w")
       ->type_name("AGE")
       ->needs(state);
   app.add_flag(

@@ -75,7 +75,7 @@ class Help(commands.Case):
                 self.assertNotIn("Needs:", shown)
                 self.assertNotIn("\n\n\n", shown)
         shown = self.good("cat", "--help").decode()
-        for heading in ("Positionals", "Options", "Which records", "Output", "Data sets", "Reading"):
+        for heading in ("Positionals", "Which records", "Output", "Data sets", "General"):
             self.assertEqual(len(re.findall(rf"(?m)^{heading}:$", shown)), 1, heading)
 
     def all_helps(self):
@@ -107,6 +107,11 @@ class Help(commands.Case):
                     with self.subTest(words=words, line=before):
                         self.assertTrue(before.startswith("Usage: ") or after.startswith("Usage: ") or
                                         len(f"{before} {after.split()[0]}") > width)
+
+    def test_help_of_cat_fits_one_screen(self):
+        self.assertLessEqual(len(self.on_terminal_of(100, "cat", "--help")), 50)
+        text = "".join(line[24:] for line in self.on_terminal_of(100, "cat", "--help") if line.startswith("   "))
+        self.assertEqual(text, "")  # each option takes one line
 
     def test_help_ends_without_an_empty_line(self):
         for words in self.all_helps():
