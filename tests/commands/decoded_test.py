@@ -253,6 +253,13 @@ class KeysAndValues(Decoded):
                 self.assertEqual(made[3]["decoded"]["value"], "value of 3: " + "to be or not to be " * 5)
 
 
+    def test_internal_keys_of_a_manifest_are_shown_by_their_parts(self):
+        made = self.objects("cat", "--json", commands.sample("database/rocksdb7-blobs/MANIFEST-000005"))
+        added = [field for one in made for field in one["decoded"] if field["name"] == "new_file4"]
+        self.assertEqual((added[0]["smallest"], added[0]["largest"]), ({"key": "key00000", "sequence": 1, "type": "blob_index"},
+                                                                       {"key": "key00029", "sequence": 30, "type": "put"}))
+
+
 class MetadataOfEvents(Decoded):
     """Metadata of proio, which changes along the file."""
 

@@ -164,6 +164,8 @@ class Grep(commands.Case):
         self.assert_ends(FAILED, "PATTERN is required", "grep")
         self.assert_ends(FAILED, "FILE is required", "grep", "x")
         self.assert_ends(FAILED, "--no-such-option", "grep", "x", self.file, "--no-such-option")
+
+    def test_bad_pattern_is_called_so(self):
         self.assert_ends(FAILED, r"bad pattern: \(: missing \)", "grep", "(", self.file)
 
     def test_ordinals_are_ranges_of_cat(self):

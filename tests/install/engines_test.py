@@ -2,6 +2,7 @@
 """The recipes for engines read each record once, also if tasks fail."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -69,6 +70,30 @@ class Task(Recipe):
             done = self.task("0/1", "cat")
             self.assertEqual(done.returncode, 0, done.stdout)
             self.assert_complete(1)
+
+
+class Pods(Recipe):
+    """The manifests for Kubernetes."""
+
+    def test_scripts_of_the_pods_are_there(self):
+        manifests = [path.read_text(encoding="utf-8") for path in support.ENGINES.glob("kubernetes-*.yaml")]
+        named = set(re.findall(r"/usr/share/recordfs/engines/([\w.]+)", "".join(manifests)))
+        self.assertEqual(named, {"fuse_descriptor.py", "task.sh"})
+        for name in named:
+            self.assertTrue((support.ENGINES / name).is_file(), name)
+
+    def test_arguments_of_the_job_read_each_record_once(self):
+        manifest = (support.ENGINES / "kubernetes-job.yaml").read_text(encoding="utf-8")
+        *arguments, data = re.search(r"args: \[(.*)\]", manifest)[1].split(", ")
+        self.assertTrue(data.startswith("/data/"))
+        self.out.mkdir()
+        count = int(re.search(r"completions: (\d+)", manifest)[1])
+        for index in range(count):
+            words = [word.replace("$(JOB_COMPLETION_INDEX)", str(index)).replace("/out", str(self.out)) for word in arguments]
+            done = self.run_recipe(support.ENGINES / "task.sh", *words, *self.files)
+            self.assertEqual(done.returncode, 0, done.stdout)
+        lines = sum(int(number) for number in self.parts(count).split())
+        self.assertEqual(lines, self.whole("--lines").count(b"\n"))
 
 
 class Shell(Recipe):
