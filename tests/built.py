@@ -3,6 +3,7 @@
     x_test.py --bin FOLDER --root CHECKOUT [unittest's options]     FOLDER: the build folder
 """
 import argparse
+import base64
 import contextlib
 import ctypes
 import json
@@ -51,9 +52,14 @@ def some_of(items, one_in):
     return items[::one_in] if os.environ.get("RECORDFS_THOROUGH") == "0" else items
 
 
+def is_thorough():
+    """Returns whether RECORDFS_THOROUGH is 2 or more."""
+    return float(os.environ.get("RECORDFS_THOROUGH") or 1) >= 2
+
+
 def shard_counts():
-    """Returns of how many shards a data set of each format is tested. With RECORDFS_THOROUGH=2 or more also many."""
-    return (1, 7, 1024) if float(os.environ.get("RECORDFS_THOROUGH") or 1) >= 2 else (1, 7)
+    """Returns of how many shards a data set of each format is tested; if tests are thorough, also many."""
+    return (1, 7, 1024) if is_thorough() else (1, 7)
 
 
 def delimited(data):
@@ -70,6 +76,11 @@ def delimited(data):
         records.append(data[at:at + size])
         at += size
     return records
+
+
+def bytes_of(line):
+    """Returns the record of a line of `cat --json`."""
+    return line["text"].encode() if "text" in line else base64.b64decode(line["base64"], validate=True)
 
 
 def copy_of(name, folder, to=None):

@@ -3,6 +3,8 @@
     x_test.py --bin FOLDER --root CHECKOUT [unittest's options]     FOLDER: the build folder
 """
 import errno
+import functools
+import json
 import os
 import pty
 import shutil
@@ -19,6 +21,7 @@ from built import COMPLAINT, EXPECTATION, PATIENCE, copy_of, corpus, expectation
 GOOD, WRONG_USE, CANNOT_OPEN, CANNOT_MOUNT, DAMAGE, PARTLY_DONE = range(6)
 
 
+@functools.cache
 def containers():
     """Returns the sorted paths of all samples that are containers, damaged or not."""
     known = sorted(str(path)[: -len(EXPECTATION)] for path in corpus().rglob(f"*{EXPECTATION}"))
@@ -26,10 +29,12 @@ def containers():
     return [path for path in files if not expectation(path).get("format", "").startswith("not-a-")]
 
 
-def is_readable(path):
-    """Returns whether everything in a container can be read."""
-    return subprocess.run([program("recordfs"), "verify", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                          check=False).returncode == GOOD
+def status_of(verified):
+    """Returns the exit status of `verify` for a file, from the file's line of `verify --json`."""
+    if verified["status"] == "unreadable":
+        return CANNOT_OPEN
+    classes = {row["class"] for row in verified["damage"]} - {"stale"}
+    return DAMAGE if classes & {"damage", "unfinished"} else PARTLY_DONE if classes else GOOD
 
 
 class Done(NamedTuple):
@@ -45,6 +50,7 @@ class Case(unittest.TestCase):
 
     longMessage = True
     maxDiff = 4000
+    _results = {}  # of once()
 
     def setUp(self):
         self.folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="recordfs-test-")))
@@ -64,6 +70,17 @@ class Case(unittest.TestCase):
         ran = subprocess.run([program("recordfs"), *map(os.fsencode, words)], stderr=subprocess.PIPE,
                              env=self.environment(), check=False, **options)
         return self._sane(Done(ran.returncode, ran.stdout or b"", ran.stderr.decode(errors="backslashreplace")))
+
+    def once(self, *words):
+        """Runs a command that only reads samples. A test file runs each command once, since it takes some milliseconds."""
+        if words not in Case._results:
+            Case._results[words] = self.recordfs(*words)
+        return Case._results[words]
+
+    def about_samples(self, *words):
+        """Runs `info` or `verify` on all samples at once. Returns {path: its line of JSON} of those that have one."""
+        lines = self.once(*words, "--json", *containers()).out.splitlines()
+        return {Path(row["file"]): row for row in map(json.loads, lines)}
 
     def good(self, *words):
         """Runs a command that must succeed without a message. Returns its output."""

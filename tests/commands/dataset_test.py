@@ -10,16 +10,6 @@ from built import delimited
 from tfrecords import tfrecord
 
 
-def samples_of_formats():
-    """Returns {format: paths of small samples with at least three records that are read without an error}."""
-    found = {}
-    for path in commands.containers():
-        want = commands.expectation(path)
-        if path.stat().st_size < 200_000 and want.get("num_records", 0) > 2 and commands.is_readable(path):
-            found.setdefault(path.relative_to(commands.corpus()).parts[0], []).append(path)
-    return found
-
-
 def records_in(path):
     return commands.expectation(path)["num_records"]
 
@@ -54,6 +44,15 @@ class Sets(commands.Case):
 
 
 class EveryFormat(Sets):
+    def samples_of_formats(self):
+        """Returns {format: paths of small samples with at least three records that are read without an error}."""
+        found = {}
+        for path, verified in self.about_samples("verify").items():
+            is_good = commands.status_of(verified) == commands.GOOD
+            if path.stat().st_size < 200_000 and commands.expectation(path).get("num_records", 0) > 2 and is_good:
+                found.setdefault(path.relative_to(commands.corpus()).parts[0], []).append(path)
+        return found
+
     def check(self, paths, wanted):
         count = len(paths)
         suffix = paths[0].suffix
@@ -96,7 +95,7 @@ class EveryFormat(Sets):
         self.assertEqual(Counter(record for part in parts for record in part), Counter(wanted))
 
     def test_set_has_the_records_of_its_shards(self):
-        formats = samples_of_formats()
+        formats = self.samples_of_formats()
         self.assertGreaterEqual(len(formats), 9)
         for name, samples in sorted(formats.items()):
             suffix = samples[0].suffix

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """recordfs splits and cat --split: the splits of a file contain each record once, for every split size."""
+import itertools
 import json
 import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import commands
 
@@ -14,6 +16,8 @@ MAX_SPLITS = 40 if os.environ.get("RECORDFS_THOROUGH", "0") != "0" else 5
 
 
 class Splits(commands.Case):
+    _out_of_order = None
+
     def splits(self, path, size, option="--size"):
         lines = self.recordfs("splits", path, option, str(size)).out.decode().splitlines()
         parts = [line.split("\t") for line in lines]
@@ -26,15 +30,25 @@ class Splits(commands.Case):
         self.assertTrue(all(begin < end for begin, end in splits))
 
     def part(self, path, begin, end):
-        return self.recordfs("cat", "--skip-damage", "--delimited", "--split", f"{begin}:{end}", path)
+        return self.once("cat", "--skip-damage", "--delimited", "--split", f"{begin}:{end}", path)
+
+    def out_of_order(self):
+        """Returns the samples whose chunks are not in file order."""
+        if Splits._out_of_order is None:
+            opened = [*self.about_samples("info")]
+            chunks = map(json.loads, self.recordfs("ls", "--chunks", "--json", *opened).out.splitlines())
+            found = set()
+            for shard, rows in itertools.groupby(chunks, lambda row: row["shard"]):
+                begins = [row["begin"] for row in rows]
+                if begins != sorted(begins):
+                    found.update(path for path in opened if shard in (path.name, str(path)))
+            Splits._out_of_order = found
+        return Splits._out_of_order
 
     def in_file_order(self, path):
-        """Returns all readable records in file order."""
-        if b"\n" not in (chunks := self.recordfs("ls", "--chunks", path).out):
-            return b""
-        begins = [int(row.split(b"\t")[0]) for row in chunks.splitlines()[1:]]
-        if begins == sorted(begins):
-            return self.recordfs("cat", "--skip-damage", "--delimited", path).out
+        """Returns all readable records of a sample in file order."""
+        if path not in self.out_of_order():
+            return self.once("cat", "--skip-damage", "--delimited", path).out
         rows = [row.split(b"\t") for row in self.recordfs("ls", path).out.splitlines()]
         rows.sort(key=lambda row: tuple(map(int, row[2].split(b"/"))))
         addresses = [b"@" + row[2] for row in rows]
@@ -42,29 +56,29 @@ class Splits(commands.Case):
 
 
 class EverySample(Splits):
-    expected = {}  # for each sample, its records in file order, and what cat says of it
+    def splits_of_all(self, paths, size, option):
+        """Returns {path: splits}."""
+        found = {path: [] for path in paths}
+        for line in self.recordfs("splits", option, str(size), *paths).out.decode().splitlines():
+            path, begin, end = line.split("\t")
+            found[Path(path)].append((int(begin), int(end)))
+        return found
 
-    def whole(self, path):
-        if path not in self.expected:
-            self.expected[path] = self.in_file_order(path), self.recordfs("cat", "--skip-damage", path)
-        return self.expected[path]
-
-    def check(self, path, size, option="--size"):
-        splits = self.splits(path, size, option)
+    def check(self, path, splits, size):
         self.assert_cover(splits, path.stat().st_size)
         # Adjacent splits are joined if there are many; the result is a split too.
         step = -(-len(splits) // MAX_SPLITS) or 1
         groups = [(splits[i][0], splits[min(i + step, len(splits)) - 1][1]) for i in range(0, len(splits), step)]
         parts = [self.part(path, begin, end) for begin, end in groups]
-        in_file_order, whole = self.whole(path)
-        self.assertEqual(b"".join(part.out for part in parts), in_file_order, (path.name, size, groups))
+        self.assertEqual(b"".join(part.out for part in parts), self.in_file_order(path), (path.name, size, groups))
+        whole = self.once("cat", "--skip-damage", "--delimited", path)
         self.assertEqual(max([part.status for part in parts], default=commands.GOOD) != commands.GOOD,
                          whole.status != commands.GOOD, (path.name, size, whole.err))
 
     def check_all(self, size, option="--size"):
-        paths = [path for path in commands.containers() if self.whole(path)[1].status != commands.CANNOT_OPEN]
+        splits = self.splits_of_all(self.about_samples("info"), size, option)
         with ThreadPoolExecutor(os.cpu_count()) as workers:
-            for done in workers.map(lambda path: self.check(path, size, option), paths):
+            for done in workers.map(lambda path: self.check(path, splits[path], size), splits):
                 self.assertIsNone(done)
 
     def test_splits_of_one_byte_contain_each_record_once(self):
