@@ -10,9 +10,8 @@ import recordfs
 import tfrecords
 
 # Some of these are used only by the test files.
-from built import EXPECTATION, PATIENCE, corpus, delimited, expectation, main, place, program, sample, some_of
+from built import EXPECTATION, PATIENCE, bytes_of, corpus, expectation, main, place, program, sample, some_of
 
-CANNOT_OPEN = 2  # an exit status
 EMBEDDED = "tfrecord/embedded.tfrecord"
 
 

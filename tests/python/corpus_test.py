@@ -4,10 +4,11 @@ import functools
 import hashlib
 import json
 import unittest
+from pathlib import Path
 
 import cases
 import recordfs
-from cases import CANNOT_OPEN, Case, containers, delimited, expectation, is_refused, run
+from cases import Case, bytes_of, containers, expectation, is_refused, run
 
 try:
     import numpy
@@ -24,13 +25,38 @@ def stream_digest(records):
 
 
 @functools.cache
+def about_samples(command):
+    """Runs `info` or `verify` on all samples at once. Returns {path: its line of JSON} of those that have one."""
+    lines = run(command, "--json", *(path for path in containers() if not is_refused(path)))[1].splitlines()
+    return {Path(line.pop("file")): line for line in map(json.loads, lines)}
+
+
 def is_opened(path):
-    return not is_refused(path) and run("info", path)[0] != CANNOT_OPEN
+    return path in about_samples("info")
+
+
+def is_intact(path):
+    if not is_opened(path) or "stream_sha256" not in expectation(path):
+        return False
+    return all(row["class"] == "stale" for row in about_samples("verify")[path]["damage"])
 
 
 @functools.cache
-def is_intact(path):
-    return is_opened(path) and "stream_sha256" in expectation(path) and run("verify", path)[0] == 0
+def lines_until_damage(path):
+    """Returns the exit status of `cat --json`, and the lines that it writes."""
+    status, out = run("cat", "--json", path)
+    return status, out.decode().splitlines()
+
+
+@functools.cache
+def lines_of(path):
+    """Returns the lines that `cat --skip-damage --json` writes."""
+    status, lines = lines_until_damage(path)
+    return run("cat", "--skip-damage", "--json", path)[1].decode().splitlines() if status != 0 else lines
+
+
+def records_in(lines):
+    return [bytes_of(json.loads(line)) for line in lines]
 
 
 class EverySample(Case):
@@ -54,7 +80,7 @@ class EverySample(Case):
 
     def test_readable_records_are_those_of_cat(self):
         def check(path):
-            expected = delimited(run("cat", "--skip-damage", "--delimited", path)[1])
+            expected = records_in(lines_of(path))
             ds = recordfs.open(path, on_damage="skip")
             self.assertEqual(list(ds), expected)
             self.assertEqual([bytes(view) for view in recordfs.open(path, on_damage="skip", copy=False)], expected)
@@ -66,7 +92,7 @@ class EverySample(Case):
 
     def test_damage_raises_where_cat_fails(self):
         def check(path):
-            status, out = run("cat", "--delimited", path)
+            status, lines = lines_until_damage(path)
             read = []
             try:
                 for record in recordfs.open(path):
@@ -76,15 +102,14 @@ class EverySample(Case):
                 self.assertEqual(failed.path, str(path))
             else:
                 self.assertEqual(status, 0)
-                self.assertEqual(read, delimited(out))
+                self.assertEqual(read, records_in(lines))
 
         self.each(check)
 
     def test_single_records_and_lines_of_json(self):
         def check(path):
-            lines = run("cat", "--skip-damage", "--json", path)[1].decode().splitlines()
             ds = recordfs.open(path)
-            for line in cases.some_of(lines[:200], 20):
+            for line in cases.some_of(lines_of(path)[:200], 20):
                 ordinal = json.loads(line)["ordinal"]
                 self.assertEqual(ds.json(ordinal), line)
                 self.assertEqual(len(ds[ordinal]), json.loads(line)["size"])
@@ -97,7 +122,7 @@ class EverySample(Case):
 
         def check(path):
             ds = recordfs.open(path)
-            for line in run("cat", "--skip-damage", "--json", path)[1].decode().splitlines()[:5]:
+            for line in lines_of(path)[:5]:
                 known = json.loads(line)
                 if "decoded" in known:
                     self.assertEqual(names(ds.decode(known["ordinal"])), names(known["decoded"]))
@@ -116,7 +141,7 @@ class EverySample(Case):
 
     def test_info_is_that_of_the_command(self):
         def check(path):
-            self.assertEqual(recordfs.open(path).info, json.loads(run("info", "--json", path)[1]))
+            self.assertEqual(recordfs.open(path).info, about_samples("info")[path])
 
         self.each(check)
 
