@@ -1,4 +1,5 @@
 """Shared by the tests of hostile files: a mirrored directory with a good file, and bounds of memory."""
+import functools
 import os
 import re
 import sys
@@ -22,7 +23,9 @@ QUARANTINE_MIB = 32  # 256 by default, which alone would take half of the allowe
 GOOD = "riegeli/multiblock_zstd.riegeli"
 
 
+@functools.cache
 def is_sanitized():
+    """Returns whether recordfs is built with a sanitizer. Reads the program, of 40 MB, only once."""
     program = Path(mounting.program("recordfs")).read_bytes()
     return b"__asan_init" in program or b"__tsan_init" in program
 
@@ -30,15 +33,18 @@ def is_sanitized():
 class HostileCase(mounting.Case):
     """Hostile files in a mirrored directory, beside a good one."""
 
+    good = []  # names and contents of the good file's records, which the first case reads
+
     def setUp(self):
         super().setUp()
         self.source = self.folder / "source"
         self.source.mkdir()
         self.copy(GOOD, self.source / "good.riegeli")
-        reference = self.mount(mounting.sample(GOOD))
-        self.good = [(name, (reference / "records" / name).read_bytes())
-                     for name in sorted(os.listdir(reference / "records"))]
-        self.assertEqual(reference.unmount(), 0)
+        if not HostileCase.good:
+            reference = self.mount(mounting.sample(GOOD))
+            HostileCase.good = [(name, (reference / "records" / name).read_bytes())
+                                for name in sorted(os.listdir(reference / "records"))]
+            self.assertEqual(reference.unmount(), 0)
 
     def environment(self, user=None):
         changed = super().environment(user)
