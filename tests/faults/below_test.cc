@@ -76,9 +76,16 @@ bool is_fully_tested(const Sample& sample) {
     const bool is_good = !one.want.damaged && !one.want.right.empty() && one.want.right.front().records > 2;
     return std::tuple(!is_good || one.bytes()->size() < kFewBytes, one.bytes()->size(), one.name);
   };
-  static const auto all = real_samples();
-  const auto is_smaller = [&](const Sample& one) { return one.format == sample.format && rank(one) < rank(sample); };
-  return std::ranges::none_of(all, is_smaller);
+  static const auto smallest = [&] {
+    std::map<const Format*, decltype(rank(sample))> found;
+    for (const Sample& one : real_samples()) {
+      const auto [known, is_new] = found.emplace(one.format, rank(one));
+      if (!is_new) known->second = std::min(known->second, rank(one));
+    }
+    return found;
+  }();
+  const auto found = smallest.find(sample.format);
+  return found != smallest.end() && std::get<std::string>(found->second) == sample.name;
 }
 
 class Lines {
