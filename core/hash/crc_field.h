@@ -22,18 +22,21 @@ class CrcField {
   }
 
   constexpr std::uint32_t times_x(std::uint32_t value) const {
-    return (value >> 1) ^ ((value & 1) != 0 ? polynomial_ : 0);
+    return (value >> 1) ^ (polynomial_ & all_ones_if(value & 1));
   }
   // Returns the product with x^8. The state of a CRC after another byte is times_byte(state ^ byte).
   constexpr std::uint32_t times_byte(std::uint32_t value) const { return (value >> 8) ^ steps_[value & 0xff]; }
   // Takes a step for each power of x up to the highest in `a`.
   constexpr std::uint32_t product(std::uint32_t a, std::uint32_t b) const {
     std::uint32_t sum = 0;
-    for (; a != 0; a <<= 1, b = times_x(b)) sum ^= (a & kOne) != 0 ? b : 0;
+    for (; a != 0; a <<= 1, b = times_x(b)) sum ^= b & all_ones_if(a >> 31);
     return sum;
   }
 
  private:
+  // Returns 0 for 0, and all ones for 1. A branch on random bits is often predicted wrongly.
+  static constexpr std::uint32_t all_ones_if(std::uint32_t bit) { return ~bit + 1; }
+
   alignas(64) std::array<std::uint32_t, 256> steps_{};
   std::uint32_t polynomial_;
 };

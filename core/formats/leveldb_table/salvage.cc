@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <span>
 #include <utility>
 #include <vector>
@@ -159,7 +160,7 @@ struct End {
 // The positions where a block may end, by their keys.
 class Ends {
  public:
-  explicit Ends(Bytes window) : is_there_(kSlots) {
+  explicit Ends(Bytes window) : is_there_(std::bit_ceil(kSlotsPerByte * window.size())) {
     Keys keys;
     for (std::size_t i = 0; i + kTrailerSize <= window.size(); ++i) {
       const std::byte type = window[i];
@@ -167,23 +168,27 @@ class Ends {
       if (!may_be_type(type)) continue;
       const std::uint32_t crc = unmask_crc(Cursor(window.subspan(i + 1, kChecksumSize)).u32_le());
       ends_.push_back({keys.end_key(crc), static_cast<std::uint32_t>(i)});
-      is_there_[ends_.back().key % kSlots] = true;
+      is_there_[slot(ends_.back().key)] = true;
     }
     std::ranges::stable_sort(ends_, {}, &End::key);
   }
 
   // Returns those with this key, in file order.
   std::span<const End> with(std::uint32_t key) const {
-    if (!is_there_[key % kSlots]) return {};
+    if (!is_there_[slot(key)]) return {};
     const auto first = std::ranges::lower_bound(ends_, key, {}, &End::key);
-    const auto after = std::ranges::upper_bound(ends_, key, {}, &End::key);
+    const auto after = std::find_if(first, ends_.end(), [&](const End& end) { return end.key != key; });
     return {first, after};
   }
 
  private:
-  static constexpr std::size_t kSlots = std::size_t{1} << 20;
+  // In a window of zeros, a block may end at every byte. Most keys should still have a slot without an end.
+  static constexpr std::size_t kSlotsPerByte = 16;
+
+  std::size_t slot(std::uint32_t key) const { return key & (is_there_.size() - 1); }
+
   std::vector<End> ends_;
-  std::vector<bool> is_there_;  // whether `ends_` may have such a key
+  std::vector<bool> is_there_;  // by slot(), whether `ends_` may have such a key
 };
 
 // Two keys are equal by chance now and then, but the bytes between them are then not a block of entries.
