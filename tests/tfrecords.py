@@ -1,4 +1,5 @@
 """Writes TFRecord files, and the checksum that LevelDB's logs share with them."""
+import functools
 import struct
 
 
@@ -11,6 +12,7 @@ def _table_entry(byte):
 _TABLE = [_table_entry(byte) for byte in range(256)]
 
 
+@functools.lru_cache(maxsize=64)  # many records are equal, or have equal sizes
 def masked_crc32c(data):
     """Returns the masked CRC-32C of bytes, encoded in 4 bytes."""
     crc = 0xFFFFFFFF
