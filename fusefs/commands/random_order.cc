@@ -75,17 +75,19 @@ class RandomCopy {
   RandomCopy(const FormOptions& form, SetReader& reader, CommandContext& context)
       : form_(form), reader_(reader), context_(context), executor_(context.threads() - 1) {}
 
-  void copy(const NextOrdinal& next) {
+  // Returns whether all were copied.
+  bool copy(const NextOrdinal& next) {
     while (goes_on_ && context_.output().good()) {
       while (window_.size() < ahead_) {
         const auto ordinal = next();
         if (!ordinal) break;
         window_.push_back({.ordinal = *ordinal});
       }
-      if (window_.empty()) return;
+      if (window_.empty()) return true;
       read_window();
       write_window();
     }
+    return false;
   }
 
  private:
@@ -233,7 +235,7 @@ void copy_in_random_order(const RandomOptions& options, const FormOptions& form,
                           CommandContext& context) {
   const auto records = reader.records();
   if (!records) return;
-  RandomCopy(form, reader, context).copy(order_of(options, *records));
+  if (RandomCopy(form, reader, context).copy(order_of(options, *records))) reader.report_damage();
 }
 
 }  // namespace recordfs

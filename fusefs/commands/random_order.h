@@ -26,7 +26,8 @@ struct RandomOptions {
 
 // Copies all records, or a sample, in the order of Permutation, or a sample in ascending order. Reads some ahead in the
 // order of the shards and chunks, in at most 64 MiB, so that several records of a chunk are decoded together. Prints
-// and notes errors; stops at the first record that cannot be read, unless these are skipped.
+// and notes errors, and at the end the damage in headers, which may have cost records; stops at the first record that
+// cannot be read, unless these are skipped.
 void copy_in_random_order(const RandomOptions& options, const FormOptions& form, SetReader& reader,
                           CommandContext& context);
 

@@ -7,6 +7,7 @@
 #include "core/base/counted.h"
 #include "core/dataset/manifest.h"
 #include "core/store/wait_ticket.h"
+#include "fusefs/commands/damage_reporter.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 
@@ -41,6 +42,12 @@ std::optional<ShardList> named(const RecordWords& words, CommandContext& context
   print_some(surplus, "this shard is surplus, and left out", "surplus shards");
   if (!missing.empty() || !surplus.empty()) context.note(kExitDamage);
   return std::move(*list);
+}
+
+// Returns the damage in headers.
+Result<std::shared_ptr<const std::vector<DamageRow>>> damage_of(const RecordStore& store) {
+  TRY(wait_for([&] { return store.index().totals(ScanDetail::kCounts); }));
+  return wait_for([&] { return store.index().damage(); });
 }
 
 }  // namespace
@@ -160,6 +167,23 @@ std::optional<std::uint64_t> SetReader::records() {
   }
   if (!report_unopened(set_.size())) return std::nullopt;
   return totals->records;
+}
+
+void SetReader::report_damage() {
+  for (std::size_t shard = 0; shard < set_.size(); ++shard) {
+    const auto counts = wait_for([&] { return set_.counts(shard); });
+    if (!counts) return print_uncounted(counts.error());
+    if (counts->damaged_regions == 0) continue;
+    const auto opened = member(shard, counts->first_ordinal);
+    if (!opened) continue;
+    const auto rows = damage_of(*opened->store);
+    if (!rows) {
+      context_.print_failure(opened->path, rows.error());
+      continue;
+    }
+    DamageReporter damage(opened->path, *opened->store, context_);
+    for (const DamageRow& row : **rows) damage.add(row.region);
+  }
 }
 
 std::optional<Span> SetReader::resolve(const OrdinalRange& range) {

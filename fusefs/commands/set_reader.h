@@ -67,6 +67,8 @@ class SetReader {
   std::optional<RecordInShard> locate(const OrdinalRange& range);
   // Returns the number of records of all shards. nullopt if counting fails.
   std::optional<std::uint64_t> records();
+  // Prints and notes the damage that counting found in the headers of all shards.
+  void report_damage();
 
  private:
   std::optional<Span> resolve(const OrdinalRange& range);

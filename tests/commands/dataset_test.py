@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Data sets: several files that every command reads as one."""
 import json
+import os
 import subprocess
 from collections import Counter
 
@@ -453,6 +454,13 @@ class RandomOrder(Sets):
         done = self.recordfs("cat", "--delimited", "--skip-damage", "--shuffle", "1", self.pattern)
         self.assertEqual(done.status, commands.DAMAGE)
         self.assertGreater(len(delimited(done.out)), 900)
+
+    def test_damaged_header_is_reported_after_the_records(self):
+        os.truncate(self.paths[3], self.paths[3].stat().st_size - 3)
+        for words, count in ((["--shuffle", "1"], 999), (["--sample", "5"], 5), (["--skip-damage", "--shuffle", "1"], 999)):
+            done = self.recordfs("cat", "--delimited", *words, self.pattern)
+            self.assertEqual((done.status, len(delimited(done.out))), (commands.DAMAGE, count), words)
+            self.assertRegex(done.err, r"\Arecordfs: \S+text-00003-of-00004.tfrecord: bytes \d+ to \d+: unfinished: [^\n]+\n\Z")
 
     def test_usage_errors_are_reported(self):
         for words in (["--shuffle", "x"], ["--shuffle", "1", "--split", "0:5"], ["--sample", "-1"], ["--seed", "1"],
