@@ -15,9 +15,14 @@ py::str shown_text(std::string_view text) {
 }
 
 py::object exception_of(const Error& error, std::string_view path) {
+  constexpr std::string_view kAfterPath = ": ";
+  std::string_view reason = error.detail;  // which may begin with the path
+  const bool names_path =
+      !path.empty() && reason.starts_with(path) && reason.substr(path.size()).starts_with(kAfterPath);
+  if (names_path) reason.remove_prefix(path.size() + kAfterPath.size());
   return py::module_::import("recordfs._errors")
-      .attr("exception_of")(shown_text(to_string(error.code)), path_text(path), error.position,
-                            shown_text(error.detail), error.os_error);
+      .attr("exception_of")(shown_text(to_string(error.code)), path_text(path), error.position, shown_text(reason),
+                            error.os_error);
 }
 
 void raise(const py::object& exception) {

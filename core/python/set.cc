@@ -44,6 +44,13 @@ const std::string& path_of(const OpenedSet& set, std::size_t shard) { return set
 // Returns the path for an error that may be of any shard.
 std::string path_of(const OpenedSet& set) { return set.has_one_shard() ? path_of(set, 0) : std::string(); }
 
+// Returns the path for an error about a record.
+std::string path_of_record(const OpenedSet& set, std::uint64_t ordinal) {
+  if (set.has_one_shard()) return path_of(set);
+  const auto place = set.set().locate(ordinal);
+  return place ? path_of(set, place->shard) : std::string();
+}
+
 void check_shard(const OpenedSet& set, std::size_t shard) {
   if (shard >= set.plan().list.shards.size()) throw py::index_error("no such shard");
 }
@@ -51,6 +58,12 @@ void check_shard(const OpenedSet& set, std::size_t shard) {
 template <class T>
 T value_of(Result<T> result, const OpenedSet& set, std::optional<std::size_t> shard = {}) {
   return value_or_raise(std::move(result), shard ? path_of(set, *shard) : path_of(set));
+}
+
+template <class T>
+T value_of_record(Result<T> result, const OpenedSet& set, std::uint64_t ordinal) {
+  if (!result) raise(exception_of(result.error(), path_of_record(set, ordinal)));
+  return std::move(*result);
 }
 
 SetPointer open(std::shared_ptr<SetPlan> plan) {
@@ -110,7 +123,7 @@ Result<FoundRecord> find_record(const RequestContext& context, const OpenedSet& 
 
 py::object record(const OpenedSet& set, std::uint64_t ordinal, bool copies) {
   const auto found = run([&](const RequestContext& context) { return find_record(context, set, ordinal); });
-  return record_object(value_of(found, set).record, copies);
+  return record_object(value_of_record(found, set, ordinal).record, copies);
 }
 
 py::object record_at(const OpenedSet& set, std::size_t shard, std::uint64_t offset, std::uint64_t index, bool copies) {
@@ -133,7 +146,8 @@ py::list records(const OpenedSet& set, const std::vector<std::uint64_t>& ordinal
                          set);
   py::list list(picked.size());
   for (std::size_t i = 0; i < picked.size(); ++i) {
-    list[i] = picked[i] ? record_object(*picked[i], copies) : exception_of(picked[i].error(), path_of(set));
+    list[i] = picked[i] ? record_object(*picked[i], copies)
+                        : exception_of(picked[i].error(), path_of_record(set, ordinals[i]));
   }
   return list;
 }
@@ -143,13 +157,13 @@ py::list records(const OpenedSet& set, const std::vector<std::uint64_t>& ordinal
 // Returns what `decode` makes of a record.
 template <class Decode>
 auto decoded(const OpenedSet& set, std::uint64_t ordinal, const Decode& decode) {
-  return value_of(run([&](const RequestContext& context) -> decltype(decode(context, std::declval<FoundRecord>(),
-                                                                            std::declval<RecordDecoder>())) {
-                    ASSIGN_OR_RETURN(const auto found, find_record(context, set, ordinal));
-                    const auto decoding = set.decoding(found.place.shard, found.place.store);
-                    return decode(context, found, decoding->decoder);
-                  }),
-                  set);
+  return value_of_record(run([&](const RequestContext& context) -> decltype(decode(context, std::declval<FoundRecord>(),
+                                                                                   std::declval<RecordDecoder>())) {
+                           ASSIGN_OR_RETURN(const auto found, find_record(context, set, ordinal));
+                           const auto decoding = set.decoding(found.place.shard, found.place.store);
+                           return decode(context, found, decoding->decoder);
+                         }),
+                         set, ordinal);
 }
 
 py::str json_line(const OpenedSet& set, std::uint64_t ordinal) {
@@ -174,14 +188,14 @@ py::str typed_document(const OpenedSet& set, std::uint64_t ordinal) {
 }
 
 py::list parts(const OpenedSet& set, std::uint64_t ordinal) {
-  const auto found = value_of(
+  const auto found = value_of_record(
       run([&](const RequestContext& context) -> Result<std::vector<NamedPart>> {
         ASSIGN_OR_RETURN(const auto place, place_record(context, set.set(), ordinal));
         if (place.store->schema().parts == RecordSchema::Parts::kNone) return std::vector<NamedPart>{};
         ASSIGN_OR_RETURN(const auto made, place.store->records().parts(context, {place.indexed.chunk, place.index}));
         return named_parts(made);
       }),
-      set);
+      set, ordinal);
   py::list list;
   for (const NamedPart& part : found) {
     list.append(py::make_tuple(shown_text(part.name), memory_view(part.content.bytes, part.content.owner)));

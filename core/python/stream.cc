@@ -203,7 +203,7 @@ std::shared_ptr<Stream> make_stream(std::shared_ptr<OpenedSet> set, std::uint64_
   }
   if (!patterns.empty()) {
     auto matcher = RecordMatcher::make(patterns, {.ignores_case = ignores_case, .is_literal = is_literal});
-    if (!matcher) throw py::value_error(matcher.error().detail);
+    if (!matcher) throw py::value_error("bad pattern: " + matcher.error().detail);
     options.matcher = std::move(*matcher);
   }
   return std::make_shared<Stream>(std::move(set), std::move(options), std::move(on_damage), copies);

@@ -80,6 +80,11 @@ class OtherErrors(Case):
         self.assertEqual(raised.exception.errno, errno.ENOENT)
         self.assertEqual(raised.exception.filename, str(self.folder / "nothing"))
 
+    def test_messages_have_only_what_is_known(self):
+        self.assertEqual(str(recordfs.DamageError("a", 0, "why")), "a: byte 0: why")
+        self.assertEqual(str(recordfs.UnsupportedError("a", 0, "why")), "a: why")
+        self.assertEqual(str(recordfs.DamageError("", 0, "why")), "why")
+
     def test_exceptions_pickle(self):
         import pickle
 

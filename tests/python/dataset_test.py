@@ -69,6 +69,12 @@ class OneFile(Case):
         self.assertEqual(shuffled[10], list(shuffled)[10])
         self.assertEqual(run("cat", "--sample", "50", "--seed", "3", self.path)[1], b"".join(self.ds.sample(50, 3)))
         self.assertEqual(len(self.ds[:10].sample(100)), 10)
+        self.assertEqual(list(self.ds.sample(1 << 70)), self.records)
+        for wrong in (lambda: self.ds.shuffled(-1), lambda: self.ds.shuffled(1 << 64), lambda: self.ds.sample(5, -1)):
+            with self.assertRaisesRegex(ValueError, "a seed is from 0"):
+                wrong()
+        with self.assertRaisesRegex(ValueError, "not a number of records: -1"):
+            self.ds.sample(-1)
 
     def test_search(self):
         expected = [(i, record) for i, record in enumerate(self.records) if b"99r" in record]
@@ -77,7 +83,7 @@ class OneFile(Case):
         self.assertEqual(list(self.ds.grep("nothing", "99R", ignore_case=True, fixed=True)), expected)
         self.assertEqual(len(list(self.ds.grep("99r", invert=True))), 3000 - len(expected))
         self.assertEqual(list(self.ds[100:].grep("99r"))[0][0], 99)
-        with self.assertRaises(ValueError):
+        with self.assertRaisesRegex(ValueError, r"bad pattern: \("):
             self.ds.grep("(")
 
     def test_several_iterators_at_once(self):
@@ -91,8 +97,11 @@ class OneFile(Case):
     def test_address(self):
         chunk = self.ds.info["first_chunk"]["begin"]
         self.assertEqual(self.ds.at(chunk, 3), self.records[3])
-        with self.assertRaises(IndexError):
-            self.ds.at(1)
+        for offset, index in ((1, 0), (-1, 0), (chunk, -1)):
+            with self.assertRaises(IndexError):
+                self.ds.at(offset, index)
+        with self.assertRaisesRegex(TypeError, "'str' object cannot be interpreted as an integer"):
+            self.ds.at("@0/3")
 
     def test_text_has_no_parts(self):
         self.assertEqual(self.ds.parts(1), {})
@@ -141,8 +150,20 @@ class ShardSet(Case):
         self.assertEqual(list(ds), self.records[:250] + self.records[500:])
         self.assertEqual(len(ds), 750)
         self.assertEqual([(damage.shard, damage.kind) for damage in ds.damage], [(1, "damage")])
-        with self.assertRaises(recordfs.DamageError):
+        with self.assertRaises(recordfs.DamageError) as raised:
             list(recordfs.open(self.folder / "train@4.tfrecord"))
+        self.assertEqual(raised.exception.reason, "this shard is missing")
+        self.assertEqual(str(raised.exception).count(str(self.paths[1])), 1)
+
+    def test_error_names_the_shard_of_the_record(self):
+        with self.paths[2].open("r+b") as file:
+            file.seek(14)
+            file.write(b"\xff")
+        ds = recordfs.open(self.folder)
+        for read in (lambda: ds[500], lambda: ds[[1, 500]], lambda: ds.json(500), lambda: ds.decode(500), lambda: ds.at(0, 0, 2)):
+            with self.assertRaises(recordfs.DamageError) as raised:
+                read()
+            self.assertEqual(raised.exception.path, str(self.paths[2]))
 
     def test_wrong_arguments(self):
         with self.assertRaises(FileNotFoundError):

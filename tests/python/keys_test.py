@@ -58,6 +58,10 @@ class Levels(Case):
         self.assertEqual(list(everything), sorted(everything))
         self.assertEqual(everything[b"key00000"], self.keys[b"key00000"])
         self.assertEqual(list(self.keys.values()), list(everything.values()))
+        for text in (lambda: self.keys["key00000"], lambda: self.keys["a":], lambda: self.keys[b"a":"b"],
+                     lambda: self.keys.prefix("key"), lambda: "key00000" in self.keys):
+            with self.assertRaisesRegex(TypeError, "a key is bytes, not str"):
+                text()
         self.assertIn(b"key00000", self.keys)
         self.assertNotIn(b"nothing", self.keys)
         self.assertIsNone(self.keys.get(b"nothing"))

@@ -31,7 +31,7 @@ def open(path: str | os.PathLike = "", *more: str | os.PathLike, join: bool = Tr
     ----------
     path, *more : path
         Files, or what names them: a directory, a pattern such as ``"train-*"``, ``"train@128.tfrecord"`` or
-        ``"train-?????-of-00128.tfrecord"``. With a `manifest`, none.
+        ``"train-?????-of-00128.tfrecord"``. A list of paths is ``open(*paths)``. With a `manifest`, none.
     join : bool
         False: `path` and `more` are names of files, and a list with a data set for each is returned.
     manifest : path

@@ -211,6 +211,9 @@ class Dataset(Sequence):
 
         Unlike an ordinal, that address does not change if other parts of the file are damaged.
         """
+        offset, index = operator.index(offset), operator.index(index)
+        if offset < 0 or index < 0:
+            raise IndexError(f"no record {index} in a chunk at byte {offset}")
         return self._opened.native.record_at(self._shard_number(shard), offset, index, self._copy)
 
     def batches(self, n: int) -> Iterator[tuple[memoryview, memoryview]]:
@@ -247,13 +250,21 @@ class Dataset(Sequence):
         return ((ordinal - first, record) for ordinal, record in found)
 
     def shuffled(self, seed: int = 0) -> Dataset:
-        """Returns a view of all records in a random order, the same for a seed and a number of records anywhere."""
-        return self._view(Shuffled(self._counted_rows(), seed))
+        """Returns a view of all records in a random order, the same for a seed and a number of records anywhere.
+
+        Records that damage in headers has cost are not among them, and raise nothing: `damage` lists such regions.
+        """
+        return self._view(Shuffled(self._counted_rows(), _seed(seed)))
 
     def sample(self, n: int, seed: int = 0) -> Dataset:
-        """Returns a view of `n` records that are chosen at random, in ascending order, without repetition."""
+        """Returns a view of `n` records that are chosen at random, in ascending order, without repetition.
+
+        Of fewer than `n` records, returns all.
+        """
+        if n < 0:
+            raise ValueError(f"not a number of records: {n}")
         rows = self._counted_rows()
-        return self._view([rows[place] for place in _recordfs.sample(len(rows), n, seed)])
+        return self._view([rows[place] for place in _recordfs.sample(len(rows), min(n, len(rows)), _seed(seed))])
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Arrow's PyCapsule protocol: pyarrow, polars and DuckDB read a view of consecutive records.
@@ -314,7 +325,10 @@ class Dataset(Sequence):
         return _typed(json.loads(self._opened.native.typed_document(self._ordinal(index))))
 
     def parts(self, index: int) -> dict[str, memoryview]:
-        """Returns the parts of a record, such as proio's entries, by name. Empty if it has none."""
+        """Returns the parts of a record, such as proio's entries or the features of an Example. Empty if it has none.
+
+        A name is a path as in ``inside/`` of a mount, with ``%2F`` for a ``/`` inside a name.
+        """
         return dict(self._opened.native.parts(self._ordinal(index)))
 
     @property
@@ -450,6 +464,13 @@ class _Shards(Sequence):
         whole = self._of._opened
         opened = _Opened(whole.native.shard(number), [whole.shards[number]], whole.options, "")
         return Dataset(opened, on_damage=self._of._on_damage, copy=self._of._copy)
+
+
+def _seed(seed: int) -> int:
+    """Returns a seed that is in range. Raises ValueError."""
+    if not 0 <= seed < 1 << 64:
+        raise ValueError(f"a seed is from 0 to 2**64 - 1, not {seed}")
+    return seed
 
 
 def _typed(value: Any) -> Any:

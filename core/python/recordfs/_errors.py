@@ -26,7 +26,9 @@ class Error(Exception):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"{self.path}: byte {self.offset}: {self.reason}"
+        has_position = self.path and (self.offset > 0 or not isinstance(self, UnsupportedError))
+        where = f"{self.path}: " if self.path else ""
+        return f"{where}byte {self.offset}: {self.reason}" if has_position else where + self.reason
 
 
 class DamageError(Error):

@@ -41,12 +41,15 @@ class Keys(Mapping):
     def _has(self, key: bytes) -> bool:
         """Returns whether a view has the key, if the order is that of bytes."""
         first, end, prefix = self._range
+        _check_key(key)
         return key >= first and (end is None or key < end) and key.startswith(prefix)
 
     def __getitem__(self, key):
         if isinstance(key, slice):
             if key.step is not None:
                 raise ValueError("a range of keys has no step")
+            for bound in (key.start, key.stop):
+                _check_key(bound or b"")
             return self._view(max(self._range[0], key.start or b""),
                               key.stop if self._range[1] is None else min(self._range[1], key.stop or self._range[1]),
                               self._range[2])
@@ -81,6 +84,8 @@ class Keys(Mapping):
         return _Values(self)
 
     def _view(self, first: bytes, end: bytes | None, prefix: bytes) -> Keys:
+        for key in (first, b"" if end is None else end, prefix):
+            _check_key(key)
         return Keys(self._opened, self._family, self._at, first, end, prefix)
 
     def prefix(self, prefix: bytes) -> Keys:
@@ -107,6 +112,11 @@ class Keys(Mapping):
 
     def __repr__(self) -> str:
         return f"<recordfs.Keys of {self._opened.directory or self._opened.shards[0][0]}, family {self._family}>"
+
+
+def _check_key(key: object) -> None:
+    if not isinstance(key, (bytes, bytearray)):
+        raise TypeError(f"a key is bytes, not {type(key).__name__}")
 
 
 class _Items(ItemsView):
