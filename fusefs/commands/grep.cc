@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,6 +25,7 @@
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
+#include "fusefs/commands/record_text.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/messages.h"
@@ -122,6 +124,9 @@ class Grep {
   int finish() {
     const int status = context_.finish();
     if (options_.quiet && has_selected_) return 0;
+    if (!options_.field.empty() && !options_.quiet && !has_selected_ && !has_field_) {
+      print_message(fmt::format("no record has a field {} (recordfs cat --json shows the fields)", options_.field));
+    }
     if (status != 0) return kExitGrepFailed;
     return has_selected_ ? 0 : 1;
   }
@@ -216,7 +221,11 @@ class Grep {
       return std::move(document).error();
     }
     document->pop_back();
-    if (!options_.field.empty()) return json_text_at(*document, options_.field);
+    if (!options_.field.empty()) {
+      auto text = json_text_at(*document, options_.field);
+      if (text) has_field_ = true;
+      return text;
+    }
     return std::optional(std::move(*document));
   }
 
@@ -304,7 +313,7 @@ class Grep {
       for (const Match& match : record.matches) {
         write_prefix(':');
         if (options_.decoded) {
-          output_.write(std::string_view(record.text).substr(match.begin, match.size));
+          write_text(as_bytes(std::string_view(record.text).substr(match.begin, match.size)));
         } else {
           write_bytes(store, found, record.index, match.begin, match.size);
         }
@@ -319,25 +328,31 @@ class Grep {
     if (write_bytes(store, found, record.index, 0, size) != std::byte{'\n'}) output_.write("\n");
   }
 
+  void write_text(Bytes bytes) {
+    if (!is_terminal_) return output_.write(bytes);
+    output_.write(printable_lines(as_text(bytes)));
+  }
+
   // Returns the last byte, or 0 if there is none.
   std::byte write_bytes(const RecordStore& store, const MatchedChunk& found, std::uint64_t index, std::uint64_t at,
                         std::uint64_t size) {
     if (found.batch) {
       const Bytes bytes =
           found.batch->content.records[index].subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(size));
-      output_.write(bytes);
+      write_text(bytes);
       return bytes.empty() ? std::byte{} : bytes.back();
     }
     std::byte last{};
     const std::uint64_t end = at + size;
+    const std::uint64_t piece_size = is_terminal_ ? size : kPiece;  // whole, because a piece may end inside a character
     while (at < end && output_.good()) {
-      const auto piece = store.records().read({}, *found.chunk, index, at, std::min(kPiece, end - at));
+      const auto piece = store.records().read({}, *found.chunk, index, at, std::min(piece_size, end - at));
       if (!piece) {
         context_.note(piece.error());
         break;
       }
       if (piece->bytes.empty()) break;
-      output_.write(piece->bytes);
+      write_text(piece->bytes);
       last = piece->bytes.back();
       at += piece->bytes.size();
     }
@@ -357,7 +372,7 @@ class Grep {
   }
 
   void write_name(const std::string& path, char after) {
-    output_.write(path + (options_.zero_after_name ? '\0' : after));
+    output_.write((is_terminal_ ? printable(path) : path) + (options_.zero_after_name ? '\0' : after));
   }
 
   const GrepOptions& options_;
@@ -367,8 +382,9 @@ class Grep {
   Output& output_;
   const bool is_terminal_;
   std::uint64_t most_;
-  std::uint64_t selected_ = 0;  // records of the current file or data set; with kNames, of the shard
-  bool has_selected_ = false;   // any record of any file
+  std::uint64_t selected_ = 0;                  // records of the current file or data set; with kNames, of the shard
+  bool has_selected_ = false;                   // any record of any file
+  mutable std::atomic<bool> has_field_{false};  // a decoded record
 };
 
 int grep(GrepOptions options) {

@@ -248,6 +248,17 @@ std::vector<Bytes> joined(std::span<const Bytes> records) {
 
 }  // namespace
 
+std::string printable_lines(std::string_view text) {
+  std::string lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of("\n\t"), text.size());
+    lines += printable(text.substr(0, end));
+    if (end < text.size()) lines += text[end];
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
 namespace {
 
 // Splits "a,b.c" at its commas.

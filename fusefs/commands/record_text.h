@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
@@ -26,6 +27,9 @@ enum class RecordForm : std::uint8_t {
   kJson,       // append_json_line()
   kShown,      // for a terminal: one escaped line each, without a final newline of the record
 };
+
+// Returns text that is safe for a terminal, as printable() does, but with the same newlines and tabs.
+std::string printable_lines(std::string_view text);
 
 // Declares --descriptors and --type, which are errors unless `is_used` returns true after the parsing. `of_what`: the
 // options that use them. `types` must outlive the parsing.

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 import commands
+from tfrecords import tfrecord
 
 MESSAGES = "riegeli/metadata_full_transposed.riegeli"  # messages with descriptors
 EXAMPLES = "tfrecord/examples.tfrecord"
@@ -219,7 +220,12 @@ class Grep(commands.Case):
         matches = self.good("grep", "-o", "-h", "--field", "rnested.name", "^.*message$", commands.sample(MESSAGES))
         self.assertEqual([line.split(b":", 1)[1].decode() for line in matches.splitlines()],
                          [name for some in names for name in some if name.endswith("message")])
-        self.assertEqual(self.assert_ends_quietly(NONE, "grep", "--field", "no.such", "", commands.sample(MESSAGES)), b"")
+        self.assertEqual(self.assert_ends_quietly(NONE, "grep", "--field", "rnested.name", "absent", commands.sample(MESSAGES)), b"")
+
+    def test_field_that_no_record_has_is_reported(self):
+        self.assert_ends(NONE, r"no record has a field no\.such", "grep", "--field", "no.such", "", commands.sample(MESSAGES))
+        self.assert_ends_quietly(NONE, "grep", "-q", "--field", "no.such", "", commands.sample(MESSAGES))
+        self.assertEqual(self.good("grep", "-c", "-v", "--field", "no.such", "", self.file), b"500\n")
 
     def test_json_of_decoded_matches_has_no_positions(self):
         lines = [json.loads(line) for line in
@@ -258,6 +264,17 @@ class Grep(commands.Case):
         done = self.on_terminal("grep", "two two two", self.file)
         self.assertEqual((done.status, done.err), (SELECTED, ""))
         self.assertEqual(done.out, b"".join(b"%d:%s\n" % one for one in self.selected(b"two two two")))
+
+    def test_terminal_gets_no_escape_sequences(self):
+        path = self.folder / "\x1b[1mx.tfrecord"
+        path.write_bytes(tfrecord([b"\x1b]0;title\x07 two\n\tlines \xff\n", "caf\u00e9".encode()]))
+        shown = b"0:\\x1b]0;title\\x07 two\n\tlines \\xff\n1:caf\xc3\xa9\n"
+        self.assertEqual(self.on_terminal("grep", "", path), (SELECTED, shown, ""))
+        self.assertEqual(self.on_terminal("grep", "-o", "title.", path).out, b"0:title\\x07\n")
+        name = str(self.folder).encode() + b"/\\x1b[1mx.tfrecord"
+        self.assertEqual(self.on_terminal("grep", "-l", "", path).out, name + b"\n")
+        self.assertEqual(self.on_terminal("grep", "-Hc", "", path).out, name + b":2\n")
+        self.assertEqual(self.good("grep", "-l", "", path), bytes(path) + b"\n")
 
     def test_full_disk_is_reported(self):
         with open("/dev/full", "wb") as full:
