@@ -62,7 +62,7 @@ class Check {
     const auto found = check_.findings.find(problem.file);
     const bool is_known = found != check_.findings.end() && found->second.front().status == kExitDamage;
     if (!problem.loses_data || is_known) return;
-    add(problem.file, make_finding("damage", to_string(problem.error), status_of(problem)));
+    add(problem.file, make_finding("damage", reason_of(problem), status_of(problem)));
   }
 
   void add(const std::string& file, Finding finding) { check_.findings[file].push_back(std::move(finding)); }

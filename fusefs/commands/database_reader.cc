@@ -149,8 +149,7 @@ void DatabaseReader::report_lost_manifest() const {
 std::string DatabaseReader::text_of(const database::Problem& problem) const {
   const bool is_below = !directory_.empty() && !problem.file.empty();
   const std::string file = is_below ? (std::filesystem::path(directory_) / problem.file).string() : path_;
-  const bool has_position = !problem.file.empty() && problem.error.code != Code::kNotFound;
-  return fmt::format("{}: {}", file, has_position ? to_string(problem.error) : problem.error.detail);
+  return fmt::format("{}: {}", file, reason_of(problem));
 }
 
 std::string DatabaseReader::file_of(const database::Version& version) const {
@@ -185,6 +184,11 @@ void DatabaseReader::print(const std::string& what, int status) const {
 void DatabaseReader::print_failure(Bytes key, const Error& error) const {
   context_.print_once(fmt::format("{}: key {}: {}", path_, escaped_key(key), error.detail));
   context_.note(status_of({.file = {}, .error = error}));
+}
+
+std::string reason_of(const database::Problem& problem) {
+  const bool has_position = !problem.file.empty() && problem.error.code != Code::kNotFound;
+  return has_position ? to_string(problem.error) : problem.error.detail;
 }
 
 int status_of(const database::Problem& problem) {

@@ -88,6 +88,8 @@ class DatabaseReader {
   const bool has_families_;
 };
 
+// Returns what is wrong, with the position in the file if it has one, but without the file.
+std::string reason_of(const database::Problem& problem);
 // Returns the exit status for a problem.
 int status_of(const database::Problem& problem);
 

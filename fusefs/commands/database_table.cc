@@ -50,7 +50,7 @@ std::string database_table(const std::string& path, const DatabaseReader& reader
   name = "problems";
   for (const database::Problem& problem : problems) {
     const std::string file = problem.file.empty() ? "" : printable(problem.file) + ": ";
-    table += table_row(std::exchange(name, ""), file + printable(to_string(problem.error)));
+    table += table_row(std::exchange(name, ""), file + printable(reason_of(problem)));
   }
   return table;
 }

@@ -74,6 +74,7 @@ struct Outcome {
   std::optional<Error> failure{};        // could not be opened or listed
   std::optional<std::int64_t> passed{};  // when it passed (seconds since 1970), unchanged since then
   bool is_ignored = false;               // below a directory and not a container, or interrupted
+  bool is_removed = false;               // below a directory, since that was listed
 
   // Returns "good", "empty" (no bytes), "damaged", "unreadable", "unsupported", or "unchecked" (memory was short).
   std::string_view state() const;

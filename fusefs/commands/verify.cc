@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -268,6 +269,7 @@ class Verify {
       const auto finish = [this, outcome, &item](bool has_run) {
         if (!has_run) outcome->failure = shortage("out of memory");
         if (!outcome->is_ignored) report(*outcome, item);
+        if (outcome->is_removed) findings_.erase(outcome->path);
         return true;
       };
       return Executor::OrderedTask{.run = [this, outcome, &item] { *outcome = verify_item(item); }, .finish = finish};
@@ -305,8 +307,9 @@ class Verify {
     if (is_damage(error)) {
       // So damaged at its head that it cannot be opened.
       outcome.verdict.emplace().findings.push_back(finding_of(error));
-    } else if (error.code == Code::kNoContainer && item.file.was_found) {
-      outcome.is_ignored = true;
+    } else if (item.file.was_found && (error.code == Code::kNoContainer || error.os_error == ENOENT)) {
+      outcome.is_ignored = true;  // a database in use removes files meanwhile
+      outcome.is_removed = error.os_error == ENOENT;
     } else {
       outcome.failure = error;
     }

@@ -249,6 +249,18 @@ class Directories(Case):
         self.assertRegex(done.out.decode(), r"(?m)^manifest +none; the state comes from all tables and logs$")
         self.assertRegex(done.err, r"/CURRENT: ")
 
+    def test_problem_of_a_database_as_a_whole_has_no_position(self):
+        copy = self.copy_database(LEVELS)
+        (copy / "CURRENT").unlink()
+        table = self.recordfs("info", copy).out.decode()
+        self.assertRegex(table, r"(?m)^problems +CURRENT: there is no CURRENT\n +without the MANIFEST, ")
+        self.assertRegex(self.recordfs("verify", copy).out.decode(), rf"(?m)^{copy}: damage: without the MANIFEST, ")
+
+    def test_verify_ignores_files_that_are_removed_meanwhile(self):
+        copy = self.copy_database(LEVELS)
+        (copy / "000001.log").symlink_to("removed")
+        self.good("verify", copy)
+
     def test_verify_finds_nothing_in_good_databases_but_empty_logs(self):
         for name in databases():
             if "plain-table" not in name:
