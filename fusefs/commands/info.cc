@@ -364,6 +364,24 @@ std::string table_of(const std::string& name, const SetInfo& info, const DataSet
   return table;
 }
 
+// Counts the parts of the records of all shards. Returns nullopt if none have parts.
+std::optional<PartCounts> parts_of(SetReader& reader, const SetInfo& info, CommandContext& context) {
+  std::optional<PartCounts> all;
+  for (const auto& [number, counts] : info.shards) {
+    const auto member = counts ? reader.member(number, counts->first_ordinal) : std::nullopt;
+    if (!member || !PartCounts::has(member->store->schema())) continue;
+    const auto parts =
+        count_parts(*member->store, context.threads(), [&](const Error& why) { context.report(*member->store, why); });
+    if (!parts) {
+      context.print_failure(member->path, parts.error());
+      continue;
+    }
+    if (!all) all.emplace();
+    all->add(*parts);
+  }
+  return all;
+}
+
 // Returns nullopt if that fails.
 std::optional<std::string> info_text(const std::string& word, const RecordWords& words, const InfoOptions& options,
                                      bool is_only, CommandContext& context, FileTotals& totals) {
@@ -372,8 +390,10 @@ std::optional<std::string> info_text(const std::string& word, const RecordWords&
   if (!known) return std::nullopt;
   if (known->totals.damaged_regions > 0) context.note(kExitDamage);
   totals.add(known->totals, known->shards.size() - known->totals.unopened);
-  if (!options.json) return table_of(word, *known, reader->set());
+  const auto parts = options.tags ? parts_of(*reader, *known, context) : std::nullopt;
+  if (!options.json) return table_of(word, *known, reader->set()) + (parts ? parts_table(parts_list(*parts)) : "");
   JsonObject json = json_of(*known, reader->set());
+  if (parts) json.set("parts", parts_list(*parts));
   if (is_only) return to_json(json, JsonLayout::kIndented);
   json.members.insert(json.members.begin(), {"file", word});
   return to_json(json, JsonLayout::kLine);

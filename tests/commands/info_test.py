@@ -74,6 +74,17 @@ class Info(commands.Case):
         self.assertRegex(self.table("--tags", path), rf"(?m)^ +{entries} +{records}  {part} +{re.escape(kind)}$")
         self.assertNotIn("parts", json.loads(self.good("info", "--json", path)))
 
+    def test_tags_of_a_data_set_are_those_of_all_shards(self):
+        path = commands.sample("tfrecord/examples.tfrecord")
+        for number in range(3):
+            (self.folder / f"set-{number:05}-of-00003.tfrecord").symlink_to(path)
+        one = json.loads(self.good("info", "--json", "--tags", path))["parts"]
+        made = json.loads(self.good("info", "--json", "--tags", self.folder))
+        self.assertEqual([(row["part"], row["records"]) for row in made["parts"]],
+                         [(row["part"], 3 * row["records"]) for row in one])
+        self.assertRegex(self.table("--tags", self.folder), r"(?m)^ +entries +records  part +type$")
+        self.assertNotIn("parts", json.loads(self.good("info", "--json", self.folder)))
+
     def test_tags_of_unreadable_events_are_reported_as_damage(self):
         done = self.recordfs("info", "--tags", commands.sample("proio/x13-flip-payload-gzip.proio"))
         self.assertEqual(done.status, commands.DAMAGE)
