@@ -38,7 +38,7 @@ struct ReportOptions {
   ReadingOptions reading;
   std::vector<std::string> words;
   std::string manifest;
-  std::string output{kStandardOutput};
+  std::string output;  // empty: standard output, unless it is a terminal
 };
 
 struct ReportedFile {
@@ -133,7 +133,7 @@ bool is_one_of(const std::string& output, const std::vector<ReportedFile>& files
 }
 
 void write_page(const std::string& page, const ReportOptions& options, CommandContext& context) {
-  if (options.output == kStandardOutput) return context.output().write(page);
+  if (options.output.empty() || options.output == kStandardOutput) return context.output().write(page);
   const Descriptor file(::open(options.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   const int failed = file ? write_all(file.number(), as_bytes(page)) : errno;
   if (failed == 0) return;
@@ -147,6 +147,10 @@ int report(const ReportOptions& options) {
   const auto files = files_of(options, context);
   if (is_one_of(options.output, files)) {
     print_message(fmt::format("{}: the report would replace the file", options.output));
+    return kExitWrongUse;
+  }
+  if (options.output.empty() && ::isatty(STDOUT_FILENO) == 1) {
+    print_message("the page is HTML, and standard output is a terminal (try: -o PAGE)");
     return kExitWrongUse;
   }
   if (!files.empty()) {

@@ -63,6 +63,12 @@ class Report(commands.Case):
             self.assert_ends(commands.WRONG_USE, "the report would replace the file", "report", copied, "-o", name)
         self.assertEqual(copied.read_bytes(), before)
 
+    def test_terminal_gets_the_page_only_on_request(self):
+        done = self.on_terminal("report", commands.sample(TEXT))
+        self.assertEqual((done.status, done.out), (commands.WRONG_USE, b""))
+        self.assertRegex(done.err, r"\Arecordfs: the page is HTML, [^\n]+\(try: -o PAGE\)\n\Z")
+        self.assertIn(b"</html>", self.on_terminal("report", "-o", "-", commands.sample(TEXT)).out)
+
     def test_output_that_cannot_be_written_is_reported(self):
         self.assert_ends(commands.PARTLY_DONE, "No such file or directory", "report", commands.sample(TEXT), "-o",
                          self.folder / "none/page.html")
