@@ -1,5 +1,7 @@
 #include "fusefs/options.h"
 
+#include <unistd.h>
+
 #include <cctype>
 #include <charconv>
 #include <limits>
@@ -233,11 +235,20 @@ ParsedOptions parse_options(Form form, int argc, const char* const* argv, const 
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& stopped) {
-    return wrong_use(stopped.what());
+    return wrong_use(usage_error(app, stopped));
   }
   if (line.wants_help) return {.status = 0, .output = texts.help()};
   if (line.wants_version) return {.status = 0, .output = texts.version()};
   return finished(std::move(line));
+}
+
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = app.remaining();
+  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError) || unknown.empty()) return error.what();
+  const std::string& word = unknown.front();
+  if (!word.starts_with('-')) return "unexpected argument: " + word;
+  const bool is_file = ::access(word.c_str(), F_OK) == 0;
+  return "unknown option: " + word + (is_file ? "; the file of this name is ./" + word : "");
 }
 
 std::string OptionText::usage() const {

@@ -15,7 +15,8 @@
 
 namespace CLI {
 class App;
-}
+class ParseError;
+}  // namespace CLI
 
 namespace recordfs {
 
@@ -88,6 +89,9 @@ struct OptionText {
   std::string help() const { return text.substr(0, text.find('\n')); }
   bool operator==(const OptionText&) const = default;
 };
+
+// Returns the message for a command line that `app` could not parse.
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error);
 
 // Returns the options that are declared on `app` and have a text.
 std::vector<OptionText> option_texts(const CLI::App& app);

@@ -194,7 +194,7 @@ int run_command(const Command& command, int argc, const char* const* argv) {
       std::fputs(wrapped(without_gaps(app.help()), help_width()).c_str(), stdout);
       return kExitGood;
     }
-    print_message(fmt::format("{} (try recordfs {} --help)", stopped.what(), command.name));
+    print_message(fmt::format("{} (try recordfs {} --help)", usage_error(app, stopped), command.name));
     return command.wrong_use;
   }
   try {

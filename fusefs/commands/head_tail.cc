@@ -95,7 +95,12 @@ std::shared_ptr<EndOptions> declare(CLI::App& app) {
   begin_group(app, "Which records");
   app.add_option("-n,--records", options->records, "number of records (default: 10)")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{0}, INT64_MAX).description(""));
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+            return is_number ? std::string() : "not a number: " + text;
+          },
+          ""));
   options->form.declare(app);
   options->reading.declare(app);
   app.footer(

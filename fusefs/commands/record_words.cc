@@ -48,7 +48,10 @@ void take(const std::string& word, bool may_be_range, RecordWords& words) {
 void take_directory(GivenWords& given, RecordWords& words) {
   const std::size_t complete = 3 - (words.manifest.empty() ? 0u : 1u) - (given.ranges.empty() ? 0u : 1u);
   const bool is_incomplete = given.words.size() < complete;
-  if (given.words.empty() || (is_incomplete && parse_range(given.words.back()))) throw CLI::RequiredError("DIR");
+  const bool is_only_file = given.words.size() == 1 && words.manifest.empty();
+  if (given.words.empty() || is_only_file || (is_incomplete && parse_range(given.words.back()))) {
+    throw CLI::RequiredError("DIR");
+  }
   words.directory = std::move(given.words.back());
   given.words.pop_back();
 }

@@ -176,6 +176,7 @@ class Cp(commands.Case):
 
     def test_usage_errors_are_reported(self):
         self.assert_ends(commands.WRONG_USE, "FILE is required|RANGE is required|DIR is required", "cp")
+        self.assert_ends(commands.WRONG_USE, "DIR is required", "cp", self.file)
         self.assert_ends(commands.WRONG_USE, "DIR is required", "cp", self.file, "1")
         self.assert_ends(commands.WRONG_USE, "not a range: x", "cp", self.file, "x", self.target)
 

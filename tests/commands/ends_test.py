@@ -79,10 +79,19 @@ class CommandLines(commands.Case):
     def test_usage_errors_are_one_line(self):
         for words in READING:
             self.assert_ends(commands.WRONG_USE, f"try recordfs {words[0]} --help", *words)
-            self.assert_ends(commands.WRONG_USE, "--nothing", *words, "--nothing", commands.sample(TEXT))
+            self.assert_ends(commands.WRONG_USE, rf"unknown option: --nothing \(try recordfs {words[0]} --help\)", *words,
+                             "--nothing", commands.sample(TEXT))
         for words in (["cat"], ["ls"]):
             self.assert_ends(commands.WRONG_USE, "not a range: x", *words, commands.sample(TEXT), "x")
         self.assert_ends(commands.CANNOT_OPEN, "No such file", "head", self.folder / "missing")
+
+    def test_file_that_looks_like_an_option_is_named_with_its_directory(self):
+        self.copy(TEXT, "-x.riegeli")
+        done = self.recordfs("cat", "-x.riegeli", cwd=self.folder)
+        self.assertEqual((done.status, done.err), (commands.WRONG_USE, "recordfs: unknown option: -x.riegeli; the file of this "
+                                                   "name is ./-x.riegeli (try recordfs cat --help)\n"))
+        self.assert_ends(commands.WRONG_USE, "unknown option: --nothing", "mount", "--nothing", commands.sample(TEXT))
+        self.assert_ends(commands.WRONG_USE, "unexpected argument: x", "mounts", "x")
 
     def test_message_says_what_a_range_looks_like(self):
         shape = r"\(a range is 42, 10:20, :100, 5:, -5: or @OFFSET/INDEX\)"

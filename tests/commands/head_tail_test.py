@@ -36,6 +36,7 @@ class InAPipe(commands.Case):
     def test_usage_errors_are_reported(self):
         for words in (["-n", "-1"], ["-n", "x"], ["-n"], ["--nothing"]):
             self.assert_ends(commands.WRONG_USE, "", "head", commands.sample(TEXT), *words)
+        self.assert_ends(commands.WRONG_USE, "--records: not a number: -3 ", "head", "-n", "-3", commands.sample(TEXT))
 
 
 class OnATerminal(commands.Case):
