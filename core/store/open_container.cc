@@ -62,11 +62,16 @@ Result<std::string> named_directory(const std::string& named) {
   return real.string();
 }
 
-// Returns why a file is not a container. Of a compressed file and an archive, that says how to unpack it.
+// Returns why a file is not a container. Of a compressed file and an archive, that says how to unpack it; of an empty
+// file, that only its name could tell.
 Error explained(Error why, const RequestContext& context, const Source& source, const std::string& path) {
   if (why.code != Code::kNoContainer) return why;
   const auto head = read_up_to(context, source, 0, kWrappedHead);
   if (!head) return why;
+  if (head->view().empty()) {
+    why.detail = path == "-" ? "empty, not a record container"
+                             : "empty file, not a record container (its name does not tell a format)";
+  }
   if (auto text = wrapped_file(head->view(), path)) why.detail = std::move(*text);
   return why;
 }

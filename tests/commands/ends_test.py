@@ -54,6 +54,12 @@ class Files(commands.Case):
         quoted = re.escape(shlex.quote(str(file)).replace("\"'\"", "\\'"))
         self.assert_ends(commands.CANNOT_OPEN, rf"\(try: gunzip <{quoted} >FILE\)", "info", file)
 
+    def test_empty_file_without_a_telling_name_is_called_empty(self):
+        empty = self.folder / "empty.dat"
+        empty.touch()
+        for words in READING:
+            self.assert_ends(commands.CANNOT_OPEN, "empty.dat: empty file, not a record container", *words, empty)
+
     def test_newline_in_a_name_is_escaped_in_messages(self):
         for words in READING:
             self.assert_ends(commands.CANNOT_OPEN, r"two\\x0alines: cannot open: No such file", *words, self.folder / "two\nlines")

@@ -113,6 +113,10 @@ class Input(commands.Case):
         done = self.piped(gzip.compress(b"text"), "cat", "-")
         self.assertEqual(done.err, "recordfs: -: gzip-compressed file, not a record container (try: gunzip | recordfs COMMAND -)\n")
 
+    def test_empty_input_is_called_empty(self):
+        done = self.piped(b"", "cat", "-")
+        self.assertEqual((done.status, done.err), (commands.CANNOT_OPEN, "recordfs: -: empty, not a record container\n"))
+
     def test_commands_for_which_input_makes_no_sense_refuse_it(self):
         self.assert_ends(commands.WRONG_USE, "standard input cannot be split", "splits", "-")
         self.assert_ends(commands.WRONG_USE, "--follow: takes one file, which is not standard input", "tail", "-f", "-")
