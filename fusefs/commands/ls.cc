@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -96,6 +97,25 @@ std::string row_of(const Entry& entry, bool with_codec, bool is_aligned) {
   return row + "\n";
 }
 
+// Returns a row of index/chunks.tsv for people. A shard's name, which may precede it, is at the end.
+std::string in_columns(std::string_view row, bool has_shard) {
+  constexpr std::array kWidths = {10, 10, 9, 6, 13, 7, 9, 7};
+  std::string shard;
+  if (has_shard) {
+    shard = row.substr(0, row.find('\t'));
+    row.remove_prefix(shard.size() + 1);
+  }
+  std::string columns;
+  for (const int width : kWidths) {
+    const std::size_t end = std::min(row.find_first_of("\t\n"), row.size());
+    columns += fmt::format("{:<{}} ", row.substr(0, end), width);
+    row.remove_prefix(std::min(end + 1, row.size()));
+  }
+  columns += shard;
+  columns.erase(columns.find_last_not_of(' ') + 1);
+  return columns += '\n';
+}
+
 class Listing {
  public:
   Listing(const LsOptions& options, const SetMember& member, CommandContext& context)
@@ -129,7 +149,9 @@ class Listing {
     IndexedChunk in_set = indexed;
     in_set.before.records += member_.first_ordinal;
     if (options_.json) return json_of(in_set, json_member_of_shard(member_.name));
-    return member_.name.empty() ? chunk_row(in_set) : printable(member_.name) + '\t' + chunk_row(in_set);
+    const std::string row =
+        member_.name.empty() ? chunk_row(in_set) : printable(member_.name) + '\t' + chunk_row(in_set);
+    return is_aligned_ ? in_columns(row, !member_.name.empty()) : row;
   }
 
   // Returns the rows of some records. `is_counted`: indexed.before is valid. Thread-safe.
@@ -188,7 +210,8 @@ int ls(const LsOptions& options) {
   const auto reader = SetReader::open(options.words, context);
   if (!reader) return context.status();
   if (options.chunks && !options.json) {
-    context.output().write(reader->has_one_shard() ? chunk_rows_header() : "shard\t" + chunk_rows_header());
+    const std::string header = reader->has_one_shard() ? chunk_rows_header() : "shard\t" + chunk_rows_header();
+    context.output().write(::isatty(STDOUT_FILENO) == 1 ? in_columns(header, !reader->has_one_shard()) : header);
   }
   std::vector<Range> ranges = options.words.ranges;
   if (ranges.empty()) ranges.emplace_back(OrdinalRange{});

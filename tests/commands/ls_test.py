@@ -77,6 +77,18 @@ class Chunks(Ls):
         self.assertEqual(header, "begin end kind codec first_ordinal records stored decoded".split())
         self.assertEqual(first, ["0", "64", "signature", "-", "0", "0", "0", "0"])
 
+    def test_columns_are_aligned_on_a_terminal(self):
+        shown = self.on_terminal("ls", "--chunks", commands.sample(BINARY)).out.decode()
+        self.assertEqual([line.split() for line in shown.splitlines()], self.rows("--chunks", commands.sample(BINARY)))
+        self.assertEqual({line.index(line.split()[7], 65) for line in shown.splitlines()}, {71})
+        self.assertLess(max(map(len, shown.splitlines())), 80)
+        self.assertNotIn("\t", shown)
+        for number in range(2):
+            (self.folder / f"set-{number:05}-of-00002.riegeli").symlink_to(commands.sample(BINARY))
+        lines = self.on_terminal("ls", "--chunks", self.folder).out.decode().splitlines()
+        self.assertEqual([line.split()[-1] for line in (lines[0], lines[1], lines[-1])],
+                         ["shard", "set-00000-of-00002.riegeli", "set-00001-of-00002.riegeli"])
+
     def test_range_selects_the_chunks_that_contain_it(self):
         rows = self.rows("--chunks", commands.sample(BINARY))
         second = next(row for row in rows[1:] if row[4] == "52" and row[5] != "0")
