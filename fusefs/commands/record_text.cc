@@ -20,7 +20,7 @@ constexpr std::uint64_t kPieceBytes = 1u << 20;
 constexpr std::uint64_t kRunBytes = 128u << 10;  // of small records, so that a copy of them stays in the cache
 constexpr std::uint64_t kMadeAheadBytes = 16u << 20;
 constexpr std::size_t kMadeAheadText = 64u << 20;
-constexpr std::size_t kLargePiece = 512u << 10;  // from this mean size on, bytes are written without a copy
+constexpr std::size_t kLargeMean = 512u << 10;  // from this mean size on, bytes are written without a copy
 
 void append_varint(std::string& text, std::uint64_t number) {
   for (; number >= 0x80; number >>= 7) text += static_cast<char>((number & 0x7F) | 0x80);
@@ -412,7 +412,7 @@ std::vector<Bytes> large_pieces(RecordForm form, std::span<const Bytes> records)
     size += record.size();
     end = record.data() + record.size();
   }
-  return pieces > 0 && size / pieces >= kLargePiece ? joined(records) : std::vector<Bytes>{};
+  return pieces > 0 && size / pieces >= kLargeMean ? joined(records) : std::vector<Bytes>{};
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ namespace {
 constexpr std::chrono::seconds kBetweenSaves{60};
 constexpr std::uint64_t kLargeFile = 4u << 20;
 constexpr std::uint64_t kMemory = 64u << 20;  // bytes of decoded chunks, of all files
-constexpr std::size_t kMostAhead = 4096;      // files that wait for a thread, or for an earlier file
+constexpr std::size_t kWaitingFiles = 4096;   // files that wait for a thread, or for an earlier file
 
 struct VerifyOptions {
   ReadingOptions reading;
@@ -262,7 +262,7 @@ class Verify {
     const auto at_once = static_cast<unsigned>(std::min<std::size_t>(context_.threads(), items_.size()));
     Executor executor(std::max(at_once, 1u) - 1);
     std::size_t next = 0;
-    executor.run_in_order({.tasks = kMostAhead}, [&]() -> std::optional<Executor::OrderedTask> {
+    executor.run_in_order({.tasks = kWaitingFiles}, [&]() -> std::optional<Executor::OrderedTask> {
       if (next == items_.size() || Interruption::came()) return std::nullopt;
       const VerifyItem& item = items_[next++];
       const auto outcome = std::make_shared<Outcome>(Outcome{.path = item.file.path});
