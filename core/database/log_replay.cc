@@ -96,6 +96,7 @@ Result<void> LogReplay::take_operation(const leveldb_log::BatchOperation& operat
 
 Result<void> LogReplay::take_write(const leveldb_log::BatchOperation& operation, const RecordPlace& place,
                                    Bytes record) {
+  last_family_ = std::max(last_family_, operation.family);
   if (!in_section_ && !counts(operation.family)) {
     ++next_sequence_;
     return {};

@@ -38,6 +38,8 @@ class LogReplay final : private LogVisitor {
   // Of the writes; nullopt: there are none.
   std::optional<std::uint64_t> first_sequence() const { return first_sequence_; }
   std::uint64_t last_sequence() const { return last_sequence_; }
+  // The largest number of a family that has writes, whether they count or not.
+  std::uint32_t last_family() const { return last_family_; }
 
  private:
   using Pending = LoggedWrites::Pending;
@@ -64,6 +66,7 @@ class LogReplay final : private LogVisitor {
   std::size_t open_losses_ = 0;  // the last ones, which no record follows yet
   std::optional<std::uint64_t> first_sequence_{};
   std::uint64_t last_sequence_ = 0;
+  std::uint32_t last_family_ = 0;
 
   std::string name_;  // of the current log
   std::uint64_t number_ = 0;

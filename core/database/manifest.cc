@@ -134,6 +134,7 @@ class Editor {
     if (name == "prev_log_number") files_.previous_log = value;
     if (name == "next_file_number") files_.last_number = std::max(files_.last_number, value);
     if (name == "min_log_number_to_keep") files_.least_log = std::max(files_.least_log, value);
+    if (name == "max_column_family") files_.last_family = std::max(files_.last_family, value);
     if (name == "db_id") files_.database_id = fields.text("value");
     if (name == "blob_file_addition") {
       files_.blob_files[fields.number("number")] = {.family = family_, .values = fields.number("blob_count")};
@@ -194,6 +195,7 @@ class Editor {
     if (files_.families.size() == kMostFamilies && !files_.families.contains(family_)) {
       return Error{.code = Code::kLimit, .detail = "too many column families"};
     }
+    files_.last_family = std::max<std::uint64_t>(files_.last_family, family_);
     FamilyState& state = files_.families[family_];
     state.family.id = family_;
     if (family_ == 0) state.family.name = "default";

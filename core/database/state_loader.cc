@@ -52,12 +52,14 @@ class StateLoader {
            std::ranges::all_of(state_->files_.blob_files, has_blob_file);
   }
 
-  // Returns whether the MANIFEST seems to have lost its last edits: it does not name all tables, and files that it
-  // names are gone, or the logs do not follow its last write. (A database that was killed also has tables without a
-  // name, but then the files from which they were made are still there.)
+  // Returns whether the MANIFEST seems to have lost its last edits: the logs have writes of a family that it has not
+  // added yet; or it does not name all tables, and files that it names are gone, or the logs do not follow its last
+  // write. (A database that was killed also has tables without a name, but then the files from which they were made are
+  // still there.)
   Result<bool> has_lost_edits() const {
     if (!only_.empty() || state_->is_recovered_) return false;
     const FileSet& set = state_->files_;
+    if (last_logged_family_ > set.last_family) return true;
     for (const DirectoryEntry& entry : state_->listing_) {
       if (entry.is.kind != FileKind::kTable || set.tables.contains(entry.is.number)) continue;
       if (!state_->missing_.empty() || is_log_missing_) return true;
@@ -385,6 +387,7 @@ class StateLoader {
     for (Problem& problem : replay.problems()) state_->report(std::move(problem));
     for (Loss& loss : replay.losses()) state_->losses_.push_back(std::move(loss));
     first_logged_ = replay.first_sequence();
+    last_logged_family_ = replay.last_family();
     if (lost_log_ != 0 && (logs.empty() || logs.front()->is.number > lost_log_)) {
       const std::uint64_t first = first_logged_.value_or(UINT64_MAX);
       state_->losses_.push_back({.largest_sequence = first - std::min<std::uint64_t>(first, 1)});
@@ -419,6 +422,7 @@ class StateLoader {
   bool is_log_missing_ = false;
   std::uint64_t lost_log_ = 0;                   // that the MANIFEST named, if it has lost edits
   std::optional<std::uint64_t> first_logged_{};  // sequence number of the first write in the logs
+  std::uint32_t last_logged_family_ = 0;         // the largest number of a family with writes in the logs
 };
 
 Result<std::shared_ptr<const State>> State::load(const RequestContext& context, const std::string& directory,

@@ -35,6 +35,20 @@ TEST(DatabaseDamageTest, TornEndOfTheManifestIsNoDamage) {
   EXPECT_FALSE(database->summary().is_recovered());
 }
 
+TEST(DatabaseDamageTest, ManifestThatEndsBeforeAFamilyOfTheLogsHasLostEdits) {
+  constexpr std::size_t kBeforeTheLastFamily = 164;
+  const Copy copy("rocksdb7-families");
+  copy.write("MANIFEST-000005", copy.read("MANIFEST-000005").substr(0, kBeforeTheLastFamily));
+  const auto database = open_database(copy.folder());
+  EXPECT_TRUE(database->summary().is_recovered());
+  EXPECT_TRUE(has_problem(*database, "MANIFEST-000005", Code::kDamage));
+}
+
+TEST(DatabaseDamageTest, LogsMayHaveWritesOfADroppedFamily) {
+  const auto database = open_database(kCorpus + "rocksdb7-families");
+  EXPECT_FALSE(database->summary().is_recovered());
+}
+
 TEST(DatabaseDamageTest, ManifestThatIsNoLogIsReportedAndAllTablesAreUsed) {
   const auto intact = open_database(kCorpus + "leveldb-levels");
   const Copy copy("leveldb-levels");
