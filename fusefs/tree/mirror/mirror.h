@@ -124,11 +124,22 @@ class Closers {
   Result<std::shared_ptr<Thing>> closed_later(std::uint64_t filesystem, std::unique_ptr<Thing> thing) {
     ASSIGN_OR_RETURN(auto closer, start(filesystem));
     // Allocated now, because the deleter could not report a failed allocation.
-    const auto closing = std::make_shared<Executor::Task>([last = thing.get()] { delete last; });
-    return std::shared_ptr<Thing>(thing.release(), [closer = std::move(closer), closing](Thing* last) {
-      if (!closer->post(Executor::Priority::kWaitedFor, std::move(*closing))) delete last;
+    const auto closing = std::make_shared<Executor::Task>([last = thing.get(), backlog = backlog_] {
+      delete last;
+      backlog->remove();
     });
+    return std::shared_ptr<Thing>(thing.release(),
+                                  [closer = std::move(closer), closing, backlog = backlog_](Thing* last) {
+                                    backlog->add();
+                                    if (closer->post(Executor::Priority::kWaitedFor, std::move(*closing))) return;
+                                    delete last;
+                                    backlog->remove();
+                                  });
   }
+
+  // Blocks while the threads have many things to close, but at most a second: what is to be closed may hang. Call it
+  // before opening more, so that descriptors remain few.
+  void wait_for_room() const { backlog_->wait_for_room(); }
 
   // Closes what is unused, and ends the threads. May block on a filesystem that hangs.
   void stop();
@@ -137,8 +148,35 @@ class Closers {
   // Further filesystems share the thread of the last one.
   static constexpr std::size_t kMostFilesystems = 16;
 
+  // How many things wait to be closed.
+  class Backlog {
+   public:
+    void add() {
+      const std::lock_guard lock(mutex_);
+      ++things_;
+    }
+    void remove() {
+      const std::lock_guard lock(mutex_);
+      --things_;
+      shorter_.notify_all();
+    }
+    void wait_for_room() {
+      std::unique_lock lock(mutex_);
+      shorter_.wait_for(lock, kMostWait, [this] { return things_ < kMostWaiting; });
+    }
+
+   private:
+    static constexpr std::size_t kMostWaiting = 8;
+    static constexpr std::chrono::seconds kMostWait{1};
+
+    std::mutex mutex_;
+    std::condition_variable shorter_;
+    std::size_t things_ = 0;
+  };
+
   void run_sweeps();
 
+  const std::shared_ptr<Backlog> backlog_ = std::make_shared<Backlog>();  // things may be closed after this has gone
   const std::chrono::milliseconds period_;
   const std::function<void()> sweep_;
   std::mutex mutex_;                                              // guards the following

@@ -1,3 +1,5 @@
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -147,6 +149,27 @@ TEST(Closers, CloseOnAnotherThreadAndBeforeTheirEnd) {
   last.reset();
   ASSERT_EQ(closed_by.size(), 2u) << "after the end it is closed at once";
   EXPECT_EQ(closed_by.back(), std::this_thread::get_id());
+}
+
+TEST(Closers, RoomIsWaitedForWhileManyThingsAreClosed) {
+  constexpr int kMany = 100;
+  std::atomic<int> closed{0};
+  const Signal may_close;
+  Closers closers(std::chrono::hours(1), [] {});
+  for (int i = 0; i < kMany; ++i) {
+    const auto close = [&closed, may_close] {
+      may_close.wait();
+      ++closed;
+    };
+    closers.closed_later(0, std::make_unique<Closed>(close)).value().reset();
+  }
+  closers.wait_for_room();
+  EXPECT_EQ(closed, 0) << "the wait ends even if a filesystem hangs";
+  may_close.set();
+  closers.wait_for_room();
+  EXPECT_GT(closed, kMany / 2);
+  closers.stop();
+  EXPECT_EQ(closed, kMany);
 }
 
 TEST(Closers, SweepPeriodically) {
