@@ -66,11 +66,11 @@ function(recordfs_describe_test name)
   set_tests_properties(${name} PROPERTIES LABELS "${folder}" SKIP_RETURN_CODE 77)
 endfunction()
 
-# recordfs_test(NAME SOURCES a_test.cc LINK x [PROGRAM p] [SEPARATE_SOURCES]): GoogleTest tests as one CTest entry. All entries
-# of a folder share the program FOLDER_test, or p, since linking one for each takes longer than running it. A unity build
-# compiles about twenty sources of a program together, unless SEPARATE_SOURCES is given.
+# recordfs_test(NAME SOURCES a_test.cc LINK x [PROGRAM p]): GoogleTest tests as one CTest entry. All entries of a folder share
+# the program FOLDER_test, or p, since linking one for each takes longer than running it. A unity build compiles about twenty
+# sources of a program together.
 function(recordfs_test name)
-  cmake_parse_arguments(ARG "SEPARATE_SOURCES" "PROGRAM" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "PROGRAM" "SOURCES;LINK" ${ARGN})
   cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests OUTPUT_VARIABLE folder)
   set(program ${ARG_PROGRAM})
   if(NOT program)
@@ -97,9 +97,7 @@ function(recordfs_test name)
     if(NOT source IN_LIST sources)
       target_sources(${program} PRIVATE ${source})
     endif()
-    if(NOT ARG_SEPARATE_SOURCES)
-      set_source_files_properties(${source} TARGET_DIRECTORY ${program} PROPERTIES UNITY_GROUP together_${group})
-    endif()
+    set_source_files_properties(${source} TARGET_DIRECTORY ${program} PROPERTIES UNITY_GROUP together_${group})
     if(source MATCHES "_test\\.cc$")
       cmake_path(GET source FILENAME file)
       list(APPEND selected ${file})
