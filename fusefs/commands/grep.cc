@@ -35,6 +35,16 @@ namespace {
 
 constexpr std::uint64_t kPiece = 1u << 20;  // bytes of a record per write
 
+// Returns the text without the beginning of a character that its end may have cut.
+std::string_view whole_characters(std::string_view text) {
+  for (std::size_t cut = 1; cut < 4 && cut < text.size(); ++cut) {
+    const std::string_view end = text.substr(text.size() - cut);
+    const bool is_inside = (static_cast<unsigned char>(end.front()) & 0xC0) == 0x80;
+    if (!is_inside) return utf8_character(end) == 0 ? text.substr(0, text.size() - cut) : text;
+  }
+  return text;
+}
+
 enum class Show : std::uint8_t { kRecords, kMatches, kOrdinals, kCounts, kNames, kNothing };
 
 struct GrepOptions {
@@ -344,17 +354,18 @@ class Grep {
     }
     std::byte last{};
     const std::uint64_t end = at + size;
-    const std::uint64_t piece_size = is_terminal_ ? size : kPiece;  // whole, because a piece may end inside a character
     while (at < end && output_.good()) {
-      const auto piece = store.records().read({}, *found.chunk, index, at, std::min(piece_size, end - at));
+      const auto piece = store.records().read({}, *found.chunk, index, at, std::min(kPiece, end - at));
       if (!piece) {
         context_.note(piece.error());
         break;
       }
       if (piece->bytes.empty()) break;
-      write_text(piece->bytes);
-      last = piece->bytes.back();
-      at += piece->bytes.size();
+      const bool may_be_cut = is_terminal_ && at + piece->bytes.size() < end;
+      const Bytes bytes = may_be_cut ? as_bytes(whole_characters(as_text(piece->bytes))) : piece->bytes;
+      write_text(bytes);
+      last = bytes.back();
+      at += bytes.size();
     }
     return last;
   }

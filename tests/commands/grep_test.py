@@ -276,6 +276,12 @@ class Grep(commands.Case):
         self.assertEqual(self.on_terminal("grep", "-Hc", "", path).out, name + b":2\n")
         self.assertEqual(self.good("grep", "-l", "", path), bytes(path) + b"\n")
 
+    def test_characters_of_a_large_record_are_whole_on_a_terminal(self):
+        path = self.folder / "large.tfrecord"
+        text = "x" + "\u00e9" * 600_000  # a piece of 1 MiB ends inside a character
+        path.write_bytes(tfrecord([text.encode()]))
+        self.assertEqual(self.on_terminal("grep", "", path).out, b"0:" + text.encode() + b"\n")
+
     def test_full_disk_is_reported(self):
         with open("/dev/full", "wb") as full:
             done = self.recordfs("grep", "", self.file, stdout=full)

@@ -153,7 +153,7 @@ std::optional<std::size_t> JoinedShards::find(std::string_view name) const {
 // it.
 Result<std::shared_ptr<const RecordStore>> JoinedShards::open(const RequestContext& context, std::size_t shard) {
   using Store = std::shared_ptr<const RecordStore>;
-  closers_.wait_for_room();
+  static_cast<void>(closers_.wait_for_room());
   ASSIGN_OR_RETURN(auto store, open_(context, shard));
   const std::uint64_t filesystem = store->source().filesystem();
   ASSIGN_OR_RETURN(auto closed, closers_.closed_later(filesystem, std::make_unique<Store>(std::move(store))));

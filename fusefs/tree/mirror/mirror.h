@@ -124,22 +124,22 @@ class Closers {
   Result<std::shared_ptr<Thing>> closed_later(std::uint64_t filesystem, std::unique_ptr<Thing> thing) {
     ASSIGN_OR_RETURN(auto closer, start(filesystem));
     // Allocated now, because the deleter could not report a failed allocation.
-    const auto closing = std::make_shared<Executor::Task>([last = thing.get(), backlog = backlog_] {
+    const std::shared_ptr<Backlog> backlog = filesystem == 0 ? backlog_ : std::make_shared<Backlog>();
+    const auto closing = std::make_shared<Executor::Task>([last = thing.get(), backlog] {
       delete last;
       backlog->remove();
     });
-    return std::shared_ptr<Thing>(thing.release(),
-                                  [closer = std::move(closer), closing, backlog = backlog_](Thing* last) {
-                                    backlog->add();
-                                    if (closer->post(Executor::Priority::kWaitedFor, std::move(*closing))) return;
-                                    delete last;
-                                    backlog->remove();
-                                  });
+    return std::shared_ptr<Thing>(thing.release(), [closer = std::move(closer), closing, backlog](Thing* last) {
+      backlog->add();
+      if (closer->post(Executor::Priority::kWaitedFor, std::move(*closing))) return;
+      delete last;
+      backlog->remove();
+    });
   }
 
-  // Blocks while the threads have many things to close, but at most a second: what is to be closed may hang. Call it
-  // before opening more, so that descriptors remain few.
-  void wait_for_room() const { backlog_->wait_for_room(); }
+  // Blocks while many things of filesystems that cannot hang wait to be closed, but at most a second. Call it before
+  // opening more, so that descriptors remain few. Returns whether few wait.
+  bool wait_for_room() const { return backlog_->wait_for_room(); }
 
   // Closes what is unused, and ends the threads. May block on a filesystem that hangs.
   void stop();
@@ -148,7 +148,7 @@ class Closers {
   // Further filesystems share the thread of the last one.
   static constexpr std::size_t kMostFilesystems = 16;
 
-  // How many things wait to be closed.
+  // How many things wait to be closed. Those of a filesystem that may hang do not count: others would wait for it.
   class Backlog {
    public:
     void add() {
@@ -160,9 +160,9 @@ class Closers {
       --things_;
       shorter_.notify_all();
     }
-    void wait_for_room() {
+    bool wait_for_room() {
       std::unique_lock lock(mutex_);
-      shorter_.wait_for(lock, kMostWait, [this] { return things_ < kMostWaiting; });
+      return shorter_.wait_for(lock, kMostWait, [this] { return things_ < kMostWaiting; });
     }
 
    private:

@@ -163,10 +163,10 @@ TEST(Closers, RoomIsWaitedForWhileManyThingsAreClosed) {
     };
     closers.closed_later(0, std::make_unique<Closed>(close)).value().reset();
   }
-  closers.wait_for_room();
-  EXPECT_EQ(closed, 0) << "the wait ends even if a filesystem hangs";
+  EXPECT_FALSE(closers.wait_for_room()) << "the wait ends even if none is closed";
   may_close.set();
-  closers.wait_for_room();
+  while (!closers.wait_for_room()) {
+  }
   EXPECT_GT(closed, kMany / 2);
   closers.stop();
   EXPECT_EQ(closed, kMany);
@@ -191,6 +191,8 @@ TEST(Closers, HungFilesystemDelaysNoOther) {
     released.wait();
   });
   hangs.wait();
+  for (int i = 0; i < 100; ++i) close(1, [] {});
+  EXPECT_TRUE(closers.wait_for_room());
   for (const std::uint64_t other : {2u, 0u}) {
     const Signal is_closed;
     close(other, [is_closed] { is_closed.set(); });

@@ -30,9 +30,7 @@ std::optional<SavedTotals> totals_of(const IndexedDisk& disk) {
   return saved_totals({}, location_of(disk), identity_of(disk), ScanDetail::kCounts);
 }
 
-void wait_until_settled(const IndexedDisk& disk) {
-  while (!identity_of(disk).is_ctime_settled()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-}
+void wait_until_settled(const IndexedDisk& disk) { std::this_thread::sleep_for(identity_of(disk).unsettled_for()); }
 
 TEST(SavedTotals, AreKnownWithoutTheFile) {
   const IndexedDisk disk({.chunks = kIndexedChunks, .broken_headers = {7}});
