@@ -57,6 +57,11 @@ def is_thorough():
     return float(os.environ.get("RECORDFS_THOROUGH") or 1) >= 2
 
 
+def share_of(items, number, shares):
+    """Returns all items if tests are thorough, otherwise share `number` of as many shares."""
+    return list(items) if is_thorough() else list(items)[number::shares]
+
+
 def shard_counts():
     """Returns of how many shards a data set of each format is tested; if tests are thorough, also many."""
     return (1, 7, 1024) if is_thorough() else (1, 7)

@@ -1,6 +1,8 @@
 #include "core/python/column_builder.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -48,8 +50,9 @@ const char* format_of(FieldType type) {
   return "Z";
 }
 
+// REQUIRES: `index` is that of a bit, or of the next one.
 void set_bit(std::vector<std::uint8_t>& bits, std::size_t index, bool value) {
-  bits.resize(index / 8 + 1);
+  if (index / 8 == bits.size()) bits.push_back(0);
   const auto mask = static_cast<std::uint8_t>(1u << index % 8);
   bits[index / 8] = static_cast<std::uint8_t>(value ? bits[index / 8] | mask : bits[index / 8] & ~mask);
 }
@@ -105,9 +108,8 @@ void ColumnBuilder::note(bool is_valid) {
 
 template <class Number>
 void ColumnBuilder::push(Number number) {
-  const std::size_t at = values_.size();
-  values_.resize(at + sizeof(Number));
-  std::memcpy(&values_[at], &number, sizeof(Number));
+  const auto bytes = std::bit_cast<std::array<std::byte, sizeof(Number)>>(number);
+  values_.insert(values_.end(), bytes.begin(), bytes.end());
 }
 
 Result<void> ColumnBuilder::append_null() {

@@ -80,6 +80,7 @@ class Case(unittest.TestCase):
     def about_samples(self, *words):
         """Runs `info` or `verify` on all samples at once. Returns {path: its line of JSON} of those that have one."""
         lines = self.once(*words, "--json", *containers()).out.splitlines()
+        self.assertGreater(len(lines), len(containers()) / 2)
         return {Path(row["file"]): row for row in map(json.loads, lines)}
 
     def good(self, *words):

@@ -6,8 +6,7 @@ import subprocess
 from collections import Counter
 
 import commands
-from built import opened_in, shard_counts
-from built import delimited
+from built import delimited, opened_in, shard_counts
 from tfrecords import tfrecord
 
 

@@ -8,11 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import commands
+from built import is_thorough, share_of
 
 BINARY = "riegeli/multiblock_zstd.riegeli"
 UNORDERED = "bloscpack/vl-out-of-order.blp"
 # Splits of one file that are read one at a time. Every process takes some milliseconds.
-MAX_SPLITS = 40 if os.environ.get("RECORDFS_THOROUGH", "0") != "0" else 5
+MAX_SPLITS = 40 if is_thorough() else 5
 
 
 class Splits(commands.Case):
@@ -75,23 +76,27 @@ class EverySample(Splits):
         self.assertEqual(max([part.status for part in parts], default=commands.GOOD) != commands.GOOD,
                          whole.status != commands.GOOD, (path.name, size, whole.err))
 
-    def check_all(self, size, option="--size"):
-        splits = self.splits_of_all(self.about_samples("info"), size, option)
+    def check_all(self, paths, size, option="--size"):
+        splits = self.splits_of_all(paths, size, option)
         with ThreadPoolExecutor(os.cpu_count()) as workers:
             for done in workers.map(lambda path: self.check(path, splits[path], size), splits):
                 self.assertIsNone(done)
 
+    def share(self, number):
+        """Returns a third of the samples: one split size for each is enough besides one byte."""
+        return share_of(self.about_samples("info"), number, 3)
+
     def test_splits_of_one_byte_contain_each_record_once(self):
-        self.check_all(1)
+        self.check_all(self.about_samples("info"), 1)
 
     def test_splits_of_an_odd_size_contain_each_record_once(self):
-        self.check_all(4999)
+        self.check_all(self.share(0), 4999)
 
     def test_single_split_contains_each_record_once(self):
-        self.check_all(1 << 40)
+        self.check_all(self.share(1), 1 << 40)
 
     def test_splits_of_some_records_contain_each_record_once(self):
-        self.check_all(7, "--records")
+        self.check_all(self.share(2), 7, "--records")
 
 
 class AnyCut(Splits):

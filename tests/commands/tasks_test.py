@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import commands
+from built import is_thorough, share_of
 from splits_test import Splits
 from tfrecords import tfrecord
 
@@ -69,10 +70,10 @@ class WholeCorpus(Splits):
         self.check([f"{i}/17" for i in range(17)], workers=3, retries=2)
 
     def test_splits_by_records_contain_each_record_once(self):
-        self.check_ids("--records", "1000")
+        self.check_ids("--records", "1000" if is_thorough() else "5000")
 
     def test_splits_by_size_contain_each_record_once(self):
-        self.check_ids("--size", "1M")
+        self.check_ids("--size", "1M" if is_thorough() else "4M")
 
     def check_ids(self, *words):
         lines = self.recordfs("splits", *words, "--json", "--manifest", self.manifest, "--allow-missing").out.splitlines()
@@ -108,7 +109,7 @@ class Skipped(Splits):
 
     def test_every_sample_lists_the_damage_that_its_status_tells(self):
         with ThreadPoolExecutor(os.cpu_count()) as workers:
-            for done in workers.map(self.check, self.about_samples("info")):
+            for done in workers.map(self.check, share_of(self.about_samples("info"), 0, 3)):
                 self.assertIsNone(done)
 
     def test_listed_damage_is_not_counted_in_the_status(self):
