@@ -213,9 +213,11 @@ bool RecordStream::push_problem(std::size_t shard, Error error) {
   return push(std::move(block));
 }
 
-Search RecordStream::search() const {
-  return {
-      .matcher = *options_.matcher, .is_inverted = options_.is_inverted, .largest_record = options_.largest_searched};
+Search RecordStream::search(const Part& part) const {
+  return {.matcher = *options_.matcher,
+          .is_inverted = options_.is_inverted,
+          .largest_record = options_.largest_searched,
+          .text_of = part.text_of};
 }
 
 Result<void> RecordStream::read_all() {
@@ -237,6 +239,7 @@ Result<void> RecordStream::read_all() {
       continue;
     }
     Part part{.shard = shard, .store = std::move(*store), .base = base, .selection = {}};
+    if (options_.text_of) part.text_of = options_.text_of(part.shard, part.store);
     part.selection.records = {.begin = wanted.begin - std::min(wanted.begin, base),
                               .end = wanted.end == UINT64_MAX ? UINT64_MAX : wanted.end - base};
     const auto records = read(part);
@@ -253,6 +256,7 @@ Result<void> RecordStream::read_split() {
   const RequestContext context(cancelled_);
   ASSIGN_OR_RETURN(auto store, set_.open(context, options_.split_shard));
   Part part{.shard = options_.split_shard, .store = std::move(store), .selection = everything()};
+  if (options_.text_of) part.text_of = options_.text_of(part.shard, part.store);
   if (part.store->traits().is_in_file_order) {
     ASSIGN_OR_RETURN(part.selection.from, start_of(context, *options_.split, *part.store));
     TRY(read(part));
@@ -286,12 +290,16 @@ Result<std::uint64_t> RecordStream::read(Part& part) {
   }
   options.from = part.selection.from;
   options.end_record = part.selection.records.end;
-  ASSIGN_OR_RETURN(
-      const auto sums,
-      scan(
-          *part.store, options,
-          [&](const RequestContext& working, const ScannedStep& step) { return work_on_step(working, part, step); },
-          [&](const std::shared_ptr<const ScannedBatch>& batch) { return work_on_batch(part, batch); }));
+  const WorkOnBatch work_on = [&](const std::shared_ptr<const ScannedBatch>& batch) {
+    return work_on_batch(part, batch);
+  };
+  // Batches have no chunks, which texts of records need.
+  ASSIGN_OR_RETURN(const auto sums, scan(
+                                        *part.store, options,
+                                        [&](const RequestContext& working, const ScannedStep& step) {
+                                          return work_on_step(working, part, step);
+                                        },
+                                        part.text_of ? WorkOnBatch() : work_on));
   return sums.records;
 }
 
@@ -334,7 +342,7 @@ Finish RecordStream::work_on_step(const RequestContext& context, const Part& par
   std::shared_ptr<const SearchResult> found;
   if (options_.matcher) {
     found = std::make_shared<const SearchResult>(
-        search_chunk(RequestContext(cancelled_), *part.store, indexed.chunk, **chunk, search()));
+        search_chunk(RequestContext(cancelled_), *part.store, indexed.chunk, **chunk, search(part)));
   }
   std::shared_ptr<RecordBlock> ahead;
   std::uint64_t index = which.begin;
@@ -355,7 +363,7 @@ Finish RecordStream::work_on_step(const RequestContext& context, const Part& par
 
 Finish RecordStream::work_on_batch(const Part& part, const std::shared_ptr<const ScannedBatch>& batch) {
   std::vector<FoundRecord> found;
-  if (options_.matcher) found = search_batch(batch->content, search());
+  if (options_.matcher) found = search_batch(batch->content, search(part));
   return [this, &part, batch, found = std::move(found)] {
     const RecordBatch& content = batch->content;
     Span which = part.selection.within(batch->before.records, content.run.records);

@@ -69,6 +69,7 @@ PYBIND11_MODULE(_recordfs, module) {
   watch_forks();
   make_buffer_type();
   module.doc() = "The C++ part of recordfs. Use the package recordfs instead.";
+  module.attr("__version__") = RECORDFS_VERSION;
   module.def("named_shards", &named_shards, py::arg("words"), py::arg("joins"), py::arg("manifest"));
   module.def("sample", &sample, py::arg("size"), py::arg("count"), py::arg("seed"));
   py::class_<recordfs::Permutation>(module, "Permutation")

@@ -2,6 +2,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -280,6 +281,46 @@ py::list splits(const OpenedSet& set, std::size_t shard, std::uint64_t size) {
                            set, shard));
 }
 
+// Returns the sizes of the shards' files. Throws OSError with the path of the shard that has none.
+std::vector<std::uint64_t> sizes_of(const OpenedSet& set) {
+  auto sizes = run_long([&](const RequestContext&) { return shard_sizes(set.set()); });
+  if (sizes) return std::move(*sizes);
+  const std::string& detail = sizes.error().detail;
+  const auto& shards = set.plan().list.shards;
+  const auto failed =
+      std::ranges::find_if(shards, [&](const Shard& shard) { return detail.starts_with(shard.path + ": "); });
+  raise(exception_of(sizes.error(), failed == shards.end() ? std::string() : failed->path));
+}
+
+// Returns the SetPart::check of the parts of this data set.
+std::uint64_t check(const OpenedSet& set) { return check_of(set.set(), sizes_of(set)); }
+
+// Returns (shard, begin, end) of each range of what `cat --split` takes.
+std::vector<std::tuple<std::size_t, Position, Position>> split_ranges(const OpenedSet& set, const std::string& text) {
+  std::vector<std::tuple<std::size_t, Position, Position>> ranges;
+  if (const auto part = parse_part(text)) {
+    const auto sizes = sizes_of(set);
+    if (part->check && *part->check != check_of(set.set(), sizes)) {
+      const Error error{.code = Code::kChanged,
+                        .detail = "the names or sizes of files have changed since this split was made: " + text};
+      raise(exception_of(error, path_of(set)));
+    }
+    for (const ShardRange& range : ranges_of(*part, sizes)) ranges.emplace_back(range.shard, range.begin, range.end);
+    return ranges;
+  }
+  const auto split = parse_split(text);
+  if (!split) throw py::value_error("not [SHARD:]BEGIN:END or I/N: " + text);
+  std::optional<std::size_t> shard = 0;
+  if (!split->shard.empty()) {
+    shard = set.set().find_shard(split->shard);
+  } else if (!set.has_one_shard()) {
+    throw py::value_error("several files, so a split is SHARD:BEGIN:END: " + text);
+  }
+  if (!shard) throw py::index_error("no shard " + split->shard);
+  ranges.emplace_back(*shard, split->begin, split->end);
+  return ranges;
+}
+
 // Returns the bytes of the .npy file, or None.
 py::object array_file(const OpenedSet& set, std::size_t shard) {
   check_shard(set, shard);
@@ -336,6 +377,8 @@ void define_set(py::module_& module) {
       .def("metadata", &metadata)
       .def("damage", &damage)
       .def("splits", &splits)
+      .def("check", &check)
+      .def("split_ranges", &split_ranges)
       .def("array_file", &array_file);
 }
 

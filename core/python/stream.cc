@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -21,6 +22,7 @@
 #include "core/python/interrupt.h"
 #include "core/python/opened_set.h"
 #include "core/python/process.h"
+#include "core/search/decoded_text.h"
 
 namespace recordfs::python {
 namespace {
@@ -35,8 +37,11 @@ using SplitTuple = std::tuple<std::size_t, Position, Position>;
 // Functions may be called from several threads; each record is returned once.
 class Stream {
  public:
-  Stream(std::shared_ptr<OpenedSet> set, RecordStream::Options options, std::string on_damage, bool copies)
+  // `field`: what is searched of the decoded records, as for decoded_text(); nullopt: their bytes.
+  Stream(std::shared_ptr<OpenedSet> set, RecordStream::Options options, const std::optional<std::string>& field,
+         std::string on_damage, bool copies)
       : set_(std::move(set)), on_damage_(std::move(on_damage)), copies_(copies), searches_(options.matcher != nullptr) {
+    if (field) options.text_of = texts_of(*field);
     options.threads = set_->threads();
     options.largest_searched = set_->plan().limits.decoded_chunk;
     stream_ = owned_by_process(std::make_unique<RecordStream>(set_->set(), std::move(options)));
@@ -51,9 +56,16 @@ class Stream {
     py::list list(count);
     for (std::size_t i = 0; i < count; ++i, ++at_) {
       py::object record = record_object(block_.records[at_], block_.owner, copies_);
+      has_found_ = true;
       list[i] = searches_ ? py::object(py::make_tuple(block_.ordinals[at_], record)) : std::move(record);
     }
     return list;
+  }
+
+  // Returns whether no record was returned yet, and none that was searched has the field.
+  bool lacks_field() {
+    const auto lock = lock_now();
+    return !has_found_ && !*has_field_;
   }
 
   // Returns (data, offsets) of the next `count` records, fewer only at the end. Throws StopIteration after the last
@@ -78,6 +90,17 @@ class Stream {
   }
 
  private:
+  TextOfShard texts_of(const std::string& field) const {
+    return [this, field](std::size_t shard, const std::shared_ptr<const RecordStore>& store) -> TextOfRecord {
+      return [field, decoding = set_->decoding(shard, store), has_field = has_field_](const ChunkInfo& chunk,
+                                                                                      Bytes record) {
+        auto text = decoded_text({}, decoding->decoder, chunk, record, field);
+        if (text && *text) *has_field = true;
+        return text;
+      };
+    };
+  }
+
   std::unique_lock<std::mutex> lock_now() {
     if (generation_ != fork_generation()) {
       throw std::runtime_error("the process has forked since this iterator was made: make a new one");
@@ -157,11 +180,13 @@ class Stream {
   const bool copies_;
   const bool searches_;
   const unsigned generation_ = fork_generation();
+  const std::shared_ptr<std::atomic<bool>> has_field_ = std::make_shared<std::atomic<bool>>(false);
   std::mutex mutex_;  // guards the following; locked without the GIL, or at once
   RecordBlock block_;
   std::size_t at_ = 0;       // the next record
   std::size_t problem_ = 0;  // the next problem
   std::size_t most_ = 0;     // bytes of the largest batch
+  bool has_found_ = false;   // any record
   bool is_over_ = false;
   std::optional<py::error_already_set> later_;
   std::shared_ptr<RecordStream> stream_;  // destroyed before the set
@@ -191,7 +216,8 @@ py::capsule make_arrow_stream(std::shared_ptr<OpenedSet> set, std::uint64_t begi
 std::shared_ptr<Stream> make_stream(std::shared_ptr<OpenedSet> set, std::uint64_t begin,
                                     std::optional<std::uint64_t> end, std::optional<SplitTuple> split,
                                     const std::vector<std::string>& patterns, bool ignores_case, bool is_literal,
-                                    bool is_inverted, std::string on_damage, bool copies) {
+                                    bool is_inverted, const std::optional<std::string>& field, std::string on_damage,
+                                    bool copies) {
   RecordStream::Options options;
   options.ordinals = {.begin = begin, .end = end.value_or(UINT64_MAX)};
   options.is_inverted = is_inverted;
@@ -206,7 +232,7 @@ std::shared_ptr<Stream> make_stream(std::shared_ptr<OpenedSet> set, std::uint64_
     if (!matcher) throw py::value_error("bad pattern: " + matcher.error().detail);
     options.matcher = std::move(*matcher);
   }
-  return std::make_shared<Stream>(std::move(set), std::move(options), std::move(on_damage), copies);
+  return std::make_shared<Stream>(std::move(set), std::move(options), field, std::move(on_damage), copies);
 }
 
 }  // namespace
@@ -217,10 +243,11 @@ void define_stream(py::module_& module) {
       .def(py::init(&make_stream), py::arg("set"), py::arg("begin") = 0, py::arg("end") = py::none(),
            py::arg("split") = py::none(), py::arg("patterns") = std::vector<std::string>(),
            py::arg("ignores_case") = false, py::arg("is_literal") = false, py::arg("is_inverted") = false,
-           py::arg("on_damage") = "raise", py::arg("copies") = true)
+           py::arg("field") = py::none(), py::arg("on_damage") = "raise", py::arg("copies") = true)
       .def("__iter__", [](const py::object& self) { return self; })
       .def("__next__", &Stream::next_list)
-      .def("next_batch", &Stream::next_batch);
+      .def("next_batch", &Stream::next_batch)
+      .def("lacks_field", &Stream::lacks_field);
 }
 
 }  // namespace recordfs::python

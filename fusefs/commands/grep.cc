@@ -17,8 +17,8 @@
 #include "core/base/result.h"
 #include "core/base/utf8.h"
 #include "core/decoding/json_writer.h"
-#include "core/decoding/picked_json.h"
 #include "core/decoding/record_decoder.h"
+#include "core/search/decoded_text.h"
 #include "core/search/record_matcher.h"
 #include "core/search/record_search.h"
 #include "core/store/json_line.h"
@@ -204,7 +204,9 @@ class Grep {
     Search wanted = this->wanted();
     if (options_.decoded) {
       wanted.text_of = [this, &searched](const ChunkInfo& info, Bytes record) {
-        return decoded_text(searched.decoder, info, record);
+        auto text = decoded_text({}, searched.decoder, info, record, options_.field);
+        if (text && *text) has_field_ = true;
+        return text;
       };
     }
     auto result = search_chunk({}, store, indexed.chunk, **chunk, wanted);
@@ -217,26 +219,6 @@ class Grep {
     }
     if (!found.records.empty() && show_ <= Show::kOrdinals) found.chunk = std::move(*chunk);
     return found;
-  }
-
-  // Returns what is searched of a decoded record; nullopt if it has no decoded form, or no such field.
-  Result<std::optional<std::string>> decoded_text(const RecordDecoder& decoder, const ChunkInfo& chunk,
-                                                  Bytes record) const {
-    auto document = decoder.document({}, chunk, record, JsonLayout::kLine);
-    if (!document) {
-      const Code code = document.error().code;
-      if (code == Code::kNotFound || code == Code::kDamage || code == Code::kUnsupported) {
-        return std::optional<std::string>();
-      }
-      return std::move(document).error();
-    }
-    document->pop_back();
-    if (!options_.field.empty()) {
-      auto text = json_text_at(*document, options_.field);
-      if (text) has_field_ = true;
-      return text;
-    }
-    return std::optional(std::move(*document));
   }
 
   // Makes the lines of the selected records. A record that cannot be read any more becomes a failure.

@@ -1,13 +1,21 @@
 #!/usr/bin/env python3
 """Indexes, slices, views and searches of data sets."""
+import errno
+import json
 import os
 import random
 import unittest
+import warnings
 import xml.etree.ElementTree
 
 import cases
 import recordfs
-from cases import EMBEDDED, Case, run
+from cases import EMBEDDED, Case, run, sample
+
+
+class Module(unittest.TestCase):
+    def test_version_is_that_of_the_program(self):
+        self.assertEqual(run("--version")[1].split()[:2], [b"recordfs", recordfs.__version__.encode()])
 
 
 class OneFile(Case):
@@ -86,6 +94,12 @@ class OneFile(Case):
         with self.assertRaisesRegex(ValueError, r"bad pattern: \("):
             self.ds.grep("(")
 
+    def test_search_of_records_without_decoded_form_finds_none(self):
+        with self.assertWarnsRegex(UserWarning, "no record has a field user.name") as warned:
+            self.assertEqual(list(self.ds.grep("record", field="user.name")), [])
+        self.assertEqual(warned.filename, __file__)
+        self.assertEqual(len(list(self.ds.grep("record", field="user.name", invert=True))), 3000)
+
     def test_several_iterators_at_once(self):
         pairs = list(zip(self.ds, self.ds))
         self.assertEqual(pairs, list(zip(self.records, self.records)))
@@ -139,10 +153,75 @@ class ShardSet(Case):
         self.assertEqual(len(recordfs.open(manifest=manifest)), 500)
         self.assertEqual([len(ds) for ds in recordfs.open(*self.paths, join=False)], [250] * 4)
 
+    def records_of(self, splits):
+        return [record for split in splits for record in self.ds.read_split(split)]
+
     def test_splits_of_all_shards(self):
         splits = self.ds.splits(1000)
         self.assertGreater(len(splits), 3)
-        self.assertEqual([record for split in splits for record in self.ds.read_split(split)], self.records)
+        self.assertEqual(self.records_of(splits), self.records)
+
+    def test_number_of_splits(self):
+        for count in (1, 3, 4, 7, 50, 5000):
+            splits = self.ds.splits(count=count)
+            self.assertEqual("".join(f"{split}\n" for split in splits).encode(),
+                             run("splits", "--count", str(count), self.folder / "train@4.tfrecord")[1])
+            self.assertEqual(self.records_of(splits), self.records)
+            self.assertEqual(self.records_of(f"{number}/{count}" for number in range(count)), self.records)
+        split = self.ds.splits(count=3)[1]
+        self.assertEqual(run("cat", "--split", split, self.folder / "train@4.tfrecord")[1],
+                         b"".join(self.ds[10:].read_split(split)))
+        self.assertEqual(recordfs.open(self.folder, copy=False).splits(count=3)[1], split)
+
+    def test_splits_that_the_command_prints(self):
+        ids = [json.loads(line)["id"] for line in run("splits", "--json", "--size", "1000", self.folder)[1].splitlines()]
+        self.assertEqual(self.records_of(ids), self.records)
+        lines = run("splits", "--size", "1000", self.folder)[1].decode().splitlines()
+        self.assertEqual(self.records_of(lines), self.records)
+        alone = recordfs.open(self.paths[0])
+        self.assertEqual(list(alone.read_split("0:")), self.records[:250])
+
+    def test_wrong_splits(self):
+        for count in (0, -1, 1 << 64):
+            with self.assertRaisesRegex(ValueError, f"not a positive number: {count}"):
+                self.ds.splits(count=count)
+        with self.assertRaisesRegex(ValueError, "only one of size and count can be given"):
+            self.ds.splits(1000, count=3)
+        for text in ("", "3", "3/3", "-1/3", "0/3@12", "a:b"):
+            with self.assertRaisesRegex(ValueError, rf"not \[SHARD:\]BEGIN:END or I/N: {text}"):
+                self.ds.read_split(text)
+        with self.assertRaisesRegex(ValueError, "several files, so a split is SHARD:BEGIN:END: 0:9"):
+            self.ds.read_split("0:9")
+        with self.assertRaisesRegex(IndexError, "no shard other"):
+            self.ds.read_split("other:0:9")
+
+    def test_splits_of_changed_files_are_refused(self):
+        split, = self.ds.splits(count=1)
+        with self.paths[1].open("ab") as file:
+            file.write(b"x")
+        with self.assertRaisesRegex(OSError, f"have changed since this split was made: {split}") as raised:
+            recordfs.open(self.folder).read_split(split)
+        self.assertEqual(raised.exception.errno, errno.ESTALE)
+        os.remove(self.paths[1])
+        with self.assertRaises(FileNotFoundError) as raised:
+            self.ds.splits(count=1)
+        self.assertEqual(raised.exception.filename, str(self.paths[1]))
+
+    def test_splits_of_a_set_with_a_missing_shard(self):
+        os.remove(self.paths[1])
+        words = self.folder / "train@4.tfrecord"
+        for make in (lambda ds: ds.splits(1000), lambda ds: ds.splits(count=3), lambda ds: ds.read_split("0/3")):
+            with self.assertRaisesRegex(recordfs.DamageError, "this shard is missing"):
+                make(recordfs.open(words))
+            with self.assertWarnsRegex(recordfs.DamageWarning, "this shard is missing") as warned:
+                make(recordfs.open(words, on_damage="report"))
+            self.assertEqual(warned.filename, __file__)
+        self.ds = recordfs.open(words, on_damage="skip")
+        expected = self.records[:250] + self.records[500:]
+        for splits in (self.ds.splits(1000), self.ds.splits(count=3), ["0/2", "1/2"]):
+            self.assertEqual(self.records_of(splits), expected)
+        self.assertEqual("".join(f"{split}\n" for split in self.ds.splits(count=3)).encode(),
+                         run("splits", "--allow-missing", "--count", "3", words)[1])
 
     def test_missing_shard(self):
         os.remove(self.paths[1])
@@ -245,6 +324,26 @@ class Decoding(Case):
         parts = self.open("tfrecord/sequence-examples.tfrecord").parts(0)
         self.assertEqual((bytes(parts["context/id"]), bytes(parts["context/length"])), (b"clip", b"3\n"))
         self.assertEqual(bytes(parts["feature_lists/frames/1"]), b"frame 1")
+
+    def test_search_of_a_field(self):
+        path = sample("tfrecord/examples.tfrecord")
+        ds = recordfs.open(path)
+        for field, pattern in (("features.feature", "."), ("features", "[0-9]"), ("", "feature")):
+            expected = run("grep", "--ordinals", "--field", field, "-e", pattern, path)[1].split() if field else \
+                run("grep", "--ordinals", "--decoded", "-e", pattern, path)[1].split()
+            found = list(ds.grep(pattern, field=field))
+            self.assertEqual([ordinal for ordinal, _ in found], [int(ordinal) for ordinal in expected], field)
+            self.assertGreater(len(found), 0)
+            self.assertEqual([record for _, record in found], ds[[ordinal for ordinal, _ in found]])
+
+    def test_field_that_no_record_has(self):
+        ds = self.open("tfrecord/examples.tfrecord")
+        with self.assertWarnsRegex(UserWarning, r"\Ano record has a field nothing\Z"):
+            self.assertEqual(list(ds.grep(".", field="nothing")), [])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(list(ds.grep("no such text", field="features")), [])
+            self.assertEqual(len(list(ds.grep(".", field="nothing", invert=True))), len(ds))
 
     def test_text_has_no_decoded_form(self):
         with self.assertRaises(IndexError):

@@ -9,12 +9,15 @@ import warnings
 from typing import Any
 
 from . import _recordfs
-from ._dataset import Damage, Dataset, Record, Split, _Opened
+from ._dataset import Dataset, Record
 from ._errors import DamageError, DamageWarning, Error, LimitError, UnsupportedError
 from ._keys import Keys
+from ._opened import Opened as _Opened
+from ._ranges import Damage, Split
+from ._recordfs import __version__
 
 __all__ = ["Damage", "DamageError", "DamageWarning", "Dataset", "Error", "Keys", "LimitError", "Record", "Split",
-           "UnsupportedError", "open"]
+           "UnsupportedError", "__version__", "open"]
 
 _ON_DAMAGE = ("raise", "skip", "report")
 

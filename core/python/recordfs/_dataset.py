@@ -7,15 +7,17 @@ import json
 import operator
 import os
 import warnings
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Union, overload
+from typing import Any, Union, overload
 
 from . import _recordfs
-from ._errors import DamageWarning, UnsupportedError
+from ._arrow import Arrow
+from ._errors import DamageError, DamageWarning, UnsupportedError
 from ._html import map_of, table_of
 from ._keys import Keys
-from ._rows import ENDLESS, Rows, Shuffled, clipped, needs_count
+from ._opened import Opened
+from ._ranges import Damage, Split
+from ._rows import ENDLESS, Rows, Shuffled, checked_seed, clipped, needs_count
 
 Record = Union[bytes, memoryview]
 
@@ -24,82 +26,6 @@ _MOST_PICKED = 65536
 _MOST_PICKED_BYTES = 64 << 20
 _MOST_FIRST = 1024  # records that define the features of all
 _MOST_FIRST_BYTES = 64 << 20
-
-
-class Split(NamedTuple):
-    """A part of a data set: the chunks of a shard that begin in a range of bytes.
-
-    Splits that cover a data set have each record once.
-    """
-
-    shard: int
-    begin: int
-    end: int
-
-
-class Damage(NamedTuple):
-    """A region of a file that a scan of its headers found invalid: the bytes [begin, end).
-
-    `first_ordinal` is that of the first record after it, in the shard. `records_lost` is None if the number is unknown.
-    `kind` is ``damage``, ``unfinished`` (a tail that is still being written), ``stale`` (the old end of a recycled log)
-    or ``unsupported``.
-    """
-
-    shard: int
-    begin: int
-    end: int
-    first_ordinal: int
-    records_lost: int | None
-    kind: str
-    reason: str
-
-
-class _Opened:
-    """An open data set, which several views share."""
-
-    def __init__(self, native: _recordfs.Set, shards: list[tuple[str, bool]], options: dict[str, Any],
-                 directory: str) -> None:
-        self.native = native
-        self.shards = shards  # (path, is_missing)
-        self.options = options
-        self.directory = directory  # of a database; otherwise ""
-        self.is_counted = False
-        _all_opened.add(self)
-
-    @classmethod
-    def of(cls, shards: list[tuple[str, bool]], options: dict[str, Any], directory: str = "",
-           files: Sequence = ()) -> _Opened:
-        paths = [(os.fsencode(path), is_missing) for path, is_missing in shards]
-        return cls(_recordfs.Set(paths, files=list(files), **options), shards, options, directory)
-
-    def count(self) -> int:
-        """Returns the number of records. The first call may scan."""
-        records = self.native.count()
-        self.is_counted = True
-        return records
-
-    def __reduce__(self):
-        return _unpickled, (self.shards, self.options, self.directory, self.native.files())
-
-
-_all_opened: weakref.WeakSet[_Opened] = weakref.WeakSet()
-
-
-def _reopen_all() -> None:
-    """Gives a forked child data sets of its own, because it has no threads of its parent."""
-    for opened in list(_all_opened):
-        opened.native = opened.native.reopened()
-        opened.is_counted = False
-
-
-os.register_at_fork(after_in_child=_reopen_all)
-
-
-def _unpickled(shards: list[tuple[str, bool]], options: dict[str, Any], directory: str, files: list) -> _Opened:
-    opened = _Opened.of(shards, options, directory, files)
-    for shard, *_ in files[:16]:
-        opened.native.open_shard(shard)  # fails now if the file has changed
-    return opened
 
 
 class Dataset(Sequence):
@@ -120,7 +46,7 @@ class Dataset(Sequence):
     [0, 300]
     """
 
-    def __init__(self, opened: _Opened, rows: Rows = range(ENDLESS), on_damage: str = "raise", copy: bool = True) -> None:
+    def __init__(self, opened: Opened, rows: Rows = range(ENDLESS), on_damage: str = "raise", copy: bool = True) -> None:
         self._opened = opened
         self._rows = rows
         self._is_view = rows != range(ENDLESS)
@@ -235,26 +161,52 @@ class Dataset(Sequence):
             except StopIteration:
                 return
 
-    def grep(self, *patterns: str | bytes, ignore_case: bool = False, fixed: bool = False,
-             invert: bool = False) -> Iterator[tuple[int, Record]]:
+    def grep(self, *patterns: str | bytes, ignore_case: bool = False, fixed: bool = False, invert: bool = False,
+             field: str | None = None) -> Iterator[tuple[int, Record]]:
         """Yields ``(ordinal, record)`` of the records that match any of the patterns, found on all cores.
 
-        Patterns are RE2's. A record is one text: ``.`` matches any character, ``^`` and ``$`` match at each line.
+        Parameters
+        ----------
+        *patterns : str or bytes
+            In the syntax of RE2. A record is one text: ``.`` matches any character, ``^`` and ``$`` match at each line.
+        ignore_case, fixed, invert : bool
+            Ignore case; the patterns are plain text; select the records that do not match.
+        field : str
+            Search the decoded content of records, as `decode` returns it, and only the field at this path: names joined
+            by dots, such as ``"user.name"``. A path goes through lists to each element. Of several values, each is a line.
+            Empty: search the content as a line of JSON. A record without the field does not match.
+
+        Yields
+        ------
+        ordinal : int
+            In this view, from 0.
+        record : bytes or memoryview
+            The whole record, also with `field`.
+
+        Warns
+        -----
+        UserWarning
+            None was selected, and no record has the field.
+
+        Examples
+        --------
+        >>> [(ordinal, len(record)) for ordinal, record in recordfs.open(sample).grep("^x+$")]
+        [(2, 300)]
         """
         if not patterns:
             raise ValueError("no pattern")
         encoded = [one.encode() if isinstance(one, str) else bytes(one) for one in patterns]
-        found = itertools.chain.from_iterable(
-            self._stream(patterns=encoded, ignores_case=ignore_case, is_literal=fixed, is_inverted=invert))
+        stream = self._stream(patterns=encoded, ignores_case=ignore_case, is_literal=fixed, is_inverted=invert, field=field)
         first = self._rows.start
-        return ((ordinal - first, record) for ordinal, record in found)
+        found = ((ordinal - first, record) for ordinal, record in itertools.chain.from_iterable(stream))
+        return itertools.chain(found, _warned_of_field(stream, field)) if field else found
 
     def shuffled(self, seed: int = 0) -> Dataset:
         """Returns a view of all records in a random order, the same for a seed and a number of records anywhere.
 
         Records that damage in headers has cost are not among them, and raise nothing: `damage` lists such regions.
         """
-        return self._view(Shuffled(self._counted_rows(), _seed(seed)))
+        return self._view(Shuffled(self._counted_rows(), checked_seed(seed)))
 
     def sample(self, n: int, seed: int = 0) -> Dataset:
         """Returns a view of `n` records that are chosen at random, in ascending order, without repetition.
@@ -264,7 +216,7 @@ class Dataset(Sequence):
         if n < 0:
             raise ValueError(f"not a number of records: {n}")
         rows = self._counted_rows()
-        return self._view([rows[place] for place in _recordfs.sample(len(rows), min(n, len(rows)), _seed(seed))])
+        return self._view([rows[place] for place in _recordfs.sample(len(rows), min(n, len(rows)), checked_seed(seed))])
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Arrow's PyCapsule protocol: pyarrow, polars and DuckDB read a view of consecutive records.
@@ -401,18 +353,90 @@ class Dataset(Sequence):
                 found.append(Damage(number, 0, 0, 0, None, "damage", str(failed)))
         return found
 
-    def splits(self, size: int = 64 << 20) -> list[Split]:
-        """Returns parts of about `size` bytes, which have each record once together. See `read_split`."""
+    @overload
+    def splits(self, size: int = ...) -> list[Split]: ...
+    @overload
+    def splits(self, *, count: int) -> list[str]: ...
+
+    def splits(self, size=None, *, count=None):
+        """Returns parts for other processes, which have each record once together. See `read_split`.
+
+        Parameters
+        ----------
+        size : int
+            Bytes of each split, about; 64 MiB by default. A split is in one shard.
+        count : int
+            Instead of `size`: the number of splits. They have the same number of bytes, and may span shards. Some may have
+            no record. Only the names and sizes of the files are read.
+
+        Returns
+        -------
+        list of Split, or with `count` list of str
+            A text is ``I/N@CHECK``, as ``recordfs splits --count`` prints it. It can be read only while the names and sizes
+            of the files are the same; ``I/N`` is not checked.
+
+        Raises
+        ------
+        DamageError
+            With ``on_damage="raise"``: a shard is missing.
+
+        Examples
+        --------
+        >>> ds = recordfs.open(sample)
+        >>> [text.partition("@")[0] for text in ds.splits(count=3)]
+        ['0/3', '1/3', '2/3']
+        >>> [len(record) for text in ds.splits(count=3) for record in ds.read_split(text)]
+        [6, 0, 300, 6]
+        """
+        if size is not None and count is not None:
+            raise ValueError("only one of size and count can be given")
+        if count is not None and not 1 <= count < 1 << 64:
+            raise ValueError(f"not a positive number: {count}")
+        size = 64 << 20 if size is None else size
         if size < 1:
             raise ValueError("a split has at least one byte")
+        self._check_missing()
         native = self._opened.native
+        if count is not None:
+            check = native.check()
+            return [f"{number}/{count}@{check:016x}" for number in range(count)]
         return [Split(shard, begin, end) for shard, (_, is_missing) in enumerate(self._opened.shards)
                 if not is_missing for begin, end in native.splits(shard, size)]
 
-    def read_split(self, split: Sequence[int]) -> Iterator[Record]:
-        """Iterates over the records of a split of this data set, whatever the view."""
+    def read_split(self, split: Sequence[int] | str) -> Iterator[Record]:
+        """Iterates over the records of a split of this data set, whatever the view.
+
+        Parameters
+        ----------
+        split : Split or str
+            Of `splits`, or a text that ``recordfs cat --split`` reads: ``I/N`` with or without ``@CHECK``, or
+            ``[SHARD:]BEGIN:END``.
+
+        Raises
+        ------
+        OSError
+            With ``@CHECK``: the names or sizes of the files have changed since the split was made (ESTALE).
+        """
         whole = Dataset(self._opened, on_damage=self._on_damage, copy=self._copy)
-        return itertools.chain.from_iterable(whole._stream(split=tuple(split)))
+        if not isinstance(split, str):
+            return itertools.chain.from_iterable(whole._stream(split=tuple(split)))
+        if ":" not in split and "\t" not in split:  # it is of the whole data set
+            self._check_missing()
+        ranges = self._opened.native.split_ranges(os.fsencode(split))
+        return itertools.chain.from_iterable(
+            itertools.chain.from_iterable(whole._stream(split=one)) for one in ranges)
+
+    def _check_missing(self) -> None:
+        """Raises or warns, as `on_damage` wants it, if a shard is missing: no split has its records."""
+        for number, (_, is_missing) in enumerate(self._opened.shards):
+            if not is_missing or self._on_damage == "skip":
+                continue
+            try:
+                self._opened.native.open_shard(number)
+            except DamageError as missing:
+                if self._on_damage == "raise":
+                    raise
+                warnings.warn(str(missing), DamageWarning, stacklevel=3)
 
     def __repr__(self) -> str:
         count = len(self._opened.shards)
@@ -437,17 +461,6 @@ class Dataset(Sequence):
         return table_of(repr(self), {**info, **records}) + map_of(sizes, names, self.damage)
 
 
-class Arrow:
-    """Records for pyarrow, polars and DuckDB. See `Dataset.arrow`."""
-
-    def __init__(self, dataset: Dataset, decode: bool) -> None:
-        self._dataset = dataset
-        self._decode = decode
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._dataset._arrow_stream(self._dataset._first_records if self._decode else None)
-
-
 class _Shards(Sequence):
     """The shards of a data set, opened when they are asked for."""
 
@@ -462,15 +475,15 @@ class _Shards(Sequence):
             return [self[number] for number in range(*index.indices(len(self)))]
         number = range(len(self))[index]
         whole = self._of._opened
-        opened = _Opened(whole.native.shard(number), [whole.shards[number]], whole.options, "")
+        opened = Opened(whole.native.shard(number), [whole.shards[number]], whole.options, "")
         return Dataset(opened, on_damage=self._of._on_damage, copy=self._of._copy)
 
 
-def _seed(seed: int) -> int:
-    """Returns a seed that is in range. Raises ValueError."""
-    if not 0 <= seed < 1 << 64:
-        raise ValueError(f"a seed is from 0 to 2**64 - 1, not {seed}")
-    return seed
+def _warned_of_field(stream: _recordfs.Stream, field: str) -> Iterator[Any]:
+    """Yields nothing. Warns if no record was selected because none has the field."""
+    if stream.lacks_field():
+        warnings.warn(f"no record has a field {field}", stacklevel=2)
+    yield from ()
 
 
 def _typed(value: Any) -> Any:

@@ -64,7 +64,7 @@ def exception_of(code: str, path: str, offset: int, reason: str, os_error: int) 
     if code == "not found":
         return IndexError(reason)
     if code == "changed":
-        return OSError(errno.ESTALE, reason, path)
+        return OSError(errno.ESTALE, reason, path or None)
     if code == "out of memory":
         return MemoryError(reason)
     if code == "input/output" and os_error:

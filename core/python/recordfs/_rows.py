@@ -45,3 +45,10 @@ def needs_count(index: "int | slice") -> bool:
         given = (index.start, index.stop, index.step)
         return any(number is not None and number < 0 for number in given)
     return index < 0
+
+
+def checked_seed(seed: int) -> int:
+    """Returns a seed that is in range. Raises ValueError."""
+    if not 0 <= seed < 1 << 64:
+        raise ValueError(f"a seed is from 0 to 2**64 - 1, not {seed}")
+    return seed

@@ -6,10 +6,10 @@ from typing import Any
 import dask
 import dask.bag
 
-from . import _dataset, open
+from . import _dataset, _ranges, open
 
 
-def _read(dataset: _dataset.Dataset, split: _dataset.Split) -> list[Any]:
+def _read(dataset: _dataset.Dataset, split: _ranges.Split) -> list[Any]:
     return list(dataset.read_split(split))
 
 

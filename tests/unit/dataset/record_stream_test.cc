@@ -116,6 +116,28 @@ TEST(RecordStreamTest, MissingShardIsAProblemBetweenTheRecords) {
   EXPECT_EQ(toys.read({}), expected);
 }
 
+TEST(RecordStreamTest, TextsAreSearchedInsteadOfRecords) {
+  Toys toys(kThreeShards);
+  auto matcher = RecordMatcher::make({"text of shard 1"}, {});
+  ASSERT_TRUE(matcher);
+  RecordStream::Options options{.matcher = std::move(*matcher)};
+  options.text_of = [](std::size_t shard, const std::shared_ptr<const RecordStore>& store) -> TextOfRecord {
+    EXPECT_NE(store, nullptr);
+    return [shard](const ChunkInfo&, Bytes) -> Result<std::optional<std::string>> {
+      if (shard == 0) return std::optional<std::string>();
+      return std::optional("the text of shard " + std::to_string(shard));
+    };
+  };
+  EXPECT_EQ(toys.read(options), toys.between(140, 141));
+  options.is_inverted = true;
+  std::vector<std::string> others = toys.between(0, 140);
+  const auto rest = toys.between(141, toys.records.size());
+  others.insert(others.end(), rest.begin(), rest.end());
+  EXPECT_EQ(toys.read(options), others);
+  options.ordinals = {.begin = 139, .end = 143};
+  EXPECT_EQ(toys.read(options), (std::vector{toys.records[139], toys.records[141], toys.records[142]}));
+}
+
 TEST(RecordStreamTest, RepeatedReadsAreEqual) {
   Toys toys(kThreeShards);
   const auto first = toys.read({.threads = 3});

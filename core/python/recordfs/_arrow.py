@@ -1,0 +1,18 @@
+"""A data set for consumers of Arrow streams."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._dataset import Dataset
+
+
+class Arrow:
+    """Records for pyarrow, polars and DuckDB. See `Dataset.arrow`."""
+
+    def __init__(self, dataset: Dataset, decode: bool) -> None:
+        self._dataset = dataset
+        self._decode = decode
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._dataset._arrow_stream(self._dataset._first_records if self._decode else None)

@@ -1,0 +1,57 @@
+"""An open data set, in this process, in a forked one, and where it is unpickled."""
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from . import _recordfs
+
+
+class Opened:
+    """An open data set, which several views share."""
+
+    def __init__(self, native: _recordfs.Set, shards: list[tuple[str, bool]], options: dict[str, Any],
+                 directory: str) -> None:
+        self.native = native
+        self.shards = shards  # (path, is_missing)
+        self.options = options
+        self.directory = directory  # of a database; otherwise ""
+        self.is_counted = False
+        _all_opened.add(self)
+
+    @classmethod
+    def of(cls, shards: list[tuple[str, bool]], options: dict[str, Any], directory: str = "",
+           files: Sequence = ()) -> Opened:
+        paths = [(os.fsencode(path), is_missing) for path, is_missing in shards]
+        return cls(_recordfs.Set(paths, files=list(files), **options), shards, options, directory)
+
+    def count(self) -> int:
+        """Returns the number of records. The first call may scan."""
+        records = self.native.count()
+        self.is_counted = True
+        return records
+
+    def __reduce__(self):
+        return _unpickled, (self.shards, self.options, self.directory, self.native.files())
+
+
+_all_opened: weakref.WeakSet[Opened] = weakref.WeakSet()
+
+
+def _reopen_all() -> None:
+    """Gives a forked child data sets of its own, because it has no threads of its parent."""
+    for opened in list(_all_opened):
+        opened.native = opened.native.reopened()
+        opened.is_counted = False
+
+
+os.register_at_fork(after_in_child=_reopen_all)
+
+
+def _unpickled(shards: list[tuple[str, bool]], options: dict[str, Any], directory: str, files: list) -> Opened:
+    opened = Opened.of(shards, options, directory, files)
+    for shard, *_ in files[:16]:
+        opened.native.open_shard(shard)  # fails now if the file has changed
+    return opened
