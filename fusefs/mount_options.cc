@@ -22,7 +22,6 @@ constexpr std::string_view kAccepted =
 
 constexpr unsigned kNobody = 0xFFFFFFFFu;  // means "unchanged" to chown(2)
 constexpr mode_t kPermissionBits = 0777;
-constexpr unsigned kMostThreads = 1024;
 constexpr std::size_t kLongestSuffix = 32;
 constexpr std::size_t kMostListedKeys = 1u << 30;
 constexpr unsigned kLongestTimeout = 100u * 365 * 24 * 3600;

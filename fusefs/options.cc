@@ -4,13 +4,14 @@
 
 #include <cctype>
 #include <charconv>
-#include <limits>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/base/parse_number.h"
 #include "core/base/utf8.h"
 #include "fusefs/exit_status.h"
 
@@ -97,12 +98,15 @@ void declare_own(CLI::App& app, CommandLine& line) {
   app.add_flag("-d,--debug", options.debug, "like -f, and log every request");
   app.add_flag("-s,--single-threaded", options.single_threaded, "answer requests with one thread");
   app.add_flag("-q,--quiet", line.quiet, "log only errors");
-  app.add_option_function<int>(
-         "--ready-fd", [&options](int number) { options.ready_fd = number; },
+  app.add_option_function<std::string>(
+         "--ready-fd",
+         [&options](const std::string& text) {
+           options.ready_fd = parse_number<int>(text);
+           if (options.ready_fd.value_or(-1) < 0) throw CLI::ValidationError("--ready-fd", "not a descriptor: " + text);
+         },
          "when the mount is ready, write a newline to this descriptor and close it\n"
          "systemd(1) is notified automatically.")
-      ->type_name("N")
-      ->check(CLI::Range(0, std::numeric_limits<int>::max()).description(""));
+      ->type_name("N");
 }
 
 // Flags that mount(8) passes to its helpers. The letters differ from recordfs' own.
@@ -186,6 +190,23 @@ ParsedOptions finished(CommandLine line) {
   return {.options = std::move(options)};
 }
 
+// Returns our message for one of CLI11's about the value of an option. Our own functions convert values, so only a flag
+// has one that cannot be converted.
+std::string value_error(const std::string& text) {
+  constexpr std::string_view kFlag = "Could not convert: ";
+  constexpr std::string_view kIs = " = ";
+  constexpr std::string_view kMissing = ": 1 required ";
+  if (const std::size_t is = text.find(kIs); text.starts_with(kFlag) && is != std::string::npos) {
+    const std::string name = text.substr(kFlag.size(), is - kFlag.size());
+    return fmt::format("{} takes no value: {}", name, text.substr(is + kIs.size()));
+  }
+  if (const std::size_t end = text.find(kMissing); end != std::string::npos) {
+    const std::size_t type = end + kMissing.size();
+    return fmt::format("{} requires a value: {}", text.substr(0, end), text.substr(type, text.rfind(' ') - type));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string help_text(Form form, std::span<const HelpLine> commands) {
@@ -243,8 +264,12 @@ ParsedOptions parse_options(Form form, int argc, const char* const* argv, const 
 }
 
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const auto code = static_cast<CLI::ExitCodes>(error.get_exit_code());
+  if (code == CLI::ExitCodes::ConversionError || code == CLI::ExitCodes::ArgumentMismatch) {
+    return value_error(error.what());
+  }
   const std::vector<std::string> unknown = app.remaining();
-  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError) || unknown.empty()) return error.what();
+  if (code != CLI::ExitCodes::ExtrasError || unknown.empty()) return error.what();
   const std::string& word = unknown.front();
   if (!word.starts_with('-')) return "unexpected argument: " + word;
   const bool is_file = ::access(word.c_str(), F_OK) == 0;

@@ -71,6 +71,9 @@ struct Options {
   Limits limits;
 };
 
+// Of a mount, and of a command.
+inline constexpr unsigned kMostThreads = 1024;
+
 // Either options to mount with, or `output` to print, on stdout if `status` is 0 and otherwise on stderr.
 struct ParsedOptions {
   std::optional<Options> options{};

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/base/parse_number.h"
 #include "fusefs/help_layout.h"
 #include "fusefs/messages.h"
 
@@ -145,6 +146,18 @@ std::size_t edits_between(std::string_view one, std::string_view other) {
 std::span<const Command> commands() { return kCommands; }
 
 void begin_group(CLI::App& app, const std::string& heading) { app.option_defaults()->group(heading); }
+
+std::uint64_t number_of(const std::string& option, const std::string& text, std::uint64_t most) {
+  const auto number = parse_number<std::uint64_t>(text);
+  if (number && *number <= most) return *number;
+  const std::string bound = most == UINT64_MAX ? std::string() : fmt::format(" up to {}", most);
+  throw CLI::ValidationError(option, fmt::format("not a number{}: {}", bound, text));
+}
+
+std::uint64_t amount_of(const std::string& option, const std::string& text) {
+  const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  return is_number && !parse_number<std::uint64_t>(text) ? UINT64_MAX : number_of(option, text);
+}
 
 const Command* find_command(std::string_view name) {
   const auto found = std::ranges::find(kCommands, name, &Command::name);

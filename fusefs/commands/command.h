@@ -1,6 +1,7 @@
 // The commands: what recordfs does without a mount. Each has a .cc file of its name.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -30,6 +31,11 @@ struct Command {
 
 // Puts the options that are declared next under a heading of --help.
 void begin_group(CLI::App& app, const std::string& heading);
+
+// Return the number that is the value of an option: exactly, up to `most`; or of how many things are wanted, where a
+// larger one means all. Throw CLI::ValidationError, which names the option.
+std::uint64_t number_of(const std::string& option, const std::string& text, std::uint64_t most = UINT64_MAX);
+std::uint64_t amount_of(const std::string& option, const std::string& text);
 
 RunCommand declare_cat(CLI::App& app);
 RunCommand declare_cp(CLI::App& app);

@@ -148,7 +148,14 @@ void ReadingOptions::declare(CLI::App& app) {
                  "where to save indexes: auto, no, or a directory\n"
                  "Indexes are saved of files whose scan takes long. Same as the mount option `index`.")
       ->type_name("WHERE");
-  app.add_option("-j,--threads", threads, "threads that decode (default: one per processor)")->type_name("N");
+  app.add_option_function<std::string>(
+         "-j,--threads",
+         [this](const std::string& text) {
+           threads = static_cast<unsigned>(number_of("--threads", text, kMostThreads));
+         },
+         "threads that decode (default: one per processor)\n"
+         "At most 1024.")
+      ->type_name("N");
 }
 
 CommandContext::CommandContext(const ReadingOptions& options)

@@ -467,7 +467,14 @@ RunCommand declare_grep(CLI::App& app) {
   app.add_flag("-l,--files-with-matches", options->names, "print only the names of files with a match");
   app.add_flag("-o,--only-matching", options->only_matches, "print each match separately");
   app.add_flag("-q,--quiet", options->quiet, "print nothing, and exit at the first match");
-  app.add_option("-m,--max-count", options->most, "continue with the next file after N records")->type_name("N");
+  app.add_option_function<std::string>(
+         "-m,--max-count",
+         [options = options.get()](const std::string& text) {
+           options->most = text == "-1" ? UINT64_MAX : amount_of("--max-count", text);  // -1: all, as for grep(1)
+         },
+         "continue with the next file after N records\n"
+         "-1 means all records.")
+      ->type_name("N");
   app.add_flag("-H,--with-filename", options->with_name, "print the file name with each record");
   app.add_flag("-h,--no-filename", options->without_name, "print no file names");
   app.add_flag("-Z,--null", options->zero_after_name, "print a NUL byte after each file name");

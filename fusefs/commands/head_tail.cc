@@ -93,14 +93,14 @@ std::shared_ptr<EndOptions> declare(CLI::App& app) {
     }
   });
   begin_group(app, "Which records");
-  app.add_option("-n,--records", options->records, "number of records (default: 10)")
-      ->type_name("N")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-            return is_number ? std::string() : "not a number: " + text;
-          },
-          ""));
+  app.add_option_function<std::string>(
+         "-n,--records",
+         [options = options.get()](const std::string& text) {
+           options->records =
+               static_cast<std::int64_t>(std::min<std::uint64_t>(amount_of("--records", text), INT64_MAX));
+         },
+         "number of records (default: 10)")
+      ->type_name("N");
   options->form.declare(app);
   options->reading.declare(app);
   app.footer(

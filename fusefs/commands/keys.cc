@@ -111,7 +111,10 @@ RunCommand declare_keys(CLI::App& app) {
   app.add_option("--prefix", options->prefix, "only keys that begin with P")->type_name("P");
   app.add_option("--from", options->from, "only this key and those after it")->type_name("A");
   app.add_option("--to", options->to, "only keys before this one")->type_name("B");
-  app.add_option("--limit", options->limit, "at most N keys")->type_name("N");
+  app.add_option_function<std::string>(
+         "--limit", [options = options.get()](const std::string& text) { options->limit = amount_of("--limit", text); },
+         "at most N keys")
+      ->type_name("N");
   app.add_flag("--encoded", options->encoded, "P, A and B are escaped, as keys are printed");
   auto* null = app.add_flag("--null", options->null, "print the bytes of each key, and a NUL byte after it");
   app.add_flag(

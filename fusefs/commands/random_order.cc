@@ -11,11 +11,11 @@
 
 #include <CLI/CLI.hpp>
 
-#include "core/base/parse_number.h"
 #include "core/dataset/permutation.h"
 #include "core/dataset/sampler.h"
 #include "core/store/executor.h"
 #include "core/store/wait_ticket.h"
+#include "fusefs/commands/command.h"
 
 namespace recordfs {
 namespace {
@@ -207,28 +207,22 @@ class RandomCopy {
 }  // namespace
 
 void RandomOptions::declare(CLI::App& app) {
-  const auto is_number = [] {
-    return CLI::Validator(
-        [](const std::string& text) {
-          return parse_number<std::uint64_t>(text) ? std::string() : "not a number: " + text;
-        },
-        "");
-  };
-  app.add_option("--shuffle", shuffle,
-                 "write the records in a random order, which this number selects\n"
-                 "The same number gives the same order for a data set of as many records, on every machine. With "
-                 "`--sample`, the sample is in random order.")
-      ->type_name("SEED")
-      ->check(is_number());
-  auto* count = app.add_option("--sample", sample,
-                               "write N records, chosen at random, in ascending order\n"
-                               "Each set of N records is as likely as any other, and none is written twice.")
-                    ->type_name("N")
-                    ->check(is_number());
-  app.add_option("--seed", seed, "selects the sample of --sample (default 0)")
+  app.add_option_function<std::string>(
+         "--shuffle", [this](const std::string& text) { shuffle = number_of("--shuffle", text); },
+         "write the records in a random order, which this number selects\n"
+         "The same number gives the same order for a data set of as many records, on every machine. With "
+         "`--sample`, the sample is in random order.")
+      ->type_name("SEED");
+  auto* count = app.add_option_function<std::string>(
+                       "--sample", [this](const std::string& text) { sample = number_of("--sample", text); },
+                       "write N records, chosen at random, in ascending order\n"
+                       "Each set of N records is as likely as any other, and none is written twice.")
+                    ->type_name("N");
+  app.add_option_function<std::string>(
+         "--seed", [this](const std::string& text) { seed = number_of("--seed", text); },
+         "selects the sample of --sample (default 0)")
       ->type_name("S")
-      ->needs(count)
-      ->check(is_number());
+      ->needs(count);
 }
 
 void copy_in_random_order(const RandomOptions& options, const FormOptions& form, SetReader& reader,

@@ -12,6 +12,8 @@ import termios
 
 import commands
 
+FAILED = 2  # of grep
+
 
 class Names(commands.Case):
     def test_mistyped_command_is_answered_with_similar_ones(self):
@@ -40,6 +42,54 @@ class Names(commands.Case):
 
     def test_version_is_that_of_the_option(self):
         self.assertEqual(self.good("version"), self.good("--version"))
+
+
+class Values(commands.Case):
+    """Values of options that are no numbers, or not among those that are allowed."""
+
+    # (command, option in messages, options and their value, what is allowed)
+    NUMBERS = [
+        ("head", "--records", ["-n"], "a number"),
+        ("tail", "--records", ["--records"], "a number"),
+        ("keys", "--limit", ["--limit"], "a number"),
+        ("cat", "--shuffle", ["--shuffle"], "a number"),
+        ("cat", "--sample", ["--sample"], "a number"),
+        ("cat", "--seed", ["--sample", "1", "--seed"], "a number"),
+        ("grep", "--max-count", ["-m"], "a number"),
+        ("mount", "--ready-fd", ["--ready-fd"], "a descriptor"),
+        *((name, "--threads", ["-j"], "a number up to 1024") for name in ("info", "cat", "grep", "keys", "verify")),
+    ]
+
+    def test_value_that_is_no_number_is_named_with_what_is_allowed(self):
+        for command, option, words, allowed in self.NUMBERS:
+            for value in ("many", "-5", "+5", " 5", "1.5", "0x10", "5k", ""):
+                with self.subTest(command=command, option=option, value=value):
+                    self.assert_ends(FAILED if command == "grep" else commands.WRONG_USE,
+                                     rf"{option}: not {re.escape(f'{allowed}: {value}')} \(try recordfs ", command,
+                                     *words, value, "x", "y")
+
+    def test_number_that_is_too_large(self):
+        self.assert_ends(commands.WRONG_USE, "--threads: not a number up to 1024: 1025", "info", "-j", "1025", "x")
+        self.assert_ends(commands.WRONG_USE, "--seed: not a number: 9{30}", "cat", "--sample", "1", "--seed", "9" * 30, "x")
+        file = commands.sample("tfrecord/embedded.tfrecord")
+        self.assertEqual(self.good("head", "-n", "9" * 30, file), self.good("cat", file))
+        self.assertEqual(self.good("grep", "-m", "9" * 30, ".", file), self.good("grep", ".", file))
+
+    def test_limit_of_grep_may_be_none_as_that_of_grep_1(self):
+        file = commands.sample("tfrecord/embedded.tfrecord")
+        self.assertEqual(self.good("grep", "-m", "-1", ".", file), self.good("grep", ".", file))
+
+    def test_leading_zeros_are_decimal(self):
+        file = commands.sample("riegeli/small/shop_log.riegeli")
+        self.assertEqual(self.good("head", "-n", "010", file), self.good("head", "-n", "10", file))
+
+    def test_value_of_a_flag_is_refused(self):
+        self.assert_ends(commands.WRONG_USE, r"--json takes no value: x \(try recordfs info --help\)", "info", "--json=x", "y")
+        self.assert_ends(commands.WRONG_USE, "--join takes no value: a = b", "mount", "--join=a = b", "y")
+
+    def test_missing_value_is_named(self):
+        self.assert_ends(commands.WRONG_USE, r"--records requires a value: N \(try recordfs head --help\)", "head", "-n")
+        self.assert_ends(commands.WRONG_USE, "-o requires a value: OPTION,\\.\\.\\.", "mount", "-o")
 
 
 class Help(commands.Case):
