@@ -26,6 +26,7 @@
 #include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/database_table.h"
+#include "fusefs/commands/part_totals.h"
 #include "fusefs/commands/record_sizes.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/report/part_counts.h"
@@ -76,20 +77,6 @@ struct InfoOptions {
   bool scan = false;
   bool tags = false;
 };
-
-JsonObject::List parts_list(const PartCounts& parts) {
-  JsonObject::List list;
-  const auto add = [&](std::string_view part, std::string_view type, const PartCounts::Count& count) {
-    JsonObject& row = list.emplace_back();
-    row.set("part", part);
-    if (!type.empty()) row.set("type", type);
-    row.set("records", count.records);
-    row.set("entries", count.entries);
-  };
-  for (const auto& [row, count] : parts.rows()) add(row.first, row.second, count);
-  if (parts.others().entries > 0) add("all others", {}, parts.others());
-  return list;
-}
 
 // Returns the metadata values that differ from those of the chunk before, in the container's order.
 Result<JsonObject::List> later_metadata(const RecordStore& store, unsigned threads) {
@@ -205,18 +192,6 @@ std::string row_of(std::string_view name, const JsonObject::List& metadata) {
     rows += row(rows.empty() ? name : "", text_of(item.find("key")) + value_of(item) + place);
   }
   return rows;
-}
-
-std::string parts_table(const JsonObject::List& parts) {
-  std::string table = fmt::format("\n{:>12} {:>12}  {:<28} {}\n", "entries", "records", "part", "type");
-  for (const JsonObject& item : parts) {
-    const auto* const type = item.find("type");
-    table += fmt::format("{:>12} {:>12}  {:<28} {}", text_of(item.find("entries")), text_of(item.find("records")),
-                         text_of(item.find("part")), type == nullptr ? "" : text_of(type));
-    table.erase(table.find_last_not_of(' ') + 1);
-    table += '\n';
-  }
-  return table;
 }
 
 std::string table_of(const std::string& path, const JsonObject& info) {
@@ -364,24 +339,6 @@ std::string table_of(const std::string& name, const SetInfo& info, const DataSet
   return table;
 }
 
-// Counts the parts of the records of all shards. Returns nullopt if none have parts.
-std::optional<PartCounts> parts_of(SetReader& reader, const SetInfo& info, CommandContext& context) {
-  std::optional<PartCounts> all;
-  for (const auto& [number, counts] : info.shards) {
-    const auto member = counts ? reader.member(number, counts->first_ordinal) : std::nullopt;
-    if (!member || !PartCounts::has(member->store->schema())) continue;
-    const auto parts =
-        count_parts(*member->store, context.threads(), [&](const Error& why) { context.report(*member->store, why); });
-    if (!parts) {
-      context.print_failure(member->path, parts.error());
-      continue;
-    }
-    if (!all) all.emplace();
-    all->add(*parts);
-  }
-  return all;
-}
-
 // Returns nullopt if that fails.
 std::optional<std::string> info_text(const std::string& word, const RecordWords& words, const InfoOptions& options,
                                      bool is_only, CommandContext& context, FileTotals& totals) {
@@ -390,7 +347,7 @@ std::optional<std::string> info_text(const std::string& word, const RecordWords&
   if (!known) return std::nullopt;
   if (known->totals.damaged_regions > 0) context.note(kExitDamage);
   totals.add(known->totals, known->shards.size() - known->totals.unopened);
-  const auto parts = options.tags ? parts_of(*reader, *known, context) : std::nullopt;
+  const auto parts = options.tags ? parts_of(*reader, context) : std::nullopt;
   if (!options.json) return table_of(word, *known, reader->set()) + (parts ? parts_table(parts_list(*parts)) : "");
   JsonObject json = json_of(*known, reader->set());
   if (parts) json.set("parts", parts_list(*parts));
@@ -413,7 +370,11 @@ std::optional<std::string> info_text(const std::string& path, const InfoOptions&
     const auto reader = DatabaseReader::open(path, context);
     if (!reader) return std::nullopt;
     reader->report_problems();
-    return options.json ? json_of(database_info(reader->source())) : database_table(path, *reader);
+    const auto parts = options.tags ? std::optional(parts_list(parts_of(*reader, path, context))) : std::nullopt;
+    if (!options.json) return database_table(path, *reader) + (parts ? parts_table(*parts) : "");
+    JsonObject known = database_info(reader->source());
+    if (parts) known.set("parts", *parts);
+    return json_of(std::move(known));
   }
   const auto store = context.open(path);
   if (!store) return std::nullopt;
@@ -471,7 +432,8 @@ RunCommand declare_info(CLI::App& app) {
   app.add_flag("--tags", options->tags,
                "count the parts of all records: tags, entries, features, operations\n"
                "They are counted by name and type. A part is named as below `inside/ORDINAL` of a mount. Of databases, "
-               "the changes of keys are counted by kind. This reads all records. In JSON, the list is `parts`. At most "
+               "the changes of keys are counted by kind: of a directory, all that its live tables and logs store. This "
+               "reads all records. In JSON, the list is `parts`. At most "
                "1000 rows are kept; the rest is counted together.");
   options->reading.declare(app);
   app.footer(

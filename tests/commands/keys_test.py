@@ -212,6 +212,28 @@ class Get(Case):
 
 
 class Directories(Case):
+    def test_tags_of_a_directory_are_the_writes_of_its_tables_and_logs(self):
+        for name in (LEVELS, FAMILIES, "database/rocksdb7-blobs"):
+            folder = commands.sample(name)
+            sums = {}
+            for file in sorted([*folder.glob("*.ldb"), *folder.glob("*.sst"), *folder.glob("*.log")]):
+                for row in json.loads(self.good("info", "--json", "--tags", file)).get("parts", []):
+                    sums[row["part"]] = sums.get(row["part"], 0) + row["entries"]
+            made = json.loads(self.good("info", "--json", "--tags", folder))
+            self.assertEqual({row["part"]: row["entries"] for row in made["parts"]}, sums, name)
+            self.assertGreater(sum(sums.values()), 0)
+            self.assertNotIn("parts", json.loads(self.good("info", "--json", folder)))
+        self.assertRegex(self.good("info", "--tags", commands.sample(LEVELS)).decode(),
+                         r"(?m)^ +entries +records  part +type\n +36 +36  key deleted\n +205 +205  value set\n\Z")
+
+    def test_tags_of_a_damaged_table_are_reported(self):
+        folder = self.copy_database(LEVELS)
+        table = folder / "000005.ldb"
+        content = bytearray(table.read_bytes())
+        content[100] ^= 1
+        table.write_bytes(content)
+        self.assert_ends(commands.DAMAGE, "000005.ldb: byte 0: ", "info", "--tags", folder)
+
     def test_cat_writes_a_line_of_json_for_each_key(self):
         for name in (LEVELS, FAMILIES):
             lines = self.json_lines("cat", "--json", commands.sample(name))

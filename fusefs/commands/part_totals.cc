@@ -1,0 +1,84 @@
+#include "fusefs/commands/part_totals.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "core/base/utf8.h"
+#include "core/database/database.h"
+
+namespace recordfs {
+namespace {
+
+// Adds the parts of a container that has any. Prints and notes what cannot be read.
+void add_parts(const std::string& path, const RecordStore& store, CommandContext& context,
+               std::optional<PartCounts>& sum) {
+  if (!PartCounts::has(store.schema())) return;
+  const auto parts = count_parts(store, context.threads(), [&](const Error& why) { context.report(store, why); });
+  if (!parts) return context.print_failure(path, parts.error());
+  if (!sum) sum.emplace();
+  sum->add(*parts);
+}
+
+std::string shown(const JsonObject& row, std::string_view name) {
+  const JsonObject::Content* const content = row.find(name);
+  if (content == nullptr) return {};
+  const auto* const number = std::get_if<std::uint64_t>(content);
+  return number != nullptr ? std::to_string(*number) : printable(std::get<std::string>(*content));
+}
+
+}  // namespace
+
+std::optional<PartCounts> parts_of(SetReader& reader, CommandContext& context) {
+  std::optional<PartCounts> sum;
+  for (std::size_t shard = 0; shard < reader.set().size(); ++shard) {
+    if (reader.set().failure(shard)) continue;
+    if (const auto member = reader.member(shard, 0)) add_parts(member->path, *member->store, context, sum);
+  }
+  return sum;
+}
+
+PartCounts parts_of(const DatabaseReader& reader, const std::string& directory, CommandContext& context) {
+  using database::FileKind;
+  std::optional<PartCounts> sum = PartCounts();
+  for (const database::File& file : reader.source().files()) {
+    const bool has_writes = file.kind == FileKind::kTable || file.kind == FileKind::kLog;
+    if (!has_writes || file.state != database::File::State::kLive) continue;
+    const std::string path = fmt::format("{}/{}", directory, file.name);
+    if (const auto store = context.open(path)) add_parts(path, *store, context, sum);
+  }
+  return std::move(*sum);
+}
+
+JsonObject::List parts_list(const PartCounts& parts) {
+  JsonObject::List list;
+  const auto add = [&](std::string_view part, std::string_view type, const PartCounts::Count& count) {
+    JsonObject& row = list.emplace_back();
+    row.set("part", part);
+    if (!type.empty()) row.set("type", type);
+    row.set("records", count.records);
+    row.set("entries", count.entries);
+  };
+  for (const auto& [row, count] : parts.rows()) add(row.first, row.second, count);
+  if (parts.others().entries > 0) add("all others", {}, parts.others());
+  return list;
+}
+
+std::string parts_table(const JsonObject::List& parts) {
+  std::string table = fmt::format("\n{:>12} {:>12}  {:<28} {}\n", "entries", "records", "part", "type");
+  for (const JsonObject& row : parts) {
+    table += fmt::format("{:>12} {:>12}  {:<28} {}", shown(row, "entries"), shown(row, "records"), shown(row, "part"),
+                         shown(row, "type"));
+    table.erase(table.find_last_not_of(' ') + 1);
+    table += '\n';
+  }
+  return table;
+}
+
+}  // namespace recordfs

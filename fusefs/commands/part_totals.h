@@ -1,0 +1,29 @@
+// The counts of parts that info --tags prints: of a container, of a data set, or of a database.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/decoding/json_writer.h"
+#include "fusefs/commands/command_context.h"
+#include "fusefs/commands/database_reader.h"
+#include "fusefs/commands/report/part_counts.h"
+#include "fusefs/commands/set_reader.h"
+
+namespace recordfs {
+
+// Counts the parts of the records of all shards that could be counted. Returns nullopt if none have parts. Prints and
+// notes what cannot be read.
+std::optional<PartCounts> parts_of(SetReader& reader, CommandContext& context);
+
+// The same of a database in `directory`: counts the writes that its live tables and logs store, older ones of a key and
+// deletions too.
+PartCounts parts_of(const DatabaseReader& reader, const std::string& directory, CommandContext& context);
+
+// Returns a list for JSON, with an object for each row.
+JsonObject::List parts_list(const PartCounts& parts);
+
+// Returns the same list as a table.
+std::string parts_table(const JsonObject::List& parts);
+
+}  // namespace recordfs
