@@ -33,9 +33,10 @@ class LogSource final : public EntrySource {
             .value = {},
             .logged = &write};
   }
-  Result<std::optional<std::uint64_t>> newest_deletion_over(const RequestContext&, Bytes key,
-                                                            std::uint64_t at) override {
-    return logged_.range_deletions(family_.state.family.id).newest_over(key, at);
+  Result<DeletionsOver> deletions_over(const RequestContext&, Bytes key, std::uint64_t at) override {
+    const RangeDeletions& deletions = logged_.range_deletions(family_.state.family.id);
+    if (deletions.empty()) return DeletionsOver{};
+    return DeletionsOver{.newest = deletions.newest_over(key, at), .until = key};
   }
 
  private:
@@ -77,26 +78,28 @@ class RunSource final : public EntrySource {
   }
 
   // The deletions of a table are effective only within its range of keys.
-  Result<std::optional<std::uint64_t>> newest_deletion_over(const RequestContext& context, Bytes key,
-                                                            std::uint64_t at) override {
-    std::optional<std::uint64_t> newest;
-    if (!state_.files().is_rocksdb) return newest;
+  Result<DeletionsOver> deletions_over(const RequestContext& context, Bytes key, std::uint64_t at) override {
+    DeletionsOver over;
+    if (!state_.files().is_rocksdb) return over;
     const auto& tables = run_.tables;
     for (; over_ < tables.size() && ends_before(*tables[over_], key); ++over_) over_table_.reset();
-    for (std::size_t i = over_; i < tables.size() && !begins_after(*tables[i], key); ++i) {
+    for (std::size_t i = over_; i < tables.size(); ++i) {
+      const Bytes smallest = user_key_of(as_bytes(tables[i]->smallest));
+      if (family_.order.is_before(key, smallest)) {
+        if (!over.until) over.until = smallest;
+        break;
+      }
       ASSIGN_OR_RETURN(const auto table, table_over(context, i));
-      if (!table) continue;
-      if (const auto found = table->range_deletions().newest_over(key, at)) newest = std::max(newest, found);
+      const bool may_delete = table && !table->range_deletions().empty();
+      if (may_delete) over.newest = std::max(over.newest, table->range_deletions().newest_over(key, at));
+      if (may_delete) over.until = key;
     }
-    return newest;
+    return over;
   }
 
  private:
   bool ends_before(const TableFile& table, Bytes key) const {
     return family_.order.is_before(user_key_of(as_bytes(table.largest)), key);
-  }
-  bool begins_after(const TableFile& table, Bytes key) const {
-    return family_.order.is_before(key, user_key_of(as_bytes(table.smallest)));
   }
 
   Result<std::shared_ptr<const Table>> table_over(const RequestContext& context, std::size_t index) {

@@ -15,6 +15,13 @@
 
 namespace recordfs::database {
 
+// The deletions of ranges that contain a key.
+struct DeletionsOver {
+  std::optional<std::uint64_t> newest{};  // its sequence number; nullopt: there is none
+  // Without `newest`: there is none for later keys before this one either; nullopt: for any later key.
+  std::optional<Bytes> until{};
+};
+
 // One thread. The state must outlive it. Functions that read fail with failures that may pass, and with kChanged or kIo
 // if a file is gone; then a new source has to be made.
 class EntrySource {
@@ -31,10 +38,9 @@ class EntrySource {
   virtual std::uint64_t tag() const = 0;  // sequence << 8 | type
   virtual StoredWrite write() const = 0;
 
-  // Returns the sequence number of the newest deletion of a range with `key` that is not newer than `at`; nullopt if
-  // there is none. REQUIRES: keys do not decrease from call to call, nor from seek().
-  virtual Result<std::optional<std::uint64_t>> newest_deletion_over(const RequestContext& context, Bytes key,
-                                                                    std::uint64_t at) = 0;
+  // Returns the deletions of ranges with `key` that are not newer than `at`. `until` is valid as long as the state or
+  // `key`. REQUIRES: keys do not decrease from call to call, nor from seek().
+  virtual Result<DeletionsOver> deletions_over(const RequestContext& context, Bytes key, std::uint64_t at) = 0;
 };
 
 // Receives a lost part of a table.

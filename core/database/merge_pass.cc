@@ -17,8 +17,9 @@ class MergePass final : public Pass {
     const std::optional<Bytes> first = after ? after : first_key();
     for (std::size_t i = 0; i < sources(); ++i) {
       TRY(source(i).seek(context, first));
-      push(i);
+      if (source(i).is_valid()) heap_.push_back(head_of(i));
     }
+    std::ranges::make_heap(heap_, [this](const Head& a, const Head& b) { return is_later(a, b); });
     is_decided_ = after.has_value();
     if (after) set_key(*after);
     return {};
@@ -26,7 +27,7 @@ class MergePass final : public Pass {
 
   Result<bool> next(const RequestContext& context) override {
     if (std::exchange(is_on_write_, false)) TRY(advance(context));
-    while (!heap_.empty() && !is_after_range(source(heap_.front()).key())) {
+    while (!heap_.empty() && !is_after_range(heap_.front().key)) {
       ASSIGN_OR_RETURN(is_on_write_, take(context));
       if (is_on_write_) return true;
       TRY(advance(context));
@@ -35,6 +36,13 @@ class MergePass final : public Pass {
   }
 
  private:
+  // A source with its current write.
+  struct Head {
+    Bytes key;
+    std::uint64_t tag = 0;
+    std::size_t source = 0;
+  };
+
   // Returns where the range begins; nullopt: at the first key.
   std::optional<Bytes> first_key() const {
     std::optional<Bytes> first;
@@ -52,20 +60,20 @@ class MergePass final : public Pass {
 
   // Returns whether the first write of the heap is the visible one of its key, and makes it the current one.
   Result<bool> take(const RequestContext& context) {
-    const EntrySource& first = source(heap_.front());
+    const Head& first = heap_.front();
     if (is_decided_) {
-      const auto by_key = order().compare(first.key(), as_bytes(key()));
-      if (by_key < 0) report_order(first);
+      const auto by_key = order().compare(first.key, as_bytes(key()));
+      if (by_key < 0) report_order(source(first.source));
       if (by_key <= 0) return false;
     }
-    const std::uint64_t sequence = first.tag() >> 8;
+    const std::uint64_t sequence = first.tag >> 8;
     if (sequence > at()) return false;
     is_decided_ = true;
-    set_key(first.key());
-    if (deletes(operation_of(static_cast<std::uint8_t>(first.tag() & 0xff))) || !has_prefix(first.key())) return false;
+    set_key(first.key);
+    if (deletes(operation_of(static_cast<std::uint8_t>(first.tag & 0xff))) || !has_prefix(first.key)) return false;
     ASSIGN_OR_RETURN(const auto deletion, newest_deletion(context));
     if (deletion && *deletion > sequence) return false;
-    set_write(first.write());
+    set_write(source(first.source).write());
     return true;
   }
 
@@ -76,37 +84,61 @@ class MergePass final : public Pass {
 
   Result<std::optional<std::uint64_t>> newest_deletion(const RequestContext& context) {
     std::optional<std::uint64_t> newest;
+    const Bytes now = as_bytes(key());
+    if (has_none_until_ && (!none_until_ || order().is_before(now, *none_until_))) return newest;
+    has_none_until_ = false;
+    none_until_.reset();
     for (std::size_t i = 0; i < sources(); ++i) {
-      ASSIGN_OR_RETURN(const auto found, source(i).newest_deletion_over(context, as_bytes(key()), at()));
-      if (found) newest = std::max(newest, found);
+      ASSIGN_OR_RETURN(const auto found, source(i).deletions_over(context, now, at()));
+      newest = std::max(newest, found.newest);
+      if (found.until && (!none_until_ || order().is_before(*found.until, *none_until_))) none_until_ = found.until;
     }
+    // Until this key, nothing holds for a later one.
+    has_none_until_ = !none_until_ || order().is_before(now, *none_until_);
     return newest;
   }
 
-  bool is_later(std::size_t a, std::size_t b) const {
-    const auto by_key = order().compare(source(a).key(), source(b).key());
+  Head head_of(std::size_t index) const { return {source(index).key(), source(index).tag(), index}; }
+
+  bool is_later(const Head& a, const Head& b) const {
+    const auto by_key = order().compare(a.key, b.key);
     if (by_key != 0) return by_key > 0;
-    if (source(a).tag() != source(b).tag()) return source(a).tag() < source(b).tag();
+    if (a.tag != b.tag) return a.tag < b.tag;
     // Without a MANIFEST, an old table may have a write with the number 0, to which its successors set others.
-    return source(a).write().file < source(b).write().file;
+    return source(a.source).write().file < source(b.source).write().file;
   }
-  void push(std::size_t index) {
-    if (!source(index).is_valid()) return;
-    heap_.push_back(index);
-    std::ranges::push_heap(heap_, [this](std::size_t a, std::size_t b) { return is_later(a, b); });
-  }
+
+  // Moves the heap's first source to its next write. Often that is the first again.
   Result<void> advance(const RequestContext& context) {
-    std::ranges::pop_heap(heap_, [this](std::size_t a, std::size_t b) { return is_later(a, b); });
-    const std::size_t index = heap_.back();
-    heap_.pop_back();
+    const std::size_t index = heap_.front().source;
     TRY(source(index).next(context));
-    push(index);
+    if (source(index).is_valid()) {
+      heap_.front() = head_of(index);
+    } else {
+      heap_.front() = heap_.back();
+      heap_.pop_back();
+    }
+    sink_first();
     return {};
   }
 
-  std::vector<std::size_t> heap_;  // of sources with a write; the first is that of the first key's newest write
-  bool is_decided_ = false;        // the writes of key() are older ones, or hidden
-  bool is_on_write_ = false;       // the heap's first source is at the current write
+  // Restores the order of the heap, if only its first element may be too late.
+  void sink_first() {
+    for (std::size_t at = 0;;) {
+      std::size_t child = 2 * at + 1;
+      if (child >= heap_.size()) return;
+      if (child + 1 < heap_.size() && is_later(heap_[child], heap_[child + 1])) ++child;
+      if (!is_later(heap_[at], heap_[child])) return;
+      std::swap(heap_[at], heap_[child]);
+      at = child;
+    }
+  }
+
+  std::vector<Head> heap_;       // of sources with a write; the first is that of the first key's newest write
+  bool is_decided_ = false;      // the writes of key() are older ones, or hidden
+  bool is_on_write_ = false;     // the heap's first source is at the current write
+  bool has_none_until_ = false;  // no range deletes keys before `none_until_`
+  std::optional<Bytes> none_until_;
 };
 
 }  // namespace

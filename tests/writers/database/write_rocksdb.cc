@@ -180,6 +180,22 @@ void range_deletions(const fs::path& folder) {
   sample.finish();
 }
 
+// Three tables that follow each other over one with all keys: the first and the last delete no range.
+void range_deletions_between_tables(const fs::path& folder) {
+  Sample sample(folder, "rocksdb7-range-deletions-between", {});
+  sample.put(0, 100, 1);
+  sample.flush();
+  sample.compact();
+  sample.put(5, 10, 2);
+  sample.flush();
+  check(sample.db().DeleteRange({}, sample.family(0), key_of(40), key_of(50)));
+  sample.put(45, 47, 3);
+  sample.flush();
+  sample.put(70, 80, 4);
+  sample.flush();
+  sample.finish();
+}
+
 void merges(const fs::path& folder) {
   rocksdb::Options options;
   options.merge_operator = std::make_shared<Append>();
@@ -341,6 +357,7 @@ int main(int argc, char** argv) {
   const fs::path folder = argv[1];
   families(folder);
   range_deletions(folder);
+  range_deletions_between_tables(folder);
   merges(folder);
   blobs(folder, "rocksdb7-blobs", rocksdb::kNoCompression);
   blobs(folder, "rocksdb7-blobs-zstd", rocksdb::kZSTD);
