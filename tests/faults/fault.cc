@@ -12,6 +12,8 @@ namespace recordfs::faults {
 namespace {
 
 constexpr std::int64_t kLongAgo = 1'000'000'000;
+constexpr std::size_t kShortBytes = 7;  // returned by a short read, or
+constexpr std::size_t kShortPart = 16;  // of the bytes requested, one in so many
 
 void set_time(const std::filesystem::path& path) {
   const struct timespec times[2] = {{kLongAgo, 0}, {kLongAgo, 0}};
@@ -103,7 +105,9 @@ std::optional<ssize_t> FaultyFile::meet(Kind kind, std::uint64_t read, Read& now
     case Kind::kShort:
       if (is_first) now.size = std::min<std::size_t>(now.size, 1);
       return std::nullopt;
-    case Kind::kAllShort: now.size = std::min<std::size_t>(now.size, 7); return std::nullopt;
+    case Kind::kAllShort:
+      now.size = std::min(now.size, std::max(kShortBytes, now.size / kShortPart));
+      return std::nullopt;
     default: return std::nullopt;
   }
 }

@@ -22,11 +22,11 @@ enum class Kind : std::uint8_t {
   kInterrupted,     // the read fails with EINTR
   kAllInterrupted,  // this read and all later ones fail with EINTR, until the fault ends
   kShort,           // the read returns one byte
-  kAllShort,        // this read and all later ones return at most seven bytes
-  kTruncated,       // the file is truncated
-  kRewritten,       // the file is overwritten with as many other bytes
-  kReplaced,        // another file is renamed over it
-  kGrown,           // bytes are appended
+  kAllShort,   // this read and all later ones return a sixteenth of what they request, or seven bytes if that is more
+  kTruncated,  // the file is truncated
+  kRewritten,  // the file is overwritten with as many other bytes
+  kReplaced,   // another file is renamed over it
+  kGrown,      // bytes are appended
 };
 inline constexpr Kind kKinds[] = {
     Kind::kEio,      Kind::kEioFromThen, Kind::kBadSector, Kind::kInterrupted, Kind::kAllInterrupted, Kind::kShort,

@@ -77,16 +77,17 @@ Names split(const std::string& text) {
   return names;
 }
 
-void read_below(const ContainerTree& tree, Node node, const std::string& path, WholeTree& all) {
-  all.emplace_back(path, show(tree, node));
-  if (all.back().second.type != FileType::kDirectory || all.back().second.failure) return;
-  for (const std::string& name : split(all.back().second.text)) {
+void read_below(const ContainerTree& tree, Node node, const std::string& path, std::size_t directory, WholeTree& all) {
+  const std::size_t self = all.size();
+  all.push_back({path, directory, show(tree, node)});
+  if (all.back().shown.type != FileType::kDirectory || all.back().shown.failure) return;
+  for (const std::string& name : split(all.back().shown.text)) {
     const std::string below = path.empty() ? name : path + '/' + name;
     auto entry = look_up(tree, node, name);
     if (entry) {
-      read_below(tree, *entry, below, all);
+      read_below(tree, *entry, below, self, all);
     } else {
-      all.emplace_back(below, failed({}, std::move(entry).error()));
+      all.push_back({below, self, failed({}, std::move(entry).error())});
     }
   }
 }
@@ -96,24 +97,25 @@ std::string describe(const Shown& shown) {
   return fmt::format("{} bytes, \"{}\"", shown.size, shown.text.substr(0, 200));
 }
 
-// Finds nodes by path, and looks up each name only once.
+// Finds the nodes of a WholeTree's entries, and looks up each name only once.
 class Nodes {
  public:
-  explicit Nodes(const ContainerTree& tree) : tree_(tree) {}
+  Nodes(const ContainerTree& tree, const WholeTree& whole) : tree_(tree), whole_(whole), known_(whole.size()) {}
 
-  Result<Node> find(const std::string& path) {
-    if (path.empty()) return Node{};
-    if (const auto known = known_.find(path); known != known_.end()) return known->second;
-    const std::size_t slash = path.rfind('/');
-    ASSIGN_OR_RETURN(const auto above, slash == std::string::npos ? Result<Node>(Node{}) : find(path.substr(0, slash)));
-    auto node = look_up(tree_, above, path.substr(slash == std::string::npos ? 0 : slash + 1));
-    if (node) known_.emplace(path, *node);
+  Result<Node> find(std::size_t entry) {
+    if (entry == 0) return Node{};
+    if (known_[entry]) return *known_[entry];
+    const std::string& path = whole_[entry].path;
+    ASSIGN_OR_RETURN(const auto above, find(whole_[entry].directory));
+    auto node = look_up(tree_, above, path.substr(path.rfind('/') + 1));
+    if (node) known_[entry] = *node;
     return node;
   }
 
  private:
   const ContainerTree& tree_;
-  std::map<std::string, Node> known_;
+  const WholeTree& whole_;
+  std::vector<std::optional<Node>> known_;
 };
 
 }  // namespace
@@ -126,15 +128,16 @@ bool Shown::operator==(const Shown& other) const {
 
 WholeTree read_whole(const ContainerTree& tree) {
   WholeTree all;
-  read_below(tree, Node{}, "", all);
+  read_below(tree, Node{}, "", 0, all);
   return all;
 }
 
 Difference read_again(const ContainerTree& tree, const WholeTree& whole) {
   Difference found;
-  Nodes nodes(tree);
-  for (const auto& [path, was] : whole) {
-    auto node = nodes.find(path);
+  Nodes nodes(tree, whole);
+  for (std::size_t entry = 0; entry < whole.size(); ++entry) {
+    const auto& [path, directory, was] = whole[entry];
+    auto node = nodes.find(entry);
     const Shown now = node ? show(tree, *node) : failed({}, std::move(node).error());
     if (now == was) continue;
     if (now.failure && !is_permanent(now.failure->code) && now.failure->code != Code::kNotFound) {

@@ -1,7 +1,9 @@
 // Reads everything that a mount shows of a file through the mount's tree, and compares two such readings.
 #pragma once
 
-#include <map>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +22,14 @@ struct Shown {
   bool operator==(const Shown& other) const;
 };
 
-// Entries by path, in reading order. "" is the container's own directory.
-using WholeTree = std::vector<std::pair<std::string, Shown>>;
+struct Entry {
+  std::string path;           // "" is the container's own directory
+  std::size_t directory = 0;  // position in the WholeTree of the directory that contains it
+  Shown shown;
+};
+
+// Entries in reading order, beginning with the container's own directory.
+using WholeTree = std::vector<Entry>;
 
 // Reads all files, links and directories.
 WholeTree read_whole(const ContainerTree& tree);
