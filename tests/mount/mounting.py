@@ -1,8 +1,8 @@
 """Mounting for tests: mount, unmount, wait, read the log. All knowledge of how recordfs is started is here.
 
 A test file calls main(); its cases derive from Case. As root, a file runs in mount and process namespaces of its own, with a
-/dev in which every user can open /dev/fuse. When the file ends or is killed, all its mounts and processes end too.
-watchdog.py ends a file that takes too long.
+/dev in which every user can open /dev/fuse, and its files are on a tmpfs. When the file ends or is killed, all its mounts
+and processes end too. watchdog.py ends a file that takes too long.
 
     x_test.py --bin FOLDER --root CHECKOUT [unittest's options]     FOLDER: the build folder
 """
@@ -394,7 +394,8 @@ def main():
         sys.exit(SKIPPED)
     if is_root():
         _enter_namespaces()
-    watchdog.supervise()
+    # Creating files on ext4 is slow soon after others were deleted, which was half of the time of some tests.
+    watchdog.supervise(in_memory=is_root())
     if is_root():
         _start_system_log()
     built.main()

@@ -21,10 +21,13 @@ GRACE = 20  # seconds for the tests to end after their mounts were aborted
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 
-def supervise():
-    """Returns in a child that runs the tests. The calling process waits for the child and exits with its status."""
+def supervise(in_memory=False):
+    """Returns in a child that runs the tests. The calling process waits for the child and exits with its status. With
+    `in_memory`, the tests' files are on a tmpfs; needs root in a mount namespace of its own."""
     folder = os.path.realpath(tempfile.mkdtemp(prefix="recordfs-tests-"))
     os.chmod(folder, 0o755)
+    if in_memory:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", folder], check=True)
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     child = os.fork()
     if child == 0:
@@ -34,6 +37,8 @@ def supervise():
         return
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     status = _watch(child, folder)
+    if in_memory:
+        subprocess.run(["umount", "--lazy", folder], check=True)
     shutil.rmtree(folder, ignore_errors=True)
     sys.exit(status)
 
