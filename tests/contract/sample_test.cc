@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <random>
 #include <set>
-#include <span>
 
 namespace recordfs::contract {
 namespace {
@@ -16,7 +15,7 @@ class ViewSource final : public Source {
   Result<std::size_t> read_at(const RequestContext&, Position at, MutableBytes out) const override {
     if (at >= bytes_.size()) return std::size_t{0};
     const std::string_view there = bytes_.substr(static_cast<std::size_t>(at), out.size());
-    std::ranges::copy(std::as_bytes(std::span(there)), out.begin());
+    copy_bytes(as_bytes(there), out);
     return there.size();
   }
 

@@ -12,6 +12,7 @@
 namespace recordfs::leveldb_log {
 namespace {
 
+constexpr std::size_t kLengthAt = 4;
 constexpr std::size_t kTypeAt = 6;
 // RocksDB also ends a frame early if its control fragment does not fit, which takes six bytes more for each column
 // family.
@@ -70,27 +71,29 @@ class Multiplier {
 
 constexpr std::uint8_t kLastRecyclable = 8;  // largest type of data fragments
 
-// Returns the header size of known types, and 0 of any other.
-std::uint32_t header_size_of(std::uint8_t type, const Wire& wire) {
-  if (type == 0 || (type > kLastLevelDbType && !wire.has_rocksdb_types)) return 0;
-  if (type <= kLastLevelDbType) return kHeaderSize;
-  if (type <= kLastRecyclable) return kRecyclableHeaderSize;
-  switch (type) {
-    case 9:
-    case 10:
-    case 130: return kHeaderSize;
-    case 11:
-    case 131: return kRecyclableHeaderSize;
-    default: return 0;
-  }
+// The header size of each known type, and 0 of any other.
+using HeaderSizes = std::array<std::uint8_t, 256>;
+
+constexpr HeaderSizes make_header_sizes(bool has_rocksdb_types) {
+  HeaderSizes sizes{};
+  for (std::size_t type = 1; type <= kLastLevelDbType; ++type) sizes[type] = kHeaderSize;
+  if (!has_rocksdb_types) return sizes;
+  for (std::size_t type = kLastLevelDbType + 1; type <= kLastRecyclable; ++type) sizes[type] = kRecyclableHeaderSize;
+  for (const std::size_t type : {9u, 10u, 130u}) sizes[type] = kHeaderSize;
+  for (const std::size_t type : {11u, 131u}) sizes[type] = kRecyclableHeaderSize;
+  return sizes;
 }
 
-// Returns the end of the fragment that a header at `at` describes; nullopt if there is no valid header.
-std::optional<std::size_t> claimed_end(Bytes bytes, std::size_t at, const Wire& wire) {
+constexpr HeaderSizes kLevelDbHeaders = make_header_sizes(false);
+constexpr HeaderSizes kRocksDbHeaders = make_header_sizes(true);
+
+// Returns the end of the fragment that a header at `at` describes; nullopt if there is no valid header. Called for each
+// byte of a frame.
+inline std::optional<std::size_t> claimed_end(Bytes bytes, std::size_t at, const HeaderSizes& header_sizes) {
   if (bytes.size() - at < kHeaderSize) return std::nullopt;
-  const std::uint32_t header = header_size_of(std::to_integer<std::uint8_t>(bytes[at + kTypeAt]), wire);
+  const std::size_t header = header_sizes[std::to_integer<std::uint8_t>(bytes[at + kTypeAt])];
   if (header == 0) return std::nullopt;
-  const std::size_t size = header + Cursor(bytes.subspan(at + 4)).u16_le();
+  const std::size_t size = header + load_le<std::uint16_t>(&bytes[at + kLengthAt]);
   if (size > kFrameSize || size > bytes.size() - at) return std::nullopt;
   return at + size;
 }
@@ -165,8 +168,9 @@ SoundPlaces::SoundPlaces(Bytes bytes, std::size_t frame, bool may_cross, const W
   }
   while (zeros_from_ > 0 && bytes[zeros_from_ - 1] == std::byte{0}) --zeros_from_;
   stored_.resize(frame);
-  for (std::size_t at = 0; at < frame && bytes.size() - at >= 4; ++at) stored_[at] = Cursor(bytes.subspan(at)).u32_le();
+  for (std::size_t at = 0; at < frame && bytes.size() - at >= 4; ++at) stored_[at] = load_le<std::uint32_t>(&bytes[at]);
 
+  const HeaderSizes& header_sizes = wire.has_rocksdb_types ? kRocksDbHeaders : kLevelDbHeaders;
   std::vector<bool> leads(frame + 1);
   // Returns whether the log continues from `end` to the frame's end.
   const auto goes_on = [&](std::size_t end) {
@@ -176,11 +180,11 @@ SoundPlaces::SoundPlaces(Bytes bytes, std::size_t frame, bool may_cross, const W
     for (std::size_t at = end; at < std::min(end + kLongestTrailer, frame) && bytes[at] == std::byte{0}; ++at) {
       if (leads[at + 1]) return true;
     }
-    const auto claimed = claimed_end(bytes, end, wire);  // a fragment with only a wrong payload
+    const auto claimed = claimed_end(bytes, end, header_sizes);  // a fragment with only a wrong payload
     return claimed && *claimed < frame && leads[*claimed];
   };
   for (std::size_t at = frame; at-- > 0;) {
-    const auto end = claimed_end(bytes, at, wire);
+    const auto end = claimed_end(bytes, at, header_sizes);
     if (!end || (*end > frame && !may_cross) || stored_[at] != sum(at + kTypeAt, *end)) continue;
     sound_.push_back(static_cast<std::uint32_t>(at));
     leads[at] = *end >= frame || goes_on(*end);

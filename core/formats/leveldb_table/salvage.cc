@@ -160,17 +160,18 @@ struct End {
 // The positions where a block may end, by their keys.
 class Ends {
  public:
-  explicit Ends(Bytes window) : is_there_(std::bit_ceil(kSlotsPerByte * window.size())) {
+  explicit Ends(Bytes window) {
     Keys keys;
     for (std::size_t i = 0; i + kTrailerSize <= window.size(); ++i) {
       const std::byte type = window[i];
       keys.pass(type);
-      if (!may_be_type(type)) continue;
-      const std::uint32_t crc = unmask_crc(Cursor(window.subspan(i + 1, kChecksumSize)).u32_le());
+      if (!may_be_type(type) || (type == kPlain && !has_restarts(window.first(i)))) continue;
+      const std::uint32_t crc = unmask_crc(load_le<std::uint32_t>(&window[i + 1]));
       ends_.push_back({keys.end_key(crc), static_cast<std::uint32_t>(i)});
-      is_there_[slot(ends_.back().key)] = true;
     }
     std::ranges::stable_sort(ends_, {}, &End::key);
+    is_there_.resize(std::bit_ceil(kSlotsPerEnd * (ends_.size() + 1)));
+    for (const End& end : ends_) is_there_[slot(end.key)] = true;
   }
 
   // Returns those with this key, in file order.
@@ -182,13 +183,20 @@ class Ends {
   }
 
  private:
-  // In a window of zeros, a block may end at every byte. Most keys should still have a slot without an end.
-  static constexpr std::size_t kSlotsPerByte = 16;
+  static constexpr std::byte kPlain{0};  // the type of an uncompressed block
+  static constexpr std::size_t kCountSize = 4;
+  static constexpr std::size_t kSlotsPerEnd = 16;
+
+  // Returns whether an uncompressed block may end with these bytes: every block has a restart point (split_content),
+  // and ends with their number. Without this check, a block could end at every byte of a long run of zeros.
+  static bool has_restarts(Bytes bytes) {
+    return bytes.size() >= kCountSize && load_le<std::uint32_t>(&bytes[bytes.size() - kCountSize]) != 0;
+  }
 
   std::size_t slot(std::uint32_t key) const { return key & (is_there_.size() - 1); }
 
   std::vector<End> ends_;
-  std::vector<bool> is_there_;  // by slot(), whether `ends_` may have such a key
+  std::vector<bool> is_there_;  // by slot(), whether `ends_` may have such a key; most slots have none
 };
 
 // Two keys are equal by chance now and then, but the bytes between them are then not a block of entries.
