@@ -1,5 +1,7 @@
 // Runs the tests of a program: all of them, or with --sources=a_test.cc,b_test.cc those of these source files.
 // Understands GoogleTest's own options, too.
+#include "tests/run_tests.h"
+
 #include <cstdio>
 #include <set>
 #include <string>
@@ -11,8 +13,10 @@ namespace {
 
 constexpr std::string_view kOption = "--sources=";
 
-std::set<std::string, std::less<>> split(std::string_view list) {
-  std::set<std::string, std::less<>> names;
+using Names = std::set<std::string, std::less<>>;
+
+Names split(std::string_view list) {
+  Names names;
   while (!list.empty()) {
     const auto end = list.find(',');
     names.emplace(list.substr(0, end));
@@ -21,17 +25,24 @@ std::set<std::string, std::less<>> split(std::string_view list) {
   return names;
 }
 
+// The names after --sources=; empty without that option.
+Names& selected() {
+  static Names names;
+  return names;
+}
+
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
 // Returns a GoogleTest filter for the tests of these source files. Erases the files that have tests from `names`.
-std::string filter_of(std::set<std::string, std::less<>>& names) {
+std::string filter_of(Names& names) {
   std::string filter;
-  std::set<std::string, std::less<>> found;
+  Names found;
   const auto& all = *testing::UnitTest::GetInstance();
   for (int i = 0; i < all.total_test_suite_count(); ++i) {
     const auto& suite = *all.GetTestSuite(i);
     for (int j = 0; j < suite.total_test_count(); ++j) {
       const auto& test = *suite.GetTestInfo(j);
-      const std::string_view file = test.file();
-      const auto name = names.find(file.substr(file.rfind('/') + 1));
+      const auto name = names.find(base_name(test.file()));
       if (name == names.end()) continue;
       found.insert(*name);
       filter += (filter.empty() ? "" : ":") + std::string(suite.name()) + "." + test.name();
@@ -43,7 +54,15 @@ std::string filter_of(std::set<std::string, std::less<>>& names) {
 
 }  // namespace
 
+bool recordfs::testing::is_selected(std::string_view file) {
+  return selected().empty() || selected().contains(base_name(file));
+}
+
 int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.starts_with(kOption)) selected() = split(argument.substr(kOption.size()));
+  }
   testing::InitGoogleTest(&argc, argv);
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
@@ -51,7 +70,7 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "%s: unknown argument\n", argv[i]);
       return 2;
     }
-    auto names = split(argument.substr(kOption.size()));
+    Names names = split(argument.substr(kOption.size()));
     const std::string filter = filter_of(names);
     if (GTEST_FLAG_GET(filter) == "*") GTEST_FLAG_SET(filter, filter);
     for (const auto& name : names) std::fprintf(stderr, "%s: no tests\n", name.c_str());

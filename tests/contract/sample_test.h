@@ -11,6 +11,7 @@
 #include "tests/contract/reading.h"
 #include "tests/contract/rules.h"
 #include "tests/contract/samples.h"
+#include "tests/run_tests.h"
 
 namespace recordfs::contract {
 
@@ -51,5 +52,9 @@ std::string joined(const Violations& broken);
 
 }  // namespace recordfs::contract
 
-#define RECORDFS_FOR_EACH(samples, Suite) \
-  INSTANTIATE_TEST_SUITE_P(Each, Suite, ::testing::ValuesIn(samples), recordfs::contract::name_of)
+#define RECORDFS_FOR_EACH(samples, Suite)                                                                        \
+  INSTANTIATE_TEST_SUITE_P(                                                                                      \
+      Each, Suite,                                                                                               \
+      ::testing::ValuesIn(recordfs::testing::is_selected(__FILE__) ? samples                                     \
+                                                                   : std::vector<recordfs::contract::Sample>{}), \
+      recordfs::contract::name_of)
