@@ -8,9 +8,11 @@
 namespace recordfs::contract {
 namespace {
 
+constexpr std::uint64_t kCostOfAChange = 2;  // formats search after damage, which takes longer than to read
+
 std::uint64_t cost_of(const Reading& reading, std::uint64_t size) {
   for (const Mark& mark : reading.records) size += mark.size;
-  return size + 20 * reading.records.size();
+  return kCostOfAChange * (size + 20 * reading.records.size());
 }
 
 bool is_prefix(const std::vector<Mark>& part, const std::vector<Mark>& whole) {

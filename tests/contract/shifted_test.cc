@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kCheckedSteps = 60;
 constexpr std::size_t kCheckedChunks = 40;
-constexpr std::uint64_t kCostOfAByte = 8;  // a chunk is reached in several ways
+constexpr std::uint64_t kCostOfAByte = 16;  // a chunk is reached in several ways
 
 // Counts both the file's bytes and its content: 50,000 empty records can be 1,600 bytes of gzip.
 std::uint64_t cost_of(const Walk& walk, std::uint64_t size) {
