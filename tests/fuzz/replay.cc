@@ -7,9 +7,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/fuzz/target.h"
@@ -20,7 +21,9 @@ namespace fs = std::filesystem;
 
 void replay(const recordfs::fuzz::Target& target, const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream text;
+  text << in.rdbuf();
+  const std::string bytes = std::move(text).str();
   std::printf("%s (%zu bytes)\n", path.c_str(), bytes.size());
   std::fflush(stdout);
   target.run_input(recordfs::as_bytes(bytes));

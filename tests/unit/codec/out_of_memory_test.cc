@@ -47,7 +47,7 @@ TEST_F(OutOfMemory, ZstdWindowBeyondTheMemoryIsAnError) {
 TEST_F(OutOfMemory, OutputBeyondTheMemoryIsAnError) {
   for (const auto& [codec, pack] : testing::packers()) {
     // Each child runs the test up to its own statement again, so only statements compress.
-    EXPECT_EXIT(exit_with_outcome(codec, pack(std::string(100 << 20, 'x')), 60 << 20), kNoMemory, "")
+    EXPECT_EXIT(exit_with_outcome(codec, pack(std::string(50 << 20, 'x')), 30 << 20), kNoMemory, "")
         << to_string(codec);
   }
 }

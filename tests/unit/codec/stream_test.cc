@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <map>
+#include <string>
 #include <thread>
 
 #include "core/base/request_context.h"
@@ -10,12 +12,6 @@
 
 namespace recordfs {
 namespace {
-
-// Returns as many compressible bytes as count as slow.
-std::string slow_text() {
-  std::string text(RequestContext::kSlow + 1, 'x');
-  return text;
-}
 
 using testing::Guarded;
 using testing::Packer;
@@ -41,9 +37,17 @@ std::string read_in_steps(CodecId codec, Bytes stored, std::size_t step) {
   }
 }
 
+// Returns a stream of as many compressible bytes as count as slow. Compresses once for each codec.
+const std::string& slow_stream(const Packer& packer) {
+  static std::map<CodecId, std::string> streams;
+  std::string& stream = streams[packer.codec];
+  if (stream.empty()) stream = packer.pack(std::string(RequestContext::kSlow + 1, 'x'));
+  return stream;
+}
+
 TEST(DecodeStream, NonBlockingThreadIsRefusedTheEndOfALongStream) {
   for (const auto& [codec, pack] : testing::packers()) {
-    const std::string stored = pack(slow_text());
+    const std::string& stored = slow_stream({codec, pack});
     RequestContext::Attempt attempt;
     const RequestContext quick(RequestContext::Work::kNonBlocking, attempt);
     EXPECT_EQ(decompressed_size(quick, codec, as_bytes(stored), UINT64_MAX).error().code, Code::kPending)
@@ -54,7 +58,7 @@ TEST(DecodeStream, NonBlockingThreadIsRefusedTheEndOfALongStream) {
 
 TEST(DecodeStream, CancellationInterruptsALongRead) {
   for (const auto& [codec, pack] : testing::packers()) {
-    const std::string stored = pack(slow_text());
+    const std::string& stored = slow_stream({codec, pack});
     std::atomic<bool> cancelled{false};
     const RequestContext context(cancelled);
     auto stream = open_stream(codec, as_bytes(stored));

@@ -70,9 +70,9 @@ std::string recordio_file(std::size_t records_a_block) {
   return file;
 }
 
-std::string riegeli_file(std::size_t records_a_chunk, char compression) {
+std::string riegeli_file(std::size_t records_a_chunk, char compression, std::size_t size = kSize) {
   riegeli_writer::Writer writer;
-  for (std::size_t i = 0; writer.file().size() < kSize;) {
+  for (std::size_t i = 0; writer.file().size() < size;) {
     std::vector<std::string> records;
     while (records.size() < records_a_chunk) records.push_back(record(i++));
     writer.add(riegeli_writer::simple_chunk(records, compression));
@@ -246,7 +246,7 @@ INSTANTIATE_TEST_SUITE_P(Each, BulkScan,
                                            BulkFile{"RiegeliSingle", [] { return riegeli_file(1, 0); }},
                                            BulkFile{"RiegeliSmall", [] { return riegeli_file(40, 0); }},
                                            BulkFile{"RiegeliLarge", [] { return riegeli_file(9000, 0); }},
-                                           BulkFile{"RiegeliZstd", [] { return riegeli_file(7, 'z'); }},
+                                           BulkFile{"RiegeliZstd", [] { return riegeli_file(7, 'z', kSize / 3); }},
                                            BulkFile{"ProioSmall", [] { return proio_file(5000); }},
                                            BulkFile{"ProioMedium", [] { return proio_file(200'000); }},
                                            BulkFile{"ProioLarge", [] { return proio_file(700'000); }}),
