@@ -69,10 +69,11 @@ class ToyTree {
   }
   FileStatus status(std::string_view path) const { return status(find(path).value()); }
 
-  // Returns the content of a file, read by reads of its size; or the code of the failure.
-  std::string read(std::uint64_t number) const {
-    const std::uint64_t size = status(number).size;
-    const auto slice = waited([&] { return tree_.read({}, number, 0, size + 1); });
+  // Returns the content of a file, read by its size; or the code of the failure.
+  std::string read(std::uint64_t number) const { return read(number, status(number).size + 1); }
+  // Returns at most the first `most` bytes: of a file that may grow before it is read.
+  std::string read(std::uint64_t number, std::uint64_t most) const {
+    const auto slice = waited([&] { return tree_.read({}, number, 0, most); });
     return slice ? text_of(*slice) : "error: " + std::string(to_string(slice.error().code));
   }
   std::string read(std::string_view path) const { return read(find(path).value()); }
