@@ -10,7 +10,8 @@ inline constexpr int kExitCannotMount = 3;
 inline constexpr int kExitDamage = 4;
 inline constexpr int kExitPartlyDone = 5;  // incomplete: a codec is missing, the output is full
 
-// cat --split: a retry may succeed. EX_TEMPFAIL of sysexits.h, which schedulers can be configured to requeue on.
+// A retry may succeed: of cat --split, or because a database in use replaced its files faster than they could be read.
+// EX_TEMPFAIL of sysexits.h, which schedulers can be configured to requeue on.
 inline constexpr int kExitTryAgain = 75;
 
 // grep returns 0 if a record was selected, 1 if not, and 2 after an error. get does the same for a key.

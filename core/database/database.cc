@@ -10,8 +10,10 @@
 
 #include "core/database/directory.h"
 #include "core/database/key_iterators.h"
+#include "core/database/log_records.h"
 #include "core/database/lookup.h"
 #include "core/database/state.h"
+#include "core/formats/leveldb_log/content.h"
 #include "core/formats/leveldb_log/format.h"
 #include "core/formats/leveldb_table/format.h"
 
@@ -26,21 +28,38 @@ Error not_found(const StoredWrites& found, bool is_deleted) {
   return {.code = Code::kNotFound, .detail = is_deleted ? "the key is deleted" : "no such key"};
 }
 
+// Returns whether the first record of a log is a version edit. False if it cannot be read.
+bool has_edits(const RequestContext& context, const std::shared_ptr<const Source>& source, const Limits& limits) {
+  const auto log = open_log(context, source, limits);
+  if (!log) return false;
+  const auto step = (*log)->scan(context, (*log)->traits().first);
+  if (!step || !step->chunk) return false;
+  const auto record = read_record(context, **log, {step->chunk->key, 0});
+  return record && leveldb_log::content_of(record->bytes) == leveldb_log::kManifest;
+}
+
 // Returns whether a file is a log or a table. Fails with kNoContainer if it is neither, and as Source.
-Result<FileKind> kind_of_file(const RequestContext& context, const std::string& path, const std::string& name) {
-  ASSIGN_OR_RETURN(const auto source, FileSource::open(path));
+Result<FileKind> kind_of_file(const RequestContext& context, const std::string& path, const std::string& name,
+                              const Limits& limits) {
+  const Error manifest{Code::kNoContainer, 0,
+                       "a MANIFEST, which has no keys of the database (try: recordfs keys DIRECTORY)"};
+  const FileKind named = parse_file_name(name).kind;
+  if (named == FileKind::kManifest) return manifest;
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Source> source, FileSource::open(path));
   ASSIGN_OR_RETURN(const int table, leveldb_table::kFormat.probe(context, *source, name, ProbeDepth::kSearch));
   ASSIGN_OR_RETURN(const int log, leveldb_log::kFormat.probe(context, *source, name, ProbeDepth::kSearch));
   if (table == 0 && log == 0) {
     return Error{Code::kNoContainer, 0, "not a log or table of a LevelDB or RocksDB database"};
   }
+  if (log >= table && named != FileKind::kLog && has_edits(context, source, limits)) return manifest;
   return table > log ? FileKind::kTable : FileKind::kLog;
 }
 
 // Returns the entry of a log or table; its number is 0 if its name has none.
-Result<DirectoryEntry> entry_of(const RequestContext& context, const std::string& directory, const std::string& name) {
+Result<DirectoryEntry> entry_of(const RequestContext& context, const std::string& directory, const std::string& name,
+                                const Limits& limits) {
   const std::filesystem::path path = std::filesystem::path(directory) / name;
-  ASSIGN_OR_RETURN(const FileKind kind, kind_of_file(context, path.string(), path.filename().string()));
+  ASSIGN_OR_RETURN(const FileKind kind, kind_of_file(context, path.string(), path.filename().string(), limits));
   const FileName named = parse_file_name(path.filename().string());
   std::error_code ignored;
   const auto size = std::filesystem::file_size(path, ignored);
@@ -212,7 +231,7 @@ Result<std::unique_ptr<const Database>> Database::open_files(const RequestContex
                                                              const Options& options) {
   std::vector<DirectoryEntry> files;
   for (const std::string& name : names) {
-    auto file = entry_of(context, directory, name);
+    auto file = entry_of(context, directory, name, options.limits);
     if (!file) return names.size() == 1 ? std::move(file).error() : named(name, std::move(file).error());
     files.push_back(*std::move(file));
   }

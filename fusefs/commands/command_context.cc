@@ -69,6 +69,8 @@ constexpr std::uint64_t kCacheBytes = 64u << 20;
 // Returns whether a failure to read may pass. A changed file is another one.
 bool may_pass(Code code) { return code == Code::kIo || code == Code::kOutOfMemory || code == Code::kInterrupted; }
 
+bool is_denied(const Error& error) { return error.os_error == EACCES || error.os_error == EPERM; }
+
 // Returns whether opening a file may succeed later.
 bool may_open_later(const Error& error) {
   constexpr std::array kLasting = {ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, ELOOP, ENAMETOOLONG, EINVAL, ENXIO};
@@ -238,7 +240,7 @@ int CommandContext::finish() {
 }
 
 void CommandContext::note(const Error& error) {
-  note(distinguishes_retries_ && may_pass(error.code) ? kExitTryAgain : status_of(error));
+  note(distinguishes_retries_ && may_pass(error.code) && !is_denied(error) ? kExitTryAgain : status_of(error));
 }
 
 void CommandContext::note(int status) {
@@ -297,6 +299,7 @@ int CommandContext::status_of(const Error& error) {
     case Code::kUnfinished:
     case Code::kStale: return kExitDamage;
     case Code::kNoContainer: return kExitCannotOpen;
+    case Code::kIo: return is_denied(error) ? kExitCannotOpen : kExitPartlyDone;
     default: return kExitPartlyDone;
   }
 }

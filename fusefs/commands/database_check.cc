@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/database/database.h"
+#include "core/database/directory.h"
 #include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/key_text.h"
 #include "fusefs/commands/progress.h"
@@ -29,7 +30,8 @@ bool is_verified_alone(const database::File& file) {
 
 class Check {
  public:
-  explicit Check(const database::Database& database) : database_(database) {}
+  // `current`: the MANIFEST that CURRENT names; empty: unknown.
+  Check(const database::Database& database, std::string current) : database_(database), current_(std::move(current)) {}
 
   Result<DatabaseCheck> run() {
     for (const database::File& file : database_.files()) add(file);
@@ -48,7 +50,8 @@ class Check {
                  make_finding("missing", "the MANIFEST names this file, and it does not exist", kExitDamage));
     }
     if (is_verified_alone(file)) check_.files.push_back(file.name);
-    if (file.state == State::kObsolete) {
+    // A damaged MANIFEST is not part of the state, but the database still uses it.
+    if (file.state == State::kObsolete && file.name != current_) {
       return add(file.name, make_finding(kSurplus, "not part of the database's state", kExitGood));
     }
     if (file.expected_size && *file.expected_size != file.size) {
@@ -82,6 +85,7 @@ class Check {
   }
 
   const database::Database& database_;
+  const std::string current_;
   DatabaseCheck check_;
   std::size_t unreadable_ = 0;
 };
@@ -90,7 +94,8 @@ class Check {
 
 Result<DatabaseCheck> check_database(const std::string& directory, const Limits& limits) {
   ASSIGN_OR_RETURN(const auto opened, database::Database::open({}, directory, {.limits = limits}));
-  return Check(*opened).run();
+  const database::OpenFiles files(directory, 1);
+  return Check(*opened, database::read_current({}, files).value_or(std::string())).run();
 }
 
 Result<std::optional<Finding>> find_stale_keys(const std::string& directory, const Limits& limits) {

@@ -94,7 +94,7 @@ std::unique_ptr<DatabaseReader> DatabaseReader::made(const std::string& path, st
                                                      CommandContext& context, Opened opened) {
   if (!opened) {
     print_message(open_failure(path, opened.error()));
-    context.note(kExitCannotOpen);
+    context.note(status_of_opening(opened.error()));
     return nullptr;
   }
   return std::unique_ptr<DatabaseReader>(new DatabaseReader(path, std::move(directory), context, std::move(*opened)));
@@ -181,9 +181,10 @@ void DatabaseReader::print(const std::string& what, int status) const {
   context_.note(status);
 }
 
+void DatabaseReader::print_failure(const Error& error) const { print(error.detail, status_of_reading(error)); }
+
 void DatabaseReader::print_failure(Bytes key, const Error& error) const {
-  context_.print_once(fmt::format("{}: key {}: {}", path_, escaped_key(key), error.detail));
-  context_.note(status_of({.file = {}, .error = error}));
+  print(fmt::format("key {}: {}", escaped_key(key), error.detail), status_of_reading(error));
 }
 
 std::string reason_of(const database::Problem& problem) {
@@ -192,14 +193,17 @@ std::string reason_of(const database::Problem& problem) {
 }
 
 int status_of(const database::Problem& problem) {
-  if (!problem.loses_data) return kExitGood;
-  switch (problem.error.code) {
-    case Code::kDamage:
-    case Code::kUnfinished:
-    case Code::kStale:
-    case Code::kNotFound: return kExitDamage;
-    default: return CommandContext::status_of(problem.error);
-  }
+  return problem.loses_data ? status_of_reading(problem.error) : kExitGood;
+}
+
+int status_of_reading(const Error& error) {
+  if (database::is_gone(error)) return kExitTryAgain;
+  // A file of the state is missing.
+  return error.code == Code::kNotFound ? kExitDamage : CommandContext::status_of(error);
+}
+
+int status_of_opening(const Error& error) {
+  return error.code == Code::kIo || error.code == Code::kNotFound ? kExitCannotOpen : status_of_reading(error);
 }
 
 void UncertainKeys::add(const database::Version& version, bool needs_value) {

@@ -69,6 +69,8 @@ class DatabaseReader {
   void append_json_members(std::string& json, const database::Version& version) const;
   // Prints "DB: WHAT", and notes the status.
   void print(const std::string& what, int status) const;
+  // Prints why the database cannot be read any further, and notes it.
+  void print_failure(const Error& error) const;
   // Prints an error about the key, and notes it.
   void print_failure(Bytes key, const Error& error) const;
 
@@ -92,6 +94,11 @@ class DatabaseReader {
 std::string reason_of(const database::Problem& problem);
 // Returns the exit status for a problem.
 int status_of(const database::Problem& problem);
+// Returns the exit status for a failure to read an open database: kExitTryAgain if the database replaces its files
+// faster than they can be read, kExitDamage for damage, otherwise as CommandContext::status_of().
+int status_of_reading(const Error& error);
+// Returns the exit status if opening a database, or one of its files, fails: the same, but kExitCannotOpen for kIo.
+int status_of_opening(const Error& error);
 
 // Counts keys whose value is uncertain, for messages at the end. Not thread-safe.
 struct UncertainKeys {

@@ -22,7 +22,7 @@ class DatabaseRecords {
     const auto keys = reader_.source().keys(family.id, {});
     while (output_.good()) {
       const auto has_key = keys->next({});
-      if (!has_key) reader_.print(has_key.error().detail, CommandContext::status_of(has_key.error()));
+      if (!has_key) reader_.print_failure(has_key.error());
       if (!has_key) return false;
       if (!*has_key) return true;
       write(*keys, family);

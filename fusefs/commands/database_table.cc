@@ -34,7 +34,8 @@ std::string database_table(const std::string& path, const DatabaseReader& reader
   const LiveFiles live(database.files());
   const auto problems = database.problems();
   std::string table = table_row("directory", printable(path));
-  table += table_row("format", fmt::format("{} database", summary.engine));
+  table += table_row("format", "database");
+  table += table_row("engine", summary.engine);
   table += table_row("size", words_of(live.all));
   table += table_row("manifest", summary.is_recovered() ? "none; the state comes from all tables and logs"
                                                         : printable(summary.manifest));

@@ -145,7 +145,9 @@ int get(const GetOptions& options) {
     return kExitGrepFailed;
   }
   const bool was_found = get(options, std::move(*key), context);
-  if (context.finish() != kExitGood) return kExitGrepFailed;
+  const int status = context.finish();
+  if (status == kExitTryAgain) return kExitTryAgain;
+  if (status != kExitGood) return kExitGrepFailed;
   return was_found ? kExitGood : kExitNotFound;
 }
 
@@ -165,7 +167,8 @@ RunCommand declare_get(CLI::App& app) {
   options->reading.declare(app);
   app.footer(
       "Writes the bytes of the key's value to standard output. With --at, the value at that time.\n"
-      "Exit status: 0 success, 1 the key has no value, 2 an error or damage.");
+      "Exit status: 0 success, 1 the key has no value, 2 an error or damage, 75 the database is in use and changes too "
+      "fast: try again.");
   return [options] { return get(*options); };
 }
 

@@ -49,7 +49,7 @@ class KeyList {
     const auto keys = reader_.source().keys(family.id, std::move(range), options_.source.at);
     for (std::uint64_t left = options_.limit; left > 0 && context_.output().good(); --left) {
       const auto has_key = keys->next({});
-      if (!has_key) context_.print_failure(options_.source.name(), has_key.error());
+      if (!has_key) reader_.print_failure(has_key.error());
       if (!has_key || !*has_key) break;
       uncertain_.add(keys->version(), false);
       print(keys->key(), keys->version(), family);
@@ -129,7 +129,8 @@ RunCommand declare_keys(CLI::App& app) {
       "Prints the keys that have a value, in the order of the database, one a line. In a key, a backslash is printed "
       "as \\\\, and each byte of a control character or of invalid UTF-8 as \\xHH. printf %b reverses that. The "
       "database may be in use. Nothing is written to it.\n"
-      "Exit status: 0 success, 1 usage error, 2 cannot be opened, 4 damage, 5 something could not be read or written.");
+      "Exit status: 0 success, 1 usage error, 2 cannot be opened, 4 damage, 5 something could not be read or written, "
+      "75 the database is in use and changes too fast: try again.");
   return [options] { return keys(*options); };
 }
 

@@ -301,6 +301,7 @@ Verdict verify(const RecordStore& store, unsigned threads, std::uint64_t memory,
 }
 
 int Outcome::status() const {
+  if (failure && failure->code == Code::kChanged) return kExitTryAgain;
   if (failure) return is_shortage(*failure) ? kExitPartlyDone : kExitCannotOpen;
   int status = kExitGood;
   if (verdict) {
@@ -321,7 +322,8 @@ std::string_view Outcome::state() const {
 std::string findings_text(const Outcome& outcome) {
   std::string text;
   if (!outcome.verdict) return text;
-  if (outcome.state() == kEmpty) text += fmt::format("{}: {}\n", printable(outcome.path), kEmpty);
+  if (outcome.state() == kEmpty && !outcome.may_be_empty)
+    text += fmt::format("{}: {}\n", printable(outcome.path), kEmpty);
   for (const Finding& finding : outcome.verdict->findings) {
     if (finding.status != kExitGood || finding.is_of_whole_file)
       text += fmt::format("{}: {}\n", printable(outcome.path), printable(to_string(finding)));

@@ -75,6 +75,7 @@ struct Outcome {
   std::optional<std::int64_t> passed{};  // when it passed (seconds since 1970), unchanged since then
   bool is_ignored = false;               // below a directory and not a container, or interrupted
   bool is_removed = false;               // below a directory, since that was listed
+  bool may_be_empty = false;             // a file that its database has just created
 
   // Returns "good", "empty" (no bytes), "damaged", "unreadable", "unsupported", or "unchecked" (memory was short).
   std::string_view state() const;

@@ -194,7 +194,7 @@ class Verify {
     auto checked = check_database(directory, options_.reading.limits);
     if (!checked) {
       print_message(open_failure(directory, checked.error()));
-      context_.note(kExitCannotOpen);
+      context_.note(status_of_opening(checked.error()));
       return nullptr;
     }
     const DatabaseCheck& kept = checks_.emplace_back(std::move(*checked));
@@ -358,7 +358,10 @@ class Verify {
     has_container_[item.name] = true;
     add_findings_of_database(outcome);
     const auto database = is_damaged_.find(std::filesystem::path(outcome.path).parent_path().string());
-    if (database != is_damaged_.end()) database->second |= outcome.status() == kExitDamage;
+    if (database != is_damaged_.end()) {
+      database->second |= outcome.status() == kExitDamage;
+      outcome.may_be_empty = true;
+    }
     counts_.add(outcome);
     print(outcome);
     if (Clock::now() - saved_ >= kBetweenSaves) save();
@@ -419,14 +422,15 @@ RunCommand declare_verify(CLI::App& app) {
   app.footer(
       "Prints nothing for good files, and otherwise one line per damaged region, \"FILE: bytes BEGIN to END: damage: "
       "REASON; N records lost\", or for a chunk that cannot be decoded, \"FILE: byte BEGIN: REASON; N records lost\". "
-      "An empty file is \"FILE: empty\", with status 0. If there is too little memory, one line says how many chunks "
+      "An empty file is \"FILE: empty\", with status 0; a database may have empty logs. If there is too little memory, "
+      "one line says how many chunks "
       "were not checked. Files that cannot be read are reported on standard error. The stale end of a recycled log is "
       "not damage, but an unfinished end is.\n"
       "For the directory of a database, reads its MANIFESTs, logs, tables and blobs, and prints a line for each file "
       "that is missing, surplus (status 0, also if it is damaged), or of another size than in the MANIFEST.\n"
       "Exit status: 0 success, 1 usage error, 2 a file cannot be opened or is not a container, 4 damage, 5 a codec is "
-      "missing, a directory has no container (-r), or something could not be read, checked or written. 4 outranks 2, "
-      "and 2 outranks 5.");
+      "missing, a directory has no container (-r), or something could not be read, checked or written, 75 a "
+      "database is in use and changes too fast: try again. 75 outranks 4, 4 outranks 2, and 2 outranks 5.");
   app.add_option("FILE", options->files, "containers, databases, or what names data sets")->type_name("");
   app.add_flag("-r,--recursive", options->recursive,
                "verify all containers below directories, and ignore other files\n"
