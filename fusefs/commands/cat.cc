@@ -14,6 +14,7 @@
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/database_records.h"
+#include "fusefs/commands/key_range.h"
 #include "fusefs/commands/random_order.h"
 #include "fusefs/commands/range.h"
 #include "fusefs/commands/record_copier.h"
@@ -32,6 +33,8 @@ struct CatOptions {
   std::optional<std::variant<Split, SetPart>> split;
   std::string skipped;  // a file; empty: none
   bool npy = false;     // the array instead of records
+  DatabaseView view;    // of a database
+  KeyRangeOptions keys;
 };
 
 // Copies ranges. Keeps the shard of the last single record, because the next one is often in it.
@@ -136,17 +139,33 @@ class Cat {
   std::unique_ptr<Current> current_;
 };
 
-// Writes the keys of a database directory.
-int cat_database(const CatOptions& options, const std::string& path, CommandContext& context) {
-  if (options.form.form != RecordForm::kJson || options.split || options.random.is_given() ||
-      !options.words.ranges.empty()) {
-    print_message(
-        fmt::format("{}: a database directory, which cat writes with --json only, without a RANGE (try: "
-                    "recordfs get)",
-                    path));
+// Returns whether the words name a database: its directory, or logs and tables of which keys are wanted.
+bool names_database(const CatOptions& options) {
+  const auto& files = options.words.files;
+  return options.view.is_given() || options.keys.is_given() ||
+         (files.size() == 1 && is_database_directory(files.front()));
+}
+
+// Returns why the options cannot be applied to a database; empty if they can.
+std::string_view why_refused(const CatOptions& options) {
+  if (options.form.form != RecordForm::kJson || options.npy) return "with --json only (try: recordfs get)";
+  if (!options.words.ranges.empty()) return "without a RANGE (try: --from)";
+  if (options.split || options.random.is_given()) return "without --split, --shuffle and --sample";
+  const bool decodes = !options.form.json.fields.empty() || !options.form.types.type.empty() ||
+                       options.form.types.descriptors != nullptr;
+  return decodes ? "without --fields, --descriptors and --type, since its values are not decoded" : "";
+}
+
+// Writes the keys of a database.
+int cat_database(const CatOptions& options, CommandContext& context) {
+  if (const std::string_view why = why_refused(options); !why.empty()) {
+    print_message(fmt::format("{}: a database, which cat writes {}", set_name(options.words), why));
     return kExitWrongUse;
   }
-  write_database_as_json(path, context);
+  if (const auto reader = DatabaseReader::open(options.words, context)) {
+    write_database_as_json(*reader, {options.view, options.keys, options.form.json, options.form.skips_damage},
+                           context);
+  }
   return context.finish();
 }
 
@@ -183,8 +202,7 @@ std::optional<std::variant<Split, SetPart>> parse_split_or_part(const std::strin
 int cat(const CatOptions& options) {
   CommandContext context(options.reading);
   if (options.split) context.distinguish_retries();
-  const auto& files = options.words.files;
-  if (files.size() == 1 && is_database_directory(files.front())) return cat_database(options, files.front(), context);
+  if (names_database(options)) return cat_database(options, context);
   if (!options.skipped.empty()) {
     if (const auto listed = context.list_skipped_in(options.skipped); !listed) {
       print_message(listed.error().detail);
@@ -251,12 +269,17 @@ RunCommand declare_cat(CLI::App& app) {
          "is not counted in the exit status.")
       ->type_name("F");
   options->random.declare(app);
+  begin_group(app, "Keys of a database");
+  options->keys.declare(app);
+  options->view.declare(app, "all");
   options->reading.declare(app);
-  app.footer(std::string(kRangeHelp) +
-             "\nWithout a RANGE, writes all records; several ranges are written in the order given. Several files are "
-             "one data set: their ordinals continue. A word after the first file is a RANGE if it looks like one; ./42 "
-             "is a file. Stops at the first record that cannot be read, unless --skip-damage is given.\n"
-             "If FILE is the directory of a database, --json writes a line for each key, in key order.");
+  app.footer(
+      std::string(kRangeHelp) +
+      "\nWithout a RANGE, writes all records; several ranges are written in the order given. Several files are "
+      "one data set: their ordinals continue. A word after the first file is a RANGE if it looks like one; ./42 "
+      "is a file. Stops at the first record that cannot be read, unless --skip-damage is given.\n"
+      "If FILE is the directory of a database, --json writes a line for each key, in key order. With an option that "
+      "chooses keys, logs and tables count as a database too.");
   return [options] { return cat(*options); };
 }
 

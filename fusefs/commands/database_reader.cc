@@ -14,7 +14,6 @@
 #include "core/base/utf8.h"
 #include "core/database/directory.h"
 #include "core/dataset/database_files.h"
-#include "core/decoding/json_writer.h"
 #include "core/store/open_container.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/key_text.h"
@@ -37,6 +36,21 @@ bool is_database_directory(const std::string& path) {
   return names_directory(path) && database::is_database(path).value_or(false);
 }
 
+void DatabaseView::declare(CLI::App& app, const std::string& without) {
+  app.add_option("--column-family", family, fmt::format("name or number of the column family (default: {})", without))
+      ->type_name("F");
+  app.add_option_function<std::string>(
+         "--at",
+         [this](const std::string& text) {
+           const auto sequence = parse_number<std::uint64_t>(text);
+           if (!sequence) throw CLI::ValidationError("--at", "not a sequence number: " + text);
+           at = *sequence;
+         },
+         "as of this sequence number, as far as older versions are still stored\n"
+         "A compaction deletes versions that no snapshot needs. Keys can then be missing that existed at SEQUENCE.")
+      ->type_name("SEQUENCE");
+}
+
 void DatabaseOptions::declare(CLI::App& app, std::string* key) {
   auto* const database = app.add_option("DB", path,
                                         "the directory of a database, a log or table of one, or a pattern of several\n"
@@ -56,17 +70,7 @@ void DatabaseOptions::declare(CLI::App& app, std::string* key) {
     if (!has_manifest && database->count() == 0) throw CLI::RequiredError("DB");
     if (last != nullptr && last->count() == 0) throw CLI::RequiredError("KEY");
   });
-  app.add_option("--column-family", family, "name or number of the column family (default: default)")->type_name("F");
-  app.add_option_function<std::string>(
-         "--at",
-         [this](const std::string& text) {
-           const auto sequence = parse_number<std::uint64_t>(text);
-           if (!sequence) throw CLI::ValidationError("--at", "not a sequence number: " + text);
-           at = *sequence;
-         },
-         "as of this sequence number, as far as older versions are still stored\n"
-         "A compaction deletes versions that no snapshot needs. Keys can then be missing that existed at SEQUENCE.")
-      ->type_name("SEQUENCE");
+  view.declare(app);
 }
 
 std::unique_ptr<DatabaseReader> DatabaseReader::open(const std::string& path, CommandContext& context) {
@@ -82,12 +86,16 @@ std::unique_ptr<DatabaseReader> DatabaseReader::open(const DatabaseOptions& opti
   return options.manifest.empty() ? open(options.path, context) : open_set({.manifest = options.manifest}, context);
 }
 
+std::unique_ptr<DatabaseReader> DatabaseReader::open(const RecordWords& words, CommandContext& context) {
+  const bool is_one = words.manifest.empty() && words.files.size() == 1;
+  return is_one ? open(words.files.front(), context) : open_set(words, context);
+}
+
 std::unique_ptr<DatabaseReader> DatabaseReader::open_set(const RecordWords& words, CommandContext& context) {
   const auto list = name_shards(words, context);
   if (!list) return nullptr;
   auto files = open_database({}, *list, {.limits = context.limits()});
-  const std::string& name = words.manifest.empty() ? words.files.front() : words.manifest;
-  return made(name, std::move(files.directory), context, std::move(files.database));
+  return made(set_name(words), std::move(files.directory), context, std::move(files.database));
 }
 
 std::unique_ptr<DatabaseReader> DatabaseReader::made(const std::string& path, std::string directory,
@@ -108,7 +116,8 @@ DatabaseReader::DatabaseReader(std::string path, std::string directory, CommandC
       database_(std::move(database)),
       has_families_(database_->families().size() > 1) {}
 
-Result<database::Family> DatabaseReader::family(const std::string& name) const {
+Result<database::Family> DatabaseReader::family(const std::string& wanted) const {
+  const std::string name = wanted.empty() ? "default" : wanted;
   const auto families = database_->families();
   auto found = std::ranges::find(families, name, &database::Family::name);
   const auto number = parse_number<std::uint64_t>(name);
@@ -120,6 +129,18 @@ Result<database::Family> DatabaseReader::family(const std::string& name) const {
   }
   print_order(*found);
   return *found;
+}
+
+Result<std::vector<database::Family>> DatabaseReader::families(const std::string& name) const {
+  std::vector<database::Family> chosen;
+  if (name.empty()) {
+    chosen = database_->families();
+    for (const database::Family& each : chosen) print_order(each);
+  } else {
+    ASSIGN_OR_RETURN(auto only, family(name));
+    chosen.push_back(std::move(only));
+  }
+  return chosen;
 }
 
 void DatabaseReader::print_order(const database::Family& family) const {
@@ -232,9 +253,9 @@ void UncertainKeys::print(const DatabaseReader& reader) const {
   }
 }
 
-void append_json_key_head(std::string& json, Bytes key, const database::Family* family) {
+void append_json_key_head(std::string& json, Bytes key, const database::Family* family, ByteForm form) {
   json += '{';
-  append_json_bytes(json, "key", "key_base64", key);
+  append_json_bytes(json, "key", "key_base64", key, form);
   if (family == nullptr) return;
   json += ",\"column_family\":";
   append_json_string(json, printable(family->name.empty() ? fmt::format("{}", family->id) : family->name));

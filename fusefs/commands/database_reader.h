@@ -7,10 +7,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
 #include "core/database/database.h"
+#include "core/decoding/json_writer.h"
 #include "fusefs/commands/command_context.h"
 
 namespace CLI {
@@ -24,12 +26,24 @@ struct RecordWords;
 // Returns whether `path` is a directory with a LevelDB or RocksDB database. False if it cannot be read.
 bool is_database_directory(const std::string& path);
 
-// The arguments that choose a state and a part of a database.
+// The options that choose a state and a part of a database.
+struct DatabaseView {
+  std::string family{};  // by name or number; empty: the default one, or all of them
+  std::uint64_t at = database::kNewest;
+
+  // Declares the options on `app`. `without`: which families are read without --column-family, for the help. The object
+  // must outlive the parsing.
+  void declare(CLI::App& app, const std::string& without = "default");
+
+  // Returns whether one of the options was given.
+  bool is_given() const { return !family.empty() || at != database::kNewest; }
+};
+
+// The arguments that choose a database, and what of it is read.
 struct DatabaseOptions {
   std::string path;      // empty: `manifest` names the files
   std::string manifest;  // empty: `path` names them
-  std::string family = "default";
-  std::uint64_t at = database::kNewest;
+  DatabaseView view;
 
   // Declares the argument DB and the options on `app`. If the command has a `key`, that is the last argument. The
   // arguments must outlive the parsing.
@@ -46,13 +60,18 @@ class DatabaseReader {
   // and returns null. The arguments must outlive the object.
   static std::unique_ptr<DatabaseReader> open(const std::string& path, CommandContext& context);
   static std::unique_ptr<DatabaseReader> open(const DatabaseOptions& options, CommandContext& context);
+  // Opens a directory or one file, or the logs and tables of a data set.
+  static std::unique_ptr<DatabaseReader> open(const RecordWords& words, CommandContext& context);
 
   const database::Database& source() const { return *database_; }
   bool has_families() const { return has_families_; }
 
-  // Returns the family with this name, or with this number if none has it as its name. Calls print_order(). Fails with
-  // kNotFound.
+  // Returns the family with this name, or with this number if none has it as its name. An empty name is "default".
+  // Calls print_order(). Fails with kNotFound.
   Result<database::Family> family(const std::string& name) const;
+
+  // Returns the family with this name, or all if it is empty. Otherwise like family().
+  Result<std::vector<database::Family>> families(const std::string& name) const;
 
   // Prints a note if the family's comparator is unknown.
   void print_order(const database::Family& family) const;
@@ -112,6 +131,7 @@ struct UncertainKeys {
 };
 
 // Appends the begin of a line of JSON for a key: an open brace, the key, the family if it is not null.
-void append_json_key_head(std::string& json, Bytes key, const database::Family* family);
+void append_json_key_head(std::string& json, Bytes key, const database::Family* family,
+                          ByteForm form = ByteForm::kAuto);
 
 }  // namespace recordfs

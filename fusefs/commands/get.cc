@@ -48,7 +48,7 @@ class Get {
 
   // Returns false if there is nothing to print, or printing failed. The context notes errors.
   bool print_value(const database::Family& family) {
-    const auto got = reader_.source().get({}, family.id, key(), options_.source.at);
+    const auto got = reader_.source().get({}, family.id, key(), options_.source.view.at);
     if (!got) return fail(got.error());
     if (options_.json) {
       print_json(family, *got);
@@ -66,7 +66,7 @@ class Get {
     bool is_stale = false;
     const bool is_aligned = ::isatty(STDOUT_FILENO) == 1;
     for (const database::Version& version : *versions) {
-      if (version.sequence > options_.source.at) continue;
+      if (version.sequence > options_.source.view.at) continue;
       context_.output().write(options_.json ? json_line_of(version, family)
                                             : row_of(version, reader_.file_of(version), is_aligned));
       is_empty = false;
@@ -127,7 +127,7 @@ class Get {
 bool get(const GetOptions& options, std::string key, CommandContext& context) {
   const auto reader = DatabaseReader::open(options.source, context);
   if (!reader) return false;
-  const auto family = reader->family(options.source.family);
+  const auto family = reader->family(options.source.view.family);
   if (!family) {
     context.print_failure(options.source.name(), family.error());
     return false;

@@ -10,6 +10,7 @@
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_reader.h"
+#include "fusefs/commands/key_range.h"
 #include "fusefs/commands/key_text.h"
 #include "fusefs/messages.h"
 
@@ -19,26 +20,10 @@ namespace {
 struct KeysOptions {
   ReadingOptions reading;
   DatabaseOptions source;
-  std::string prefix;
-  std::string from;
-  std::optional<std::string> to;
-  std::uint64_t limit = UINT64_MAX;
-  bool encoded = false;
+  KeyRangeOptions range;
   bool null = false;
   bool json = false;
 };
-
-// Returns the range that the options name, or nullopt if one of the keys is not an escaped one.
-std::optional<database::KeyRange> range_of(const KeysOptions& options) {
-  if (!options.encoded) return database::KeyRange{.from = options.from, .to = options.to, .prefix = options.prefix};
-  const auto from = unescaped_key(options.from);
-  const auto to = options.to ? unescaped_key(*options.to) : std::string();
-  const auto prefix = unescaped_key(options.prefix);
-  if (!from || !to || !prefix) return std::nullopt;
-  database::KeyRange range{.from = *from, .to = {}, .prefix = *prefix};
-  if (options.to) range.to = *to;
-  return range;
-}
 
 class KeyList {
  public:
@@ -46,8 +31,8 @@ class KeyList {
       : options_(options), reader_(reader), context_(context) {}
 
   void print(const database::Family& family, database::KeyRange range) {
-    const auto keys = reader_.source().keys(family.id, std::move(range), options_.source.at);
-    for (std::uint64_t left = options_.limit; left > 0 && context_.output().good(); --left) {
+    const auto keys = reader_.source().keys(family.id, std::move(range), options_.source.view.at);
+    for (std::uint64_t left = options_.range.limit; left > 0 && context_.output().good(); --left) {
       const auto has_key = keys->next({});
       if (!has_key) reader_.print_failure(has_key.error());
       if (!has_key || !*has_key) break;
@@ -87,14 +72,14 @@ class KeyList {
 
 int keys(const KeysOptions& options) {
   CommandContext context(options.reading);
-  auto range = range_of(options);
+  auto range = options.range.range();
   if (!range) {
     print_message("--encoded: not an escaped key (try recordfs keys --help)");
     return kExitWrongUse;
   }
   const auto reader = DatabaseReader::open(options.source, context);
   if (!reader) return context.status();
-  const auto family = reader->family(options.source.family);
+  const auto family = reader->family(options.source.view.family);
   if (!family) {
     context.print_failure(options.source.name(), family.error());
   } else {
@@ -108,14 +93,7 @@ int keys(const KeysOptions& options) {
 RunCommand declare_keys(CLI::App& app) {
   const auto options = std::make_shared<KeysOptions>();
   options->source.declare(app);
-  app.add_option("--prefix", options->prefix, "only keys that begin with P")->type_name("P");
-  app.add_option("--from", options->from, "only this key and those after it")->type_name("A");
-  app.add_option("--to", options->to, "only keys before this one")->type_name("B");
-  app.add_option_function<std::string>(
-         "--limit", [options = options.get()](const std::string& text) { options->limit = amount_of("--limit", text); },
-         "at most N keys")
-      ->type_name("N");
-  app.add_flag("--encoded", options->encoded, "P, A and B are escaped, as keys are printed");
+  options->range.declare(app);
   auto* null = app.add_flag("--null", options->null, "print the bytes of each key, and a NUL byte after it");
   app.add_flag(
          "--json", options->json,

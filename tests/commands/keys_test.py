@@ -253,6 +253,44 @@ class Directories(Case):
     def test_cat_refuses_a_database_without_json(self):
         self.assert_ends(commands.WRONG_USE, r"with --json only", "cat", commands.sample(LEVELS))
         self.assert_ends(commands.WRONG_USE, r"without a RANGE", "cat", "--json", commands.sample(LEVELS), "3")
+        self.assert_ends(commands.WRONG_USE, r"without --split", "cat", "--json", "--split", "0/2", commands.sample(LEVELS))
+        self.assert_ends(commands.WRONG_USE, r"without --fields", "cat", "--json", "--fields", "a", commands.sample(LEVELS))
+
+    def test_cat_writes_the_keys_that_options_choose(self):
+        every = self.json_lines("cat", "--json", commands.sample(LEVELS))
+        chosen = self.json_lines("cat", "--json", "--from", "key00050", "--to", "key00060", commands.sample(LEVELS))
+        self.assertEqual(chosen, [line for line in every if "key00050" <= line["key"] < "key00060"])
+        self.assertEqual(self.json_lines("cat", "--json", "--prefix", "key002", "--limit", "2", commands.sample(LEVELS)),
+                         [line for line in every if line["key"].startswith("key002")][:2])
+        self.assert_ends(commands.WRONG_USE, "not an escaped key", "cat", "--json", "--encoded", "--from", "\\n",
+                         commands.sample(LEVELS))
+        second = self.json_lines("cat", "--json", "--column-family", "second", commands.sample(FAMILIES))
+        self.assertEqual({line["column_family"] for line in second}, {"second"})
+        self.assertEqual(len(second), len(families(FAMILIES)["second"]))
+        self.assertEqual(len(self.json_lines("cat", "--json", "--limit", "3", commands.sample(FAMILIES))), 3)
+        log_only = commands.sample("database/leveldb-log-only")
+        versions = self.json_lines("get", "--history", "--json", log_only, "key00000")
+        old = self.json_lines("cat", "--json", "--at", str(versions[1]["sequence"]), "--prefix", "key00000", log_only)
+        self.assertEqual([line["value"] for line in old], ["value 0 of version 1"])
+
+    def test_cat_with_options_about_keys_reads_tables_as_a_database(self):
+        database = self.copy_database(LEVELS)
+        pattern = database / "[0-9]*.ldb"
+        expected = self.good("keys", "--limit", "4", pattern).decode().splitlines()
+        for files in ([pattern], sorted(database.glob("*.ldb"))):
+            lines = self.json_lines("cat", "--json", "--limit", "4", *files)
+            self.assertEqual([line["key"] for line in lines], expected)
+        self.assert_ends(commands.CANNOT_OPEN, "not a log or table", "cat", "--json", "--limit", "4",
+                         commands.sample("riegeli/simple_zstd9.riegeli"))
+
+    def test_cat_writes_values_in_the_wanted_form(self):
+        first = self.json_lines("cat", "--json", "--limit", "1", commands.sample(LEVELS))[0]
+        in_hex = self.json_lines("cat", "--json", "--bytes", "hex", "--limit", "1", commands.sample(LEVELS))[0]
+        self.assertEqual([bytes.fromhex(in_hex[name + "_hex"]).decode() for name in ("key", "value")],
+                         [first["key"], first["value"]])
+        without = self.json_lines("cat", "--json", "--no-raw", "--limit", "1", commands.sample(LEVELS))[0]
+        del first["value"]
+        self.assertEqual(without, first)
 
     def test_cat_of_merge_operands_has_errors_instead_of_values(self):
         done = self.recordfs("cat", "--json", commands.sample(MERGES))
