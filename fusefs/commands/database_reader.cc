@@ -51,24 +51,24 @@ void DatabaseView::declare(CLI::App& app, const std::string& without) {
       ->type_name("SEQUENCE");
 }
 
-void DatabaseOptions::declare(CLI::App& app, std::string* key) {
+void DatabaseOptions::declare(CLI::App& app, std::vector<std::string>* keys) {
   auto* const database = app.add_option("DB", path,
                                         "the directory of a database, a log or table of one, or a pattern of several\n"
                                         "Of several files, a key's newest write counts, as if they were a database.")
                              ->type_name("");
-  auto* const last = key == nullptr ? nullptr : app.add_option("KEY", *key, "the key")->type_name("");
+  if (keys != nullptr) app.add_option("KEY", *keys, "the keys; with --manifest, all words are keys")->type_name("");
   begin_group(app, "Data sets");
   declare_manifest(app, manifest);
   begin_group(app, "Options");
-  app.final_callback([this, database, last, key] {
+  app.final_callback([this, database, keys] {
     const bool has_manifest = !manifest.empty();
-    if (has_manifest && last != nullptr && database->count() > 0 && last->count() == 0) {
-      *key = std::exchange(path, {});
-      return;
+    const bool has_database = database->count() > 0;
+    if (has_manifest && has_database && keys == nullptr) {
+      throw CLI::ValidationError("--manifest", "excludes DB: " + path);
     }
-    if (has_manifest && database->count() > 0) throw CLI::ValidationError("--manifest", "excludes DB: " + path);
-    if (!has_manifest && database->count() == 0) throw CLI::RequiredError("DB");
-    if (last != nullptr && last->count() == 0) throw CLI::RequiredError("KEY");
+    if (has_manifest && has_database) keys->insert(keys->begin(), std::exchange(path, {}));
+    if (!has_manifest && !has_database) throw CLI::RequiredError("DB");
+    if (keys != nullptr && keys->empty()) throw CLI::RequiredError("KEY");
   });
   view.declare(app);
 }

@@ -45,9 +45,9 @@ struct DatabaseOptions {
   std::string manifest;  // empty: `path` names them
   DatabaseView view;
 
-  // Declares the argument DB and the options on `app`. If the command has a `key`, that is the last argument. The
-  // arguments must outlive the parsing.
-  void declare(CLI::App& app, std::string* key = nullptr);
+  // Declares the argument DB and the options on `app`. If the command has `keys`, these are the further arguments, at
+  // least one. The arguments must outlive the parsing.
+  void declare(CLI::App& app, std::vector<std::string>* keys = nullptr);
 
   // Returns the name in messages.
   const std::string& name() const { return manifest.empty() ? path : manifest; }

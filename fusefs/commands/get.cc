@@ -22,9 +22,10 @@ namespace {
 struct GetOptions {
   ReadingOptions reading;
   DatabaseOptions source;
-  std::string key;
+  std::vector<std::string> keys;
   bool encoded = false;
   bool history = false;
+  bool null = false;
   bool json = false;
 };
 
@@ -54,6 +55,7 @@ class Get {
       print_json(family, *got);
     } else {
       context_.output().write(got->value.bytes);
+      if (options_.null) context_.output().write(std::string_view("\0", 1));
     }
     report_stale(got->version.may_be_stale);
     return true;
@@ -73,7 +75,7 @@ class Get {
       is_stale |= version.may_be_stale;
     }
     report_stale(is_stale);
-    return !is_empty;
+    return !is_empty || none("no such key");
   }
 
  private:
@@ -82,8 +84,16 @@ class Get {
     return reader_.has_families() ? &family : nullptr;
   }
 
+  // Of several keys, names one without a value. Returns false.
+  bool none(const std::string& why) {
+    if (options_.keys.size() == 1) return false;
+    context_.output().flush();
+    reader_.print(fmt::format("key {}: {}", escaped_key(key()), why), kExitGood);
+    return false;
+  }
+
   bool fail(const Error& error) {
-    if (error.code == Code::kNotFound) return false;
+    if (error.code == Code::kNotFound) return none(error.detail);
     reader_.print_failure(key(), error);
     if (error.code == Code::kDamage) reader_.report_problems();
     return false;
@@ -123,8 +133,20 @@ class Get {
   CommandContext& context_;
 };
 
-// Returns whether something was printed.
-bool get(const GetOptions& options, std::string key, CommandContext& context) {
+// Returns the keys as bytes; nullopt if one is not an escaped one.
+std::optional<std::vector<std::string>> keys_of(const GetOptions& options) {
+  if (!options.encoded) return options.keys;
+  std::vector<std::string> keys;
+  for (const std::string& word : options.keys) {
+    auto key = unescaped_key(word);
+    if (!key) return std::nullopt;
+    keys.push_back(std::move(*key));
+  }
+  return keys;
+}
+
+// Returns whether something was printed for each key.
+bool get(const GetOptions& options, const std::vector<std::string>& keys, CommandContext& context) {
   const auto reader = DatabaseReader::open(options.source, context);
   if (!reader) return false;
   const auto family = reader->family(options.source.view.family);
@@ -133,41 +155,53 @@ bool get(const GetOptions& options, std::string key, CommandContext& context) {
     return false;
   }
   reader->report_lost_manifest();
-  Get reading(options, std::move(key), *reader, context);
-  return options.history ? reading.print_history(*family) : reading.print_value(*family);
+  bool has_all = true;
+  for (const std::string& key : keys) {
+    if (!context.output().good()) break;
+    Get reading(options, key, *reader, context);
+    has_all &= options.history ? reading.print_history(*family) : reading.print_value(*family);
+  }
+  return has_all;
 }
 
 int get(const GetOptions& options) {
   CommandContext context(options.reading);
-  auto key = options.encoded ? unescaped_key(options.key) : options.key;
-  if (!key) {
+  const auto keys = keys_of(options);
+  if (!keys) {
     print_message("--encoded: not an escaped key (try recordfs get --help)");
     return kExitGrepFailed;
   }
-  const bool was_found = get(options, std::move(*key), context);
+  if (options.history && !options.json && keys->size() > 1) {
+    print_message("--history of several keys requires --json (try recordfs get --help)");
+    return kExitGrepFailed;
+  }
+  const bool were_found = get(options, *keys, context);
   const int status = context.finish();
   if (status == kExitTryAgain) return kExitTryAgain;
   if (status != kExitGood) return kExitGrepFailed;
-  return was_found ? kExitGood : kExitNotFound;
+  return were_found ? kExitGood : kExitNotFound;
 }
 
 }  // namespace
 
 RunCommand declare_get(CLI::App& app) {
   const auto options = std::make_shared<GetOptions>();
-  options->source.declare(app, &options->key);
-  app.add_flag("--encoded", options->encoded, "KEY is escaped, as recordfs keys prints it");
+  options->source.declare(app, &options->keys);
+  app.add_flag("--encoded", options->encoded, "each KEY is escaped, as recordfs keys prints it");
   app.add_flag("--history", options->history,
                "list all versions of the key that are still stored, newest first\n"
                "Prints the sequence number, the operation, the size of the value in bytes, the file, and whether "
                "damage may have cost a newer one. The size of a deletion of a range is that of the range's end.");
+  auto* null = app.add_flag("--null", options->null, "write a NUL byte after each value");
   app.add_flag("--json", options->json,
-               "print the value, or with --history each version, as a line of JSON\n"
-               "A value that is not UTF-8 is in `value_base64` instead of `value`.");
+               "print each value, or with --history each version, as a line of JSON with its key\n"
+               "A value that is not UTF-8 is in `value_base64` instead of `value`.")
+      ->excludes(null);
   options->reading.declare(app);
   app.footer(
-      "Writes the bytes of the key's value to standard output. With --at, the value at that time.\n"
-      "Exit status: 0 success, 1 the key has no value, 2 an error or damage, 75 the database is in use and changes too "
+      "Writes the bytes of the keys' values to standard output, in the order given, without separators. With --at, the "
+      "values at that time. Of several keys, those without a value are named on standard error.\n"
+      "Exit status: 0 success, 1 a key has no value, 2 an error or damage, 75 the database is in use and changes too "
       "fast: try again.");
   return [options] { return get(*options); };
 }

@@ -130,7 +130,8 @@ class Keys(Case):
         self.assertEqual(self.good("keys", "--null", "--manifest", manifest), self.good("keys", "--null", database))
         self.assertEqual(self.good("get", "--manifest", manifest, "key00012"), self.good("get", database, "key00012"))
         self.assert_ends(commands.WRONG_USE, "excludes DB", "keys", "--manifest", manifest, database)
-        self.assert_ends(FAILED, "excludes DB", "get", "--manifest", manifest, database, "key00012")
+        two = self.good("get", database, "key00012", "key00013")
+        self.assertEqual(self.good("get", "--manifest", manifest, "key00012", "key00013"), two)
         self.assert_ends(FAILED, "DB is required", "get")
         self.assert_ends(FAILED, "KEY is required", "get", database)
         self.assert_ends(FAILED, "KEY is required", "get", "--manifest", manifest)
@@ -179,6 +180,29 @@ class Get(Case):
         for key in ("none", "key00001"):  # one that was never written, and a deleted one
             done = self.recordfs("get", commands.sample(LEVELS), key)
             self.assertEqual(done, (NOT_FOUND, b"", ""))
+
+    def test_values_of_several_keys_are_written_in_the_order_given(self):
+        database = commands.sample(LEVELS)
+        keys = ["key00229", "key00012", "key00229"]
+        values = [self.good("get", database, key) for key in keys]
+        self.assertEqual(self.good("get", database, *keys), b"".join(values))
+        self.assertEqual(self.good("get", "--null", database, *keys), b"".join(value + b"\0" for value in values))
+        lines = self.json_lines("get", "--json", database, *keys)
+        self.assertEqual([(line["key"], line["value"].encode()) for line in lines], list(zip(keys, values)))
+
+    def test_missing_one_of_several_keys_is_named(self):
+        database = commands.sample(LEVELS)
+        done = self.recordfs("get", database, "none", "key00012", "key00001")
+        self.assertEqual((done.status, done.out), (NOT_FOUND, self.good("get", database, "key00012")))
+        self.assertEqual(done.err, f"recordfs: {database}: key none: no such key\n"
+                                   f"recordfs: {database}: key key00001: the key is deleted\n")
+
+    def test_history_of_several_keys_is_json(self):
+        database = commands.sample("database/leveldb-log-only")
+        lines = self.json_lines("get", "--history", "--json", database, "dropped", "key00000")
+        self.assertEqual([(line["key"], line["operation"]) for line in lines],
+                         [("dropped", "delete"), ("dropped", "put"), ("key00000", "put"), ("key00000", "put")])
+        self.assert_ends(FAILED, "requires --json", "get", "--history", database, "dropped", "key00000")
 
     def test_lost_manifest_is_reported(self):
         copy = self.copy_database(LEVELS)
