@@ -81,6 +81,14 @@ enum class FileKind : std::uint8_t { kCurrent, kManifest, kTable, kLog, kBlob, k
 // Returns "current", "manifest", "table", "log", "blob", "other". Static storage.
 std::string_view to_string(FileKind kind);
 
+// A checksum of a whole file. RocksDB stores it in the MANIFEST if it is opened with a function for it.
+struct FileChecksum {
+  std::string function{};  // "FileChecksumCrc32c", ...; empty: there is none
+  std::string value{};     // as the function returned it
+
+  bool operator==(const FileChecksum&) const = default;
+};
+
 // A file of the directory, or one that the MANIFEST names.
 struct File {
   enum class State : std::uint8_t {
@@ -97,6 +105,7 @@ struct File {
   std::optional<std::uint64_t> expected_size{};  // of tables, according to the MANIFEST
   std::uint32_t family = 0;                      // of tables
   std::uint32_t level = 0;                       // of live tables
+  FileChecksum checksum{};                       // of tables and blob files, according to the MANIFEST
 };
 
 // Facts about the state, for info.json.

@@ -61,7 +61,19 @@ class Fields {
   const Object& members_;
 };
 
-enum CustomTag : std::uint8_t { kLeastLogToKeep = 3, kOldestBlob = 4, kPath = 65 };
+enum CustomTag : std::uint8_t {
+  kLeastLogToKeep = 3,
+  kOldestBlob = 4,
+  kChecksum = 7,
+  kChecksumFunction = 8,
+  kPath = 65
+};
+
+// The function "Unknown" means that there is no checksum.
+FileChecksum checksum_of(Bytes function, Bytes value) {
+  if (as_text(function) == "Unknown") return {};
+  return {.function = std::string(as_text(function)), .value = std::string(as_text(value))};
+}
 
 // Returns nullopt for a table that cannot be.
 std::optional<TableFile> table_of(const Fields& fields, std::uint32_t family) {
@@ -78,6 +90,9 @@ std::optional<TableFile> table_of(const Fields& fields, std::uint32_t family) {
     table.path = std::to_integer<std::uint64_t>(path->front());
   }
   if (const auto oldest = fields.custom(kOldestBlob)) table.oldest_blob = Cursor(*oldest).varint64();
+  if (const auto function = fields.custom(kChecksumFunction)) {
+    table.checksum = checksum_of(*function, fields.custom(kChecksum).value_or(Bytes()));
+  }
   const bool is_possible = table.number > 0 && table.number <= INT64_MAX && table.level < kMostLevels &&
                            table.smallest.size() >= kTagSize && table.largest.size() >= kTagSize;
   return is_possible ? std::optional(std::move(table)) : std::nullopt;
@@ -137,7 +152,10 @@ class Editor {
     if (name == "max_column_family") files_.last_family = std::max(files_.last_family, value);
     if (name == "db_id") files_.database_id = fields.text("value");
     if (name == "blob_file_addition") {
-      files_.blob_files[fields.number("number")] = {.family = family_, .values = fields.number("blob_count")};
+      files_.blob_files[fields.number("number")] = {
+          .family = family_,
+          .values = fields.number("blob_count"),
+          .checksum = checksum_of(fields.bytes("checksum_method"), fields.bytes("checksum_value"))};
     }
     if (name == "blob_file_garbage") add_garbage(fields);
     return {};

@@ -25,6 +25,7 @@ struct TableFile {
   std::optional<std::uint64_t> smallest_sequence{}, largest_sequence{};
   std::uint64_t path = 0;         // number of the directory, of several; 0: the database's own
   std::uint64_t oldest_blob = 0;  // number of the oldest blob file that it refers to; 0: none
+  FileChecksum checksum{};
 };
 
 struct FamilyState {
@@ -42,6 +43,7 @@ struct FileSet {
     std::uint32_t family = 0;
     std::uint64_t values = 0;
     std::uint64_t garbage = 0;  // values that no key refers to any more
+    FileChecksum checksum{};
   };
   std::map<std::uint64_t, BlobFile> blob_files;  // by number
   std::uint64_t last_sequence = 0;

@@ -91,10 +91,13 @@ std::vector<File> State::list_files() const {
       if (!is_recovered_) file.expected_size = table->second.size;
       file.family = table->second.family;
       file.level = table->second.level;
+      file.checksum = table->second.checksum;
     }
+    const auto blob_file = files_.blob_files.find(file.number);
+    const bool is_live_blob_file = file.kind == FileKind::kBlob && blob_file != files_.blob_files.end();
+    if (is_live_blob_file) file.checksum = blob_file->second.checksum;
     const bool is_live = file.kind == FileKind::kCurrent || file.name == manifest_name_ ||
-                         live_logs_.contains(file.name) ||
-                         (file.kind == FileKind::kBlob && files_.blob_files.contains(file.number));
+                         live_logs_.contains(file.name) || is_live_blob_file;
     if (is_live) file.state = File::State::kLive;
   }
   for (const std::uint64_t number : missing_) {

@@ -1,7 +1,9 @@
 #include "fusefs/commands/amounts.h"
 
 #include <array>
+#include <charconv>
 #include <cstddef>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -28,6 +30,21 @@ std::string short_size(std::uint64_t bytes) {
     ++unit;
   }
   return fmt::format("{:.1f} {}", amount, kUnits[unit]);
+}
+
+std::optional<std::int64_t> seconds_of(std::string_view text) {
+  std::int64_t number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (parsed.ec != std::errc{} || number < 0) return std::nullopt;
+  const std::string_view unit(parsed.ptr, text.data() + text.size());
+  const std::int64_t factor = unit.empty() || unit == "s" ? 1
+                              : unit == "m"               ? 60
+                              : unit == "h"               ? 3600
+                              : unit == "d"               ? 86400
+                              : unit == "w"               ? 7 * 86400
+                                                          : 0;
+  if (factor == 0 || number > INT64_MAX / factor) return std::nullopt;
+  return number * factor;
 }
 
 }  // namespace recordfs

@@ -7,6 +7,8 @@
 
 #include "core/database/database.h"
 #include "core/database/directory.h"
+#include "core/database/table.h"
+#include "core/hash/crc32c.h"
 #include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/key_text.h"
 #include "fusefs/commands/progress.h"
@@ -25,7 +27,8 @@ Finding make_finding(std::string_view word, std::string reason, int status) {
 }
 
 bool is_verified_alone(const database::File& file) {
-  return file.kind == FileKind::kManifest || file.kind == FileKind::kLog || file.kind == FileKind::kTable;
+  return file.kind == FileKind::kManifest || file.kind == FileKind::kLog || file.kind == FileKind::kTable ||
+         file.kind == FileKind::kBlob;
 }
 
 class Check {
@@ -49,7 +52,7 @@ class Check {
       return add(file.name,
                  make_finding("missing", "the MANIFEST names this file, and it does not exist", kExitDamage));
     }
-    if (is_verified_alone(file)) check_.files.push_back(file.name);
+    if (is_verified_alone(file)) check_.files.push_back(file);
     // A damaged MANIFEST is not part of the state, but the database still uses it.
     if (file.state == State::kObsolete && file.name != current_) {
       return add(file.name, make_finding(kSurplus, "not part of the database's state", kExitGood));
@@ -90,7 +93,42 @@ class Check {
   std::size_t unreadable_ = 0;
 };
 
+// The only function that RocksDB brings with it. Its value is the CRC-32C of the file, as 4 bytes, the highest first.
+constexpr std::string_view kCrcOfFile = "FileChecksumCrc32c";
+
+std::string crc_value(std::uint32_t crc) {
+  std::string value;
+  for (int shift = 24; shift >= 0; shift -= 8) value += static_cast<char>(crc >> shift & 0xff);
+  return value;
+}
+
 }  // namespace
+
+bool is_known(const database::FileChecksum& checksum) { return checksum.function == kCrcOfFile; }
+
+std::optional<Finding> compare_checksum(const Source& file, const database::FileChecksum& checksum,
+                                        const std::function<bool()>& goes_on) {
+  constexpr std::uint64_t kPiece = 1u << 20;
+  std::uint32_t crc = 0;
+  for (Position at = 0; at < file.size(); at += kPiece) {
+    if (!goes_on()) return std::nullopt;
+    const auto piece = read_up_to({}, file, at, kPiece);
+    if (!piece) return finding_of(piece.error());
+    crc = crc32c(piece->view(), crc);
+  }
+  if (crc_value(crc) == checksum.value) return std::nullopt;
+  return make_finding("damage", "the checksum of the file is not that in the MANIFEST", kExitDamage);
+}
+
+std::optional<Finding> check_table(const std::string& path, const Limits& limits) {
+  auto source = FileSource::open(path);
+  if (!source) return finding_of(source.error());
+  const auto opened = database::Table::open({}, {std::move(*source)}, {}, limits);
+  if (opened) return std::nullopt;
+  const Error& why = opened.error();
+  const bool is_unsupported = why.code == Code::kUnsupported || why.code == Code::kLimit;
+  return make_finding(is_unsupported ? "unsupported" : "damage", why.detail, status_of_reading(why));
+}
 
 Result<DatabaseCheck> check_database(const std::string& directory, const Limits& limits) {
   ASSIGN_OR_RETURN(const auto opened, database::Database::open({}, directory, {.limits = limits}));

@@ -1,6 +1,7 @@
 // Checks of a database as a whole: whether its MANIFEST and its directory agree, and whether its blobs can be read.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,6 +10,8 @@
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/base/source.h"
+#include "core/database/database.h"
 #include "fusefs/commands/verification.h"
 
 namespace recordfs {
@@ -21,9 +24,22 @@ using DatabaseFindings = std::map<std::string, std::vector<Finding>>;
 
 // What checks of a database have in common with those of its files.
 struct DatabaseCheck {
-  std::vector<std::string> files;  // MANIFESTs, logs and tables of the directory, which can be verified one by one
+  // MANIFESTs, logs, tables and blob files of the directory, which can be verified one by one.
+  std::vector<database::File> files;
   DatabaseFindings findings;
 };
+
+// Returns whether recordfs can compute a checksum of this function.
+bool is_known(const database::FileChecksum& checksum);
+
+// Reads a file, and compares its checksum with that in the MANIFEST. Returns nullopt if it matches, or if `goes_on`
+// returned false, which is called for each piece. REQUIRES: is_known(checksum). Thread-safe.
+std::optional<Finding> compare_checksum(const Source& file, const database::FileChecksum& checksum,
+                                        const std::function<bool()>& goes_on);
+
+// Returns the finding for a file that is not a table, or of a kind of table that recordfs does not read; nullopt if
+// the database can open it. Thread-safe.
+std::optional<Finding> check_table(const std::string& path, const Limits& limits);
 
 // Finds files that are missing, surplus, or of another size than the MANIFEST says, damage of CURRENT, MANIFEST and
 // logs, and values that cannot be read from blob files. Reads no tables unless there are blob files. Fails like

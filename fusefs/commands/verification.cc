@@ -267,6 +267,18 @@ Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std
   return finding;
 }
 
+// Only tables can do without. Other formats without checksums never have any.
+std::optional<Finding> finding_without_checksums(const RecordStore& store) {
+  const auto& facts = store.traits().facts;
+  const auto checksum = std::ranges::find(facts, "checksum", &Fact::name);
+  const auto* const name = checksum == facts.end() ? nullptr : std::get_if<std::string>(&checksum->value);
+  if (name == nullptr || *name != "none") return std::nullopt;
+  return Finding{.word = kUnchecked,
+                 .reason = "the file has no checksums, so damage may not have been found",
+                 .is_of_whole_file = true,
+                 .status = kExitPartlyDone};
+}
+
 JsonObject json_of(const Finding& finding) {
   JsonObject row;
   if (!finding.is_of_whole_file) {
@@ -276,7 +288,7 @@ JsonObject json_of(const Finding& finding) {
   row.set("class", finding.word);
   row.set("reason", finding.reason);
   if (!finding.is_of_whole_file) row.set("records_lost", finding.records_lost);
-  if (finding.word == kUnchecked) row.set("chunks_unchecked", finding.chunks_unchecked);
+  if (finding.word == kUnchecked && !finding.is_of_whole_file) row.set("chunks_unchecked", finding.chunks_unchecked);
   return row;
 }
 

@@ -15,9 +15,9 @@
 namespace recordfs {
 
 // Increment it when a new check is added. Files that passed an older version are then read again.
-inline constexpr unsigned kVersionOfChecks = 1;
+inline constexpr unsigned kVersionOfChecks = 2;
 
-// The class of a finding that memory was short. It does not describe the file.
+// The class of a finding that something was not checked: memory was short, or there are no checksums.
 inline constexpr std::string_view kUnchecked = "unchecked";
 
 // A fault in part of a container.
@@ -38,6 +38,9 @@ Finding finding_of(const Error& error);
 // Returns the finding for a damaged region, and for a chunk of which `records` cannot be read; nullopt: unknown.
 Finding finding_of(const DamagedRegion& region);
 Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std::uint64_t> records);
+
+// Returns the finding for a container whose records no checksum covers; nullopt if there are checksums.
+std::optional<Finding> finding_without_checksums(const RecordStore& store);
 
 // Returns begin, end, class, reason and records_lost.
 JsonObject json_of(const Finding& finding);

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -24,6 +23,7 @@
 #include "core/base/source.h"
 #include "core/store/executor.h"
 #include "core/store/open_container.h"
+#include "fusefs/commands/amounts.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_check.h"
@@ -55,22 +55,6 @@ struct VerifyOptions {
   bool json = false;
   bool verbose = false;
 };
-
-// Parses "90" or "30d" into seconds. Returns nullopt if it is invalid.
-std::optional<std::int64_t> seconds_of(std::string_view text) {
-  std::int64_t number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc{} || number < 0) return std::nullopt;
-  const std::string_view unit(parsed.ptr, text.data() + text.size());
-  const std::int64_t factor = unit.empty() || unit == "s" ? 1
-                              : unit == "m"               ? 60
-                              : unit == "h"               ? 3600
-                              : unit == "d"               ? 86400
-                              : unit == "w"               ? 7 * 86400
-                                                          : 0;
-  if (factor == 0 || number > INT64_MAX / factor) return std::nullopt;
-  return number * factor;
-}
 
 struct Counts {
   std::uint64_t read = 0, passed_earlier = 0, bytes = 0;
@@ -159,7 +143,9 @@ class Verify {
   void list(const std::vector<std::string>& names, std::size_t name) {
     if (is_database_directory(names[name]) && !options_.recursive) {
       if (const DatabaseCheck* const found = check(names[name])) {
-        for (const std::string& file : found->files) add({.path = path_in(names[name], file), .was_found = true}, name);
+        for (const database::File& file : found->files) {
+          add({.path = path_in(names[name], file.name), .was_found = true}, name);
+        }
       }
       has_container_[name] = true;
       return;
@@ -198,12 +184,21 @@ class Verify {
       return nullptr;
     }
     const DatabaseCheck& kept = checks_.emplace_back(std::move(*checked));
+    for (const database::File& file : kept.files) {
+      if (file.state == database::File::State::kLive) live_.emplace(path_in(directory, file.name), &file);
+    }
     for (const auto& [file, findings] : kept.findings) {
       findings_[path_in(directory, file)] = findings;
       for (const Finding& finding : findings) is_damaged_[directory] |= finding.status == kExitDamage;
     }
     is_damaged_.try_emplace(directory, false);
     return &kept;
+  }
+
+  // Returns a file of the state of a database; null for others.
+  const database::File* live_file(const std::string& path) const {
+    const auto found = live_.find(path);
+    return found == live_.end() ? nullptr : found->second;
   }
 
   // Adds what the check of the file's database found, except for damage that the check of the file has found too.
@@ -307,6 +302,8 @@ class Verify {
     if (is_damage(error)) {
       // So damaged at its head that it cannot be opened.
       outcome.verdict.emplace().findings.push_back(finding_of(error));
+    } else if (is_live_table(item.file.path) && error.code == Code::kNoContainer) {
+      add_unless_table(item.file.path, outcome.verdict.emplace());
     } else if (item.file.was_found && (error.code == Code::kNoContainer || error.os_error == ENOENT)) {
       outcome.is_ignored = true;  // a database in use removes files meanwhile
       outcome.is_removed = error.os_error == ENOENT;
@@ -317,11 +314,36 @@ class Verify {
     return outcome;
   }
 
+  bool is_live_table(const std::string& path) const {
+    const auto* const file = live_file(path);
+    return file != nullptr && file->kind == database::FileKind::kTable;
+  }
+
+  void add_unless_table(const std::string& path, Verdict& verdict) const {
+    if (auto found = check_table(path, options_.reading.limits)) verdict.findings.push_back(std::move(*found));
+  }
+
+  // Compares the checksum of the whole file, if the MANIFEST has one. Reports that there are no checksums at all, and
+  // that the file of a table is not one.
+  void check_as_file_of_database(const std::string& path, const RecordStore& store, Verdict& verdict) const {
+    const auto* const file = live_file(path);
+    if (verdict.findings.empty() && is_live_table(path)) add_unless_table(path, verdict);
+    if (file != nullptr && is_known(file->checksum)) {
+      if (auto found = compare_checksum(store.source(), file->checksum, [] { return !Interruption::came(); })) {
+        verdict.findings.push_back(std::move(*found));
+      }
+    } else if (auto found = finding_without_checksums(store)) {
+      verdict.findings.push_back(std::move(*found));
+    }
+    verdict.was_stopped = verdict.was_stopped || Interruption::came();
+  }
+
   Outcome verify_open(const VerifyItem& item, const RecordStore& store) {
     Outcome outcome{.path = item.file.path, .format = store.traits().format, .size = store.source().size()};
     const FileIdentity opened = store.source().identity().value_or(FileIdentity{});
     const bool is_settled_now = opened.is_settled();
     Verdict verdict = verify_store(store);
+    if (!verdict.was_stopped) check_as_file_of_database(item.file.path, store, verdict);
     if (verdict.was_stopped) {
       outcome.is_ignored = true;
       return outcome;
@@ -399,9 +421,10 @@ class Verify {
   std::vector<bool> has_container_;    // by name on the command line; also true if opening failed
   std::set<std::string> directories_;  // below which files were found
   std::deque<DatabaseCheck> checks_;
-  DatabaseFindings findings_;               // of all databases, by path
-  std::map<std::string, bool> is_damaged_;  // by the directory of a database
-  std::uint64_t to_read_ = 0;               // bytes; only if progress is shown
+  std::map<std::string, const database::File*> live_;  // of all databases, by path; in checks_
+  DatabaseFindings findings_;                          // of all databases, by path
+  std::map<std::string, bool> is_damaged_;             // by the directory of a database
+  std::uint64_t to_read_ = 0;                          // bytes; only if progress is shown
   Counts counts_;
   Clock::time_point saved_ = Clock::now();
   std::mutex large_;  // held while a large file is verified
@@ -427,7 +450,9 @@ RunCommand declare_verify(CLI::App& app) {
       "were not checked. Files that cannot be read are reported on standard error. The stale end of a recycled log is "
       "not damage, but an unfinished end is.\n"
       "For the directory of a database, reads its MANIFESTs, logs, tables and blobs, and prints a line for each file "
-      "that is missing, surplus (status 0, also if it is damaged), or of another size than in the MANIFEST.\n"
+      "that is missing, surplus (status 0, also if it is damaged), no table, or of another size or checksum than in "
+      "the "
+      "MANIFEST. A table that was written without checksums is \"unchecked\" (status 5), unless the MANIFEST has one.\n"
       "Exit status: 0 success, 1 usage error, 2 a file cannot be opened or is not a container, 4 damage, 5 a codec is "
       "missing, a directory has no container (-r), or something could not be read, checked or written, 75 a "
       "database is in use and changes too fast: try again. 75 outranks 4, 4 outranks 2, and 2 outranks 5.");
@@ -458,7 +483,7 @@ RunCommand declare_verify(CLI::App& app) {
       "--json", options->json,
       "print one JSON object per file and line\n"
       "Its `status` is `good`, `empty`, `damaged`, `unreadable`, `unsupported`, or `unchecked` if there was too "
-      "little memory.");
+      "little memory, or if there are no checksums.");
   app.add_flag("-v,--verbose", options->verbose, "print at the end how many files were read and how many were skipped");
   options->reading.declare(app);
   return [options] { return verify(*options); };

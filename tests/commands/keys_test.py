@@ -12,6 +12,7 @@ TABLE = "leveldb_table/leveldb-compacted.ldb"
 LEVELS = "database/leveldb-levels"  # tables of several levels, versions of keys, deletions, and a log
 FAMILIES = "database/rocksdb7-families"
 MERGES = "database/rocksdb7-merges"
+CHECKSUMS = "database/rocksdb11-file-checksums"  # of whole files; its blocks have none
 FOREIGN = "database/leveldb-idb-cmp1"  # a comparator that recordfs does not have
 FOUND, NOT_FOUND, FAILED = range(3)  # exit statuses of get
 
@@ -389,6 +390,42 @@ class Directories(Case):
         done = self.recordfs("verify", copy)
         self.assertEqual((done.status, done.out.count(b"\n")), (commands.GOOD, 1))
         self.assertRegex(done.out.decode(), rf"(?m)^{copy}/999999.ldb: surplus: ")
+
+    def test_table_that_was_overwritten_is_damage(self):
+        other = commands.sample("riegeli/simple_zstd9.riegeli").read_bytes()
+        for content in (lambda size: b"\0" * size, lambda size: b"text " * (size // 5), lambda size: other):
+            copy = self.copy_database(LEVELS)
+            table = sorted(copy.glob("*.ldb"))[0]
+            table.write_bytes(content(table.stat().st_size))
+            for words in (["verify", copy], ["verify", "-r", self.folder]):
+                done = self.recordfs(*words)
+                self.assertEqual(done.status, commands.DAMAGE, done.out)
+                self.assertRegex(done.out.decode(), rf"(?m)^{table}: damage: ")
+            shutil.rmtree(copy)
+
+    def test_plain_tables_are_named(self):
+        done = self.recordfs("verify", commands.sample("database/rocksdb7-plain-table"))
+        self.assertEqual(done.status, commands.PARTLY_DONE)
+        self.assertRegex(done.out.decode(), r"(?m)\.sst: unsupported: a plain table of RocksDB, which is not block-based$")
+
+    def test_checksums_of_files_are_compared(self):
+        self.assertEqual(self.good("verify", commands.sample(CHECKSUMS)), b"")
+        copy = self.copy_database(CHECKSUMS)
+        table = copy / "000019.sst"
+        content = table.read_bytes()
+        self.assertIn(b"value00007", content)
+        table.write_bytes(content.replace(b"value00007", b"value00008"))  # its blocks have no checksums
+        done = self.recordfs("verify", copy)
+        self.assertEqual((done.status, done.out.decode()),
+                         (commands.DAMAGE, f"{table}: damage: the checksum of the file is not that in the MANIFEST\n"))
+
+    def test_table_without_checksums_is_not_called_good(self):
+        table = commands.sample(CHECKSUMS) / "000019.sst"
+        done = self.recordfs("verify", table)
+        self.assertEqual((done.status, done.err), (commands.PARTLY_DONE, ""))
+        self.assertEqual(done.out.decode(),
+                         f"{table}: unchecked: the file has no checksums, so damage may not have been found\n")
+        self.assertEqual(self.json_lines("verify", "--json", table)[0]["status"], "unchecked")
 
     def test_verify_counts_keys_that_may_be_stale_in_a_damaged_database(self):
         copy = self.copy_database(LEVELS)
