@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import shutil
+import urllib.parse
 
 import keys_test
 import mounting
@@ -134,6 +135,9 @@ class Names(DatabaseCase):
         for key, name in zip(found, names):
             self.assertEqual((again / "keys" / name).read_bytes(), b"value of " + key, name)
         self.assertIn("a%2Fb", names)
+        rows = dict(row.split("\t") for row in (again / "keys" / "names.tsv").read_text().splitlines()[1:])
+        self.assertEqual({name: urllib.parse.unquote_to_bytes(key) for name, key in rows.items()},
+                         {name: key for key, name in zip(found, names) if key != os.fsencode(name)})
 
     def test_a_listing_continues_at_any_place(self):
         keys = [b"key%06d" % number for number in range(20000)]

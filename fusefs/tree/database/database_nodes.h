@@ -22,6 +22,7 @@ struct DatabaseNode {
     kHistory,  // the directory of a key in history/
     kVersion,  // a file in it
     kInfo,     // info.json: its text is `key`
+    kNames,    // names.tsv of a family: its text is `key`
   };
   Kind kind = Kind::kKey;
   bool is_in_families = false;  // of kHistory: it is below column-families/

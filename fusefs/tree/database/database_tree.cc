@@ -34,6 +34,7 @@ constexpr int kRoleShift = 32;
 constexpr std::string_view kKeysName = "keys";
 constexpr std::string_view kHistoryName = "history";
 constexpr std::string_view kInfoName = "info.json";
+constexpr std::string_view kNamesHeader = "name\tkey\n";
 
 constexpr std::string_view kKeyAttribute = "user.recordfs.key";
 constexpr std::string_view kSequenceAttribute = "user.recordfs.sequence";
@@ -62,9 +63,14 @@ std::uint64_t inode_of(DatabaseNode::Kind kind, std::uint32_t family, std::strin
   return kKind | kRowBit | (hash ^ hash >> 32) % kRowBit;
 }
 
+// Returns whether the node is a text that this made, and has no attributes of a key.
+bool is_text(const DatabaseNode& node) {
+  return node.kind == DatabaseNode::Kind::kInfo || node.kind == DatabaseNode::Kind::kNames;
+}
+
 std::uint64_t inode_of(const DatabaseNode& node) {
   using Kind = DatabaseNode::Kind;
-  if (node.kind == Kind::kInfo) return inode_of(Kind::kInfo, 0, {});
+  if (is_text(node)) return inode_of(node.kind, node.family, {});
   return inode_of(node.kind, node.family, node.key, node.kind == Kind::kVersion ? node.version.sequence : 0);
 }
 
@@ -147,6 +153,7 @@ Result<std::uint64_t> DatabaseTree::lookup(const RequestContext& context, std::u
     if (!has_families()) return no_such_name();
     return number_of(keys->is_history ? kHistoryFamiliesRole : kFamiliesRole);
   }
+  if (name == kNamesTable && !keys->is_history) return lookup_names(context, *keys);
   return lookup_key(context, *keys, name);
 }
 
@@ -190,6 +197,25 @@ Result<std::uint64_t> DatabaseTree::lookup_key(const RequestContext& context, co
   const std::uint64_t row = nodes_.reference(*std::move(found));
   if (value) values_.add(row, *value, value->bytes.size());
   return kKind | kRowBit | row;
+}
+
+Result<std::uint64_t> DatabaseTree::lookup_names(const RequestContext& context, const Keys& in) {
+  TRY(context.permit_slow_work());
+  DatabaseNode names{.kind = DatabaseNode::Kind::kNames, .family = in.family.id, .key = std::string(kNamesHeader)};
+  const auto keys = database_->keys(in.family.id, {});
+  while (true) {
+    ASSIGN_OR_RETURN(const bool has_key, keys->next(context));
+    if (!has_key) break;
+    const std::string_view key = as_text(keys->key());
+    const std::string name = key_file_name(key, key_number(in.family.id, key));
+    if (name == key) continue;
+    names.key.append(name).append(1, '\t').append(percent_encoded(key, "")).append(1, '\n');
+    if (names.key.size() > kMostOfNames) return Error{.code = Code::kLimit, .detail = "names.tsv is too large"};
+  }
+  report_problems();
+  if (names.key.size() == kNamesHeader.size()) return no_such_name();
+  names.size = names.key.size();
+  return kKind | kRowBit | nodes_.reference(std::move(names));
 }
 
 Result<std::string> DatabaseTree::key_of(const RequestContext& context, std::uint32_t family, std::string_view name) {
@@ -307,7 +333,7 @@ Result<Slice> DatabaseTree::read(const RequestContext& context, std::uint64_t fi
   const auto node = is_row(file) ? nodes_.find(row_of(file)) : nullptr;
   if (node == nullptr) return stale_error();
   if (node->kind == DatabaseNode::Kind::kHistory) return no_such_name();
-  if (node->kind == DatabaseNode::Kind::kInfo) return part_of({as_bytes(node->key), node}, offset, length);
+  if (is_text(*node)) return part_of({as_bytes(node->key), node}, offset, length);
   const Operation operation = node->version.operation;
   const bool has_no_value = operation == Operation::kMerge || operation == Operation::kUnknown;
   if (node->kind == DatabaseNode::Kind::kKey && has_no_value) return no_value_of(operation);
@@ -328,7 +354,7 @@ Result<Slice> DatabaseTree::read(const RequestContext& context, std::uint64_t fi
 std::string DatabaseTree::extended_names(std::uint64_t number) const {
   std::string names;
   const auto node = is_row(number) ? nodes_.find(row_of(number)) : nullptr;
-  if (node == nullptr || node->kind == DatabaseNode::Kind::kInfo) return names;
+  if (node == nullptr || is_text(*node)) return names;
   for (const std::string_view name : {kKeyAttribute, kSequenceAttribute, kOperationAttribute, kStaleAttribute}) {
     if (extended_attribute(number, name)) names.append(name).append(1, '\0');
   }
@@ -338,7 +364,7 @@ std::string DatabaseTree::extended_names(std::uint64_t number) const {
 Result<std::string> DatabaseTree::extended_attribute(std::uint64_t number, std::string_view name) const {
   const Error none{.code = Code::kNotFound, .detail = "no such attribute"};
   const auto node = is_row(number) ? nodes_.find(row_of(number)) : nullptr;
-  if (node == nullptr || node->kind == DatabaseNode::Kind::kInfo) return none;
+  if (node == nullptr || is_text(*node)) return none;
   constexpr std::size_t kLargestAttribute = 65536;  // in Linux
   if (name == kKeyAttribute && node->key.size() <= kLargestAttribute) return node->key;
   if (node->kind == DatabaseNode::Kind::kHistory) return none;

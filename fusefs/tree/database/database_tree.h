@@ -65,6 +65,7 @@ class DatabaseTree {
 
  private:
   static constexpr std::size_t kReported = 65536;
+  static constexpr std::size_t kMostOfNames = std::size_t{64} << 20;  // bytes of names.tsv
   static constexpr std::size_t kLongNames = 4096;
   static constexpr std::uint64_t kLongNameBytes = 8u << 20;
   static constexpr std::size_t kValues = 64;
@@ -82,6 +83,8 @@ class DatabaseTree {
   Result<std::uint64_t> lookup_top(std::string_view name);
   Result<std::uint64_t> lookup_family(std::string_view name, bool is_history) const;
   Result<std::uint64_t> lookup_key(const RequestContext& context, const Keys& in, std::string_view name);
+  // Reads all keys of the family.
+  Result<std::uint64_t> lookup_names(const RequestContext& context, const Keys& in);
   Result<std::uint64_t> lookup_version(const RequestContext& context, const DatabaseNode& in, std::string_view name);
   // Returns the key that a name means. It need not exist.
   Result<std::string> key_of(const RequestContext& context, std::uint32_t family, std::string_view name);

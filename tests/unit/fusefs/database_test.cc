@@ -1,8 +1,10 @@
 // A database in memory, mounted as its live state.
+#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -277,6 +279,29 @@ TEST_F(DatabaseTreeTest, UnlistedLongNameIsFound) {
     EXPECT_EQ(tree.read("keys/" + key_file_name(key, key_number(0, key))), end);
   }
   EXPECT_FALSE(tree.exists("keys/" + key_file_name(common + "4", key_number(0, common + "4"))));
+}
+
+TEST_F(DatabaseTreeTest, NamesTableHasTheKeysThatDifferFromTheirNames) {
+  add_second_family();
+  const std::string long_key(3000, 'k');
+  content.put("plain", "1");
+  content.put("a/b", "2");
+  content.put(long_key, "3");
+  content.put("names.tsv", "4");
+  const ToyTree tree(source());
+  const auto name = [](const std::string& key) { return key_file_name(key, key_number(0, key)); };
+  const std::string text = tree.read("keys/names.tsv");
+  std::istringstream lines(text);
+  Names rows;
+  for (std::string line; std::getline(lines, line);) rows.push_back(line);
+  EXPECT_EQ(rows.front(), "name\tkey");
+  std::ranges::sort(rows);
+  Names expected{"name\tkey", "a%2Fb\ta/b", name(long_key) + "\t" + long_key, name("names.tsv") + "\tnames.tsv"};
+  std::ranges::sort(expected);
+  EXPECT_EQ(rows, expected);
+  EXPECT_EQ(tree.status("keys/names.tsv").size, text.size());
+  EXPECT_FALSE(tree.exists("keys/column-families/second%2Fone/names.tsv"));
+  EXPECT_FALSE(tree.exists("history/names.tsv"));
 }
 
 TEST_F(DatabaseTreeTest, ForgottenNodesNeedNoMemory) {
