@@ -6,6 +6,7 @@ import argparse
 import base64
 import contextlib
 import ctypes
+import errno
 import json
 import os
 import re
@@ -146,6 +147,24 @@ def wait_for(condition, what, seconds=None):
         if time.monotonic() > end:
             raise AssertionError(f"timeout while waiting for {what}")
         time.sleep(0.01)
+
+
+def read_terminal(descriptor):
+    """Returns everything that is written to a terminal, until the last program has closed its other side.
+
+    One read may return less, even after the end of the program.
+    """
+    shown = b""
+    while True:
+        try:
+            piece = os.read(descriptor, 65536)
+        except OSError as failed:
+            if failed.errno != errno.EIO:  # Linux: the other side is closed
+                raise
+            return shown
+        if not piece:
+            return shown
+        shown += piece
 
 
 def parse_places():

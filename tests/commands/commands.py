@@ -2,7 +2,6 @@
 
     x_test.py --bin FOLDER --root CHECKOUT [unittest's options]     FOLDER: the build folder
 """
-import errno
 import functools
 import json
 import os
@@ -16,7 +15,8 @@ from typing import NamedTuple
 
 # Some of these are used only by the test files.
 import built
-from built import COMPLAINT, EXPECTATION, PATIENCE, copy_of, corpus, expectation, place, program, sample, with_bit_flipped
+from built import (COMPLAINT, EXPECTATION, PATIENCE, copy_of, corpus, expectation, place, program, read_terminal, sample,
+                   with_bit_flipped)
 
 GOOD, WRONG_USE, CANNOT_OPEN, CANNOT_MOUNT, DAMAGE, PARTLY_DONE = range(6)
 
@@ -102,7 +102,7 @@ class Case(unittest.TestCase):
         with subprocess.Popen([program("recordfs"), *map(os.fsencode, words)], stdin=subprocess.DEVNULL, stdout=theirs,
                               stderr=subprocess.PIPE, env=self.environment()) as running:
             os.close(theirs)
-            shown = _read_terminal(ours)
+            shown = read_terminal(ours)
             os.close(ours)
             err = running.stderr.read().decode(errors="backslashreplace")
             status = running.wait(PATIENCE)
@@ -121,20 +121,6 @@ class Case(unittest.TestCase):
     def _sane(self, done):
         self.assertIsNone(COMPLAINT.search(done.err), done.err)
         return done
-
-
-def _read_terminal(descriptor):
-    shown = b""
-    while True:
-        try:
-            piece = os.read(descriptor, 65536)
-        except OSError as failed:
-            if failed.errno != errno.EIO:  # Linux: the other side is closed
-                raise
-            return shown
-        if not piece:
-            return shown
-        shown += piece
 
 
 main = built.main

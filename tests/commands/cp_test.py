@@ -193,10 +193,10 @@ class Cp(commands.Case):
         ours, theirs = os.openpty()
         with subprocess.Popen([commands.program("recordfs"), "cp", self.file, "10:20", self.target], stderr=theirs,
                               env=self.environment()) as running:
+            os.close(theirs)
+            shown = commands.read_terminal(ours)
             self.assertEqual(running.wait(commands.PATIENCE), commands.GOOD)
-            shown = os.read(ours, 1 << 16)
         os.close(ours)
-        os.close(theirs)
         self.assertRegex(shown, rb"cp: \d+ records? of 10 records \(\d+ %\), .*\r\x1b\[K\Z")
         self.assertEqual(len(self.copied()), 10)
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """recordfs verify: reports about good and damaged files, and which files it reads again."""
-import contextlib
 import json
 import os
 import shutil
@@ -197,14 +196,10 @@ class Findings(VerifyCase):
         ours, theirs = os.openpty()
         with subprocess.Popen([commands.program("recordfs"), *map(os.fsencode, words)], stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=theirs, env=self.environment()) as running:
+            os.close(theirs)
+            shown = commands.read_terminal(ours)
             running.wait(commands.PATIENCE)
-        os.set_blocking(ours, False)
-        shown = b""
-        with contextlib.suppress(BlockingIOError):
-            while piece := os.read(ours, 1 << 16):  # a read returns one write
-                shown += piece
         os.close(ours)
-        os.close(theirs)
         return shown
 
 

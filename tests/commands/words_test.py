@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """Which command a command line means, and what its help says."""
-import contextlib
 import fcntl
 import itertools
 import os
@@ -104,10 +103,7 @@ class Help(commands.Case):
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
         with subprocess.Popen([commands.program("recordfs"), *words], stdin=subprocess.DEVNULL, stdout=theirs) as running:
             os.close(theirs)
-            shown = b""
-            with contextlib.suppress(OSError):  # Linux: EIO when the other side is closed
-                while piece := os.read(ours, 65536):
-                    shown += piece
+            shown = commands.read_terminal(ours)
             os.close(ours)
         self.assertEqual(running.returncode, commands.GOOD)
         return shown.decode().replace("\r\n", "\n").splitlines()

@@ -7,7 +7,8 @@
 // With MILLISECONDS above 0 it behaves as a network filesystem: each read takes that long, and the kernel caches pages
 // and reads ahead. With "jump" only those reads take that long that begin farther than kStream from where the last one
 // ended: as with HTTP, where a jump is a new request. In both cases, and with 0, each read appends a line to
-// FOLDER/requests: its offset, its size, and 1 for a jump.
+// FOLDER/requests: its offset, its size, and 1 for a jump. With "jump" or 0, one thread answers all requests in the
+// order in which the kernel sends them. Several threads would change that order on a busy machine.
 #define FUSE_USE_VERSION 314
 #include <dirent.h>
 #include <fcntl.h>
@@ -141,6 +142,10 @@ int main(int argc, char** argv) {
   char uncached[] = "-oro,attr_timeout=0";
   char cached[] = "-oro,attr_timeout=1";
   char threads[] = "-omax_threads=64";  // they wait at the same time; hanging.py counts on fewer than 80
-  char* arguments[] = {argv[0], argv[2], foreground, latency.count() > 0 ? cached : uncached, threads, nullptr};
+  char one_thread[] = "-s";
+  const bool keeps_order = only_jumps_wait || (logs_reads && latency.count() == 0);
+  char* arguments[] = {
+      argv[0], argv[2], foreground, latency.count() > 0 ? cached : uncached, keeps_order ? one_thread : threads,
+      nullptr};
   return fuse_main(5, arguments, &operations, nullptr);
 }

@@ -7,6 +7,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from built import read_terminal
+
 PROGRESS = Path(__file__).resolve().parents[2] / "scripts" / "progress"
 STEPS = 40
 BUILD = "".join(f"[{n}/{STEPS}] Building CXX object {n}.o\n" for n in range(1, STEPS + 1))
@@ -39,7 +41,7 @@ class Progress(unittest.TestCase):
         ours, theirs = pty.openpty()
         self.run_with(BUILD, stderr=theirs)
         os.close(theirs)
-        shown = os.read(ours, 65536).decode()
+        shown = read_terminal(ours).decode()
         os.close(ours)
         self.assertEqual(shown.count("\r\033[K"), STEPS)
         self.assertEqual(shown.count("\n"), 1)
