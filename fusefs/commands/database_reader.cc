@@ -253,12 +253,16 @@ void UncertainKeys::print(const DatabaseReader& reader) const {
   }
 }
 
+std::string name_of(const database::Family& family) {
+  return family.name.empty() ? fmt::format("{}", family.id) : family.name;
+}
+
 void append_json_key_head(std::string& json, Bytes key, const database::Family* family, ByteForm form) {
   json += '{';
   append_json_bytes(json, "key", "key_base64", key, form);
   if (family == nullptr) return;
   json += ",\"column_family\":";
-  append_json_string(json, printable(family->name.empty() ? fmt::format("{}", family->id) : family->name));
+  append_json_string(json, printable(name_of(*family)));
 }
 
 }  // namespace recordfs

@@ -64,6 +64,8 @@ class DatabaseReader {
   static std::unique_ptr<DatabaseReader> open(const RecordWords& words, CommandContext& context);
 
   const database::Database& source() const { return *database_; }
+  // Returns the name in messages.
+  const std::string& path() const { return path_; }
   bool has_families() const { return has_families_; }
 
   // Returns the family with this name, or with this number if none has it as its name. An empty name is "default".
@@ -129,6 +131,9 @@ struct UncertainKeys {
   // Prints a line for each kind of keys that was added.
   void print(const DatabaseReader& reader) const;
 };
+
+// Returns the name of a family, or its number if it has none.
+std::string name_of(const database::Family& family);
 
 // Appends the begin of a line of JSON for a key: an open brace, the key, the family if it is not null.
 void append_json_key_head(std::string& json, Bytes key, const database::Family* family,

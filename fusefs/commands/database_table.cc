@@ -20,7 +20,7 @@ std::string words_of(const FileTotals& totals) {
   return fmt::format("{}, {}", counted(totals.files, "file"), counted(totals.bytes, "byte"));
 }
 
-std::string name_of(const database::Family& family) {
+std::string family_row(const database::Family& family) {
   const std::string name = family.name.empty() ? fmt::format("number {}", family.id) : printable(family.name);
   const std::string comparator = family.comparator.empty() ? "unknown comparator" : printable(family.comparator);
   return fmt::format("{} ({}{})", name, comparator, family.is_ordered ? "" : ", which recordfs cannot apply");
@@ -43,7 +43,7 @@ std::string database_table(const std::string& path, const DatabaseReader& reader
   table += table_row("last sequence", fmt::format("{}", summary.last_sequence));
   std::string_view name = "column families";
   for (const database::Family& family : database.families())
-    table += table_row(std::exchange(name, ""), name_of(family));
+    table += table_row(std::exchange(name, ""), family_row(family));
   for (const auto& [level, totals] : live.levels) table += table_row(fmt::format("level {}", level), words_of(totals));
   table += table_row("logs", fmt::format("{}, {}", words_of(live.logs), counted(summary.logged_writes, "write")));
   if (live.blobs.files > 0) table += table_row("blob files", words_of(live.blobs));

@@ -25,6 +25,9 @@
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
+#include "fusefs/commands/database_grep.h"
+#include "fusefs/commands/database_reader.h"
+#include "fusefs/commands/grep_options.h"
 #include "fusefs/commands/record_text.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
@@ -44,45 +47,6 @@ std::string_view whole_characters(std::string_view text) {
   }
   return text;
 }
-
-enum class Show : std::uint8_t { kRecords, kMatches, kOrdinals, kCounts, kNames, kNothing };
-
-struct GrepOptions {
-  ReadingOptions reading;
-  std::string pattern;
-  std::vector<std::string> patterns;
-  std::vector<std::string> files;
-  std::string manifest;
-  bool allows_missing = false;
-  MatchRules rules;
-  bool counts = false;
-  bool names = false;
-  bool quiet = false;
-  bool only_matches = false;
-  bool ordinals = false;
-  bool json = false;
-  bool decoded = false;
-  std::string field;  // a path in the decoded record; empty: all of it
-  UserTypes types;
-  bool inverted = false;
-  bool recursive = false;
-  bool with_name = false;
-  bool without_name = false;
-  bool zero_after_name = false;
-  bool extended = false;
-  std::uint64_t most = UINT64_MAX;
-
-  Show show() const {
-    if (quiet) return Show::kNothing;
-    if (names) return Show::kNames;
-    if (counts) return Show::kCounts;
-    if (ordinals) return Show::kOrdinals;
-    return only_matches ? Show::kMatches : Show::kRecords;
-  }
-  // Returns whether a line is made from the JSON of a record.
-  bool makes_lines() const { return json || (decoded && show() == Show::kRecords); }
-  bool shows_names() const { return !without_name && (with_name || recursive || files.size() > 1); }
-};
 
 // The result for a chunk, or for a batch.
 struct MatchedChunk {
@@ -134,20 +98,46 @@ class Grep {
   int finish() {
     const int status = context_.finish();
     if (options_.quiet && has_selected_) return 0;
-    if (!options_.field.empty() && !options_.quiet && !has_selected_ && !has_field_) {
+    if (status != kExitWrongUse && !options_.field.empty() && !options_.quiet && !has_selected_ && !has_field_) {
       print_message(fmt::format("no record has a field {} (recordfs cat --json shows the fields)", options_.field));
     }
+    if (status == kExitTryAgain) return status;
     if (status != 0) return kExitGrepFailed;
     return has_selected_ ? 0 : 1;
   }
 
   void search(const ListedFile& file) {
+    if (!file.was_found && !options_.raw && is_database_directory(file.path)) return search_database(file.path);
     if (!file.was_found && names_set(file.path)) return search_set(file.path, {.files = {file.path}});
     auto store = file.was_found ? context_.open_if_container(file.path) : context_.open(file.path);
     if (!store) return;
     selected_ = 0;
     search({file.path, std::move(store)}, file.path);
     end_of_file(file.path);
+  }
+
+  // Searches the keys that have a value.
+  void search_database(const std::string& path) {
+    if (options_.decoded || options_.ordinals) {
+      context_.print_once(fmt::format(
+          "{}: a database, which grep searches without --decoded, --field and --ordinals (try: --raw)", path));
+      return context_.note(kExitWrongUse);
+    }
+    const auto reader = DatabaseReader::open(path, context_);
+    if (!reader) return;
+    const std::string prefix = options_.shows_names() ? shown_name(path, ':') : "";
+    selected_ = grep_database(*reader,
+                              {.matcher = matcher_,
+                               .show = show_,
+                               .is_json = options_.json,
+                               .is_inverted = options_.inverted,
+                               .most = most_,
+                               .prefix = prefix,
+                               .is_on_terminal = is_terminal_},
+                              context_);
+    has_selected_ = has_selected_ || selected_ > 0;
+    if (show_ == Show::kNames && selected_ > 0) write_name(path, '\n');
+    end_of_file(path);
   }
 
   // `name` is that of the data set in the output.
@@ -364,8 +354,9 @@ class Grep {
     if (options_.shows_names()) write_name(path, ':');
   }
 
-  void write_name(const std::string& path, char after) {
-    output_.write((is_terminal_ ? printable(path) : path) + (options_.zero_after_name ? '\0' : after));
+  void write_name(const std::string& path, char after) { output_.write(shown_name(path, after)); }
+  std::string shown_name(const std::string& path, char after) const {
+    return (is_terminal_ ? printable(path) : path) + (options_.zero_after_name ? '\0' : after);
   }
 
   const GrepOptions& options_;
@@ -400,90 +391,9 @@ int grep(GrepOptions options) {
 
 }  // namespace
 
-namespace {
-
-void declare_decoding(CLI::App& app, GrepOptions& options) {
-  app.add_flag("--ordinals", options.ordinals,
-               "print only the ordinals of selected records\n"
-               "They are ranges of `cat`.");
-  app.add_flag(
-      "--json", options.json,
-      "print a line of JSON for each record, as cat --json, with file and matches\n"
-      "`matches` is a list of what matched, as `text` (`base64` if it is not UTF-8), with its `begin` and `end` in "
-      "the bytes of the record. It is absent with `-v`, and has no positions with `--decoded`.");
-  app.add_flag(
-      "--decoded", options.decoded,
-      "search the decoded content of records, as JSON, and print that\n"
-      "The JSON is that of `records/N.json` in a mount, on one line. A record without decoded content does not "
-      "match.");
-  app.add_option_function<std::string>(
-         "--field",
-         [&options](const std::string& path) {
-           options.field = path;
-           options.decoded = true;
-         },
-         "search only the field at this path of the decoded content; implies --decoded\n"
-         "A path is names joined by dots, `user.name`. It goes through lists to each element. Strings are searched "
-         "without quotes and escapes; of several values, each is a line.")
-      ->type_name("PATH");
-  declare_types(
-      app, options.types, [&options] { return options.decoded || options.json; }, "--decoded and --json");
-  app.final_callback([&options] {
-    const int ways = (options.counts ? 1 : 0) + (options.names ? 1 : 0) + (options.only_matches ? 1 : 0) +
-                     (options.ordinals ? 1 : 0) + (options.json ? 1 : 0);
-    if (ways > 1 && (options.json || options.ordinals)) {
-      throw CLI::ValidationError("only one of --json, --ordinals, -c, -l and -o can be given");
-    }
-  });
-}
-
-}  // namespace
-
 RunCommand declare_grep(CLI::App& app) {
   const auto options = std::make_shared<GrepOptions>();
-  app.set_help_flag("--help", "print this help");  // -h is an option of grep
-  app.footer(
-      "Prints ORDINAL:RECORD and a newline, or FILE:ORDINAL:RECORD for several files. PATTERN uses the syntax of RE2: "
-      "mostly that of grep -E, plus \\d, \\b, (?i) and lazy repetition. A record is one text, as with grep -z: . "
-      "matches any character including a newline (not with (?-s)), and ^ and $ match at the ends of each line. "
-      "Characters are UTF-8; a record that is not UTF-8 is also searched byte by byte.\n"
-      "A data set ('NAME-*', NAME@128.EXT, a directory without -r) counts as one FILE: ordinals and -c are of all its "
-      "shards, and -l prints the shards that match.\n"
-      "Exit status: 0 a record was selected, 1 none was, 2 an error or damage (0 with -q and a match).");
-  app.add_option("PATTERN", options->pattern, "the pattern")->required()->type_name("");
-  app.add_option("FILE", options->files, "containers, - for standard input, or what names a data set")->type_name("");
-  begin_group(app, "What matches");
-  app.add_option("-e,--regexp", options->patterns, "use this pattern; all other words are files; may be repeated")
-      ->type_name("PATTERN")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  app.add_flag("-i,--ignore-case", options->rules.ignores_case, "ignore case");
-  app.add_flag("-v,--invert-match", options->inverted, "select the records that do not match");
-  app.add_flag("-F,--fixed-strings", options->rules.is_literal, "PATTERN is plain text");
-  app.add_flag("-E,--extended-regexp", options->extended, "PATTERN is a regular expression (default)");
-  begin_group(app, "Output");
-  app.add_flag("-c,--count", options->counts, "print the number of matching records of each file");
-  app.add_flag("-l,--files-with-matches", options->names, "print only the names of files with a match");
-  app.add_flag("-o,--only-matching", options->only_matches, "print each match separately");
-  app.add_flag("-q,--quiet", options->quiet, "print nothing, and exit at the first match");
-  app.add_option_function<std::string>(
-         "-m,--max-count",
-         [options = options.get()](const std::string& text) {
-           options->most = text == "-1" ? UINT64_MAX : amount_of("--max-count", text);  // -1: all, as for grep(1)
-         },
-         "continue with the next file after N records\n"
-         "-1 means all records.")
-      ->type_name("N");
-  app.add_flag("-H,--with-filename", options->with_name, "print the file name with each record");
-  app.add_flag("-h,--no-filename", options->without_name, "print no file names");
-  app.add_flag("-Z,--null", options->zero_after_name, "print a NUL byte after each file name");
-  declare_decoding(app, *options);
-  begin_group(app, "Data sets");
-  app.add_flag("-r,--recursive", options->recursive, "search all containers below directories");
-  declare_manifest(app, options->manifest);
-  declare_allow_missing(app, options->allows_missing);
-  options->reading.declare(app);
+  options->declare(app);
   return [options] { return grep(*options); };
 }
 

@@ -1,4 +1,4 @@
-// Which keys of a database a command reads: the options that keys, cat and grep share.
+// Which keys of a database a command reads: the options that keys and cat share.
 #pragma once
 
 #include <cstdint>

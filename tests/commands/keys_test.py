@@ -275,6 +275,44 @@ class Directories(Case):
             self.assertEqual([(line.get("column_family"), bytes_of(line, "key"), line["size"],
                                bytes_of(line, "value")[:64]) for line in lines], expected)
 
+    def test_grep_searches_keys_and_their_newest_values(self):
+        database = commands.sample("database/leveldb-log-only")
+        matching = [line for line in self.json_lines("cat", "--json", database) if "version 2" in line.get("value", "")]
+        self.assertIn(b"0 of version 1", self.good("grep", "--raw", "0 of version 1", database))
+        self.assertEqual(self.recordfs("grep", "0 of version 1", database).status, 1)  # overwritten
+        self.assertEqual(self.recordfs("grep", "dropped", database).status, 1)  # deleted
+        self.assertEqual(self.good("grep", "^value 0 of version 2", database), b"key00000\tvalue 0 of version 2\n")
+        self.assertEqual(self.good("grep", "-o", "key00000|version 2", "-m1", database), b"key00000\tkey00000\nkey00000\tversion 2\n")
+        self.assertEqual(self.good("grep", "-c", "version 2", database), b"%d\n" % len(matching))
+        self.assertEqual(self.good("grep", "-l", "VERSION", "-i", database), bytes(database) + b"\n")
+        self.assertEqual(self.good("grep", "-q", "version", database), b"")
+        line, = self.json_lines("grep", "--json", "0 of", "-m1", database)
+        self.assertEqual((line["database"], line["key"], line["value"], line["matches"]),
+                         (str(database), "key00000", "value 0 of version 2",
+                          [{"in": "value", "begin": 6, "end": 10, "text": "0 of"}]))
+
+    def test_grep_prefixes_files_and_column_families(self):
+        database = commands.sample(FAMILIES)
+        lines = self.good("grep", "-H", "", database).decode(errors="replace").splitlines()
+        self.assertTrue(all(line.startswith(f"{database}:") for line in lines))
+        names = {line[len(f"{database}:"):].split("\t")[0] for line in lines}
+        self.assertEqual(names, {"default", "second"})
+        inverted = self.good("grep", "-v", "-c", "key0000[0-4]", database)
+        selected = self.good("grep", "-c", "key0000[0-4]", database)
+        everything = self.good("grep", "-c", "", database)
+        self.assertEqual(int(inverted) + int(selected), int(everything))
+        self.assertEqual(int(everything), sum(map(len, families(FAMILIES).values())))
+
+    def test_grep_refuses_options_of_records_for_a_database(self):
+        for words in (["--ordinals"], ["--decoded"], ["--field", "a"]):
+            self.assert_ends(FAILED, r"without --decoded, --field and --ordinals \(try: --raw\)", "grep", *words, "a",
+                             commands.sample(LEVELS))
+
+    def test_grep_reports_values_that_it_cannot_search(self):
+        done = self.recordfs("grep", "key00002", commands.sample(MERGES))
+        self.assertEqual((done.status, done.out), (FAILED, b"key00002\t\n"))
+        self.assertRegex(done.err, "that needs the database's merge operator")
+
     def test_cat_refuses_a_database_without_json(self):
         self.assert_ends(commands.WRONG_USE, r"with --json only", "cat", commands.sample(LEVELS))
         self.assert_ends(commands.WRONG_USE, r"without a RANGE", "cat", "--json", commands.sample(LEVELS), "3")

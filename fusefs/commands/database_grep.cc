@@ -1,0 +1,163 @@
+#include "fusefs/commands/database_grep.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/base/utf8.h"
+#include "fusefs/commands/key_text.h"
+#include "fusefs/commands/record_text.h"
+
+namespace recordfs {
+namespace {
+
+// A key that was read. Valid until the iterator moves.
+struct ReadKey {
+  const database::Family& family;
+  const database::Version& version;
+  std::string_view key;
+  const Result<Slice>& value;
+
+  std::string_view text() const { return value ? as_text(value->bytes) : std::string_view(); }
+};
+
+class DatabaseGrep {
+ public:
+  DatabaseGrep(const DatabaseReader& reader, const DatabaseSearch& search, CommandContext& context)
+      : reader_(reader),
+        search_(search),
+        output_(context.output()),
+        has_families_(reader.has_families()) {}
+
+  // Returns false if the search has to stop.
+  bool run(const database::Family& family) {
+    const auto keys = reader_.source().keys(family.id, {});
+    while (selected_ < search_.most && output_.good()) {
+      const auto has_key = keys->next({});
+      if (!has_key) reader_.print_failure(has_key.error());
+      if (!has_key) return false;
+      if (!*has_key) return true;
+      uncertain_.add(keys->version(), true);
+      const auto value = keys->value({});
+      if (!value && !is_counted(keys->version())) reader_.print_failure(keys->key(), value.error());
+      take({family, keys->version(), as_text(keys->key()), value});
+    }
+    return false;
+  }
+
+  std::uint64_t finish() {
+    output_.flush();
+    reader_.report_problems();
+    uncertain_.print(reader_);
+    return selected_;
+  }
+
+ private:
+  // These keys have no value that could be read. There may be many, so they are counted.
+  static bool is_counted(const database::Version& version) {
+    return version.operation == database::Operation::kMerge || version.operation == database::Operation::kUnknown;
+  }
+
+  void take(const ReadKey& read) {
+    // A value that cannot be read might match.
+    if (search_.is_inverted && !read.value) return;
+    const bool matches = search_.matcher.matches(read.key) || (read.value && search_.matcher.matches(read.text()));
+    if (matches == search_.is_inverted) return;
+    ++selected_;
+    if (search_.show > Show::kMatches && !search_.is_json) return;
+    if (search_.is_json) {
+      write_json(read);
+    } else if (search_.show == Show::kMatches) {
+      write_matches(read, read.key);
+      write_matches(read, read.text());
+    } else {
+      write_line(read, read.text());
+    }
+    if (search_.is_on_terminal) output_.flush();
+  }
+
+  // Returns the matches that are not empty.
+  std::vector<Match> matches_in(std::string_view text) const {
+    std::vector<Match> matches;
+    for (std::size_t at = 0; at <= text.size() && !search_.is_inverted;) {
+      const auto match = search_.matcher.find(text, at);
+      if (!match) break;
+      if (match->size > 0) matches.push_back(*match);
+      at = match->begin + std::max<std::size_t>(match->size, 1);
+    }
+    return matches;
+  }
+
+  void write_matches(const ReadKey& read, std::string_view text) {
+    for (const Match& match : matches_in(text)) write_line(read, text.substr(match.begin, match.size));
+  }
+
+  void write_line(const ReadKey& read, std::string_view text) {
+    output_.write(search_.prefix);
+    if (has_families_) output_.write(printable(name_of(read.family)) + "\t");
+    output_.write(escaped_key(as_bytes(read.key)) + "\t");
+    if (search_.is_on_terminal) {
+      output_.write(printable_lines(text));
+    } else {
+      output_.write(text);
+    }
+    if (!text.ends_with('\n')) output_.write("\n");
+  }
+
+  void write_json(const ReadKey& read) {
+    std::string line = "{\"database\":";
+    append_json_string(line, printable(reader_.path()));
+    std::string head;
+    append_json_key_head(head, as_bytes(read.key), has_families_ ? &read.family : nullptr);
+    head.front() = ',';
+    line += head;
+    if (!search_.is_inverted) {
+      std::string list;
+      append_matches(list, "key", read.key);
+      append_matches(list, "value", read.text());
+      line += fmt::format(",\"matches\":[{}]", list);
+    }
+    line += ',';
+    if (read.value) {
+      append_json_bytes(line, "value", "value_base64", read.value->bytes);
+    } else {
+      line += "\"error\":";
+      append_json_string(line, printable(read.value.error().detail));
+    }
+    line += ',';
+    reader_.append_json_members(line, read.version);
+    output_.write(line += "}\n");
+  }
+
+  void append_matches(std::string& list, std::string_view where, std::string_view text) const {
+    for (const Match& match : matches_in(text)) {
+      list += list.empty() ? "" : ",";
+      list += fmt::format("{{\"in\":\"{}\",\"begin\":{},\"end\":{},", where, match.begin, match.begin + match.size);
+      append_json_bytes(list, "text", "base64", as_bytes(text.substr(match.begin, match.size)));
+      list += '}';
+    }
+  }
+
+  const DatabaseReader& reader_;
+  const DatabaseSearch& search_;
+  Output& output_;
+  const bool has_families_;
+  std::uint64_t selected_ = 0;
+  UncertainKeys uncertain_;
+};
+
+}  // namespace
+
+std::uint64_t grep_database(const DatabaseReader& reader, const DatabaseSearch& search, CommandContext& context) {
+  DatabaseGrep grep(reader, search, context);
+  for (const database::Family& family : reader.source().families()) {
+    reader.print_order(family);
+    if (!grep.run(family)) break;
+  }
+  return grep.finish();
+}
+
+}  // namespace recordfs
