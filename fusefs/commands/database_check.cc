@@ -55,7 +55,8 @@ class Check {
     if (is_verified_alone(file)) check_.files.push_back(file);
     // A damaged MANIFEST is not part of the state, but the database still uses it.
     if (file.state == State::kObsolete && file.name != current_) {
-      return add(file.name, make_finding(kSurplus, "not part of the database's state", kExitGood));
+      const bool is_spare = file.kind == FileKind::kLog && database_.summary().engine == "RocksDB";
+      return add(file.name, make_finding(is_spare ? kSpare : kSurplus, "not part of the database's state", kExitGood));
     }
     if (file.expected_size && *file.expected_size != file.size) {
       add(file.name,

@@ -18,6 +18,8 @@ namespace recordfs {
 
 // The kind of finding for a file that the database does not use.
 inline constexpr std::string_view kSurplus = "surplus";
+// The same for an old log of RocksDB, which keeps logs to write over them, or for readers. Not worth a line.
+inline constexpr std::string_view kSpare = "spare";
 
 // Findings by file: its name in the directory, or an empty one for the database as a whole.
 using DatabaseFindings = std::map<std::string, std::vector<Finding>>;

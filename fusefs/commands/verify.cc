@@ -142,9 +142,10 @@ class Verify {
 
   void list(const std::vector<std::string>& names, std::size_t name) {
     if (is_database_directory(names[name]) && !options_.recursive) {
-      if (const DatabaseCheck* const found = check(names[name])) {
+      const std::string directory = without_final_slash(names[name]);
+      if (const DatabaseCheck* const found = check(directory)) {
         for (const database::File& file : found->files) {
-          add({.path = path_in(names[name], file.name), .was_found = true}, name);
+          add({.path = path_in(directory, file.name), .was_found = true}, name);
         }
       }
       has_container_[name] = true;
@@ -173,6 +174,11 @@ class Verify {
 
   static std::string path_in(const std::string& directory, const std::string& file) {
     return file.empty() ? directory : (std::filesystem::path(directory) / file).string();
+  }
+
+  static std::string without_final_slash(const std::string& directory) {
+    const std::filesystem::path path(directory);
+    return path.has_filename() || path == path.root_path() ? directory : path.parent_path().string();
   }
 
   // Checks a database as a whole. Returns null if it cannot be opened, which is reported.
@@ -208,11 +214,12 @@ class Verify {
     if (found.empty()) return;
     const bool is_damaged = outcome.status() != kExitGood;
     if (!outcome.verdict) outcome.verdict.emplace();
-    if (std::ranges::any_of(found.mapped(), [](const Finding& finding) { return finding.word == kSurplus; })) {
+    const auto is_unused = [](const Finding& finding) { return finding.word == kSurplus || finding.word == kSpare; };
+    if (std::ranges::any_of(found.mapped(), is_unused)) {
       for (Finding& finding : outcome.verdict->findings) finding.status = kExitGood;
     }
     for (Finding& finding : found.mapped()) {
-      if (is_damaged && finding.word == "damage") continue;
+      if (finding.word == kSpare || (is_damaged && finding.word == "damage")) continue;
       outcome.verdict->findings.push_back(std::move(finding));
     }
   }

@@ -397,6 +397,7 @@ class Directories(Case):
             if "plain-table" not in name:
                 with self.subTest(sample=name):
                     self.assertEqual(self.good("verify", commands.sample(name)), b"")
+                    self.assertEqual(self.good("verify", f"{commands.sample(name)}/"), b"")
 
     def test_damage_of_the_manifest_in_use_counts(self):
         copy = self.copy_database(LEVELS)
