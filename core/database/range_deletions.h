@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,6 +23,13 @@ struct RangeDeletion {
 // Immutable after finish(), then readable from any thread.
 class RangeDeletions {
  public:
+  RangeDeletions() = default;
+  RangeDeletions(RangeDeletions&&) = default;
+  RangeDeletions& operator=(RangeDeletions&&) = default;
+  RangeDeletions(const RangeDeletions&) = delete;
+  RangeDeletions& operator=(const RangeDeletions&) = delete;
+  ~RangeDeletions() = default;
+
   void add(RangeDeletion deletion) { deletions_.push_back(std::move(deletion)); }
   // Called once, after the last add(). An order that is not known makes all deletions ineffective.
   void finish(const KeyOrder& order);
@@ -38,13 +46,21 @@ class RangeDeletions {
   void for_each_over(Bytes key, const Take& take) const {
     if (!deletions_.empty()) visit(0, deletions_.size(), key, take);
   }
-  // Returns the sequence number of the newest deletion of `key` that is not newer than `at`; nullopt if there is none.
+  // Returns the newest deletion of `key` that is not newer than `at`; null if there is none. Takes time logarithmic in
+  // the number of deletions, except for the first key with another `at` than before.
+  const RangeDeletion* find_newest(Bytes key, std::uint64_t at) const;
+  // The same, but returns its sequence number; nullopt if there is none.
   std::optional<std::uint64_t> newest_over(Bytes key, std::uint64_t at) const;
 
  private:
+  // The newest deletion of each key, as of one sequence number.
+  class Newest;
+  struct LastNewest;
+
   // The deletions from `low` to before `high` are a tree: the one in the middle is its root.
   static std::size_t middle_of(std::size_t low, std::size_t high) { return low + (high - low) / 2; }
   std::size_t find_last(std::size_t low, std::size_t high);
+  std::shared_ptr<const Newest> newest_at(std::uint64_t at) const;
 
   template <class Take>
   void visit(std::size_t low, std::size_t high, Bytes key, const Take& take) const {
@@ -61,6 +77,8 @@ class RangeDeletions {
   KeyOrder order_;
   std::vector<RangeDeletion> deletions_;  // by begin
   std::vector<std::size_t> last_;         // of the tree with each root, the deletion that ends last
+  std::uint64_t largest_sequence_ = 0;
+  std::shared_ptr<LastNewest> newest_;  // null: there are no deletions
 };
 
 }  // namespace recordfs::database

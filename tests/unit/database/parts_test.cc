@@ -45,6 +45,35 @@ TEST(RangeDeletionsTest, NewestDeletionOverAKeyIsFound) {
   EXPECT_EQ(deletions.newest_over(as_bytes("k09"), UINT64_MAX), std::nullopt);
 }
 
+TEST(RangeDeletionsTest, NestedDeletionsAnswerAsTheNewestOfAllThatContainTheKey) {
+  constexpr std::uint64_t kDeletions = 40;
+  const auto key = [](std::uint64_t number) { return "k" + std::to_string(1000 + number); };
+  RangeDeletions deletions;
+  for (std::uint64_t i = 0; i < kDeletions; ++i)
+    deletions.add({key(i), key(2 * kDeletions - i), i * 7 % kDeletions + 1});
+  deletions.finish({});
+  for (const std::uint64_t at : {UINT64_MAX, std::uint64_t{25}, std::uint64_t{1}}) {
+    for (std::uint64_t place = 0; place <= 2 * kDeletions; ++place) {
+      std::optional<std::uint64_t> newest;
+      deletions.for_each_over(as_bytes(key(place)), [&](const RangeDeletion& deletion) {
+        if (deletion.sequence <= at) newest = std::max(newest, std::optional(deletion.sequence));
+      });
+      EXPECT_EQ(deletions.newest_over(as_bytes(key(place)), at), newest) << place << " at " << at;
+    }
+  }
+}
+
+TEST(RangeDeletionsTest, ManyKeysInManyNestedDeletionsTakeNoQuadraticTime) {
+  constexpr std::uint64_t kDeletions = 200'000;
+  const auto key = [](std::uint64_t number) { return "k" + std::to_string(10'000'000 + number); };
+  RangeDeletions deletions;
+  for (std::uint64_t i = 0; i < kDeletions; ++i) deletions.add({key(i), key(2 * kDeletions - i), i + 1});
+  deletions.finish({});
+  for (std::uint64_t i = 0; i < kDeletions; ++i) {
+    ASSERT_EQ(deletions.newest_over(as_bytes(key(i)), UINT64_MAX), i + 1);
+  }
+}
+
 TableFile table(std::uint64_t number, const std::string& smallest, const std::string& largest) {
   return {.number = number, .smallest = smallest + std::string(8, '\1'), .largest = largest + std::string(8, '\1')};
 }
