@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "core/formats/leveldb_log/format.h"
-
 namespace recordfs::database {
 namespace {
 
@@ -70,9 +68,9 @@ class Visit {
 
 }  // namespace
 
-Result<std::unique_ptr<Container>> open_log(const RequestContext& context, std::shared_ptr<const Source> source,
-                                            const Limits& limits) {
-  auto opened = leveldb_log::kFormat.open(context, std::move(source), limits);
+Result<leveldb_log::DatabaseLog> open_log(const RequestContext& context, std::shared_ptr<const Source> source,
+                                          const Limits& limits) {
+  auto opened = leveldb_log::open_in_database(context, std::move(source), limits);
   if (!opened && opened.error().code == Code::kNoContainer) opened.error().code = Code::kDamage;
   return opened;
 }

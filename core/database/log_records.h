@@ -8,6 +8,7 @@
 #include "core/base/result.h"
 #include "core/base/source.h"
 #include "core/formats/container.h"
+#include "core/formats/leveldb_log/container.h"
 
 namespace recordfs::database {
 
@@ -27,8 +28,8 @@ class LogVisitor {
 };
 
 // Opens a log. An empty file is one. Fails with kDamage if it has no intact record, and as Source.
-Result<std::unique_ptr<Container>> open_log(const RequestContext& context, std::shared_ptr<const Source> source,
-                                            const Limits& limits);
+Result<leveldb_log::DatabaseLog> open_log(const RequestContext& context, std::shared_ptr<const Source> source,
+                                          const Limits& limits);
 
 // Passes all records to `visitor`. Unreadable ones are damage. Fails with failures that may pass, and as the visitor.
 Result<void> visit_log(const RequestContext& context, const Container& log, LogVisitor& visitor);

@@ -24,10 +24,8 @@ Code code_of(DamageClass damage_class) {
 
 }  // namespace
 
-LogReplay::LogReplay(const Options& options, FirstLogs first_logs, std::optional<std::uint64_t> last_before)
-    : first_logs_(std::move(first_logs)),
-      last_before_(last_before),
-      writes_({.value_bytes = options.log_value_bytes, .key_bytes = options.log_key_bytes}) {}
+LogReplay::LogReplay(const Options& options, Setup setup)
+    : setup_(std::move(setup)), writes_({.value_bytes = options.log_value_bytes, .key_bytes = options.log_key_bytes}) {}
 
 Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, const std::string& name,
                              std::uint64_t number) {
@@ -41,7 +39,13 @@ Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, co
     lose(log.error());
     return {};
   }
-  return visit_log(context, **log, *this);
+  if (log->head.is_of_another_log() && setup_.are_files_alone) {
+    problems_.push_back({.file = name_,
+                         .error = {.code = Code::kUnsupported,
+                                   .detail = fmt::format("the records are those of log {}, which its database ignores",
+                                                         *log->head.session.log_number)}});
+  }
+  return visit_log(context, *log->container, *this);
 }
 
 Result<void> LogReplay::take_record(const RecordPlace& place, Bytes record) {
@@ -144,9 +148,9 @@ Result<void> LogReplay::add(const Pending& write) {
 }
 
 bool LogReplay::counts(std::uint32_t family) const {
-  if (!first_logs_) return true;
-  const auto found = first_logs_->find(family);
-  return found != first_logs_->end() && number_ >= found->second;
+  if (!setup_.first_logs) return true;
+  const auto found = setup_.first_logs->find(family);
+  return found != setup_.first_logs->end() && number_ >= found->second;
 }
 
 void LogReplay::drop(const Section& section) {
@@ -164,8 +168,8 @@ void LogReplay::lose(const Error& error) {
 void LogReplay::check_gap(std::uint64_t start, Position at) {
   const bool is_first = !first_sequence_;
   if (is_first) first_sequence_ = start;
-  if (!last_before_ || open_losses_ > 0) return;
-  const std::uint64_t expected = is_first ? *last_before_ + 1 : next_sequence_;
+  if (!setup_.last_before || open_losses_ > 0) return;
+  const std::uint64_t expected = is_first ? *setup_.last_before + 1 : next_sequence_;
   if (start <= expected) return;
   lose({.code = Code::kDamage,
         .position = at,

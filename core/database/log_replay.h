@@ -23,9 +23,14 @@ class LogReplay final : private LogVisitor {
   // `first_logs`: for each family, the number of the first log whose writes count; writes of other families do not
   // count. nullopt: those of all families count.
   using FirstLogs = std::optional<std::map<std::uint32_t, std::uint64_t>>;
-  // `last_before`: the sequence number after which the logs must continue without a gap, which is a loss. nullopt: gaps
-  // mean nothing.
-  LogReplay(const Options& options, FirstLogs first_logs, std::optional<std::uint64_t> last_before);
+  struct Setup {
+    FirstLogs first_logs{};
+    // The sequence number after which the logs must continue without a gap, which is a loss. nullopt: gaps mean
+    // nothing.
+    std::optional<std::uint64_t> last_before{};
+    bool are_files_alone = false;  // the logs were named one by one, and are not those of a directory
+  };
+  LogReplay(const Options& options, Setup setup);
 
   // Replays one log. Call in the order of the logs. Damage becomes problems and losses. Fails with kLimit, with
   // kChanged or kIo if the file is gone, and with other failures that may pass.
@@ -58,8 +63,7 @@ class LogReplay final : private LogVisitor {
   void end_losses();
   void check_gap(std::uint64_t start, Position at);
 
-  const FirstLogs first_logs_;
-  const std::optional<std::uint64_t> last_before_;
+  const Setup setup_;
   LoggedWrites writes_;
   std::vector<Problem> problems_;
   std::vector<Loss> losses_;

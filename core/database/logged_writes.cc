@@ -83,7 +83,7 @@ Result<Slice> LoggedWrites::value(const RequestContext& context, OpenFiles& file
   const ValuePlace& place = places_[write.value];
   ASSIGN_OR_RETURN(auto source, files.open(log_name(write)));
   ASSIGN_OR_RETURN(const auto log, open_log(context, std::move(source), limits));
-  ASSIGN_OR_RETURN(auto record, read_record(context, *log, place.record));
+  ASSIGN_OR_RETURN(auto record, read_record(context, *log.container, place.record));
   if (place.begin > record.bytes.size() || write.value_size > record.bytes.size() - place.begin) {
     return Error{.code = Code::kChanged, .detail = "the log's record has changed"};
   }

@@ -323,7 +323,7 @@ Result<Manifest> read_manifest(const RequestContext& context, std::shared_ptr<co
   first.family = {.name = "default"};
   ASSIGN_OR_RETURN(const auto log, open_log(context, std::move(source), limits));
   EditVisitor visitor(manifest, limits);
-  TRY(visit_log(context, *log, visitor));
+  TRY(visit_log(context, *log.container, visitor));
   visitor.finish();
   manifest.files.drop_unused_blob_files();
   return manifest;

@@ -373,7 +373,7 @@ class StateLoader {
     // LevelDB gives its writes consecutive numbers. RocksDB may write without a log.
     std::optional<std::uint64_t> last_before;
     if (!state_->is_recovered_ && !state_->files_.is_rocksdb) last_before = state_->files_.last_sequence;
-    LogReplay replay(state_->options_, first_logs(), last_before);
+    LogReplay replay(state_->options_, {first_logs(), last_before, !only_.empty()});
     for (const DirectoryEntry* log : logs) {
       TRY(replay.read(context_, files(), log->name, log->is.number));
       state_->live_logs_.insert(log->name);

@@ -84,6 +84,10 @@ Result<OpenedFile> opened(const RequestContext& context, const Result<std::share
   const std::string& called = shown.empty() ? path : shown;
   auto container = open_container(context, source, name, limits);
   if (!container) return explained(std::move(container).error(), context, *source, called);
+  for (const Fact& fact : (*container)->traits().facts) {
+    if (fact.name != "note") continue;
+    services.log(Severity::kWarning, fmt::format("{}: {}", called, std::get<std::string>(fact.value)));
+  }
   return OpenedFile{name, std::make_shared<RecordStore>(called, source, std::move(*container), services),
                     (*file)->status()};
 }

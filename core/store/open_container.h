@@ -25,8 +25,8 @@ struct OpenedFile {
   FileSource::Status status;
 };
 
-// Opens a file of any format. The log names it `shown`, or `path` if that is empty. Fails as FileSource::open and
-// open_container do. `services` must outlive the store. Thread-safe.
+// Opens a file of any format, and logs the container's fact "note". The log names it `shown`, or `path` if that is
+// empty. Fails as FileSource::open and open_container do. `services` must outlive the store. Thread-safe.
 Result<OpenedFile> open_file(const RequestContext& context, const std::string& path, const Limits& limits,
                              Services& services, const std::string& shown = {});
 

@@ -1,10 +1,12 @@
 #include "core/formats/leveldb_log/container.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "core/base/limits.h"
 #include "core/codec/codec.h"
@@ -69,6 +71,7 @@ class LogContainer final : public Container {
         head_(head),
         traits_(make_traits()),
         schema_(make_schema()),
+        hides_stale_(head.has_named_number() && !head.is_in_database),
         has_bulk_(!head.session.recycled && head.compression.kind == Compression::Kind::kNone),
         bulk_(head.session.wire, limits) {}
 
@@ -84,8 +87,7 @@ class LogContainer final : public Container {
       ASSIGN_OR_RETURN(const auto reached, assembly.run(context, place));
       place = reached;
       append(step.damage, assembly.damage());
-      // If the file's name has the log's number, the old end of a recycled log is slack.
-      if (head_.number_in_name) {
+      if (hides_stale_) {
         std::erase_if(step.damage, [](const auto& region) { return region.damage_class == DamageClass::kStale; });
       }
       if (assembly.tally().records == 0 && assembly.damage().empty()) {
@@ -171,6 +173,12 @@ class LogContainer final : public Container {
     }
     facts.push_back({"recycled", head_.session.recycled});
     if (head_.session.log_number) facts.push_back({"log_number", std::uint64_t{*head_.session.log_number}});
+    if (head_.is_of_another_log()) {
+      facts.push_back({"log_number_in_name", std::uint64_t{*head_.named_number}});
+      facts.push_back({"note", fmt::format("the records are those of log {}, whose file was renamed to be written "
+                                           "over; its database ignores them",
+                                           *head_.session.log_number)});
+    }
     facts.push_back({"content", std::string(head_.content)});
     return {.format = kFormat.name, .facts = std::move(facts), .has_seek_structure = true};
   }
@@ -181,7 +189,7 @@ class LogContainer final : public Container {
       schema.value = [this](Bytes record, ValueForm) { return edit_value(record, limits_, EditKeys::kSplit); };
     } else if (head_.content == kWriteAheadLog) {
       schema.value = [this](Bytes record, ValueForm form) { return batch_value(record, limits_, form); };
-      schema.key_changes = batch_changes;
+      if (!head_.is_of_another_log()) schema.key_changes = batch_changes;
       // A valid record that is not a batch may occur too.
       schema.parts = RecordSchema::Parts::kOptional;
     }
@@ -249,6 +257,7 @@ class LogContainer final : public Container {
   const Head head_;
   const ContainerTraits traits_;
   const RecordSchema schema_;
+  const bool hides_stale_;  // the old end of a recycled log is slack if the file's name has the log's number
   const bool has_bulk_;
   const LogBulkReader bulk_;
 };
@@ -272,30 +281,33 @@ Result<int> probe(const RequestContext& context, const Source& source, std::stri
   return head ? head->bid : 0;
 }
 
-// Returns the number in "000016.log", as a recyclable header stores it.
-std::optional<std::uint32_t> log_number_in(std::string_view name) {
-  std::uint64_t number = 0;
-  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
-  const std::string_view rest(parsed.ptr, static_cast<std::size_t>(name.data() + name.size() - parsed.ptr));
-  if (parsed.ec != std::errc{} || name.size() - rest.size() < kLeastDigits || rest != ".log") return std::nullopt;
-  return static_cast<std::uint32_t>(number);
+Result<Head> head_of(const RequestContext& context, const Source& source) {
+  ASSIGN_OR_RETURN(const auto head, read_head(context, source, ProbeDepth::kSearch));
+  if (!head && source.size() > 0) {
+    return Error{Code::kNoContainer, 0, "no fragment of a LevelDB log has a matching checksum"};
+  }
+  return head.value_or(Head{});
 }
 
 Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shared_ptr<const Source> source,
                                         const Limits& limits) {
-  ASSIGN_OR_RETURN(const auto head, read_head(context, *source, ProbeDepth::kSearch));
-  if (!head && source->size() > 0) {
-    return Error{Code::kNoContainer, 0, "no fragment of a LevelDB log has a matching checksum"};
-  }
-  Head known = head.value_or(Head{});
-  known.number_in_name = known.session.log_number && log_number_in(source->name()) == known.session.log_number;
-  return open_log(std::move(source), limits, known);
+  ASSIGN_OR_RETURN(const Head head, head_of(context, *source));
+  return open_log(std::move(source), limits, head);
 }
 
 }  // namespace
 
 std::unique_ptr<Container> open_log(std::shared_ptr<const Source> source, const Limits& limits, const Head& head) {
   return std::make_unique<LogContainer>(std::move(source), limits, head);
+}
+
+Result<DatabaseLog> open_in_database(const RequestContext& context, std::shared_ptr<const Source> source,
+                                     const Limits& limits) {
+  ASSIGN_OR_RETURN(Head head, head_of(context, *source));
+  head.is_in_database = true;
+  Head read_as = head;
+  if (head.is_of_another_log()) read_as.session.log_number = head.named_number;
+  return DatabaseLog{open_log(std::move(source), limits, read_as), head};
 }
 
 const Format kFormat = {.name = "leveldb-log", .probe = probe, .open = open};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -121,9 +122,22 @@ MayBegin beginning_of(const Head& head, bool looks_like_zstd) {
   return looks_like_zstd ? nullptr : is_plain_begun;
 }
 
+// Returns the number in "000016.log", as a recyclable header stores it.
+std::optional<std::uint32_t> log_number_in(std::string_view name) {
+  constexpr std::size_t kDigits = 6;
+  std::uint64_t number = 0;
+  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
+  const std::string_view rest(parsed.ptr, static_cast<std::size_t>(name.data() + name.size() - parsed.ptr));
+  if (parsed.ec != std::errc{} || name.size() - rest.size() < kDigits || rest != ".log") return std::nullopt;
+  return static_cast<std::uint32_t>(number);
+}
+
 // Collects information from the valid consecutive fragments of a frame.
 class HeadReader {
  public:
+  // `named_number`: the number in the file's name.
+  explicit HeadReader(std::optional<std::uint32_t> named_number) { head_.named_number = named_number; }
+
   // Reads the next frame. Returns true if no other frame is needed.
   bool read(Bytes frame, Position at) {
     if (at == 0 && parse_fragment(frame, 0).verdict != Verdict::kSound) {
@@ -168,9 +182,11 @@ class HeadReader {
     std::optional<std::uint32_t>& number = head_.session.log_number;
     if (!seen_data_) head_.session.recycled = number.has_value();
     if (!is_ruined_) return;
+    if (number && ruin_.log_number == head_.named_number) number = head_.named_number;
     // Numbers increase from log to log. If the damaged number is a little larger, it is that of the log, which ends
     // in the first frame; the rest is the older log that it overwrote.
-    const bool is_newer = number && ruin_.log_number > *number && ruin_.log_number - *number < kMaxLogsBetween;
+    const bool is_newer = number && number != head_.named_number && ruin_.log_number > *number &&
+                          ruin_.log_number - *number < kMaxLogsBetween;
     if (!seen_in_first_frame_ && is_newer) number = ruin_.log_number;
     if (ruin_.names_zstd) {
       head_.compression.kind = Compression::Kind::kZstd;
@@ -187,7 +203,8 @@ class HeadReader {
     if (!seen_in_first_frame_ && !in_first_frame) head_.bid = kLaterFrameBid;
     seen_in_first_frame_ |= in_first_frame;
     if (fragment.type > kLastLevelDbType) head_.writer = Writer::kRocksDb;
-    if (!head_.session.log_number) head_.session.log_number = fragment.log_number;
+    const bool is_named = fragment.log_number && fragment.log_number == head_.named_number;
+    if (!head_.session.log_number || is_named) head_.session.log_number = fragment.log_number;
     if (fragment.role == Role::kCompression && fragment.begin == 0 && fragment.length == kCompressionLength) {
       head_.compression = read_compression(parsed.payload);
     }
@@ -240,7 +257,7 @@ Result<void> search(const RequestContext& context, const Source& source, HeadRea
 
 Result<std::optional<Head>> read_head(const RequestContext& context, const Source& source, ProbeDepth depth) {
   const std::uint64_t limit = depth == ProbeDepth::kHead ? kFrameSize : Limits{}.scan_bytes;
-  HeadReader reader;
+  HeadReader reader(log_number_in(source.name()));
   for (Position at = 0; at < std::min(limit, source.size()); at += kFrameSize) {
     ASSIGN_OR_RETURN(const auto frame, read_up_to(context, source, at, kFrameSize));
     if (reader.read(frame.view(), at)) break;

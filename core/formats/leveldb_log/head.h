@@ -1,6 +1,7 @@
 // What the first fragments of a log tell about all of it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -21,13 +22,20 @@ struct Head {
   Session session;
   Compression compression;
   Writer writer = Writer::kEither;
-  bool number_in_name = false;           // the file's name has the session's log number, as RocksDB names its logs
   std::string_view content = "unknown";  // content of the first valid record, if that is cheap to find
+  // The number in the file's name, "000016.log", as a recyclable header stores it; nullopt: the name has none.
+  std::optional<std::uint32_t> named_number;
+  bool is_in_database = false;  // opened by open_in_database()
+
+  // Returns whether the fragments are those of the log that the file's name says.
+  bool has_named_number() const { return named_number && session.log_number == named_number; }
+  // Returns whether they are those of an older log, whose file was renamed to be written over.
+  bool is_of_another_log() const { return named_number && session.log_number && session.log_number != named_number; }
 };
 
 // Reads the first frame and, with kSearch if that is damaged, later ones within the default of Limits::scan_bytes: a
-// session must not change with the limits. Returns nullopt if there is no valid fragment. Fails as Source does. Any
-// thread.
+// session must not change with the limits. If fragments of several logs are there, the session is that of the log in
+// the source's name. Returns nullopt if there is no valid fragment. Fails as Source does. Any thread.
 Result<std::optional<Head>> read_head(const RequestContext& context, const Source& source, ProbeDepth depth);
 
 }  // namespace recordfs::leveldb_log

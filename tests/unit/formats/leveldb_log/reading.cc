@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "core/formats/leveldb_log/container.h"
 #include "core/formats/leveldb_log/format.h"
 
 namespace recordfs::leveldb_log {
 namespace {
+
+std::shared_ptr<const Source> source_of(const std::string& name, std::string_view bytes) {
+  return std::make_shared<MemorySource>(std::move(*Buffer::copy_of({}, as_bytes(bytes))), name);
+}
 
 void read_chunk(const Container& container, const ChunkInfo& info, Reading& reading) {
   const auto chunk = container.decode({}, info);
@@ -29,9 +34,18 @@ void read_chunk(const Container& container, const ChunkInfo& info, Reading& read
 }  // namespace
 
 std::unique_ptr<Container> open_log(std::string_view bytes, const Limits& limits) {
-  auto buffer = Buffer::copy_of({}, as_bytes(bytes));
-  auto container = kFormat.open({}, std::make_shared<MemorySource>(std::move(*buffer)), limits);
+  auto container = kFormat.open({}, source_of("", bytes), limits);
   return container ? std::move(*container) : nullptr;
+}
+
+std::unique_ptr<Container> open_log_named(const std::string& name, std::string_view bytes) {
+  auto container = kFormat.open({}, source_of(name, bytes), {});
+  return container ? std::move(*container) : nullptr;
+}
+
+std::unique_ptr<Container> open_in_database(const std::string& name, std::string_view bytes) {
+  auto log = open_in_database({}, source_of(name, bytes), {});
+  return log ? std::move(log->container) : nullptr;
 }
 
 Reading read_all(const Container& container) {

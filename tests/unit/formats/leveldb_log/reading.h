@@ -12,6 +12,9 @@ namespace recordfs::leveldb_log {
 
 // Returns null if the bytes are refused.
 std::unique_ptr<Container> open_log(std::string_view bytes, const Limits& limits = {});
+std::unique_ptr<Container> open_log_named(const std::string& name, std::string_view bytes);
+// The same as a database reads it.
+std::unique_ptr<Container> open_in_database(const std::string& name, std::string_view bytes);
 
 struct Reading {
   std::vector<std::string> records;  // the readable ones

@@ -1,4 +1,6 @@
 // Valid logs: frames, fragments, and the bytes between them.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "tests/unit/formats/leveldb_log/reading.h"
@@ -137,6 +139,43 @@ TEST(Recycled, OlderFragmentsAfterTheEndAreStale) {
   EXPECT_EQ(reading.records, Records{"new"});
   EXPECT_EQ(describe(reading.damage), "[" + std::to_string(end) + "," + std::to_string(writer.log().size()) +
                                           ") stale 0: left from an earlier use of the file\n");
+}
+
+std::string log_of(std::uint32_t number, const Records& records) {
+  LogWriter writer({.log_number = number});
+  for (const std::string& record : records) writer.append(record);
+  return writer.log();
+}
+
+bool has_note(const Container& container) {
+  return std::ranges::any_of(container.traits().facts, [](const Fact& fact) { return fact.name == "note"; });
+}
+
+TEST(Recycled, RenamedLogThatWasNotYetWrittenToIsEmptyInItsDatabase) {
+  const std::string log = log_of(12, {"old", text(40000)});
+  const auto container = open_in_database("000017.log", log);
+  ASSERT_NE(container, nullptr);
+  const Reading reading = read_all(*container);
+  EXPECT_TRUE(reading.records.empty());
+  for (const DamagedRegion& region : reading.damage) EXPECT_EQ(region.damage_class, DamageClass::kStale);
+  EXPECT_EQ(read_all(*open_in_database("000012.log", log)).records.size(), 2u);
+}
+
+TEST(Recycled, RenamedLogAloneShowsItsRecordsAndNamesTheLogThatTheyAreOf) {
+  const auto container = open_log_named("000017.log", log_of(12, {"old"}));
+  ASSERT_NE(container, nullptr);
+  EXPECT_EQ(read_all(*container).records, Records{"old"});
+  EXPECT_TRUE(has_note(*container));
+  EXPECT_FALSE(has_note(*open_log_named("000012.log", log_of(12, {"old"}))));
+}
+
+TEST(Recycled, NumberOfTheFileDecidesIfTheFirstFragmentIsDamaged) {
+  std::string log = log_of(17, {"damaged", "new"}) + log_of(12, {"old"});
+  log[12] ^= 1;
+  EXPECT_EQ(read_all(*open_log_named("000017.log", log)).records, Records{"new"});
+  log = log_of(17, {"damaged"}) + log_of(12, {"old"});
+  log[12] ^= 1;
+  EXPECT_TRUE(read_all(*open_log_named("000017.log", log)).records.empty());
 }
 
 TEST(Recycled, RestOfAFrameAfterAnEndInsideAnOldFragmentIsStale) {

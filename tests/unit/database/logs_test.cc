@@ -1,0 +1,93 @@
+// Which writes of the logs count, and with which numbers.
+#include "tests/unit/database/reading.h"
+#include "tests/writers/leveldb_log/log_writer.h"
+
+namespace recordfs::database {
+namespace {
+
+using namespace std::string_literals;
+using Records = std::vector<std::string>;
+
+std::string little_endian(std::uint64_t value, int bytes) {
+  std::string out;
+  for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>(value >> (8 * i) & 0xff));
+  return out;
+}
+
+std::string text_field(const std::string& text) { return std::string(1, static_cast<char>(text.size())) + text; }
+
+// The operations of batches.
+std::string put(const std::string& key, const std::string& value) {
+  return "\1"s + text_field(key) + text_field(value);
+}
+std::string put_in(char family, const std::string& key) { return "\5"s + family + text_field(key) + text_field("v"); }
+std::string delete_range_in(char family, const std::string& from, const std::string& to) {
+  return "\x0e"s + family + text_field(from) + text_field(to);
+}
+std::string batch(std::uint64_t sequence, std::uint32_t count, const std::string& operations) {
+  return little_endian(sequence, 8) + little_endian(count, 4) + operations;
+}
+
+// A new RocksDB database without tables, whose first log is 5.
+class LogDatabase {
+ public:
+  LogDatabase() {
+    std::filesystem::create_directory(folder());
+    leveldb_log::LogWriter manifest;
+    manifest.append("\1"s + text_field("leveldb.BytewiseComparator") + "\2\5\x09\0\3\x20\4\x09\xcb\x01\7"s);
+    write("MANIFEST-000004", manifest.log());
+    write("CURRENT", "MANIFEST-000004\n");
+  }
+  std::string folder() const { return folder_.path() + "/db"; }
+  void write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(folder() + "/" + name, std::ios::binary) << bytes;
+  }
+  void write_log(const std::string& name, const Records& batches,
+                 std::optional<std::uint32_t> log_number = std::nullopt) const {
+    leveldb_log::LogWriter log({.log_number = log_number});
+    for (const std::string& record : batches) log.append(record);
+    write(name, log.log());
+  }
+  // Returns "key=value" of each key, and the problems.
+  Records read() const {
+    Records lines;
+    const auto database = open_database(folder());
+    for (const ListedKey& key : list_keys(*database)) {
+      lines.push_back(key.key + "=" + key.value);
+      EXPECT_EQ(get(*database, key.key), key.value);
+    }
+    for (const Problem& problem : database->problems()) lines.push_back(problem.file + ": " + problem.error.detail);
+    return lines;
+  }
+
+ private:
+  testing::TempFolder folder_;
+};
+
+TEST(RecycledLogTest, RenamedLogThatWasNotYetWrittenToHasNoWrites) {
+  const LogDatabase database;
+  database.write_log("000005.log", {batch(10, 1, put("a", "1"))}, 5);
+  database.write_log("000007.log", {batch(3, 1, put("a", "old")), batch(4, 1, put("b", "old"))}, 3);
+  EXPECT_EQ(database.read(), Records{"a=1"});
+}
+
+TEST(RecycledLogTest, RenamedLogAloneHasNoWritesEither) {
+  const LogDatabase database;
+  database.write_log("000007.log", {batch(3, 1, put("a", "old"))}, 3);
+  const auto log = Database::open_file({}, database.folder() + "/000007.log");
+  ASSERT_TRUE(log);
+  EXPECT_TRUE(list_keys(**log).empty());
+  ASSERT_EQ((*log)->problems().size(), 1u);
+  EXPECT_EQ((*log)->problems()[0].error.code, Code::kUnsupported);
+  EXPECT_EQ((*log)->problems()[0].error.detail, "the records are those of log 3, which its database ignores");
+}
+
+TEST(DroppedFamilyTest, ItsWritesInALiveLogCostNothing) {
+  const LogDatabase database;
+  database.write_log("000005.log", {batch(10, 3, put("a", "1") + put_in(3, "a") + delete_range_in(3, "a", "b")),
+                                    batch(13, 2, delete_range_in(0, "b", "c") + put_in(3, "c"))});
+  EXPECT_EQ(database.read(), Records{"a=1"});
+}
+
+}  // namespace
+}  // namespace recordfs::database
