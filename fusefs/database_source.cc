@@ -43,6 +43,13 @@ Ownership ownership_of(const database::Database& database, const Descriptor& dir
   return common_ownership(ownerships);
 }
 
+database::Options database_options(const Options& options) {
+  return {.limits = options.limits,
+          .wal_directory = options.wal_directory,
+          .table_directories = options.table_directories,
+          .follows_changes = true};
+}
+
 }  // namespace
 
 Result<DatabaseSource> open_database(const std::string& path, std::shared_ptr<const RootedDir> files,
@@ -51,7 +58,7 @@ Result<DatabaseSource> open_database(const std::string& path, std::shared_ptr<co
   if (!*directory) return system_error(errno);
   struct stat st {};
   if (::fstat(directory->number(), &st) != 0) return system_error(errno);
-  ASSIGN_OR_RETURN(auto opened, database::Database::open({}, path_of(*directory, path), {.limits = options.limits}));
+  ASSIGN_OR_RETURN(auto opened, database::Database::open({}, path_of(*directory, path), database_options(options)));
   const database::Summary summary = opened->summary();
   services.log(Severity::kDetail, fmt::format("{}: a {} database, {}", shown, summary.engine,
                                               counted(summary.logged_writes, "logged write")));

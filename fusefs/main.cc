@@ -1,8 +1,10 @@
 // recordfs: mounts, or runs the command that its first argument names.
 #include <fcntl.h>
 #include <malloc.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -100,8 +102,18 @@ bool is_called_by_mount(std::string_view name) {
   return name == "mount.recordfs" || name == "mount.fuse.recordfs";
 }
 
+// The files of a database in use stay open, and there may be thousands.
+void raise_descriptor_limit() {
+  constexpr rlim_t kEnough = 65536;
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kEnough) return;
+  limit.rlim_cur = std::min(limit.rlim_max, kEnough);
+  ::setrlimit(RLIMIT_NOFILE, &limit);  // if it fails, fewer files stay open
+}
+
 int run(int argc, const char* const* argv) {
   fill_standard_descriptors();
+  raise_descriptor_limit();
   reuse_memory();
   if (argc > 0 && is_called_by_mount(argv[0])) return mount(Form::kMount8, argc, argv);
   if (argc > 1) {

@@ -158,6 +158,8 @@ AllowedPaths allowed_paths(const std::vector<std::string>& places, const Options
     allowed.readable.push_back(found_at(place));
     allowed.reads_all_owners |= std::filesystem::is_directory(place, failed);
   }
+  for (const std::string& place : options.table_directories) allowed.readable.push_back(found_at(place));
+  if (!options.wal_directory.empty()) allowed.readable.push_back(found_at(options.wal_directory));
   if (services.index) {
     make_directory(*services.index);
     allowed.saved.push_back(found_at(services.index->directory));

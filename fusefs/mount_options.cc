@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <filesystem>
 #include <iterator>
 #include <string_view>
 #include <vector>
@@ -79,6 +80,16 @@ bool set_record_suffix(const std::string& value, Options& options) {
   return is_name && (value.front() < '0' || value.front() > '9');
 }
 
+bool set_wal_directory(const std::string& value, Options& options) {
+  options.wal_directory = std::filesystem::absolute(value).string();
+  return !value.empty();
+}
+
+bool add_table_directory(const std::string& value, Options& options) {
+  options.table_directories.push_back(std::filesystem::absolute(value).string());
+  return !value.empty();
+}
+
 bool set_fsname(const std::string& value, Options& options) {
   if (!value.empty()) options.fsname = value;
   return true;
@@ -152,6 +163,14 @@ constexpr MountOption kOptions[] = {
      "maximum number of keys that keys/ lists; all others can be opened by name (default 1000000)\n"
      "Each listed key of a log or a table takes 100 to 200 bytes of memory.",
      set_number<&Options::listed_keys, kMostListedKeys>},
+    {"", "wal_dir", "DIR",
+     "the directory of a database's write-ahead logs (RocksDB's wal_dir)\n"
+     "Without it, the logs are in the database's directory or in the one that its OPTIONS file names.",
+     set_wal_directory},
+    {"", "db_path", "DIR",
+     "a further directory with tables and blob files of a database (RocksDB's db_paths)\n"
+     "May be given several times. A file in the database's directory has priority.",
+     add_table_directory},
     {"", "xattr", "",
      "expose extended attributes: user.recordfs.ordinal, .offset, .chunk, ..., and user.mime_type\n"
      "The others are `.index`, `.codec` and `.checksum`, and `.shard` in a data set. `ls -l` reads them for each file, "

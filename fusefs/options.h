@@ -64,10 +64,12 @@ struct Options {
   std::string log_file;                        // empty: system log, or stderr in the foreground
   std::string metrics_file;                    // empty: none
   std::string record_suffix;
-  std::string descriptors;                 // file; empty: none
-  std::string type;                        // of all records; empty: from the file
-  std::optional<std::size_t> listed_keys;  // maximum per container
-  std::vector<std::string> passed_on;      // to libfuse, unchanged
+  std::string wal_directory;                   // of a database; empty: as its files say
+  std::vector<std::string> table_directories;  // of a database, besides its own
+  std::string descriptors;                     // file; empty: none
+  std::string type;                            // of all records; empty: from the file
+  std::optional<std::size_t> listed_keys;      // maximum per container
+  std::vector<std::string> passed_on;          // to libfuse, unchanged
   Limits limits;
 };
 

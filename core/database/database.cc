@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <mutex>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "core/database/key_iterators.h"
 #include "core/database/log_records.h"
 #include "core/database/lookup.h"
+#include "core/database/present_state.h"
 #include "core/database/state.h"
 #include "core/formats/leveldb_log/content.h"
 #include "core/formats/leveldb_log/format.h"
@@ -80,34 +80,6 @@ void give_numbers(std::vector<DirectoryEntry>& files) {
   for (std::size_t i = 0; i < files.size(); ++i) files[i].is.number = i + 1;
 }
 
-// Holds the present state. Thread-safe.
-class PresentState {
- public:
-  PresentState(std::string directory, Options options, std::vector<DirectoryEntry> only = {})
-      : directory_(std::move(directory)), options_(options), only_(std::move(only)) {}
-
-  std::shared_ptr<const State> get() const {
-    const std::lock_guard lock(mutex_);
-    return state_;
-  }
-
-  // Returns a newer state than `old`, which another thread may have loaded already.
-  Result<std::shared_ptr<const State>> newer_than(const RequestContext& context, const State* old) {
-    if (auto present = get(); present && present.get() != old) return present;
-    ASSIGN_OR_RETURN(auto loaded, State::load(context, directory_, options_, only_));
-    const std::lock_guard lock(mutex_);
-    if (state_.get() == old) state_ = std::move(loaded);
-    return state_;
-  }
-
- private:
-  const std::string directory_;
-  const Options options_;
-  const std::vector<DirectoryEntry> only_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<const State> state_;  // guarded by mutex_
-};
-
 class OpenDatabase final : public Database {
  public:
   explicit OpenDatabase(std::shared_ptr<PresentState> present) : present_(std::move(present)) {}
@@ -158,10 +130,7 @@ class OpenDatabase final : public Database {
   }
 
   std::unique_ptr<KeyIterator> keys(std::uint32_t family, KeyRange range, std::uint64_t at) const override {
-    auto get_state = [present = present_](const RequestContext& context, const State* old) {
-      return old == nullptr ? Result<std::shared_ptr<const State>>(present->get()) : present->newer_than(context, old);
-    };
-    return iterate_keys(std::move(get_state), family, std::move(range), at);
+    return iterate_keys(present_, family, std::move(range), at);
   }
 
   Result<void> refresh(const RequestContext& context) const override {
@@ -181,8 +150,9 @@ class OpenDatabase final : public Database {
     auto state = present_->get();
     for (int attempt = 1;; ++attempt) {
       auto result = read(state);
+      if (result || !is_gone(result.error())) present_->note_answer();
       if (result || !is_gone(result.error()) || attempt == kMostAttempts) return result;
-      auto newer = present_->newer_than(context, state.get());
+      auto newer = present_->in_place_of(context, state.get());
       if (!newer) return std::move(newer).error();
       state = *std::move(newer);
     }

@@ -127,6 +127,16 @@ struct Options {
   std::uint64_t index_bytes = std::uint64_t{64} << 20;      // cached indexes and filters of tables
   std::uint64_t log_value_bytes = std::uint64_t{64} << 20;  // values of logs kept in memory; others are read again
   std::uint64_t log_key_bytes = std::uint64_t{512} << 20;   // keys of logs; opening fails with kLimit beyond
+  // The directory of the write-ahead logs; empty: the one that RocksDB's OPTIONS file names, or the database's own.
+  std::string wal_directory{};
+  // Further directories with tables and blob files (RocksDB's db_paths).
+  std::vector<std::string> table_directories{};
+  // Most files of a state that are kept open; nullopt: half of the descriptors that the process may have. If the state
+  // has more, none is, and the database can remove them.
+  std::optional<std::size_t> pinned_files{};
+  // Whether a Database may take a newer state after it has answered, if files of its state are gone. If not, calls fail
+  // with kChanged then.
+  bool follows_changes = false;
 };
 
 // Keys of an iteration: those at or after `from`, and before `to`, in the order of the family's comparator. If
@@ -147,7 +157,7 @@ class KeyIterator {
 
   // Advances to the next key; the first call to the first one. Returns false after the last key. Damage is no error: it
   // costs keys, becomes a Problem, and marks what it may have made stale. Fails with kIo, kOutOfMemory, kInterrupted,
-  // kLimit; a repeated call continues.
+  // kLimit; a repeated call continues. Fails for good with kChanged if the database has replaced files of the state.
   virtual Result<bool> next(const RequestContext& context) = 0;
 
   // Of the current key. Valid until the next call of next(). REQUIRES: the last next() returned true.
@@ -160,8 +170,9 @@ class KeyIterator {
 
 // An open database. Const and thread-safe.
 //
-// The state is that of one moment. If the database removes a file of that state by a compaction before it was read,
-// the Database takes the present state instead; later calls then return that one.
+// The state is that of one moment. Its files stay open, so that the database may remove them. If there are more than
+// Options::pinned_files, calls that need a removed one fail with kChanged: the database is in use, and another attempt
+// may succeed. With Options::follows_changes, later calls return the present state instead.
 class Database {
  public:
   virtual ~Database() = default;

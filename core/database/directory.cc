@@ -1,5 +1,6 @@
 #include "core/database/directory.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -62,19 +63,42 @@ Result<std::vector<DirectoryEntry>> list_directory(const std::string& directory)
   return entries;
 }
 
+std::string OpenFiles::path(const std::string& name) const {
+  return name.starts_with('/') ? name : directory_ + "/" + name;
+}
+
+Result<void> OpenFiles::pin(const std::string& name) {
+  Descriptor descriptor(::open(path(name).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!descriptor && errno == ENOENT) return system_error(errno);
+  if (!descriptor) return {};
+  pinned_.insert_or_assign(name, std::move(descriptor));
+  return {};
+}
+
 Result<std::shared_ptr<const Source>> OpenFiles::open(const std::string& name) {
   if (auto found = sources_.find(name)) return *std::move(found);
-  ASSIGN_OR_RETURN(auto source, open_anew(name));
-  return sources_.add(name, std::move(source));
+  const auto pinned = pinned_.find(name);
+  if (pinned == pinned_.end()) {
+    ASSIGN_OR_RETURN(auto source, open_anew(name));
+    return sources_.add(name, std::move(source));
+  }
+  Descriptor descriptor(::fcntl(pinned->second.number(), F_DUPFD_CLOEXEC, 0));
+  if (!descriptor) return system_error(errno);
+  ASSIGN_OR_RETURN(auto source, FileSource::of(std::move(descriptor), name.substr(name.rfind('/') + 1)));
+  return sources_.add(name, std::shared_ptr<const Source>(std::move(source)));
 }
 
 Result<std::shared_ptr<const Source>> OpenFiles::open_anew(const std::string& name) const {
-  ASSIGN_OR_RETURN(auto source, FileSource::open(directory_ + "/" + name));
+  ASSIGN_OR_RETURN(auto source, FileSource::open(path(name)));
   return std::shared_ptr<const Source>(std::move(source));
 }
 
 bool is_gone(const Error& error) {
   return error.code == Code::kChanged || (error.code == Code::kIo && error.os_error == ENOENT);
+}
+
+Error in_use() {
+  return {.code = Code::kChanged, .detail = "the database is in use and has replaced files of the state (try again)"};
 }
 
 Result<std::string> read_current(const RequestContext& context, const OpenFiles& files) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "core/base/bounded_lru.h"
+#include "core/base/descriptor.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
 #include "core/database/database.h"
@@ -35,11 +37,16 @@ struct DirectoryEntry {
 // Returns the regular files of a directory, sorted by name. Fails with kIo, and with kLimit beyond 4,000,000 files.
 Result<std::vector<DirectoryEntry>> list_directory(const std::string& directory);
 
-// Opens files of a directory, and keeps a bounded number of them open. Thread-safe.
+// Opens files of a directory, and keeps a bounded number of them open. Thread-safe, except for pin(). Names are
+// relative to the directory, or absolute.
 class OpenFiles {
  public:
-  // `most`: descriptors that are kept open; a caller that holds a source keeps its descriptor too.
+  // `most`: sources that are kept open; a caller that holds a source keeps its descriptor too.
   OpenFiles(std::string directory, std::size_t most) : directory_(std::move(directory)), sources_(most) {}
+
+  // Opens a file, so that open() returns it even after the database has removed it. Fails with kIo if it does not
+  // exist; if it cannot be opened for another reason, open() will fail.
+  Result<void> pin(const std::string& name);
 
   // Returns the file with this name, as it was when it was opened first. Fails like FileSource::open(); is_gone() tells
   // a file that does not exist.
@@ -48,14 +55,19 @@ class OpenFiles {
   Result<std::shared_ptr<const Source>> open_anew(const std::string& name) const;
 
   const std::string& directory() const { return directory_; }
+  std::string path(const std::string& name) const;
 
  private:
   const std::string directory_;
+  std::map<std::string, Descriptor> pinned_;  // by name
   BoundedLru<std::string, std::shared_ptr<const Source>> sources_;
 };
 
 // Returns whether an error says that a file does not exist, or that another one took its place.
 bool is_gone(const Error& error);
+
+// Returns a kChanged error: files of the state are gone, because the database is in use.
+Error in_use();
 
 // Returns the name of the MANIFEST in the file CURRENT. Fails with kDamage if it names none, with kNotFound if there is
 // no CURRENT, and as FileSource.

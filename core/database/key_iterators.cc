@@ -11,11 +11,11 @@
 namespace recordfs::database {
 namespace {
 
-// Makes a new pass if a file of the state is gone.
+// Returns keys of one state. If a file of the state is gone before the first key, takes the present one.
 class Iterator final : public KeyIterator {
  public:
-  Iterator(GetState get_state, std::uint32_t family, KeyRange range, std::uint64_t at)
-      : get_state_(std::move(get_state)), family_(family), range_(std::move(range)), at_(at) {}
+  Iterator(std::shared_ptr<PresentState> present, std::uint32_t family, KeyRange range, std::uint64_t at)
+      : present_(std::move(present)), family_(family), range_(std::move(range)), at_(at) {}
 
   Result<bool> next(const RequestContext& context) override {
     constexpr int kMostPasses = 20;
@@ -23,7 +23,8 @@ class Iterator final : public KeyIterator {
       auto found = advance(context);
       if (!found) is_broken_ = true;
       is_state_gone_ = !found && is_gone(found.error());
-      if (found || !is_state_gone_ || attempt == kMostPasses) return found;
+      if (found || !is_state_gone_) return found;
+      if (last_key_ || attempt == kMostPasses) return in_use();
     }
   }
 
@@ -45,13 +46,18 @@ class Iterator final : public KeyIterator {
     if (auto opened = open_value(*pass_->state(), pass_->write()); !opened && is_gone(opened.error()))
       return opened.error();
     last_key_ = pass_->key();
+    present_->note_answer();
     version_ = version_of(pass_->write(), pass_->is_stale());
     return true;
   }
 
   // A pass that failed cannot continue.
   Result<void> start(const RequestContext& context) {
-    ASSIGN_OR_RETURN(state_, get_state_(context, is_state_gone_ ? state_.get() : nullptr));
+    if (is_state_gone_) {
+      ASSIGN_OR_RETURN(state_, present_->in_place_of(context, state_.get()));
+    } else if (!state_) {
+      state_ = present_->get();
+    }
     ASSIGN_OR_RETURN(auto pass, make_pass(state_, family_, range_, at_));
     std::optional<Bytes> after;
     if (last_key_) after = as_bytes(*last_key_);
@@ -61,7 +67,7 @@ class Iterator final : public KeyIterator {
     return {};
   }
 
-  const GetState get_state_;
+  const std::shared_ptr<PresentState> present_;
   const std::uint32_t family_;
   const KeyRange range_;
   const std::uint64_t at_;
@@ -93,8 +99,9 @@ Result<std::unique_ptr<Pass>> make_pass(std::shared_ptr<const State> state, std:
                                : make_file_order_pass(std::move(sources), range, at);
 }
 
-std::unique_ptr<KeyIterator> iterate_keys(GetState get_state, std::uint32_t family, KeyRange range, std::uint64_t at) {
-  return std::make_unique<Iterator>(std::move(get_state), family, std::move(range), at);
+std::unique_ptr<KeyIterator> iterate_keys(std::shared_ptr<PresentState> present, std::uint32_t family, KeyRange range,
+                                          std::uint64_t at) {
+  return std::make_unique<Iterator>(std::move(present), family, std::move(range), at);
 }
 
 }  // namespace recordfs::database

@@ -2,21 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 
-#include "core/base/result.h"
 #include "core/database/database.h"
-#include "core/database/state.h"
+#include "core/database/present_state.h"
 
 namespace recordfs::database {
 
-// Returns the present state; with an argument, a newer one than that, if the directory has changed. Fails like
-// State::load().
-using GetState =
-    std::function<Result<std::shared_ptr<const State>>(const RequestContext& context, const State* older_than)>;
-
-// Returns an iterator that follows the present state if files of its state are gone.
-std::unique_ptr<KeyIterator> iterate_keys(GetState get_state, std::uint32_t family, KeyRange range, std::uint64_t at);
+// Returns an iterator over the keys of the present state at its first move.
+std::unique_ptr<KeyIterator> iterate_keys(std::shared_ptr<PresentState> present, std::uint32_t family, KeyRange range,
+                                          std::uint64_t at);
 
 }  // namespace recordfs::database

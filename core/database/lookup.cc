@@ -58,10 +58,10 @@ class Search {
   }
 
   Result<void> search_run(const Run& run) {
-    std::size_t at = view_.order.is_known() ? run.first_from(view_.order, key_) : 0;
+    std::size_t at = view_.can_seek() ? run.first_from(view_.order, key_) : 0;
     for (; at < run.tables.size(); ++at) {
       const TableFile& file = *run.tables[at];
-      const bool is_after = view_.order.is_known() && view_.order.is_before(key_, user_key_of(as_bytes(file.smallest)));
+      const bool is_after = view_.can_seek() && view_.order.is_before(key_, user_key_of(as_bytes(file.smallest)));
       if (is_after) break;
       TRY(search_table(file));
     }
@@ -79,7 +79,7 @@ class Search {
       state_.report({.file = name, .error = why});
       take_loss(state_.loss_of(file, std::move(part)));
     });
-    return view_.order.is_known() ? search_sorted(entries, file, name) : search_all(entries, file, name);
+    return view_.can_seek() ? search_sorted(entries, file, name) : search_all(entries, file, name);
   }
 
   Result<void> search_sorted(TableIterator& entries, const TableFile& file, const std::string& name) {

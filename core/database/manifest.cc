@@ -1,6 +1,8 @@
 #include "core/database/manifest.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -49,6 +51,15 @@ class Fields {
     }
     return std::nullopt;
   }
+  // The same for a number; 0 if it is absent.
+  std::uint64_t custom_number(std::uint64_t tag) const {
+    const auto* list = find<Value::List>("custom");
+    for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
+      const Fields fields(std::get<Object>((*list)[i].is));
+      if (fields.number("custom_tag") == tag) return fields.number("value");
+    }
+    return 0;
+  }
   bool has(std::string_view name) const { return std::ranges::find(members_, name, &Member::name) != members_.end(); }
 
  private:
@@ -68,6 +79,8 @@ enum CustomTag : std::uint8_t {
   kChecksumFunction = 8,
   kPath = 65
 };
+
+constexpr std::uint32_t kSyncedSize = 2;  // of a log
 
 // The function "Unknown" means that there is no checksum.
 FileChecksum checksum_of(Bytes function, Bytes value) {
@@ -109,6 +122,7 @@ class Editor {
   // Applies one edit. Fails with kDamage if it contradicts itself or the state, and with kLimit.
   Result<void> apply(const Value::List& edit) {
     family_ = family_of(edit);
+    TRY(check_family(edit));
     // An edit may delete a table and add it again at another level.
     for (const Value& change : edit) {
       const Fields fields(std::get<Object>(change.is));
@@ -128,9 +142,26 @@ class Editor {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(family, UINT32_MAX));
   }
 
+  // RocksDB rejects a MANIFEST that refers to a family which does not exist, or adds one twice.
+  Result<void> check_family(const Value::List& edit) const {
+    const auto has = [&](std::string_view name) {
+      return std::ranges::any_of(
+          edit, [&](const Value& change) { return Fields(std::get<Object>(change.is)).name() == name; });
+    };
+    const bool exists = files_.families.contains(family_);
+    if (has("column_family_add")) {
+      if (!exists || family_ == 0) return {};
+      return Error{.code = Code::kDamage, .detail = fmt::format("an edit adds column family {} again", family_)};
+    }
+    if (exists || has("wal_addition") || has("wal_deletion")) return {};
+    return Error{.code = Code::kDamage, .detail = fmt::format("an edit of the unknown column family {}", family_)};
+  }
+
   void delete_table(const Fields& fields) {
     const auto found = files_.tables.find(fields.number("number"));
-    if (found != files_.tables.end() && found->second.level == fields.number("level")) files_.tables.erase(found);
+    if (found == files_.tables.end() || found->second.level != fields.number("level")) return;
+    tables_of_[found->second.family].erase(found->first);
+    files_.tables.erase(found);
   }
 
   Result<void> apply_change(const Fields& fields) {
@@ -158,7 +189,38 @@ class Editor {
           .checksum = checksum_of(fields.bytes("checksum_method"), fields.bytes("checksum_value"))};
     }
     if (name == "blob_file_garbage") add_garbage(fields);
-    return {};
+    if (name == "persist_user_defined_timestamps") return set_persists_timestamps(fields.text("value") != "0");
+    return apply_log_change(fields);
+  }
+
+  // A later RocksDB puts the fields into a string, so that an earlier one can skip them.
+  Result<void> apply_log_change(const Fields& fields) {
+    const std::string_view name = fields.name();
+    Cursor cursor(fields.bytes("value"));
+    if (name == "wal_addition") track_log(fields.number("number"), fields.custom_number(kSyncedSize));
+    if (name == "wal_deletion") forget_logs_before(fields.number("value"));
+    if (name == "wal_deletion2") forget_logs_before(cursor.varint64());
+    if (name == "wal_addition2") {
+      const std::uint64_t number = cursor.varint64();
+      std::uint64_t size = 0;
+      for (std::uint32_t tag = cursor.varint32(); cursor.ok() && tag == kSyncedSize; tag = cursor.varint32()) {
+        size = cursor.varint64();
+      }
+      if (cursor.ok()) track_log(number, size);
+    }
+    if (cursor.ok()) return {};
+    return Error{.code = Code::kDamage, .detail = "an edit about a write-ahead log is invalid"};
+  }
+
+  void track_log(std::uint64_t number, std::uint64_t size) {
+    if (number < first_tracked_ || files_.tracked_logs.size() == kMostTables) return;
+    std::uint64_t& known = files_.tracked_logs[number];
+    known = std::max(known, size);
+  }
+
+  void forget_logs_before(std::uint64_t number) {
+    first_tracked_ = std::max(first_tracked_, number);
+    files_.tracked_logs.erase(files_.tracked_logs.begin(), files_.tracked_logs.lower_bound(first_tracked_));
   }
 
   void add_garbage(const Fields& fields) {
@@ -176,11 +238,15 @@ class Editor {
       files_.least_log = std::max(files_.least_log, Cursor(*log).u64_le());
     }
     if (files_.tables.size() == kMostTables) return Error{.code = Code::kLimit, .detail = "too many tables"};
-    if (files_.tables.contains(table->number)) {
-      return Error{.code = Code::kDamage, .detail = fmt::format("an edit adds table {} again", table->number)};
+    // goleveldb adds a table again when it opens the database.
+    if (const auto known = files_.tables.find(table->number); known != files_.tables.end()) {
+      if (known->second == *table) return {};
+      return Error{.code = Code::kDamage,
+                   .detail = fmt::format("an edit adds table {} again, with other fields", table->number)};
     }
     TRY(family());
     files_.last_number = std::max(files_.last_number, table->number);
+    tables_of_[table->family].insert(table->number);
     files_.tables.emplace(table->number, std::move(*table));
     return {};
   }
@@ -204,9 +270,16 @@ class Editor {
     return {};
   }
 
+  Result<void> set_persists_timestamps(bool persists) {
+    ASSIGN_OR_RETURN(auto* state, family());
+    state->persists_timestamps = persists;
+    return {};
+  }
+
   void drop_family() {
     files_.families.erase(family_);
-    std::erase_if(files_.tables, [&](const auto& table) { return table.second.family == family_; });
+    for (const std::uint64_t number : tables_of_[family_]) files_.tables.erase(number);
+    tables_of_.erase(family_);
   }
 
   Result<FamilyState*> family() {
@@ -221,6 +294,8 @@ class Editor {
   }
 
   FileSet& files_;
+  std::map<std::uint32_t, std::set<std::uint64_t>> tables_of_;  // the numbers of each family's tables
+  std::uint64_t first_tracked_ = 0;                             // logs before this one need not exist
   std::uint32_t family_ = 0;
   bool has_log_number_ = false, has_next_file_ = false, has_last_sequence_ = false;
 };
@@ -259,19 +334,22 @@ class EditVisitor final : public LogVisitor {
       const Fields fields(std::get<Object>(change.is));
       if (fields.name() == "in_atomic_group") left = fields.number("value");
     }
-    if (!left) {
-      group_.clear();
-      return editor_.apply(changes);
-    }
-    return take_of_group(record, *left);
+    if (left) return take_of_group(record, *left);
+    if (!std::exchange(group_, {}).empty()) return Error{.code = Code::kDamage, .detail = "a group of edits is cut"};
+    return editor_.apply(changes);
   }
 
-  // The edits of a group take effect together, or not at all.
+  // The edits of a group take effect together, or not at all. Each states how many follow it.
   Result<void> take_of_group(Bytes record, std::uint64_t left) {
     constexpr std::size_t kMostOfGroup = 64 << 20;
-    std::size_t bytes = record.size();
-    for (const std::string& held : group_) bytes += held.size();
-    if (bytes > kMostOfGroup) return Error{.code = Code::kLimit, .detail = "too large a group of edits"};
+    if (group_.empty()) group_bytes_ = 0;
+    group_bytes_ += record.size();
+    if (group_bytes_ > kMostOfGroup) return Error{.code = Code::kLimit, .detail = "too large a group of edits"};
+    if (!group_.empty() && left + 1 != left_of_group_) {
+      group_.clear();
+      return Error{.code = Code::kDamage, .detail = "a group of edits is not complete"};
+    }
+    left_of_group_ = left;
     group_.emplace_back(as_text(record));
     if (left > 0) return {};
     for (const std::string& held : std::exchange(group_, {})) {
@@ -290,7 +368,9 @@ class EditVisitor final : public LogVisitor {
   Manifest& manifest_;
   Limits limits_;
   Editor editor_;
-  std::vector<std::string> group_;
+  std::vector<std::string> group_;   // edits of the current group
+  std::size_t group_bytes_ = 0;      // of its edits
+  std::uint64_t left_of_group_ = 0;  // how many follow the last one
 };
 
 }  // namespace

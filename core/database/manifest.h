@@ -26,11 +26,15 @@ struct TableFile {
   std::uint64_t path = 0;         // number of the directory, of several; 0: the database's own
   std::uint64_t oldest_blob = 0;  // number of the oldest blob file that it refers to; 0: none
   FileChecksum checksum{};
+
+  bool operator==(const TableFile&) const = default;
 };
 
 struct FamilyState {
   Family family;
   std::uint64_t log_number = 0;  // writes in earlier logs are in tables already
+  // Whether the keys of tables have the user-defined timestamps that the comparator's name promises.
+  bool persists_timestamps = true;
 };
 
 // The state.
@@ -46,6 +50,8 @@ struct FileSet {
     FileChecksum checksum{};
   };
   std::map<std::uint64_t, BlobFile> blob_files;  // by number
+  // RocksDB's logs that must exist, by number, with the bytes that were synchronized to disk; 0: not stated.
+  std::map<std::uint64_t, std::uint64_t> tracked_logs;
   std::uint64_t last_sequence = 0;
   std::uint64_t previous_log = 0;  // LevelDB's; 0: none
   std::uint64_t least_log = 0;     // RocksDB's, for prepared transactions; 0: not stated
@@ -59,7 +65,7 @@ struct FileSet {
   void drop_unused_blob_files();
 };
 
-inline constexpr std::uint32_t kMostLevels = 64;
+inline constexpr std::uint32_t kMostLevels = 65536;
 
 struct Manifest {
   FileSet files;

@@ -16,6 +16,7 @@
 #include "core/database/logged_writes.h"
 #include "core/database/loss.h"
 #include "core/database/manifest.h"
+#include "core/database/options_file.h"
 #include "core/database/problem_log.h"
 #include "core/database/runs.h"
 #include "core/database/table.h"
@@ -26,7 +27,11 @@ namespace recordfs::database {
 struct FamilyView {
   FamilyState state;
   KeyOrder order;
+  bool is_order_proved = true;  // the database names the comparator; if not, bytewise order is an assumption
   std::vector<Run> runs;
+
+  // Returns whether a lookup may rely on the order of the keys in tables.
+  bool can_seek() const { return order.is_known() && is_order_proved; }
 };
 
 // Immutable and thread-safe, except for its caches and its problems, which are thread-safe too.
@@ -39,6 +44,8 @@ class State {
 
   const Options& options() const { return options_; }
   const FileSet& files() const { return files_; }
+  // RocksDB's OPTIONS file; empty if there is none.
+  const OptionsFile& options_file() const { return options_file_; }
   const LoggedWrites& logged() const { return *logged_; }
   // Returns null if there is no such family.
   const FamilyView* family(std::uint32_t id) const;
@@ -78,6 +85,7 @@ class State {
   std::map<std::uint64_t, std::string> table_names_, blob_names_;
   std::set<std::string> live_logs_;
   FileSet files_;
+  OptionsFile options_file_;
   std::map<std::uint32_t, FamilyView> families_;
   std::unique_ptr<LoggedWrites> logged_;
   std::vector<Loss> losses_;

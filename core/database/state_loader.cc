@@ -1,5 +1,8 @@
 // Reads the state of a database directory.
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
 #include <utility>
 
@@ -7,7 +10,9 @@
 
 #include "core/base/counted.h"
 #include "core/database/log_replay.h"
+#include "core/database/recovered_table.h"
 #include "core/database/state.h"
+#include "core/database/wal_directory.h"
 
 namespace recordfs::database {
 
@@ -25,9 +30,13 @@ class StateLoader {
   Result<void> read() {
     ASSIGN_OR_RETURN(state_->listing_, list());
     for (const DirectoryEntry& entry : state_->listing_) note_name(entry);
+    TRY(read_options_file());
     TRY(read_files());
+    TRY(find_logs());
+    TRY(find_comparators());
     make_families();
     find_missing();
+    TRY(pin_files());
     TRY(read_logs());
     return {};
   }
@@ -83,13 +92,50 @@ class StateLoader {
 
   Result<std::vector<DirectoryEntry>> list() const {
     auto listed = list_directory(files().directory());
-    if (only_.empty()) return listed;
+    if (only_.empty()) return listed ? with_other_directories(*std::move(listed)) : std::move(listed);
     std::vector<DirectoryEntry> entries = only_;
     const std::vector<DirectoryEntry> others = std::move(listed).value_or(std::vector<DirectoryEntry>());
     std::ranges::copy_if(others, std::back_inserter(entries),
                          [](const DirectoryEntry& entry) { return entry.is.kind == FileKind::kBlob; });
     std::ranges::sort(entries, {}, &DirectoryEntry::name);
     return entries;
+  }
+
+  // Adds the tables and blob files of the other directories, and the logs of theirs.
+  Result<std::vector<DirectoryEntry>> with_other_directories(std::vector<DirectoryEntry> entries) const {
+    const auto add = [&](const std::string& directory, std::initializer_list<FileKind> kinds) -> Result<void> {
+      ASSIGN_OR_RETURN(auto others, list_directory(files().path(directory)));
+      for (DirectoryEntry& entry : others) {
+        if (std::ranges::find(kinds, entry.is.kind) == kinds.end()) continue;
+        entry.name = directory + "/" + entry.name;
+        entries.push_back(std::move(entry));
+      }
+      return {};
+    };
+    for (const std::string& directory : state_->options_.table_directories) {
+      TRY(add(directory, {FileKind::kTable, FileKind::kBlob}));
+    }
+    if (!wal_directory_.empty()) TRY(add(wal_directory_, {FileKind::kLog}));
+    return entries;
+  }
+
+  // Opens the tables and blob files of the state, so that a compaction cannot change it.
+  Result<void> pin_files() {
+    const FileSet& set = state_->files_;
+    const std::size_t most = state_->options_.pinned_files.value_or(half_of_descriptors());
+    if (set.tables.size() + set.blob_files.size() > most) return {};
+    for (const auto& [number, table] : set.tables) {
+      if (!state_->is_missing(table)) TRY(files().pin(state_->name_of(table)));
+    }
+    for (const auto& [number, file] : set.blob_files) {
+      if (const auto name = state_->blob_name(number)) TRY(files().pin(*name));
+    }
+    return {};
+  }
+
+  static std::size_t half_of_descriptors() {
+    struct rlimit limit {};
+    return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<std::size_t>(limit.rlim_cur / 2) : 0;
   }
 
   void note_name(const DirectoryEntry& entry) {
@@ -142,15 +188,24 @@ class StateLoader {
     }
     state_->files_ = std::move(manifest->files);
     // The MANIFEST of a RocksDB without tables may have nothing that LevelDB's has not.
-    state_->files_.is_rocksdb |= has_options_file();
+    state_->files_.is_rocksdb |= has_options_file_;
     state_->manifest_name_ = name;
     return {};
   }
 
-  // Only RocksDB has one.
-  bool has_options_file() const {
-    return std::ranges::any_of(state_->listing_,
-                               [](const DirectoryEntry& entry) { return entry.name.starts_with("OPTIONS-"); });
+  // Reads the newest OPTIONS file. Only RocksDB has one.
+  Result<void> read_options_file() {
+    if (!only_.empty()) return {};
+    const auto number = [](const DirectoryEntry& entry) { return options_file_number(entry.name); };
+    const auto newest = std::ranges::max_element(state_->listing_, {}, number);
+    has_options_file_ = newest != state_->listing_.end() && number(*newest);
+    if (!has_options_file_) return {};
+    ASSIGN_OR_RETURN(const auto source, files().open_anew(newest->name));
+    auto options = read_options(context_, *source);
+    if (!options && !is_permanent(options.error().code)) return std::move(options).error();
+    if (!options) report(newest->name, std::move(options).error(), false);
+    if (options) state_->options_file_ = *std::move(options);
+    return {};
   }
 
   // Returns whether the listing has the file, so that it was removed since.
@@ -206,10 +261,15 @@ class StateLoader {
     TRY(read_families_of_any_manifest());
     FileSet& set = state_->files_;
     set.families[0].family.name = "default";
-    set.is_rocksdb |= has_options_file();
+    set.is_rocksdb |= has_options_file_;
     for (const DirectoryEntry& entry : state_->listing_) {
       if (entry.is.kind == FileKind::kBlob) set.blob_files[entry.is.number] = {};
-      if (entry.is.kind == FileKind::kTable) TRY(recover_table(entry));
+      if (entry.is.kind != FileKind::kTable || set.tables.contains(entry.is.number)) continue;
+      auto unreadable = recover_table(context_, files(), entry, state_->options_.limits, set);
+      if (!unreadable) return std::move(unreadable).error();
+      if (!*unreadable) continue;
+      report(entry.name, **std::move(unreadable));
+      state_->losses_.emplace_back();
     }
     return {};
   }
@@ -228,88 +288,36 @@ class StateLoader {
     return {};
   }
 
-  Result<void> recover_table(const DirectoryEntry& entry) {
-    TableFile file{.number = entry.is.number, .size = entry.size};
-    if (state_->files_.tables.contains(file.number)) return {};
-    ASSIGN_OR_RETURN(const auto source, files().open(entry.name));
-    auto opened = Table::open(context_, source, {}, state_->options_.limits);
-    if (!opened) {
-      if (!is_permanent(opened.error().code)) return std::move(opened).error();
-      report(entry.name, std::move(opened).error());
-      state_->losses_.emplace_back();
-      return {};
-    }
-    state_->files_.is_rocksdb |= (*opened)->dialect().is_rocksdb;
-    note_family((*opened)->properties(), file);
-    TRY(find_range(*opened, source, file));
-    if (!is_bytewise(**opened)) note_unknown_order(file.family);
-    if (!file.smallest.empty()) state_->files_.tables.emplace(file.number, std::move(file));
-    return {};
-  }
-
-  static bool is_bytewise(const Table& table) {
-    const auto& blocks = table.blocks();
-    for (std::size_t i = 1; i < blocks.size(); ++i) {
-      const Bytes last = table.user_key_in_index(blocks.key(i - 1));
-      if (KeyOrder().is_before(table.user_key_in_index(blocks.key(i)), last)) return false;
-    }
-    return true;
-  }
-
-  // LevelDB's tables do not name their comparator.
-  void note_unknown_order(std::uint32_t family) {
-    std::string& comparator = state_->files_.families[family].family.comparator;
-    if (comparator.empty()) comparator = "unknown";
-  }
-
-  void note_family(const leveldb_table::Properties& properties, TableFile& file) {
-    file.family = properties.column_family.value_or(0);
-    Family& family = state_->files_.families[file.family].family;
-    family.id = file.family;
-    if (family.name.empty()) family.name = properties.column_family_name;
-    if (family.comparator.empty()) family.comparator = properties.comparator;
-  }
-
-  // Sets the smallest and the largest key of a table.
-  Result<void> find_range(const std::shared_ptr<const Table>& table, const std::shared_ptr<const Source>& source,
-                          TableFile& file) {
-    TableIterator entries(
-        table, [&] { return Result<std::shared_ptr<const Source>>(source); }, [](const Loss&, const Error&) {});
-    TRY(entries.to_first(context_));
-    if (entries.is_valid()) {
-      const auto& blocks = table->blocks();
-      file.smallest = internal(entries.entry().user_key);
-      file.largest = internal(table->user_key_in_index(blocks.key(blocks.size() - 1)), true);
-    }
-    if (!table->range_deletions().empty()) extend_range(table->range_deletions().bounds(), file);
-    return {};
-  }
-
-  void extend_range(const std::pair<std::string, std::string>& bounds, TableFile& file) const {
-    const KeyOrder order = KeyOrder::of(state_->files_.families[file.family].family.comparator);
-    const std::string first = internal(as_bytes(bounds.first));
-    const std::string last = internal(as_bytes(bounds.second), true);
-    const auto is_before = [&](const std::string& a, const std::string& b) {
-      return compare_internal(order, as_bytes(a), as_bytes(b)) < 0;
-    };
-    if (file.smallest.empty() || is_before(first, file.smallest)) file.smallest = first;
-    if (file.largest.empty() || is_before(file.largest, last)) file.largest = last;
-  }
-
-  // Returns the first or last internal key with a user's key.
-  static std::string internal(Bytes user_key, bool is_last = false) {
-    std::string key(as_text(user_key));
-    key.append(kTagSize, is_last ? '\0' : '\xff');
-    return key;
-  }
-
   // --- families and their tables
+
+  // A MANIFEST need not name the comparators. Then the OPTIONS file does, or a table.
+  Result<void> find_comparators() {
+    std::map<std::uint32_t, const TableFile*> first_tables;
+    for (const auto& [number, table] : state_->files_.tables) {
+      if (state_->table_names_.contains(number)) first_tables.try_emplace(table.family, &table);
+    }
+    for (auto& [id, state] : state_->files_.families) {
+      std::string& comparator = state.family.comparator;
+      if (!comparator.empty()) continue;
+      if (const auto* options = state_->options_file_.family(state.family.name)) comparator = options->comparator;
+      const auto table = first_tables.find(id);
+      if (!comparator.empty() || table == first_tables.end()) continue;
+      ASSIGN_OR_RETURN(const auto source, files().open(state_->name_of(*table->second)));
+      const auto opened = Table::open(context_, source, {}, state_->options_.limits);
+      if (opened) comparator = (*opened)->properties().comparator;
+      if (!opened && !is_permanent(opened.error().code)) return opened.error();
+      // The comparator of a sound LevelDB database is in its MANIFEST.
+      if (comparator.empty() && !state_->is_recovered_) comparator = "unknown";
+    }
+    return {};
+  }
 
   void make_families() {
     for (auto& [id, state] : state_->files_.families) {
       state.family.id = id;
       FamilyView& view = state_->families_[id];
       view.order = KeyOrder::of(state.family.comparator);
+      view.is_order_proved = !state.family.comparator.empty();
       state.family.is_ordered = view.order.is_known();
       view.state = state;
     }
@@ -338,7 +346,8 @@ class StateLoader {
   }
 
   void report_missing(const TableFile& table) {
-    const std::string_view where = table.path == 0 ? "" : ", unless it is in another of the database's directories";
+    const std::string_view where =
+        table.path == 0 ? "" : ", unless it is in another of the database's directories (try: --db-path DIR)";
     report(state_->name_of(table),
            {.code = Code::kNotFound,
             .detail = fmt::format("the MANIFEST names this table, and it does not exist{}", where)});
@@ -346,8 +355,32 @@ class StateLoader {
 
   // --- logs
 
+  // Finds the directory of the logs if they are not in the database's own.
+  Result<void> find_logs() {
+    if (!only_.empty()) return {};
+    wal_directory_ = state_->options_.wal_directory;
+    const bool has_own =
+        std::ranges::any_of(state_->listing_, [this](const DirectoryEntry& entry) { return is_live_log(entry); });
+    if (wal_directory_.empty() && !has_own) {
+      WalDirectory found = find_wal_directory(files().directory(), state_->options_file_.wal_directory);
+      wal_directory_ = std::move(found.name);
+      const bool is_lost = found.problem && found.problem->code == Code::kNotFound;
+      if (found.problem) report("", *std::move(found.problem));
+      if (is_lost) lose_logs();
+    }
+    if (wal_directory_.empty()) return {};
+    ASSIGN_OR_RETURN(state_->listing_, list());
+    return {};
+  }
+
+  void lose_logs() {
+    state_->losses_.push_back({.age = Age{.level = -1}});
+    is_log_missing_ = true;
+  }
+
   bool is_live_log(const DirectoryEntry& entry) const {
     if (entry.is.kind != FileKind::kLog) return false;
+    if (!wal_directory_.empty() && !entry.name.starts_with(wal_directory_ + "/")) return false;
     const FileSet& set = state_->files_;
     return state_->is_recovered_ || entry.is.number >= set.first_log() ||
            (set.previous_log != 0 && entry.is.number == set.previous_log);
@@ -375,6 +408,7 @@ class StateLoader {
     if (!state_->is_recovered_ && !state_->files_.is_rocksdb) last_before = state_->files_.last_sequence;
     LogReplay replay(state_->options_, {first_logs(), last_before, !only_.empty()});
     for (const DirectoryEntry* log : logs) {
+      TRY(files().pin(log->name));
       TRY(replay.read(context_, files(), log->name, log->is.number));
       state_->live_logs_.insert(log->name);
     }
@@ -399,8 +433,9 @@ class StateLoader {
   // LevelDB always has the log that its MANIFEST names. RocksDB may not, and may have its logs elsewhere.
   void report_missing_log(const std::vector<const DirectoryEntry*>& logs) {
     if (state_->is_recovered_) return;
+    report_tracked_logs(logs);
     const std::uint64_t number = state_->files_.first_log();
-    if (state_->files_.is_rocksdb && logs.empty()) {
+    if (state_->files_.is_rocksdb && logs.empty() && !is_log_missing_) {
       const char* const what =
           "the directory has no write-ahead log; if the database has another folder for them, the newest writes are "
           "missing";
@@ -410,8 +445,24 @@ class StateLoader {
     if (number == 0 || (!logs.empty() && logs.front()->is.number <= number)) return;
     report(fmt::format("{:06}.log", number),
            {.code = Code::kNotFound, .detail = "the MANIFEST names this write-ahead log, and it does not exist"});
-    state_->losses_.push_back({.age = Age{.level = -1}});
-    is_log_missing_ = true;
+    lose_logs();
+  }
+
+  // RocksDB may state which logs must exist, and how long they are at least.
+  void report_tracked_logs(const std::vector<const DirectoryEntry*>& logs) {
+    for (const auto& [number, size] : state_->files_.tracked_logs) {
+      if (size == 0) continue;
+      const auto found = std::ranges::find(logs, number, [](const DirectoryEntry* log) { return log->is.number; });
+      const bool is_missing = found == logs.end();
+      if (!is_missing && (*found)->size >= size) continue;
+      const std::string name = is_missing ? fmt::format("{:06}.log", number) : (*found)->name;
+      const Code code = is_missing ? Code::kNotFound : Code::kDamage;
+      const std::string detail =
+          is_missing ? "the MANIFEST names this write-ahead log, and it does not exist"
+                     : fmt::format("{}, and the MANIFEST says at least {}", counted((*found)->size, "byte"), size);
+      report(name, {.code = code, .detail = detail});
+      lose_logs();
+    }
   }
 
   const RequestContext& context_;
@@ -419,6 +470,8 @@ class StateLoader {
   const bool lost_edits_;
   std::shared_ptr<State> state_;
   std::set<std::uint64_t> missing_;
+  std::string wal_directory_;  // empty: the database's own
+  bool has_options_file_ = false;
   bool is_log_missing_ = false;
   std::uint64_t lost_log_ = 0;                   // that the MANIFEST named, if it has lost edits
   std::optional<std::uint64_t> first_logged_{};  // sequence number of the first write in the logs

@@ -272,6 +272,7 @@ RunCommand declare_cat(CLI::App& app) {
   begin_group(app, "Keys of a database");
   options->keys.declare(app);
   options->view.declare(app, "all");
+  options->reading.declare_database(app);
   options->reading.declare(app);
   app.footer(
       std::string(kRangeHelp) +

@@ -160,6 +160,28 @@ void ReadingOptions::declare(CLI::App& app) {
       ->type_name("N");
 }
 
+void ReadingOptions::declare_database(CLI::App& app) {
+  begin_group(app, "Databases");
+  app.add_option("--wal-dir", database.wal_directory,
+                 "the directory of the write-ahead logs (RocksDB's wal_dir)\n"
+                 "Without it, the logs are in the database's directory or in the one that its OPTIONS file names.")
+      ->type_name("DIR");
+  app.add_option("--db-path", database.table_directories,
+                 "a further directory with tables and blob files (RocksDB's db_paths)\n"
+                 "May be given several times. A file in the database's directory has priority.")
+      ->type_name("DIR")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+database::Options ReadingOptions::database_options() const {
+  database::Options options = database;
+  options.limits = limits;
+  if (!options.wal_directory.empty()) options.wal_directory = std::filesystem::absolute(options.wal_directory).string();
+  for (std::string& directory : options.table_directories) directory = std::filesystem::absolute(directory).string();
+  return options;
+}
+
 CommandContext::CommandContext(const ReadingOptions& options)
     : CommandContext(options, [this](Severity severity, const std::string& line) {
         if (severity > Severity::kInfo) print_once(line);
@@ -167,6 +189,7 @@ CommandContext::CommandContext(const ReadingOptions& options)
 
 CommandContext::CommandContext(const ReadingOptions& options, Log log)
     : limits_(options.limits),
+      database_options_(options.database_options()),
       threads_(options.threads != 0 ? options.threads : std::max(std::thread::hardware_concurrency(), 1u)),
       services_(kCacheBytes, executor_threads(), std::move(log)),
       input_(options.most_input) {

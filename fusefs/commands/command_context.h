@@ -14,6 +14,7 @@
 #include "core/base/bytes.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/database/database.h"
 #include "core/dataset/data_set.h"
 #include "core/store/open_container.h"
 #include "core/store/record_store.h"
@@ -67,9 +68,14 @@ struct ReadingOptions {
   std::uint64_t most_input = 16ull << 30;  // bytes of standard input
   std::string index = "auto";              // as for the mount
   unsigned threads = 0;                    // for decoding; 0: one per core
+  database::Options database{};            // the limits are those above
 
   // Declares the options on `app`. The object must outlive the parsing.
   void declare(CLI::App& app);
+  // Declares the options that say where the files of a database are.
+  void declare_database(CLI::App& app);
+  // Returns how to open a database.
+  database::Options database_options() const;
 };
 
 // The state of a command's run. Without a `log`, warnings and errors go to stderr, without repetition. Not thread-safe,
@@ -131,6 +137,7 @@ class CommandContext {
 
   int status() const { return status_; }
   const Limits& limits() const { return limits_; }
+  const database::Options& database_options() const { return database_options_; }
   unsigned threads() const { return threads_; }
   Services& services() { return services_; }
 
@@ -139,6 +146,7 @@ class CommandContext {
 
  private:
   const Limits limits_;
+  const database::Options database_options_;
   const unsigned threads_;
   std::atomic<int> status_{0};
   bool distinguishes_retries_ = false;

@@ -131,14 +131,14 @@ std::optional<Finding> check_table(const std::string& path, const Limits& limits
   return make_finding(is_unsupported ? "unsupported" : "damage", why.detail, status_of_reading(why));
 }
 
-Result<DatabaseCheck> check_database(const std::string& directory, const Limits& limits) {
-  ASSIGN_OR_RETURN(const auto opened, database::Database::open({}, directory, {.limits = limits}));
+Result<DatabaseCheck> check_database(const std::string& directory, const database::Options& options) {
+  ASSIGN_OR_RETURN(const auto opened, database::Database::open({}, directory, options));
   const database::OpenFiles files(directory, 1);
   return Check(*opened, database::read_current({}, files).value_or(std::string())).run();
 }
 
-Result<std::optional<Finding>> find_stale_keys(const std::string& directory, const Limits& limits) {
-  ASSIGN_OR_RETURN(const auto opened, database::Database::open({}, directory, {.limits = limits}));
+Result<std::optional<Finding>> find_stale_keys(const std::string& directory, const database::Options& options) {
+  ASSIGN_OR_RETURN(const auto opened, database::Database::open({}, directory, options));
   UncertainKeys uncertain;
   for (const database::Family& family : opened->families()) {
     const auto keys = opened->keys(family.id, {});

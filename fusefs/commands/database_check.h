@@ -46,10 +46,10 @@ std::optional<Finding> check_table(const std::string& path, const Limits& limits
 // Finds files that are missing, surplus, or of another size than the MANIFEST says, damage of CURRENT, MANIFEST and
 // logs, and values that cannot be read from blob files. Reads no tables unless there are blob files. Fails like
 // Database::open(). Thread-safe.
-Result<DatabaseCheck> check_database(const std::string& directory, const Limits& limits);
+Result<DatabaseCheck> check_database(const std::string& directory, const database::Options& options);
 
 // Counts the keys that may have a newer value, or may be deleted, in what is damaged; nullopt if there are none. Reads
 // all keys, or until a signal comes (Interruption) those before. Fails like Database::open(). Thread-safe.
-Result<std::optional<Finding>> find_stale_keys(const std::string& directory, const Limits& limits);
+Result<std::optional<Finding>> find_stale_keys(const std::string& directory, const database::Options& options);
 
 }  // namespace recordfs

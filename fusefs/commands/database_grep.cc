@@ -27,10 +27,7 @@ struct ReadKey {
 class DatabaseGrep {
  public:
   DatabaseGrep(const DatabaseReader& reader, const DatabaseSearch& search, CommandContext& context)
-      : reader_(reader),
-        search_(search),
-        output_(context.output()),
-        has_families_(reader.has_families()) {}
+      : reader_(reader), search_(search), output_(context.output()), has_families_(reader.has_families()) {}
 
   // Returns false if the search has to stop.
   bool run(const database::Family& family) {

@@ -74,7 +74,7 @@ void DatabaseOptions::declare(CLI::App& app, std::vector<std::string>* keys) {
 }
 
 std::unique_ptr<DatabaseReader> DatabaseReader::open(const std::string& path, CommandContext& context) {
-  const database::Options options{.limits = context.limits()};
+  const database::Options& options = context.database_options();
   if (names_directory(path)) return made(path, path, context, database::Database::open({}, path, options));
   if (names_set(path)) return open_set({.files = {path}}, context);
   const auto real = context.real_path(path);
@@ -94,7 +94,7 @@ std::unique_ptr<DatabaseReader> DatabaseReader::open(const RecordWords& words, C
 std::unique_ptr<DatabaseReader> DatabaseReader::open_set(const RecordWords& words, CommandContext& context) {
   const auto list = name_shards(words, context);
   if (!list) return nullptr;
-  auto files = open_database({}, *list, {.limits = context.limits()});
+  auto files = open_database({}, *list, context.database_options());
   return made(set_name(words), std::move(files.directory), context, std::move(files.database));
 }
 

@@ -197,6 +197,7 @@ RunCommand declare_get(CLI::App& app) {
                "print each value, or with --history each version, as a line of JSON with its key\n"
                "A value that is not UTF-8 is in `value_base64` instead of `value`.")
       ->excludes(null);
+  options->reading.declare_database(app);
   options->reading.declare(app);
   app.footer(
       "Writes the bytes of the keys' values to standard output, in the order given, without separators. With --at, the "

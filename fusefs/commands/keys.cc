@@ -102,6 +102,7 @@ RunCommand declare_keys(CLI::App& app) {
          "value. A key that is not UTF-8 is in `key_base64` instead of `key`. With several column families, the object "
          "has `column_family`. If damage may have cost a newer write of the key, it has `stale`.")
       ->excludes(null);
+  options->reading.declare_database(app);
   options->reading.declare(app);
   app.footer(
       "Prints the keys that have a value, in the order of the database, one a line. In a key, a backslash is printed "

@@ -183,7 +183,7 @@ class Verify {
 
   // Checks a database as a whole. Returns null if it cannot be opened, which is reported.
   const DatabaseCheck* check(const std::string& directory) {
-    auto checked = check_database(directory, options_.reading.limits);
+    auto checked = check_database(directory, options_.reading.database_options());
     if (!checked) {
       print_message(open_failure(directory, checked.error()));
       context_.note(status_of_opening(checked.error()));
@@ -237,7 +237,7 @@ class Verify {
   }
 
   void report_stale_keys(const std::string& directory) {
-    auto found = find_stale_keys(directory, options_.reading.limits);
+    auto found = find_stale_keys(directory, options_.reading.database_options());
     if (found && !*found) return;
     Outcome outcome{.path = directory};
     if (found) {
@@ -492,6 +492,7 @@ RunCommand declare_verify(CLI::App& app) {
       "Its `status` is `good`, `empty`, `damaged`, `unreadable`, `unsupported`, or `unchecked` if there was too "
       "little memory, or if there are no checksums.");
   app.add_flag("-v,--verbose", options->verbose, "print at the end how many files were read and how many were skipped");
+  options->reading.declare_database(app);
   options->reading.declare(app);
   return [options] { return verify(*options); };
 }

@@ -312,8 +312,10 @@ class EditReader {
     }
   }
 
-  // Returns whether the record is an edit to its last byte.
-  bool is_edit() const { return cursor_.ok() && !is_empty_; }
+  // Returns whether the record is an edit to its last byte, or empty: RocksDB writes edits without a change.
+  bool is_whole() const { return cursor_.ok(); }
+  // Likewise, but an empty record is no evidence for an edit.
+  bool is_edit() const { return is_whole() && !is_empty_; }
   bool has_leveldb_tag() const { return has_leveldb_tag_; }  // a tag that RocksDB reads but does not write
   bool has_rocksdb_tag() const { return has_rocksdb_tag_; }  // a tag that LevelDB does not have
   bool is_within_limit() const { return values_ <= limit_; }
@@ -431,7 +433,7 @@ Result<void> batch_operations(Bytes record, const std::function<bool(const Batch
 Result<Value> edit_value(Bytes record, const Limits& limits, EditKeys keys) {
   Value::List changes;
   const EditReader reader(record, limits.parts_per_record, &changes, keys);
-  if (!reader.is_edit()) return Error{.code = Code::kDamage, .detail = "the record is not a version edit"};
+  if (!reader.is_whole()) return Error{.code = Code::kDamage, .detail = "the record is not a version edit"};
   if (!reader.is_within_limit()) return Error{.code = Code::kLimit, .detail = "too many values in a version edit"};
   return Value{std::move(changes)};
 }

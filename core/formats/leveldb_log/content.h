@@ -42,7 +42,8 @@ Result<void> batch_operations(Bytes record, const std::function<bool(const Batch
 // Internal keys in an edit: as bytes, or as {"key", "sequence", "type"}.
 enum class EditKeys : std::uint8_t { kStored, kSplit };
 
-// Returns a list of the edit's changes: {"tag", "name", and the fields by name, or "value" if there is only one}.
+// Returns a list of the edit's changes: {"tag", "name", and the fields by name, or "value" if there is only one}. The
+// list of an empty record is empty.
 // Fails with kDamage if the record is not an edit to its last byte, and with kLimit beyond Limits::parts_per_record.
 // Any thread.
 Result<Value> edit_value(Bytes record, const Limits& limits, EditKeys keys = EditKeys::kStored);

@@ -16,27 +16,53 @@ void replace(const Copy& copy, const std::string& sample) {
   }
 }
 
-TEST(LiveDatabaseTest, LookupAfterACompactionReturnsTheNewState) {
+Options without_pinned_files() {
+  Options options;
+  options.pinned_files = 0;
+  options.open_files = 1;
+  return options;
+}
+
+TEST(LiveDatabaseTest, AnswersAreOfOneMomentThoughFilesAreReplaced) {
   const Copy copy("leveldb-levels");
   const auto database = open_database(copy.folder());
+  const auto before = list_keys(*open_database(copy.folder()));
+  replace(copy, "leveldb-log-only");
+  const auto after = list_keys(*database);
+  ASSERT_EQ(after.size(), before.size());
+  for (std::size_t i = 0; i < after.size(); ++i) EXPECT_EQ(after[i].value, before[i].value);
+  EXPECT_EQ(get(*database, before[100].key), before[100].value);
+}
+
+TEST(LiveDatabaseTest, FilesReplacedBeforeTheFirstAnswerGiveTheNewState) {
+  const Copy copy("leveldb-levels");
+  const auto database = open_database(copy.folder(), without_pinned_files());
+  replace(copy, "leveldb-log-only");
+  EXPECT_EQ(list_keys(*database).size(), list_keys(*open_database(kCorpus + "leveldb-log-only")).size());
+}
+
+TEST(LiveDatabaseTest, FilesReplacedAfterTheFirstAnswerFail) {
+  const Copy copy("leveldb-levels");
+  const auto database = open_database(copy.folder(), without_pinned_files());
+  const auto keys = database->keys(0, {});
+  ASSERT_TRUE(keys->next({}).value());
+  replace(copy, "leveldb-log-only");
+  Result<bool> next = true;
+  while (next && *next) next = keys->next({});
+  ASSERT_FALSE(next);
+  EXPECT_EQ(next.error().code, Code::kChanged);
+  EXPECT_EQ(get(*database, "key00100"), to_string(Code::kChanged));
+}
+
+TEST(LiveDatabaseTest, LookupsMayFollowChanges) {
+  const Copy copy("leveldb-levels");
+  Options options = without_pinned_files();
+  options.follows_changes = true;
+  const auto database = open_database(copy.folder(), options);
+  EXPECT_NE(get(*database, "key00100"), to_string(Code::kNotFound));
   replace(copy, "leveldb-log-only");
   EXPECT_EQ(get(*database, "key00000"), "value 0 of version 2");
   EXPECT_EQ(get(*database, "key00100"), to_string(Code::kNotFound));
-}
-
-TEST(LiveDatabaseTest, IterationContinuesAfterFilesAreReplaced) {
-  const Copy copy("leveldb-levels");
-  const auto database = open_database(copy.folder());
-  const auto keys = database->keys(0, {});
-  replace(copy, "leveldb-log-only");
-  std::vector<std::string> found;
-  while (true) {
-    const auto next = keys->next({});
-    ASSERT_TRUE(next) << to_string(next.error());
-    if (!*next) break;
-    found.emplace_back(as_text(keys->key()));
-  }
-  EXPECT_EQ(found.size(), list_keys(*open_database(kCorpus + "leveldb-log-only")).size());
 }
 
 TEST(LiveDatabaseTest, ValueOfTheCurrentKeyIsReadableAfterItsBlobFileIsRemoved) {

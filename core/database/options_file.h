@@ -1,0 +1,38 @@
+// RocksDB's file OPTIONS-000007: what it says of a database that the MANIFEST and the tables may not say.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/request_context.h"
+#include "core/base/result.h"
+#include "core/base/source.h"
+
+namespace recordfs::database {
+
+struct OptionsFile {
+  struct OfFamily {
+    std::string comparator;      // its name; empty: not stated
+    std::string merge_operator;  // as written: a name, or "{id=NAME;...}"; empty: none, or not stated
+  };
+  std::string wal_directory;  // of the write-ahead logs, as written; empty: the database's own
+  std::map<std::string, OfFamily, std::less<>> families;  // by name
+
+  // Returns the family with this name; null if the file does not describe it.
+  const OfFamily* family(std::string_view name) const;
+};
+
+// Returns the number in the name of such a file; nullopt for other names. Any thread.
+std::optional<std::uint64_t> options_file_number(std::string_view name);
+
+// Parses the text of such a file. Lines that are not an option are ignored. Any thread.
+OptionsFile parse_options(std::string_view text);
+
+// Reads such a file. Fails with kLimit if it is larger than 16 MiB, and as Source.
+Result<OptionsFile> read_options(const RequestContext& context, const Source& source);
+
+}  // namespace recordfs::database

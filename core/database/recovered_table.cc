@@ -1,0 +1,81 @@
+#include "core/database/recovered_table.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "core/database/table.h"
+
+namespace recordfs::database {
+namespace {
+
+bool is_bytewise(const Table& table) {
+  const auto& blocks = table.blocks();
+  for (std::size_t i = 1; i < blocks.size(); ++i) {
+    const Bytes last = table.user_key_in_index(blocks.key(i - 1));
+    if (KeyOrder().is_before(table.user_key_in_index(blocks.key(i)), last)) return false;
+  }
+  return true;
+}
+
+// Returns the first or last internal key with a user's key.
+std::string internal(Bytes user_key, bool is_last = false) {
+  std::string key(as_text(user_key));
+  key.append(kTagSize, is_last ? '\0' : '\xff');
+  return key;
+}
+
+void note_family(const leveldb_table::Properties& properties, TableFile& file, FileSet& set) {
+  file.family = properties.column_family.value_or(0);
+  Family& family = set.families[file.family].family;
+  family.id = file.family;
+  if (family.name.empty()) family.name = properties.column_family_name;
+  if (family.comparator.empty()) family.comparator = properties.comparator;
+}
+
+void extend_range(const RangeDeletions& deletions, const KeyOrder& order, TableFile& file) {
+  const auto bounds = deletions.bounds();
+  const std::string first = internal(as_bytes(bounds.first));
+  const std::string last = internal(as_bytes(bounds.second), true);
+  const auto is_before = [&](const std::string& a, const std::string& b) {
+    return compare_internal(order, as_bytes(a), as_bytes(b)) < 0;
+  };
+  if (file.smallest.empty() || is_before(first, file.smallest)) file.smallest = first;
+  if (file.largest.empty() || is_before(file.largest, last)) file.largest = last;
+}
+
+// Sets the smallest and the largest key of a table.
+Result<void> find_range(const RequestContext& context, const std::shared_ptr<const Table>& table,
+                        const std::shared_ptr<const Source>& source, TableFile& file) {
+  TableIterator entries(
+      table, [&] { return Result<std::shared_ptr<const Source>>(source); }, [](const Loss&, const Error&) {});
+  TRY(entries.to_first(context));
+  if (!entries.is_valid()) return {};
+  const auto& blocks = table->blocks();
+  file.smallest = internal(entries.entry().user_key);
+  file.largest = internal(table->user_key_in_index(blocks.key(blocks.size() - 1)), true);
+  return {};
+}
+
+}  // namespace
+
+Result<std::optional<Error>> recover_table(const RequestContext& context, OpenFiles& files, const DirectoryEntry& entry,
+                                           const Limits& limits, FileSet& set) {
+  TableFile file{.number = entry.is.number, .size = entry.size};
+  ASSIGN_OR_RETURN(const auto source, files.open(entry.name));
+  auto opened = Table::open(context, source, {}, limits);
+  if (!opened && !is_permanent(opened.error().code)) return std::move(opened).error();
+  if (!opened) return std::optional(std::move(opened).error());
+  const Table& table = **opened;
+  set.is_rocksdb |= table.dialect().is_rocksdb;
+  note_family(table.properties(), file, set);
+  TRY(find_range(context, *opened, source, file));
+  std::string& comparator = set.families[file.family].family.comparator;
+  if (!table.range_deletions().empty()) extend_range(table.range_deletions(), KeyOrder::of(comparator), file);
+  // LevelDB's tables do not name their comparator.
+  if (comparator.empty() && !is_bytewise(table)) comparator = "unknown";
+  if (!file.smallest.empty()) set.tables.emplace(file.number, std::move(file));
+  return std::optional<Error>();
+}
+
+}  // namespace recordfs::database
