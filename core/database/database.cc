@@ -32,9 +32,10 @@ Error not_found(const StoredWrites& found, bool is_deleted) {
 bool has_edits(const RequestContext& context, const std::shared_ptr<const Source>& source, const Limits& limits) {
   const auto log = open_log(context, source, limits);
   if (!log) return false;
-  const auto step = (*log)->scan(context, (*log)->traits().first);
+  const Container& container = *log->container;
+  const auto step = container.scan(context, container.traits().first);
   if (!step || !step->chunk) return false;
-  const auto record = read_record(context, **log, {step->chunk->key, 0});
+  const auto record = read_record(context, container, {step->chunk->key, 0});
   return record && leveldb_log::content_of(record->bytes) == leveldb_log::kManifest;
 }
 
