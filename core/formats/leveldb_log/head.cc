@@ -140,11 +140,12 @@ class HeadReader {
 
   // Reads the next frame. Returns true if no other frame is needed.
   bool read(Bytes frame, Position at) {
-    if (at == 0 && parse_fragment(frame, 0).verdict != Verdict::kSound) {
+    const bool is_empty = at == 0 && take_end_mark(frame);
+    if (at == 0 && !is_empty && parse_fragment(frame, 0).verdict != Verdict::kSound) {
       is_ruined_ = true;
       ruin_ = read_ruin(frame);
     }
-    for (std::size_t offset = 0; frame.size() - offset >= kHeaderSize;) {
+    for (std::size_t offset = is_empty ? kRecyclableHeaderSize : 0; frame.size() - offset >= kHeaderSize;) {
       const Parsed parsed = parse_fragment(frame.subspan(offset), at + offset);
       if (parsed.verdict == Verdict::kSound) take(parsed);
       const auto size = size_of(parsed, frame.subspan(offset));
@@ -195,6 +196,18 @@ class HeadReader {
     }
   }
 
+  // Returns whether the log is empty: only the mark with which Pebble ends the log of this name.
+  bool take_end_mark(Bytes frame) {
+    const auto number = parse_end_mark(frame);
+    if (!number || !head_.named_number || *number != *head_.named_number + 1) return false;
+    head_.bid = kFoundBid;
+    head_.writer = Writer::kRocksDb;
+    head_.session.log_number = head_.named_number;
+    head_.session.recycled = true;
+    seen_data_ = true;
+    return true;
+  }
+
   void take(const Parsed& parsed) {
     const Fragment& fragment = parsed.fragment;
     if (fragment.role == Role::kUnknown || fragment.role == Role::kIgnorable || fragment.role == Role::kFiller) return;
@@ -212,7 +225,10 @@ class HeadReader {
   }
 
   void take_data(const Parsed& parsed) {
-    if (!seen_data_) head_.session.recycled = parsed.fragment.log_number.has_value();
+    if (!seen_data_) {
+      head_.session.recycled = parsed.fragment.log_number.has_value();
+      head_.session.wire.has_sync_offsets = parsed.fragment.header_size == kSyncHeaderSize;
+    }
     seen_data_ = true;
     const bool begins = parsed.fragment.role == Role::kFull || parsed.fragment.role == Role::kFirst;
     if (begins) note_writer(parsed);

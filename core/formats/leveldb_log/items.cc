@@ -69,23 +69,32 @@ class Multiplier {
   std::array<std::array<std::uint32_t, 9>, 8> bases_{};
 };
 
-constexpr std::uint8_t kLastRecyclable = 8;  // largest type of data fragments
+constexpr std::uint8_t kLastRecyclable = 8;  // largest type of data fragments with a log number
+constexpr std::uint8_t kLastSync = 12;       // likewise, with an offset
 
 // The header size of each known type, and 0 of any other.
 using HeaderSizes = std::array<std::uint8_t, 256>;
 
-constexpr HeaderSizes make_header_sizes(bool has_rocksdb_types) {
+constexpr HeaderSizes make_header_sizes(const Wire& wire) {
   HeaderSizes sizes{};
   for (std::size_t type = 1; type <= kLastLevelDbType; ++type) sizes[type] = kHeaderSize;
-  if (!has_rocksdb_types) return sizes;
+  if (!wire.has_rocksdb_types) return sizes;
   for (std::size_t type = kLastLevelDbType + 1; type <= kLastRecyclable; ++type) sizes[type] = kRecyclableHeaderSize;
   for (const std::size_t type : {9u, 10u, 130u}) sizes[type] = kHeaderSize;
   for (const std::size_t type : {11u, 131u}) sizes[type] = kRecyclableHeaderSize;
+  if (!wire.has_sync_offsets) return sizes;
+  for (std::size_t type = kLastRecyclable + 1; type <= kLastSync; ++type) sizes[type] = kSyncHeaderSize;
   return sizes;
 }
 
-constexpr HeaderSizes kLevelDbHeaders = make_header_sizes(false);
-constexpr HeaderSizes kRocksDbHeaders = make_header_sizes(true);
+constexpr HeaderSizes kLevelDbHeaders = make_header_sizes({.has_rocksdb_types = false});
+constexpr HeaderSizes kRocksDbHeaders = make_header_sizes({});
+constexpr HeaderSizes kPebbleHeaders = make_header_sizes({.has_sync_offsets = true});
+
+const HeaderSizes& header_sizes_of(const Wire& wire) {
+  if (!wire.has_rocksdb_types) return kLevelDbHeaders;
+  return wire.has_sync_offsets ? kPebbleHeaders : kRocksDbHeaders;
+}
 
 // Returns the end of the fragment that a header at `at` describes; nullopt if there is no valid header. Called for each
 // byte of a frame.
@@ -99,15 +108,16 @@ inline std::optional<std::size_t> claimed_end(Bytes bytes, std::size_t at, const
 }
 
 // Returns whether `fragment` does not begin a record, or may begin a valid one.
-bool begins_well(Bytes fragment, MayBegin may_begin) {
+bool begins_well(Bytes fragment, MayBegin may_begin, const HeaderSizes& header_sizes) {
   constexpr std::size_t kMostLookedAt = 512;  // bounded because fragments may be nested
   const auto type = std::to_integer<std::uint8_t>(fragment[kTypeAt]);
-  const bool is_wide = type > kLastLevelDbType;
-  const std::uint8_t narrow = is_wide ? type - kLastLevelDbType : type;
-  constexpr std::uint8_t kFull = 1;
-  constexpr std::uint8_t kFirst = 2;
+  const std::size_t header = header_sizes[type];
+  const auto before = header == kSyncHeaderSize ? kLastRecyclable : type > kLastLevelDbType ? kLastLevelDbType : 0;
+  const int narrow = type - before;
+  constexpr int kFull = 1;
+  constexpr int kFirst = 2;
   if (narrow != kFull && narrow != kFirst) return true;
-  const Bytes payload = fragment.subspan(is_wide ? kRecyclableHeaderSize : kHeaderSize);
+  const Bytes payload = fragment.subspan(header);
   const Bytes beginning = payload.first(std::min(payload.size(), kMostLookedAt));
   return may_begin(beginning, narrow == kFull && beginning.size() == payload.size());
 }
@@ -130,11 +140,14 @@ Flaw unknown_type(const Fragment& fragment, std::optional<std::uint64_t> records
   return {DamageClass::kUnsupported, fmt::format("unknown fragment type {}", fragment.type), records_lost};
 }
 
+bool is_end_mark(Bytes bytes, const Wire& wire) { return wire.has_rocksdb_types && parse_end_mark(bytes); }
+
 // Returns whether a damaged fragment may take the first `size` bytes of `rest`, with `room` to the frame's end: a
 // valid fragment or the end follows.
 bool may_end_at(Bytes rest, std::size_t size, std::uint64_t room, const Wire& wire) {
   const Bytes after = rest.subspan(size);
-  return room - size < kHeaderSize || leading_zeros(after) == after.size() || is_sound(after, wire);
+  const bool is_end = leading_zeros(after) == after.size() || is_end_mark(after, wire);
+  return room - size < kHeaderSize || is_end || is_sound(after, wire);
 }
 
 // Returns the size of a fragment whose checksum does not match; 0 if no stated length leads to something valid.
@@ -170,12 +183,13 @@ SoundPlaces::SoundPlaces(Bytes bytes, std::size_t frame, bool may_cross, const W
   stored_.resize(frame);
   for (std::size_t at = 0; at < frame && bytes.size() - at >= 4; ++at) stored_[at] = load_le<std::uint32_t>(&bytes[at]);
 
-  const HeaderSizes& header_sizes = wire.has_rocksdb_types ? kRocksDbHeaders : kLevelDbHeaders;
+  const HeaderSizes& header_sizes = header_sizes_of(wire);
+  const std::uint8_t last_data = wire.has_sync_offsets ? kLastSync : kLastRecyclable;
   std::vector<bool> leads(frame + 1);
   // Returns whether the log continues from `end` to the frame's end.
   const auto goes_on = [&](std::size_t end) {
     if (end >= zeros_from_ || frame - end < kHeaderSize) return true;
-    if (leads[end]) return true;
+    if (leads[end] || is_end_mark(bytes.subspan(end, frame - end), wire)) return true;
     // A trailer of a frame at an irregular position.
     for (std::size_t at = end; at < std::min(end + kLongestTrailer, frame) && bytes[at] == std::byte{0}; ++at) {
       if (leads[at + 1]) return true;
@@ -188,9 +202,9 @@ SoundPlaces::SoundPlaces(Bytes bytes, std::size_t frame, bool may_cross, const W
     if (!end || (*end > frame && !may_cross) || stored_[at] != sum(at + kTypeAt, *end)) continue;
     sound_.push_back(static_cast<std::uint32_t>(at));
     leads[at] = *end >= frame || goes_on(*end);
-    const bool is_data = std::to_integer<std::uint8_t>(bytes[at + kTypeAt]) <= kLastRecyclable;
-    if (!leads[at] || !is_data || (may_begin != nullptr && !begins_well(bytes.subspan(at, *end - at), may_begin)))
-      continue;
+    const bool is_data = std::to_integer<std::uint8_t>(bytes[at + kTypeAt]) <= last_data;
+    const Bytes found = bytes.subspan(at, *end - at);
+    if (!leads[at] || !is_data || (may_begin != nullptr && !begins_well(found, may_begin, header_sizes))) continue;
     leading_.push_back(static_cast<std::uint32_t>(at));
   }
   std::ranges::reverse(sound_);
@@ -336,6 +350,7 @@ Result<Item> ItemReader::read(const RequestContext& context, Position at) {
   const bool is_trailer = home_end - at < kHeaderSize;
   if (is_trailer && leading_zeros(rest) == rest.size()) return skipped(at, end);
 
+  if (const auto number = parse_end_mark(rest); number && session_.log_number) return read_end_mark(at, *number);
   const Parsed parsed = parse_fragment(rest, at, wire());
   if (is_trailer || parsed.verdict == Verdict::kTooLong) {
     ASSIGN_OR_RETURN(auto crossing, read_crossing(context, at));
@@ -361,6 +376,12 @@ Result<Position> ItemReader::data_after_hole(const RequestContext& context, Posi
   auto data = recordfs::data_after_hole(context, *source_, at + frame.size(), frame);
   if (!data || *data == at + frame.size()) return data ? Result<Position>(at) : data;
   return *data == size() ? size() : wire().frame_begin(*data);
+}
+
+Item ItemReader::read_end_mark(Position at, std::uint32_t number) const {
+  const Position end = at + kRecyclableHeaderSize;
+  if (number == *session_.log_number + 1) return skipped(at, end);
+  return flawed(at, end, {DamageClass::kStale, "left from an earlier use of the file", 0});
 }
 
 Item ItemReader::read_sound(const Parsed& parsed) const {
@@ -487,7 +508,9 @@ Result<bool> ItemReader::stale_follows(const RequestContext& context, Bytes afte
 
 // Zeros at the end of a frame or of the file that are too short for a header are not filling.
 bool ItemReader::is_slack(Bytes bytes) const {
-  const std::size_t widest = session_.recycled ? kRecyclableHeaderSize : kHeaderSize;
+  const std::size_t widest = wire().has_sync_offsets ? kSyncHeaderSize
+                             : session_.recycled     ? kRecyclableHeaderSize
+                                                     : kHeaderSize;
   return bytes.size() < widest && leading_zeros(bytes) == bytes.size();
 }
 

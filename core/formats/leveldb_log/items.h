@@ -145,6 +145,8 @@ class ItemReader {
   // Returns the valid places in the frame of `at`.
   Result<const SoundPlaces*> places(const RequestContext& context, Position at);
   Result<std::optional<Position>> search(const RequestContext& context, Position from);
+  // `number`: the log number in the mark at `at` that ends a log.
+  Item read_end_mark(Position at, std::uint32_t number) const;
   Item read_sound(const Parsed& parsed) const;
   Result<Item> read_filling(const RequestContext& context, const Parsed& parsed, Bytes rest);
   Result<Item> read_bad(const RequestContext& context, const Parsed& parsed, Bytes rest);

@@ -11,28 +11,40 @@ namespace {
 constexpr std::uint8_t kIgnorableBit = 0x80;
 
 struct TypeFacts {
-  Role role;
-  bool recyclable;
+  Role role = Role::kUnknown;
+  std::uint32_t header_size = kHeaderSize;
 };
 
-TypeFacts facts_of(std::uint8_t type, const Wire& wire) {
-  if (type > kLastLevelDbType && !wire.has_rocksdb_types) return {Role::kUnknown, false};
+// Types 9 to 12 of Pebble, in a header with an offset.
+TypeFacts facts_of_sync_type(std::uint8_t type) {
   switch (type) {
-    case 0: return {Role::kFiller, false};
-    case 1: return {Role::kFull, false};
-    case 2: return {Role::kFirst, false};
-    case 3: return {Role::kMiddle, false};
-    case 4: return {Role::kLast, false};
-    case 5: return {Role::kFull, true};
-    case 6: return {Role::kFirst, true};
-    case 7: return {Role::kMiddle, true};
-    case 8: return {Role::kLast, true};
-    case 9: return {Role::kCompression, false};
-    case 10: return {Role::kControl, false};   // user-defined timestamp sizes
-    case 11: return {Role::kControl, true};    // the same
-    case 130: return {Role::kControl, false};  // the log before this one
-    case 131: return {Role::kControl, true};   // the same
-    default: return {(type & kIgnorableBit) != 0 ? Role::kIgnorable : Role::kUnknown, false};
+    case 9: return {Role::kFull, kSyncHeaderSize};
+    case 10: return {Role::kFirst, kSyncHeaderSize};
+    case 11: return {Role::kMiddle, kSyncHeaderSize};
+    case 12: return {Role::kLast, kSyncHeaderSize};
+    default: return {};
+  }
+}
+
+TypeFacts facts_of(std::uint8_t type, const Wire& wire) {
+  if (type > kLastLevelDbType && !wire.has_rocksdb_types) return {};
+  if (const auto facts = facts_of_sync_type(type); wire.has_sync_offsets && facts.role != Role::kUnknown) return facts;
+  switch (type) {
+    case 0: return {Role::kFiller};
+    case 1: return {Role::kFull};
+    case 2: return {Role::kFirst};
+    case 3: return {Role::kMiddle};
+    case 4: return {Role::kLast};
+    case 5: return {Role::kFull, kRecyclableHeaderSize};
+    case 6: return {Role::kFirst, kRecyclableHeaderSize};
+    case 7: return {Role::kMiddle, kRecyclableHeaderSize};
+    case 8: return {Role::kLast, kRecyclableHeaderSize};
+    case 9: return {Role::kCompression};
+    case 10: return {Role::kControl};                          // user-defined timestamp sizes
+    case 11: return {Role::kControl, kRecyclableHeaderSize};   // the same
+    case 130: return {Role::kControl};                         // the log before this one
+    case 131: return {Role::kControl, kRecyclableHeaderSize};  // the same
+    default: return {(type & kIgnorableBit) != 0 ? Role::kIgnorable : Role::kUnknown};
   }
 }
 
@@ -53,8 +65,9 @@ Parsed check(Bytes rest, const Fragment& fragment, std::uint32_t stored, const W
 }  // namespace
 
 StatedSizes stated_sizes(const Fragment& fragment) {
-  const std::uint32_t other = kHeaderSize + kRecyclableHeaderSize - fragment.header_size;
-  return {fragment.header_size + fragment.length, other + fragment.length};
+  const std::uint32_t own = fragment.header_size;
+  const std::uint32_t other = own == kSyncHeaderSize ? own : kHeaderSize + kRecyclableHeaderSize - own;
+  return {own + fragment.length, other + fragment.length};
 }
 
 std::optional<std::size_t> size_by_checksum(Bytes rest, const Wire& wire) {
@@ -79,21 +92,34 @@ Parsed parse_fragment(Bytes rest, Position at, const Wire& wire) {
   fragment.length = cursor.u16_le();
   fragment.type = cursor.u8();
   if (!cursor.ok()) return {Verdict::kShort, fragment, {}};
+  const std::uint32_t log_number = cursor.u32_le();
+  const auto check_as = [&](const TypeFacts& facts) {
+    Fragment read = fragment;
+    read.role = facts.role;
+    read.header_size = facts.header_size;
+    if (facts.header_size != kHeaderSize) read.log_number = log_number;
+    return check(rest, read, stored, wire);
+  };
   const TypeFacts facts = facts_of(fragment.type, wire);
   if (facts.role == Role::kFiller && fragment.length == 0) return {Verdict::kFiller, fragment, {}};
-  if (!facts.recyclable) {
-    fragment.role = facts.role;
-    return check(rest, fragment, stored, wire);
-  }
-
-  Fragment wide = fragment;
-  wide.role = facts.role;
-  wide.header_size = kRecyclableHeaderSize;
-  wide.log_number = cursor.u32_le();
-  const Parsed parsed = check(rest, wide, stored, wire);
+  const Parsed parsed = check_as(facts);
   if (parsed.verdict == Verdict::kSound) return parsed;
-  const Parsed narrow = check(rest, fragment, stored, wire);
-  return narrow.verdict == Verdict::kSound ? narrow : parsed;
+  if (facts.header_size == kRecyclableHeaderSize) {
+    if (const Parsed narrow = check_as({}); narrow.verdict == Verdict::kSound) return narrow;
+  }
+  if (const TypeFacts sync = facts_of_sync_type(fragment.type);
+      wire.has_rocksdb_types && !wire.has_sync_offsets && sync.role != Role::kUnknown) {
+    if (const Parsed wide = check_as(sync); wide.verdict == Verdict::kSound) return wide;
+  }
+  return parsed;
+}
+
+std::optional<std::uint32_t> parse_end_mark(Bytes rest) {
+  constexpr std::uint8_t kRecyclableFull = 5;
+  Cursor cursor(rest);
+  const bool is_empty = cursor.u32_le() == 0 && cursor.u16_le() == 0 && cursor.u8() == kRecyclableFull;
+  const std::uint32_t number = cursor.u32_le();
+  return is_empty && cursor.ok() ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace recordfs::leveldb_log

@@ -14,6 +14,7 @@ inline constexpr std::size_t kChecksumBegin = 6;            // the checksum cove
 inline constexpr std::uint8_t kLastLevelDbType = 4;         // larger types are RocksDB's
 inline constexpr std::uint32_t kCompressionLength = 4;      // of a fragment that names a codec
 inline constexpr std::uint32_t kRecyclableHeaderSize = 11;  // includes a log number after the type
+inline constexpr std::uint32_t kSyncHeaderSize = 19;        // Pebble's: includes an offset after the log number
 
 // The layout and checksum of a file's fragments. Other formats use the same fragments and differ only in this.
 struct Wire {
@@ -25,6 +26,7 @@ struct Wire {
   bool has_rocksdb_types = true;  // whether types other than LevelDB's, 1 to 4, are known
   Position origin = 0;            // where the first frame begins
   Position first = 0;             // where the first fragment begins; in the first frame
+  bool has_sync_offsets = false;  // types 9 to 12 are only Pebble's
 
   // REQUIRES: at >= origin.
   Position frame_begin(Position at) const { return at - (at - origin) % kFrameSize; }
@@ -52,7 +54,7 @@ struct Fragment {
   std::uint32_t length = 0;  // of the payload; at most 65535 in an unverified header
   std::uint8_t type = 0;     // as stored
   Role role = Role::kUnknown;
-  std::optional<std::uint32_t> log_number;  // its low half, from a recyclable header
+  std::optional<std::uint32_t> log_number;  // its low half, from a recyclable header or one with an offset
 
   Position payload_begin() const { return begin + header_size; }
   Position end() const { return payload_begin() + length; }
@@ -75,9 +77,13 @@ struct Parsed {
 };
 
 // Parses the fragment at `at`; `rest` are the bytes from there to the end of the frame or of the file. A fragment
-// whose type requires a log number but whose checksum covers a 7-byte header is valid and of unknown type. Any
-// thread.
+// whose type requires a log number but whose checksum covers a 7-byte header is valid and of unknown type. One of types
+// 9 to 12 whose checksum covers a header with an offset is Pebble's. Any thread.
 Parsed parse_fragment(Bytes rest, Position at, const Wire& wire = {});
+
+// Returns the log number in the mark with which Pebble ends a log, one more than that of the log: a header of 11 bytes
+// for an empty payload, with 0 for its checksum. nullopt if `rest` does not begin with such a mark. Any thread.
+std::optional<std::uint32_t> parse_end_mark(Bytes rest);
 
 // The size of a fragment by its length: with the header of its type, and with the other header in case the type is
 // wrong.

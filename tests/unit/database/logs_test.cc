@@ -82,6 +82,16 @@ TEST(RecycledLogTest, RenamedLogAloneHasNoWritesEither) {
   EXPECT_EQ((*log)->problems()[0].error.detail, "the records are those of log 3, which its database ignores");
 }
 
+TEST(PebbleLogTest, MarkAtTheEndIsNoDamage) {
+  const LogDatabase database;
+  leveldb_log::LogWriter log({.log_number = 5});
+  log.append(batch(10, 1, put("a", "1")));
+  log.append_raw("\0\0\0\0\0\0\5\6\0\0\0"s);
+  database.write("000005.log", log.log());
+  database.write("000006.log", "\0\0\0\0\0\0\5\7\0\0\0"s);
+  EXPECT_EQ(database.read(), Records{"a=1"});
+}
+
 TEST(DroppedFamilyTest, ItsWritesInALiveLogCostNothing) {
   const LogDatabase database;
   database.write_log("000005.log", {batch(10, 3, put("a", "1") + put_in(3, "a") + delete_range_in(3, "a", "b")),

@@ -9,6 +9,7 @@
 namespace recordfs::leveldb_log {
 namespace {
 
+using namespace std::string_literals;
 using Records = std::vector<std::string>;
 
 TEST(Records, EmptyFileHasNoRecords) {
@@ -230,6 +231,53 @@ TEST(Recycled, DamagedHeadDoesNotMixUpTheNewLogWithTheOld) {
   log.replace(0, writer.log().size(), writer.log());
   log[5] = static_cast<char>(log[5] ^ 0x20);  // the first fragment's length
   EXPECT_TRUE(read_log(log).records.empty());
+}
+
+// Returns a fragment of Pebble with an offset. The length does not include the offset.
+std::string sync_fragment(std::uint8_t type, const std::string& payload, std::uint32_t log_number) {
+  std::string bytes = fragment(type, "offset.." + payload, log_number);
+  bytes[4] = static_cast<char>(payload.size() & 0xff);
+  bytes[5] = static_cast<char>(payload.size() >> 8);
+  return bytes;
+}
+
+std::string end_mark(char log_number) { return "\0\0\0\0\0\0\5"s + log_number + "\0\0\0"s; }
+
+TEST(Pebble, MarkAtTheEndIsNotDamage) {
+  const Reading reading = read_log(log_of(12, {"one", "two"}) + end_mark(13));
+  EXPECT_EQ(reading.records, (Records{"one", "two"}));
+  EXPECT_EQ(describe(reading.damage), "");
+}
+
+TEST(Pebble, LogOfAMarkAloneIsEmptyIfItsNameHasTheNumber) {
+  const auto log = open_log_named("000012.log", end_mark(13));
+  ASSERT_NE(log, nullptr);
+  EXPECT_TRUE(read_all(*log).records.empty());
+  EXPECT_EQ(describe(read_all(*log).damage), "");
+  EXPECT_EQ(open_log_named("000013.log", end_mark(13)), nullptr);
+}
+
+TEST(Pebble, MarkOfAnOlderLogIsStale) {
+  const Reading reading = read_log(log_of(17, {"new"}) + log_of(12, {"old"}) + end_mark(13));
+  EXPECT_EQ(reading.records, Records{"new"});
+  EXPECT_EQ(describe(reading.damage), "[14,39) stale 0: left from an earlier use of the file\n");
+}
+
+TEST(Pebble, FragmentsWithOffsetsAreRecords) {
+  const std::string log = sync_fragment(9, "one", 12) + sync_fragment(10, "t", 12) + sync_fragment(11, "w", 12) +
+                          sync_fragment(12, "o", 12) + sync_fragment(9, "old", 7) + end_mark(13);
+  const Reading reading = read_log(log);
+  EXPECT_EQ(reading.records, (Records{"one", "two"}));
+  EXPECT_EQ(describe(reading.damage), "[82,104) stale 0: left from an earlier use of the file\n");
+}
+
+TEST(Pebble, DamagedFragmentWithAnOffsetCostsItsRecordOnly) {
+  std::string log;
+  for (const char* record : {"one", "two", "three"}) log += sync_fragment(9, record, 12);
+  log[22 + 20] ^= 1;
+  const Reading reading = read_log(log);
+  EXPECT_EQ(reading.records, (Records{"one", "three"}));
+  EXPECT_EQ(describe(reading.damage), "[22,44) damage 1: a fragment whose checksum does not match\n");
 }
 
 }  // namespace
