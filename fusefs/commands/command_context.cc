@@ -161,7 +161,6 @@ void ReadingOptions::declare(CLI::App& app) {
 }
 
 void ReadingOptions::declare_database(CLI::App& app) {
-  begin_group(app, "Databases");
   app.add_option("--wal-dir", database.wal_directory,
                  "the directory of the write-ahead logs (RocksDB's wal_dir)\n"
                  "Without it, the logs are in the database's directory or in the one that its OPTIONS file names.")

@@ -72,7 +72,7 @@ struct ReadingOptions {
 
   // Declares the options on `app`. The object must outlive the parsing.
   void declare(CLI::App& app);
-  // Declares the options that say where the files of a database are.
+  // Declares the options that say where the files of a database are, in the present group.
   void declare_database(CLI::App& app);
   // Returns how to open a database.
   database::Options database_options() const;

@@ -94,6 +94,7 @@ void GrepOptions::declare(CLI::App& app) {
   app.add_flag("-r,--recursive", recursive, "search all containers below directories");
   declare_manifest(app, manifest);
   declare_allow_missing(app, allows_missing);
+  begin_group(app, "Databases");
   reading.declare_database(app);
   reading.declare(app);
 }

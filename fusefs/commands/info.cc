@@ -435,6 +435,7 @@ RunCommand declare_info(CLI::App& app) {
                "the changes of keys are counted by kind: of a directory, all that its live tables and logs store. This "
                "reads all records. In JSON, the list is `parts`. At most "
                "1000 rows are kept; the rest is counted together.");
+  begin_group(app, "Databases");
   options->reading.declare_database(app);
   options->reading.declare(app);
   app.footer(

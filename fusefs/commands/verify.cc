@@ -492,6 +492,7 @@ RunCommand declare_verify(CLI::App& app) {
       "Its `status` is `good`, `empty`, `damaged`, `unreadable`, `unsupported`, or `unchecked` if there was too "
       "little memory, or if there are no checksums.");
   app.add_flag("-v,--verbose", options->verbose, "print at the end how many files were read and how many were skipped");
+  begin_group(app, "Databases");
   options->reading.declare_database(app);
   options->reading.declare(app);
   return [options] { return verify(*options); };
