@@ -317,6 +317,7 @@ class EditVisitor final : public LogVisitor {
 
   void take_damage(const DamagedRegion& region) override {
     // The end of an edit that was being written, and what an earlier use of the file left.
+    manifest_.files.is_torn |= region.damage_class == DamageClass::kUnfinished;
     if (region.damage_class == DamageClass::kUnfinished || region.damage_class == DamageClass::kStale) return;
     (void)report(region.begin, {.code = Code::kDamage, .detail = region.reason});
   }

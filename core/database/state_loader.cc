@@ -69,6 +69,7 @@ class StateLoader {
     if (!only_.empty() || state_->is_recovered_) return false;
     const FileSet& set = state_->files_;
     if (last_logged_family_ > set.last_family) return true;
+    if (has_current_log()) return false;
     for (const DirectoryEntry& entry : state_->listing_) {
       if (entry.is.kind != FileKind::kTable || set.tables.contains(entry.is.number)) continue;
       if (!state_->missing_.empty() || is_log_missing_) return true;
@@ -78,6 +79,17 @@ class StateLoader {
       if (is_newer) return true;
     }
     return false;
+  }
+
+  // Returns whether the last edit of a LevelDB names the newest log, and nothing is missing: LevelDB writes a table
+  // only after it has begun a new log. (goleveldb also writes the tables of a large batch before their edit.)
+  bool has_current_log() const {
+    const FileSet& set = state_->files_;
+    if (set.is_rocksdb || set.is_torn || !missing_.empty() || is_log_missing_) return false;
+    const auto is_newer = [&](const DirectoryEntry& entry) {
+      return entry.is.kind == FileKind::kLog && entry.is.number > set.first_log();
+    };
+    return std::ranges::none_of(state_->listing_, is_newer);
   }
 
   // The numbers of the tables and blob files that the MANIFEST names and the directory does not have.
