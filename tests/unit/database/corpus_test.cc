@@ -143,6 +143,8 @@ TEST_P(DatabaseSampleTest, WithoutItsManifestTheDatabaseHasTheSameKeys) {
   ASSERT_NE(recovered, nullptr);
   EXPECT_TRUE(recovered->summary().is_recovered());
   EXPECT_FALSE(recovered->problems().empty());
+  // Only the MANIFEST shows that the tables of a write which was not finished do not count.
+  if (GetParam().find("-killed-") != std::string::npos) return;
   for (const Json& family : families()) {
     const auto id = family["id"].get<std::uint32_t>();
     auto expected = list_keys(database(), id);
