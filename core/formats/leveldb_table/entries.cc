@@ -16,8 +16,11 @@ namespace {
 constexpr std::size_t kTagSize = 8;
 
 constexpr std::size_t kRestartSize = 4;
-constexpr std::uint32_t kHashFlag = 1u << 31;      // a hash table is between the restarts and their number
-constexpr std::uint32_t kSpecialFlags = 7u << 28;  // separate keys and values, keys of equal distance, or unknown
+constexpr std::uint32_t kHashFlag = 1u << 31;  // a hash table is between the restarts and their number
+constexpr std::uint32_t kUnknownFlag = 1u << 30;
+constexpr std::uint32_t kUniformFlag = 1u << 29;   // only a hint for searches: the keys are evenly distributed
+constexpr std::uint32_t kSeparateFlag = 1u << 28;  // values apart from the keys; their offset is before the number
+constexpr std::uint32_t kFlags = kHashFlag | kUnknownFlag | kUniformFlag | kSeparateFlag;
 
 // Returns the content without its hash table: a byte for each bucket, and a 2-byte count.
 std::optional<Bytes> without_hashes(Bytes content) {
@@ -148,16 +151,28 @@ std::optional<Extents> split_content(Bytes content, bool may_have_flags) {
   Cursor cursor(content.last(kRestartSize));
   std::uint32_t count = cursor.u32_le();
   content = content.first(content.size() - kRestartSize);
-  if (may_have_flags && (count & kHashFlag) != 0) {
+  const std::uint32_t flags = may_have_flags ? count & kFlags : 0;
+  count &= ~flags;
+  if ((flags & kUnknownFlag) != 0) return std::nullopt;
+  std::optional<std::size_t> values_begin;
+  if ((flags & kSeparateFlag) != 0) {
+    if (content.size() < kRestartSize) return std::nullopt;
+    values_begin = Cursor(content.last(kRestartSize)).u32_le();
+    content = content.first(content.size() - kRestartSize);
+  }
+  if ((flags & kHashFlag) != 0) {
     const auto rest = without_hashes(content);
     if (!rest) return std::nullopt;
     content = *rest;
-    count &= ~kHashFlag;
   }
-  if (may_have_flags && (count & kSpecialFlags) != 0) return std::nullopt;
   if (count == 0 || count > content.size() / kRestartSize) return std::nullopt;  // writers always add the first one
   const std::size_t size = count * kRestartSize;
-  return Extents{content.first(content.size() - size), content.last(size)};
+  Extents extents{content.first(content.size() - size), content.last(size)};
+  if (!values_begin) return extents;
+  if (*values_begin > extents.entries.size()) return std::nullopt;
+  extents.values = extents.entries.subspan(*values_begin);
+  extents.entries = extents.entries.first(*values_begin);
+  return extents;
 }
 
 std::size_t EntryReader::restart(std::size_t index) const {
@@ -165,6 +180,7 @@ std::size_t EntryReader::restart(std::size_t index) const {
 }
 
 std::optional<Entry> EntryReader::next() {
+  if (extents_.values) return next_apart();
   Cursor cursor(rest());
   Entry entry;
   entry.shared = cursor.varint32();
@@ -178,11 +194,37 @@ std::optional<Entry> EntryReader::next() {
   return entry;
 }
 
+// The entry at a restart point has the offset of its value too; the others' values follow the previous one.
+std::optional<Entry> EntryReader::next_apart() {
+  if (!has_values_) return std::nullopt;  // blocks whose values do not state their sizes never have them apart
+  Cursor cursor(rest());
+  Entry entry;
+  entry.shared = cursor.varint32();
+  const std::uint32_t suffix = cursor.varint32();
+  const std::uint32_t value = cursor.varint32();
+  const std::size_t value_begin = is_at_restart() ? cursor.varint32() : next_value_;
+  entry.suffix = cursor.take(suffix);
+  const Bytes values = *extents_.values;
+  if (!cursor.ok() || entry.shared > key_size_) return std::nullopt;
+  if (value_begin > values.size() || value > values.size() - value_begin) return std::nullopt;
+  entry.value = values.subspan(value_begin, value);
+  next_ += cursor.offset();
+  next_value_ = value_begin + value;
+  key_size_ = entry.key_size();
+  return entry;
+}
+
+bool EntryReader::is_at_restart() {
+  const std::size_t count = restarts();
+  while (next_restart_ < count && restart(next_restart_) < next_) ++next_restart_;
+  return next_restart_ < count && restart(next_restart_) == next_;
+}
+
 std::size_t EntryReader::restarts() const { return extents_.restarts.size() / kRestartSize; }
 
 void EntryReader::go_to(std::size_t index) {
   next_ = std::min(restart(index), extents_.entries.size());
-  next_restart_ = index + 1;
+  next_restart_ = index;
   key_size_ = 0;
 }
 

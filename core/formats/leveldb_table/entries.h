@@ -29,10 +29,12 @@ struct Entry {
 struct Extents {
   Bytes entries;
   Bytes restarts;  // 4 bytes each: the offset of an entry whose key shares nothing
+  // The values of a block that stores them apart from the keys; nullopt: each value follows its key.
+  std::optional<Bytes> values{};
 };
 
 // Returns nullopt if the content is not a block. `may_have_flags`: the highest bits of RocksDB's number of restarts
-// may be flags for additional data after the restarts.
+// may be flags: for a hash table after the restarts, for values apart from the keys, and for evenly distributed keys.
 std::optional<Extents> split_content(Bytes content, bool may_have_flags);
 
 // Reads entries forwards. One thread. The content must outlive it.
@@ -57,12 +59,15 @@ class EntryReader {
 
  private:
   std::size_t restart(std::size_t index) const;
+  std::optional<Entry> next_apart();
+  bool is_at_restart();
 
   Extents extents_;
   bool has_values_;
   std::size_t next_ = 0;
   std::size_t next_restart_ = 0;  // index of the first restart point not yet passed
   std::uint64_t key_size_ = 0;    // of the previous key
+  std::size_t next_value_ = 0;    // offset in the values, if they are apart from the keys
 };
 
 // Reconstructs the keys of a block in order.
