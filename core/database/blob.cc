@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "core/base/cursor.h"
+#include "core/base/protobuf.h"
+#include "core/formats/leveldb_table/wire.h"
 #include "core/formats/rocksdb_blob/wire.h"
 
 namespace recordfs::database {
@@ -18,6 +20,29 @@ enum PlaceType : std::uint8_t { kValueWithTime = 0, kBlob = 1, kBlobWithTime = 2
 
 Error at(Position position, Error error) {
   error.position = position;
+  return error;
+}
+
+// Reads a value that its table has between the data blocks. It has the trailer of a block.
+Result<Slice> read_embedded(const RequestContext& context, const State& state, const BlobPlace& place,
+                            const std::string& table) {
+  ASSIGN_OR_RETURN(const auto source, state.open_files().open(table));
+  const auto read = [&]() -> Result<Buffer> {
+    if (place.compression != 0) return Error{.code = Code::kUnsupported, .detail = "an embedded value is compressed"};
+    const std::uint64_t size = source->size();
+    const std::uint64_t tail_size = std::min(size, leveldb_table::kRocksDbFooterSize);
+    ASSIGN_OR_RETURN(const auto tail, read_up_to(context, *source, size - tail_size, tail_size));
+    const auto footer = leveldb_table::parse_footer(tail.view(), size);
+    const leveldb_table::BlockPlace block{place.begin, place.size};
+    if (!footer || !footer->flaw.empty()) return Error{.detail = "an embedded value in a table without its footer"};
+    if (!fits(block, footer->begin)) return Error{.detail = "the place of an embedded value is invalid"};
+    return read_block(context, *source, block, footer->dialect, state.options().limits);
+  };
+  auto value = read();
+  if (value) return owned(std::move(*value));
+  Error error = at(place.begin, std::move(value).error());
+  error.detail = fmt::format("{}: {}", table, error.detail);
+  if (is_permanent(error.code)) state.report({.file = table, .error = error});
   return error;
 }
 
@@ -40,6 +65,13 @@ std::optional<BlobPlace> parse_blob_place(Bytes stored) {
   return cursor.ok() && cursor.at_end() ? std::optional(place) : std::nullopt;
 }
 
+std::string blob_place(std::uint64_t file, std::uint64_t begin, std::uint64_t size, std::uint8_t compression) {
+  std::string place(1, static_cast<char>(kBlob));
+  for (const std::uint64_t number : {file, begin, size}) protobuf::append_varint(place, number);
+  place += static_cast<char>(compression);
+  return place;
+}
+
 std::optional<std::uint64_t> size_in_blob_file(Bytes stored) {
   const auto place = parse_blob_place(stored);
   if (!place) return std::nullopt;
@@ -47,7 +79,8 @@ std::optional<std::uint64_t> size_in_blob_file(Bytes stored) {
   return place->compression == 0 ? std::optional(place->size) : std::nullopt;
 }
 
-Result<Slice> read_blob(const RequestContext& context, const State& state, Bytes stored, Bytes key) {
+Result<Slice> read_blob(const RequestContext& context, const State& state, Bytes stored, Bytes key,
+                        const std::string& file) {
   const Limits& limits = state.options().limits;
   const auto place = parse_blob_place(stored);
   if (!place) return Error{.code = Code::kDamage, .detail = "the place of a value in a blob file is invalid"};
@@ -55,6 +88,7 @@ Result<Slice> read_blob(const RequestContext& context, const State& state, Bytes
     ASSIGN_OR_RETURN(auto value, Buffer::copy_of(context, *place->value));
     return owned(std::move(value));
   }
+  if (place->file == 0) return read_embedded(context, state, *place, file);
   const auto name = state.blob_name(place->file);
   if (!name) {
     return Error{.code = Code::kNotFound,

@@ -218,7 +218,7 @@ Result<Slice> value_of(const RequestContext& context, const std::shared_ptr<cons
                      state->logged().value(context, state->open_files(), *write.logged, state->options().limits));
     if (!value.owner) value.owner = state;
   }
-  if (write.type == kTypeBlob) return read_blob(context, *state, value.bytes, key);
+  if (write.type == kTypeBlob) return read_blob(context, *state, value.bytes, key, write.file);
   if (write.type == kTypeTimedPut) {
     if (value.bytes.size() < kTimeSize) return Error{.code = Code::kDamage, .detail = "a value without its time"};
     value.bytes = value.bytes.first(value.bytes.size() - kTimeSize);

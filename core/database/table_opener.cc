@@ -91,11 +91,10 @@ class TableOpener {
 
   Result<void> read_properties(const BlockPlace& place) {
     Table& table = *table_;
-    // An old RocksDB uses LevelDB's footer with RocksDB's blocks.
-    const bool has_forms = std::exchange(table.dialect_.is_rocksdb, true);
+    // An old RocksDB, or format version 0, uses LevelDB's footer with RocksDB's blocks.
+    table.dialect_.is_rocksdb = true;
     ASSIGN_OR_RETURN(table.properties_,
                      leveldb_table::read_properties(context_, *source_, place, table.dialect_, table.limits_));
-    if (!has_forms) table.properties_.index = {};
     take_properties();
     return {};
   }

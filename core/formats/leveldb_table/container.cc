@@ -80,7 +80,7 @@ class TableContainer final : public Container, private Metadata {
   }
 
   Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override {
-    if (kind_of(chunk) == Kind::kFooter) return Layout();
+    if (kind_of(chunk) == Kind::kFooter || kind_of(chunk) == Kind::kBlobs) return Layout();
     const Dialect dialect = dialect_of(chunk);
     ASSIGN_OR_RETURN(const auto content, read_block(context, *source_, place_of(chunk), dialect, limits_));
     if (!has_records(kind_of(chunk))) return Layout();
@@ -94,6 +94,7 @@ class TableContainer final : public Container, private Metadata {
 
   Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
     if (!has_records(kind_of(chunk))) {
+      if (kind_of(chunk) == Kind::kBlobs) TRY(verify_blobs(context, chunk));
       ASSIGN_OR_RETURN(auto none, layout(context, chunk));
       return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(Buffer(), std::move(none)));
     }
@@ -173,6 +174,11 @@ class TableContainer final : public Container, private Metadata {
       step.damage.back().records_lost = 0;
       return step;
     }
+    if (piece->begin > at && has_blobs_before(*piece)) {
+      step.chunk = blobs_chunk(at, piece->begin);
+      step.next = ChunkKey{piece->begin, 0};
+      return step;
+    }
     if (piece->begin > at) {
       ASSIGN_OR_RETURN(auto region, region_between(context, at, piece->begin));
       if (region) step.damage.push_back(std::move(*region));
@@ -182,6 +188,39 @@ class TableContainer final : public Container, private Metadata {
     if (piece->end() < source_->size()) step.next = ChunkKey{piece->end(), 0};
     return step;
   }
+
+  // --- values between the data blocks
+
+  bool has_blobs_before(const Piece& piece) const {
+    return survey_.has_embedded_blobs && has_records(piece.kind) && is_searchable(survey_.dialect);
+  }
+
+  static ChunkInfo blobs_chunk(Position begin, Position end) {
+    ChunkInfo chunk;
+    chunk.key = {begin, 0};
+    chunk.begin = begin;
+    chunk.end = end;
+    chunk.kind = to_string(Kind::kBlobs);
+    chunk.detail[kKindDetail] = static_cast<std::uint64_t>(Kind::kBlobs);
+    chunk.codec = to_string(CodecId::kNone);
+    chunk.stored_size = end - begin;
+    chunk.records = chunk.decoded_size = 0;
+    return chunk;
+  }
+
+  // Only the entries state the sizes of the values, so checksums tell where each ends.
+  Result<void> verify_blobs(const RequestContext& context, const ChunkInfo& chunk) const {
+    const Dialect dialect = survey_.dialect_of(chunk.begin, Kind::kOther);
+    for (Position at = chunk.begin; at < chunk.end;) {
+      ASSIGN_OR_RETURN(const auto found,
+                       find_end(context, *source_, at, chunk.end, {}, chunk.end - at, dialect, limits_));
+      if (!found.place) return Error{Code::kDamage, at, "the checksum of an embedded value does not match"};
+      at += found.place->size + kTrailerSize;
+    }
+    return {};
+  }
+
+  // --- blocks without an index
 
   // A scan by checksums alone. The footer, which is not trusted then, is damage.
   Result<Step> scan_salvaged(const RequestContext& context, ChunkKey at) const {

@@ -86,6 +86,8 @@ void take_property(std::string_view name, Bytes value, Properties& found) {
     found.comparator = as_text(value);
   } else if (name == "rocksdb.block.based.table.whole.key.filtering") {
     found.filters_whole_keys = as_text(value) == "1";
+  } else if (name == "rocksdb.embedded.blob.stats") {
+    found.has_embedded_blobs = true;
   } else if (name == "rocksdb.external_sst_file.version") {
     found.is_external = cursor.u32_le() >= kVersionWithSequence;
   } else if (name == "rocksdb.external_sst_file.global_seqno") {
@@ -247,6 +249,7 @@ std::string_view to_string(Kind kind) {
     case Kind::kProperties: return "properties";
     case Kind::kOther: return "other";
     case Kind::kFooter: return "footer";
+    case Kind::kBlobs: return "blobs";
   }
   return "other";
 }

@@ -14,7 +14,17 @@
 
 namespace recordfs::leveldb_table {
 
-enum class Kind : std::uint8_t { kData, kRangeDeletions, kIndex, kMetaIndex, kFilter, kProperties, kOther, kFooter };
+enum class Kind : std::uint8_t {
+  kData,
+  kRangeDeletions,
+  kIndex,
+  kMetaIndex,
+  kFilter,
+  kProperties,
+  kOther,
+  kFooter,
+  kBlobs,  // values that entries of the same table refer to, each followed by a trailer
+};
 
 // Returns the name of a kind for listings. Static storage.
 std::string_view to_string(Kind kind);
@@ -65,6 +75,7 @@ struct Properties {
   std::string comparator;                      // likewise
   bool has_user_keys_in_index = false;         // the index's keys lack the sequence number and the type
   bool filters_whole_keys = true;              // the filter contains keys, not only their prefixes
+  bool has_embedded_blobs = false;             // values of its entries are between its data blocks
   bool is_external = false;                    // its entries have the sequence number that the MANIFEST gives the table
   std::uint64_t external_sequence = 0;         // the same, from the table itself; 0: not stated
 };

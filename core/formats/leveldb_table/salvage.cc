@@ -86,14 +86,18 @@ Result<bool> another_follows(const RequestContext& context, const Source& source
   return found.place.has_value();
 }
 
+// The forms of one block of an index.
+constexpr IndexForm kIndexForms[] = {
+    {}, {.is_delta_encoded = true}, {.has_first_keys = true}, {.is_delta_encoded = true, .has_first_keys = true}};
+
 // Returns whether the entries name blocks before `begin`: one of the first must be valid, or end where a valid one
 // begins.
 Result<bool> is_index(const RequestContext& context, const Source& source, const Extents& extents, Position begin,
                       const Dialect& dialect, const Limits& limits) {
   constexpr std::size_t kTried = 16;
-  for (const bool is_delta_encoded : {false, true}) {
-    if (tells_of_a_row(extents, {.is_delta_encoded = is_delta_encoded})) return true;
-    for (const BlockPlace& place : first_places(extents, {.is_delta_encoded = is_delta_encoded}, kTried)) {
+  for (const IndexForm& form : kIndexForms) {
+    if (tells_of_a_row(extents, form)) return true;
+    for (const BlockPlace& place : first_places(extents, form, kTried)) {
       if (!fits(place, begin)) break;
       auto is_there = block_unpacks(context, source, place, dialect, limits);
       if (is_there && !*is_there) is_there = another_follows(context, source, place, begin, dialect, limits);

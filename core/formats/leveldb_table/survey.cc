@@ -191,6 +191,7 @@ class Surveyor {
     survey_.dictionary = std::move(inner.dictionary);
     survey_.has_database_keys = inner.has_database_keys;
     survey_.column_family = inner.column_family;
+    survey_.has_embedded_blobs = inner.has_embedded_blobs;
     return {};
   }
 
@@ -208,7 +209,7 @@ class Surveyor {
     if (!footer.flaw.empty()) return Error{Code::kDamage, footer.begin, footer.flaw};
     auto meta = read_meta_index(context, source_, footer.metaindex, footer.dialect, footer.begin, limits_);
     if (!meta && !is_permanent(meta.error().code)) return std::move(meta).error();
-    // LevelDB's index has one form. RocksDB's is given by properties that the meta index names.
+    // LevelDB's index has one form. RocksDB's is given by properties that the meta index names, whatever the footer.
     std::optional<Error> unknown_form;
     if (!meta && footer.dialect.is_rocksdb) unknown_form = meta.error();
     const MetaBlocks blocks = meta ? std::move(*meta) : MetaBlocks{};
@@ -222,8 +223,9 @@ class Surveyor {
       auto read = read_properties(context, source_, *blocks.properties, survey_.dialect, limits_);
       if (!read && !is_permanent(read.error().code)) return std::move(read).error();
       if (read) survey_.column_family = read->column_family;
-      if (read && footer.dialect.is_rocksdb) form = read->index;
-      if (!read && footer.dialect.is_rocksdb) unknown_form = std::move(read).error();
+      if (read) survey_.has_embedded_blobs = read->has_embedded_blobs;
+      if (read) form = read->index;
+      if (!read) unknown_form = std::move(read).error();
     }
     ASSIGN_OR_RETURN(auto index,
                      unknown_form ? read_index_of_any_form(context, *place, *unknown_form)

@@ -34,6 +34,7 @@ struct Survey {
   std::shared_ptr<const Buffer> dictionary;  // null: none, or it cannot be read
   std::optional<BlockPlace> properties;
   std::optional<std::uint32_t> column_family;  // RocksDB's; nullopt where the table does not say it
+  bool has_embedded_blobs = false;             // values of entries are between the data blocks
 
   bool has_index() const { return !flaw; }
   // Returns the dialect of the block at `begin`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ struct Packing {
 };
 
 // Number of first bytes that packing_of() needs.
-constexpr std::size_t kFirstBytes = 2;
+constexpr std::size_t kFirstBytes = 4;
 
 constexpr std::uint64_t kMagic = 0xdb4775248b80fb57;
 constexpr std::uint64_t kRocksDbMagic = 0x88e241b785f4cff7;
@@ -45,10 +46,27 @@ enum Number : std::uint8_t {
   kZstdOrZlib = 2,
   kRawDeflate = 4,
   kRocksDbDeflate = 2,
+  kRocksDbBzip2 = 3,
   kRocksDbLz4 = 4,
   kRocksDbLz4Hc = 5,
+  kRocksDbXpress = 6,
   kRocksDbZstd = 7,
+  kRocksDbFirstCustom = 0x80,
+  kRocksDbLastCustom = 0xfe,
+  kRocksDbDisabled = 0xff,
 };
+
+// Returns what a block with a compression that recordfs does not read is, for messages.
+std::string name_unread(const Dialect& dialect, std::uint8_t number) {
+  if (dialect.is_rocksdb && number == kRocksDbBzip2)
+    return "a block compressed with bzip2, which recordfs does not read";
+  if (dialect.is_rocksdb && number == kRocksDbXpress) return "a block compressed with Xpress, which only Windows has";
+  if (dialect.is_rocksdb && number >= kRocksDbFirstCustom && number <= kRocksDbLastCustom) {
+    return fmt::format("a block with the application's own compression {:#x}", number);
+  }
+  if (dialect.is_rocksdb && number == kRocksDbDisabled) return "a block with kDisableCompressionOption as compression";
+  return fmt::format("unknown compression {}", number);
+}
 
 // Appends the last byte separately, as RocksDB does.
 std::uint32_t rocksdb_xxh3(Bytes bytes) {
@@ -137,6 +155,12 @@ Error at(Position begin, Error error) {
   return error;
 }
 
+bool begins_zstd(Bytes head) {
+  constexpr std::uint32_t kFrame = 0xfd2fb528;
+  Cursor cursor(head);
+  return cursor.u32_le() == kFrame && cursor.ok();
+}
+
 // Returns the packing for the number in the block's trailer, using its first bytes if that is ambiguous; nullopt if
 // unknown.
 std::optional<Packing> packing_of(const Dialect& dialect, std::uint8_t number, Bytes first) {
@@ -146,7 +170,9 @@ std::optional<Packing> packing_of(const Dialect& dialect, std::uint8_t number, B
     const bool has_sizes = dialect.version >= kFirstWithSizes;
     const StatedSize size = has_sizes ? StatedSize::kVarint : StatedSize::kNone;
     if (number == kRocksDbDeflate) return Packing{CodecId::kDeflate, size};
-    if (number == kRocksDbZstd) return Packing{CodecId::kZstd, size};
+    // RocksDB states the size before zstd in all versions; a writer that follows the version does not.
+    if (number == kRocksDbZstd)
+      return Packing{CodecId::kZstd, begins_zstd(first) ? StatedSize::kNone : StatedSize::kVarint};
     if (number == kRocksDbLz4 || number == kRocksDbLz4Hc) {
       return Packing{CodecId::kLz4Frame, has_sizes ? StatedSize::kVarint : StatedSize::kEightBytes};
     }
@@ -292,7 +318,7 @@ Result<BlockContent> content_of_block(const RequestContext& context, Bytes store
 Result<Buffer> unpack(const RequestContext& context, std::uint8_t number, Bytes stream, const Dialect& dialect,
                       std::uint64_t limit) {
   const auto packing = packing_of(dialect, number, stream.first(std::min(stream.size(), kFirstBytes)));
-  if (!packing) return Error{.code = Code::kUnsupported, .detail = fmt::format("unknown compression {}", number)};
+  if (!packing) return Error{.code = Code::kUnsupported, .detail = name_unread(dialect, number)};
   const bool is_with_dictionary = dialect.has_dictionary && dialect.dictionary;
   return decompress_with(context, *packing, stream, is_with_dictionary ? dialect.dictionary->view() : Bytes(), limit);
 }
