@@ -13,9 +13,11 @@
 #include "core/database/lookup.h"
 #include "core/database/present_state.h"
 #include "core/database/state.h"
+#include "core/formats/foreign_file.h"
 #include "core/formats/leveldb_log/content.h"
 #include "core/formats/leveldb_log/format.h"
 #include "core/formats/leveldb_table/format.h"
+#include "core/formats/rocksdb_blob/format.h"
 
 namespace recordfs::database {
 namespace {
@@ -39,7 +41,8 @@ bool has_edits(const RequestContext& context, const std::shared_ptr<const Source
   return record && leveldb_log::content_of(record->bytes) == leveldb_log::kManifest;
 }
 
-// Returns whether a file is a log or a table. Fails with kNoContainer if it is neither, and as Source.
+// Returns whether a file is a log, a table or a blob file. Fails with kNoContainer if it is none of them, with
+// kUnsupported for other files of databases, and as Source.
 Result<FileKind> kind_of_file(const RequestContext& context, const std::string& path, const std::string& name,
                               const Limits& limits) {
   const Error manifest{Code::kNoContainer, 0,
@@ -47,16 +50,20 @@ Result<FileKind> kind_of_file(const RequestContext& context, const std::string& 
   const FileKind named = parse_file_name(name).kind;
   if (named == FileKind::kManifest) return manifest;
   ASSIGN_OR_RETURN(const std::shared_ptr<const Source> source, FileSource::open(path));
+  ASSIGN_OR_RETURN(const auto foreign, recognize_foreign_file(context, *source));
+  if (foreign) return Error{.code = Code::kUnsupported, .detail = foreign->text()};
   ASSIGN_OR_RETURN(const int table, leveldb_table::kFormat.probe(context, *source, name, ProbeDepth::kSearch));
   ASSIGN_OR_RETURN(const int log, leveldb_log::kFormat.probe(context, *source, name, ProbeDepth::kSearch));
-  if (table == 0 && log == 0) {
-    return Error{Code::kNoContainer, 0, "not a log or table of a LevelDB or RocksDB database"};
+  ASSIGN_OR_RETURN(const int blob, rocksdb_blob::kFormat.probe(context, *source, name, ProbeDepth::kSearch));
+  if (table == 0 && log == 0 && blob == 0) {
+    return Error{Code::kNoContainer, 0, "not a log, table or blob file of a LevelDB or RocksDB database"};
   }
+  if (blob > table && blob > log) return FileKind::kBlob;
   if (log >= table && named != FileKind::kLog && has_edits(context, source, limits)) return manifest;
   return table > log ? FileKind::kTable : FileKind::kLog;
 }
 
-// Returns the entry of a log or table; its number is 0 if its name has none.
+// Returns the entry of a log, table or blob file; its number is 0 if its name has none.
 Result<DirectoryEntry> entry_of(const RequestContext& context, const std::string& directory, const std::string& name,
                                 const Limits& limits) {
   const std::filesystem::path path = std::filesystem::path(directory) / name;

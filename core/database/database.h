@@ -184,14 +184,15 @@ class Database {
   static Result<std::unique_ptr<const Database>> open(const RequestContext& context, const std::string& directory,
                                                       const Options& options = {});
 
-  // Opens logs and tables, whatever their names, as a database without a MANIFEST that has no others. `names` are
-  // relative to `directory`, and each is there once. Of two writes of a key with the same sequence number, that in the
-  // file with the last name counts. Values in blob files are read from `directory`. Fails with kNoContainer if a file
+  // Opens logs, tables and blob files, whatever their names, as a database without a MANIFEST that has no others.
+  // `names` are relative to `directory`, and each is there once. Of two writes of a key with the same sequence number,
+  // that in the file with the last name counts. Values in blob files are read from `directory`. The keys of blob files
+  // count only if there is no log or table. Fails with kNoContainer if a file
   // is of another kind, and like open(); the detail of an error about one of several files begins with its name.
   static Result<std::unique_ptr<const Database>> open_files(const RequestContext& context, const std::string& directory,
                                                             const std::vector<std::string>& names,
                                                             const Options& options = {});
-  // Opens one log or table.
+  // Opens one log, table or blob file.
   static Result<std::unique_ptr<const Database>> open_file(const RequestContext& context, const std::string& path,
                                                            const Options& options = {});
 

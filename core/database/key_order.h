@@ -9,6 +9,9 @@
 
 namespace recordfs::database {
 
+// Stands for the comparator of tables that do not name one, and whose keys are not in bytewise order.
+inline constexpr std::string_view kUnprovedOrder = "unknown";
+
 // Any thread.
 class KeyOrder {
  public:

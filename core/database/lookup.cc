@@ -96,17 +96,19 @@ class Search {
     return {};
   }
 
-  // Without a known order, each entry may be the key. All versions of a key are consecutive.
+  // Without a known order, each entry may be the key. A comparator keeps all versions of a key together; a table that
+  // no comparator sorted does not.
   Result<void> search_all(TableIterator& entries, const TableFile& file, const std::string& name) {
+    const bool are_together = view_.state.family.comparator != kUnprovedOrder;
     bool was_found = false;
     TRY(entries.to_first(context_));
     while (entries.is_valid()) {
       const bool is_key = is_wanted_key(entries.entry().user_key);
-      if (was_found && !is_key) break;
+      if (are_together && was_found && !is_key) break;
       was_found |= is_key;
       if (is_key) {
         ASSIGN_OR_RETURN(const auto goes_on, take(entries, file, name));
-        if (!goes_on) break;
+        if (are_together && !goes_on) break;
       }
       TRY(entries.next(context_));
     }

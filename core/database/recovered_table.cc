@@ -1,5 +1,6 @@
 #include "core/database/recovered_table.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,11 +10,26 @@
 namespace recordfs::database {
 namespace {
 
-bool is_bytewise(const Table& table) {
+bool is_index_bytewise(const Table& table) {
   const auto& blocks = table.blocks();
   for (std::size_t i = 1; i < blocks.size(); ++i) {
     const Bytes last = table.user_key_in_index(blocks.key(i - 1));
     if (KeyOrder().is_before(table.user_key_in_index(blocks.key(i)), last)) return false;
+  }
+  return true;
+}
+
+// Returns whether the keys of a table are in bytewise order.
+Result<bool> has_bytewise_keys(const RequestContext& context, const std::shared_ptr<const Table>& table,
+                               const std::shared_ptr<const Source>& source) {
+  TableIterator entries(
+      table, [&] { return Result<std::shared_ptr<const Source>>(source); }, [](const Loss&, const Error&) {});
+  TRY(entries.to_first(context));
+  for (std::string last; entries.is_valid();) {
+    const Bytes key = entries.entry().user_key;
+    if (KeyOrder().is_before(key, as_bytes(last))) return false;
+    last = as_text(key);
+    TRY(entries.next(context));
   }
   return true;
 }
@@ -60,10 +76,11 @@ Result<void> find_range(const RequestContext& context, const std::shared_ptr<con
 }  // namespace
 
 Result<std::optional<Error>> recover_table(const RequestContext& context, OpenFiles& files, const DirectoryEntry& entry,
-                                           const Limits& limits, FileSet& set) {
+                                           const Limits& limits, TableOrigin origin, FileSet& set) {
+  constexpr std::uint64_t kLargestTested = 64 << 20;
   TableFile file{.number = entry.is.number, .size = entry.size};
   ASSIGN_OR_RETURN(const auto source, files.open(entry.name));
-  auto opened = Table::open(context, source, {}, limits);
+  auto opened = Table::open(context, source, {.may_have_user_keys = true}, limits);
   if (!opened && !is_permanent(opened.error().code)) return std::move(opened).error();
   if (!opened) return std::optional(std::move(opened).error());
   const Table& table = **opened;
@@ -73,9 +90,23 @@ Result<std::optional<Error>> recover_table(const RequestContext& context, OpenFi
   std::string& comparator = set.families[file.family].family.comparator;
   if (!table.range_deletions().empty()) extend_range(table.range_deletions(), KeyOrder::of(comparator), file);
   // LevelDB's tables do not name their comparator.
-  if (comparator.empty() && !is_bytewise(table)) comparator = "unknown";
+  if (comparator.empty()) {
+    bool is_bytewise = is_index_bytewise(table);
+    if (is_bytewise && origin == TableOrigin::kGiven && file.size <= kLargestTested) {
+      ASSIGN_OR_RETURN(is_bytewise, has_bytewise_keys(context, *opened, source));
+    }
+    if (!is_bytewise) comparator = kUnprovedOrder;
+  }
   if (!file.smallest.empty()) set.tables.emplace(file.number, std::move(file));
   return std::optional<Error>();
+}
+
+void drop_unused_default_family(const std::vector<DirectoryEntry>& given, FileSet& set) {
+  const auto is_table = [](const DirectoryEntry& entry) { return entry.is.kind == FileKind::kTable; };
+  const auto is_default = [](const auto& table) { return table.second.family == 0; };
+  const bool is_unused = !given.empty() && std::ranges::all_of(given, is_table) && !set.tables.empty() &&
+                         std::ranges::none_of(set.tables, is_default);
+  if (is_unused) set.families.erase(0);
 }
 
 }  // namespace recordfs::database

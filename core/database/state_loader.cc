@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/database/blob_keys.h"
 #include "core/database/log_replay.h"
 #include "core/database/recovered_table.h"
 #include "core/database/state.h"
@@ -107,8 +108,9 @@ class StateLoader {
     if (only_.empty()) return listed ? with_other_directories(*std::move(listed)) : std::move(listed);
     std::vector<DirectoryEntry> entries = only_;
     const std::vector<DirectoryEntry> others = std::move(listed).value_or(std::vector<DirectoryEntry>());
-    std::ranges::copy_if(others, std::back_inserter(entries),
-                         [](const DirectoryEntry& entry) { return entry.is.kind == FileKind::kBlob; });
+    std::ranges::copy_if(others, std::back_inserter(entries), [&](const DirectoryEntry& entry) {
+      return entry.is.kind == FileKind::kBlob && std::ranges::find(only_, entry) == only_.end();
+    });
     std::ranges::sort(entries, {}, &DirectoryEntry::name);
     return entries;
   }
@@ -277,12 +279,14 @@ class StateLoader {
     for (const DirectoryEntry& entry : state_->listing_) {
       if (entry.is.kind == FileKind::kBlob) set.blob_files[entry.is.number] = {};
       if (entry.is.kind != FileKind::kTable || set.tables.contains(entry.is.number)) continue;
-      auto unreadable = recover_table(context_, files(), entry, state_->options_.limits, set);
+      auto unreadable = recover_table(context_, files(), entry, state_->options_.limits,
+                                      only_.empty() ? TableOrigin::kDirectory : TableOrigin::kGiven, set);
       if (!unreadable) return std::move(unreadable).error();
       if (!*unreadable) continue;
       report(entry.name, **std::move(unreadable));
       state_->losses_.emplace_back();
     }
+    drop_unused_default_family(only_, set);
     return {};
   }
 
@@ -319,7 +323,7 @@ class StateLoader {
       if (opened) comparator = (*opened)->properties().comparator;
       if (!opened && !is_permanent(opened.error().code)) return opened.error();
       // The comparator of a sound LevelDB database is in its MANIFEST.
-      if (comparator.empty() && !state_->is_recovered_) comparator = "unknown";
+      if (comparator.empty() && !state_->is_recovered_) comparator = kUnprovedOrder;
     }
     return {};
   }
@@ -424,6 +428,7 @@ class StateLoader {
       TRY(replay.read(context_, files(), log->name, log->is.number));
       state_->live_logs_.insert(log->name);
     }
+    if (are_blob_files(only_)) TRY(read_blob_files(replay.writes()));
     replay.writes().finish([&](std::uint32_t id) {
       const FamilyView* view = state_->family(id);
       return view == nullptr ? KeyOrder() : view->order;
@@ -439,6 +444,15 @@ class StateLoader {
       state_->losses_.push_back({.largest_sequence = first - std::min<std::uint64_t>(first, 1)});
     }
     state_->last_sequence_ = std::max(state_->files_.last_sequence, replay.last_sequence());
+    return {};
+  }
+
+  Result<void> read_blob_files(LoggedWrites& writes) {
+    state_->files_.is_rocksdb = true;
+    ASSIGN_OR_RETURN(auto replay, replay_blob_files(context_, files(), only_, state_->options_.limits, writes));
+    for (Problem& problem : replay.problems) state_->report(std::move(problem));
+    std::ranges::move(replay.losses, std::back_inserter(state_->losses_));
+    if (writes.count() > 0 && writes.of_family(0).empty()) state_->families_.erase(0);
     return {};
   }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/cursor.h"
+#include "core/database/lost_partition.h"
 
 namespace recordfs::database {
 
@@ -21,22 +22,89 @@ Result<BlockList> Table::read_part(const RequestContext& context, const Source& 
   return read_block_list(context, source, blocks_.place(part), dialect_, form, end_, limits_);
 }
 
-Result<Buffer> Table::read_data(const RequestContext& context, const Source& source,
-                                const leveldb_table::BlockPlace& place) const {
+leveldb_table::Dialect Table::data_dialect() const {
   leveldb_table::Dialect dialect = dialect_;
   dialect.has_dictionary = dictionary_ != nullptr;
   dialect.dictionary = dictionary_;
-  return read_block(context, source, place, dialect, limits_);
+  return dialect;
+}
+
+Result<Buffer> Table::read_data(const RequestContext& context, const Source& source,
+                                const leveldb_table::BlockPlace& place) const {
+  return read_block(context, source, place, data_dialect(), limits_);
+}
+
+Result<BlockList> Table::recover_part(const RequestContext& context, const Source& source, std::size_t part) const {
+  std::shared_ptr<const LostParts> lost;
+  {
+    const std::lock_guard lock(mutex_);
+    lost = lost_parts_;
+  }
+  if (!lost || part < lost->first || part > lost->last) {
+    ASSIGN_OR_RETURN(lost, find_lost_parts(context, source, part));
+    const std::lock_guard lock(mutex_);
+    lost_parts_ = lost;
+  }
+  BlockList blocks;
+  for (std::size_t i = 0; i < lost->blocks.size(); ++i) {
+    if (is_in_part(lost->blocks.key(i), *lost, part)) blocks.add(lost->blocks.key(i), lost->blocks.place(i));
+  }
+  return blocks;
+}
+
+// Finds the blocks of all lost parts around `part` at once, so that each of their blocks is read once.
+Result<std::shared_ptr<const Table::LostParts>> Table::find_lost_parts(const RequestContext& context,
+                                                                       const Source& source, std::size_t part) const {
+  LostParts lost{.first = part, .last = part};
+  LostExtent extent{.begin = 0, .end = end_};
+  for (std::size_t i = 0; i < blocks_.size(); ++i) extent.end = std::min(extent.end, blocks_.place(i).begin);
+  for (; lost.first > 0; --lost.first) {
+    const auto before = read_part(context, source, lost.first - 1);
+    if (!before && !is_permanent(before.error().code)) return before.error();
+    if (!before || before->size() == 0) continue;
+    const auto& last = before->place(before->size() - 1);
+    extent.begin = last.begin + last.size + leveldb_table::kTrailerSize;
+    break;
+  }
+  for (; lost.last + 1 < blocks_.size(); ++lost.last) {
+    const auto after = read_part(context, source, lost.last + 1);
+    if (!after && !is_permanent(after.error().code)) return after.error();
+    if (!after || after->size() == 0) continue;
+    extent.end = std::min(extent.end, after->place(0).begin);
+    break;
+  }
+  ASSIGN_OR_RETURN(const auto found, find_data_blocks(context, source, extent, data_dialect(), limits_));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Bytes key = found.key(i);
+    const bool has_tag = properties_.has_user_keys_in_index && key.size() >= kTagSize;
+    lost.blocks.add(has_tag ? user_key_of(key) : key, found.place(i));
+  }
+  return std::make_shared<const LostParts>(std::move(lost));
+}
+
+// Returns whether a block with this last key belongs to `part`: by the keys of the parts, or to the first lost part if
+// the keys have no known order.
+bool Table::is_in_part(Bytes last_key, const LostParts& lost, std::size_t part) const {
+  if (lost.first == lost.last) return true;
+  if (!order_.is_known()) return part == lost.first;
+  const Bytes key = user_key_in_index(last_key);
+  const auto is_before = [&](std::size_t other) {
+    return order_.is_before(user_key_in_index(blocks_.key(other)), key);
+  };
+  return (part == lost.first || is_before(part - 1)) && (part == lost.last || !is_before(part));
+}
+
+bool Table::has_tag_in_index(Bytes index_key) const {
+  return has_internal_keys_ && !properties_.has_user_keys_in_index && index_key.size() >= kTagSize;
 }
 
 Bytes Table::user_key_in_index(Bytes index_key) const {
-  if (properties_.has_user_keys_in_index || index_key.size() < kTagSize) return index_key;
-  return user_key_of(index_key);
+  return has_tag_in_index(index_key) ? user_key_of(index_key) : index_key;
 }
 
 bool Table::is_index_key_before(Bytes index_key, Bytes user_key, std::uint64_t tag) const {
   const auto by_key = order_.compare(user_key_in_index(index_key), user_key);
-  if (by_key != 0 || properties_.has_user_keys_in_index || index_key.size() < kTagSize) return by_key < 0;
+  if (by_key != 0 || !has_tag_in_index(index_key)) return by_key < 0;
   return tag_of(index_key) > tag;
 }
 
@@ -89,6 +157,8 @@ Result<void> TableIterator::seek_part(const RequestContext& context, std::size_t
     }
     if (!is_permanent(blocks.error().code)) return std::move(blocks).error();
     lose(table_->blocks(), part_, blocks.error());
+    ASSIGN_OR_RETURN(part_blocks_, table_->recover_part(context, *source, part_));
+    if (part_blocks_.size() > 0) return {};
   }
   return {};
 }
@@ -127,6 +197,7 @@ Result<void> TableIterator::seek_entry(const RequestContext& context, Bytes user
   if (!entries_) return settle(context);
   const bool has_one_number = table_->sequence_of_all().has_value();
   entries_->seek([&](Bytes key) {
+    if (!table_->has_internal_keys()) return table_->order().is_before(key, user_key);
     if (key.size() < kTagSize) return false;
     const auto by_key = table_->order().compare(user_key_of(key), user_key);
     return by_key != 0 ? by_key < 0 : !has_one_number && tag_of(key) > tag;
@@ -161,7 +232,7 @@ Result<void> TableIterator::settle(const RequestContext& context) {
 }
 
 void TableIterator::skip_short_keys() {
-  while (entries_->is_valid() && entries_->key().size() < kTagSize) {
+  while (table_->has_internal_keys() && entries_->is_valid() && entries_->key().size() < kTagSize) {
     if (!std::exchange(has_reported_, true)) {
       lose(leaf(), block_, {Code::kDamage, block(), "a key of the block is shorter than an internal key"});
     }
@@ -195,6 +266,7 @@ Result<void> TableIterator::load(const RequestContext& context) {
 
 TableEntry TableIterator::entry() const {
   const Bytes key = entries_->key();
+  if (!table_->has_internal_keys()) return {key, leveldb_table::kPut, entries_->value()};
   std::uint64_t tag = tag_of(key);
   if (const auto sequence = table_->sequence_of_all()) tag = *sequence << 8 | (tag & 0xff);
   return {user_key_of(key), tag, entries_->value()};

@@ -25,8 +25,10 @@ namespace recordfs::database {
 
 // What the state knows of a table that is opened.
 struct TableContext {
-  KeyOrder order;
-  std::optional<std::uint64_t> largest_sequence;  // according to the MANIFEST
+  KeyOrder order{};
+  std::optional<std::uint64_t> largest_sequence{};  // according to the MANIFEST
+  // Whether a library may have written the table without a database, with keys that have no sequence number.
+  bool may_have_user_keys = false;
 };
 
 // The index and other properties of a table. Immutable and thread-safe, except for the cached filter, which is
@@ -43,6 +45,8 @@ class Table {
   const KeyOrder& order() const { return order_; }
   const RangeDeletions& range_deletions() const { return range_deletions_; }
   const leveldb_table::Properties& properties() const { return properties_; }
+  // Returns whether keys have a sequence number and a type. If not, each entry is a put with the sequence number 0.
+  bool has_internal_keys() const { return has_internal_keys_; }
   // Returns what is wrong with the table as a whole: its entries may be incomplete. nullopt: nothing.
   const std::optional<Error>& damage() const { return damage_; }
   std::size_t memory() const;
@@ -53,6 +57,10 @@ class Table {
   // Reads a part of the index. Fails like read_block_list().
   Result<leveldb_table::BlockList> read_part(const RequestContext& context, const Source& source,
                                              std::size_t part) const;
+  // Returns the blocks of a part that read_part() cannot read: those between the blocks of the readable parts next to
+  // it, found by their checksums, as far as they are intact. Fails with failures that may pass.
+  Result<leveldb_table::BlockList> recover_part(const RequestContext& context, const Source& source,
+                                                std::size_t part) const;
   // Reads a data block. Fails like read_block().
   Result<Buffer> read_data(const RequestContext& context, const Source& source,
                            const leveldb_table::BlockPlace& place) const;
@@ -71,10 +79,22 @@ class Table {
 
  private:
   friend class TableOpener;
+  // Consecutive parts of the index that cannot be read, and the blocks that they listed.
+  struct LostParts {
+    std::size_t first = 0;
+    std::size_t last = 0;
+    leveldb_table::BlockList blocks{};
+  };
   std::shared_ptr<const leveldb_table::Filter> filter(const RequestContext& context, const Source& source) const;
+  leveldb_table::Dialect data_dialect() const;
+  bool has_tag_in_index(Bytes index_key) const;
+  Result<std::shared_ptr<const LostParts>> find_lost_parts(const RequestContext& context, const Source& source,
+                                                           std::size_t part) const;
+  bool is_in_part(Bytes last_key, const LostParts& lost, std::size_t part) const;
   Table() = default;
 
   KeyOrder order_;
+  bool has_internal_keys_ = true;
   Limits limits_;
   leveldb_table::Dialect dialect_;
   std::shared_ptr<const Buffer> dictionary_;  // for data blocks; null: none
@@ -91,6 +111,7 @@ class Table {
   mutable bool was_asked_ = false;
   mutable bool is_filter_read_ = false;
   mutable std::shared_ptr<const leveldb_table::Filter> filter_;
+  mutable std::shared_ptr<const LostParts> lost_parts_;  // those that were found last; null: none yet
 };
 
 // An entry of a table. Bytes are valid until the iterator moves.

@@ -1,12 +1,9 @@
 // Opens tables: through their footer and index, or by their blocks' checksums if these are lost.
 #include <algorithm>
-#include <array>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "core/base/cursor.h"
 #include "core/database/table.h"
+#include "core/formats/foreign_file.h"
 #include "core/formats/leveldb_table/format.h"
 #include "core/formats/leveldb_table/survey.h"
 
@@ -15,19 +12,6 @@ namespace recordfs::database {
 using leveldb_table::BlockIterator;
 using leveldb_table::BlockPlace;
 using leveldb_table::kTrailerSize;
-
-namespace {
-
-// Other kinds of RocksDB's tables, by the last 8 bytes.
-struct OtherTable {
-  std::uint64_t magic;
-  std::string_view name;
-};
-constexpr std::array kOtherTables = {OtherTable{0x8242229663bf9564, "plain table"},
-                                     OtherTable{0x4f3418eb7a8f13b8, "plain table"},
-                                     OtherTable{0x926789d0c5f17873, "cuckoo table"}};
-
-}  // namespace
 
 class TableOpener {
  public:
@@ -43,6 +27,9 @@ class TableOpener {
     if (auto read = read_by_index(); !read) {
       if (!is_permanent(read.error().code) || read.error().code == Code::kUnsupported) return std::move(read).error();
       TRY(read_by_checksums(read.error()));
+    } else if (about_.may_have_user_keys && !table_->dialect_.is_rocksdb) {
+      ASSIGN_OR_RETURN(const auto survey, leveldb_table::survey(context_, *source_, table_->limits_));
+      table_->has_internal_keys_ = !survey || survey->has_database_keys;
     }
     table_->range_deletions_.finish(table_->order_);
     return std::shared_ptr<const Table>(std::move(table_));
@@ -50,17 +37,8 @@ class TableOpener {
 
  private:
   Result<void> refuse_other_tables() const {
-    constexpr std::uint64_t kMagicSize = 8;
-    const std::uint64_t size = source_->size();
-    if (size < kMagicSize) return {};
-    ASSIGN_OR_RETURN(const auto tail, read_exactly(context_, *source_, size - kMagicSize, kMagicSize));
-    const std::uint64_t magic = Cursor(tail.view()).u64_le();
-    for (const OtherTable& other : kOtherTables) {
-      if (other.magic != magic) continue;
-      return Error{Code::kUnsupported, size - kMagicSize,
-                   fmt::format("a {} of RocksDB, which is not block-based", other.name)};
-    }
-    return {};
+    ASSIGN_OR_RETURN(const auto foreign, recognize_foreign_file(context_, *source_));
+    return foreign ? Error{.code = Code::kUnsupported, .detail = "a " + foreign->text()} : Result<void>();
   }
 
   Result<void> read_by_index() {
@@ -155,6 +133,7 @@ class TableOpener {
     table.damage_ = why;
     ASSIGN_OR_RETURN(auto survey, leveldb_table::survey(context_, *source_, table.limits_));
     if (!survey) return why;
+    table.has_internal_keys_ = !about_.may_have_user_keys || survey->has_database_keys;
     ASSIGN_OR_RETURN(const auto container, leveldb_table::kFormat.open(context_, source_, table.limits_));
     for (std::optional<ChunkKey> at = container->traits().first; at;) {
       TRY(context_.spend(0));
@@ -187,9 +166,10 @@ class TableOpener {
   // Adds a block to the index, with its own last key.
   void add_block(Bytes content, const BlockPlace& place) {
     auto entries = BlockIterator::over(content, table_->dialect_);
-    std::string last;
+    std::optional<std::string> last;
     for (; entries && entries->is_valid(); entries->next()) last = as_text(entries->key());
-    if (last.size() >= kTagSize) table_->blocks_.add(as_bytes(last), place);
+    if (!last || (table_->has_internal_keys_ && last->size() < kTagSize)) return;
+    table_->blocks_.add(as_bytes(*last), place);
   }
 
   const RequestContext& context_;

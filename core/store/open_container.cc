@@ -15,6 +15,7 @@
 
 #include "core/base/descriptor.h"
 #include "core/base/read_window.h"
+#include "core/formats/foreign_file.h"
 #include "core/formats/registry.h"
 #include "core/store/wrapped_file.h"
 
@@ -62,8 +63,8 @@ Result<std::string> named_directory(const std::string& named) {
   return real.string();
 }
 
-// Returns why a file is not a container. Of a compressed file and an archive, that says how to unpack it; of an empty
-// file, that only its name could tell.
+// Returns why a file is not a container, with kUnsupported for one of a database. Of a compressed file and an archive,
+// that says how to unpack it; of an empty file, that only its name could tell.
 Error explained(Error why, const RequestContext& context, const Source& source, const std::string& path) {
   if (why.code != Code::kNoContainer) return why;
   const auto head = read_up_to(context, source, 0, kWrappedHead);
@@ -73,6 +74,8 @@ Error explained(Error why, const RequestContext& context, const Source& source, 
                              : "empty file, not a record container (its name does not tell a format)";
   }
   if (auto text = wrapped_file(head->view(), path)) why.detail = std::move(*text);
+  const auto foreign = recognize_foreign_file(context, source);
+  if (foreign && *foreign) return {.code = Code::kUnsupported, .detail = (*foreign)->text()};
   return why;
 }
 

@@ -52,10 +52,11 @@ void DatabaseView::declare(CLI::App& app, const std::string& without) {
 }
 
 void DatabaseOptions::declare(CLI::App& app, std::vector<std::string>* keys) {
-  auto* const database = app.add_option("DB", path,
-                                        "the directory of a database, a log or table of one, or a pattern of several\n"
-                                        "Of several files, a key's newest write counts, as if they were a database.")
-                             ->type_name("");
+  auto* const database =
+      app.add_option("DB", path,
+                     "the directory of a database, a log, table or blob file of one, or a pattern of several\n"
+                     "Of several files, a key's newest write counts, as if they were a database.")
+          ->type_name("");
   if (keys != nullptr) app.add_option("KEY", *keys, "the keys; with --manifest, all words are keys")->type_name("");
   begin_group(app, "Data sets");
   declare_manifest(app, manifest);
@@ -114,11 +115,12 @@ DatabaseReader::DatabaseReader(std::string path, std::string directory, CommandC
       directory_(std::move(directory)),
       context_(context),
       database_(std::move(database)),
-      has_families_(database_->families().size() > 1) {}
+      has_families_(database_->families().size() > 1 || database_->families().front().id != 0) {}
 
 Result<database::Family> DatabaseReader::family(const std::string& wanted) const {
-  const std::string name = wanted.empty() ? "default" : wanted;
   const auto families = database_->families();
+  if (wanted.empty() && families.size() == 1 && families.front().id != 0) return only_family(families.front());
+  const std::string name = wanted.empty() ? "default" : wanted;
   auto found = std::ranges::find(families, name, &database::Family::name);
   const auto number = parse_number<std::uint64_t>(name);
   if (found == families.end() && number) found = std::ranges::find(families, *number, &database::Family::id);
@@ -141,6 +143,14 @@ Result<std::vector<database::Family>> DatabaseReader::families(const std::string
     chosen.push_back(std::move(only));
   }
   return chosen;
+}
+
+// Tables that were given alone may be of another family than the default one.
+database::Family DatabaseReader::only_family(const database::Family& family) const {
+  const std::string name = family.name.empty() ? fmt::format("number {}", family.id) : printable(family.name);
+  print(fmt::format("column family {}", name), kExitGood);
+  print_order(family);
+  return family;
 }
 
 void DatabaseReader::print_order(const database::Family& family) const {

@@ -56,8 +56,8 @@ struct DatabaseOptions {
 // An open database, and messages about it. Not thread-safe.
 class DatabaseReader {
  public:
-  // Opens a directory, one log or table, or the set of them that a pattern names. On failure prints an error, notes it,
-  // and returns null. The arguments must outlive the object.
+  // Opens a directory, one log, table or blob file, or the set of them that a pattern names. On failure prints an
+  // error, notes it, and returns null. The arguments must outlive the object.
   static std::unique_ptr<DatabaseReader> open(const std::string& path, CommandContext& context);
   static std::unique_ptr<DatabaseReader> open(const DatabaseOptions& options, CommandContext& context);
   // Opens a directory or one file, or the logs and tables of a data set.
@@ -68,8 +68,8 @@ class DatabaseReader {
   const std::string& path() const { return path_; }
   bool has_families() const { return has_families_; }
 
-  // Returns the family with this name, or with this number if none has it as its name. An empty name is "default".
-  // Calls print_order(). Fails with kNotFound.
+  // Returns the family with this name, or with this number if none has it as its name; for an empty name the default
+  // family, or the only one, which a message names. Calls print_order(). Fails with kNotFound.
   Result<database::Family> family(const std::string& name) const;
 
   // Returns the family with this name, or all if it is empty. Otherwise like family().
@@ -96,6 +96,7 @@ class DatabaseReader {
   void print_failure(Bytes key, const Error& error) const;
 
  private:
+  database::Family only_family(const database::Family& family) const;
   void report(bool only_manifest) const;
   using Opened = Result<std::unique_ptr<const database::Database>>;
   static std::unique_ptr<DatabaseReader> open_set(const RecordWords& words, CommandContext& context);

@@ -17,7 +17,7 @@ class Keys(Mapping):
     KeyError; `problems` lists all that was found.
     """
 
-    def __init__(self, opened: Any, family: str = "default", at: int = _recordfs.NEWEST, first: bytes = b"",
+    def __init__(self, opened: Any, family: str | None = None, at: int = _recordfs.NEWEST, first: bytes = b"",
                  end: bytes | None = None, prefix: bytes = b"") -> None:
         self._opened = opened
         self._family = family
@@ -30,9 +30,11 @@ class Keys(Mapping):
         if self._database is None or self._database[0] != os.getpid():
             database = _recordfs.Keys(self._opened.native, os.fsencode(self._opened.directory))
             numbers = {name: number for number, name in database.families()}
-            if self._family not in numbers:
-                raise KeyError(f"no column family {self._family}")
-            self._database = (os.getpid(), database, numbers[self._family])
+            # Tables that were given alone may all be of one other family than the default one.
+            family = self._family or (next(iter(numbers)) if len(numbers) == 1 else "default")
+            if family not in numbers:
+                raise KeyError(f"no column family {family}")
+            self._database = (os.getpid(), database, numbers[family])
         return self._database[1], self._database[2]
 
     def __getstate__(self):

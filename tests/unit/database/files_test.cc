@@ -48,6 +48,69 @@ TEST(DatabaseFilesTest, KeysOfOtherFilesOfTheFolderAreAbsent) {
   EXPECT_LT(list_keys(**files).size(), list_keys(*open_database(kCorpus + "leveldb-levels")).size());
 }
 
+const std::string kTableCorpus = "tests/corpus/leveldb_table/";
+
+std::unique_ptr<const Database> open_alone(const std::string& path) {
+  auto file = Database::open_file({}, path);
+  EXPECT_TRUE(file) << path << ": " << (file ? "" : to_string(file.error()));
+  return file ? std::move(*file) : nullptr;
+}
+
+TEST(DatabaseFilesTest, TableWrittenWithoutADatabaseHasItsKeysUnchanged) {
+  for (const char* name : {"short-keys.sst", "number-keys.sst"}) {
+    const auto file = open_alone(kTableCorpus + name);
+    const auto keys = list_keys(*file);
+    EXPECT_EQ(keys.size(), 30u) << name;
+    for (const ListedKey& key : keys) {
+      EXPECT_EQ(key.version.operation, Operation::kPut);
+      EXPECT_EQ(get(*file, key.key), key.value) << name;
+    }
+    EXPECT_EQ(get(*file, "another"), to_string(Code::kNotFound));
+  }
+}
+
+TEST(DatabaseFilesTest, UnorderedTableIsSearchedWholly) {
+  const auto file = open_alone(kTableCorpus + "unordered.ldb");
+  EXPECT_FALSE(file->families().front().is_ordered);
+  const auto keys = list_keys(*file);
+  ASSERT_FALSE(keys.empty());
+  for (const ListedKey& key : keys) EXPECT_EQ(get(*file, key.key), key.value) << key.key;
+}
+
+TEST(DatabaseFilesTest, BlobFileAloneHasItsKeys) {
+  const auto intact = open_database(kCorpus + "rocksdb7-blobs");
+  std::size_t files = 0;
+  for (const File& blobs : intact->files()) {
+    if (blobs.kind != FileKind::kBlob) continue;
+    ++files;
+    const auto file = open_alone(kCorpus + "rocksdb7-blobs/" + blobs.name);
+    const auto keys = list_keys(*file);
+    ASSERT_FALSE(keys.empty());
+    EXPECT_TRUE(file->problems().empty());
+    for (const ListedKey& key : keys) {
+      EXPECT_TRUE(key.is_readable) << key.value;
+      EXPECT_EQ(get(*file, key.key), key.value);
+    }
+  }
+  EXPECT_GT(files, 0u);
+}
+
+TEST(DatabaseFilesTest, TableOfAnotherFamilyAloneHasOnlyThatFamily) {
+  const auto intact = open_database(kCorpus + "rocksdb7-families");
+  std::size_t tables = 0;
+  for (const File& table : intact->files()) {
+    if (table.kind != FileKind::kTable || table.state != File::State::kLive || table.family == 0) continue;
+    ++tables;
+    const auto file = open_alone(kCorpus + "rocksdb7-families/" + table.name);
+    const auto families = file->families();
+    ASSERT_EQ(families.size(), 1u);
+    EXPECT_EQ(families.front().id, table.family);
+    EXPECT_FALSE(families.front().name.empty());
+    EXPECT_FALSE(list_keys(*file, table.family).empty());
+  }
+  EXPECT_GT(tables, 0u);
+}
+
 TEST(DatabaseFilesTest, FileOfAnotherKindIsNamed) {
   const auto files = Database::open_files({}, kCorpus + "leveldb-levels", {"000013.ldb", "CURRENT"});
   ASSERT_FALSE(files);
