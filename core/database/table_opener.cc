@@ -63,7 +63,7 @@ class TableOpener {
     ASSIGN_OR_RETURN(const auto tail, read_up_to(context_, *source_, size - tail_size, tail_size));
     auto footer = leveldb_table::parse_footer(tail.view(), size);
     if (!footer) return Error{Code::kDamage, size - tail_size, "the footer of the table is missing"};
-    if (!footer->flaw.empty()) return Error{Code::kDamage, footer->begin, footer->flaw};
+    if (!footer->flaw.empty()) return Error{footer->flaw_code, footer->begin, footer->flaw};
     return *std::move(footer);
   }
 

@@ -352,7 +352,9 @@ Result<BlockList> read_block_list(const RequestContext& context, const Source& s
     if (!found || !piece_of(*found, Kind::kData, end)) return no_list(place.begin, "the index");
     const Bytes key = keys.key(places.entry());
     key_bytes += key.size();
-    if (key_bytes > kMostKeysOfIndex) return Error{Code::kLimit, place.begin, "the keys of the index exceed the limit"};
+    if (key_bytes > kMostKeysOfIndex)
+      return Error{Code::kLimit, place.begin,
+                   fmt::format("the keys of the index exceed the limit of {} bytes", kMostKeysOfIndex)};
     list.add(key, *found);
   }
   return list;

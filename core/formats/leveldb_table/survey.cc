@@ -206,7 +206,7 @@ class Surveyor {
 
   Result<void> read_indexes(const RequestContext& context) {
     const Footer& footer = *survey_.footer;
-    if (!footer.flaw.empty()) return Error{Code::kDamage, footer.begin, footer.flaw};
+    if (!footer.flaw.empty()) return Error{footer.flaw_code, footer.begin, footer.flaw};
     auto meta = read_meta_index(context, source_, footer.metaindex, footer.dialect, footer.begin, limits_);
     if (!meta && !is_permanent(meta.error().code)) return std::move(meta).error();
     // LevelDB's index has one form. RocksDB's is given by properties that the meta index names, whatever the footer.

@@ -142,12 +142,20 @@ void read_rocksdb_footer(Bytes bytes, Footer& footer) {
   }
   footer.dialect.checksum = static_cast<Checksum>(checksum);
   if (footer.dialect.version > kLatestVersion) {
+    // Since version 6, the footer has a checksum, which tells a later version from a damaged number.
+    read_extended(Cursor(places), bytes, footer);
+    if (footer.flaw.empty()) footer.flaw_code = Code::kUnsupported;
     footer.flaw = fmt::format("unknown format version {}", footer.dialect.version);
   } else if (footer.dialect.version >= kFirstWithContext) {
     read_extended(Cursor(places), bytes, footer);
   } else {
     read_places(places, footer);
   }
+}
+
+Error too_large(Position begin, std::uint64_t size, std::uint64_t limit) {
+  return {Code::kLimit, begin,
+          fmt::format("a block of {} bytes exceeds the limit of {} bytes (see --max-chunk)", size, limit)};
 }
 
 Error at(Position begin, Error error) {
@@ -200,7 +208,7 @@ Result<Buffer> decompress_with(const RequestContext& context, const Packing& pac
   const std::uint64_t size = packing.size == StatedSize::kVarint ? cursor.varint32() : cursor.u32_le();
   if (packing.size == StatedSize::kEightBytes) cursor.skip(4);
   if (!cursor.ok()) return Error{Code::kDamage, 0, "the size of the decompressed block is invalid"};
-  if (size > limit) return Error{Code::kLimit, 0, fmt::format("{} decompressed bytes exceed the limit", size)};
+  if (size > limit) return too_large(0, size, limit);
   if (packing.codec == CodecId::kLz4Frame) return decompress_lz4_block(context, cursor.rest(), size, dictionary);
   if (dictionary.empty()) return decompress_exactly(context, packing.codec, cursor.rest(), size);
   if (packing.codec == CodecId::kZstd) return decompress_zstd_with(context, dictionary, cursor.rest(), size);
@@ -244,6 +252,15 @@ bool matches_without_sequence(const Dialect& dialect, Bytes stored, Position beg
   std::string copy(text);
   std::fill_n(copy.begin() + static_cast<std::ptrdiff_t>(sequence), kSequenceSize, '\0');
   return checksum_matches(dialect, as_bytes(copy), begin);
+}
+
+// Fails with kLimit for a block that is larger than a compressed one may be, unless it is uncompressed.
+Result<void> check_stored_block(const RequestContext& context, const Source& source, const BlockPlace& place,
+                                const Limits& limits) {
+  if (place.size > limits.decoded_chunk) return too_large(place.begin, place.size, limits.decoded_chunk);
+  ASSIGN_OR_RETURN(const auto number, read_exactly(context, source, place.begin + place.size, 1));
+  if (number.view()[0] != std::byte{kStored}) return too_large(place.begin, place.size, limits.stored_chunk);
+  return {};
 }
 
 }  // namespace
@@ -309,9 +326,7 @@ Result<BlockContent> content_of_block(const RequestContext& context, Bytes store
     const Bytes bytes = unpacked.view();
     return BlockContent{bytes, std::move(unpacked)};
   }
-  if (content.size() > limits.decoded_chunk) {
-    return Error{Code::kLimit, begin, fmt::format("a block of {} bytes exceeds the limit", content.size())};
-  }
+  if (content.size() > limits.decoded_chunk) return too_large(begin, content.size(), limits.decoded_chunk);
   return BlockContent{content};
 }
 
@@ -325,9 +340,7 @@ Result<Buffer> unpack(const RequestContext& context, std::uint8_t number, Bytes 
 
 Result<Buffer> read_block(const RequestContext& context, const Source& source, const BlockPlace& place,
                           const Dialect& dialect, const Limits& limits) {
-  if (place.size > limits.stored_chunk) {
-    return Error{Code::kLimit, place.begin, fmt::format("a block of {} bytes exceeds the limit", place.size)};
-  }
+  if (place.size > limits.stored_chunk) TRY(check_stored_block(context, source, place, limits));
   ASSIGN_OR_RETURN(auto stored, read_exactly(context, source, place.begin, place.size + kTrailerSize));
   ASSIGN_OR_RETURN(auto content, content_of_block(context, stored.view(), place.begin, dialect, limits));
   if (stored.view()[static_cast<std::size_t>(place.size)] != std::byte{0}) return std::move(content.buffer);

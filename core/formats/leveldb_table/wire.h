@@ -67,6 +67,7 @@ struct Footer {
   std::optional<BlockPlace> index;  // nullopt: the meta index has it
   Position due = 0;                 // expected position of the footer according to its contents
   std::string flaw;                 // why the two places are rejected; empty if they are valid
+  Code flaw_code = Code::kDamage;   // kUnsupported: of a later version
   std::uint64_t stored_size = kFooterSize;
 
   std::uint64_t size() const { return stored_size; }
@@ -93,8 +94,9 @@ Result<BlockContent> content_of_block(const RequestContext& context, Bytes store
 Result<Buffer> unpack(const RequestContext& context, std::uint8_t number, Bytes stream, const Dialect& dialect,
                       std::uint64_t limit);
 
-// Returns the content of the block at `place`. Fails with kDamage, kUnsupported (its compression), kLimit, and as
-// Source does, always with the block's position. Any thread. REQUIRES: the block and its trailer fit the source.
+// Returns the content of the block at `place`. Uncompressed blocks may have as many bytes as decompressed ones. Fails
+// with kDamage, kUnsupported (its compression), kLimit, and as Source does, always with the block's position. Any
+// thread. REQUIRES: the block and its trailer fit the source.
 Result<Buffer> read_block(const RequestContext& context, const Source& source, const BlockPlace& place,
                           const Dialect& dialect, const Limits& limits);
 
