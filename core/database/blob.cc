@@ -1,6 +1,8 @@
 #include "core/database/blob.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,6 +23,12 @@ enum PlaceType : std::uint8_t { kValueWithTime = 0, kBlob = 1, kBlobWithTime = 2
 Error at(Position position, Error error) {
   error.position = position;
   return error;
+}
+
+// Titan, which stores the places of values in a form of its own, has its blob files in a directory of the database.
+bool has_titan_files(const State& state) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(state.open_files().directory() + "/titandb", ignored);
 }
 
 // Reads a value that its table has between the data blocks. It has the trailer of a block.
@@ -83,6 +91,9 @@ Result<Slice> read_blob(const RequestContext& context, const State& state, Bytes
                         const std::string& file) {
   const Limits& limits = state.options().limits;
   const auto place = parse_blob_place(stored);
+  if (!place && has_titan_files(state)) {
+    return Error{.code = Code::kUnsupported, .detail = "a value in a blob file of Titan, which recordfs does not read"};
+  }
   if (!place) return Error{.code = Code::kDamage, .detail = "the place of a value in a blob file is invalid"};
   if (place->value) {
     ASSIGN_OR_RETURN(auto value, Buffer::copy_of(context, *place->value));
@@ -103,7 +114,11 @@ Result<Slice> read_blob(const RequestContext& context, const State& state, Bytes
   if (begin < kFileHeaderSize + kRecordHeaderSize || begin - kFileHeaderSize - kRecordHeaderSize < key.size()) {
     return fail({.code = Code::kDamage, .detail = "the place of a value is invalid"});
   }
-  if (place->size > limits.stored_chunk) return fail({.code = Code::kLimit, .detail = "a value exceeds the limit"});
+  if (place->size > limits.stored_chunk) {
+    return fail({.code = Code::kLimit,
+                 .detail = fmt::format("a value of {} bytes exceeds the limit of {} bytes (see --max-chunk)",
+                                       place->size, limits.stored_chunk)});
+  }
   const std::uint64_t before = kRecordHeaderSize + key.size();
   ASSIGN_OR_RETURN(const auto source, state.open_files().open(*name));
   auto whole = read_exactly(context, *source, begin - before, before + place->size);

@@ -14,6 +14,7 @@
 #include "core/database/recovered_table.h"
 #include "core/database/state.h"
 #include "core/database/wal_directory.h"
+#include "core/formats/foreign_file.h"
 
 namespace recordfs::database {
 
@@ -169,7 +170,9 @@ class StateLoader {
     const Code code = current.error().code;
     if (code != Code::kDamage && code != Code::kNotFound) return std::move(current).error();
     if (!has(FileKind::kManifest) && !has(FileKind::kTable) && !has(FileKind::kLog)) {
-      return Error{Code::kNoContainer, 0, "the directory has no files of a LevelDB or RocksDB database"};
+      const auto backup = recognize_backup(files().directory());
+      return Error{Code::kNoContainer, 0,
+                   backup.value_or("the directory has no files of a LevelDB or RocksDB database")};
     }
     report("CURRENT", std::move(current).error());
     return recover();
@@ -362,8 +365,9 @@ class StateLoader {
   }
 
   void report_missing(const TableFile& table) {
-    const std::string_view where =
+    std::string where =
         table.path == 0 ? "" : ", unless it is in another of the database's directories (try: --db-path DIR)";
+    if (const auto backup = recognize_backup(files().directory())) where = "; the directory is " + *backup;
     report(state_->name_of(table),
            {.code = Code::kNotFound,
             .detail = fmt::format("the MANIFEST names this table, and it does not exist{}", where)});

@@ -18,6 +18,7 @@
 #include "core/base/directory.h"
 #include "core/dataset/natural_order.h"
 #include "core/dataset/path_errors.h"
+#include "core/formats/foreign_file.h"
 
 namespace recordfs {
 namespace {
@@ -86,7 +87,10 @@ Result<Paths> containers_in(const std::string& directory, const IsContainer& is_
   for (std::string& path : others) {
     if (sets.contains(set_name(parse_shard_name(path)->family))) containers.push_back(std::move(path));
   }
-  if (containers.empty()) return with_path(directory, Code::kNotFound, "no record container in this directory");
+  if (containers.empty()) {
+    const auto backup = recognize_backup(directory);
+    return with_path(directory, Code::kNotFound, backup.value_or("no record container in this directory"));
+  }
   std::ranges::sort(containers, is_before);
   return containers;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -39,6 +41,16 @@ bool begins_titan(Bytes head) {
   return has_magic && cursor.ok() && version >= 1 && version <= kMostVersion;
 }
 
+namespace fs = std::filesystem;
+
+bool is_backup(const fs::path& directory) {
+  const auto has = [&](const char* name) {
+    std::error_code ignored;
+    return fs::is_directory(directory / name, ignored);
+  };
+  return has("meta") && has("private") && (has("shared_checksum") || has("shared"));
+}
+
 }  // namespace
 
 std::string ForeignFile::text() const { return fmt::format("{}, which recordfs does not read (try: {})", what, hint); }
@@ -52,6 +64,19 @@ Result<std::optional<ForeignFile>> recognize_foreign_file(const RequestContext& 
   if (cursor.ok() && found != kLast.end()) return std::optional(found->file);
   ASSIGN_OR_RETURN(const auto head, read_up_to(context, source, 0, kMagicSize));
   return begins_titan(head.view()) ? std::optional(kTitanBlobs) : std::nullopt;
+}
+
+std::optional<std::string> recognize_backup(const std::string& directory) {
+  std::error_code ignored;
+  const fs::path path = fs::absolute(directory, ignored).lexically_normal();
+  const fs::path here = path.has_filename() ? path : path.parent_path();
+  const fs::path above = here.parent_path();  // of private/NUMBER
+  const auto restore = [](const fs::path& backup) {
+    return fmt::format("(try: ldb restore --backup_dir={} --db=NEW_DIRECTORY)", backup.string());
+  };
+  if (is_backup(here)) return "backup directory of RocksDB's BackupEngine " + restore(here);
+  if (above.filename() != "private" || !is_backup(above.parent_path())) return std::nullopt;
+  return "part of a backup by RocksDB's BackupEngine " + restore(above.parent_path());
 }
 
 }  // namespace recordfs

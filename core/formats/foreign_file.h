@@ -1,4 +1,4 @@
-// Recognizes files of databases that recordfs does not read.
+// Recognizes files and directories of databases that recordfs does not read.
 #pragma once
 
 #include <optional>
@@ -20,5 +20,9 @@ struct ForeignFile {
 
 // Returns nullopt if the first and the last bytes are not those of such a file. Fails as Source does. Any thread.
 Result<std::optional<ForeignFile>> recognize_foreign_file(const RequestContext& context, const Source& source);
+
+// Returns "backup directory of RocksDB's BackupEngine (try: ...)", or that the directory is a part of one; nullopt for
+// another directory, and if it cannot be read. Any thread.
+std::optional<std::string> recognize_backup(const std::string& directory);
 
 }  // namespace recordfs

@@ -21,6 +21,7 @@
 #include "core/base/counted.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
+#include "core/formats/foreign_file.h"
 #include "core/store/executor.h"
 #include "core/store/open_container.h"
 #include "fusefs/commands/amounts.h"
@@ -253,7 +254,8 @@ class Verify {
     if (Interruption::came()) return;
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (has_container_[i]) continue;
-      print_message(fmt::format("{}: no record container in this directory", names[i]));
+      const auto backup = recognize_backup(names[i]);
+      print_message(fmt::format("{}: {}", names[i], backup.value_or("no record container in this directory")));
       context_.note(kExitPartlyDone);
     }
   }

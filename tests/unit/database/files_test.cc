@@ -118,5 +118,32 @@ TEST(DatabaseFilesTest, FileOfAnotherKindIsNamed) {
   EXPECT_TRUE(files.error().detail.starts_with("CURRENT: ")) << files.error().detail;
 }
 
+TEST(DatabaseFilesTest, TablesThatAreNotBlockBasedAreNamedWithTheirReader) {
+  const auto file = Database::open_file({}, kCorpus + "rocksdb7-plain-table/000009.sst");
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().code, Code::kUnsupported);
+  EXPECT_TRUE(file.error().detail.starts_with("plain table of RocksDB, which recordfs does not read (try: sst_dump"))
+      << file.error().detail;
+  const Copy copy("leveldb-levels");
+  copy.write("pebble.sst", std::string(100, 'x') + "\xf0\x9f\xaa\xb3\xf0\x9f\xaa\xb3");
+  const auto pebble = Database::open_file({}, copy.path("pebble.sst"));
+  ASSERT_FALSE(pebble);
+  EXPECT_EQ(pebble.error().code, Code::kUnsupported);
+  EXPECT_TRUE(pebble.error().detail.starts_with("table in a format of Pebble's own")) << pebble.error().detail;
+}
+
+TEST(DatabaseFilesTest, BackupDirectoryIsNamed) {
+  const testing::TempFolder folder;
+  for (const char* name : {"/meta", "/private/1", "/shared_checksum"}) {
+    std::filesystem::create_directories(folder.path() + name);
+  }
+  for (const char* name : {"", "/private/1"}) {
+    const auto opened = Database::open({}, folder.path() + name);
+    ASSERT_FALSE(opened);
+    EXPECT_NE(opened.error().detail.find("ldb restore --backup_dir=" + folder.path()), std::string::npos)
+        << opened.error().detail;
+  }
+}
+
 }  // namespace
 }  // namespace recordfs::database
