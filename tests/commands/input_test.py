@@ -63,7 +63,7 @@ class Input(commands.Case):
             done = self.piped(content, *of_input)
             self.assertEqual((done.status, done.err), (expected.status, expected.err.replace(str(damaged), "-")))
         for words in (["keys", "-"], ["get", "-", "key"]):
-            self.assertRegex(self.piped(b"text", *words).err, r"\Arecordfs: -: not a log or table")
+            self.assertRegex(self.piped(b"text", *words).err, r"\Arecordfs: -: not a log, table or blob file")
 
     def test_redirected_file_is_read_in_place(self):
         for words in READING:

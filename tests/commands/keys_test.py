@@ -111,7 +111,7 @@ class Keys(Case):
         (database / "000005.ldb").write_bytes(b"x" * 40000)
         done = self.recordfs("keys", files)
         self.assertEqual(done.status, commands.CANNOT_OPEN)
-        self.assertRegex(done.err, "000005.ldb: not a log or table")
+        self.assertRegex(done.err, "000005.ldb: not a log, table or blob file")
 
     def test_files_of_a_pattern_may_be_in_several_directories(self):
         for number, name in enumerate(("000005.ldb", "000013.ldb")):
@@ -139,8 +139,30 @@ class Keys(Case):
         self.assert_ends(commands.WRONG_USE, "DB is required", "keys")
         self.assert_ends(commands.WRONG_USE, "key00012", "keys", database, "key00012")
 
+    def test_table_of_another_family_shows_its_keys_and_names_the_family(self):
+        table = commands.sample("database/rocksdb7-families/000015.sst")
+        done = self.recordfs("keys", "--json", table)
+        self.assertEqual(done.status, 0)
+        self.assertIn("000015.sst: column family second", done.err)
+        self.assertEqual({json.loads(line)["column_family"] for line in done.out.splitlines()}, {"second"})
+        self.assertEqual(self.good("keys", "--column-family", "second", table), self.recordfs("keys", table).out)
+        self.assert_ends(commands.PARTLY_DONE, "no column family default", "keys", "--column-family", "default", table)
+
+    def test_blob_file_and_table_without_a_database_have_keys(self):
+        for name in ("database/rocksdb7-blobs/000010.blob", "leveldb_table/short-keys.sst", "leveldb_table/unordered.ldb"):
+            file = commands.sample(name)
+            listed = self.recordfs("keys", file)
+            self.assertEqual(listed.status, 0, name)
+            self.assertTrue(listed.out, name)
+            for key in listed.out.decode().splitlines():
+                got = self.recordfs("get", "--encoded", file, key)
+                self.assertEqual((got.status, bool(got.out)), (FOUND, True), (name, key))
+
     def test_other_files_are_refused(self):
-        self.assert_ends(commands.CANNOT_OPEN, "not a log or table", "keys", commands.sample("riegeli/simple_zstd9.riegeli"))
+        self.assert_ends(commands.CANNOT_OPEN, "not a log, table or blob file", "keys",
+                         commands.sample("riegeli/simple_zstd9.riegeli"))
+        self.assert_ends(commands.CANNOT_OPEN, "plain table of RocksDB", "keys",
+                         commands.sample("database/rocksdb7-plain-table/000009.sst"))
         self.assert_ends(commands.CANNOT_OPEN, "no files of a LevelDB or RocksDB database", "keys", self.folder)
         self.assert_ends(commands.CANNOT_OPEN, "No such file", "keys", self.folder / "none")
 
@@ -343,7 +365,7 @@ class Directories(Case):
         for files in ([pattern], sorted(database.glob("*.ldb"))):
             lines = self.json_lines("cat", "--json", "--limit", "4", *files)
             self.assertEqual([line["key"] for line in lines], expected)
-        self.assert_ends(commands.CANNOT_OPEN, "not a log or table", "cat", "--json", "--limit", "4",
+        self.assert_ends(commands.CANNOT_OPEN, "not a log, table or blob file", "cat", "--json", "--limit", "4",
                          commands.sample("riegeli/simple_zstd9.riegeli"))
 
     def test_cat_writes_values_in_the_wanted_form(self):

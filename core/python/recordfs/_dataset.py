@@ -295,7 +295,7 @@ class Dataset(Sequence):
 
     @property
     def keys(self) -> Keys:
-        """The keys of a LevelDB or RocksDB database, log or table, with their newest values: a Mapping of bytes."""
+        """The keys of a LevelDB or RocksDB database, or of its files, with their newest values: a Mapping of bytes."""
         return Keys(self._opened)
 
     # --- the data set
