@@ -63,8 +63,8 @@ Result<std::string> named_directory(const std::string& named) {
   return real.string();
 }
 
-// Returns why a file is not a container, with kUnsupported for one of a database. Of a compressed file and an archive,
-// that says how to unpack it; of an empty file, that only its name could tell.
+// Returns why a file is not a container. Of a file of a database, that names what reads it; of a compressed file and an
+// archive, that says how to unpack it; of an empty file, that only its name could tell.
 Error explained(Error why, const RequestContext& context, const Source& source, const std::string& path) {
   if (why.code != Code::kNoContainer) return why;
   const auto head = read_up_to(context, source, 0, kWrappedHead);
@@ -75,7 +75,7 @@ Error explained(Error why, const RequestContext& context, const Source& source, 
   }
   if (auto text = wrapped_file(head->view(), path)) why.detail = std::move(*text);
   const auto foreign = recognize_foreign_file(context, source);
-  if (foreign && *foreign) return {.code = Code::kUnsupported, .detail = (*foreign)->text()};
+  if (foreign && *foreign) why.detail = (*foreign)->text();
   return why;
 }
 
