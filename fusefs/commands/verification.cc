@@ -267,8 +267,8 @@ Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std
   return finding;
 }
 
-// Only tables can do without. Other formats without checksums never have any.
 std::optional<Finding> finding_without_checksums(const RecordStore& store) {
+  if (!store.schema().key_changes) return std::nullopt;
   const auto& facts = store.traits().facts;
   const auto checksum = std::ranges::find(facts, "checksum", &Fact::name);
   const auto* const name = checksum == facts.end() ? nullptr : std::get_if<std::string>(&checksum->value);

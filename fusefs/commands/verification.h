@@ -39,7 +39,8 @@ Finding finding_of(const Error& error);
 Finding finding_of(const DamagedRegion& region);
 Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std::uint64_t> records);
 
-// Returns the finding for a container whose records no checksum covers; nullopt if there are checksums.
+// Returns the finding for a table of a database that was written without checksums; nullopt for others. Other
+// containers that need not have checksums are called good, as far as they can be decoded.
 std::optional<Finding> finding_without_checksums(const RecordStore& store);
 
 // Returns begin, end, class, reason and records_lost.
