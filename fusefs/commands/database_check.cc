@@ -26,6 +26,11 @@ Finding make_finding(std::string_view word, std::string reason, int status) {
   return {.word = word, .reason = std::move(reason), .is_of_whole_file = true, .status = status};
 }
 
+// Returns the word for a problem, or for a table that cannot be opened. A missing file is damage of the database.
+std::string_view word_of(const Error& error) {
+  return error.code == Code::kNotFound ? "damage" : finding_of(error).word;
+}
+
 bool is_verified_alone(const database::File& file) {
   return file.kind == FileKind::kManifest || file.kind == FileKind::kLog || file.kind == FileKind::kTable ||
          file.kind == FileKind::kBlob;
@@ -69,7 +74,7 @@ class Check {
     const auto found = check_.findings.find(problem.file);
     const bool is_known = found != check_.findings.end() && found->second.front().status == kExitDamage;
     if (!problem.loses_data || is_known) return;
-    add(problem.file, make_finding("damage", reason_of(problem), status_of(problem)));
+    add(problem.file, make_finding(word_of(problem.error), reason_of(problem), status_of(problem)));
   }
 
   void add(const std::string& file, Finding finding) { check_.findings[file].push_back(std::move(finding)); }
@@ -127,8 +132,7 @@ std::optional<Finding> check_table(const std::string& path, const Limits& limits
   const auto opened = database::Table::open({}, {std::move(*source)}, {}, limits);
   if (opened) return std::nullopt;
   const Error& why = opened.error();
-  const bool is_unsupported = why.code == Code::kUnsupported || why.code == Code::kLimit;
-  return make_finding(is_unsupported ? "unsupported" : "damage", why.detail, status_of_reading(why));
+  return make_finding(word_of(why), why.detail, status_of_reading(why));
 }
 
 Result<DatabaseCheck> check_database(const std::string& directory, const database::Options& options) {

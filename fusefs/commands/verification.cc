@@ -331,6 +331,28 @@ std::string_view Outcome::state() const {
   }
 }
 
+void OutcomeCounts::add(const Outcome& outcome) {
+  ++files[outcome.state()];
+  passed_earlier += outcome.passed ? 1u : 0u;
+  if (!outcome.verdict) return;
+  ++read;
+  bytes += outcome.size.value_or(0);
+}
+
+std::string OutcomeCounts::text() const {
+  std::uint64_t all = 0;
+  for (const auto& [state, count] : files) all += count;
+  const auto with_state = [this](std::string_view state) {
+    const auto found = files.find(state);
+    return found == files.end() ? 0 : found->second;
+  };
+  return fmt::format(
+      "{}: {} read ({}), {} unchanged since they passed; {} damaged, {} unreadable, {} unsupported, {} unchecked, "
+      "{} empty",
+      counted(all, "file"), read, counted(bytes, "byte"), passed_earlier, with_state("damaged"),
+      with_state(kUnreadable), with_state("unsupported"), with_state(kUnchecked), with_state(kEmpty));
+}
+
 std::string findings_text(const Outcome& outcome) {
   std::string text;
   if (!outcome.verdict) return text;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -84,6 +85,16 @@ struct Outcome {
   // Returns "good", "empty" (no bytes), "damaged", "unreadable", "unsupported", or "unchecked" (memory was short).
   std::string_view state() const;
   int status() const;
+};
+
+// Counts the results of several files.
+struct OutcomeCounts {
+  std::uint64_t read = 0, passed_earlier = 0, bytes = 0;
+  std::map<std::string_view, std::uint64_t> files{};  // by Outcome::state()
+
+  void add(const Outcome& outcome);
+  // Returns "3 files: 2 read (17 bytes), 1 unchanged since they passed; 1 damaged, ...".
+  std::string text() const;
 };
 
 // Returns a line for each finding that affects the status or is of the whole file, or for an empty file. A good file

@@ -18,7 +18,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "core/base/counted.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
 #include "core/formats/foreign_file.h"
@@ -55,28 +54,6 @@ struct VerifyOptions {
   bool recursive = false;
   bool json = false;
   bool verbose = false;
-};
-
-struct Counts {
-  std::uint64_t read = 0, passed_earlier = 0, bytes = 0;
-  std::map<std::string_view, std::uint64_t> files{};  // by Outcome::state()
-
-  void add(const Outcome& outcome) {
-    ++files[outcome.state()];
-    passed_earlier += outcome.passed ? 1u : 0u;
-    if (!outcome.verdict) return;
-    ++read;
-    bytes += outcome.size.value_or(0);
-  }
-  std::string text() {
-    std::uint64_t all = 0;
-    for (const auto& [state, count] : files) all += count;
-    return fmt::format(
-        "{}: {} read ({}), {} unchanged since they passed; {} damaged, {} unreadable, {} unsupported, {} unchecked, "
-        "{} empty",
-        counted(all, "file"), read, counted(bytes, "byte"), passed_earlier, files["damaged"], files["unreadable"],
-        files["unsupported"], files[kUnchecked], files["empty"]);
-  }
 };
 
 std::int64_t now_seconds() {
@@ -213,14 +190,16 @@ class Verify {
   void add_findings_of_database(Outcome& outcome) {
     auto found = findings_.extract(outcome.path);
     if (found.empty()) return;
-    const bool is_damaged = outcome.status() != kExitGood;
+    const int known = outcome.status();
     if (!outcome.verdict) outcome.verdict.emplace();
     const auto is_unused = [](const Finding& finding) { return finding.word == kSurplus || finding.word == kSpare; };
     if (std::ranges::any_of(found.mapped(), is_unused)) {
       for (Finding& finding : outcome.verdict->findings) finding.status = kExitGood;
     }
     for (Finding& finding : found.mapped()) {
-      if (finding.word == kSpare || (is_damaged && finding.word == "damage")) continue;
+      const bool is_damage = finding.word == "damage" || finding.word == "unsupported";
+      if (finding.word == kSpare || (is_damage && known != kExitGood && worse_of(known, finding.status) == known))
+        continue;
       outcome.verdict->findings.push_back(std::move(finding));
     }
   }
@@ -434,7 +413,7 @@ class Verify {
   DatabaseFindings findings_;                          // of all databases, by path
   std::map<std::string, bool> is_damaged_;             // by the directory of a database
   std::uint64_t to_read_ = 0;                          // bytes; only if progress is shown
-  Counts counts_;
+  OutcomeCounts counts_;
   Clock::time_point saved_ = Clock::now();
   std::mutex large_;  // held while a large file is verified
 };

@@ -469,6 +469,15 @@ class Directories(Case):
         self.assertEqual(done.status, commands.PARTLY_DONE)
         self.assertRegex(done.out.decode(), r"(?m)\.sst: unsupported: a plain table of RocksDB, which recordfs does not read")
 
+    def test_table_of_another_kind_is_no_damage(self):
+        copy = self.copy_database("database/rocksdb7-blobs")
+        plain = next(commands.sample("database/rocksdb7-plain-table").glob("*.sst"))
+        table = sorted(copy.glob("*.sst"))[0]
+        shutil.copy(plain, table)
+        rows = self.recordfs("verify", copy).out.decode().splitlines()
+        self.assertEqual([row for row in rows if "plain table" in row],
+                         [f"{table}: unsupported: a plain table of RocksDB, which is not block-based"])
+
     def test_checksums_of_files_are_compared(self):
         self.assertEqual(self.good("verify", commands.sample(CHECKSUMS)), b"")
         copy = self.copy_database(CHECKSUMS)
