@@ -48,12 +48,13 @@ class LogSource final : public EntrySource {
 
 class RunSource final : public EntrySource {
  public:
-  RunSource(const State& state, const FamilyView& family, const Run& run, TakeTableLoss take_loss)
-      : state_(state), family_(family), run_(run), take_loss_(std::move(take_loss)) {}
+  RunSource(const State& state, const FamilyView& family, const Run& run, TakeTableLoss take_loss,
+            std::shared_ptr<MemoryBudget> memory)
+      : state_(state), family_(family), run_(run), take_loss_(std::move(take_loss)), memory_(std::move(memory)) {}
 
   Result<void> seek(const RequestContext& context, std::optional<Bytes> user_key) override {
     entries_.reset();
-    over_table_.reset();
+    drop_over_table();
     table_ = over_ = user_key ? run_.first_from(family_.order, *user_key) : 0;
     TRY(open_table(context));
     if (entries_) TRY(user_key ? entries_->seek(context, *user_key, UINT64_MAX) : entries_->to_first(context));
@@ -82,7 +83,7 @@ class RunSource final : public EntrySource {
     DeletionsOver over;
     if (!state_.files().is_rocksdb) return over;
     const auto& tables = run_.tables;
-    for (; over_ < tables.size() && ends_before(*tables[over_], key); ++over_) over_table_.reset();
+    for (; over_ < tables.size() && ends_before(*tables[over_], key); ++over_) drop_over_table();
     for (std::size_t i = over_; i < tables.size(); ++i) {
       const Bytes smallest = user_key_of(as_bytes(tables[i]->smallest));
       if (family_.order.is_before(key, smallest)) {
@@ -102,30 +103,59 @@ class RunSource final : public EntrySource {
     return family_.order.is_before(user_key_of(as_bytes(table.largest)), key);
   }
 
+  void drop_over_table() {
+    over_table_.reset();
+    over_share_ = {};
+  }
+
   Result<std::shared_ptr<const Table>> table_over(const RequestContext& context, std::size_t index) {
     if (index != over_) return state_.table(context, *run_.tables[index]);
+    if (index == table_ && current_) return current_;
     if (!over_table_) {
-      ASSIGN_OR_RETURN(over_table_, state_.table(context, *run_.tables[index]));
+      ASSIGN_OR_RETURN(auto table, state_.table(context, *run_.tables[index]));
+      if (table) {
+        ASSIGN_OR_RETURN(over_share_, MemoryBudget::take(memory_, table->memory(), table->usual_memory()));
+      }
+      over_table_ = std::move(table);
     }
     return over_table_;
   }
 
   // Opens the current table, or the next one that is readable.
   Result<void> open_table(const RequestContext& context) {
+    current_.reset();
     for (; table_ < run_.tables.size(); ++table_) {
       const TableFile& file = *run_.tables[table_];
       ASSIGN_OR_RETURN(auto table, state_.table(context, file));
+      table = with_share(std::move(table), file);
       if (!table || table->damage()) take_loss_(state_.loss_of(file));
       if (!table) continue;
+      current_ = table;
       name_ = state_.name_of(file);
       const auto open = [&files = state_.open_files(), name = name_] { return files.open(name); };
-      entries_ = std::make_unique<TableIterator>(std::move(table), open, [this, &file](Loss part, const Error& why) {
-        state_.report({.file = state_.name_of(file), .error = why});
-        take_loss_(state_.loss_of(file, std::move(part)));
-      });
+      entries_ = std::make_unique<TableIterator>(
+          std::move(table), open,
+          [this, &file](Loss part, const Error& why) {
+            state_.report({.file = state_.name_of(file), .error = why});
+            take_loss_(state_.loss_of(file, std::move(part)));
+          },
+          memory_);
       return {};
     }
     return {};
+  }
+
+  // Returns the table with its share of the memory; null, which is reported, if there is no room.
+  std::shared_ptr<const Table> with_share(std::shared_ptr<const Table> table, const TableFile& file) {
+    share_ = {};
+    if (!table) return table;
+    auto share = MemoryBudget::take(memory_, table->memory(), table->usual_memory());
+    if (share) {
+      share_ = *std::move(share);
+      return table;
+    }
+    state_.report({.file = state_.name_of(file), .error = std::move(share).error()});
+    return nullptr;
   }
 
   // Moves into the next table at the end of one.
@@ -143,11 +173,15 @@ class RunSource final : public EntrySource {
   const FamilyView& family_;
   const Run& run_;
   const TakeTableLoss take_loss_;
+  const std::shared_ptr<MemoryBudget> memory_;
   std::size_t table_ = 0;
   std::string name_;
+  std::shared_ptr<const Table> current_;  // null: there is none
+  MemoryBudget::Share share_;             // of it
   std::unique_ptr<TableIterator> entries_;
   std::size_t over_ = 0;  // the first table that may have deletions over the next keys
   std::shared_ptr<const Table> over_table_;
+  MemoryBudget::Share over_share_;
 };
 
 }  // namespace
@@ -157,8 +191,8 @@ std::unique_ptr<EntrySource> source_of_logs(const State& state, const FamilyView
 }
 
 std::unique_ptr<EntrySource> source_of_run(const State& state, const FamilyView& family, const Run& run,
-                                           TakeTableLoss take_loss) {
-  return std::make_unique<RunSource>(state, family, run, std::move(take_loss));
+                                           TakeTableLoss take_loss, std::shared_ptr<MemoryBudget> memory) {
+  return std::make_unique<RunSource>(state, family, run, std::move(take_loss), std::move(memory));
 }
 
 }  // namespace recordfs::database

@@ -47,8 +47,9 @@ class EntrySource {
 using TakeTableLoss = std::function<void(Loss loss)>;
 
 std::unique_ptr<EntrySource> source_of_logs(const State& state, const FamilyView& family);
-// `run` must outlive the source. Damage is reported to the state, and passed to `take_loss`.
+// `run` must outlive the source. Damage, and a table or block for which `memory` has no room, is reported to the state,
+// and passed to `take_loss`.
 std::unique_ptr<EntrySource> source_of_run(const State& state, const FamilyView& family, const Run& run,
-                                           TakeTableLoss take_loss);
+                                           TakeTableLoss take_loss, std::shared_ptr<MemoryBudget> memory);
 
 }  // namespace recordfs::database

@@ -24,6 +24,7 @@ class FileOrderPass final : public Pass {
   }
 
   Result<bool> next(const RequestContext& context) override {
+    drop_value();
     while (index_ < sources()) {
       EntrySource& current = source(index_);
       if (std::exchange(is_on_write_, false)) TRY(current.next(context));

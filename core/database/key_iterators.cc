@@ -91,9 +91,10 @@ Result<std::unique_ptr<Pass>> make_pass(std::shared_ptr<const State> state, std:
   }
   const FamilyView& view = *sources->family;
   sources->all.push_back(source_of_logs(*sources->state, view));
+  const auto memory = MemoryBudget::of(sources->state->options().limits);
   for (const Run& run : view.runs) {
     auto take_loss = [to = sources.get()](Loss loss) { to->losses.push_back(std::move(loss)); };
-    sources->all.push_back(source_of_run(*sources->state, view, run, std::move(take_loss)));
+    sources->all.push_back(source_of_run(*sources->state, view, run, std::move(take_loss), memory));
   }
   return view.order.is_known() ? make_merge_pass(std::move(sources), range, at)
                                : make_file_order_pass(std::move(sources), range, at);

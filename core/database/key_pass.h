@@ -60,6 +60,8 @@ class Pass {
   std::uint64_t at() const { return at_; }
   void set_key(Bytes key) { key_ = as_text(key); }
   void set_write(StoredWrite write) { write_ = std::move(write); }
+  // Frees the block of the current write, before the next block is read.
+  void drop_value() { write_.value = {}; }
 
  private:
   bool is_stale_by(const std::vector<Loss>& losses) const {

@@ -75,10 +75,13 @@ class Search {
     const std::string name = state_.name_of(file);
     TRY(add_range_deletions(table->range_deletions(), state_.age_of(file), name));
     const OpenTable open = [&] { return state_.open_files().open(name); };
-    TableIterator entries(table, open, [&](Loss part, const Error& why) {
-      state_.report({.file = name, .error = why});
-      take_loss(state_.loss_of(file, std::move(part)));
-    });
+    TableIterator entries(
+        table, open,
+        [&](Loss part, const Error& why) {
+          state_.report({.file = name, .error = why});
+          take_loss(state_.loss_of(file, std::move(part)));
+        },
+        memory_);
     return view_.can_seek() ? search_sorted(entries, file, name) : search_all(entries, file, name);
   }
 
@@ -163,6 +166,7 @@ class Search {
   const Bytes key_;
   const std::uint64_t at_;
   const Wanted wanted_;
+  const std::shared_ptr<MemoryBudget> memory_ = MemoryBudget::of(state_.options().limits);
   StoredWrites found_;
 };
 

@@ -26,6 +26,7 @@ class MergePass final : public Pass {
   }
 
   Result<bool> next(const RequestContext& context) override {
+    drop_value();
     if (std::exchange(is_on_write_, false)) TRY(advance(context));
     while (!heap_.empty() && !is_after_range(heap_.front().key)) {
       ASSIGN_OR_RETURN(is_on_write_, take(context));

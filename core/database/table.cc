@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/base/cursor.h"
 #include "core/database/lost_partition.h"
 
@@ -13,7 +15,10 @@ using leveldb_table::BlockList;
 
 std::size_t Table::memory() const {
   const std::size_t filter = filter_place_ ? static_cast<std::size_t>(filter_place_->size) : 0;
-  return sizeof(Table) + blocks_.memory() + range_deletions_.memory() + filter;
+  const std::size_t dictionary = data_dialect_.dictionary ? data_dialect_.dictionary->size() : 0;
+  const std::size_t names = properties_.column_family_name.size() + properties_.comparator.size() +
+                            filter_kind_.size() + filter_policy_.size();
+  return sizeof(Table) + blocks_.memory() + range_deletions_.memory() + filter + dictionary + names;
 }
 
 Result<BlockList> Table::read_part(const RequestContext& context, const Source& source, std::size_t part) const {
@@ -23,15 +28,12 @@ Result<BlockList> Table::read_part(const RequestContext& context, const Source& 
 }
 
 leveldb_table::Dialect Table::data_dialect() const {
-  leveldb_table::Dialect dialect = dialect_;
-  dialect.has_dictionary = dictionary_ != nullptr;
-  dialect.dictionary = dictionary_;
-  return dialect;
+  return data_dialect_;
 }
 
 Result<Buffer> Table::read_data(const RequestContext& context, const Source& source,
                                 const leveldb_table::BlockPlace& place) const {
-  return read_block(context, source, place, data_dialect(), limits_);
+  return read_block(context, source, place, data_dialect_, limits_);
 }
 
 Result<BlockList> Table::recover_part(const RequestContext& context, const Source& source, std::size_t part) const {
@@ -121,7 +123,9 @@ std::shared_ptr<const leveldb_table::Filter> Table::filter(const RequestContext&
     if (!std::exchange(was_asked_, true)) return nullptr;
     if (is_filter_read_) return filter_;
   }
-  auto content = read_block(context, source, *filter_place_, dialect_, limits_);
+  // Writers do not compress it.
+  auto content = leveldb_table::read_metadata(context, source, *filter_place_, dialect_, limits_, "the filter",
+                                              filter_place_->size);
   if (!content && !is_permanent(content.error().code)) return nullptr;
   std::shared_ptr<const leveldb_table::Filter> read;
   if (content) {
@@ -218,7 +222,7 @@ Result<void> TableIterator::settle(const RequestContext& context) {
       if (entries_->has_skipped() && !std::exchange(has_reported_, true)) {
         lose(leaf(), block_, {Code::kDamage, block(), "an entry of the block is invalid"});
       }
-      if (entries_->is_valid()) return {};
+      if (entries_->is_valid() && !has_too_long_keys()) return {};
       ++block_;
     }
     entries_.reset();
@@ -240,25 +244,53 @@ void TableIterator::skip_short_keys() {
   }
 }
 
+// Returns the block's content, which holds its share of the budget. Fails like Table::read_data(), and with kLimit.
+Result<std::shared_ptr<const Buffer>> TableIterator::read(const RequestContext& context,
+                                                          const leveldb_table::BlockPlace& place) const {
+  constexpr std::uint64_t kUsualCompression = 16;
+  struct Block {
+    Buffer content;
+    MemoryBudget::Share share;
+  };
+  ASSIGN_OR_RETURN(const auto source, open_());
+  ASSIGN_OR_RETURN(auto content, table_->read_data(context, *source, place));
+  auto share = MemoryBudget::take(budget_, content.size(), kUsualCompression * place.size);
+  if (!share) return Error{Code::kLimit, place.begin, std::move(share).error().detail};
+  const auto block = std::make_shared<const Block>(Block{std::move(content), *std::move(share)});
+  return std::shared_ptr<const Buffer>(block, &block->content);
+}
+
+// Reports the rest of the block if its keys exceed the limit on a block.
+bool TableIterator::has_too_long_keys() {
+  key_bytes_ += entries_->key().size();
+  const std::uint64_t most = table_->limits().decoded_chunk;
+  if (key_bytes_ <= most) return false;
+  lose(leaf(), block_,
+       {Code::kLimit, block(),
+        fmt::format("the keys of the block exceed the limit of {} bytes (see --max-chunk)", most)});
+  return true;
+}
+
 // Reads the current block, or the next one that is readable. Leaves no entries if there is none in the current part.
 Result<void> TableIterator::load(const RequestContext& context) {
-  for (entries_.reset(); block_ < leaf().size(); ++block_) {
+  entries_.reset();
+  for (content_.reset(); block_ < leaf().size(); ++block_) {
     TRY(context.spend(0));
-    ASSIGN_OR_RETURN(const auto source, open_());
-    auto content = table_->read_data(context, *source, leaf().place(block_));
+    auto content = read(context, leaf().place(block_));
     if (!content) {
       if (!is_permanent(content.error().code)) return std::move(content).error();
       lose(leaf(), block_, content.error());
       continue;
     }
-    auto entries = BlockIterator::over(content->view(), table_->dialect());
+    auto entries = BlockIterator::over((*content)->view(), table_->dialect());
     if (!entries) {
       lose(leaf(), block_, {Code::kDamage, leaf().place(block_).begin, "the restart points would not fit the block"});
       continue;
     }
-    content_ = std::make_shared<const Buffer>(std::move(*content));
+    content_ = *std::move(content);
     entries_ = std::move(entries);
     has_reported_ = false;
+    key_bytes_ = 0;
     return {};
   }
   return {};

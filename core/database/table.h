@@ -15,6 +15,7 @@
 #include "core/base/source.h"
 #include "core/database/key_order.h"
 #include "core/database/loss.h"
+#include "core/database/memory_budget.h"
 #include "core/database/range_deletions.h"
 #include "core/formats/leveldb_table/filter.h"
 #include "core/formats/leveldb_table/index.h"
@@ -37,7 +38,8 @@ class Table {
  public:
   // Reads the footer and the index, or the first level of it, and the deletions of ranges. If the index is lost, reads
   // all blocks that can be found by their checksums, and makes an index of them; damage() says so then. Fails with
-  // kDamage if there are none, with kUnsupported for other kinds of tables, and with kLimit and as Source.
+  // kDamage if there are none, with kUnsupported for other kinds of tables, with kLimit if the index or other metadata
+  // exceed their limits, and as Source.
   static Result<std::shared_ptr<const Table>> open(const RequestContext& context,
                                                    const std::shared_ptr<const Source>& source,
                                                    const TableContext& about, const Limits& limits);
@@ -49,7 +51,10 @@ class Table {
   bool has_internal_keys() const { return has_internal_keys_; }
   // Returns what is wrong with the table as a whole: its entries may be incomplete. nullopt: nothing.
   const std::optional<Error>& damage() const { return damage_; }
+  // Returns the memory of the table in bytes, including that of a filter that was not read yet.
   std::size_t memory() const;
+  // Returns how much of it a table of this size usually has at most.
+  std::uint64_t usual_memory() const { return kUsualMemoryRatio * file_size_; }
 
   // The blocks of the first level of the index: data blocks, or parts of the index.
   const leveldb_table::BlockList& blocks() const { return blocks_; }
@@ -65,6 +70,7 @@ class Table {
   Result<Buffer> read_data(const RequestContext& context, const Source& source,
                            const leveldb_table::BlockPlace& place) const;
   const leveldb_table::Dialect& dialect() const { return dialect_; }
+  const Limits& limits() const { return limits_; }
 
   // Compares the key of an index, which is at or after the last key of a block, with an internal key.
   bool is_index_key_before(Bytes index_key, Bytes user_key, std::uint64_t tag) const;
@@ -93,11 +99,14 @@ class Table {
   bool is_in_part(Bytes last_key, const LostParts& lost, std::size_t part) const;
   Table() = default;
 
+  static constexpr std::uint64_t kUsualMemoryRatio = 4;  // to the size of the file
+
   KeyOrder order_;
   bool has_internal_keys_ = true;
   Limits limits_;
+  std::uint64_t file_size_ = 0;
   leveldb_table::Dialect dialect_;
-  std::shared_ptr<const Buffer> dictionary_;  // for data blocks; null: none
+  leveldb_table::Dialect data_dialect_;  // the same with the dictionary, which only data blocks use
   leveldb_table::Properties properties_;
   leveldb_table::BlockList blocks_;
   RangeDeletions range_deletions_;
@@ -131,12 +140,17 @@ using MayContain = std::function<Result<bool>(const Table& table, Position block
 // Receives a lost part of a table, of which `family` and `age` are not set.
 using TakeLoss = std::function<void(Loss loss, const Error& why)>;
 
-// Iterates over a table's entries, and keeps one block in memory. A block that cannot be read is passed over and
-// reported. One thread.
+// Iterates over a table's entries, and keeps one block in memory. A block that cannot be read, or for which `memory`
+// has no room, is passed over and reported. One thread.
 class TableIterator {
  public:
-  TableIterator(std::shared_ptr<const Table> table, OpenTable open, TakeLoss take_loss)
-      : table_(std::move(table)), open_(std::move(open)), take_loss_(std::move(take_loss)) {}
+  // `memory` may be null: no limit.
+  TableIterator(std::shared_ptr<const Table> table, OpenTable open, TakeLoss take_loss,
+                std::shared_ptr<MemoryBudget> memory = nullptr)
+      : table_(std::move(table)),
+        open_(std::move(open)),
+        take_loss_(std::move(take_loss)),
+        budget_(std::move(memory)) {}
 
   // Move to the first entry that is not before a key and a tag; to the first one; to the next one. Fail with failures
   // that may pass, and with kChanged if the file is gone; then the iterator is at the end.
@@ -158,21 +172,28 @@ class TableIterator {
   Result<void> seek_entry(const RequestContext& context, Bytes user_key, std::uint64_t tag);
   Result<void> seek_part(const RequestContext& context, std::size_t part);
   Result<void> load(const RequestContext& context);
+  Result<std::shared_ptr<const Buffer>> read(const RequestContext& context,
+                                             const leveldb_table::BlockPlace& place) const;
   Result<void> settle(const RequestContext& context);
   Position block() const { return leaf().place(block_).begin; }  // where the current block begins
   const leveldb_table::BlockList& leaf() const { return table_->has_two_levels() ? part_blocks_ : table_->blocks(); }
   void lose(const leveldb_table::BlockList& list, std::size_t at, const Error& why);
   void skip_short_keys();
+  bool has_too_long_keys();
 
   const std::shared_ptr<const Table> table_;
   const OpenTable open_;
   const TakeLoss take_loss_;
+  const std::shared_ptr<MemoryBudget> budget_;
   std::size_t part_ = 0;
   leveldb_table::BlockList part_blocks_;
   std::size_t block_ = 0;
   std::shared_ptr<const Buffer> content_;
   std::optional<leveldb_table::BlockIterator> entries_;
   bool has_reported_ = false;  // damage inside the current block
+  // Bytes of the keys of the current block so far. Keys that share their beginning are larger than their block, and
+  // comparing them takes time.
+  std::uint64_t key_bytes_ = 0;
 };
 
 }  // namespace recordfs::database

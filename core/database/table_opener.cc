@@ -13,6 +13,12 @@ using leveldb_table::BlockIterator;
 using leveldb_table::BlockPlace;
 using leveldb_table::kTrailerSize;
 
+namespace {
+
+constexpr std::string_view kRangeDeletions = "the block of range deletions";
+
+}  // namespace
+
 class TableOpener {
  public:
   TableOpener(const RequestContext& context, const std::shared_ptr<const Source>& source, const TableContext& about,
@@ -20,12 +26,13 @@ class TableOpener {
       : context_(context), source_(source), about_(about), table_(new Table()) {
     table_->order_ = about.order;
     table_->limits_ = limits;
+    table_->file_size_ = source->size();
   }
 
   Result<std::shared_ptr<const Table>> run() {
     TRY(refuse_other_tables());
     if (auto read = read_by_index(); !read) {
-      if (!is_permanent(read.error().code) || read.error().code == Code::kUnsupported) return std::move(read).error();
+      if (!may_be_read_by_checksums(read.error().code)) return std::move(read).error();
       TRY(read_by_checksums(read.error()));
     } else if (about_.may_have_user_keys && !table_->dialect_.is_rocksdb) {
       ASSIGN_OR_RETURN(const auto survey, leveldb_table::survey(context_, *source_, table_->limits_));
@@ -36,6 +43,10 @@ class TableOpener {
   }
 
  private:
+  static bool may_be_read_by_checksums(Code code) {
+    return is_permanent(code) && code != Code::kUnsupported && code != Code::kLimit;
+  }
+
   Result<void> refuse_other_tables() const {
     ASSIGN_OR_RETURN(const auto foreign, recognize_foreign_file(context_, *source_));
     return foreign ? Error{.code = Code::kUnsupported, .detail = "a " + foreign->text()} : Result<void>();
@@ -51,6 +62,7 @@ class TableOpener {
     const auto index = footer.index ? footer.index : meta.index;
     if (!index) return Error{Code::kDamage, footer.metaindex.begin, "the meta index does not name an index"};
     if (meta.properties) TRY(read_properties(*meta.properties));
+    table.data_dialect_ = table.dialect_;
     TRY(read_meta_blocks(meta));
     ASSIGN_OR_RETURN(table.blocks_, read_block_list(context_, *source_, *index, table.dialect_, table.properties_.index,
                                                     footer.begin, table.limits_));
@@ -98,26 +110,41 @@ class TableOpener {
   }
 
   Result<void> read_dictionary(const BlockPlace& place) {
-    ASSIGN_OR_RETURN(auto dictionary, read_block(context_, *source_, place, table_->dialect_, table_->limits_));
-    table_->dictionary_ = std::make_shared<const Buffer>(std::move(dictionary));
+    auto dictionary = read_metadata(context_, *source_, place, table_->dialect_, table_->limits_, "the dictionary");
+    leveldb_table::Dialect& dialect = table_->data_dialect_;
+    dialect.has_dictionary = true;
+    if (dictionary) {
+      dialect.dictionary = std::make_shared<const Buffer>(std::move(*dictionary));
+    } else if (!is_permanent(dictionary.error().code)) {
+      return std::move(dictionary).error();
+    } else {
+      dialect.no_dictionary = std::make_shared<const Error>(std::move(dictionary).error());
+    }
     return {};
   }
 
   Result<void> read_range_deletions(const BlockPlace& place) {
-    ASSIGN_OR_RETURN(const auto content, read_block(context_, *source_, place, table_->dialect_, table_->limits_));
-    take_range_deletions(content.view());
-    return {};
+    ASSIGN_OR_RETURN(const auto content,
+                     read_metadata(context_, *source_, place, table_->dialect_, table_->limits_, kRangeDeletions));
+    return take_range_deletions(content.view(), place.begin);
   }
 
-  void take_range_deletions(Bytes content) {
+  // Keys that share their beginning need more memory than their block has bytes.
+  Result<void> take_range_deletions(Bytes content, Position begin) {
+    constexpr std::uint64_t kMemoryOfOne = sizeof(RangeDeletion) + sizeof(std::size_t);
+    const std::uint64_t most = largest_index(source_->size(), table_->limits_);
     auto entries = BlockIterator::over(content, table_->dialect_);
     for (; entries && entries->is_valid(); entries->next()) {
       const Bytes key = entries->key();
       if (key.size() < kTagSize) continue;
+      const std::uint64_t bytes = kMemoryOfOne + key.size() + entries->value().size();
+      if (bytes > most - range_deletion_bytes_) return leveldb_table::metadata_exceeds(begin, kRangeDeletions, most);
+      range_deletion_bytes_ += bytes;
       const std::uint64_t sequence = table_->sequence_of_all_.value_or(tag_of(key) >> 8);
       table_->range_deletions_.add(
           {std::string(as_text(user_key_of(key))), std::string(as_text(entries->value())), sequence});
     }
+    return {};
   }
 
   // --- without an index
@@ -127,6 +154,7 @@ class TableOpener {
     Table& table = *table_;
     table.blocks_ = {};
     table.range_deletions_ = {};
+    range_deletion_bytes_ = 0;
     table.properties_ = {};
     table.filter_place_.reset();
     table.end_ = source_->size();
@@ -151,31 +179,33 @@ class TableOpener {
     if (!is_data && !is_range_deletions) return {};
     const BlockPlace place{chunk.begin, chunk.end - chunk.begin - kTrailerSize};
     table_->dialect_ = survey.dialect_of(chunk.begin, leveldb_table::Kind::kOther);
-    table_->dictionary_ = survey.dictionary;
-    auto content = is_data ? table_->read_data(context_, *source_, place)
-                           : read_block(context_, *source_, place, table_->dialect_, table_->limits_);
+    table_->data_dialect_ = survey.dialect_of(chunk.begin, leveldb_table::Kind::kData);
+    auto content = is_data
+                       ? table_->read_data(context_, *source_, place)
+                       : read_metadata(context_, *source_, place, table_->dialect_, table_->limits_, kRangeDeletions);
     if (!content) return is_permanent(content.error().code) ? Result<void>() : std::move(content).error();
-    if (is_range_deletions) {
-      take_range_deletions(content->view());
-    } else {
-      add_block(content->view(), place);
-    }
-    return {};
+    return is_data ? add_block(content->view(), place) : take_range_deletions(content->view(), place.begin);
   }
 
   // Adds a block to the index, with its own last key.
-  void add_block(Bytes content, const BlockPlace& place) {
+  Result<void> add_block(Bytes content, const BlockPlace& place) {
     auto entries = BlockIterator::over(content, table_->dialect_);
     std::optional<std::string> last;
     for (; entries && entries->is_valid(); entries->next()) last = as_text(entries->key());
-    if (!last || (table_->has_internal_keys_ && last->size() < kTagSize)) return;
+    if (!last || (table_->has_internal_keys_ && last->size() < kTagSize)) return {};
+    const std::uint64_t most = largest_index(source_->size(), table_->limits_);
+    if (last->size() > most - table_->blocks_.key_bytes()) {
+      return leveldb_table::metadata_exceeds(place.begin, "the index", most);
+    }
     table_->blocks_.add(as_bytes(*last), place);
+    return {};
   }
 
   const RequestContext& context_;
   const std::shared_ptr<const Source>& source_;
   const TableContext& about_;
   std::shared_ptr<Table> table_;
+  std::uint64_t range_deletion_bytes_ = 0;
 };
 
 Result<std::shared_ptr<const Table>> Table::open(const RequestContext& context,

@@ -17,11 +17,13 @@ namespace {
 constexpr std::uint32_t kTwoLevels = 2;
 constexpr std::uint32_t kWithFirstKeys = 3;
 constexpr std::string_view kFilterInParts = "partitionedfilter.";
-constexpr std::uint64_t kMostKeysOfIndex = 256 << 20;  // bytes of the keys of one block
 
 Error no_list(Position begin, std::string_view what) {
   return {Code::kDamage, begin, fmt::format("{} is not a valid list of the file's blocks", what)};
 }
+
+// Returns whether a file may have another block than `blocks` disjoint ones before `end`.
+bool has_room_for_another(std::uint64_t blocks, Position end) { return blocks < end / kTrailerSize; }
 
 std::optional<Piece> piece_of(const BlockPlace& place, Kind kind, Position end) {
   if (!fits(place, end) || place.size > UINT32_MAX - kTrailerSize) return std::nullopt;
@@ -164,7 +166,7 @@ class IndexReader {
  public:
   IndexReader(const Source& source, const Dialect& dialect, const IndexForm& form, Position end, const Limits& limits)
       : source_(source), dialect_(dialect), form_(form), end_(end), limits_(limits) {
-    limits_.decoded_chunk = std::min(limits.decoded_chunk, limits.stored_chunk);
+    limits_.decoded_chunk = largest_index(end, limits);
   }
 
   Result<Index> run(const RequestContext& context, const BlockPlace& top) {
@@ -186,7 +188,8 @@ class IndexReader {
   Result<void> read_level(const RequestContext& context, const BlockPlace& place, bool has_partitions) {
     const auto piece = piece_of(place, Kind::kIndex, end_);
     if (!piece) return no_list(place.begin, "the index");
-    ASSIGN_OR_RETURN(const auto content, read_block(context, source_, place, dialect_, limits_));
+    ASSIGN_OR_RETURN(const auto content,
+                     read_metadata(context, source_, place, dialect_, limits_, "the index", limits_.decoded_chunk));
     limits_.decoded_chunk -= content.size();
     index_.pieces.push_back(*piece);
     const auto extents = split_content(content.view(), dialect_.is_rocksdb);
@@ -221,7 +224,7 @@ class IndexReader {
       return read_level(context, found, false);
     }
     const auto piece = piece_of(found, Kind::kData, end_);
-    if (!piece) return no_list(begin, "the index");
+    if (!piece || !has_room_for_another(index_.pieces.size(), end_)) return no_list(begin, "the index");
     context.announce_growth(index_.pieces);
     index_.pieces.push_back(*piece);
     ++index_.data_blocks;
@@ -256,7 +259,7 @@ std::string_view to_string(Kind kind) {
 
 Result<MetaBlocks> read_meta_index(const RequestContext& context, const Source& source, const BlockPlace& place,
                                    const Dialect& dialect, Position end, const Limits& limits) {
-  ASSIGN_OR_RETURN(const auto content, read_block(context, source, place, dialect, limits));
+  ASSIGN_OR_RETURN(const auto content, read_metadata(context, source, place, dialect, limits, "the meta index"));
   MetaBlocks found;
   const bool is_list = for_each_entry(content.view(), dialect, [&](Bytes key, Bytes value) {
     Cursor cursor(value);
@@ -272,7 +275,8 @@ Result<MetaBlocks> read_meta_index(const RequestContext& context, const Source& 
 
 Result<Properties> read_properties(const RequestContext& context, const Source& source, const BlockPlace& place,
                                    const Dialect& dialect, const Limits& limits) {
-  ASSIGN_OR_RETURN(const auto content, read_block(context, source, place, dialect, limits));
+  ASSIGN_OR_RETURN(const auto content,
+                   read_metadata(context, source, place, dialect, limits, "the block of properties"));
   Properties found;
   for_each_entry(content.view(), dialect, [&](Bytes key, Bytes value) {
     take_property(as_text(key), value, found);
@@ -338,23 +342,19 @@ void BlockList::add(Bytes key, const BlockPlace& place) {
 
 Result<BlockList> read_block_list(const RequestContext& context, const Source& source, const BlockPlace& place,
                                   const Dialect& dialect, const IndexForm& form, Position end, const Limits& limits) {
-  Limits small = limits;
-  small.decoded_chunk = std::min({limits.decoded_chunk, limits.stored_chunk, kMostKeysOfIndex});
-  ASSIGN_OR_RETURN(const auto content, read_block(context, source, place, dialect, small));
+  const std::uint64_t most = largest_index(end, limits);
+  ASSIGN_OR_RETURN(const auto content, read_metadata(context, source, place, dialect, limits, "the index", most));
   const auto extents = split_content(content.view(), dialect.is_rocksdb);
   if (!extents) return no_list(place.begin, "the index");
   BlockList list;
   PlaceReader places(*extents, form);
   KeyBuilder keys;
-  std::uint64_t key_bytes = 0;
   while (!places.at_end()) {
     const auto found = places.next();
-    if (!found || !piece_of(*found, Kind::kData, end)) return no_list(place.begin, "the index");
+    const bool is_block = found && piece_of(*found, Kind::kData, end) && has_room_for_another(list.size(), end);
+    if (!is_block) return no_list(place.begin, "the index");
     const Bytes key = keys.key(places.entry());
-    key_bytes += key.size();
-    if (key_bytes > kMostKeysOfIndex)
-      return Error{Code::kLimit, place.begin,
-                   fmt::format("the keys of the index exceed the limit of {} bytes", kMostKeysOfIndex)};
+    if (key.size() > most - list.key_bytes()) return metadata_exceeds(place.begin, "the index", most);
     list.add(key, *found);
   }
   return list;
@@ -364,9 +364,8 @@ Result<std::vector<Piece>> read_filter_index(const RequestContext& context, cons
                                              const BlockPlace& place, const Dialect& dialect, const IndexForm& form,
                                              Position end, const Limits& limits) {
   const Error flaw = no_list(place.begin, "the index of the filter's partitions");
-  Limits small = limits;
-  small.decoded_chunk = std::min(limits.decoded_chunk, limits.stored_chunk);
-  ASSIGN_OR_RETURN(const auto content, read_block(context, source, place, dialect, small));
+  ASSIGN_OR_RETURN(const auto content, read_metadata(context, source, place, dialect, limits, "the filter's index",
+                                                     largest_index(end, limits)));
   const auto extents = split_content(content.view(), dialect.is_rocksdb);
   if (!extents) return flaw;
   std::vector<Piece> parts;

@@ -121,6 +121,7 @@ class BlockList {
   Bytes key(std::size_t at) const { return as_bytes(keys_).subspan(listed_[at].key_begin, listed_[at].key_size); }
   const BlockPlace& place(std::size_t at) const { return listed_[at].place; }
   void add(Bytes key, const BlockPlace& place);
+  std::size_t key_bytes() const { return keys_.size(); }
   std::size_t memory() const { return keys_.capacity() + listed_.capacity() * sizeof(Listed); }
 
  private:

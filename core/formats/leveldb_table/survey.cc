@@ -189,6 +189,7 @@ class Surveyor {
     survey_.filter = std::move(inner.filter);
     survey_.has_dictionary = inner.has_dictionary;
     survey_.dictionary = std::move(inner.dictionary);
+    survey_.no_dictionary = std::move(inner.no_dictionary);
     survey_.has_database_keys = inner.has_database_keys;
     survey_.column_family = inner.column_family;
     survey_.has_embedded_blobs = inner.has_embedded_blobs;
@@ -236,9 +237,15 @@ class Surveyor {
   }
 
   Result<void> read_dictionary(const RequestContext& context, const BlockPlace& place) {
-    auto read = read_block(context, source_, place, survey_.dialect, limits_);
-    if (read) survey_.dictionary = std::make_shared<const Buffer>(std::move(*read));
-    return read || is_permanent(read.error().code) ? Result<void>() : std::move(read).error();
+    auto read = read_metadata(context, source_, place, survey_.dialect, limits_, "the dictionary");
+    if (read) {
+      survey_.dictionary = std::make_shared<const Buffer>(std::move(*read));
+    } else if (!is_permanent(read.error().code)) {
+      return std::move(read).error();
+    } else {
+      survey_.no_dictionary = std::make_shared<const Error>(std::move(read).error());
+    }
+    return {};
   }
 
   // Reads the index in the form in which it leads from block to block; no other form does by chance. Fails with `why`
@@ -262,23 +269,20 @@ class Surveyor {
     survey_.filter = blocks.filter;
     survey_.has_dictionary = blocks.has_dictionary();
     survey_.properties = blocks.properties;
-    for (const Piece& piece : blocks.pieces) add(piece);
+    std::vector<Piece> others = blocks.pieces;
     const BlockPlace& metaindex = survey_.footer->metaindex;
     if (metaindex.size <= UINT32_MAX - kTrailerSize) {
-      add({metaindex.begin, static_cast<std::uint32_t>(metaindex.size + kTrailerSize), Kind::kMetaIndex});
+      others.push_back({metaindex.begin, static_cast<std::uint32_t>(metaindex.size + kTrailerSize), Kind::kMetaIndex});
     }
+    add(std::move(others));
   }
 
   // A filter that cannot be parsed is ignored, since lookups do not use it.
   Result<void> take_filter(const RequestContext& context, const BlockPlace& place, const IndexForm& form) {
     auto parts = read_filter_index(context, source_, place, survey_.dialect, form, survey_.footer->begin, limits_);
     if (!parts) return is_permanent(parts.error().code) ? Result<void>() : std::move(parts).error();
-    auto& pieces = survey_.pieces;
-    std::erase_if(*parts, [&](const Piece& part) { return !has_room(part); });
-    const auto others = static_cast<std::ptrdiff_t>(pieces.size());
-    context.announce_growth(pieces, parts->size());
-    pieces.insert(pieces.end(), parts->begin(), parts->end());
-    std::ranges::inplace_merge(pieces, pieces.begin() + others, {}, &Piece::begin);
+    context.announce_growth(survey_.pieces, parts->size());
+    add(std::move(*parts));
     return {};
   }
 
@@ -289,10 +293,19 @@ class Surveyor {
            (after == pieces.begin() || (after - 1)->end() <= piece.begin);
   }
 
-  // Ignores a piece that overlaps another block.
-  void add(const Piece& piece) {
-    if (!has_room(piece)) return;
-    survey_.pieces.insert(std::ranges::lower_bound(survey_.pieces, piece.begin, {}, &Piece::begin), piece);
+  // Ignores pieces that overlap another block.
+  void add(std::vector<Piece> added) {
+    std::ranges::stable_sort(added, {}, &Piece::begin);
+    Position after = 0;
+    std::erase_if(added, [&](const Piece& piece) {
+      const bool overlaps = piece.begin < after || !has_room(piece);
+      if (!overlaps) after = piece.end();
+      return overlaps;
+    });
+    auto& pieces = survey_.pieces;
+    const auto others = static_cast<std::ptrdiff_t>(pieces.size());
+    pieces.insert(pieces.end(), added.begin(), added.end());
+    std::ranges::inplace_merge(pieces, pieces.begin() + others, {}, &Piece::begin);
   }
 
   Result<void> tell_keys(const RequestContext& context) {
@@ -327,6 +340,7 @@ Dialect Survey::dialect_of(Position begin, Kind kind) const {
   Dialect found = !shifted.empty() && begin >= shifted.front().begin ? shifted_dialect : dialect;
   found.has_dictionary = kind == Kind::kData && has_dictionary;
   found.dictionary = found.has_dictionary ? dictionary : nullptr;
+  found.no_dictionary = found.has_dictionary ? no_dictionary : nullptr;
   return found;
 }
 

@@ -221,6 +221,7 @@ Result<Buffer> unpack_block(const RequestContext& context, Bytes stored, Positio
   const Bytes stream = stored.first(stored.size() - kTrailerSize);
   const auto number = std::to_integer<std::uint8_t>(stored[stream.size()]);
   if (dialect.has_dictionary && !dialect.dictionary) {
+    if (dialect.no_dictionary) return at(begin, *dialect.no_dictionary);
     return Error{Code::kUnsupported, begin, "the block is compressed with a dictionary that cannot be read"};
   }
   auto content = unpack(context, number, stream, dialect, limits.decoded_chunk);
@@ -346,6 +347,25 @@ Result<Buffer> read_block(const RequestContext& context, const Source& source, c
   if (stored.view()[static_cast<std::size_t>(place.size)] != std::byte{0}) return std::move(content.buffer);
   stored.truncate(static_cast<std::size_t>(place.size));
   return stored;
+}
+
+Error metadata_exceeds(Position begin, std::string_view what, std::uint64_t most) {
+  return {Code::kLimit, begin,
+          fmt::format("{} of the table exceeds the limit of {} bytes (see --max-chunk)", what, most)};
+}
+
+Result<Buffer> read_metadata(const RequestContext& context, const Source& source, const BlockPlace& place,
+                             const Dialect& dialect, const Limits& limits, std::string_view what, std::uint64_t most) {
+  Limits small = limits;
+  small.decoded_chunk = most;
+  auto content = read_block(context, source, place, dialect, small);
+  if (content || content.error().code != Code::kLimit) return content;
+  return metadata_exceeds(place.begin, what, most);
+}
+
+Result<Buffer> read_metadata(const RequestContext& context, const Source& source, const BlockPlace& place,
+                             const Dialect& dialect, const Limits& limits, std::string_view what) {
+  return read_metadata(context, source, place, dialect, limits, what, largest_metadata_block(place.size, limits));
 }
 
 Result<std::string_view> codec_of(const RequestContext& context, const Source& source, const BlockPlace& place,

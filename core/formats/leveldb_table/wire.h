@@ -45,9 +45,10 @@ struct Dialect {
   bool is_rocksdb = false;
   std::uint32_t version = 0;  // RocksDB's format version; 0: none
   Checksum checksum = Checksum::kCrc32c;
-  std::uint32_t context = 0;                   // added to each checksum together with the block's position; 0: none
-  bool has_dictionary = false;                 // compressed blocks need a dictionary
-  std::shared_ptr<const Buffer> dictionary{};  // null: it cannot be read
+  std::uint32_t context = 0;                     // added to each checksum together with the block's position; 0: none
+  bool has_dictionary = false;                   // compressed blocks need a dictionary
+  std::shared_ptr<const Buffer> dictionary{};    // null: it cannot be read
+  std::shared_ptr<const Error> no_dictionary{};  // why not; null: unknown
   // The distance of a block from the place at which it was written, for a table whose front was cut off or that
   // follows other data.
   std::int64_t shift = 0;
@@ -99,6 +100,17 @@ Result<Buffer> unpack(const RequestContext& context, std::uint8_t number, Bytes 
 // thread. REQUIRES: the block and its trailer fit the source.
 Result<Buffer> read_block(const RequestContext& context, const Source& source, const BlockPlace& place,
                           const Dialect& dialect, const Limits& limits);
+
+// The same for a block of metadata of at most `most` decoded bytes. If it has more, fails with kLimit, and the error
+// names `what` ("the dictionary"), the limit and the option that raises it.
+Result<Buffer> read_metadata(const RequestContext& context, const Source& source, const BlockPlace& place,
+                             const Dialect& dialect, const Limits& limits, std::string_view what, std::uint64_t most);
+// Uses largest_metadata_block().
+Result<Buffer> read_metadata(const RequestContext& context, const Source& source, const BlockPlace& place,
+                             const Dialect& dialect, const Limits& limits, std::string_view what);
+
+// Returns kLimit for metadata of a table that needs more than `most` bytes.
+Error metadata_exceeds(Position begin, std::string_view what, std::uint64_t most);
 
 // Returns the codec in the block's trailer, "-" if unknown. Static storage. Fails as Source does.
 Result<std::string_view> codec_of(const RequestContext& context, const Source& source, const BlockPlace& place,

@@ -3,6 +3,7 @@
 
 #include "core/database/directory.h"
 #include "core/database/key_order.h"
+#include "core/database/memory_budget.h"
 #include "core/database/range_deletions.h"
 #include "core/database/runs.h"
 
@@ -72,6 +73,27 @@ TEST(RangeDeletionsTest, ManyKeysInManyNestedDeletionsTakeNoQuadraticTime) {
   for (std::uint64_t i = 0; i < kDeletions; ++i) {
     ASSERT_EQ(deletions.newest_over(as_bytes(key(i)), UINT64_MAX), i + 1);
   }
+}
+
+TEST(MemoryBudgetTest, OnlyWhatExceedsTheUsualMemoryCounts) {
+  const auto budget = std::make_shared<MemoryBudget>(100);
+  const auto first = MemoryBudget::take(budget, 1000, 950);
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(MemoryBudget::take(budget, 1 << 20, 1 << 20));
+  EXPECT_TRUE(MemoryBudget::take(budget, 50, 0));
+  const auto more = MemoryBudget::take(budget, 51, 0);
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().code, Code::kLimit);
+}
+
+TEST(MemoryBudgetTest, OneShareMayExceedTheBudgetAlone) {
+  const auto budget = std::make_shared<MemoryBudget>(100);
+  {
+    const auto large = MemoryBudget::take(budget, 1000, 0);
+    ASSERT_TRUE(large);
+    EXPECT_FALSE(MemoryBudget::take(budget, 1, 0));
+  }
+  EXPECT_TRUE(MemoryBudget::take(budget, 1, 0));
 }
 
 TableFile table(std::uint64_t number, const std::string& smallest, const std::string& largest) {
