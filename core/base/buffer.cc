@@ -79,6 +79,15 @@ void Buffer::fit() {
   static_cast<void>(move_to(size_));
 }
 
+void Buffer::release(std::size_t begin, std::size_t end) {
+  assert(begin <= end && end <= size_);
+  const auto address = reinterpret_cast<std::uintptr_t>(bytes_.get());
+  const std::uintptr_t from = (address + begin + kSmallPage - 1) / kSmallPage * kSmallPage;
+  const std::uintptr_t to = (address + end) / kSmallPage * kSmallPage;
+  // A failure is harmless.
+  if (from < to) static_cast<void>(::madvise(bytes_.get() + (from - address), to - from, MADV_DONTNEED));
+}
+
 void Buffer::truncate(std::size_t size) {
   assert(size <= size_);
   size_ = size;

@@ -44,6 +44,10 @@ class Buffer {
   // Frees the memory after size().
   void fit();
 
+  // Gives the memory of the bytes from `begin` to `end` back to the system, as far as that is whole pages. Their
+  // content is unspecified afterwards. REQUIRES: begin <= end <= size().
+  void release(std::size_t begin, std::size_t end);
+
   // Grows to `size` bytes; the new ones have unspecified content. Large buffers are not copied. Fails with
   // kOutOfMemory, and like RequestContext::reserve(), which may block; then the buffer is unchanged. REQUIRES: size >=
   // size().

@@ -22,6 +22,7 @@ namespace {
 // without delay.
 constexpr std::uint64_t kBatchBytes = 256u << 10;
 constexpr std::size_t kBatchSteps = 64;
+constexpr std::uint64_t kStepsMemory = 4u << 20;  // expected, of the steps of one task; one step may exceed it
 constexpr std::size_t kTasksAThread = 3;
 
 // The scan is fast while no damage is found: after some steps, it reads batches. A batch may end early, where a chunk
@@ -85,12 +86,13 @@ struct Task {
   }
 };
 
-// Estimates the memory of a decoded chunk.
-std::uint64_t expected_bytes(const ScannedStep& step) {
+// Estimates the memory of a decoded chunk, its layout and what is made of its records.
+std::uint64_t expected_bytes(const ScannedStep& step, std::uint64_t bytes_per_record) {
   if (!step.indexed) return 0;
   const ChunkInfo& chunk = step.indexed->chunk;
   constexpr std::uint64_t kUsualRatio = 4;
-  return std::max(chunk.stored_size, chunk.payload_size().value_or(chunk.stored_size * kUsualRatio));
+  const std::uint64_t of_records = chunk.records.value_or(0) * (sizeof(std::uint64_t) + bytes_per_record);
+  return std::max(chunk.stored_size, chunk.payload_size().value_or(chunk.stored_size * kUsualRatio)) + of_records;
 }
 
 // The scan, in tasks.
@@ -103,6 +105,7 @@ class Steps {
         bulk_(pass == nullptr ? nullptr : bulk),
         size_(store.source().size()),
         threads_(options.threads),
+        bytes_per_record_(options.bytes_per_record),
         end_record_(options.end_record),
         end_position_(options.end_position) {
     if (!scanner_.at_end()) steps_until_ = scanner_.next().position + kFirstSteps;
@@ -257,7 +260,7 @@ class Steps {
 
   Result<void> take_steps(const RequestContext& context, Task& task) {
     std::uint64_t stored = 0;
-    while (!at_end() && task.steps.size() < batch_ && stored < kBatchBytes) {
+    while (!at_end() && task.steps.size() < batch_ && stored < kBatchBytes && task.bytes < kStepsMemory) {
       is_over_ = scanner_.next().position >= end_position_;
       if (is_over_) break;
       if (pass_ != nullptr) pass_->advance(scanner_.next().position);
@@ -275,7 +278,7 @@ class Steps {
       }
       if (!indexed && scanner_.damage().empty()) continue;
       task.steps.push_back({indexed, scanner_.damage()});
-      task.bytes += expected_bytes(task.steps.back());
+      task.bytes += expected_bytes(task.steps.back(), bytes_per_record_);
       if (!indexed) continue;
       stored += indexed->chunk.stored_size;
       if (pass_ != nullptr) task.stored.extend(*pass_, indexed->chunk.begin, indexed->chunk.end);
@@ -293,6 +296,7 @@ class Steps {
   std::uint64_t usual_window_ = kLeastWindow;    // bytes for a chunk like the last ones
   const Position size_;
   const unsigned threads_;  // 1 or less: batches are read when they are planned
+  const std::uint64_t bytes_per_record_;
   const std::uint64_t end_record_;
   const Position end_position_;
   std::size_t batch_ = 1;

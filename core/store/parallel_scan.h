@@ -32,6 +32,7 @@ struct ScanOptions {
   std::optional<IndexedChunk> from{};  // default: the beginning of the container
   unsigned threads = 1;                // that work, the calling one included; 0 counts as 1
   std::uint64_t memory = 64ull << 20;  // of decoded chunks that wait; one chunk alone may exceed it
+  std::uint64_t bytes_per_record = 0;  // expected memory of what `work` makes of a record, such as its text
   // Stops before the first chunk whose first record has this ordinal or a later one,
   std::uint64_t end_record = UINT64_MAX;
   // and before the first that begins at this byte or later. REQUIRES: the container is in file order.

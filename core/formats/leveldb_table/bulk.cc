@@ -38,6 +38,14 @@ class RecordMemory {
 
 }  // namespace
 
+// A larger block is read as a step.
+TableBulkReader::TableBulkReader(const Survey& survey, const Limits& limits)
+    : survey_(survey), limits_([&limits] {
+        Limits of_batch = limits;
+        of_batch.decoded_chunk = std::min(limits.decoded_chunk, kMostBytes);
+        return of_batch;
+      }()) {}
+
 // The index says where blocks are, so nothing of the window is looked at.
 ChunkRun TableBulkReader::plan(ChunkKey at, Bytes window) const {
   ChunkRun run{.from = at, .next = at};

@@ -11,7 +11,7 @@ namespace recordfs::leveldb_table {
 class TableBulkReader final : public BulkReader {
  public:
   // `survey` must outlive the reader.
-  TableBulkReader(const Survey& survey, const Limits& limits) : survey_(survey), limits_(limits) {}
+  TableBulkReader(const Survey& survey, const Limits& limits);
 
   bool plans_records() const override { return false; }
   ChunkRun plan(ChunkKey at, Bytes window) const override;

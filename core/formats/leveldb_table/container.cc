@@ -82,8 +82,12 @@ class TableContainer final : public Container, private Metadata {
   Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override {
     if (kind_of(chunk) == Kind::kFooter || kind_of(chunk) == Kind::kBlobs) return Layout();
     const Dialect dialect = dialect_of(chunk);
+    if (!has_records(kind_of(chunk))) {
+      TRY(read_metadata(context, *source_, place_of(chunk), dialect, limits_,
+                        fmt::format("the block of kind {}", chunk.kind), largest_index(source_->size(), limits_)));
+      return Layout();
+    }
     ASSIGN_OR_RETURN(const auto content, read_block(context, *source_, place_of(chunk), dialect, limits_));
-    if (!has_records(kind_of(chunk))) return Layout();
     return layout_records(context, content.view(), chunk.begin, dialect, limits_);
   }
 
@@ -99,8 +103,8 @@ class TableContainer final : public Container, private Metadata {
       return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(Buffer(), std::move(none)));
     }
     const Dialect dialect = dialect_of(chunk);
-    ASSIGN_OR_RETURN(const auto content, read_block(context, *source_, place_of(chunk), dialect, limits_));
-    return decode_records(context, content.view(), chunk.begin, dialect, limits_);
+    ASSIGN_OR_RETURN(auto content, read_block(context, *source_, place_of(chunk), dialect, limits_));
+    return decode_records(context, std::move(content), chunk.begin, dialect, limits_);
   }
 
   const Metadata* metadata() const override { return this; }
@@ -143,9 +147,8 @@ class TableContainer final : public Container, private Metadata {
   Result<std::vector<Attribute>> attributes(const RequestContext& context, const ChunkInfo*) const override {
     std::vector<Attribute> attributes;
     if (!survey_.properties) return attributes;
-    Limits limits = limits_;
-    limits.decoded_chunk = limits_.metadata_bytes;
-    ASSIGN_OR_RETURN(const auto content, read_block(context, *source_, *survey_.properties, survey_.dialect, limits));
+    ASSIGN_OR_RETURN(const auto content, read_metadata(context, *source_, *survey_.properties, survey_.dialect, limits_,
+                                                       "the block of properties"));
     const auto extents = split_content(content.view(), survey_.dialect.is_rocksdb);
     if (!extents) return Error{Code::kDamage, survey_.properties->begin, "the properties are not a block of entries"};
     EntryReader reader(*extents);

@@ -62,21 +62,39 @@ std::uint64_t size_of(const Entry& entry) { return record_size(entry.key_size(),
 // Writes records forwards.
 class RecordWriter {
  public:
-  explicit RecordWriter(MutableBytes out) : out_(out) {}
+  // `content`, if not null, has the entries. Frees its memory up to what was written.
+  explicit RecordWriter(MutableBytes out, Buffer* content = nullptr) : out_(out), content_(content) {}
 
   void add(const Entry& entry) {
     put_number(entry.key_size());
     const std::size_t key = written_;
     put(out_.subspan(key_, static_cast<std::size_t>(entry.shared)));
-    put(entry.suffix);
+    take(entry.suffix);
     key_ = key;
     put_number(entry.value.size());
-    put(entry.value);
+    take(entry.value);
   }
   std::size_t written() const { return written_; }
   void add_failed() { out_[written_++] = std::byte{0}; }
 
  private:
+  static constexpr std::size_t kFreed = 4u << 20;  // bytes at once
+
+  // Writes bytes of the content.
+  void take(Bytes bytes) {
+    for (; content_ != nullptr && bytes.size() > kFreed; bytes = bytes.subspan(kFreed)) {
+      put(bytes.first(kFreed));
+      free_before(bytes.data() + kFreed);
+    }
+    put(bytes);
+    if (content_ != nullptr && !bytes.empty()) free_before(bytes.data() + bytes.size());
+  }
+  void free_before(const std::byte* end) {
+    const auto size = static_cast<std::size_t>(end - content_->data());
+    if (size - freed_ < kFreed) return;
+    content_->release(freed_, size);
+    freed_ = size;
+  }
   void put(Bytes bytes) {
     copy_bytes(bytes, out_.subspan(written_));
     written_ += bytes.size();
@@ -87,9 +105,29 @@ class RecordWriter {
   }
 
   MutableBytes out_;
+  Buffer* content_;
+  std::size_t freed_ = 0;  // bytes of the content
   std::size_t written_ = 0;
   std::size_t key_ = 0;  // where the previous key begins
 };
+
+constexpr std::size_t kLargeContent = 512u << 10;  // bytes
+constexpr std::size_t kLargestMovedKey = 64u << 10;
+
+// Makes the only entry of a block a record in the same memory: what precedes the value is rewritten before it. Returns
+// null, and leaves the content unchanged, if that is not possible.
+std::shared_ptr<const Chunk> keep_only_record(Buffer& content, const Extents& extents, Layout& layout) {
+  if (content.size() < kLargeContent || layout.records() != 1 || layout.has_failures()) return nullptr;
+  const auto entry = EntryReader(extents).next();
+  if (!entry || entry->suffix.size() > kLargestMovedKey || entry->value.empty()) return nullptr;
+  const auto value = static_cast<std::size_t>(entry->value.data() - content.data());
+  const std::size_t end = value + entry->value.size();
+  const std::string front = record_front(entry->suffix, entry->value.size());
+  if (front.size() > value) return nullptr;
+  copy_bytes(as_bytes(front), content.span().subspan(value - front.size()));
+  content.truncate(end);
+  return std::make_shared<BufferChunk>(std::move(content), std::move(layout), value - front.size());
+}
 
 Result<Extents> split(Bytes content, Position begin, const Dialect& dialect) {
   const auto extents = split_content(content, dialect.is_rocksdb);
@@ -300,12 +338,14 @@ Result<Layout> layout_records(const RequestContext& context, Bytes content, Posi
   return layout;
 }
 
-Result<std::shared_ptr<const Chunk>> decode_records(const RequestContext& context, Bytes content, Position begin,
+Result<std::shared_ptr<const Chunk>> decode_records(const RequestContext& context, Buffer content, Position begin,
                                                     const Dialect& dialect, const Limits& limits) {
-  ASSIGN_OR_RETURN(auto layout, layout_records(context, content, begin, dialect, limits));
+  ASSIGN_OR_RETURN(auto layout, layout_records(context, content.view(), begin, dialect, limits));
+  const Extents extents = *split(content.view(), begin, dialect);
+  if (auto only = keep_only_record(content, extents, layout)) return only;
   ASSIGN_OR_RETURN(auto payload, Buffer::allocate(context, static_cast<std::size_t>(layout.end())));
-  RecordWriter writer(payload.span());
-  for_each(*split(content, begin, dialect), [&](const std::optional<Entry>& entry) {
+  RecordWriter writer(payload.span(), content.size() < RequestContext::kLargeAllocation ? nullptr : &content);
+  for_each(extents, [&](const std::optional<Entry>& entry) {
     entry ? writer.add(*entry) : writer.add_failed();
     return true;
   });

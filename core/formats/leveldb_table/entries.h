@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/buffer.h"
 #include "core/base/bytes.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
@@ -122,8 +123,9 @@ bool is_index_key_of_database(Bytes key);
 Result<Layout> layout_records(const RequestContext& context, Bytes content, Position begin, const Dialect& dialect,
                               const Limits& limits);
 
-// Returns the records. Fails as layout_records() does, and with kOutOfMemory.
-Result<std::shared_ptr<const Chunk>> decode_records(const RequestContext& context, Bytes content, Position begin,
+// Returns the records. Uses the memory of a large `content` for them, or frees it while they are written. Fails as
+// layout_records() does, and with kOutOfMemory.
+Result<std::shared_ptr<const Chunk>> decode_records(const RequestContext& context, Buffer content, Position begin,
                                                     const Dialect& dialect, const Limits& limits);
 
 // The records of a block in which every entry is readable.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -86,6 +87,18 @@ TEST(Buffer, ShrinkToFitKeepsTheBytes) {
   buffer->truncate(0);
   buffer->fit();
   EXPECT_TRUE(buffer->empty());
+}
+
+TEST(Buffer, ReleasedPagesLeaveTheOtherBytesUnchanged) {
+  constexpr std::size_t kSize = std::size_t{64} << 20;
+  auto buffer = Buffer::allocate({}, kSize);
+  ASSERT_TRUE(buffer);
+  std::memset(buffer->data(), 7, kSize);
+  buffer->release(100, kSize / 2 + 100);
+  EXPECT_EQ(buffer->size(), kSize);
+  EXPECT_TRUE(std::ranges::all_of(buffer->view().first(100), [](std::byte byte) { return byte == std::byte{7}; }));
+  EXPECT_TRUE(std::ranges::all_of(buffer->view().subspan(kSize / 2 + 100),
+                                  [](std::byte byte) { return byte == std::byte{7}; }));
 }
 
 TEST(Buffer, MovedFromBufferIsEmpty) {

@@ -1,6 +1,7 @@
 // Values of table records: with a database's internal keys, and with other keys.
 #include <gtest/gtest.h>
 
+#include "core/base/protobuf.h"
 #include "core/formats/leveldb_table/entries.h"
 #include "tests/toy/parts.h"
 #include "tests/unit/formats/leveldb_table/table_writer.h"
@@ -111,6 +112,46 @@ TEST(KeysTest, DatabaseEntryIsRecognizedByItsTag) {
   EXPECT_FALSE(is_entry_of_database(as_bytes(internal_key("k", 1, 'x')), none));
   EXPECT_FALSE(is_entry_of_database(as_bytes(std::string("\0\0\0\0\0\0\0\x09", 8)), none)) << "a number, largest first";
   EXPECT_FALSE(is_entry_of_database(as_bytes(std::string("1234567")), none));
+}
+
+// Returns the content of a block with one restart point whose keys share nothing.
+std::string block_of(const Entries& entries) {
+  std::string content;
+  for (const auto& [key, value] : entries) {
+    content += '\0';
+    protobuf::append_varint(content, key.size());
+    protobuf::append_varint(content, value.size());
+    content += key + value;
+  }
+  return content + std::string("\0\0\0\0\1\0\0\0", 8);
+}
+
+void expect_records(const Entries& entries) {
+  auto content = Buffer::copy_of({}, as_bytes(block_of(entries)));
+  ASSERT_TRUE(content);
+  const auto chunk = decode_records({}, *std::move(content), 0, {}, {});
+  ASSERT_TRUE(chunk);
+  const Layout& layout = (*chunk)->layout();
+  ASSERT_EQ(layout.records(), entries.size());
+  EXPECT_EQ((*chunk)->payload_size(), layout.total());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Extent extent = layout.extent(i);
+    const auto record = (*chunk)->read({}, extent.begin, extent.size);
+    ASSERT_TRUE(record);
+    const auto& [key, value] = entries[i];
+    const std::string expected = record_front(as_bytes(key), value.size()) + value;
+    EXPECT_TRUE(as_text(record->bytes) == expected) << i;
+  }
+}
+
+TEST(ContentTest, OnlyEntryOfALargeBlockBecomesTheRecordInPlace) {
+  expect_records({{"key", std::string(1u << 20, 'v')}});
+  expect_records({{std::string(300, 'k'), std::string(1u << 20, 'v')}});
+  expect_records({{std::string(1u << 20, 'k'), ""}});
+}
+
+TEST(ContentTest, LargeBlockIsFreedWhileItsRecordsAreWritten) {
+  expect_records({{"a", std::string(20u << 20, 'v')}, {"b", "small"}, {"c", std::string(9u << 20, 'w')}});
 }
 
 }  // namespace
