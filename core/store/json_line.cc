@@ -15,12 +15,37 @@ std::string json_member_of_shard(std::string_view name) {
   return member + ',';
 }
 
-std::string json_line_head(const RecordName& name, std::uint64_t size, std::string_view shard_member) {
+namespace {
+
+void append_number(std::string& line, std::string_view before, std::uint64_t number) {
+  const fmt::format_int digits(number);
+  line += before;
+  line.append(digits.data(), digits.size());
+}
+
+}  // namespace
+
+// There may be millions of lines for a small file, so each costs little.
+void append_json_line_head(std::string& line, const RecordName& name, std::uint64_t size,
+                           std::string_view shard_member) {
+  line += '{';
   if (const auto* ordinal = std::get_if<std::uint64_t>(&name)) {
-    return fmt::format("{{\"ordinal\":{},{}\"size\":{}", *ordinal, shard_member, size);
+    append_number(line, "\"ordinal\":", *ordinal);
+    line += ',';
+    line += shard_member;
+    return append_number(line, "\"size\":", size);
   }
   const auto& address = std::get<RecordAddress>(name);
-  return fmt::format("{{{}\"chunk\":{},\"index\":{},\"size\":{}", shard_member, address.begin, address.index, size);
+  line += shard_member;
+  append_number(line, "\"chunk\":", address.begin);
+  append_number(line, ",\"index\":", address.index);
+  append_number(line, ",\"size\":", size);
+}
+
+std::string json_line_head(const RecordName& name, std::uint64_t size, std::string_view shard_member) {
+  std::string line;
+  append_json_line_head(line, name, size, shard_member);
+  return line;
 }
 
 Result<void> append_decoded(std::string& line, const RecordDecoder& decoder, const ChunkInfo& chunk, Bytes record,
@@ -44,7 +69,7 @@ Result<void> append_decoded(std::string& line, const RecordDecoder& decoder, con
 Result<void> append_json_line(std::string& text, const RecordName& name, Bytes record, const RecordDecoder& decoder,
                               const ChunkInfo& chunk, std::string_view shard_member, const JsonLineOptions& options) {
   const std::size_t before = text.size();
-  text += json_line_head(name, record.size(), shard_member);
+  append_json_line_head(text, name, record.size(), shard_member);
   if (options.has_record) {
     text += ',';
     append_json_bytes(text, "text", "base64", record, options.bytes);

@@ -20,7 +20,10 @@ std::string json_member_of_shard(std::string_view name);
 // Names a record by its ordinal, or by "chunk" and "index" if the records before it are not counted.
 using RecordName = std::variant<std::uint64_t, RecordAddress>;
 
-// Returns the begin of such a line, up to the member with the record's bytes, without the comma before it.
+// Appends the begin of such a line, up to the member with the record's bytes, without the comma before it.
+void append_json_line_head(std::string& line, const RecordName& name, std::uint64_t size,
+                           std::string_view shard_member = {});
+// Returns it.
 std::string json_line_head(const RecordName& name, std::uint64_t size, std::string_view shard_member = {});
 
 // What of a record is in its line.

@@ -103,7 +103,7 @@ bool RecordCopier::copy(const Selection& selection) {
       return copy_batch(batch, selection.within(batch->before.records, batch->content.run.records));
     };
   }
-  return damage_.scan(selection, copy_chunk, copy_records) && goes_on_;
+  return damage_.scan(selection, copy_chunk, copy_records, text_.bytes_per_record()) && goes_on_;
 }
 
 bool RecordCopier::copy(const Split& split) {
@@ -116,6 +116,7 @@ bool RecordCopier::copy(const Split& split) {
   ScanOptions options;
   options.from = std::move(*start);
   options.end_position = split.end;
+  options.bytes_per_record = text_.bytes_per_record();
   goes_on_ = true;
   const bool is_scanned = damage_.scan(
       options, [&](const DamageRow& row) { return split.owns(row.region.begin); },

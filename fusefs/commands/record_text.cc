@@ -19,7 +19,10 @@ namespace {
 constexpr std::uint64_t kPieceBytes = 1u << 20;
 constexpr std::uint64_t kRunBytes = 128u << 10;  // of small records, so that a copy of them stays in the cache
 constexpr std::uint64_t kMadeAheadBytes = 16u << 20;
+constexpr std::uint64_t kMadeAheadRecords = 512u << 10;
 constexpr std::size_t kMadeAheadText = 64u << 20;
+constexpr std::uint64_t kUsualLine = 64;  // bytes of a line without the record
+constexpr std::uint64_t kUsualFrame = 2;
 constexpr std::size_t kLargeMean = 512u << 10;  // from this mean size on, bytes are written without a copy
 
 void append_varint(std::string& text, std::uint64_t number) {
@@ -41,6 +44,39 @@ Frame frame_of(RecordForm form, std::uint64_t size) {
   return frame;
 }
 
+// Appends the lines of JSON of a chunk's records. The line of a record that equals the previous one differs only in its
+// ordinal, and a small file may decode to millions of equal records.
+class JsonLines {
+ public:
+  JsonLines(const RecordText& text, const ChunkInfo& chunk) : text_(text), chunk_(chunk) {}
+
+  // Fails as append_json_line().
+  Result<void> append(std::string& lines, const RecordName& name, Bytes record) {
+    const bool is_again = has_previous_ && as_text(record) == previous_;
+    const std::size_t before = lines.size();
+    if (is_again && !rest_.empty()) {
+      append_json_line_head(lines, name, record.size(), text_.shard_member);
+      lines += rest_;
+      return {};
+    }
+    TRY(append_json_line(lines, name, record, text_.decoder, chunk_, text_.shard_member, text_.options.json));
+    has_previous_ = record.size() <= kMostCompared;
+    rest_.clear();
+    if (is_again) rest_ = lines.substr(before + json_line_head(name, record.size(), text_.shard_member).size());
+    if (has_previous_) previous_ = as_text(record);
+    return {};
+  }
+
+ private:
+  static constexpr std::size_t kMostCompared = 64;  // bytes
+
+  const RecordText& text_;
+  const ChunkInfo& chunk_;
+  std::string previous_;  // record, if has_previous_
+  bool has_previous_ = false;
+  std::string rest_;  // of the line of `previous_`, after its head; empty: not known
+};
+
 bool becomes_text(RecordForm form) { return form == RecordForm::kJson || form == RecordForm::kShown; }
 
 // Appends a line that is safe for a terminal.
@@ -59,6 +95,7 @@ class RecordPrinter {
         options_(text.options),
         decoder_(text.decoder),
         text_(text),
+        json_lines_(text, records.info),
         records_(records),
         chunk_(chunk),
         layout_(chunk.layout()),
@@ -146,12 +183,12 @@ class RecordPrinter {
       }
       if (options_.form == RecordForm::kShown) {
         append_shown(rendered_.text, record);
-      } else if (const auto made = append_json_line(rendered_.text, name_of(index), record, decoder_, records_.info,
-                                                    text_.shard_member, options_.json);
-                 !made) {
+      } else if (const auto made = json_lines_.append(rendered_.text, name_of(index), record); !made) {
         return fail(made.error());
       }
-      if (output_ != nullptr) output_->write(std::exchange(rendered_.text, {}));
+      if (output_ == nullptr) return;
+      output_->write(rendered_.text);
+      rendered_.text.clear();
       return;
     }
     const Frame frame = frame_of(options_.form, record.size());
@@ -226,6 +263,7 @@ class RecordPrinter {
   const FormOptions& options_;
   const RecordDecoder& decoder_;
   const RecordText& text_;
+  JsonLines json_lines_;
   const ChunkRecords& records_;
   const Chunk& chunk_;
   const Layout& layout_;
@@ -366,7 +404,13 @@ RecordText::RecordText(const SetMember& member, const FormOptions& wanted)
       shard_member(json_member_of_shard(member.name)) {}
 
 bool RecordText::is_made_ahead(const Chunk& chunk) const {
-  return options.form != RecordForm::kBytes && chunk.payload_size() <= kMadeAheadBytes;
+  return options.form != RecordForm::kBytes && chunk.payload_size() <= kMadeAheadBytes &&
+         chunk.layout().records() <= kMadeAheadRecords;
+}
+
+std::uint64_t RecordText::bytes_per_record() const {
+  if (options.form == RecordForm::kBytes) return 0;
+  return becomes_text(options.form) ? kUsualLine : kUsualFrame;
 }
 
 bool RecordText::depends_on_bytes_alone() const { return !becomes_text(options.form); }

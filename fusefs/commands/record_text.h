@@ -86,8 +86,10 @@ struct RecordText {
   RecordText(const SetMember& member, const FormOptions& wanted);
 
   // Returns whether a worker should render the text ahead. Otherwise it is written directly, because the chunk is large
-  // or the form is plain bytes.
+  // or has very many records, or the form is plain bytes.
   bool is_made_ahead(const Chunk& chunk) const;
+  // Returns how many bytes the text of a record usually has in addition to the record.
+  std::uint64_t bytes_per_record() const;
   // Returns the text of records. An unreadable record ends it, unless these are skipped. If `output` is not null,
   // writes the text there instead; a write error ends it too.
   Rendered render(const ChunkRecords& records, const Chunk& chunk, Output* output = nullptr) const;
