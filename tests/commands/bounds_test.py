@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Every command on a small file needs bounded memory and time, whatever the file decodes to.
+
+The archives in small_files/ are named by what is large in them. All are below 1 MB.
+"""
+import os
+import subprocess
+import tarfile
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import commands
+
+MEMORY = 512 << 20  # bytes resident
+CHUNK = 1 << 30  # bytes of the largest chunk, which counts once if it is asked for
+SECONDS = 60  # of processor time, several times as long as needed
+
+COMMANDS = (["info"], ["info", "--scan"], ["ls"], ["cat", "--json"], ["head"], ["tail"], ["grep", "-c", "nosuch"],
+            ["keys"], ["verify"], ["splits", "-n", "3"], ["index"], ["report"])
+
+
+class Used(NamedTuple):
+    """What a command used, and its exit status and messages."""
+
+    status: int
+    memory: int
+    seconds: float
+    err: str
+
+
+class SmallFiles(commands.Case):
+    def unpack(self, name):
+        """Returns the path of the file or database in an archive."""
+        archive = Path(__file__).parent / "small_files" / f"{name}.tar.gz"
+        with tarfile.open(archive) as packed:
+            packed.extractall(self.folder)
+            return self.folder / packed.getnames()[0].split("/")[0]
+
+    def measure(self, *words):
+        """Runs a command whose output is dropped. Returns what it used."""
+        with tempfile.TemporaryFile() as messages, open(os.devnull, "wb") as nothing:
+            began = time.monotonic()
+            running = subprocess.Popen([commands.program("recordfs"), *map(os.fsencode, words)], stdin=nothing,
+                                       stdout=nothing, stderr=messages, env=self.environment())
+            while True:
+                pid, status, used = os.wait4(running.pid, os.WNOHANG)
+                if pid != 0:
+                    break
+                if time.monotonic() - began > commands.PATIENCE:
+                    running.kill()
+                time.sleep(0.01)
+            running.returncode = os.waitstatus_to_exitcode(status)
+            messages.seek(0)
+            err = messages.read().decode(errors="backslashreplace")
+        return Used(running.returncode, used.ru_maxrss << 10, used.ru_utime + used.ru_stime, err)
+
+    def assert_bounded(self, words, memory=MEMORY):
+        used = self.measure(*words)
+        self.assertGreaterEqual(used.status, 0, (words, used))
+        self.assertLess(used.memory, memory, (words, used))
+        self.assertLess(used.seconds, SECONDS, (words, used))
+        return used
+
+    def assert_all_bounded(self, path):
+        for words in [*([*words, path] for words in COMMANDS), ["get", path, "k"]]:
+            with self.subTest(words=words):
+                self.assert_bounded(words)
+
+    def test_dictionary_that_is_refused_costs_only_what_needs_it(self):
+        database = self.unpack("dictionaries-of-one-gib")
+        self.assert_all_bounded(database)
+        done = self.recordfs("keys", database)
+        self.assertEqual((done.status, done.err), (commands.GOOD, ""))
+
+    def test_properties(self):
+        database = self.unpack("properties-of-one-gib")
+        self.assert_all_bounded(database)
+        self.assert_refused(database, "the block of properties of the table exceeds the limit")
+
+    def test_index_of_more_blocks_than_the_file_has_room_for(self):
+        self.assert_all_bounded(self.unpack("index-of-22-million-blocks"))
+
+    def test_range_deletions(self):
+        database = self.unpack("range-deletions-of-one-gib")
+        self.assert_all_bounded(database)
+        self.assert_refused(database, "the block of range deletions of the table exceeds the limit")
+        database = self.unpack("range-deletions-with-long-keys")
+        self.assert_all_bounded(database)
+        self.assert_refused(database, "the block of range deletions of the table exceeds the limit")
+
+    def test_blocks_are_decoded_one_at_a_time(self):
+        table = self.unpack("blocks-of-one-gib")
+        for words in (["cat", table], ["head", "-n", "1", table], ["verify", table], ["keys", table]):
+            with self.subTest(words=words):
+                self.assert_bounded(words, MEMORY + CHUNK)
+
+    def test_text_of_empty_records(self):
+        events = self.unpack("many-empty-events")
+        events.write_bytes(10 * events.read_bytes())
+        for words in (["cat", "--json"], ["cat", "--lines"], ["ls"], ["verify"], ["grep", "-c", "nosuch"]):
+            with self.subTest(words=words):
+                self.assert_bounded([*words, events])
+        lines = self.recordfs("cat", "--json", events, "15999999-16000001").out.splitlines()
+        self.assertEqual([line[:12 + 8] for line in lines], [b'{"ordinal":%d,' % n for n in range(15999999, 16000002)])
+
+    def assert_refused(self, database, why):
+        """The keys that are not known cost the status, and the message names the option."""
+        done = self.recordfs("keys", database)
+        self.assertEqual(done.status, commands.PARTLY_DONE, done.err)
+        self.assertIn(why, done.err)
+        self.assertIn("--max-chunk", done.err)
+
+
+if __name__ == "__main__":
+    commands.main()
