@@ -97,6 +97,21 @@ std::string row_of(const Entry& entry, bool with_codec, bool is_aligned) {
   return row + "\n";
 }
 
+void append_number(std::string& text, std::uint64_t number, char after) {
+  const fmt::format_int digits(number);
+  text.append(digits.data(), digits.size());
+  text += after;
+}
+
+// Appends row_of() of a readable record of a single file, with tabs. A small file may have millions of rows.
+void append_plain_row(std::string& text, std::uint64_t ordinal, std::uint64_t size, Position chunk,
+                      std::uint64_t index) {
+  append_number(text, ordinal, '\t');
+  append_number(text, size, '\t');
+  append_number(text, chunk, '/');
+  append_number(text, index, '\n');
+}
+
 // Returns a row of index/chunks.tsv for people. A shard's name, which may precede it, is at the end.
 std::string in_columns(std::string_view row, bool has_shard) {
   constexpr std::array kWidths = {10, 10, 9, 6, 13, 7, 9, 7};
@@ -130,7 +145,13 @@ class Listing {
   std::optional<std::uint64_t> list(const Selection& selection) {
     const bool goes_on =
         damage_.scan(selection, [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
-          return [this, text = text_of(context, indexed, selection)] { return write(text); };
+          const Span which = selection.within(indexed);
+          if (options_.chunks || which.end - which.begin <= kRowsAtOnce) {
+            return [this, text = text_of(context, indexed, selection)] { return write(text); };
+          }
+          return [this, indexed, which, layout = layout_of(context, store_, indexed.chunk)] {
+            return write_in_pieces(layout, indexed, which);
+          };
         });
     if (!goes_on || !context_.output().good()) return std::nullopt;
     return damage_.scanned_records();
@@ -142,6 +163,9 @@ class Listing {
   }
 
  private:
+  using KnownLayout = Result<std::shared_ptr<const Layout>>;
+  static constexpr std::uint64_t kRowsAtOnce = 64u << 10;
+
   std::string text_of(const RequestContext& context, const IndexedChunk& indexed, const Selection& selection) {
     const Span which = selection.within(indexed);
     if (!options_.chunks) return which.is_empty() ? "" : records_of(context, indexed, which, true);
@@ -156,18 +180,36 @@ class Listing {
 
   // Returns the rows of some records. `is_counted`: indexed.before is valid. Thread-safe.
   std::string records_of(const RequestContext& context, const IndexedChunk& indexed, Span which, bool is_counted) {
-    const auto layout = layout_of(context, store_, indexed.chunk);
+    return records_of(layout_of(context, store_, indexed.chunk), indexed, which, is_counted);
+  }
+  std::string records_of(const KnownLayout& layout, const IndexedChunk& indexed, Span which, bool is_counted) {
     if (!layout) context_.note(layout.error());
+    const bool is_plain = is_counted && layout && !(*layout)->has_failures() && !options_.json &&
+                          !options_.with_codec && !is_aligned_ && member_.name.empty();
+    const std::uint64_t first = member_.first_ordinal + indexed.before.records;
     std::string text;
     for (std::uint64_t i = which.begin; i < which.end; ++i) {
+      if (is_plain) {
+        append_plain_row(text, first + i, (*layout)->extent(i).size, indexed.chunk.begin, i);
+        continue;
+      }
       const Error* failure = layout ? (*layout)->failure(i) : &layout.error();
       if (layout && failure != nullptr) context_.report(store_, *failure);
       Entry entry{.chunk = indexed.chunk, .index = i, .ordinal = {}, .size = {}, .failure = failure, .member = member_};
-      if (is_counted) entry.ordinal = member_.first_ordinal + indexed.before.records + i;
+      if (is_counted) entry.ordinal = first + i;
       if (failure == nullptr) entry.size = (*layout)->extent(i).size;
       text += options_.json ? json_of(entry, options_.with_codec) : row_of(entry, options_.with_codec, is_aligned_);
     }
     return text;
+  }
+
+  // Writes the rows of a chunk with many records, whose text would need much memory.
+  bool write_in_pieces(const KnownLayout& layout, const IndexedChunk& indexed, Span which) {
+    for (Span piece = which; piece.begin < which.end; piece.begin = piece.end) {
+      piece.end = std::min(which.end, piece.begin + kRowsAtOnce);
+      if (!write(records_of(layout, indexed, piece, true))) return false;
+    }
+    return true;
   }
 
   bool write(const std::string& text) {
