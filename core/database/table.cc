@@ -27,10 +27,6 @@ Result<BlockList> Table::read_part(const RequestContext& context, const Source& 
   return read_block_list(context, source, blocks_.place(part), dialect_, form, end_, limits_);
 }
 
-leveldb_table::Dialect Table::data_dialect() const {
-  return data_dialect_;
-}
-
 Result<Buffer> Table::read_data(const RequestContext& context, const Source& source,
                                 const leveldb_table::BlockPlace& place) const {
   return read_block(context, source, place, data_dialect_, limits_);
@@ -75,7 +71,7 @@ Result<std::shared_ptr<const Table::LostParts>> Table::find_lost_parts(const Req
     extent.end = std::min(extent.end, after->place(0).begin);
     break;
   }
-  ASSIGN_OR_RETURN(const auto found, find_data_blocks(context, source, extent, data_dialect(), limits_));
+  ASSIGN_OR_RETURN(const auto found, find_data_blocks(context, source, extent, data_dialect_, limits_));
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Bytes key = found.key(i);
     const bool has_tag = properties_.has_user_keys_in_index && key.size() >= kTagSize;

@@ -92,7 +92,6 @@ class Table {
     leveldb_table::BlockList blocks{};
   };
   std::shared_ptr<const leveldb_table::Filter> filter(const RequestContext& context, const Source& source) const;
-  leveldb_table::Dialect data_dialect() const;
   bool has_tag_in_index(Bytes index_key) const;
   Result<std::shared_ptr<const LostParts>> find_lost_parts(const RequestContext& context, const Source& source,
                                                            std::size_t part) const;
