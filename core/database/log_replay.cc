@@ -10,13 +10,8 @@
 namespace recordfs::database {
 namespace {
 
-constexpr std::uint64_t kMostPrepared = std::uint64_t{256} << 20;  // bytes of transactions that have not ended
 constexpr std::size_t kMostProblems = 65536;
 constexpr std::uint64_t kMostSequence = (std::uint64_t{1} << 56) - 1;
-
-std::uint64_t memory_of(const LoggedWrites::Pending& write) {
-  return sizeof(write) + write.key.size() + write.value.size();
-}
 
 Code code_of(DamageClass damage_class) {
   return damage_class == DamageClass::kUnsupported ? Code::kUnsupported : Code::kDamage;
@@ -49,25 +44,42 @@ Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, co
 }
 
 Result<void> LogReplay::take_record(const RecordPlace& place, Bytes record) {
-  Result<void> taken;
-  in_section_ = false;
-  bool is_first = true;
-  const auto start = leveldb_log::batch_sequence(record);
-  if (start) check_gap(*start, place.chunk.position);
-  if (start) next_sequence_ = *start;
-  const auto read = leveldb_log::batch_operations(record, [&](const leveldb_log::BatchOperation& operation) {
-    if (is_first) end_losses();
-    is_first = false;
-    taken = take_operation(operation, place, record);
-    return taken.has_value();
-  });
-  drop(std::exchange(section_, {}));
-  if (!read) {
-    Error error = read.error();
+  if (is_numbered_otherwise_) return {};
+  const auto batch = leveldb_log::summarize_batch(record);
+  if (!batch) {
+    Error error = batch.error();
     error.position = place.chunk.position;
     lose(error);
+    return {};
   }
+  note_numbering(*batch, record);
+  check_gap(batch->sequence, place.chunk.position);
+  next_sequence_ = batch->sequence;
+  Result<void> taken;
+  bool is_first = true;
+  const auto end =
+      leveldb_log::batch_operations(record, setup_.numbering, [&](const leveldb_log::BatchOperation& operation) {
+        if (is_first) end_losses();
+        is_first = false;
+        taken = take_operation(operation, place, record);
+        return taken.has_value();
+      });
+  if (is_per_sub_batch()) next_sequence_ = end;
+  transactions_.drop_section();
   return taken;
+}
+
+// All logs of a database are numbered in the same way: the database refuses others.
+void LogReplay::note_numbering(const leveldb_log::BatchSummary& batch, Bytes record) {
+  using leveldb_log::NumberingMarks;
+  if (is_per_sub_batch() || is_numbering_known_) return;
+  if (const auto end = std::exchange(doubtful_end_, std::nullopt)) is_numbered_otherwise_ = *end != batch.sequence;
+  if (batch.marks == NumberingMarks::kPerWrite) is_numbering_known_ = true;
+  if (batch.marks == NumberingMarks::kPerSubBatch) is_numbered_otherwise_ = true;
+  if (batch.marks != NumberingMarks::kPerhapsPerSubBatch) return;
+  const std::uint64_t end = batch.sequence + batch.count;
+  const auto goes_on = [](const auto&) { return true; };
+  if (leveldb_log::batch_operations(record, leveldb_log::Numbering::kPerSubBatch, goes_on) != end) doubtful_end_ = end;
 }
 
 void LogReplay::take_damage(const DamagedRegion& region) {
@@ -84,27 +96,33 @@ Result<void> LogReplay::take_operation(const leveldb_log::BatchOperation& operat
                                        Bytes record) {
   switch (operation.kind) {
     case KeyChangeKind::kBegin:
-      drop(std::exchange(section_, {}));
-      in_section_ = true;
-      return {};
-    case KeyChangeKind::kPrepare: return prepare(std::string(as_text(operation.key)));
-    case KeyChangeKind::kCommit: return commit(std::string(as_text(operation.key)));
-    case KeyChangeKind::kRollback: {
-      const auto ended = prepared_.extract(std::string(as_text(operation.key)));
-      if (!ended.empty()) drop(ended.mapped());
-      return {};
-    }
+    case KeyChangeKind::kPrepare:
+    case KeyChangeKind::kCommit:
+    case KeyChangeKind::kRollback: return take_marker(operation);
     default: return take_write(operation, place, record);
+  }
+}
+
+// A rollback of writes that are numbered already has writes that restore their keys.
+Result<void> LogReplay::take_marker(const leveldb_log::BatchOperation& operation) {
+  const std::string transaction(as_text(operation.key));
+  switch (operation.kind) {
+    case KeyChangeKind::kBegin: transactions_.begin_section(operation.sequence); return {};
+    case KeyChangeKind::kPrepare: return transactions_.prepare(transaction, operation.sequence);
+    case KeyChangeKind::kCommit: return commit(transaction);
+    default: transactions_.end(transaction); return {};
   }
 }
 
 Result<void> LogReplay::take_write(const leveldb_log::BatchOperation& operation, const RecordPlace& place,
                                    Bytes record) {
   last_family_ = std::max(last_family_, operation.family);
-  if (!in_section_ && !counts(operation.family)) {
+  const bool is_kept = transactions_.in_section() && !is_per_sub_batch();
+  if (!is_kept && !counts(operation.family)) {
     ++next_sequence_;
     return {};
   }
+  if (is_kept && is_dropped(operation.family)) return transactions_.keep({.family = operation.family});
   Pending write{.family = operation.family,
                 .type = operation.type,
                 .log = log_,
@@ -114,47 +132,30 @@ Result<void> LogReplay::take_write(const leveldb_log::BatchOperation& operation,
                 .value_size = operation.value.size()};
   write.is_value_in_memory = operation.type == kTypeDeleteRange || writes_.has_room_for(operation.value.size());
   if (write.is_value_in_memory) write.value = as_text(operation.value);
-  if (!in_section_) return add(write);
-  prepared_bytes_ += memory_of(write);
-  if (prepared_bytes_ > kMostPrepared) {
-    return Error{.code = Code::kLimit, .detail = "prepared transactions exceed the memory limit"};
-  }
-  section_.push_back(std::move(write));
-  return {};
+  if (is_kept) return transactions_.keep(std::move(write));
+  return add(is_per_sub_batch() ? *operation.sequence : next_sequence_++, write);
 }
 
-Result<void> LogReplay::prepare(const std::string& transaction) {
-  if (!in_section_) return {};
-  in_section_ = false;
-  Section& prepared = prepared_[transaction];
-  for (Pending& write : section_) prepared.push_back(std::move(write));
-  section_.clear();
-  return {};
-}
-
-// The writes of a transaction get their numbers at its commit.
+// The writes of a transaction that writes when it commits get their numbers then.
 Result<void> LogReplay::commit(const std::string& transaction) {
-  const auto ended = prepared_.extract(transaction);
-  if (ended.empty()) return {};
-  for (const Pending& write : ended.mapped()) TRY(add(write));
-  drop(ended.mapped());
+  for (const Pending& write : transactions_.end(transaction)) TRY(add(next_sequence_++, write));
   return {};
 }
 
-Result<void> LogReplay::add(const Pending& write) {
-  const std::uint64_t sequence = std::min(next_sequence_++, kMostSequence);
+Result<void> LogReplay::add(std::uint64_t sequence, const Pending& write) {
+  sequence = std::min(sequence, kMostSequence);
   last_sequence_ = std::max(last_sequence_, sequence);
   return counts(write.family) ? writes_.add(sequence, write) : Result<void>();
+}
+
+bool LogReplay::is_dropped(std::uint32_t family) const {
+  return setup_.first_logs && !setup_.first_logs->contains(family);
 }
 
 bool LogReplay::counts(std::uint32_t family) const {
   if (!setup_.first_logs) return true;
   const auto found = setup_.first_logs->find(family);
   return found != setup_.first_logs->end() && number_ >= found->second;
-}
-
-void LogReplay::drop(const Section& section) {
-  for (const Pending& write : section) prepared_bytes_ -= std::min(prepared_bytes_, memory_of(write));
 }
 
 void LogReplay::lose(const Error& error) {
@@ -180,6 +181,17 @@ void LogReplay::check_gap(std::uint64_t start, Position at) {
 void LogReplay::end_losses() {
   for (; open_losses_ > 0; --open_losses_) {
     losses_[losses_.size() - open_losses_].largest_sequence = next_sequence_ == 0 ? 0 : next_sequence_ - 1;
+  }
+}
+
+Result<std::unique_ptr<LogReplay>> replay_logs(const RequestContext& context, OpenFiles& files,
+                                               const std::vector<NumberedLog>& logs, const Options& options,
+                                               LogReplay::Setup setup) {
+  while (true) {
+    auto replay = std::make_unique<LogReplay>(options, setup);
+    for (const NumberedLog& log : logs) TRY(replay->read(context, files, log.name, log.number));
+    if (!replay->is_numbered_otherwise()) return replay;
+    setup.numbering = leveldb_log::Numbering::kPerSubBatch;
   }
 }
 

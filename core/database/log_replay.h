@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@
 #include "core/database/log_records.h"
 #include "core/database/logged_writes.h"
 #include "core/database/loss.h"
+#include "core/database/sequence_ranges.h"
+#include "core/database/transactions.h"
 #include "core/formats/leveldb_log/content.h"
 
 namespace recordfs::database {
@@ -29,12 +32,17 @@ class LogReplay final : private LogVisitor {
     // nothing.
     std::optional<std::uint64_t> last_before{};
     bool are_files_alone = false;  // the logs were named one by one, and are not those of a directory
+    leveldb_log::Numbering numbering = leveldb_log::Numbering::kPerWrite;
   };
   LogReplay(const Options& options, Setup setup);
 
   // Replays one log. Call in the order of the logs. Damage becomes problems and losses. Fails with kLimit, with
   // kChanged or kIo if the file is gone, and with other failures that may pass.
   Result<void> read(const RequestContext& context, OpenFiles& files, const std::string& name, std::uint64_t number);
+
+  // Call after the last log. Returns whether marks in the logs say that the writes are numbered per sub-batch. Then all
+  // logs have to be read again, by an object with that setup.
+  bool is_numbered_otherwise() const { return is_numbered_otherwise_ || doubtful_end_; }
 
   // Results, after the last log.
   LoggedWrites& writes() { return writes_; }
@@ -43,22 +51,26 @@ class LogReplay final : private LogVisitor {
   // Of the writes; nullopt: there are none.
   std::optional<std::uint64_t> first_sequence() const { return first_sequence_; }
   std::uint64_t last_sequence() const { return last_sequence_; }
+  // Returns the sequence numbers of writes whose transaction has not committed. Such writes do not count; they may also
+  // be in tables.
+  SequenceRanges uncommitted() const { return transactions_.uncommitted(); }
   // The largest number of a family that has writes, whether they count or not.
   std::uint32_t last_family() const { return last_family_; }
 
  private:
   using Pending = LoggedWrites::Pending;
-  using Section = std::vector<Pending>;
 
   Result<void> take_record(const RecordPlace& place, Bytes record) override;
   void take_damage(const DamagedRegion& region) override;
   Result<void> take_operation(const leveldb_log::BatchOperation& operation, const RecordPlace& place, Bytes record);
   Result<void> take_write(const leveldb_log::BatchOperation& operation, const RecordPlace& place, Bytes record);
-  Result<void> prepare(const std::string& transaction);
+  Result<void> take_marker(const leveldb_log::BatchOperation& operation);
   Result<void> commit(const std::string& transaction);
-  Result<void> add(const Pending& write);
+  Result<void> add(std::uint64_t sequence, const Pending& write);
+  bool is_dropped(std::uint32_t family) const;
   bool counts(std::uint32_t family) const;
-  void drop(const Section& section);
+  bool is_per_sub_batch() const { return setup_.numbering == leveldb_log::Numbering::kPerSubBatch; }
+  void note_numbering(const leveldb_log::BatchSummary& batch, Bytes record);
   void lose(const Error& error);
   void end_losses();
   void check_gap(std::uint64_t start, Position at);
@@ -76,10 +88,23 @@ class LogReplay final : private LogVisitor {
   std::uint64_t number_ = 0;
   std::uint32_t log_ = 0;
   std::uint64_t next_sequence_ = 0;
-  bool in_section_ = false;
-  Section section_;
-  std::map<std::string, Section> prepared_;
-  std::uint64_t prepared_bytes_ = 0;
+  Transactions transactions_;
+
+  bool is_numbering_known_ = false;
+  bool is_numbered_otherwise_ = false;
+  // The number after a batch whose marks may say another numbering, which the next batch decides.
+  std::optional<std::uint64_t> doubtful_end_{};
 };
+
+// A log to replay.
+struct NumberedLog {
+  std::string name;
+  std::uint64_t number = 0;
+};
+
+// Replays logs in their order, numbering their writes as their database does. Fails as LogReplay::read().
+Result<std::unique_ptr<LogReplay>> replay_logs(const RequestContext& context, OpenFiles& files,
+                                               const std::vector<NumberedLog>& logs, const Options& options,
+                                               LogReplay::Setup setup);
 
 }  // namespace recordfs::database

@@ -44,7 +44,11 @@ Result<void> LoggedWrites::add(std::uint64_t sequence, const Pending& write) {
   return {};
 }
 
-void LoggedWrites::sort(OfFamily& of, const KeyOrder& order) const {
+void LoggedWrites::sort(OfFamily& of, const KeyOrder& order, const SequenceRanges& hidden) const {
+  if (!hidden.empty()) {
+    of.range_deletions.hide(hidden);
+    std::erase_if(of.writes, [&](const LoggedWrite& write) { return hidden.contains(write.tag >> 8); });
+  }
   of.range_deletions.finish(order);
   std::ranges::stable_sort(of.writes, [&](const LoggedWrite& a, const LoggedWrite& b) {
     const auto by_key = order.compare(key(a), key(b));

@@ -14,6 +14,7 @@
 #include "core/database/log_records.h"
 #include "core/database/loss.h"
 #include "core/database/range_deletions.h"
+#include "core/database/sequence_ranges.h"
 
 namespace recordfs::database {
 
@@ -55,10 +56,10 @@ class LoggedWrites {
   Result<void> add(std::uint64_t sequence, const Pending& write);
   // Returns whether a value of this size may be kept in memory.
   bool has_room_for(std::uint64_t value_size) const { return value_size <= bounds_.value_bytes - values_.size(); }
-  // Sorts the writes. `order_of(family)` is a family's order.
+  // Sorts the writes, and drops those with the numbers of `hidden`. `order_of(family)` is a family's order.
   template <class OrderOf>
-  void finish(const OrderOf& order_of) {
-    for (auto& [family, of] : families_) sort(of, order_of(family));
+  void finish(const OrderOf& order_of, const SequenceRanges& hidden) {
+    for (auto& [family, of] : families_) sort(of, order_of(family), hidden);
   }
 
   std::uint64_t count() const { return count_; }
@@ -85,7 +86,7 @@ class LoggedWrites {
     std::vector<LoggedWrite> writes;
     RangeDeletions range_deletions;
   };
-  void sort(OfFamily& of, const KeyOrder& order) const;
+  void sort(OfFamily& of, const KeyOrder& order, const SequenceRanges& hidden) const;
 
   const Bounds bounds_;
   std::vector<std::string> logs_;

@@ -11,6 +11,7 @@
 
 #include "core/base/bytes.h"
 #include "core/database/key_order.h"
+#include "core/database/sequence_ranges.h"
 
 namespace recordfs::database {
 
@@ -31,6 +32,10 @@ class RangeDeletions {
   ~RangeDeletions() = default;
 
   void add(RangeDeletion deletion) { deletions_.push_back(std::move(deletion)); }
+  // Drops deletions with the numbers of `hidden`. Before finish().
+  void hide(const SequenceRanges& hidden) {
+    std::erase_if(deletions_, [&](const RangeDeletion& deletion) { return hidden.contains(deletion.sequence); });
+  }
   // Called once, after the last add(). An order that is not known makes all deletions ineffective.
   void finish(const KeyOrder& order);
 

@@ -36,7 +36,10 @@ Result<std::shared_ptr<const Table>> State::table(const RequestContext& context,
   const std::string name = name_of(file);
   ASSIGN_OR_RETURN(const auto source, open_files_->open(name));
   const FamilyView* view = family(file.family);
-  const TableContext about{view == nullptr ? KeyOrder() : view->order, file.largest_sequence, is_recovered_};
+  const TableContext about{.order = view == nullptr ? KeyOrder() : view->order,
+                           .largest_sequence = file.largest_sequence,
+                           .may_have_user_keys = is_recovered_,
+                           .hidden = uncommitted_->empty() ? nullptr : uncommitted_};
   auto opened = Table::open(context, source, about, options_.limits);
   if (!opened) {
     if (!is_permanent(opened.error().code)) return std::move(opened).error();

@@ -19,6 +19,7 @@
 #include "core/database/options_file.h"
 #include "core/database/problem_log.h"
 #include "core/database/runs.h"
+#include "core/database/sequence_ranges.h"
 #include "core/database/table.h"
 
 namespace recordfs::database {
@@ -88,6 +89,8 @@ class State {
   OptionsFile options_file_;
   std::map<std::uint32_t, FamilyView> families_;
   std::unique_ptr<LoggedWrites> logged_;
+  // Numbers of writes that were never committed.
+  std::shared_ptr<const SequenceRanges> uncommitted_ = std::make_shared<const SequenceRanges>();
   std::vector<Loss> losses_;
   std::set<std::uint64_t> missing_;
   std::uint64_t last_sequence_ = 0;

@@ -426,17 +426,22 @@ class StateLoader {
     // LevelDB gives its writes consecutive numbers. RocksDB may write without a log.
     std::optional<std::uint64_t> last_before;
     if (!state_->is_recovered_ && !state_->files_.is_rocksdb) last_before = state_->files_.last_sequence;
-    LogReplay replay(state_->options_, {first_logs(), last_before, !only_.empty()});
+    std::vector<NumberedLog> numbered;
     for (const DirectoryEntry* log : logs) {
       TRY(files().pin(log->name));
-      TRY(replay.read(context_, files(), log->name, log->is.number));
+      numbered.push_back({log->name, log->is.number});
       state_->live_logs_.insert(log->name);
     }
+    LogReplay::Setup setup{.first_logs = first_logs(), .last_before = last_before, .are_files_alone = !only_.empty()};
+    ASSIGN_OR_RETURN(const auto replayed, replay_logs(context_, files(), numbered, state_->options_, std::move(setup)));
+    LogReplay& replay = *replayed;
+    state_->uncommitted_ = std::make_shared<const SequenceRanges>(replay.uncommitted());
     if (are_blob_files(only_)) TRY(read_blob_files(replay.writes()));
-    replay.writes().finish([&](std::uint32_t id) {
+    const auto order_of = [&](std::uint32_t id) {
       const FamilyView* view = state_->family(id);
       return view == nullptr ? KeyOrder() : view->order;
-    });
+    };
+    replay.writes().finish(order_of, *state_->uncommitted_);
     state_->logged_ = std::make_unique<LoggedWrites>(std::move(replay.writes()));
     for (const std::uint32_t id : state_->logged_->families()) state_->families_[id].state.family.id = id;
     for (Problem& problem : replay.problems()) state_->report(std::move(problem));

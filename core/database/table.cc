@@ -214,7 +214,7 @@ Result<void> TableIterator::next(const RequestContext& context) {
 Result<void> TableIterator::settle(const RequestContext& context) {
   while (true) {
     if (entries_) {
-      skip_short_keys();
+      skip_hidden();
       if (entries_->has_skipped() && !std::exchange(has_reported_, true)) {
         lose(leaf(), block_, {Code::kDamage, block(), "an entry of the block is invalid"});
       }
@@ -231,9 +231,12 @@ Result<void> TableIterator::settle(const RequestContext& context) {
   }
 }
 
-void TableIterator::skip_short_keys() {
-  while (table_->has_internal_keys() && entries_->is_valid() && entries_->key().size() < kTagSize) {
-    if (!std::exchange(has_reported_, true)) {
+// Skips entries that were never committed, and those whose key is too short.
+void TableIterator::skip_hidden() {
+  while (entries_->is_valid()) {
+    const bool is_short = table_->has_internal_keys() && entries_->key().size() < kTagSize;
+    if (!is_short && !table_->hides(entry().sequence())) return;
+    if (is_short && !std::exchange(has_reported_, true)) {
       lose(leaf(), block_, {Code::kDamage, block(), "a key of the block is shorter than an internal key"});
     }
     entries_->next();

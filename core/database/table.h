@@ -17,6 +17,7 @@
 #include "core/database/loss.h"
 #include "core/database/memory_budget.h"
 #include "core/database/range_deletions.h"
+#include "core/database/sequence_ranges.h"
 #include "core/formats/leveldb_table/filter.h"
 #include "core/formats/leveldb_table/index.h"
 #include "core/formats/leveldb_table/seek.h"
@@ -30,6 +31,7 @@ struct TableContext {
   std::optional<std::uint64_t> largest_sequence{};  // according to the MANIFEST
   // Whether a library may have written the table without a database, with keys that have no sequence number.
   bool may_have_user_keys = false;
+  std::shared_ptr<const SequenceRanges> hidden{};  // entries with these numbers do not count; null: there are none
 };
 
 // The index and other properties of a table. Immutable and thread-safe, except for the cached filter, which is
@@ -79,6 +81,9 @@ class Table {
   // Returns the number that the table gives all its entries; nullopt if they have their own.
   std::optional<std::uint64_t> sequence_of_all() const { return sequence_of_all_; }
 
+  // Returns whether an entry does not count: it was never committed.
+  bool hides(std::uint64_t sequence) const { return hidden_ && hidden_->contains(sequence); }
+
   // Returns whether a block may contain a key, according to the filter. Reads the filter only at the second call: once,
   // it costs more than the block. True if there is no filter that recordfs knows, or if it cannot be read.
   bool may_contain(const RequestContext& context, const Source& source, Bytes user_key, Position block) const;
@@ -110,6 +115,7 @@ class Table {
   leveldb_table::BlockList blocks_;
   RangeDeletions range_deletions_;
   std::optional<std::uint64_t> sequence_of_all_;
+  std::shared_ptr<const SequenceRanges> hidden_;  // null: no entry is hidden
   std::optional<Error> damage_;
   Position end_ = 0;  // of the blocks
   std::optional<leveldb_table::BlockPlace> filter_place_;
@@ -177,7 +183,7 @@ class TableIterator {
   Position block() const { return leaf().place(block_).begin; }  // where the current block begins
   const leveldb_table::BlockList& leaf() const { return table_->has_two_levels() ? part_blocks_ : table_->blocks(); }
   void lose(const leveldb_table::BlockList& list, std::size_t at, const Error& why);
-  void skip_short_keys();
+  void skip_hidden();
   bool has_too_long_keys();
 
   const std::shared_ptr<const Table> table_;

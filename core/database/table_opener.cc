@@ -25,6 +25,7 @@ class TableOpener {
               const Limits& limits)
       : context_(context), source_(source), about_(about), table_(new Table()) {
     table_->order_ = about.order;
+    table_->hidden_ = about.hidden;
     table_->limits_ = limits;
     table_->file_size_ = source->size();
   }
@@ -38,6 +39,7 @@ class TableOpener {
       ASSIGN_OR_RETURN(const auto survey, leveldb_table::survey(context_, *source_, table_->limits_));
       table_->has_internal_keys_ = !survey || survey->has_database_keys;
     }
+    if (table_->hidden_) table_->range_deletions_.hide(*table_->hidden_);
     table_->range_deletions_.finish(table_->order_);
     return std::shared_ptr<const Table>(std::move(table_));
   }

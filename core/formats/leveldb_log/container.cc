@@ -188,7 +188,9 @@ class LogContainer final : public Container {
     if (head_.content == kManifest) {
       schema.value = [this](Bytes record, ValueForm) { return edit_value(record, limits_, EditKeys::kSplit); };
     } else if (head_.content == kWriteAheadLog) {
-      schema.value = [this](Bytes record, ValueForm form) { return batch_value(record, limits_, form); };
+      schema.value = [this](Bytes record, ValueForm form) {
+        return batch_value(record, limits_, form, head_.numbering);
+      };
       if (!head_.is_of_another_log()) schema.key_changes = batch_changes;
       // A valid record that is not a batch may occur too.
       schema.parts = RecordSchema::Parts::kOptional;

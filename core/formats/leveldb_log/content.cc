@@ -5,12 +5,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/base/bytes.h"
 #include "core/base/cursor.h"
+#include "core/hash/highway.h"
 
 namespace recordfs::leveldb_log {
 namespace {
@@ -67,6 +69,11 @@ constexpr OperationShape kShapes[] = {
     {0x19, "timed_put", "fkv", true, kSet},
 };
 
+constexpr std::uint8_t kBeginPrepare = 0x09;
+constexpr std::uint8_t kNoop = 0x0d;
+constexpr std::uint8_t kBeginPersistedPrepare = 0x12;
+constexpr std::uint8_t kBeginUnprepare = 0x13;
+
 constexpr std::uint64_t kSequenceEnd = std::uint64_t{1} << 56;  // sequence numbers share 64 bits with a type
 
 const OperationShape* find_shape(std::uint8_t tag) {
@@ -74,14 +81,43 @@ const OperationShape* find_shape(std::uint8_t tag) {
   return shape == std::ranges::end(kShapes) ? nullptr : shape;
 }
 
+// The keys of a sub-batch.
+class SubBatch {
+ public:
+  // Returns whether the sub-batch has a write of the key already. Of a sub-batch with very many keys, only the last
+  // ones are remembered.
+  bool has_or_add(const Operation& operation) {
+    constexpr std::size_t kMostKeys = 1u << 21;
+    constexpr std::uint64_t kOfRange = std::uint64_t{1} << 63;  // deletions of ranges are kept apart
+    if (keys_.size() == kMostKeys) keys_.clear();
+    const std::uint64_t place = operation.family.value_or(0) | (operation.end ? kOfRange : 0);
+    return !keys_.insert(highway_hash(*operation.key) + place * kSpread).second;
+  }
+  void clear() { keys_.clear(); }
+
+ private:
+  static constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;
+  std::unordered_set<std::uint64_t> keys_;  // hashes
+};
+
 // Reads the operations of a batch in order. One thread.
 class BatchReader {
  public:
-  explicit BatchReader(Bytes record)
-      : cursor_(record), sequence_(cursor_.u64_le()), count_(cursor_.u32_le()), next_sequence_(sequence_) {}
+  explicit BatchReader(Bytes record, Numbering numbering = Numbering::kPerWrite)
+      : cursor_(record),
+        numbering_(numbering),
+        sequence_(cursor_.u64_le()),
+        count_(cursor_.u32_le()),
+        next_sequence_(sequence_) {}
 
   std::uint64_t sequence() const { return sequence_; }
   std::uint32_t count() const { return count_; }
+  std::uint64_t next_sequence() const { return next_sequence_; }
+  // After next() returned nullopt.
+  NumberingMarks marks() const {
+    return marks_ == NumberingMarks::kNone && ends_with_noop_ && counted_ > 1 ? NumberingMarks::kPerhapsPerSubBatch
+                                                                              : marks_;
+  }
 
   // Returns nullopt after the last one, and at the first invalid byte.
   std::optional<Operation> next() {
@@ -94,13 +130,9 @@ class BatchReader {
     }
     read_fields(operation);
     if (!cursor_.ok()) return std::nullopt;
-    if (operation.shape->is_counted) {
-      if (!in_section_ && is_numbered_) operation.sequence = next_sequence_++;
-      ++counted_;
-    }
-    const auto change = operation.shape->change;
-    if (change == kBegin || change == kPrepare) in_section_ = change == kBegin;
-    if (change == kCommit) is_numbered_ = false;
+    counted_ += operation.shape->is_counted ? 1 : 0;
+    note_marks(operation);
+    numbering_ == Numbering::kPerWrite ? number_per_write(operation) : number_per_sub_batch(operation);
     return operation;
   }
 
@@ -111,6 +143,37 @@ class BatchReader {
   bool is_cut() const { return is_known_ && counted_ < count_; }
 
  private:
+  void note_marks(const Operation& operation) {
+    const std::uint8_t tag = operation.shape->tag;
+    ends_with_noop_ = tag == kNoop;
+    if (tag == kBeginPrepare) marks_ = std::max(marks_, NumberingMarks::kPerWrite);
+    if (tag == kBeginPersistedPrepare || tag == kBeginUnprepare) marks_ = NumberingMarks::kPerSubBatch;
+  }
+
+  void number_per_write(Operation& operation) {
+    if (operation.shape->is_counted && !in_section_ && is_numbered_) operation.sequence = next_sequence_++;
+    const auto change = operation.shape->change;
+    if (change == kBegin || change == kPrepare) in_section_ = change == kBegin;
+    if (change == kCommit) is_numbered_ = false;
+  }
+
+  // A batch ends with the end of a section, a commit or a rollback. One without them ends with a noop. A noop at the
+  // beginning means nothing.
+  void number_per_sub_batch(Operation& operation) {
+    const auto change = operation.shape->change;
+    const bool is_noop = operation.shape->tag == kNoop;
+    if (operation.shape->is_counted && sub_batch_.has_or_add(operation)) {
+      ++next_sequence_;
+      sub_batch_.clear();
+      sub_batch_.has_or_add(operation);
+    }
+    operation.sequence = next_sequence_;
+    const bool ends = is_noop ? !is_empty_ : change == kPrepare || change == kCommit || change == kRollback;
+    if (ends) ++next_sequence_;
+    if (ends) sub_batch_.clear();
+    is_empty_ = ends || is_noop;
+  }
+
   //   f  column family   k  key   v  value   e  end of a range   t  timestamp   x  transaction
   void read_fields(Operation& operation) {
     for (const char field : operation.shape->fields) {
@@ -128,10 +191,15 @@ class BatchReader {
   Bytes read_string() { return cursor_.take(cursor_.varint32()); }
 
   Cursor cursor_;
+  const Numbering numbering_;
   std::uint64_t sequence_;
   std::uint32_t count_;
   std::uint32_t counted_ = 0;
   std::uint64_t next_sequence_;
+  NumberingMarks marks_ = NumberingMarks::kNone;
+  bool ends_with_noop_ = false;
+  SubBatch sub_batch_;
+  bool is_empty_ = true;     // nothing since the last end of a batch
   bool is_known_ = true;     // all tags so far
   bool in_section_ = false;  // of a transaction being prepared
   bool is_numbered_ = true;  // no commit so far
@@ -173,7 +241,7 @@ Value value_of(const Operation& operation, ValueForm form) {
   Value::Object members;
   add_member(members, "op", std::string(operation.shape->name));
   if (form == ValueForm::kJson) add_member(members, "tag", std::uint64_t{operation.shape->tag});
-  if (operation.sequence) add_member(members, "sequence", *operation.sequence);
+  if (operation.sequence && operation.shape->is_counted) add_member(members, "sequence", *operation.sequence);
   if (operation.family) add_member(members, "cf", std::uint64_t{*operation.family});
   const auto add_bytes = [&](std::string_view name, const std::optional<Bytes>& bytes) {
     if (bytes) add_member(members, name, *bytes);
@@ -227,6 +295,7 @@ BatchOperation plain_form(const Operation& operation) {
   BatchOperation plain{.kind = *operation.shape->change,
                        .type = type_of(operation.shape->tag),
                        .is_counted = operation.shape->is_counted,
+                       .sequence = operation.sequence,
                        .family = operation.family.value_or(0)};
   if (const auto& name = operation.key ? operation.key : operation.transaction) plain.key = *name;
   if (const auto& value = operation.end ? operation.end : operation.value) plain.value = *value;
@@ -381,10 +450,13 @@ class EditReader {
 
 }  // namespace
 
-Result<Value> batch_value(Bytes record, const Limits& limits, ValueForm form) {
+Result<Value> batch_value(Bytes record, const Limits& limits, ValueForm form, Numbering numbering) {
   constexpr std::uint64_t kOwnValues = 4;
   const bool is_json = form == ValueForm::kJson;
-  BatchReader batch(record);
+  ASSIGN_OR_RETURN(const auto summary, summarize_batch(record));
+  if (summary.marks == NumberingMarks::kPerWrite) numbering = Numbering::kPerWrite;
+  if (summary.marks > NumberingMarks::kPerWrite) numbering = Numbering::kPerSubBatch;
+  BatchReader batch(record, numbering);
   Value::List operations;
   std::uint64_t values = is_json ? kOwnValues : 0;
   while (const auto operation = batch.next()) {
@@ -395,7 +467,6 @@ Result<Value> batch_value(Bytes record, const Limits& limits, ValueForm form) {
                    .detail = fmt::format("too many {} in a write batch", is_json ? "values" : "parts")};
     }
   }
-  if (!batch.is_whole()) return no_batch();
   if (!is_json) return Value{std::move(operations)};
   Value::Object members;
   add_member(members, "sequence", batch.sequence());
@@ -414,20 +485,21 @@ Result<void> batch_changes(Bytes record, const TakeKeyChange& take) {
   return {};
 }
 
-Result<std::uint64_t> batch_sequence(Bytes record) {
-  Cursor cursor(record);
-  const std::uint64_t sequence = cursor.u64_le();
-  if (!cursor.ok()) return no_batch();
-  return sequence;
+Result<BatchSummary> summarize_batch(Bytes record) {
+  BatchReader batch(record);
+  while (batch.next()) {
+  }
+  if (!batch.is_whole()) return no_batch();
+  return BatchSummary{batch.sequence(), batch.count(), batch.marks()};
 }
 
-Result<void> batch_operations(Bytes record, const std::function<bool(const BatchOperation&)>& take) {
-  if (!is_write_batch(record)) return no_batch();
-  BatchReader batch(record);
+std::uint64_t batch_operations(Bytes record, Numbering numbering,
+                               const std::function<bool(const BatchOperation&)>& take) {
+  BatchReader batch(record, numbering);
   while (const auto operation = batch.next()) {
     if (operation->shape->change && !take(plain_form(*operation))) break;
   }
-  return {};
+  return batch.next_sequence();
 }
 
 Result<Value> edit_value(Bytes record, const Limits& limits, EditKeys keys) {

@@ -174,6 +174,7 @@ class HeadReader {
     // Records of another kind than the first one's may be anything.
     if (head_.content == kWriteAheadLog) head_.writer = std::max(head_.writer, writer_of_batches_);
     if (head_.content == kManifest) head_.writer = std::max(head_.writer, writer_of_edits_);
+    if (marks_ > NumberingMarks::kPerWrite && !has_numbers_per_write_) head_.numbering = Numbering::kPerSubBatch;
     head_.session.may_begin = beginning_of(head_, looks_like_zstd_);
     return head_;
   }
@@ -243,11 +244,17 @@ class HeadReader {
     const bool is_whole = parsed.fragment.role == Role::kFull;
     writer_of_batches_ = std::max(writer_of_batches_, writer_of(parsed.payload, is_whole, kWriteAheadLog));
     writer_of_edits_ = std::max(writer_of_edits_, writer_of(parsed.payload, is_whole, kManifest));
+    const auto batch = is_whole ? summarize_batch(parsed.payload) : BatchSummary{};
+    if (!batch) return;
+    marks_ = std::max(marks_, batch->marks);
+    has_numbers_per_write_ |= batch->marks == NumberingMarks::kPerWrite;
   }
 
   Head head_;
   Writer writer_of_batches_ = Writer::kEither;
   Writer writer_of_edits_ = Writer::kEither;
+  NumberingMarks marks_ = NumberingMarks::kNone;  // the strongest
+  bool has_numbers_per_write_ = false;
   bool is_ruined_ = false;  // the first fragment is invalid
   Ruin ruin_;
   bool seen_in_first_frame_ = false;

@@ -22,7 +22,8 @@ struct Head {
   Session session;
   Compression compression;
   Writer writer = Writer::kEither;
-  std::string_view content = "unknown";  // content of the first valid record, if that is cheap to find
+  std::string_view content = "unknown";        // content of the first valid record, if that is cheap to find
+  Numbering numbering = Numbering::kPerWrite;  // of write batches, as far as marks in the first frame tell
   // The number in the file's name, "000016.log", as a recyclable header stores it; nullopt: the name has none.
   std::optional<std::uint32_t> named_number;
   bool is_in_database = false;  // opened by open_in_database()

@@ -20,10 +20,18 @@ std::string text_field(const std::string& text) { return std::string(1, static_c
 std::string put(const std::string& key, const std::string& value) {
   return "\1"s + text_field(key) + text_field(value);
 }
+std::string remove(const std::string& key) { return "\0"s + text_field(key); }
 std::string put_in(char family, const std::string& key) { return "\5"s + family + text_field(key) + text_field("v"); }
 std::string delete_range_in(char family, const std::string& from, const std::string& to) {
   return "\x0e"s + family + text_field(from) + text_field(to);
 }
+std::string end_prepare(const std::string& name) { return "\x0a"s + text_field(name); }
+std::string commit(const std::string& name) { return "\x0b"s + text_field(name); }
+std::string rollback(const std::string& name) { return "\x0c"s + text_field(name); }
+const std::string kNoop = "\x0d";
+const std::string kBeginPersistedPrepare = "\x12";
+const std::string kBeginUnprepare = "\x13";
+
 std::string batch(std::uint64_t sequence, std::uint32_t count, const std::string& operations) {
   return little_endian(sequence, 8) + little_endian(count, 4) + operations;
 }
@@ -90,6 +98,53 @@ TEST(PebbleLogTest, MarkAtTheEndIsNoDamage) {
   database.write("000005.log", log.log());
   database.write("000006.log", "\0\0\0\0\0\0\5\7\0\0\0"s);
   EXPECT_EQ(database.read(), Records{"a=1"});
+}
+
+TEST(NumberingTest, WritesThatWereNeverCommittedDoNotCount) {
+  const LogDatabase database;
+  database.write_log("000005.log",
+                     {batch(10, 2, kNoop + put("a", "1") + put("b", "1") + kNoop),
+                      batch(11, 2, kBeginPersistedPrepare + put("a", "2") + put("c", "2") + end_prepare("t")),
+                      batch(12, 1, kBeginUnprepare + put("b", "3") + end_prepare("u"))});
+  EXPECT_EQ(database.read(), (Records{"a=1", "b=1"}));
+}
+
+TEST(NumberingTest, CommittedAndRolledBackWritesCount) {
+  const LogDatabase database;
+  database.write_log("000005.log", {batch(10, 1, kBeginPersistedPrepare + put("a", "1") + end_prepare("t")),
+                                    batch(11, 1, kBeginPersistedPrepare + put("b", "2") + end_prepare("u"))});
+  database.write_log("000006.log", {batch(12, 0, commit("t")), batch(13, 1, remove("b") + rollback("u"))});
+  EXPECT_EQ(database.read(), Records{"a=1"});
+}
+
+TEST(NumberingTest, LaterWriteAfterABatchOfManyWins) {
+  const LogDatabase database;
+  database.write_log("000005.log", {batch(10, 3, kNoop + put("a", "1") + put("b", "1") + put("c", "1") + kNoop),
+                                    batch(11, 2, kNoop + put("b", "2") + remove("c") + kNoop)});
+  EXPECT_EQ(database.read(), (Records{"a=1", "b=2"}));
+}
+
+TEST(NumberingTest, SecondWriteOfAKeyInABatchWins) {
+  const LogDatabase database;
+  database.write_log("000005.log", {batch(10, 3, kNoop + put("a", "1") + put("a", "2") + put("b", "1") + kNoop),
+                                    batch(12, 1, kNoop + remove("b") + kNoop)});
+  EXPECT_EQ(database.read(), Records{"a=2"});
+}
+
+TEST(NumberingTest, MarksInALaterLogCountForAllLogs) {
+  const LogDatabase database;
+  database.write_log("000005.log", {batch(10, 3, put("a", "1") + put("b", "1") + put("c", "1") + rollback("t")),
+                                    batch(11, 1, remove("c") + rollback("t"))});
+  database.write_log("000006.log", {batch(12, 1, kBeginPersistedPrepare + put("d", "1") + end_prepare("u"))});
+  EXPECT_EQ(database.read(), (Records{"a=1", "b=1"}));
+}
+
+TEST(NumberingTest, EmptyTransactionAtTheEndOfAGroupIsNoMark) {
+  const LogDatabase database;
+  database.write_log("000005.log", {batch(10, 2, put("a", "1") + put("b", "1") + kNoop), batch(12, 1, put("b", "2"))});
+  const auto opened = open_database(database.folder());
+  EXPECT_EQ(get(*opened, "b", 0, 11), "1");
+  EXPECT_EQ(get(*opened, "b", 0, 10), "not found");
 }
 
 TEST(DroppedFamilyTest, ItsWritesInALiveLogCostNothing) {

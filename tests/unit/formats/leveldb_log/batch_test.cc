@@ -74,16 +74,30 @@ TEST(WriteBatch, OperationsPreparedOrAfterACommitHaveNoSequenceNumber) {
                    "end_prepare 10 - - - - - x", "put 1 8 - e f - -", "commit 11 - - - - - x", "put 1 - - g h - -"}));
 }
 
+TEST(WriteBatch, WritesOfATransactionThatWritesBeforeItCommitsHaveOneSequenceNumber) {
+  EXPECT_EQ(operations(batch(2, "\x12\1\1a\1b\1\1c\1d\x0a\1x"s)),
+            (Lines{"begin_persisted_prepare 18 - - - - - -", "put 1 7 - a b - -", "put 1 7 - c d - -",
+                   "end_prepare 10 - - - - - x"}));
+  EXPECT_EQ(operations(batch(1, "\x13\1\1a\1b\x0a\1x"s)),
+            (Lines{"begin_unprepare 19 - - - - - -", "put 1 7 - a b - -", "end_prepare 10 - - - - - x"}));
+}
+
+TEST(WriteBatch, SecondWriteOfAKeyAndEndOfABatchTakeTheNextSequenceNumber) {
+  EXPECT_EQ(operations(batch(5, "\x0d\1\1a\1b\1\1c\1d\0\1a\x0d\x0d\1\1a\1e\5\1\1a\1f\x0d"s)),
+            (Lines{"noop 13 - - - - - -", "put 1 7 - a b - -", "put 1 7 - c d - -", "delete 0 8 - a - - -",
+                   "noop 13 - - - - - -", "noop 13 - - - - - -", "put 1 9 - a e - -", "put 5 9 1 a f - -",
+                   "noop 13 - - - - - -"}));
+}
+
 TEST(WriteBatch, EveryTagIsParsed) {
   EXPECT_EQ(operations(batch(14,
                              "\2\1a\1b\4\1\1a\6\1\1a\1b\7\1a\x08\1\1a\x0e\1\1a\1b\x0f\1a\1b\x10\1\1a\1b\x11\1a\1b"
-                             "\x16\1a\1b\x17\1\1a\1b\x18\1a\1b\x19\1\1a\1b\1\1a\1b\x0c\1x\x0d\x12\x13\x15\1t\1x"s)),
+                             "\x16\1a\1b\x17\1\1a\1b\x18\1a\1b\x19\1\1a\1b\1\1a\1b\x0c\1x\x0d\x15\1t\1x"s)),
             (Lines{"merge 2 7 - a b - -", "delete 4 8 1 a - - -", "merge 6 9 1 a b - -", "single_delete 7 10 - a - - -",
                    "single_delete 8 11 1 a - - -", "delete_range 14 12 1 a b - -", "delete_range 15 13 - a b - -",
                    "blob_index 16 14 1 a b - -", "blob_index 17 15 - a b - -", "put_entity 22 16 - a b - -",
                    "put_entity 23 17 1 a b - -", "timed_put 24 18 - a b - -", "timed_put 25 19 1 a b - -",
                    "put 1 20 - a b - -", "rollback 12 - - - - - x", "noop 13 - - - - - -",
-                   "begin_persisted_prepare 18 - - - - - -", "begin_unprepare 19 - - - - - -",
                    "commit_with_timestamp 21 - - - - t x"}));
 }
 
