@@ -20,7 +20,9 @@ Code code_of(DamageClass damage_class) {
 }  // namespace
 
 LogReplay::LogReplay(const Options& options, Setup setup)
-    : setup_(std::move(setup)), writes_({.value_bytes = options.log_value_bytes, .key_bytes = options.log_key_bytes}) {}
+    : setup_(std::move(setup)),
+      writes_({.value_bytes = options.log_value_bytes, .key_bytes = options.log_key_bytes}),
+      chain_(setup_.chain, [this](const std::string& log, const Error& why) { lose_in(log, why); }) {}
 
 Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, const std::string& name,
                              std::uint64_t number) {
@@ -28,6 +30,7 @@ Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, co
   number_ = number;
   log_ = writes_.add_log(name);
   ASSIGN_OR_RETURN(auto source, files.open(name));
+  const std::uint64_t size = source->size();
   auto log = open_log(context, std::move(source), Limits{});
   if (!log) {
     if (!is_permanent(log.error().code)) return std::move(log).error();
@@ -40,7 +43,11 @@ Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, co
                                    .detail = fmt::format("the records are those of log {}, which its database ignores",
                                                          *log->head.session.log_number)}});
   }
-  return visit_log(context, *log->container, *this);
+  const bool is_other = log->head.is_of_another_log();
+  chain_.begin_log(name, number, size, is_other ? std::nullopt : log->head.predecessor);
+  TRY(visit_log(context, *log->container, *this));
+  chain_.end_log(next_sequence_);
+  return {};
 }
 
 Result<void> LogReplay::take_record(const RecordPlace& place, Bytes record) {
@@ -53,6 +60,7 @@ Result<void> LogReplay::take_record(const RecordPlace& place, Bytes record) {
     return {};
   }
   note_numbering(*batch, record);
+  chain_.take_batch(batch->sequence);
   check_gap(batch->sequence, place.chunk.position);
   next_sequence_ = batch->sequence;
   Result<void> taken;
@@ -83,7 +91,9 @@ void LogReplay::note_numbering(const leveldb_log::BatchSummary& batch, Bytes rec
 }
 
 void LogReplay::take_damage(const DamagedRegion& region) {
-  if (region.damage_class == DamageClass::kStale) return;
+  const bool is_stale = region.damage_class == DamageClass::kStale;
+  if (is_stale || region.damage_class == DamageClass::kUnfinished) chain_.take_end(region);
+  if (is_stale) return;
   const Error error{.code = code_of(region.damage_class), .position = region.begin, .detail = region.reason};
   if (region.damage_class != DamageClass::kUnfinished && region.records_lost != 0) return lose(error);
   // A write that never was complete, or filling.
@@ -158,9 +168,9 @@ bool LogReplay::counts(std::uint32_t family) const {
   return found != setup_.first_logs->end() && number_ >= found->second;
 }
 
-void LogReplay::lose(const Error& error) {
+void LogReplay::lose_in(const std::string& log, const Error& error) {
   if (problems_.size() == kMostProblems) return;
-  problems_.push_back({.file = name_, .error = error});
+  problems_.push_back({.file = log, .error = error});
   losses_.push_back({.age = Age{.level = -1}});
   ++open_losses_;
 }

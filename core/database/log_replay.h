@@ -11,6 +11,7 @@
 #include "core/base/result.h"
 #include "core/database/database.h"
 #include "core/database/directory.h"
+#include "core/database/log_chain.h"
 #include "core/database/log_records.h"
 #include "core/database/logged_writes.h"
 #include "core/database/loss.h"
@@ -31,6 +32,7 @@ class LogReplay final : private LogVisitor {
     // The sequence number after which the logs must continue without a gap, which is a loss. nullopt: gaps mean
     // nothing.
     std::optional<std::uint64_t> last_before{};
+    LogChain::Rules chain{};
     bool are_files_alone = false;  // the logs were named one by one, and are not those of a directory
     leveldb_log::Numbering numbering = leveldb_log::Numbering::kPerWrite;
   };
@@ -71,7 +73,8 @@ class LogReplay final : private LogVisitor {
   bool counts(std::uint32_t family) const;
   bool is_per_sub_batch() const { return setup_.numbering == leveldb_log::Numbering::kPerSubBatch; }
   void note_numbering(const leveldb_log::BatchSummary& batch, Bytes record);
-  void lose(const Error& error);
+  void lose(const Error& error) { lose_in(name_, error); }
+  void lose_in(const std::string& log, const Error& error);
   void end_losses();
   void check_gap(std::uint64_t start, Position at);
 
@@ -89,6 +92,7 @@ class LogReplay final : private LogVisitor {
   std::uint32_t log_ = 0;
   std::uint64_t next_sequence_ = 0;
   Transactions transactions_;
+  LogChain chain_;
 
   bool is_numbering_known_ = false;
   bool is_numbered_otherwise_ = false;

@@ -416,6 +416,13 @@ class StateLoader {
     return first;
   }
 
+  // Returns the number of the first log that must exist.
+  std::uint64_t least_log() const {
+    std::uint64_t least = UINT64_MAX;
+    for (const auto& [id, family] : state_->files_.families) least = std::min(least, family.log_number);
+    return std::max(least, state_->files_.least_log);
+  }
+
   Result<void> read_logs() {
     std::vector<const DirectoryEntry*> logs;
     for (const DirectoryEntry& entry : state_->listing_) {
@@ -433,6 +440,7 @@ class StateLoader {
       state_->live_logs_.insert(log->name);
     }
     LogReplay::Setup setup{.first_logs = first_logs(), .last_before = last_before, .are_files_alone = !only_.empty()};
+    if (!state_->is_recovered_) setup.chain = {least_log(), state_->files_.is_rocksdb};
     ASSIGN_OR_RETURN(const auto replayed, replay_logs(context_, files(), numbered, state_->options_, std::move(setup)));
     LogReplay& replay = *replayed;
     state_->uncommitted_ = std::make_shared<const SequenceRanges>(replay.uncommitted());

@@ -20,6 +20,8 @@ constexpr int kLaterFrameBid = 33;
 constexpr int kFoundBid = 22;                  // found by a search at each byte
 constexpr std::uint64_t kSearched = 1u << 20;  // length of that search
 constexpr std::uint32_t kZstdNumber = 7;
+constexpr std::uint8_t kPredecessor = 130;  // fragment types
+constexpr std::uint8_t kRecyclablePredecessor = 131;
 constexpr std::uint32_t kZstdMagic = 0xfd2fb528;
 constexpr std::size_t kMagicSize = 4;
 constexpr std::uint32_t kMaxLogsBetween = 1u << 20;
@@ -174,6 +176,7 @@ class HeadReader {
     // Records of another kind than the first one's may be anything.
     if (head_.content == kWriteAheadLog) head_.writer = std::max(head_.writer, writer_of_batches_);
     if (head_.content == kManifest) head_.writer = std::max(head_.writer, writer_of_edits_);
+    if (predecessor_teller_ == head_.session.log_number) head_.predecessor = predecessor_;
     if (marks_ > NumberingMarks::kPerWrite && !has_numbers_per_write_) head_.numbering = Numbering::kPerSubBatch;
     head_.session.may_begin = beginning_of(head_, looks_like_zstd_);
     return head_;
@@ -222,7 +225,16 @@ class HeadReader {
     if (fragment.role == Role::kCompression && fragment.begin == 0 && fragment.length == kCompressionLength) {
       head_.compression = read_compression(parsed.payload);
     }
+    if (fragment.type == kPredecessor || fragment.type == kRecyclablePredecessor) take_predecessor(parsed);
     if (fragment.is_data()) take_data(parsed);
+  }
+
+  void take_predecessor(const Parsed& parsed) {
+    Cursor cursor(parsed.payload);
+    const Predecessor read{cursor.u64_le(), cursor.u64_le(), cursor.u64_le()};
+    if (!cursor.ok() || predecessor_) return;
+    predecessor_ = read;
+    predecessor_teller_ = parsed.fragment.log_number;
   }
 
   void take_data(const Parsed& parsed) {
@@ -253,7 +265,9 @@ class HeadReader {
   Head head_;
   Writer writer_of_batches_ = Writer::kEither;
   Writer writer_of_edits_ = Writer::kEither;
-  NumberingMarks marks_ = NumberingMarks::kNone;  // the strongest
+  std::optional<Predecessor> predecessor_{};
+  std::optional<std::uint32_t> predecessor_teller_{};  // the log with that fragment
+  NumberingMarks marks_ = NumberingMarks::kNone;       // the strongest
   bool has_numbers_per_write_ = false;
   bool is_ruined_ = false;  // the first fragment is invalid
   Ruin ruin_;

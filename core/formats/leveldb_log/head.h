@@ -15,6 +15,13 @@
 
 namespace recordfs::leveldb_log {
 
+// What a log says of the one before it (RocksDB's track_and_verify_wals).
+struct Predecessor {
+  std::uint64_t log_number = 0;
+  std::uint64_t size = 0;           // bytes of the file
+  std::uint64_t last_sequence = 0;  // sequence number of its last batch; 0: it has none
+};
+
 // Properties of a log from its head.
 struct Head {
   // Evidence for a log in bits: a checksum's 32 plus type and length, fewer if the fragment was searched for.
@@ -26,6 +33,7 @@ struct Head {
   Numbering numbering = Numbering::kPerWrite;  // of write batches, as far as marks in the first frame tell
   // The number in the file's name, "000016.log", as a recyclable header stores it; nullopt: the name has none.
   std::optional<std::uint32_t> named_number;
+  std::optional<Predecessor> predecessor{};
   bool is_in_database = false;  // opened by open_in_database()
 
   // Returns whether the fragments are those of the log that the file's name says.

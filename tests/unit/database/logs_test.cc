@@ -147,6 +147,83 @@ TEST(NumberingTest, EmptyTransactionAtTheEndOfAGroupIsNoMark) {
   EXPECT_EQ(get(*opened, "b", 0, 10), "not found");
 }
 
+// A log that was cut inside its last record.
+std::string cut_log(std::uint32_t sequence) {
+  leveldb_log::LogWriter log;
+  log.append(batch(sequence, 1, put("a", "1")));
+  log.append(batch(sequence + 1, 1, put("b", "1")));
+  return log.log().substr(0, log.log().size() - 1);
+}
+
+TEST(OpenEndTest, LaterLogThatDoesNotContinueACutOneIsReported) {
+  const LogDatabase database;
+  database.write("000005.log", cut_log(10));
+  database.write_log("000006.log", {batch(12, 1, put("c", "1"))});
+  EXPECT_EQ(database.read(), (Records{"a=1", "c=1", "000005.log: the file ends inside a record",
+                                      "000005.log: the file ends inside a record: the writes 11 to 11 are in no log"}));
+}
+
+TEST(OpenEndTest, LogThatContinuesACutOneIsSound) {
+  const LogDatabase database;
+  database.write("000005.log", cut_log(10));
+  database.write_log("000006.log", {batch(11, 0, ""), batch(11, 1, put("c", "1"))});
+  const auto opened = open_database(database.folder());
+  EXPECT_EQ(get(*opened, "c"), "1");
+  for (const Problem& problem : opened->problems()) EXPECT_FALSE(problem.loses_data) << problem.error.detail;
+}
+
+TEST(OpenEndTest, LogThatDoesNotContinueARecycledOneIsReported) {
+  const LogDatabase database;
+  leveldb_log::LogWriter log({.log_number = 5});
+  log.append(batch(10, 1, put("a", "1")));
+  log.append_raw(leveldb_log::fragment(5, batch(2, 1, put("b", "old")), 3));
+  database.write("000005.log", log.log());
+  database.write_log("000006.log", {batch(11, 1, put("c", "1"))}, 6);
+  EXPECT_EQ(database.read(), (Records{"a=1", "c=1"}));
+  database.write_log("000006.log", {batch(14, 1, put("c", "1"))}, 6);
+  EXPECT_EQ(
+      database.read(),
+      (Records{"a=1", "c=1", "000005.log: left from an earlier use of the file: the writes 11 to 13 are in no log"}));
+}
+
+class PredecessorTest : public ::testing::Test {
+ protected:
+  // Writes logs 5 and 6. Log 6 says that log `number` before it had so many bytes, and its last batch a number.
+  void write(std::uint64_t number, std::uint64_t size, std::uint64_t last_sequence) const {
+    database_.write("000005.log", kFirst);
+    leveldb_log::LogWriter log;
+    log.append_raw(leveldb_log::fragment(
+        130, little_endian(number, 8) + little_endian(size, 8) + little_endian(last_sequence, 8)));
+    log.append(batch(11, 1, put("b", "1")));
+    database_.write("000006.log", log.log());
+  }
+  Records read() const { return database_.read(); }
+
+  const std::string kFirst = leveldb_log::fragment(1, batch(10, 1, put("a", "1")));
+
+ private:
+  LogDatabase database_;
+};
+
+TEST_F(PredecessorTest, LogBeforeItAsItSaysIsSound) {
+  write(5, kFirst.size(), 10);
+  EXPECT_EQ(read(), (Records{"a=1", "b=1"}));
+}
+
+TEST_F(PredecessorTest, ShorterOrOtherOrMissingLogBeforeItIsReported) {
+  write(5, kFirst.size() + 9, 10);
+  EXPECT_EQ(read().back(), "000006.log: the log before this one, 000005.log, has 24 bytes, and had 33");
+  write(5, kFirst.size(), 12);
+  EXPECT_EQ(read().back(), "000006.log: the log before this one, 000005.log, ends with write 10, and ended with 12");
+  write(7, kFirst.size(), 10);
+  EXPECT_EQ(read().back(), "000006.log: the log before this one, 000007.log, does not exist");
+}
+
+TEST_F(PredecessorTest, ObsoleteLogBeforeItNeedNotExist) {
+  write(4, 100, 3);
+  EXPECT_EQ(read(), (Records{"a=1", "b=1"}));
+}
+
 TEST(DroppedFamilyTest, ItsWritesInALiveLogCostNothing) {
   const LogDatabase database;
   database.write_log("000005.log", {batch(10, 3, put("a", "1") + put_in(3, "a") + delete_range_in(3, "a", "b")),
