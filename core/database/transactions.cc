@@ -6,7 +6,7 @@
 namespace recordfs::database {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t kMostPreparedBytes = std::uint64_t{256} << 20;
 
 std::uint64_t memory_of(const LoggedWrites::Pending& write) {
   return sizeof(write) + write.key.size() + write.value.size();
@@ -71,7 +71,7 @@ SequenceRanges Transactions::uncommitted() const {
 
 Result<void> Transactions::account(std::uint64_t bytes) {
   bytes_ += bytes;
-  if (bytes_ <= kMostBytes) return {};
+  if (bytes_ <= kMostPreparedBytes) return {};
   return Error{.code = Code::kLimit, .detail = "prepared transactions exceed the memory limit"};
 }
 
