@@ -2,9 +2,10 @@
 """Compares recordfs with LevelDB and RocksDB on many random databases. To be run by hand; prints each difference.
 
     campaign.py --bin FOLDER [--databases N] [--damaged N] [--killed N] [--concurrent N] [--seed FIRST]
-                [--engine leveldb|rocksdb] [--folder DIR]
+                [--engine PROGRAM]... [--folder DIR] [--mount] [--python]
 
-A database with a difference stays in DIR (default: a new temporary folder). Exit status: 1 after a difference.
+PROGRAM: one that drives an engine (README.md); default: those of the build folder. --mount, --python: also
+compares what a mount and the Python package (target recordfs_python) show of intact databases. A database with a difference stays in DIR (default: a new temporary folder). Exit status: 1 after a difference.
 """
 import argparse
 import shutil
@@ -16,35 +17,38 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import built
+import engines
 import oracle
+import surfaces
 
 
 def run(check, what, seeds):
     """Runs one check with each seed. Returns how many had differences."""
-    failed = 0
+    failed = unusable = 0
     for seed in seeds:
         begin = time.monotonic()
         try:
-            if what == "damaged":
-                check.oracle.write(seed, check.directory(seed))
-                differences = check.damaged(seed)
-            elif what == "concurrent":
+            if what == "concurrent":
                 differences = check.concurrent(seed, 20)
             else:
                 differences = getattr(check, what)(seed)
+        except engines.Refused as refused:
+            unusable += 1
+            print(f"{check.engine.title()} {what} seed {seed}: the engine fails: {str(refused)[-200:].strip()}")
+            differences = []
         except AssertionError as error:
             differences = [str(error)]
         if differences:
             failed += 1
-            print(f"{check.oracle.engine} {what} seed {seed}: {len(differences)} differences "
-                  f"({time.monotonic() - begin:.1f} s)")
-            for line in differences[:8]:
-                print(f"    {line[:400]}")
+            print(f"{check.engine.title()} {what} seed {seed}: {len(differences)} differences "
+                  f"({time.monotonic() - begin:.1f} s): {check.engine.writer(seed).options.unusual()}")
+            for line in differences[:4]:
+                print(f"    {line[:250]}")
             sys.stdout.flush()
             continue
-        for path in check.folder.glob(f"{check.oracle.engine}-{seed}*"):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-    return failed
+        for path in [check.folder_of(seed), *check.folder.glob(f"{check.folder_of(seed).name}.*")]:
+            shutil.rmtree(path, ignore_errors=True)
+    return failed, unusable
 
 
 def main():
@@ -53,20 +57,23 @@ def main():
     for what in ("databases", "damaged", "killed", "concurrent"):
         parser.add_argument(f"--{what}", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--engine", choices=("leveldb", "rocksdb"))
+    parser.add_argument("--engine", type=Path, action="append")
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--mount", action="store_const", const=surfaces.compare_mount)
+    parser.add_argument("--python", action="store_const", const=surfaces.compare_python)
     options = parser.parse_args()
     built.place.programs = options.bin.resolve()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="recordfs-campaign-"))
     total = 0
-    for engine in [options.engine] if options.engine else ["leveldb", "rocksdb"]:
-        check = oracle.Check(oracle.Oracle(engine), folder)
+    for program in options.engine or map(built.program, ("drive_leveldb", "drive_rocksdb")):
+        engine = engines.Engine(program)
+        check = oracle.Check(engine, folder, list(filter(None, (options.mount, options.python))))
         for what, option in (("intact", "databases"), ("damaged", "damaged"), ("killed", "killed"),
                              ("concurrent", "concurrent")):
             count = getattr(options, option)
-            failed = run(check, what, range(options.seed, options.seed + count))
+            failed, unusable = run(check, what, range(options.seed, options.seed + count))
             if count:
-                print(f"{engine} {what}: {failed} of {count} with differences")
+                print(f"{engine.title()} {what}: {failed} of {count - unusable} with differences")
             total += failed
     print(f"databases with differences are in {folder}" if total else "no differences")
     sys.exit(1 if total else 0)

@@ -6,9 +6,14 @@ import unittest
 from pathlib import Path
 
 import built
+import engines
 import oracle
 
 NOT_BUILT = 77
+
+
+def program(engine):
+    return built.program(f"drive_{engine}")
 
 
 class OracleCase(unittest.TestCase):
@@ -21,7 +26,7 @@ class OracleCase(unittest.TestCase):
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="recordfs-test-"))
         self.addCleanup(shutil.rmtree, self.folder)
-        self.check = oracle.Check(oracle.Oracle(self.engine), self.folder)
+        self.check = oracle.Check(engines.Engine(program(self.engine)), self.folder)
 
     def assert_same(self, differences, seed):
         self.assertEqual(differences, [], f"{self.engine}, seed {seed}")
@@ -31,7 +36,6 @@ class OracleCase(unittest.TestCase):
             self.assert_same(self.check.intact(seed), seed)
 
     def damage_loses_only_keys_of_the_damaged_file_and_is_marked(self, seed):
-        self.assert_same(self.check.intact(seed), seed)
         self.assert_same(self.check.damaged(seed), seed)
 
     def killed_writers_leave_what_recovery_finds(self, seeds):
@@ -45,8 +49,8 @@ class OracleCase(unittest.TestCase):
 def main(engine):
     """Runs the cases, or exits with 77 if the library was missing at build time."""
     built.parse_places()
-    if not oracle.Oracle(engine).is_built():
-        print(f"SKIPPED: random_{engine} is not built, because lib{engine}-dev is not installed "
+    if not engines.Engine.is_built(program(engine)):
+        print(f"SKIPPED: drive_{engine} is not built, because lib{engine}-dev is not installed "
               f"(scripts/packages oracles). recordfs was not compared with {engine}.", file=sys.stderr)
         sys.exit(NOT_BUILT)
     built.main()
