@@ -24,8 +24,12 @@ class Search {
     for (const Loss& loss : state_.losses()) take_loss(loss);
     TRY(search_logs());
     for (const Run& run : view_.runs) TRY(search_run(run));
+    // A deletion of a range hides only writes with lower numbers. An ingested table has one number for all its writes.
     std::ranges::sort(found_.writes, [](const StoredWrite& a, const StoredWrite& b) {
-      return a.sequence != b.sequence ? a.sequence > b.sequence : a.file > b.file;
+      if (a.sequence != b.sequence) return a.sequence > b.sequence;
+      const bool is_range = a.type == kTypeDeleteRange;
+      if (is_range != (b.type == kTypeDeleteRange)) return !is_range;
+      return a.file > b.file;
     });
     // Without a MANIFEST, a write may be in an old table and in the one that replaced it.
     const auto is_same = [](const StoredWrite& a, const StoredWrite& b) {

@@ -100,6 +100,22 @@ TEST(DatabaseHistoryTest, EntriesOfAnIngestedTableHaveTheNumberOfTheTable) {
   EXPECT_EQ(get(*database, "key00011"), "value 11 of version 7");
 }
 
+TEST(DatabaseHistoryTest, DeletionOfARangeDoesNotHideAWriteWithItsOwnNumber) {
+  const auto database = open_database(kCorpus + "rocksdb7-external-range-deletion");
+  EXPECT_EQ(get(*database, "key00002"), "value 2 of version 2");
+  EXPECT_EQ(get(*database, "key00003"), to_string(Code::kNotFound));
+  EXPECT_EQ(get(*database, "key00004"), "value 4 of version 3");
+  const auto versions = database->history({}, 0, as_bytes("key00002"));
+  ASSERT_TRUE(versions);
+  ASSERT_EQ(versions->size(), 3u);
+  EXPECT_EQ((*versions)[0].operation, Operation::kPut);
+  EXPECT_EQ((*versions)[1].operation, Operation::kDeleteRange);
+  EXPECT_EQ((*versions)[0].sequence, (*versions)[1].sequence);
+  const auto found = database->version({}, 0, as_bytes("key00002"), (*versions)[0].sequence);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(as_text(found->value.bytes), "value 2 of version 2");
+}
+
 TEST(DatabaseHistoryTest, PrefixLimitsAnIteration) {
   const auto database = open_database(kCorpus + "rocksdb7-partitioned");
   const auto found = list_keys(*database, 0, {.prefix = "key0012"});

@@ -274,6 +274,22 @@ void external(const fs::path& folder) {
   sample.finish();
 }
 
+// All entries of an ingested table have one sequence number, also the deletion of a range and the writes in it.
+void external_range_deletion(const fs::path& folder) {
+  Sample sample(folder, "rocksdb7-external-range-deletion", {});
+  sample.put(0, 6, 1);
+  sample.flush();
+  const std::string file = (fs::temp_directory_path() / "external.sst").string();
+  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), {});
+  check(writer.Open(file));
+  check(writer.DeleteRange(key_of(1), key_of(5)));
+  check(writer.Put(key_of(2), value_of(2, 2)));
+  check(writer.Finish());
+  check(sample.db().IngestExternalFile({file}, {}));
+  sample.put(4, 5, 3);
+  sample.finish();
+}
+
 void transactions(const fs::path& folder) {
   Sample sample(folder, "rocksdb7-transactions", {}, {}, true);
   sample.put(0, 10, 1);
@@ -364,6 +380,7 @@ int main(int argc, char** argv) {
   dictionary(folder, "rocksdb7-dictionary", rocksdb::kZSTD);
   dictionary(folder, "rocksdb7-dictionary-lz4", rocksdb::kLZ4Compression);
   external(folder);
+  external_range_deletion(folder);
   transactions(folder);
   entities(folder);
   all_forms(folder);
