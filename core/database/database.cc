@@ -9,6 +9,7 @@
 
 #include "core/database/directory.h"
 #include "core/database/key_iterators.h"
+#include "core/database/key_value.h"
 #include "core/database/log_records.h"
 #include "core/database/lookup.h"
 #include "core/database/present_state.h"
@@ -24,10 +25,12 @@ namespace {
 
 constexpr int kMostAttempts = 20;
 
-Error not_found(const StoredWrites& found, bool is_deleted) {
-  const bool may_be_lost = !found.losses.empty();
-  if (may_be_lost) return {.code = Code::kDamage, .detail = "no such key, but damage may have cost its value"};
-  return {.code = Code::kNotFound, .detail = is_deleted ? "the key is deleted" : "no such key"};
+// Returns why there is no value. `newest`: the deletion of the key; null: it has no write.
+Error not_found(const StoredWrites& found, const StoredWrite* newest) {
+  const Staleness staleness = found.staleness_of(newest);
+  if (staleness.unread) return unread_error(*staleness.unread);
+  if (staleness.by_damage) return {.code = Code::kDamage, .detail = "no such key, but damage may have cost its value"};
+  return {.code = Code::kNotFound, .detail = newest == nullptr ? "no such key" : "the key is deleted"};
 }
 
 // Returns whether the first record of a log is a version edit. False if it cannot be read.
@@ -106,22 +109,53 @@ class OpenDatabase final : public Database {
                              std::uint64_t at) const override {
     return with_state<VersionedValue>(context, [&](const auto& state) -> Result<VersionedValue> {
       ASSIGN_OR_RETURN(const auto found, find_writes(context, *state, family, key, at, Wanted::kFirst));
-      if (found.writes.empty()) return not_found(found, false);
-      const StoredWrite& write = found.writes.front();
-      const Version version = version_of(write, found.may_be_stale(write));
-      if (deletes(version.operation)) return version.may_be_stale ? not_found(found, true) : deleted();
-      if (version.operation == Operation::kMerge) return no_operator();
-      ASSIGN_OR_RETURN(auto value, value_of(context, state, write, key));
+      if (found.writes.empty()) return not_found(found, nullptr);
+      const StoredWrite& newest = found.writes.front();
+      if (deletes(operation_of(newest.type))) return not_found(found, &newest);
+      const ValueWrites writes = value_writes_of(found.writes);
+      const Staleness staleness = found.staleness_of(oldest_needed(writes));
+      if (staleness.unread) return unread_error(*staleness.unread);
+      ASSIGN_OR_RETURN(auto value, key_value_of(context, state, *state->family(family), writes, key));
+      Version version = version_of(newest, staleness);
+      version.size = value.bytes.size();
       return VersionedValue{version, std::move(value)};
+    });
+  }
+
+  Result<std::vector<Column>> value_columns(const RequestContext& context, std::uint32_t family, Bytes key,
+                                            std::uint64_t at) const override {
+    return with_state<std::vector<Column>>(context, [&](const auto& state) -> Result<std::vector<Column>> {
+      ASSIGN_OR_RETURN(const auto found, find_writes(context, *state, family, key, at, Wanted::kFirst));
+      const ValueWrites writes = value_writes_of(found.writes);
+      if (writes.empty()) return not_found(found, found.writes.empty() ? nullptr : &found.writes.front());
+      return key_columns_of(context, state, *state->family(family), writes, key);
+    });
+  }
+
+  Result<std::vector<VersionedValue>> operands(const RequestContext& context, std::uint32_t family, Bytes key,
+                                               std::uint64_t at) const override {
+    using Values = std::vector<VersionedValue>;
+    return with_state<Values>(context, [&](const auto& state) -> Result<Values> {
+      ASSIGN_OR_RETURN(const auto found, find_writes(context, *state, family, key, at, Wanted::kFirst));
+      const ValueWrites writes = value_writes_of(found.writes);
+      if (writes.empty()) return not_found(found, found.writes.empty() ? nullptr : &found.writes.front());
+      const Staleness staleness = found.staleness_of(oldest_needed(writes));
+      if (staleness.unread) return unread_error(*staleness.unread);
+      Values values;
+      for (auto write = writes.rbegin(); write != writes.rend(); ++write) {
+        ASSIGN_OR_RETURN(auto value, value_of(context, state, *write, key));
+        values.push_back({version_of(*write, staleness), std::move(value)});
+      }
+      return values;
     });
   }
 
   Result<std::vector<Version>> history(const RequestContext& context, std::uint32_t family, Bytes key) const override {
     return with_state<std::vector<Version>>(context, [&](const auto& state) -> Result<std::vector<Version>> {
       ASSIGN_OR_RETURN(const auto found, find_writes(context, *state, family, key, kNewest, Wanted::kAll));
-      if (found.writes.empty()) return not_found(found, false);
+      if (found.writes.empty()) return not_found(found, nullptr);
       std::vector<Version> versions;
-      for (const StoredWrite& write : found.writes) versions.push_back(version_of(write, found.may_be_stale(write)));
+      for (const StoredWrite& write : found.writes) versions.push_back(version_of(write, found.staleness_of(&write)));
       return versions;
     });
   }
@@ -129,11 +163,18 @@ class OpenDatabase final : public Database {
   Result<VersionedValue> version(const RequestContext& context, std::uint32_t family, Bytes key,
                                  std::uint64_t sequence) const override {
     return with_state<VersionedValue>(context, [&](const auto& state) -> Result<VersionedValue> {
-      ASSIGN_OR_RETURN(const auto found, find_writes(context, *state, family, key, sequence, Wanted::kFirst));
-      if (found.writes.empty() || found.writes.front().sequence != sequence) return not_found(found, false);
+      ASSIGN_OR_RETURN(const auto found, find_version(context, *state, family, key, sequence));
       const StoredWrite& write = found.writes.front();
       ASSIGN_OR_RETURN(auto value, value_of(context, state, write, key));
-      return VersionedValue{version_of(write, found.may_be_stale(write)), std::move(value)};
+      return VersionedValue{version_of(write, found.staleness_of(&write)), std::move(value)};
+    });
+  }
+
+  Result<std::vector<Column>> columns(const RequestContext& context, std::uint32_t family, Bytes key,
+                                      std::uint64_t sequence) const override {
+    return with_state<std::vector<Column>>(context, [&](const auto& state) -> Result<std::vector<Column>> {
+      ASSIGN_OR_RETURN(const auto found, find_version(context, *state, family, key, sequence));
+      return columns_of(context, state, found.writes.front(), key);
     });
   }
 
@@ -147,9 +188,12 @@ class OpenDatabase final : public Database {
   }
 
  private:
-  static Error deleted() { return {.code = Code::kNotFound, .detail = "the key is deleted"}; }
-  static Error no_operator() {
-    return {.code = Code::kUnsupported, .detail = "a merge operand, which needs the database's merge operator"};
+  // Returns the writes of a key, of which the first has the number.
+  static Result<StoredWrites> find_version(const RequestContext& context, const State& state, std::uint32_t family,
+                                           Bytes key, std::uint64_t sequence) {
+    ASSIGN_OR_RETURN(auto found, find_writes(context, state, family, key, sequence, Wanted::kFirst));
+    if (found.writes.empty() || found.writes.front().sequence != sequence) return not_found(found, nullptr);
+    return found;
   }
 
   // Calls `read` with the present state, and again with a newer one if a file of the state is gone.

@@ -33,8 +33,8 @@ struct Family {
 // What a write did to a key.
 enum class Operation : std::uint8_t {
   kPut,        // sets the value
-  kPutEntity,  // sets the value to the encoding of a wide-column entity
-  kMerge,      // an operand, whose result only the database's own operator can compute
+  kPutEntity,  // sets the columns of a wide-column entity, of which the default one is the value
+  kMerge,      // merges an operand into the older value
   kDelete,
   kSingleDelete,
   kDeleteRange,  // deletes a range that contains the key
@@ -55,15 +55,24 @@ struct Version {
   Operation operation = Operation::kPut;
   // A newer write may have been lost to damage, so this may be an older state of the key.
   bool may_be_stale = false;
+  // kUnsupported or kLimit if a newer write may be in a part of the database that is intact, but that recordfs cannot
+  // read. Then reading the value of the key fails with this code.
+  std::optional<Code> unread{};
   bool is_in_blob_file = false;  // the value is in a blob file
-  // Bytes of the value, or of the operand; of kDeleteRange, of the range's end. nullopt if only reading the blob file
-  // tells it. 0 for the other deletions.
+  // Bytes of the value, or of the operand; of kDeleteRange, of the range's end. nullopt if only reading the value tells
+  // it. 0 for the other deletions.
   std::optional<std::uint64_t> size{};
   std::string file{};  // the table or log with this write, by its name in the directory
 };
 
-// A version with its value: the value of kPut, the encoded entity of kPutEntity, the operand of kMerge, the end of the
-// range of kDeleteRange; empty for the other deletions.
+// A column of a wide-column entity.
+struct Column {
+  std::string name{};  // empty: the default column
+  Slice value{};
+};
+
+// A version with its value: the value of kPut, the default column of kPutEntity, which is empty if there is none, the
+// operand of kMerge, the end of the range of kDeleteRange; empty for the other deletions.
 struct VersionedValue {
   Version version;
   Slice value;
@@ -163,9 +172,13 @@ class KeyIterator {
   // Of the current key. Valid until the next call of next(). REQUIRES: the last next() returned true.
   virtual Bytes key() const = 0;
   virtual const Version& version() const = 0;
-  // Returns the value. Fails with kUnsupported for a merge operand or an unknown operation, with kDamage and
-  // kNotFound if its blob file is damaged or missing, and like next().
+  // Returns the value. Fails with kUnsupported for an unknown operation and for a merge by an operator that recordfs
+  // does not have, with Version::unread, with kDamage and kNotFound if its blob file is damaged or missing, and like
+  // next().
   virtual Result<Slice> value(const RequestContext& context) const = 0;
+  // Returns the columns by name if the value is that of an entity, or merged with one; otherwise none. Fails like
+  // value().
+  virtual Result<std::vector<Column>> columns(const RequestContext& context) const = 0;
 };
 
 // An open database. Const and thread-safe.
@@ -204,11 +217,21 @@ class Database {
   // Returns what was found wrong so far: at open, and in the tables that were read since. Bounded.
   virtual std::vector<Problem> problems() const = 0;
 
-  // Returns the newest version of a key that is not newer than `at`, with its value. Fails with kNotFound if there is
-  // none or it is a deletion; with kDamage if there is none but damage may have cost it; with kUnsupported if it is a
-  // merge operand or an unknown operation; and like KeyIterator::value().
+  // Returns the newest version of a key that is not newer than `at`, with the value of the key: for kMerge, the result
+  // of the merge. Fails with kNotFound if there is none or it is a deletion; with kDamage, kUnsupported or kLimit if
+  // there is none but it may be in what is damaged or what recordfs cannot read; and like KeyIterator::value().
   virtual Result<VersionedValue> get(const RequestContext& context, std::uint32_t family, Bytes key,
                                      std::uint64_t at = kNewest) const = 0;
+
+  // Returns the columns of the value that get() returns, by name, if that is an entity's, or merged with one; otherwise
+  // none. Fails like get().
+  virtual Result<std::vector<Column>> value_columns(const RequestContext& context, std::uint32_t family, Bytes key,
+                                                    std::uint64_t at = kNewest) const = 0;
+
+  // Returns what get() merges for kMerge, oldest first: the value before the operands, if there is one, and the
+  // operands. For another operation, returns the value alone. Needs no merge operator. Fails otherwise like get().
+  virtual Result<std::vector<VersionedValue>> operands(const RequestContext& context, std::uint32_t family, Bytes key,
+                                                       std::uint64_t at = kNewest) const = 0;
 
   // Returns all stored versions of a key, newest first, including deletions and the deletions of ranges that contain
   // it. Fails with kNotFound if there is none (kDamage if damage may have cost it), with kLimit if there are more than
@@ -221,6 +244,11 @@ class Database {
   // operands, which it returns.
   virtual Result<VersionedValue> version(const RequestContext& context, std::uint32_t family, Bytes key,
                                          std::uint64_t sequence) const = 0;
+
+  // Returns the columns of the version that version() returns, by name, if that is kPutEntity; none of another
+  // operation. Fails like version().
+  virtual Result<std::vector<Column>> columns(const RequestContext& context, std::uint32_t family, Bytes key,
+                                              std::uint64_t sequence) const = 0;
 
   // Returns the keys of a range in order, as of `at`. Reads nothing before next(). The iterator may outlive the
   // Database. If the family's comparator is unknown, returns them in file order, and compares `from` and `to` bytewise.

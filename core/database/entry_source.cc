@@ -23,16 +23,7 @@ class LogSource final : public EntrySource {
 
   Bytes key() const override { return logged_.key(writes_[next_]); }
   std::uint64_t tag() const override { return writes_[next_].tag; }
-  StoredWrite write() const override {
-    const LoggedWrite& write = writes_[next_];
-    return {.sequence = write.tag >> 8,
-            .type = static_cast<std::uint8_t>(write.tag & 0xff),
-            .age = {.level = -1},
-            .file = logged_.log_name(write),
-            .stored_size = write.value_size,
-            .value = {},
-            .logged = &write};
-  }
+  StoredWrite write() const override { return write_of(logged_, writes_[next_]); }
   Result<DeletionsOver> deletions_over(const RequestContext&, Bytes key, std::uint64_t at) override {
     const RangeDeletions& deletions = logged_.range_deletions(family_.state.family.id);
     if (deletions.empty()) return DeletionsOver{};
@@ -70,12 +61,14 @@ class RunSource final : public EntrySource {
   std::uint64_t tag() const override { return entries_->entry().tag; }
   StoredWrite write() const override {
     const TableEntry entry = entries_->entry();
-    return {.sequence = entry.sequence(),
-            .type = entry.type(),
-            .age = state_.age_of(*run_.tables[table_]),
-            .file = name_,
-            .stored_size = entry.value.size(),
-            .value = {entry.value, entries_->memory()}};
+    StoredWrite write{.sequence = entry.sequence(),
+                      .type = entry.type(),
+                      .age = state_.age_of(*run_.tables[table_]),
+                      .file = name_,
+                      .stored_size = entry.value.size(),
+                      .value = {entry.value, entries_->memory()}};
+    if (is_operand(write)) write.merge_operator = merge_operator_;
+    return write;
   }
 
   // The deletions of a table are effective only within its range of keys.
@@ -132,11 +125,13 @@ class RunSource final : public EntrySource {
       if (!table) continue;
       current_ = table;
       name_ = state_.name_of(file);
+      merge_operator_ = table->properties().merge_operator;
       const auto open = [&files = state_.open_files(), name = name_] { return files.open(name); };
       entries_ = std::make_unique<TableIterator>(
           std::move(table), open,
           [this, &file](Loss part, const Error& why) {
             state_.report({.file = state_.name_of(file), .error = why});
+            part.cause = cause_of(why.code);
             take_loss_(state_.loss_of(file, std::move(part)));
           },
           memory_);
@@ -178,6 +173,7 @@ class RunSource final : public EntrySource {
   std::string name_;
   std::shared_ptr<const Table> current_;  // null: there is none
   MemoryBudget::Share share_;             // of it
+  std::string merge_operator_;
   std::unique_ptr<TableIterator> entries_;
   std::size_t over_ = 0;  // the first table that may have deletions over the next keys
   std::shared_ptr<const Table> over_table_;

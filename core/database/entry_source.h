@@ -9,8 +9,9 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "core/database/lookup.h"
+#include "core/database/loss.h"
 #include "core/database/state.h"
+#include "core/database/stored_write.h"
 #include "core/database/table.h"
 
 namespace recordfs::database {

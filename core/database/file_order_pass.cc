@@ -67,6 +67,10 @@ class FileOrderPass final : public Pass {
     if (deletes(operation_of(static_cast<std::uint8_t>(from.tag() & 0xff)))) return false;
     set_key(from.key());
     set_write(from.write());
+    if (is_operand(writes().front())) {
+      set_missing_writes(
+          {.code = Code::kUnsupported, .detail = "a merge operand, without a known order of keys (try: recordfs get)"});
+    }
     return true;
   }
 

@@ -11,6 +11,14 @@
 namespace recordfs::database {
 namespace {
 
+std::vector<Age> ages_of(const State& state, const FamilyView& family) {
+  std::vector<Age> ages{Age{.level = -1}};
+  for (const Run& run : family.runs) {
+    for (const TableFile* file : run.tables) ages.push_back(state.age_of(*file));
+  }
+  return ages;
+}
+
 // Returns keys of one state. If a file of the state is gone before the first key, takes the present one.
 class Iterator final : public KeyIterator {
  public:
@@ -31,23 +39,33 @@ class Iterator final : public KeyIterator {
   Bytes key() const override { return as_bytes(pass_->key()); }
   const Version& version() const override { return version_; }
   Result<Slice> value(const RequestContext& context) const override {
-    if (version_.operation == Operation::kMerge) {
-      return Error{.code = Code::kUnsupported, .detail = "a merge operand, which needs the database's merge operator"};
-    }
-    return value_of(context, pass_->state(), pass_->write(), key());
+    TRY(check_readable());
+    return key_value_of(context, pass_->state(), pass_->family(), pass_->writes(), key());
+  }
+  Result<std::vector<Column>> columns(const RequestContext& context) const override {
+    TRY(check_readable());
+    return key_columns_of(context, pass_->state(), pass_->family(), pass_->writes(), key());
   }
 
  private:
+  Result<void> check_readable() const {
+    if (version_.unread) return unread_error(*version_.unread);
+    if (pass_->missing_writes()) return *pass_->missing_writes();
+    return {};
+  }
+
   Result<bool> advance(const RequestContext& context) {
     if (!pass_ || is_broken_) TRY(start(context));
     ASSIGN_OR_RETURN(const bool found, pass_->next(context));
     if (!found) return false;
     // Before the key is returned, because a later pass cannot return it again.
-    if (auto opened = open_value(*pass_->state(), pass_->write()); !opened && is_gone(opened.error()))
-      return opened.error();
+    for (const StoredWrite& write : pass_->writes()) {
+      if (auto opened = open_value(*pass_->state(), write); !opened && is_gone(opened.error())) return opened.error();
+    }
     last_key_ = pass_->key();
     present_->note_answer();
-    version_ = version_of(pass_->write(), pass_->is_stale());
+    version_ = version_of(pass_->writes().front(), pass_->staleness());
+    if (version_.operation == Operation::kMerge) version_.size.reset();
     return true;
   }
 
@@ -90,10 +108,14 @@ Result<std::unique_ptr<Pass>> make_pass(std::shared_ptr<const State> state, std:
     return Error{.code = Code::kNotFound, .detail = fmt::format("there is no column family {}", family)};
   }
   const FamilyView& view = *sources->family;
+  sources->losses.emplace(view.order, [of = sources->state, &view] { return ages_of(*of, view); });
+  for (const Loss& loss : sources->state->losses()) {
+    if (!loss.family || *loss.family == family) sources->losses->add(loss);
+  }
   sources->all.push_back(source_of_logs(*sources->state, view));
   const auto memory = MemoryBudget::of(sources->state->options().limits);
   for (const Run& run : view.runs) {
-    auto take_loss = [to = sources.get()](Loss loss) { to->losses.push_back(std::move(loss)); };
+    auto take_loss = [to = sources.get()](Loss loss) { to->losses->add(std::move(loss)); };
     sources->all.push_back(source_of_run(*sources->state, view, run, std::move(take_loss), memory));
   }
   return view.order.is_known() ? make_merge_pass(std::move(sources), range, at)

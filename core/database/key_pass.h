@@ -1,7 +1,6 @@
 // One pass over the visible keys of one state.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,8 +11,8 @@
 #include "core/base/result.h"
 #include "core/database/database.h"
 #include "core/database/entry_source.h"
-#include "core/database/lookup.h"
-#include "core/database/loss.h"
+#include "core/database/key_value.h"
+#include "core/database/loss_sweep.h"
 #include "core/database/state.h"
 
 namespace recordfs::database {
@@ -23,7 +22,7 @@ struct Sources {
   std::shared_ptr<const State> state;
   const FamilyView* family = nullptr;
   std::vector<std::unique_ptr<EntrySource>> all;
-  std::vector<Loss> losses;  // found in tables
+  std::optional<LossSweep> losses{};
 };
 
 // One pass over the keys of one state. One thread.
@@ -40,16 +39,16 @@ class Pass {
 
   // Of the current key.
   const std::string& key() const { return key_; }
-  const StoredWrite& write() const { return write_; }
+  const ValueWrites& writes() const { return writes_; }
+  // Returns why writes() lacks writes that make the value; nullopt: it has all.
+  const std::optional<Error>& missing_writes() const { return missing_writes_; }
   const std::shared_ptr<const State>& state() const { return sources_->state; }
-  bool is_stale() {
-    const KeyOrder& keys = order();
-    // Losses before this key do not matter any more.
-    if (keys.is_known()) {
-      std::erase_if(sources_->losses,
-                    [&](const Loss& loss) { return loss.to && keys.is_before(as_bytes(*loss.to), as_bytes(key_)); });
-    }
-    return is_stale_by(sources_->losses) || is_stale_by(state()->losses());
+  const FamilyView& family() const { return *sources_->family; }
+  Staleness staleness() {
+    const StoredWrite* const oldest = oldest_needed(writes_);
+    const Age any{.level = INT64_MAX};
+    return sources_->losses->staleness_of(as_bytes(key_), oldest == nullptr ? 0 : oldest->sequence,
+                                          oldest == nullptr ? any : oldest->age);
   }
 
  protected:
@@ -59,21 +58,25 @@ class Pass {
   const KeyRange& range() const { return range_; }
   std::uint64_t at() const { return at_; }
   void set_key(Bytes key) { key_ = as_text(key); }
-  void set_write(StoredWrite write) { write_ = std::move(write); }
-  // Frees the block of the current write, before the next block is read.
-  void drop_value() { write_.value = {}; }
-
- private:
-  bool is_stale_by(const std::vector<Loss>& losses) const {
-    return may_be_stale(losses, sources_->family->state.family.id, as_bytes(key_), order(), write_.sequence,
-                        write_.age);
+  void set_write(StoredWrite write) {
+    writes_.clear();
+    missing_writes_.reset();
+    writes_.push_back(std::move(write));
+  }
+  void add_write(StoredWrite write) { writes_.push_back(std::move(write)); }
+  void set_missing_writes(Error why) { missing_writes_ = std::move(why); }
+  // Frees the blocks of the current writes, before the next block is read.
+  void drop_value() {
+    for (StoredWrite& write : writes_) write.value = {};
   }
 
+ private:
   const std::unique_ptr<Sources> sources_;
   const KeyRange& range_;
   const std::uint64_t at_;
   std::string key_;
-  StoredWrite write_;
+  ValueWrites writes_;
+  std::optional<Error> missing_writes_;
 };
 
 // Returns a pass in the order of keys if the family's is known, otherwise in file order. Fails with kNotFound if the

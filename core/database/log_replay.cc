@@ -171,7 +171,7 @@ bool LogReplay::counts(std::uint32_t family) const {
 void LogReplay::lose_in(const std::string& log, const Error& error) {
   if (problems_.size() == kMostProblems) return;
   problems_.push_back({.file = log, .error = error});
-  losses_.push_back({.age = Age{.level = -1}});
+  losses_.push_back({.age = Age{.level = -1}, .cause = cause_of(error.code)});
   ++open_losses_;
 }
 

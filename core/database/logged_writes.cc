@@ -83,7 +83,7 @@ std::size_t LoggedWrites::find(std::uint32_t family, const KeyOrder& order, Byte
 
 Result<Slice> LoggedWrites::value(const RequestContext& context, OpenFiles& files, const LoggedWrite& write,
                                   const Limits& limits) const {
-  if (write.is_value_in_memory) return Slice{as_bytes(values_).subspan(write.value, write.value_size), nullptr};
+  if (write.is_value_in_memory) return Slice{value_in_memory(write), nullptr};
   const ValuePlace& place = places_[write.value];
   ASSIGN_OR_RETURN(auto source, files.open(log_name(write)));
   ASSIGN_OR_RETURN(const auto log, open_log(context, std::move(source), limits));

@@ -71,6 +71,10 @@ class LoggedWrites {
   std::size_t find(std::uint32_t family, const KeyOrder& order, Bytes wanted, std::uint64_t tag) const;
 
   Bytes key(const LoggedWrite& write) const { return as_bytes(keys_).subspan(write.key_begin, write.key_size); }
+  // Returns the value if it is in memory, and otherwise no bytes. Valid as long as this.
+  Bytes value_in_memory(const LoggedWrite& write) const {
+    return write.is_value_in_memory ? as_bytes(values_).subspan(write.value, write.value_size) : Bytes();
+  }
   // Returns the value. Without an owner if it is in memory: valid as long as this. Fails with kChanged if the log is
   // not what it was, and as read_record().
   Result<Slice> value(const RequestContext& context, OpenFiles& files, const LoggedWrite& write,

@@ -1,14 +1,11 @@
 #include "core/database/lookup.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "core/base/cursor.h"
-#include "core/database/blob.h"
 #include "core/database/entry.h"
 
 namespace recordfs::database {
@@ -48,15 +45,8 @@ class Search {
     const auto writes = logged.of_family(view_.state.family.id);
     std::size_t next = logged.find(view_.state.family.id, view_.order, key_, first_tag_at(at_));
     for (; next < writes.size() && is_wanted_key(logged.key(writes[next])); ++next) {
-      const LoggedWrite& write = writes[next];
-      TRY(add({.sequence = write.tag >> 8,
-               .type = static_cast<std::uint8_t>(write.tag & 0xff),
-               .age = {.level = -1},
-               .file = logged.log_name(write),
-               .stored_size = write.value_size,
-               .value = {},
-               .logged = &write}));
-      if (wanted_ == Wanted::kFirst) break;
+      TRY(add(write_of(logged, writes[next])));
+      if (!is_more_wanted_after(found_.writes.back())) break;
     }
     return add_range_deletions(logged.range_deletions(view_.state.family.id), {.level = -1}, "");
   }
@@ -83,9 +73,11 @@ class Search {
         table, open,
         [&](Loss part, const Error& why) {
           state_.report({.file = name, .error = why});
+          part.cause = cause_of(why.code);
           take_loss(state_.loss_of(file, std::move(part)));
         },
         memory_);
+    merge_operator_ = table->properties().merge_operator;
     return view_.can_seek() ? search_sorted(entries, file, name) : search_all(entries, file, name);
   }
 
@@ -132,10 +124,14 @@ class Search {
                       .file = name,
                       .stored_size = entry.value.size(),
                       .value = {}};
-    if (wanted_ == Wanted::kFirst || write.type == kTypeBlob) write.value = {entry.value, entries.memory()};
+    if (wanted_ == Wanted::kFirst || has_size_in_value(write.type)) write.value = {entry.value, entries.memory()};
+    if (is_operand(write)) write.merge_operator = merge_operator_;
+    const bool is_more_wanted = is_more_wanted_after(write);
     TRY(add(std::move(write)));
-    return wanted_ == Wanted::kAll;
+    return is_more_wanted;
   }
+
+  bool is_more_wanted_after(const StoredWrite& write) const { return wanted_ == Wanted::kAll || is_operand(write); }
 
   Result<void> add_range_deletions(const RangeDeletions& deletions, Age age, const std::string& file) {
     Result<void> added;
@@ -171,14 +167,18 @@ class Search {
   const std::uint64_t at_;
   const Wanted wanted_;
   const std::shared_ptr<MemoryBudget> memory_ = MemoryBudget::of(state_.options().limits);
+  std::string merge_operator_;  // of the current table
   StoredWrites found_;
 };
 
 }  // namespace
 
-bool StoredWrites::may_be_stale(const StoredWrite& write) const {
-  return std::ranges::any_of(losses,
-                             [&](const Loss& loss) { return loss.may_be_newer_than(write.sequence, write.age); });
+Staleness StoredWrites::staleness_of(const StoredWrite* write) const {
+  Staleness staleness;
+  for (const Loss& loss : losses) {
+    if (write == nullptr || loss.may_be_newer_than(write->sequence, write->age)) staleness.add(loss.cause);
+  }
+  return staleness;
 }
 
 Result<StoredWrites> find_writes(const RequestContext& context, const State& state, std::uint32_t family, Bytes key,
@@ -188,52 +188,6 @@ Result<StoredWrites> find_writes(const RequestContext& context, const State& sta
     return Error{.code = Code::kNotFound, .detail = fmt::format("there is no column family {}", family)};
   }
   return Search(context, state, *view, key, at, wanted).run();
-}
-
-Version version_of(const StoredWrite& write, bool stale) {
-  Version version{.sequence = write.sequence,
-                  .operation = operation_of(write.type),
-                  .may_be_stale = stale,
-                  .is_in_blob_file = write.type == kTypeBlob,
-                  .size = write.stored_size,
-                  .file = write.file};
-  const bool has_no_value = deletes(version.operation) && version.operation != Operation::kDeleteRange;
-  if (has_no_value) version.size = 0;
-  if (write.type == kTypeTimedPut) version.size = write.stored_size - std::min(write.stored_size, kTimeSize);
-  if (write.type == kTypeBlob) version.size = size_in_blob_file(write.value.bytes);
-  return version;
-}
-
-Result<void> open_value(const State& state, const StoredWrite& write) {
-  std::optional<std::string> name;
-  if (write.logged != nullptr && !write.logged->is_value_in_memory) name = write.file;
-  if (write.type == kTypeBlob) {
-    const auto place = parse_blob_place(write.value.bytes);
-    if (place && !place->value) name = state.blob_name(place->file);
-  }
-  if (name) TRY(state.open_files().open(*name));
-  return {};
-}
-
-Result<Slice> value_of(const RequestContext& context, const std::shared_ptr<const State>& state,
-                       const StoredWrite& write, Bytes key) {
-  const Operation operation = operation_of(write.type);
-  if (operation == Operation::kUnknown) {
-    return Error{.code = Code::kUnsupported, .detail = fmt::format("a write of type {}", write.type)};
-  }
-  if (deletes(operation) && operation != Operation::kDeleteRange) return Slice{};
-  Slice value = write.value;
-  if (write.logged != nullptr) {
-    ASSIGN_OR_RETURN(value,
-                     state->logged().value(context, state->open_files(), *write.logged, state->options().limits));
-    if (!value.owner) value.owner = state;
-  }
-  if (write.type == kTypeBlob) return read_blob(context, *state, value.bytes, key, write.file);
-  if (write.type == kTypeTimedPut) {
-    if (value.bytes.size() < kTimeSize) return Error{.code = Code::kDamage, .detail = "a value without its time"};
-    value.bytes = value.bytes.first(value.bytes.size() - kTimeSize);
-  }
-  return value;
 }
 
 }  // namespace recordfs::database

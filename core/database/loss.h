@@ -1,12 +1,12 @@
-// Writes that damage has cost, as far as is known which ones.
+// Writes that damage has cost, or that recordfs cannot read, as far as is known which ones.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "core/base/bytes.h"
+#include "core/base/result.h"
 #include "core/database/key_order.h"
 
 namespace recordfs::database {
@@ -29,14 +29,28 @@ struct Loss {
       to{};  // the keys from and including `from` to and including `to`; nullopt: no bound
   std::uint64_t largest_sequence = UINT64_MAX;  // no lost write has a higher one
   std::optional<Age> age{};
+  Code cause = Code::kDamage;  // or kUnsupported or kLimit: the writes are intact, but recordfs cannot read them
 
   bool covers(std::uint32_t other, Bytes key, const KeyOrder& order) const;
   // Returns whether a lost write may be newer than one with this sequence number, in a file of this age.
   bool may_be_newer_than(std::uint64_t sequence, const Age& other) const;
 };
 
-// Returns whether one of the losses may have cost a newer write of the key.
-bool may_be_stale(const std::vector<Loss>& losses, std::uint32_t family, Bytes key, const KeyOrder& order,
-                  std::uint64_t sequence, const Age& age);
+// Returns the cause of a loss whose error has this code.
+constexpr Code cause_of(Code code) { return code == Code::kUnsupported || code == Code::kLimit ? code : Code::kDamage; }
+
+// Whether a newer write of a key than the one that was found may be lost, and why.
+struct Staleness {
+  bool by_damage = false;
+  std::optional<Code> unread{};  // kUnsupported or kLimit: one may be in a part that recordfs cannot read
+
+  void add(Code cause) {
+    if (cause == Code::kDamage) {
+      by_damage = true;
+    } else if (!unread) {
+      unread = cause;
+    }
+  }
+};
 
 }  // namespace recordfs::database

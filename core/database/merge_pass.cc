@@ -8,6 +8,8 @@
 namespace recordfs::database {
 namespace {
 
+constexpr std::uint64_t kMostOperandBytes = std::uint64_t{256} << 20;  // of one key, in memory
+
 // Merges sources whose keys have a known order.
 class MergePass final : public Pass {
  public:
@@ -29,8 +31,8 @@ class MergePass final : public Pass {
     drop_value();
     if (std::exchange(is_on_write_, false)) TRY(advance(context));
     while (!heap_.empty() && !is_after_range(heap_.front().key)) {
-      ASSIGN_OR_RETURN(is_on_write_, take(context));
-      if (is_on_write_) return true;
+      ASSIGN_OR_RETURN(const bool is_visible, take(context));
+      if (is_visible) return true;
       TRY(advance(context));
     }
     return false;
@@ -75,7 +77,31 @@ class MergePass final : public Pass {
     ASSIGN_OR_RETURN(const auto deletion, newest_deletion(context));
     if (deletion && *deletion > sequence) return false;
     set_write(source(first.source).write());
+    is_on_write_ = true;
+    if (is_operand(writes().front())) TRY(add_older_writes(context, deletion.value_or(0)));
     return true;
+  }
+
+  // Adds the writes before an operand, as far as they make the value: newer ones than the deletion of a range.
+  Result<void> add_older_writes(const RequestContext& context, std::uint64_t deletion) {
+    is_on_write_ = false;
+    std::uint64_t bytes = writes().front().stored_size;
+    for (std::uint64_t last = heap_.front().tag; is_operand(writes().back()); last = heap_.front().tag) {
+      TRY(advance(context));
+      if (heap_.empty() || order().compare(heap_.front().key, as_bytes(key())) != 0) return {};
+      const std::uint64_t tag = heap_.front().tag;
+      // Without a MANIFEST, a write may be in an old table and in the one that replaced it.
+      if (tag == last) continue;
+      if (tag >> 8 < deletion || deletes(operation_of(static_cast<std::uint8_t>(tag & 0xff)))) return {};
+      StoredWrite write = source(heap_.front().source).write();
+      bytes += write.stored_size;
+      if (bytes > kMostOperandBytes || writes().size() == state()->options().limits.parts_per_record) {
+        set_missing_writes({.code = Code::kLimit, .detail = "the key has too many merge operands"});
+        return {};
+      }
+      add_write(std::move(write));
+    }
+    return {};
   }
 
   // The keys of a table are sorted, unless a program forged it.
@@ -137,7 +163,7 @@ class MergePass final : public Pass {
 
   std::vector<Head> heap_;       // of sources with a write; the first is that of the first key's newest write
   bool is_decided_ = false;      // the writes of key() are older ones, or hidden
-  bool is_on_write_ = false;     // the heap's first source is at the current write
+  bool is_on_write_ = false;     // the heap's first source is at the last of writes()
   bool has_none_until_ = false;  // no range deletes keys before `none_until_`
   std::optional<Bytes> none_until_;
 };

@@ -43,6 +43,10 @@ Result<std::shared_ptr<const Table>> State::table(const RequestContext& context,
   auto opened = Table::open(context, source, about, options_.limits);
   if (!opened) {
     if (!is_permanent(opened.error().code)) return std::move(opened).error();
+    {
+      const std::lock_guard lock(mutex_);
+      failures_[file.number] = opened.error().code;
+    }
     report({.file = name, .error = std::move(opened).error()});
     return tables_.add(file.number, nullptr);
   }
@@ -60,6 +64,10 @@ Loss State::loss_of(const TableFile& file, Loss part) const {
   if (!part.to && file.largest.size() >= kTagSize) part.to = user_key(file.largest);
   part.largest_sequence = file.largest_sequence.value_or(UINT64_MAX);
   if (!is_recovered_) part.age = age_of(file);
+  const std::lock_guard lock(mutex_);
+  if (const auto failure = failures_.find(file.number); failure != failures_.end()) {
+    part.cause = cause_of(failure->second);
+  }
   return part;
 }
 

@@ -97,6 +97,8 @@ class State {
   std::unique_ptr<OpenFiles> open_files_;
   mutable BoundedLru<std::uint64_t, std::shared_ptr<const Table>> tables_;
   std::unique_ptr<ProblemLog> problems_;
+  mutable std::mutex mutex_;                        // guards the next
+  mutable std::map<std::uint64_t, Code> failures_;  // by table: why it cannot be read
 };
 
 }  // namespace recordfs::database

@@ -286,8 +286,8 @@ class StateLoader {
                                       only_.empty() ? TableOrigin::kDirectory : TableOrigin::kGiven, set);
       if (!unreadable) return std::move(unreadable).error();
       if (!*unreadable) continue;
+      state_->losses_.push_back({.cause = cause_of((*unreadable)->code)});
       report(entry.name, **std::move(unreadable));
-      state_->losses_.emplace_back();
     }
     drop_unused_default_family(only_, set);
     return {};

@@ -149,7 +149,7 @@ Result<std::optional<Finding>> find_stale_keys(const std::string& directory, con
     for (;;) {
       ASSIGN_OR_RETURN(const bool has_key, keys->next({}));
       if (!has_key || Interruption::came()) break;
-      uncertain.add(keys->version(), false);
+      uncertain.add(keys->version());
     }
   }
   if (uncertain.stale == 0) return std::optional<Finding>{};

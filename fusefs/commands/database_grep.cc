@@ -37,9 +37,11 @@ class DatabaseGrep {
       if (!has_key) reader_.print_failure(has_key.error());
       if (!has_key) return false;
       if (!*has_key) return true;
-      uncertain_.add(keys->version(), true);
+      uncertain_.add(keys->version());
       const auto value = keys->value({});
-      if (!value && !is_counted(keys->version())) reader_.print_failure(keys->key(), value.error());
+      // Those that are unsupported are counted. There may be many.
+      const bool is_reported = !value && !uncertain_.add_unreadable(keys->version(), value.error());
+      if (is_reported) reader_.print_failure(keys->key(), value.error());
       take({family, keys->version(), as_text(keys->key()), value});
     }
     return false;
@@ -53,11 +55,6 @@ class DatabaseGrep {
   }
 
  private:
-  // These keys have no value that could be read. There may be many, so they are counted.
-  static bool is_counted(const database::Version& version) {
-    return version.operation == database::Operation::kMerge || version.operation == database::Operation::kUnknown;
-  }
-
   void take(const ReadKey& read) {
     // A value that cannot be read might match.
     if (search_.is_inverted && !read.value) return;

@@ -205,6 +205,7 @@ void DatabaseReader::append_json_members(std::string& json, const database::Vers
   json += ",\"file\":";
   append_json_string(json, file_of(version));
   if (version.may_be_stale) json += ",\"stale\":true";
+  if (version.unread) json += *version.unread == Code::kLimit ? ",\"unread\":\"limit\"" : ",\"unread\":\"unsupported\"";
 }
 
 void DatabaseReader::print(const std::string& what, int status) const {
@@ -237,12 +238,18 @@ int status_of_opening(const Error& error) {
   return error.code == Code::kIo || error.code == Code::kNotFound ? kExitCannotOpen : status_of_reading(error);
 }
 
-void UncertainKeys::add(const database::Version& version, bool needs_value) {
+void UncertainKeys::add(const database::Version& version) {
   ++keys;
   if (version.may_be_stale) ++stale;
-  if (!needs_value) return;
-  if (version.operation == database::Operation::kMerge) ++merges;
-  if (version.operation == database::Operation::kUnknown) ++unknown;
+  if (version.unread) ++unread[*version.unread];
+}
+
+bool UncertainKeys::add_unreadable(const database::Version& version, const Error& error) {
+  if (version.unread) return true;
+  const bool is_counted = error.code == Code::kUnsupported && (version.operation == database::Operation::kMerge ||
+                                                               version.operation == database::Operation::kUnknown);
+  if (is_counted) ++without_value[error.detail];
+  return is_counted;
 }
 
 std::string UncertainKeys::stale_text() const {
@@ -252,19 +259,39 @@ std::string UncertainKeys::stale_text() const {
 
 void UncertainKeys::print(const DatabaseReader& reader) const {
   if (stale > 0) reader.print(stale_text(), kExitDamage);
-  if (merges > 0) {
+  for (const auto& [cause, count] : unread) {
+    const std::string_view where =
+        cause == Code::kLimit ? "what exceeds the limits (try: --max-chunk)" : "what recordfs cannot read";
     reader.print(
-        fmt::format("{} of {} without a value: that needs the database's merge operator", merges, counted(keys, "key")),
+        fmt::format("{} of {} may have a newer value, or may be deleted, in {}", count, counted(keys, "key"), where),
         kExitPartlyDone);
   }
-  if (unknown > 0) {
-    reader.print(fmt::format("{} of {} without a value: unknown kind of write", unknown, counted(keys, "key")),
+  for (const auto& [why, count] : without_value) {
+    reader.print(fmt::format("{} of {} without a value: {}", count, counted(keys, "key"), printable(why)),
                  kExitPartlyDone);
   }
 }
 
 std::string name_of(const database::Family& family) {
   return family.name.empty() ? fmt::format("{}", family.id) : family.name;
+}
+
+bool may_have_columns(database::Operation operation) {
+  return operation == database::Operation::kPutEntity || operation == database::Operation::kMerge;
+}
+
+void write_json_columns(const std::vector<database::Column>& columns,
+                        const std::function<void(std::string_view piece)>& write, ByteForm form) {
+  write("\"columns\":[");
+  std::string_view before = "{";
+  for (const database::Column& column : columns) {
+    std::string name(std::exchange(before, ",{"));
+    append_json_bytes(name, "name", "name_base64", as_bytes(column.name), form);
+    write(name += ',');
+    write_json_bytes("value", "value_base64", column.value.bytes, write, form);
+    write("}");
+  }
+  write("]");
 }
 
 void append_json_key_head(std::string& json, Bytes key, const database::Family* family, ByteForm form) {

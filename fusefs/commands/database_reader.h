@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,8 +87,8 @@ class DatabaseReader {
   std::string text_of(const database::Problem& problem) const;
   // Returns the name of the file that stores a version, which is "-" if that is standard input.
   std::string file_of(const database::Version& version) const;
-  // Appends the members of a version without braces: "sequence":7,"operation":"put","size":5,"file":"000005.ldb", and
-  // "stale":true if it may be stale.
+  // Appends the members of a version without braces: "sequence":7,"operation":"put","size":5,"file":"000005.ldb",
+  // "stale":true if it may be stale, and "unread":"unsupported" or "limit".
   void append_json_members(std::string& json, const database::Version& version) const;
   // Prints "DB: WHAT", and notes the status.
   void print(const std::string& what, int status) const;
@@ -124,9 +126,14 @@ int status_of_opening(const Error& error);
 
 // Counts keys whose value is uncertain, for messages at the end. Not thread-safe.
 struct UncertainKeys {
-  std::uint64_t keys = 0, stale = 0, merges = 0, unknown = 0;
+  std::uint64_t keys = 0, stale = 0;
+  std::map<Code, std::uint64_t> unread{};                             // by Version::unread
+  std::map<std::string, std::uint64_t, std::less<>> without_value{};  // by the reason
 
-  void add(const database::Version& version, bool needs_value);
+  void add(const database::Version& version);
+  // Counts a value that is unreadable because recordfs does not support what it needs. Returns false, and does not
+  // count it, if that is not the reason.
+  bool add_unreadable(const database::Version& version, const Error& error);
   // Returns how many of the keys may be stale, and what that means. REQUIRES: stale > 0.
   std::string stale_text() const;
   // Prints a line for each kind of keys that was added.
@@ -135,6 +142,12 @@ struct UncertainKeys {
 
 // Returns the name of a family, or its number if it has none.
 std::string name_of(const database::Family& family);
+// Returns whether the value of such a version may be that of a wide-column entity.
+bool may_have_columns(database::Operation operation);
+// Passes a member of an object to `write`, in pieces: "columns":[{"name":"","value":"1"},...]. Names and values that
+// are not UTF-8 are in `name_base64` and `value_base64`.
+void write_json_columns(const std::vector<database::Column>& columns,
+                        const std::function<void(std::string_view piece)>& write, ByteForm form = ByteForm::kAuto);
 
 // Appends the begin of a line of JSON for a key: an open brace, the key, the family if it is not null.
 void append_json_key_head(std::string& json, Bytes key, const database::Family* family,

@@ -1,6 +1,8 @@
 #include "fusefs/commands/database_records.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,39 +42,58 @@ class DatabaseRecords {
  private:
   void write(const database::KeyIterator& keys, const database::Family& family) {
     const database::Version& version = keys.version();
-    uncertain_.add(version, options_.json.has_record);
+    uncertain_.add(version);
     line_.clear();
     append_json_key_head(line_, keys.key(), reader_.has_families() ? &family : nullptr, options_.json.bytes);
     line_ += ',';
+    std::optional<std::uint64_t> size;
     if (options_.json.has_record) {
       const auto value = keys.value({});
       if (!value) append_failure(keys.key(), version, value.error());
       if (!value && options_.skips_unreadable) return;
-      if (value) write_value(value->bytes);
+      if (value) size = append_value(value->bytes);
+      if (value && may_have_columns(version.operation)) append_columns(keys);
       line_ += ',';
     }
-    reader_.append_json_members(line_, version);
+    database::Version shown = version;
+    if (size) shown.size = size;
+    reader_.append_json_members(line_, shown);
     line_ += "}\n";
     output_.write(line_);
   }
 
-  void write_value(Bytes value) {
+  // Returns the size of the value. Large values are written at once.
+  std::uint64_t append_value(Bytes value) {
+    const auto take = [this](std::string_view piece) { write(piece); };
     if (value.size() <= kLargestInLine) {
-      return append_json_bytes(line_, "value", "value_base64", value, options_.json.bytes);
+      append_json_bytes(line_, "value", "value_base64", value, options_.json.bytes);
+    } else {
+      write_json_bytes("value", "value_base64", value, take, options_.json.bytes);
     }
+    return value.size();
+  }
+
+  void append_columns(const database::KeyIterator& keys) {
+    const auto columns = keys.columns({});
+    if (!columns) return reader_.print_failure(keys.key(), columns.error());
+    if (columns->empty()) return;
+    line_ += ',';
+    write_json_columns(
+        *columns, [this](std::string_view piece) { write(piece); }, options_.json.bytes);
+  }
+
+  void write(std::string_view piece) {
+    line_ += piece;
+    if (line_.size() <= kLargestInLine) return;
     output_.write(line_);
     line_.clear();
-    write_json_bytes(
-        "value", "value_base64", value, [&](std::string_view piece) { output_.write(piece); }, options_.json.bytes);
   }
 
   void append_failure(Bytes key, const database::Version& version, const Error& error) {
     line_ += "\"error\":";
     append_json_string(line_, printable(error.detail));
     // These are counted. There may be one for each key.
-    const bool is_counted =
-        version.operation == database::Operation::kMerge || version.operation == database::Operation::kUnknown;
-    if (!is_counted) reader_.print_failure(key, error);
+    if (!uncertain_.add_unreadable(version, error)) reader_.print_failure(key, error);
   }
 
   const DatabaseReader& reader_;

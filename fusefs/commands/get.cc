@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct GetOptions {
   std::vector<std::string> keys;
   bool encoded = false;
   bool history = false;
+  bool operands = false;
   bool null = false;
   bool json = false;
 };
@@ -52,12 +54,29 @@ class Get {
     const auto got = reader_.source().get({}, family.id, key(), options_.source.view.at);
     if (!got) return fail(got.error());
     if (options_.json) {
-      print_json(family, *got);
+      print_json(family, *got, columns_of_value(family, got->version));
     } else {
       context_.output().write(got->value.bytes);
       if (options_.null) context_.output().write(std::string_view("\0", 1));
     }
     report_stale(got->version.may_be_stale);
+    return true;
+  }
+
+  bool print_operands(const database::Family& family) {
+    const auto values = reader_.source().operands({}, family.id, key(), options_.source.view.at);
+    if (!values) return fail(values.error());
+    bool is_stale = false;
+    for (const database::VersionedValue& each : *values) {
+      is_stale |= each.version.may_be_stale;
+      if (options_.json) {
+        print_json(family, each, {});
+      } else {
+        context_.output().write(each.value.bytes);
+        write(options_.null ? std::string_view("\0", 1) : std::string_view("\n"));
+      }
+    }
+    report_stale(is_stale);
     return true;
   }
 
@@ -69,8 +88,11 @@ class Get {
     const bool is_aligned = ::isatty(STDOUT_FILENO) == 1;
     for (const database::Version& version : *versions) {
       if (version.sequence > options_.source.view.at) continue;
-      context_.output().write(options_.json ? json_line_of(version, family)
-                                            : row_of(version, reader_.file_of(version), is_aligned));
+      if (options_.json) {
+        print_json(family, version);
+      } else {
+        context_.output().write(row_of(version, reader_.file_of(version), is_aligned));
+      }
       is_empty = false;
       is_stale |= version.may_be_stale;
     }
@@ -95,28 +117,58 @@ class Get {
   bool fail(const Error& error) {
     if (error.code == Code::kNotFound) return none(error.detail);
     reader_.print_failure(key(), error);
-    if (error.code == Code::kDamage) reader_.report_problems();
+    const bool may_be_explained =
+        error.code == Code::kDamage || error.code == Code::kUnsupported || error.code == Code::kLimit;
+    if (may_be_explained) reader_.report_problems();
     return false;
   }
 
-  std::string json_line_of(const database::Version& version, const database::Family& family) const {
-    std::string line;
-    append_json_key_head(line, key(), shown(family));
-    line += ',';
-    reader_.append_json_members(line, version);
-    return line += "}\n";
+  using Columns = std::vector<database::Column>;
+
+  Columns columns_of_value(const database::Family& family, const database::Version& version) const {
+    if (!may_have_columns(version.operation)) return {};
+    return columns_or_failure(reader_.source().value_columns({}, family.id, key(), options_.source.view.at));
+  }
+  Columns columns_or_failure(Result<Columns> columns) const {
+    if (!columns) reader_.print_failure(key(), columns.error());
+    return std::move(columns).value_or(Columns());
   }
 
-  void print_json(const database::Family& family, const database::VersionedValue& got) {
-    Output& output = context_.output();
+  void print_json(const database::Family& family, const database::Version& version) {
+    write_head(family);
+    Columns columns;
+    if (version.operation == database::Operation::kPutEntity) {
+      columns = columns_or_failure(reader_.source().columns({}, family.id, key(), version.sequence));
+    }
+    write_members(version, columns);
+  }
+
+  void print_json(const database::Family& family, const database::VersionedValue& got, const Columns& columns) {
+    write_head(family);
+    write_json_bytes("value", "value_base64", got.value.bytes, [this](std::string_view piece) { write(piece); });
+    write(",");
+    write_members(got.version, columns);
+  }
+
+  void write_head(const database::Family& family) {
     std::string text;
     append_json_key_head(text, key(), shown(family));
-    output.write(text += ',');
-    write_json_bytes("value", "value_base64", got.value.bytes, [&](std::string_view piece) { output.write(piece); });
-    text = ",";
-    reader_.append_json_members(text, got.version);
-    output.write(text += "}\n");
+    write(text += ',');
   }
+
+  // Writes the rest of a line.
+  void write_members(const database::Version& version, const Columns& columns) {
+    std::string text;
+    reader_.append_json_members(text, version);
+    write(text);
+    if (!columns.empty()) {
+      write(",");
+      write_json_columns(columns, [this](std::string_view piece) { write(piece); });
+    }
+    write("}\n");
+  }
+
+  void write(std::string_view text) { context_.output().write(text); }
 
   void report_stale(bool is_stale) {
     if (!is_stale) return;
@@ -159,7 +211,9 @@ bool get(const GetOptions& options, const std::vector<std::string>& keys, Comman
   for (const std::string& key : keys) {
     if (!context.output().good()) break;
     Get reading(options, key, *reader, context);
-    has_all &= options.history ? reading.print_history(*family) : reading.print_value(*family);
+    has_all &= options.operands  ? reading.print_operands(*family)
+               : options.history ? reading.print_history(*family)
+                                 : reading.print_value(*family);
   }
   return has_all;
 }
@@ -188,14 +242,24 @@ RunCommand declare_get(CLI::App& app) {
   const auto options = std::make_shared<GetOptions>();
   options->source.declare(app, &options->keys);
   app.add_flag("--encoded", options->encoded, "each KEY is escaped, as recordfs keys prints it");
-  app.add_flag("--history", options->history,
-               "list all versions of the key that are still stored, newest first\n"
-               "Prints the sequence number, the operation, the size of the value in bytes, the file, and whether "
-               "damage may have cost a newer one. The size of a deletion of a range is that of the range's end.");
+  auto* const history =
+      app.add_flag("--history", options->history,
+                   "list all versions of the key that are still stored, newest first\n"
+                   "Prints the sequence number, the operation, the size of the value in bytes, the file, and whether "
+                   "damage may have cost a newer one. The size of a deletion of a range is that of the range's end.");
+  app.add_flag(
+         "--operands", options->operands,
+         "print what a merge operator would merge, oldest first\n"
+         "Prints the value before the merge operands, if there is one, and the operands, each with a newline after "
+         "it. recordfs itself merges with RocksDB's own operators stringappend, uint64add, max and put. Values that "
+         "another one merges can only be read so.")
+      ->excludes(history);
   auto* null = app.add_flag("--null", options->null, "write a NUL byte after each value");
-  app.add_flag("--json", options->json,
-               "print each value, or with --history each version, as a line of JSON with its key\n"
-               "A value that is not UTF-8 is in `value_base64` instead of `value`.")
+  app.add_flag(
+         "--json", options->json,
+         "print each value, or with --history or --operands each version, as a line of JSON with its key\n"
+         "A value that is not UTF-8 is in `value_base64` instead of `value`. A wide-column entity has its columns "
+         "in `columns`, and its default column as the value.")
       ->excludes(null);
   options->reading.declare_database(app);
   options->reading.declare(app);

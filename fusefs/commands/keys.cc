@@ -36,7 +36,7 @@ class KeyList {
       const auto has_key = keys->next({});
       if (!has_key) reader_.print_failure(has_key.error());
       if (!has_key || !*has_key) break;
-      uncertain_.add(keys->version(), false);
+      uncertain_.add(keys->version());
       print(keys->key(), keys->version(), family);
     }
     context_.output().flush();
@@ -99,8 +99,9 @@ RunCommand declare_keys(CLI::App& app) {
          "--json", options->json,
          "print a line of JSON for each key: key, sequence, operation, size, file\n"
          "The sequence number and the operation are those of the newest write of the key, and the size is that of its "
-         "value. A key that is not UTF-8 is in `key_base64` instead of `key`. With several column families, the object "
-         "has `column_family`. If damage may have cost a newer write of the key, it has `stale`.")
+         "value, or null if it would have to be read. A key that is not UTF-8 is in `key_base64` instead of `key`. "
+         "With several column families, the object has `column_family`. If damage may have cost a newer write of the "
+         "key, it has `stale`; if one may be in a part that recordfs cannot read, `unread`.")
       ->excludes(null);
   options->reading.declare_database(app);
   options->reading.declare(app);

@@ -13,6 +13,7 @@ LEVELS = "database/leveldb-levels"  # tables of several levels, versions of keys
 FAMILIES = "database/rocksdb7-families"
 MERGES = "database/rocksdb7-merges"
 CHECKSUMS = "database/rocksdb11-file-checksums"  # of whole files; its blocks have none
+ENTITIES = "database/rocksdb7-entities"
 FOREIGN = "database/leveldb-idb-cmp1"  # a comparator that recordfs does not have
 FOUND, NOT_FOUND, FAILED = range(3)  # exit statuses of get
 
@@ -196,7 +197,7 @@ class Get(Case):
                         done = self.recordfs("get", "--column-family", family, commands.sample(name), "--", key)
                         if "merge operator" in done.err:
                             self.assertEqual((name, done.status, done.out), (MERGES, FAILED, b""))
-                        elif "entities" not in name:
+                        else:
                             self.assertEqual((done.status, len(done.out), done.out[: len(first)]), (FOUND, size, first))
 
     def test_exit_status_is_1_without_a_value(self):
@@ -264,6 +265,27 @@ class Get(Case):
         self.assert_ends(FAILED, "needs the database's merge operator", "get", commands.sample(MERGES), "key00002")
         versions = self.json_lines("get", "--history", "--json", commands.sample(MERGES), "key00002")
         self.assertEqual([version["operation"] for version in versions], ["merge", "put"])
+
+    def test_operands_are_printed_oldest_first_without_the_operator(self):
+        merges = commands.sample(MERGES)
+        self.assertEqual(self.good("get", "--operands", merges, "key00002"), b"value 2 of version 1\nagain\n")
+        self.assertEqual(self.good("get", "--operands", "--null", merges, "key00009"), b"alone\0")
+        lines = self.json_lines("get", "--operands", "--json", merges, "key00002")
+        self.assertEqual([(line["operation"], line["value"]) for line in lines],
+                         [("put", "value 2 of version 1"), ("merge", "again")])
+        self.assertEqual(self.recordfs("get", "--operands", merges, "no such key").status, NOT_FOUND)
+
+    def test_entity_has_its_columns_in_json_and_its_default_column_as_value(self):
+        entities = commands.sample(ENTITIES)
+        columns = [{"name": "", "value": "default"}, {"name": "a", "value": "1"}, {"name": "b", "value": "2"}]
+        self.assertEqual(self.good("get", entities, "key00001"), b"default")
+        self.assertEqual(self.good("get", entities, "key00002"), b"")
+        for words in (("get", "--json"), ("get", "--history", "--json")):
+            line = self.json_lines(*words, entities, "key00001")[0]
+            self.assertEqual((line["operation"], line["size"], line["columns"]), ("put_entity", 7, columns))
+        lines = self.json_lines("cat", "--json", entities)
+        self.assertEqual([(line["value"], line.get("columns")) for line in lines],
+                         [("value 0 of version 1", None), ("default", columns), ("", [{"name": "c", "value": "3"}])])
 
 
 class Directories(Case):
@@ -380,7 +402,7 @@ class Directories(Case):
     def test_cat_of_merge_operands_has_errors_instead_of_values(self):
         done = self.recordfs("cat", "--json", commands.sample(MERGES))
         self.assertEqual(done.status, commands.PARTLY_DONE)
-        self.assertRegex(done.err, r"\Arecordfs: .*: \d of \d keys without a value: that needs the database's merge operator\n\Z")
+        self.assertRegex(done.err, r"\Arecordfs: .*: \d of \d keys without a value: a merge operand, which needs the database's merge operator append\n\Z")
         merges = [line for line in map(json.loads, done.out.splitlines()) if line["operation"] == "merge"]
         self.assertTrue(merges and all("error" in line and "value" not in line for line in merges))
 

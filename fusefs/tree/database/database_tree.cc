@@ -99,12 +99,6 @@ std::vector<std::string> names_of(const std::vector<database::Family>& families)
 
 Error not_a_directory() { return {.code = Code::kNotFound, .detail = "not a directory"}; }
 
-Error no_value_of(Operation operation) {
-  const bool is_merge = operation == Operation::kMerge;
-  return {.code = Code::kUnsupported,
-          .detail = is_merge ? "a merge operand, which needs the database's merge operator" : "an unknown operation"};
-}
-
 }  // namespace
 
 DatabaseTree::DatabaseTree(DatabaseSource source, Files files)
@@ -328,26 +322,34 @@ std::uint64_t DatabaseTree::parent_inode(std::uint64_t directory) const {
   }
 }
 
+// A merged value, and one that may be older than what recordfs cannot read, are not those of the version alone.
+Result<database::VersionedValue> DatabaseTree::read_value(const RequestContext& context, const DatabaseNode& of) const {
+  const database::Version& version = of.version;
+  const bool is_of_key = version.operation == Operation::kMerge || !of.is_readable;
+  if (of.kind == DatabaseNode::Kind::kKey && is_of_key) {
+    return database_->get(context, of.family, as_bytes(of.key), version.sequence);
+  }
+  return database_->version(context, of.family, as_bytes(of.key), version.sequence);
+}
+
 Result<Slice> DatabaseTree::read(const RequestContext& context, std::uint64_t file, std::uint64_t offset,
                                  std::uint64_t length) {
   const auto node = is_row(file) ? nodes_.find(row_of(file)) : nullptr;
   if (node == nullptr) return stale_error();
   if (node->kind == DatabaseNode::Kind::kHistory) return no_such_name();
   if (is_text(*node)) return part_of({as_bytes(node->key), node}, offset, length);
-  const Operation operation = node->version.operation;
-  const bool has_no_value = operation == Operation::kMerge || operation == Operation::kUnknown;
-  if (node->kind == DatabaseNode::Kind::kKey && has_no_value) return no_value_of(operation);
   if (auto known = values_.find(row_of(file))) return part_of(*std::move(known), offset, length);
   context.set_filesystem(filesystem_);
   TRY(context.permit_wait_for(filesystem_));
-  auto found = database_->version(context, node->family, as_bytes(node->key), node->version.sequence);
+  auto found = read_value(context, *node);
   if (!found && found.error().code == Code::kNotFound) {
     if (node->is_readable) return stale_error();
     return Error{.code = Code::kDamage, .detail = "the value's blob file is missing"};
   }
   if (!found) return std::move(found).error();
   const std::uint64_t size = found->value.bytes.size();
-  if (node->is_readable && (size != node->size || found->version.operation != operation)) return stale_error();
+  const bool is_same = size == node->size && found->version.operation == node->version.operation;
+  if (node->is_readable && !is_same) return stale_error();
   return part_of(values_.add(row_of(file), std::move(found->value), size), offset, length);
 }
 

@@ -91,6 +91,9 @@ class DatabaseTree {
   Result<DatabaseNode> find_key(const RequestContext& context, std::uint32_t family, const std::string& key,
                                 std::optional<Slice>& value) const;
 
+  // Returns the value of a file in keys/ or history/. Fails like Database::get() and Database::version().
+  Result<database::VersionedValue> read_value(const RequestContext& context, const DatabaseNode& of) const;
+
   Result<void> list_top(std::uint64_t place, const EmitEntry& emit) const;
   Result<void> list_families(bool is_history, std::uint64_t place, const EmitEntry& emit) const;
   Result<void> list_keys(const RequestContext& context, const Keys& in, std::uint64_t place, const EmitEntry& emit);

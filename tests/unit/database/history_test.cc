@@ -83,6 +83,54 @@ TEST(DatabaseHistoryTest, MergeOperandIsUnsupportedAsAValueAndReadableAsAVersion
   EXPECT_EQ(get(*database, "key00003"), "put after a merge");
 }
 
+using Columns = std::vector<std::pair<std::string, std::string>>;
+
+Columns columns_of(const Database& database, std::string_view key) {
+  const auto versions = database.history({}, 0, as_bytes(key));
+  EXPECT_TRUE(versions) << key;
+  if (!versions) return {};
+  const auto columns = database.columns({}, 0, as_bytes(key), versions->front().sequence);
+  EXPECT_TRUE(columns) << key;
+  Columns texts;
+  if (!columns) return texts;
+  for (const Column& column : *columns) texts.emplace_back(column.name, as_text(column.value.bytes));
+  return texts;
+}
+
+TEST(DatabaseHistoryTest, OperandsAreReturnedOldestFirstAfterTheValueBeforeThem) {
+  const auto database = open_database(kCorpus + "rocksdb7-merges");
+  const auto texts_of = [&](std::string_view key) {
+    Texts texts;
+    const auto operands = database->operands({}, 0, as_bytes(key));
+    EXPECT_TRUE(operands) << key;
+    if (!operands) return texts;
+    for (const VersionedValue& each : *operands) texts.emplace_back(as_text(each.value.bytes));
+    return texts;
+  };
+  EXPECT_EQ(texts_of("key00002"), (Texts{"value 2 of version 1", "again"}));
+  EXPECT_EQ(texts_of("key00009"), Texts{"alone"});
+  EXPECT_EQ(texts_of("key00003"), Texts{"put after a merge"});
+  EXPECT_FALSE(database->operands({}, 0, as_bytes("no such key")));
+}
+
+TEST(DatabaseHistoryTest, ValueOfAnEntityIsItsDefaultColumn) {
+  const auto database = open_database(kCorpus + "rocksdb7-entities");
+  EXPECT_EQ(get(*database, "key00001"), "default");
+  EXPECT_EQ(get(*database, "key00002"), "");
+  EXPECT_EQ(columns_of(*database, "key00001"), (Columns{{"", "default"}, {"a", "1"}, {"b", "2"}}));
+  EXPECT_EQ(columns_of(*database, "key00002"), (Columns{{"c", "3"}}));
+  EXPECT_EQ(columns_of(*database, "key00000"), Columns());
+}
+
+TEST(DatabaseHistoryTest, SizeOfAnEntityIsThatOfItsDefaultColumn) {
+  const auto database = open_database(kCorpus + "rocksdb7-entities");
+  for (const ListedKey& key : list_keys(*database)) EXPECT_EQ(key.version.size, key.value.size()) << key.key;
+  const auto versions = database->history({}, 0, as_bytes("key00001"));
+  ASSERT_TRUE(versions);
+  EXPECT_EQ(versions->front().operation, Operation::kPutEntity);
+  EXPECT_EQ(versions->front().size, 7u);
+}
+
 TEST(DatabaseHistoryTest, OnlyCommittedTransactionsTakeEffect) {
   const auto database = open_database(kCorpus + "rocksdb7-transactions");
   EXPECT_EQ(get(*database, "key00001"), "of a transaction");

@@ -72,6 +72,7 @@ class FakeIterator final : public database::KeyIterator {
   Bytes key() const override { return as_bytes(keys_[next_ - 1]); }
   const Version& version() const override { return version_; }
   Result<Slice> value(const RequestContext&) const override { return missing(); }
+  Result<std::vector<database::Column>> columns(const RequestContext&) const override { return missing(); }
 
  private:
   Content& content_;
@@ -108,6 +109,18 @@ class FakeDatabase final : public database::Database {
     for (const Write& write : content_.writes[family][std::string(as_text(key))]) {
       if (write.version.sequence == sequence) return value_of(write);
     }
+    return missing();
+  }
+  Result<std::vector<database::Column>> columns(const RequestContext&, std::uint32_t, Bytes,
+                                                std::uint64_t) const override {
+    return missing();
+  }
+  Result<std::vector<database::Column>> value_columns(const RequestContext&, std::uint32_t, Bytes,
+                                                      std::uint64_t) const override {
+    return missing();
+  }
+  Result<std::vector<database::VersionedValue>> operands(const RequestContext&, std::uint32_t, Bytes,
+                                                         std::uint64_t) const override {
     return missing();
   }
   std::unique_ptr<database::KeyIterator> keys(std::uint32_t family, database::KeyRange range,

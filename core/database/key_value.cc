@@ -1,0 +1,122 @@
+#include "core/database/key_value.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/database/entry.h"
+#include "core/database/merge_operator.h"
+
+namespace recordfs::database {
+namespace {
+
+// Computes the value of one key from merge operands.
+class Merge {
+ public:
+  Merge(const RequestContext& context, const std::shared_ptr<const State>& state, const FamilyView& family,
+        const ValueWrites& writes, Bytes key)
+      : context_(context), state_(state), family_(family), writes_(writes), key_(key) {}
+
+  Result<Slice> run() {
+    ASSIGN_OR_RETURN(const auto merging, find_operator());
+    ASSIGN_OR_RETURN(const auto values, read_values());
+    const bool has_base = !is_operand(writes_.back());
+    std::vector<Bytes> operands;
+    for (std::size_t i = has_base ? 1 : 0; i < values.size(); ++i) operands.push_back(values[i].bytes);
+    const Bytes* const existing = has_base ? &values.front().bytes : nullptr;
+    ASSIGN_OR_RETURN(auto merged, merging.merge(context_, existing, operands, limits().decoded_chunk));
+    return owned(std::move(merged));
+  }
+
+ private:
+  const Limits& limits() const { return state_->options().limits; }
+
+  // Returns the values of the writes, oldest first.
+  Result<std::vector<Slice>> read_values() const {
+    std::vector<Slice> values;
+    std::uint64_t bytes = 0;
+    for (auto write = writes_.rbegin(); write != writes_.rend(); ++write) {
+      ASSIGN_OR_RETURN(auto value, value_of(context_, state_, *write, key_));
+      bytes += value.bytes.size();
+      if (bytes > limits().decoded_chunk) {
+        return Error{.code = Code::kLimit, .detail = "the merge operands exceed the limit"};
+      }
+      values.push_back(std::move(value));
+    }
+    return values;
+  }
+
+  Result<MergeOperator> find_operator() const {
+    for (const StoredWrite& write : writes_) {
+      if (!write.merge_operator.empty()) return operator_of(write.merge_operator, false);
+    }
+    ASSIGN_OR_RETURN(const auto name, find_in_tables());
+    return operator_of(name, false);
+  }
+
+  // Returns the name in one of the first tables of the family; empty: there is none.
+  Result<std::string> find_in_tables() const {
+    int left = 64;
+    for (const Run& run : family_.runs) {
+      for (const TableFile* file : run.tables) {
+        if (left-- == 0) return std::string();
+        ASSIGN_OR_RETURN(const auto table, state_->table(context_, *file));
+        if (table && !table->properties().merge_operator.empty()) return table->properties().merge_operator;
+      }
+    }
+    return std::string();
+  }
+
+  static Result<MergeOperator> operator_of(const std::string& text, bool writes_delimiters) {
+    const auto known = MergeOperator::of(text, writes_delimiters);
+    if (known) return *known;
+    const std::string name(name_of_merge_operator(text));
+    return Error{.code = Code::kUnsupported,
+                 .detail = fmt::format("a merge operand, which needs the database's merge operator{}{}",
+                                       name.empty() ? "" : " ", name)};
+  }
+
+  const RequestContext& context_;
+  const std::shared_ptr<const State>& state_;
+  const FamilyView& family_;
+  const ValueWrites& writes_;
+  const Bytes key_;
+};
+
+}  // namespace
+
+Error unread_error(Code cause) {
+  const bool is_limit = cause == Code::kLimit;
+  return {.code = cause,
+          .detail = is_limit ? "a newer value may be in a part that exceeds the limits (try: --max-chunk)"
+                             : "a newer value may be in a part that recordfs cannot read"};
+}
+
+ValueWrites value_writes_of(std::vector<StoredWrite> writes) {
+  std::size_t count = 0;
+  while (count < writes.size() && is_operand(writes[count])) ++count;
+  const bool has_base = count < writes.size() && !deletes(operation_of(writes[count].type));
+  writes.resize(has_base ? count + 1 : count);
+  return writes;
+}
+
+Result<Slice> key_value_of(const RequestContext& context, const std::shared_ptr<const State>& state,
+                           const FamilyView& family, const ValueWrites& writes, Bytes key) {
+  if (!is_operand(writes.front())) return value_of(context, state, writes.front(), key);
+  return Merge(context, state, family, writes, key).run();
+}
+
+// A merge changes the default column of an entity.
+Result<std::vector<Column>> key_columns_of(const RequestContext& context, const std::shared_ptr<const State>& state,
+                                           const FamilyView& family, const ValueWrites& writes, Bytes key) {
+  ASSIGN_OR_RETURN(auto columns, columns_of(context, state, writes.back(), key));
+  if (writes.back().type != kTypeEntity || writes.size() == 1) return columns;
+  ASSIGN_OR_RETURN(auto value, key_value_of(context, state, family, writes, key));
+  if (columns.empty() || !columns.front().name.empty()) columns.insert(columns.begin(), Column{});
+  columns.front().value = std::move(value);
+  return columns;
+}
+
+}  // namespace recordfs::database
