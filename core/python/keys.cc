@@ -65,6 +65,19 @@ py::object get(const OpenedDatabase& opened, std::uint32_t family, const std::st
   return bytes_of(found->value.bytes);
 }
 
+// Returns whether a key has a value, also if that is merged by an operator that recordfs does not have.
+bool has_value(const OpenedDatabase& opened, std::uint32_t family, const std::string& key, std::uint64_t at) {
+  auto outcome = run_long([&](const RequestContext& context) -> Result<bool> {
+    const auto found = opened.database->get(context, family, as_bytes(key), at);
+    if (found) return true;
+    if (found.error().code == Code::kNotFound) return false;
+    const bool may_be_merged = found.error().code == Code::kUnsupported;
+    if (may_be_merged && opened.database->operands(context, family, as_bytes(key), at)) return true;
+    return found.error();
+  });
+  return value_or_raise(std::move(outcome), opened.path);
+}
+
 // What could not be read: (file, reason, loses_data).
 py::list problems(const OpenedDatabase& opened) {
   py::list list;
@@ -151,6 +164,7 @@ void define_keys(py::module_& module) {
       .def(py::init(&open_keys), py::arg("set"), py::arg("path"))
       .def("families", &families)
       .def("get", &get)
+      .def("has_value", &has_value)
       .def("problems", &problems)
       .def("iterate", &iterate, py::arg("family"), py::arg("first"), py::arg("end"), py::arg("prefix"), py::arg("at"),
            py::arg("has_values"));

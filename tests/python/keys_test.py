@@ -47,6 +47,14 @@ class EveryDatabase(Case):
                             self.assertTrue(path.name.startswith("rocksdb"))
 
 
+    def test_key_is_there_though_only_its_own_operator_could_merge_it(self):
+        keys = self.open("database/rocksdb7-merges").keys
+        self.assertIn(b"key00002", keys)
+        self.assertNotIn(b"key00007", keys)
+        with self.assertRaisesRegex(recordfs.UnsupportedError, "needs the database's merge operator"):
+            keys[b"key00002"]
+
+
 class Levels(Case):
     def setUp(self):
         super().setUp()

@@ -14,7 +14,8 @@ class Keys(Mapping):
 
     Keys are in the order of the database's comparator. ``keys[b"a":b"b"]`` and ``keys.prefix(b"user/")`` are lazy views
     of some of them. ``len`` iterates over all keys. Damage that may have cost a key raises DamageError instead of
-    KeyError; `problems` lists all that was found.
+    KeyError; `problems` lists all that was found. A value that needs the database's own merge operator raises
+    UnsupportedError.
     """
 
     def __init__(self, opened: Any, family: str | None = None, at: int = _recordfs.NEWEST, first: bytes = b"",
@@ -61,12 +62,10 @@ class Keys(Mapping):
             raise KeyError(key)
         return value
 
-    def __contains__(self, key: object) -> bool:
-        try:
-            self[key]
-        except KeyError:
-            return False
-        return True
+    def __contains__(self, key: Any) -> bool:
+        """Returns whether the key has a value, also one that recordfs cannot compute from its merge operands."""
+        database, family = self._native()
+        return self._has(key) and database.has_value(family, key, self._at)
 
     def __iter__(self) -> Iterator[bytes]:
         return self._iterate(False)
