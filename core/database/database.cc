@@ -106,7 +106,7 @@ class OpenDatabase final : public Database {
   std::vector<Problem> problems() const override { return present_->get()->problems(); }
 
   Result<VersionedValue> get(const RequestContext& context, std::uint32_t family, Bytes key,
-                             std::uint64_t at) const override {
+                             const Snapshot& at) const override {
     return with_state<VersionedValue>(context, [&](const auto& state) -> Result<VersionedValue> {
       ASSIGN_OR_RETURN(const auto found, find_writes(context, *state, family, key, at, Wanted::kFirst));
       if (found.writes.empty()) return not_found(found, nullptr);
@@ -123,7 +123,7 @@ class OpenDatabase final : public Database {
   }
 
   Result<std::vector<Column>> value_columns(const RequestContext& context, std::uint32_t family, Bytes key,
-                                            std::uint64_t at) const override {
+                                            const Snapshot& at) const override {
     return with_state<std::vector<Column>>(context, [&](const auto& state) -> Result<std::vector<Column>> {
       ASSIGN_OR_RETURN(const auto found, find_writes(context, *state, family, key, at, Wanted::kFirst));
       const ValueWrites writes = value_writes_of(found.writes);
@@ -133,7 +133,7 @@ class OpenDatabase final : public Database {
   }
 
   Result<std::vector<VersionedValue>> operands(const RequestContext& context, std::uint32_t family, Bytes key,
-                                               std::uint64_t at) const override {
+                                               const Snapshot& at) const override {
     using Values = std::vector<VersionedValue>;
     return with_state<Values>(context, [&](const auto& state) -> Result<Values> {
       ASSIGN_OR_RETURN(const auto found, find_writes(context, *state, family, key, at, Wanted::kFirst));
@@ -152,7 +152,7 @@ class OpenDatabase final : public Database {
 
   Result<std::vector<Version>> history(const RequestContext& context, std::uint32_t family, Bytes key) const override {
     return with_state<std::vector<Version>>(context, [&](const auto& state) -> Result<std::vector<Version>> {
-      ASSIGN_OR_RETURN(const auto found, find_writes(context, *state, family, key, kNewest, Wanted::kAll));
+      ASSIGN_OR_RETURN(const auto found, find_writes(context, *state, family, key, {}, Wanted::kAll));
       if (found.writes.empty()) return not_found(found, nullptr);
       std::vector<Version> versions;
       for (const StoredWrite& write : found.writes) versions.push_back(version_of(write, found.staleness_of(&write)));
@@ -178,7 +178,7 @@ class OpenDatabase final : public Database {
     });
   }
 
-  std::unique_ptr<KeyIterator> keys(std::uint32_t family, KeyRange range, std::uint64_t at) const override {
+  std::unique_ptr<KeyIterator> keys(std::uint32_t family, KeyRange range, const Snapshot& at) const override {
     return iterate_keys(present_, family, std::move(range), at);
   }
 

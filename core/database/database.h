@@ -28,6 +28,9 @@ struct Family {
   // Whether recordfs knows the comparator. If not, iteration follows the order of files, not of keys, and range
   // deletions have no effect.
   bool is_ordered = true;
+  // Whether writes have user-defined timestamps. They are no part of the keys, and a key has the value of its largest
+  // one.
+  bool has_timestamps = false;
 };
 
 // What a write did to a key.
@@ -62,7 +65,8 @@ struct Version {
   // Bytes of the value, or of the operand; of kDeleteRange, of the range's end. nullopt if only reading the value tells
   // it. 0 for the other deletions.
   std::optional<std::uint64_t> size{};
-  std::string file{};  // the table or log with this write, by its name in the directory
+  std::string file{};                        // the table or log with this write, by its name in the directory
+  std::optional<std::uint64_t> timestamp{};  // user-defined; nullopt: none, or not stored
 };
 
 // A column of a wide-column entity.
@@ -158,6 +162,16 @@ struct KeyRange {
 
 inline constexpr std::uint64_t kNewest = UINT64_MAX;
 
+// What a reader sees: writes with sequence numbers up to `sequence` and, if the family has user-defined timestamps,
+// with timestamps up to `timestamp`.
+struct Snapshot {
+  Snapshot(std::uint64_t up_to_sequence = kNewest, std::uint64_t up_to_timestamp = kNewest)
+      : sequence(up_to_sequence), timestamp(up_to_timestamp) {}
+
+  std::uint64_t sequence;
+  std::uint64_t timestamp;
+};
+
 // Iterates over the keys that have a value, or a merge operand. One thread. Keeps one block of each sorted run of
 // tables in memory.
 class KeyIterator {
@@ -217,25 +231,25 @@ class Database {
   // Returns what was found wrong so far: at open, and in the tables that were read since. Bounded.
   virtual std::vector<Problem> problems() const = 0;
 
-  // Returns the newest version of a key that is not newer than `at`, with the value of the key: for kMerge, the result
+  // Returns the newest version of a key that `at` sees, with the value of the key: for kMerge, the result
   // of the merge. Fails with kNotFound if there is none or it is a deletion; with kDamage, kUnsupported or kLimit if
   // there is none but it may be in what is damaged or what recordfs cannot read; and like KeyIterator::value().
   virtual Result<VersionedValue> get(const RequestContext& context, std::uint32_t family, Bytes key,
-                                     std::uint64_t at = kNewest) const = 0;
+                                     const Snapshot& at = {}) const = 0;
 
   // Returns the columns of the value that get() returns, by name, if that is an entity's, or merged with one; otherwise
   // none. Fails like get().
   virtual Result<std::vector<Column>> value_columns(const RequestContext& context, std::uint32_t family, Bytes key,
-                                                    std::uint64_t at = kNewest) const = 0;
+                                                    const Snapshot& at = {}) const = 0;
 
   // Returns what get() merges for kMerge, oldest first: the value before the operands, if there is one, and the
   // operands. For another operation, returns the value alone. Needs no merge operator. Fails otherwise like get().
   virtual Result<std::vector<VersionedValue>> operands(const RequestContext& context, std::uint32_t family, Bytes key,
-                                                       std::uint64_t at = kNewest) const = 0;
+                                                       const Snapshot& at = {}) const = 0;
 
-  // Returns all stored versions of a key, newest first, including deletions and the deletions of ranges that contain
-  // it. Fails with kNotFound if there is none (kDamage if damage may have cost it), with kLimit if there are more than
-  // Limits::parts_per_record, and with kIo, kOutOfMemory, kInterrupted.
+  // Returns all stored versions of a key, newest first (with timestamps: the largest first), including deletions and
+  // the deletions of ranges that contain it. Fails with kNotFound if there is none (kDamage if damage may have cost
+  // it), with kLimit if there are more than Limits::parts_per_record, and with kIo, kOutOfMemory, kInterrupted.
   virtual Result<std::vector<Version>> history(const RequestContext& context, std::uint32_t family,
                                                Bytes key) const = 0;
 
@@ -250,9 +264,10 @@ class Database {
   virtual Result<std::vector<Column>> columns(const RequestContext& context, std::uint32_t family, Bytes key,
                                               std::uint64_t sequence) const = 0;
 
-  // Returns the keys of a range in order, as of `at`. Reads nothing before next(). The iterator may outlive the
-  // Database. If the family's comparator is unknown, returns them in file order, and compares `from` and `to` bytewise.
-  virtual std::unique_ptr<KeyIterator> keys(std::uint32_t family, KeyRange range, std::uint64_t at = kNewest) const = 0;
+  // Returns the keys of a range in order that have a value for `at`. Reads nothing before next(). The iterator may
+  // outlive the Database. If the family's comparator is unknown, returns them in file order, and compares `from` and
+  // `to` bytewise.
+  virtual std::unique_ptr<KeyIterator> keys(std::uint32_t family, KeyRange range, const Snapshot& at = {}) const = 0;
 
   // Takes the present state of the directory, if it has changed. Fails like open(); then the state remains.
   virtual Result<void> refresh(const RequestContext& context) const = 0;

@@ -11,8 +11,8 @@ class LogSource final : public EntrySource {
   LogSource(const State& state, const FamilyView& family)
       : logged_(state.logged()), family_(family), writes_(logged_.of_family(family.state.family.id)) {}
 
-  Result<void> seek(const RequestContext&, std::optional<Bytes> user_key) override {
-    next_ = user_key ? logged_.find(family_.state.family.id, family_.order, *user_key, UINT64_MAX) : 0;
+  Result<void> seek(const RequestContext&, std::optional<Bytes> key) override {
+    next_ = key ? logged_.find(family_.state.family.id, family_.order, *key, UINT64_MAX) : 0;
     return {};
   }
   Result<void> next(const RequestContext&) override {
@@ -23,8 +23,8 @@ class LogSource final : public EntrySource {
 
   Bytes key() const override { return logged_.key(writes_[next_]); }
   std::uint64_t tag() const override { return writes_[next_].tag; }
-  StoredWrite write() const override { return write_of(logged_, writes_[next_]); }
-  Result<DeletionsOver> deletions_over(const RequestContext&, Bytes key, std::uint64_t at) override {
+  StoredWrite write() const override { return write_of(logged_, writes_[next_], family_.order); }
+  Result<DeletionsOver> deletions_over(const RequestContext&, Bytes key, const Snapshot& at) override {
     const RangeDeletions& deletions = logged_.range_deletions(family_.state.family.id);
     if (deletions.empty()) return DeletionsOver{};
     return DeletionsOver{.newest = deletions.newest_over(key, at), .until = key};
@@ -41,14 +41,19 @@ class RunSource final : public EntrySource {
  public:
   RunSource(const State& state, const FamilyView& family, const Run& run, TakeTableLoss take_loss,
             std::shared_ptr<MemoryBudget> memory)
-      : state_(state), family_(family), run_(run), take_loss_(std::move(take_loss)), memory_(std::move(memory)) {}
+      : state_(state),
+        family_(family),
+        user_order_(family.order.of_user_keys()),
+        run_(run),
+        take_loss_(std::move(take_loss)),
+        memory_(std::move(memory)) {}
 
-  Result<void> seek(const RequestContext& context, std::optional<Bytes> user_key) override {
+  Result<void> seek(const RequestContext& context, std::optional<Bytes> key) override {
     entries_.reset();
     drop_over_table();
-    table_ = over_ = user_key ? run_.first_from(family_.order, *user_key) : 0;
+    table_ = over_ = key ? run_.first_from(family_.order, *key) : 0;
     TRY(open_table(context));
-    if (entries_) TRY(user_key ? entries_->seek(context, *user_key, UINT64_MAX) : entries_->to_first(context));
+    if (entries_) TRY(key ? entries_->seek(context, *key, UINT64_MAX) : entries_->to_first(context));
     return settle(context);
   }
   Result<void> next(const RequestContext& context) override {
@@ -66,20 +71,21 @@ class RunSource final : public EntrySource {
                       .age = state_.age_of(*run_.tables[table_]),
                       .file = name_,
                       .stored_size = entry.value.size(),
-                      .value = {entry.value, entries_->memory()}};
+                      .value = {entry.value, entries_->memory()},
+                      .timestamp = entries_->has_timestamps() ? family_.order.timestamp(entry.user_key) : std::nullopt};
     if (is_operand(write)) write.merge_operator = merge_operator_;
     return write;
   }
 
   // The deletions of a table are effective only within its range of keys.
-  Result<DeletionsOver> deletions_over(const RequestContext& context, Bytes key, std::uint64_t at) override {
+  Result<DeletionsOver> deletions_over(const RequestContext& context, Bytes key, const Snapshot& at) override {
     DeletionsOver over;
     if (!state_.files().is_rocksdb) return over;
     const auto& tables = run_.tables;
     for (; over_ < tables.size() && ends_before(*tables[over_], key); ++over_) drop_over_table();
     for (std::size_t i = over_; i < tables.size(); ++i) {
-      const Bytes smallest = user_key_of(as_bytes(tables[i]->smallest));
-      if (family_.order.is_before(key, smallest)) {
+      const Bytes smallest = family_.order.user_key(user_key_of(as_bytes(tables[i]->smallest)));
+      if (user_order_.is_before(key, smallest)) {
         if (!over.until) over.until = smallest;
         break;
       }
@@ -93,7 +99,7 @@ class RunSource final : public EntrySource {
 
  private:
   bool ends_before(const TableFile& table, Bytes key) const {
-    return family_.order.is_before(user_key_of(as_bytes(table.largest)), key);
+    return user_order_.is_before(family_.order.user_key(user_key_of(as_bytes(table.largest))), key);
   }
 
   void drop_over_table() {
@@ -166,6 +172,7 @@ class RunSource final : public EntrySource {
 
   const State& state_;
   const FamilyView& family_;
+  const KeyOrder user_order_;
   const Run& run_;
   const TakeTableLoss take_loss_;
   const std::shared_ptr<MemoryBudget> memory_;

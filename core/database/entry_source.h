@@ -19,7 +19,7 @@ namespace recordfs::database {
 // The deletions of ranges that contain a key.
 struct DeletionsOver {
   std::optional<std::uint64_t> newest{};  // its sequence number; nullopt: there is none
-  // Without `newest`: there is none for later keys before this one either; nullopt: for any later key.
+  // Without `newest`: there is none for later users' keys before this one either; nullopt: for any later key.
   std::optional<Bytes> until{};
 };
 
@@ -29,19 +29,19 @@ class EntrySource {
  public:
   virtual ~EntrySource() = default;
 
-  // Moves to the first write of a key at or after `user_key`; nullopt: to the first one of all.
-  virtual Result<void> seek(const RequestContext& context, std::optional<Bytes> user_key) = 0;
+  // Moves to the first write of a key at or after `key`; nullopt: to the first one of all.
+  virtual Result<void> seek(const RequestContext& context, std::optional<Bytes> key) = 0;
   virtual Result<void> next(const RequestContext& context) = 0;
   virtual bool is_valid() const = 0;
 
   // Of the current write. REQUIRES: is_valid().
-  virtual Bytes key() const = 0;          // valid until the next move
+  virtual Bytes key() const = 0;          // as stored; valid until the next move
   virtual std::uint64_t tag() const = 0;  // sequence << 8 | type
   virtual StoredWrite write() const = 0;
 
-  // Returns the deletions of ranges with `key` that are not newer than `at`. `until` is valid as long as the state or
-  // `key`. REQUIRES: keys do not decrease from call to call, nor from seek().
-  virtual Result<DeletionsOver> deletions_over(const RequestContext& context, Bytes key, std::uint64_t at) = 0;
+  // Returns the deletions of ranges that contain a user's key and that `at` sees. `until` is valid as long as the state
+  // or `key`. REQUIRES: keys do not decrease from call to call, nor from seek().
+  virtual Result<DeletionsOver> deletions_over(const RequestContext& context, Bytes key, const Snapshot& at) = 0;
 };
 
 // Receives a lost part of a table.

@@ -42,7 +42,7 @@ class FileOrderPass final : public Pass {
   Result<void> note_newest(const RequestContext& context, EntrySource& from) {
     TRY(from.seek(context, std::nullopt));
     while (from.is_valid()) {
-      if (from.tag() >> 8 <= at() && is_in_range(from.key())) {
+      if (is_seen(from.key(), from.tag()) && is_in_range(from.key())) {
         std::uint64_t& newest = newest_[number_of(from.key())];
         newest = std::max(newest, from.tag());
         if (newest_.size() > kMostKeys) {
@@ -81,7 +81,8 @@ class FileOrderPass final : public Pass {
 
 }  // namespace
 
-std::unique_ptr<Pass> make_file_order_pass(std::unique_ptr<Sources> sources, const KeyRange& range, std::uint64_t at) {
+std::unique_ptr<Pass> make_file_order_pass(std::unique_ptr<Sources> sources, const KeyRange& range,
+                                           const Snapshot& at) {
   return std::make_unique<FileOrderPass>(std::move(sources), range, at);
 }
 

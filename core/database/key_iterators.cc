@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/database/key_pass.h"
+#include "core/database/lookup.h"
 
 namespace recordfs::database {
 namespace {
@@ -22,7 +23,7 @@ std::vector<Age> ages_of(const State& state, const FamilyView& family) {
 // Returns keys of one state. If a file of the state is gone before the first key, takes the present one.
 class Iterator final : public KeyIterator {
  public:
-  Iterator(std::shared_ptr<PresentState> present, std::uint32_t family, KeyRange range, std::uint64_t at)
+  Iterator(std::shared_ptr<PresentState> present, std::uint32_t family, KeyRange range, const Snapshot& at)
       : present_(std::move(present)), family_(family), range_(std::move(range)), at_(at) {}
 
   Result<bool> next(const RequestContext& context) override {
@@ -88,7 +89,7 @@ class Iterator final : public KeyIterator {
   const std::shared_ptr<PresentState> present_;
   const std::uint32_t family_;
   const KeyRange range_;
-  const std::uint64_t at_;
+  const Snapshot at_;
   std::shared_ptr<const State> state_;
   std::unique_ptr<Pass> pass_;
   bool is_broken_ = false;
@@ -100,7 +101,7 @@ class Iterator final : public KeyIterator {
 }  // namespace
 
 Result<std::unique_ptr<Pass>> make_pass(std::shared_ptr<const State> state, std::uint32_t family, const KeyRange& range,
-                                        std::uint64_t at) {
+                                        const Snapshot& at) {
   auto sources = std::make_unique<Sources>();
   sources->state = std::move(state);
   sources->family = sources->state->family(family);
@@ -108,7 +109,8 @@ Result<std::unique_ptr<Pass>> make_pass(std::shared_ptr<const State> state, std:
     return Error{.code = Code::kNotFound, .detail = fmt::format("there is no column family {}", family)};
   }
   const FamilyView& view = *sources->family;
-  sources->losses.emplace(view.order, [of = sources->state, &view] { return ages_of(*of, view); });
+  TRY(check_snapshot(view, at));
+  sources->losses.emplace(view.order.of_user_keys(), [of = sources->state, &view] { return ages_of(*of, view); });
   for (const Loss& loss : sources->state->losses()) {
     if (!loss.family || *loss.family == family) sources->losses->add(loss);
   }
@@ -123,7 +125,7 @@ Result<std::unique_ptr<Pass>> make_pass(std::shared_ptr<const State> state, std:
 }
 
 std::unique_ptr<KeyIterator> iterate_keys(std::shared_ptr<PresentState> present, std::uint32_t family, KeyRange range,
-                                          std::uint64_t at) {
+                                          const Snapshot& at) {
   return std::make_unique<Iterator>(std::move(present), family, std::move(range), at);
 }
 

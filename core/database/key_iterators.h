@@ -11,6 +11,6 @@ namespace recordfs::database {
 
 // Returns an iterator over the keys of the present state at its first move.
 std::unique_ptr<KeyIterator> iterate_keys(std::shared_ptr<PresentState> present, std::uint32_t family, KeyRange range,
-                                          std::uint64_t at);
+                                          const Snapshot& at);
 
 }  // namespace recordfs::database

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 #include "core/base/cursor.h"
 
@@ -10,7 +9,6 @@ namespace recordfs::database {
 namespace {
 
 constexpr std::string_view kWithTimestamps = ".u64ts";
-constexpr std::size_t kTimestampSize = 8;
 
 std::strong_ordering bytewise(Bytes a, Bytes b) {
   const std::size_t common = std::min(a.size(), b.size());
@@ -18,44 +16,56 @@ std::strong_ordering bytewise(Bytes a, Bytes b) {
   return difference != 0 ? difference <=> 0 : a.size() <=> b.size();
 }
 
-// A key that is too short for a timestamp has none, and follows those with the same text and one. So any bytes are in
-// an order, which sorting needs.
-struct TimedKey {
-  explicit TimedKey(Bytes key) : text(key) {
-    if (key.size() < kTimestampSize) return;
-    text = key.first(key.size() - kTimestampSize);
-    time = Cursor(key.last(kTimestampSize)).u64_le();
-  }
-
-  Bytes text;
-  std::optional<std::uint64_t> time;
-};
-
-std::strong_ordering by_timestamp(Bytes a, Bytes b, bool is_reverse) {
-  const TimedKey first(a);
-  const TimedKey second(b);
-  const auto order = bytewise(first.text, second.text);
-  if (order != 0) return is_reverse ? 0 <=> order : order;
-  return second.time <=> first.time;
-}
-
 }  // namespace
 
 KeyOrder KeyOrder::of(std::string_view comparator) {
   KeyOrder order;
-  if (comparator.ends_with(kWithTimestamps)) {
-    order.has_timestamps_ = true;
-    comparator.remove_suffix(kWithTimestamps.size());
+  const bool has_timestamps = comparator.ends_with(kWithTimestamps);
+  if (has_timestamps) comparator.remove_suffix(kWithTimestamps.size());
+  if (comparator == "rocksdb.ReverseBytewiseComparator") {
+    order.kind_ = Kind::kReverse;
+  } else if (!comparator.empty() && comparator != "leveldb.BytewiseComparator") {
+    order.kind_ = Kind::kUnknown;
   }
-  if (comparator.empty() || comparator == "leveldb.BytewiseComparator") return order;
-  order.kind_ = comparator == "rocksdb.ReverseBytewiseComparator" ? Kind::kReverse : Kind::kUnknown;
+  order.has_timestamps_ = has_timestamps && order.is_known();
   return order;
 }
 
+// A key that is too short for a timestamp follows those with the same text and one. So any bytes are in an order, which
+// sorting needs.
 std::strong_ordering KeyOrder::compare(Bytes a, Bytes b) const {
-  const bool is_reverse = kind_ == Kind::kReverse;
-  if (has_timestamps_ && is_known()) return by_timestamp(a, b, is_reverse);
-  return is_reverse ? bytewise(b, a) : bytewise(a, b);
+  if (!has_timestamps_) return compare_user_keys(a, b);
+  const auto by_key = compare_user_keys(user_key(a), user_key(b));
+  return by_key != 0 ? by_key : timestamp(b) <=> timestamp(a);
+}
+
+std::strong_ordering KeyOrder::compare_user_keys(Bytes a, Bytes b) const {
+  return kind_ == Kind::kReverse ? bytewise(b, a) : bytewise(a, b);
+}
+
+KeyOrder KeyOrder::of_user_keys() const {
+  KeyOrder order = *this;
+  order.has_timestamps_ = false;
+  return order;
+}
+
+Bytes KeyOrder::user_key(Bytes stored) const {
+  return has_timestamps_ && stored.size() >= kTimestampSize ? stored.first(stored.size() - kTimestampSize) : stored;
+}
+
+std::optional<std::uint64_t> KeyOrder::timestamp(Bytes stored) const {
+  if (!has_timestamps_ || stored.size() < kTimestampSize) return std::nullopt;
+  return Cursor(stored.last(kTimestampSize)).u64_le();
+}
+
+std::string KeyOrder::stored_key(Bytes user_key, std::uint64_t timestamp) const {
+  std::string key(as_text(user_key));
+  if (has_timestamps_) append_timestamp(key, timestamp);
+  return key;
+}
+
+void append_timestamp(std::string& key, std::uint64_t timestamp) {
+  for (std::size_t i = 0; i < kTimestampSize; ++i) key += static_cast<char>(timestamp >> 8 * i & 0xff);
 }
 
 std::uint64_t tag_of(Bytes internal) { return Cursor(internal.last(kTagSize)).u64_le(); }

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/base/bytes.h"
@@ -13,6 +16,8 @@ namespace recordfs::database {
 inline constexpr std::string_view kUnprovedOrder = "unknown";
 
 // Any thread.
+//
+// A stored key is the user's key; if the comparator has user-defined timestamps, 8 bytes with the timestamp follow it.
 class KeyOrder {
  public:
   // Bytewise.
@@ -25,23 +30,39 @@ class KeyOrder {
   bool is_known() const { return kind_ != Kind::kUnknown; }
   // Returns whether keys with one prefix are consecutive.
   bool keeps_prefixes_together() const { return kind_ == Kind::kBytewise; }
-  // Returns whether a filter of a table contains the keys as they are, and not without their timestamps.
-  bool filters_keys_as_they_are() const { return !has_timestamps_; }
+  // Returns whether stored keys have timestamps.
+  bool has_timestamps() const { return has_timestamps_; }
 
+  // Compares two stored keys. Of two with the same user's key, that with the larger timestamp comes first.
   std::strong_ordering compare(Bytes a, Bytes b) const;
   bool is_before(Bytes a, Bytes b) const { return compare(a, b) < 0; }
+
+  // Returns the order of the users' keys.
+  KeyOrder of_user_keys() const;
+  // Returns the user's key in a stored key. A key that is too short for a timestamp is one as a whole.
+  Bytes user_key(Bytes stored) const;
+  // Returns the timestamp of a stored key; nullopt if it has none.
+  std::optional<std::uint64_t> timestamp(Bytes stored) const;
+  // Returns the stored key with this timestamp.
+  std::string stored_key(Bytes user_key, std::uint64_t timestamp) const;
 
  private:
   enum class Kind : std::uint8_t { kBytewise, kReverse, kUnknown };
 
+  std::strong_ordering compare_user_keys(Bytes a, Bytes b) const;
+
   Kind kind_ = Kind::kBytewise;
-  bool has_timestamps_ = false;  // keys end with 8 bytes, of which the larger number comes first
+  bool has_timestamps_ = false;
 };
 
-// Compares two keys of tables: by the user's key, then the newer one first. REQUIRES: both are of at least 8 bytes.
+inline constexpr std::size_t kTimestampSize = 8;
+// Appends a timestamp as stored keys have it.
+void append_timestamp(std::string& key, std::uint64_t timestamp);
+
+// Compares two keys of tables: by the stored key, then the newer one first. REQUIRES: both are of at least 8 bytes.
 std::strong_ordering compare_internal(const KeyOrder& order, Bytes a, Bytes b);
 
-// The part of a key of a table that the user gave, and the rest: sequence << 8 | type. REQUIRES: at least 8 bytes.
+// The stored key in a key of a table, and the rest: sequence << 8 | type. REQUIRES: at least 8 bytes.
 inline constexpr std::size_t kTagSize = 8;
 inline Bytes user_key_of(Bytes internal) { return internal.first(internal.size() - kTagSize); }
 std::uint64_t tag_of(Bytes internal);

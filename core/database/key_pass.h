@@ -28,16 +28,16 @@ struct Sources {
 // One pass over the keys of one state. One thread.
 class Pass {
  public:
-  Pass(std::unique_ptr<Sources> sources, const KeyRange& range, std::uint64_t at)
+  Pass(std::unique_ptr<Sources> sources, const KeyRange& range, const Snapshot& at)
       : sources_(std::move(sources)), range_(range), at_(at) {}
   virtual ~Pass() = default;
 
-  // Moves to the first key, or to the first one after `after`.
+  // Moves to the first key, or to the first one after `after`, a user's key.
   virtual Result<void> start(const RequestContext& context, std::optional<Bytes> after) = 0;
   // Moves to the next key; the first call to the one that start() found. Returns false at the end.
   virtual Result<bool> next(const RequestContext& context) = 0;
 
-  // Of the current key.
+  // Of the current key. It is a user's key.
   const std::string& key() const { return key_; }
   const ValueWrites& writes() const { return writes_; }
   // Returns why writes() lacks writes that make the value; nullopt: it has all.
@@ -56,7 +56,11 @@ class Pass {
   EntrySource& source(std::size_t index) const { return *sources_->all[index]; }
   std::size_t sources() const { return sources_->all.size(); }
   const KeyRange& range() const { return range_; }
-  std::uint64_t at() const { return at_; }
+  const Snapshot& at() const { return at_; }
+  // Returns whether the snapshot sees a write.
+  bool is_seen(Bytes stored_key, std::uint64_t tag) const {
+    return tag >> 8 <= at_.sequence && order().timestamp(stored_key).value_or(0) <= at_.timestamp;
+  }
   void set_key(Bytes key) { key_ = as_text(key); }
   void set_write(StoredWrite write) {
     writes_.clear();
@@ -73,7 +77,7 @@ class Pass {
  private:
   const std::unique_ptr<Sources> sources_;
   const KeyRange& range_;
-  const std::uint64_t at_;
+  const Snapshot at_;
   std::string key_;
   ValueWrites writes_;
   std::optional<Error> missing_writes_;
@@ -82,10 +86,10 @@ class Pass {
 // Returns a pass in the order of keys if the family's is known, otherwise in file order. Fails with kNotFound if the
 // state does not have the family. `range` must outlive the pass.
 Result<std::unique_ptr<Pass>> make_pass(std::shared_ptr<const State> state, std::uint32_t family, const KeyRange& range,
-                                        std::uint64_t at);
+                                        const Snapshot& at);
 
 // The two kinds.
-std::unique_ptr<Pass> make_merge_pass(std::unique_ptr<Sources> sources, const KeyRange& range, std::uint64_t at);
-std::unique_ptr<Pass> make_file_order_pass(std::unique_ptr<Sources> sources, const KeyRange& range, std::uint64_t at);
+std::unique_ptr<Pass> make_merge_pass(std::unique_ptr<Sources> sources, const KeyRange& range, const Snapshot& at);
+std::unique_ptr<Pass> make_file_order_pass(std::unique_ptr<Sources> sources, const KeyRange& range, const Snapshot& at);
 
 }  // namespace recordfs::database

@@ -49,6 +49,10 @@ class Merge {
   }
 
   Result<MergeOperator> find_operator() const {
+    const auto* const options = state_->options_file().family(family_.state.family.name);
+    if (options != nullptr && !options->merge_operator.empty()) {
+      return operator_of(options->merge_operator, state_->options_file().writes_delimiters);
+    }
     for (const StoredWrite& write : writes_) {
       if (!write.merge_operator.empty()) return operator_of(write.merge_operator, false);
     }

@@ -1,6 +1,7 @@
 #include "core/database/lookup.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,9 +14,15 @@ namespace {
 
 class Search {
  public:
-  Search(const RequestContext& context, const State& state, const FamilyView& family, Bytes key, std::uint64_t at,
+  Search(const RequestContext& context, const State& state, const FamilyView& family, Bytes key, const Snapshot& at,
          Wanted wanted)
-      : context_(context), state_(state), view_(family), key_(key), at_(at), wanted_(wanted) {}
+      : context_(context),
+        state_(state),
+        view_(family),
+        key_(key),
+        first_(family.order.stored_key(key, at.timestamp)),
+        at_(at),
+        wanted_(wanted) {}
 
   Result<StoredWrites> run() {
     for (const Loss& loss : state_.losses()) take_loss(loss);
@@ -23,6 +30,7 @@ class Search {
     for (const Run& run : view_.runs) TRY(search_run(run));
     // A deletion of a range hides only writes with lower numbers. An ingested table has one number for all its writes.
     std::ranges::sort(found_.writes, [](const StoredWrite& a, const StoredWrite& b) {
+      if (a.timestamp != b.timestamp) return a.timestamp > b.timestamp;
       if (a.sequence != b.sequence) return a.sequence > b.sequence;
       const bool is_range = a.type == kTypeDeleteRange;
       if (is_range != (b.type == kTypeDeleteRange)) return !is_range;
@@ -38,24 +46,27 @@ class Search {
   }
 
  private:
-  bool is_wanted_key(Bytes key) const { return std::ranges::equal(key, key_); }
+  bool is_wanted_key(Bytes stored) const { return std::ranges::equal(view_.order.user_key(stored), key_); }
+  Bytes first() const { return as_bytes(first_); }
 
   Result<void> search_logs() {
     const LoggedWrites& logged = state_.logged();
     const auto writes = logged.of_family(view_.state.family.id);
-    std::size_t next = logged.find(view_.state.family.id, view_.order, key_, first_tag_at(at_));
+    std::size_t next = logged.find(view_.state.family.id, view_.order, first(), first_tag_at(at_.sequence));
     for (; next < writes.size() && is_wanted_key(logged.key(writes[next])); ++next) {
-      TRY(add(write_of(logged, writes[next])));
+      if (writes[next].tag >> 8 > at_.sequence) continue;
+      TRY(add(write_of(logged, writes[next], view_.order)));
       if (!is_more_wanted_after(found_.writes.back())) break;
     }
     return add_range_deletions(logged.range_deletions(view_.state.family.id), {.level = -1}, "");
   }
 
   Result<void> search_run(const Run& run) {
-    std::size_t at = view_.can_seek() ? run.first_from(view_.order, key_) : 0;
+    std::size_t at = view_.can_seek() ? run.first_from(view_.order, first()) : 0;
     for (; at < run.tables.size(); ++at) {
       const TableFile& file = *run.tables[at];
-      const bool is_after = view_.can_seek() && view_.order.is_before(key_, user_key_of(as_bytes(file.smallest)));
+      const Bytes smallest = view_.order.user_key(user_key_of(as_bytes(file.smallest)));
+      const bool is_after = view_.can_seek() && view_.order.of_user_keys().is_before(key_, smallest);
       if (is_after) break;
       TRY(search_table(file));
     }
@@ -86,7 +97,7 @@ class Search {
       ASSIGN_OR_RETURN(const auto source, state_.open_files().open(name));
       return table.may_contain(context_, *source, key_, block);
     };
-    TRY(entries.seek_key(context_, key_, first_tag_at(at_), may_contain));
+    TRY(entries.seek_key(context_, first(), first_tag_at(at_.sequence), may_contain));
     while (entries.is_valid() && is_wanted_key(entries.entry().user_key)) {
       ASSIGN_OR_RETURN(const auto goes_on, take(entries, file, name));
       if (!goes_on) break;
@@ -117,13 +128,14 @@ class Search {
   // Returns whether more writes are wanted.
   Result<bool> take(const TableIterator& entries, const TableFile& file, const std::string& name) {
     const TableEntry entry = entries.entry();
-    if (entry.sequence() > at_) return true;
+    if (entry.sequence() > at_.sequence) return true;
     StoredWrite write{.sequence = entry.sequence(),
                       .type = entry.type(),
                       .age = state_.age_of(file),
                       .file = name,
                       .stored_size = entry.value.size(),
                       .value = {}};
+    if (entries.has_timestamps()) write.timestamp = view_.order.timestamp(entry.user_key);
     if (wanted_ == Wanted::kFirst || has_size_in_value(write.type)) write.value = {entry.value, entries.memory()};
     if (is_operand(write)) write.merge_operator = merge_operator_;
     const bool is_more_wanted = is_more_wanted_after(write);
@@ -135,15 +147,17 @@ class Search {
 
   Result<void> add_range_deletions(const RangeDeletions& deletions, Age age, const std::string& file) {
     Result<void> added;
+    const bool has_timestamps = view_.order.has_timestamps();
     deletions.for_each_over(key_, [&](const RangeDeletion& deletion) {
-      if (deletion.sequence > at_ || !added) return;
+      if (deletion.sequence > at_.sequence || deletion.timestamp > at_.timestamp || !added) return;
       const auto end = std::make_shared<const std::string>(deletion.end);
       added = add({.sequence = deletion.sequence,
                    .type = kTypeDeleteRange,
                    .age = age,
                    .file = file,
                    .stored_size = end->size(),
-                   .value = {as_bytes(*end), end}});
+                   .value = {as_bytes(*end), end},
+                   .timestamp = has_timestamps ? std::optional(deletion.timestamp) : std::nullopt});
     });
     return added;
   }
@@ -163,8 +177,9 @@ class Search {
   const RequestContext& context_;
   const State& state_;
   const FamilyView& view_;
-  const Bytes key_;
-  const std::uint64_t at_;
+  const Bytes key_;          // the user's
+  const std::string first_;  // the first stored key that may be wanted
+  const Snapshot at_;
   const Wanted wanted_;
   const std::shared_ptr<MemoryBudget> memory_ = MemoryBudget::of(state_.options().limits);
   std::string merge_operator_;  // of the current table
@@ -181,12 +196,24 @@ Staleness StoredWrites::staleness_of(const StoredWrite* write) const {
   return staleness;
 }
 
+Result<void> check_snapshot(const FamilyView& family, const Snapshot& at) {
+  if (at.timestamp == kNewest) return {};
+  if (!family.order.has_timestamps()) {
+    return Error{.code = Code::kUnsupported, .detail = "the column family has no user-defined timestamps"};
+  }
+  const std::uint64_t least = family.state.least_timestamp;
+  if (at.timestamp >= least) return {};
+  return Error{.code = Code::kUnsupported,
+               .detail = fmt::format("the database does not keep the values of timestamps before {}", least)};
+}
+
 Result<StoredWrites> find_writes(const RequestContext& context, const State& state, std::uint32_t family, Bytes key,
-                                 std::uint64_t at, Wanted wanted) {
+                                 const Snapshot& at, Wanted wanted) {
   const FamilyView* view = state.family(family);
   if (view == nullptr) {
     return Error{.code = Code::kNotFound, .detail = fmt::format("there is no column family {}", family)};
   }
+  TRY(check_snapshot(*view, at));
   return Search(context, state, *view, key, at, wanted).run();
 }
 

@@ -13,8 +13,9 @@
 namespace recordfs::database {
 
 struct StoredWrites {
-  std::vector<StoredWrite> writes;  // newest first, with deletions of ranges that contain the key
-  std::vector<Loss> losses;         // that may have cost writes of the key
+  // Newest first, with deletions of ranges that contain the key. With timestamps: the largest first.
+  std::vector<StoredWrite> writes;
+  std::vector<Loss> losses;  // that may have cost writes of the key
 
   // Returns whether a newer write of the key than `write` may be lost; null: whether any may be.
   Staleness staleness_of(const StoredWrite* write) const;
@@ -27,9 +28,13 @@ enum class Wanted : std::uint8_t {
   kAll,  // all writes, without the values in tables; fails with kLimit beyond Limits::parts_per_record
 };
 
-// Returns the writes of a key that are not newer than `at`. Fails with failures that may pass, and with kChanged or kIo
+// Fails with kUnsupported if the family has no timestamps and the snapshot is that of one, or if the database has given
+// up the versions that it had then.
+Result<void> check_snapshot(const FamilyView& family, const Snapshot& at);
+
+// Returns the writes of a user's key that `at` sees. Fails with failures that may pass, and with kChanged or kIo
 // if a file is gone.
 Result<StoredWrites> find_writes(const RequestContext& context, const State& state, std::uint32_t family, Bytes key,
-                                 std::uint64_t at, Wanted wanted);
+                                 const Snapshot& at, Wanted wanted);
 
 }  // namespace recordfs::database

@@ -5,7 +5,8 @@ namespace recordfs::database {
 bool Loss::covers(std::uint32_t other, Bytes key, const KeyOrder& order) const {
   if (family && *family != other) return false;
   if (!order.is_known()) return true;
-  return (!from || !order.is_before(key, as_bytes(*from))) && (!to || !order.is_before(as_bytes(*to), key));
+  const KeyOrder users = order.of_user_keys();
+  return (!from || !users.is_before(key, as_bytes(*from))) && (!to || !users.is_before(as_bytes(*to), key));
 }
 
 bool Loss::may_be_newer_than(std::uint64_t sequence, const Age& other) const {

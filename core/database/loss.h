@@ -26,11 +26,12 @@ struct Age {
 struct Loss {
   std::optional<std::uint32_t> family{};  // nullopt: of any
   std::optional<std::string> from{},
-      to{};  // the keys from and including `from` to and including `to`; nullopt: no bound
+      to{};  // the users' keys from and including `from` to and including `to`; nullopt: no bound
   std::uint64_t largest_sequence = UINT64_MAX;  // no lost write has a higher one
   std::optional<Age> age{};
   Code cause = Code::kDamage;  // or kUnsupported or kLimit: the writes are intact, but recordfs cannot read them
 
+  // Returns whether it may have cost a user's key of the family. `order` is that of the stored keys.
   bool covers(std::uint32_t other, Bytes key, const KeyOrder& order) const;
   // Returns whether a lost write may be newer than one with this sequence number, in a file of this age.
   bool may_be_newer_than(std::uint64_t sequence, const Age& other) const;

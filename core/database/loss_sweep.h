@@ -19,10 +19,9 @@ namespace recordfs::database {
 class LossSweep {
  public:
   // `list_ages` returns the ages of the files that losses may come from. It is called before the first loss. A loss of
-  // another age counts as newer than all writes. If the order is not known, each loss covers all keys. `order` must
-  // outlive the object.
+  // another age counts as newer than all writes. If the order is not known, each loss covers all keys.
   LossSweep(const KeyOrder& order, std::function<std::vector<Age>()> list_ages)
-      : order_(order), list_ages_(std::move(list_ages)) {}
+      : order_(order.of_user_keys()), list_ages_(std::move(list_ages)) {}
 
   // Adds a loss of the family.
   void add(Loss loss);
@@ -54,7 +53,7 @@ class LossSweep {
   std::size_t rank_of(const Loss& loss) const;
   std::size_t rank_of(const Age& age) const;
 
-  const KeyOrder& order_;
+  const KeyOrder order_;                                 // of users' keys
   std::function<std::vector<Age>()> list_ages_;          // empty after the first loss
   std::vector<Age> ages_;                                // newest first
   std::vector<Loss> later_;                              // a heap: the next one to cover keys is the first

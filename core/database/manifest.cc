@@ -75,6 +75,7 @@ class Fields {
 enum CustomTag : std::uint8_t {
   kLeastLogToKeep = 3,
   kOldestBlob = 4,
+  kPersistsTimestamps = 16,
   kChecksum = 7,
   kChecksumFunction = 8,
   kPath = 65
@@ -101,6 +102,9 @@ std::optional<TableFile> table_of(const Fields& fields, std::uint32_t family) {
   if (fields.has("largest_seqno")) table.largest_sequence = fields.number("largest_seqno");
   if (const auto path = fields.custom(kPath); path && path->size() == 1) {
     table.path = std::to_integer<std::uint64_t>(path->front());
+  }
+  if (const auto persists = fields.custom(kPersistsTimestamps); persists && persists->size() == 1) {
+    table.lacks_timestamps = persists->front() == std::byte{0};
   }
   if (const auto oldest = fields.custom(kOldestBlob)) table.oldest_blob = Cursor(*oldest).varint64();
   if (const auto function = fields.custom(kChecksumFunction)) {
@@ -176,6 +180,7 @@ class Editor {
     if (name == "log_number") return set_log_number(value);
     if (name == "column_family_add") return add_family(fields.text("value"));
     if (name == "column_family_drop") drop_family();
+    if (name == "full_history_ts_low") return set_least_timestamp(fields.bytes("value"));
     if (name == "last_sequence") files_.last_sequence = std::max(files_.last_sequence, value);
     if (name == "prev_log_number") files_.previous_log = value;
     if (name == "next_file_number") files_.last_number = std::max(files_.last_number, value);
@@ -189,7 +194,6 @@ class Editor {
           .checksum = checksum_of(fields.bytes("checksum_method"), fields.bytes("checksum_value"))};
     }
     if (name == "blob_file_garbage") add_garbage(fields);
-    if (name == "persist_user_defined_timestamps") return set_persists_timestamps(fields.text("value") != "0");
     return apply_log_change(fields);
   }
 
@@ -264,15 +268,16 @@ class Editor {
     return {};
   }
 
-  Result<void> add_family(std::string name) {
+  Result<void> set_least_timestamp(Bytes timestamp) {
+    if (timestamp.size() != kTimestampSize) return {};
     ASSIGN_OR_RETURN(auto* state, family());
-    state->family.name = std::move(name);
+    state->least_timestamp = std::max(state->least_timestamp, Cursor(timestamp).u64_le());
     return {};
   }
 
-  Result<void> set_persists_timestamps(bool persists) {
+  Result<void> add_family(std::string name) {
     ASSIGN_OR_RETURN(auto* state, family());
-    state->persists_timestamps = persists;
+    state->family.name = std::move(name);
     return {};
   }
 

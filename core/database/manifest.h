@@ -25,6 +25,7 @@ struct TableFile {
   std::optional<std::uint64_t> smallest_sequence{}, largest_sequence{};
   std::uint64_t path = 0;         // number of the directory, of several; 0: the database's own
   std::uint64_t oldest_blob = 0;  // number of the oldest blob file that it refers to; 0: none
+  bool lacks_timestamps = false;  // it was written without the user-defined timestamps of its family's keys
   FileChecksum checksum{};
 
   bool operator==(const TableFile&) const = default;
@@ -32,9 +33,8 @@ struct TableFile {
 
 struct FamilyState {
   Family family;
-  std::uint64_t log_number = 0;  // writes in earlier logs are in tables already
-  // Whether the keys of tables have the user-defined timestamps that the comparator's name promises.
-  bool persists_timestamps = true;
+  std::uint64_t log_number = 0;       // writes in earlier logs are in tables already
+  std::uint64_t least_timestamp = 0;  // user-defined; the database refuses to read as of smaller ones
 };
 
 // The state.

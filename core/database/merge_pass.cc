@@ -17,8 +17,9 @@ class MergePass final : public Pass {
 
   Result<void> start(const RequestContext& context, std::optional<Bytes> after) override {
     const std::optional<Bytes> first = after ? after : first_key();
+    if (first) first_stored_ = order().stored_key(*first, UINT64_MAX);
     for (std::size_t i = 0; i < sources(); ++i) {
-      TRY(source(i).seek(context, first));
+      TRY(source(i).seek(context, first ? std::optional(as_bytes(first_stored_)) : std::nullopt));
       if (source(i).is_valid()) heap_.push_back(head_of(i));
     }
     std::ranges::make_heap(heap_, [this](const Head& a, const Head& b) { return is_later(a, b); });
@@ -30,7 +31,7 @@ class MergePass final : public Pass {
   Result<bool> next(const RequestContext& context) override {
     drop_value();
     if (std::exchange(is_on_write_, false)) TRY(advance(context));
-    while (!heap_.empty() && !is_after_range(heap_.front().key)) {
+    while (!heap_.empty() && !is_after_range(order().user_key(heap_.front().key))) {
       ASSIGN_OR_RETURN(const bool is_visible, take(context));
       if (is_visible) return true;
       TRY(advance(context));
@@ -52,30 +53,30 @@ class MergePass final : public Pass {
     if (!range().from.empty()) first = as_bytes(range().from);
     if (range().prefix.empty() || !order().keeps_prefixes_together()) return first;
     const Bytes prefix = as_bytes(range().prefix);
-    return first && order().is_before(prefix, *first) ? first : prefix;
+    return first && users_.is_before(prefix, *first) ? first : prefix;
   }
 
   bool is_after_range(Bytes key) const {
-    if (range().to && !order().is_before(key, as_bytes(*range().to))) return true;
-    return order().keeps_prefixes_together() && !has_prefix(key) && order().is_before(as_bytes(range().prefix), key);
+    if (range().to && !users_.is_before(key, as_bytes(*range().to))) return true;
+    return order().keeps_prefixes_together() && !has_prefix(key) && users_.is_before(as_bytes(range().prefix), key);
   }
   bool has_prefix(Bytes key) const { return as_text(key).starts_with(range().prefix); }
 
   // Returns whether the first write of the heap is the visible one of its key, and makes it the current one.
   Result<bool> take(const RequestContext& context) {
     const Head& first = heap_.front();
+    const Bytes user_key = order().user_key(first.key);
     if (is_decided_) {
-      const auto by_key = order().compare(first.key, as_bytes(key()));
+      const auto by_key = users_.compare(user_key, as_bytes(key()));
       if (by_key < 0) report_order(source(first.source));
       if (by_key <= 0) return false;
     }
-    const std::uint64_t sequence = first.tag >> 8;
-    if (sequence > at()) return false;
+    if (!is_seen(first.key, first.tag)) return false;
     is_decided_ = true;
-    set_key(first.key);
-    if (deletes(operation_of(static_cast<std::uint8_t>(first.tag & 0xff))) || !has_prefix(first.key)) return false;
+    set_key(user_key);
+    if (deletes(operation_of(static_cast<std::uint8_t>(first.tag & 0xff))) || !has_prefix(user_key)) return false;
     ASSIGN_OR_RETURN(const auto deletion, newest_deletion(context));
-    if (deletion && *deletion > sequence) return false;
+    if (deletion && *deletion > first.tag >> 8) return false;
     set_write(source(first.source).write());
     is_on_write_ = true;
     if (is_operand(writes().front())) TRY(add_older_writes(context, deletion.value_or(0)));
@@ -88,8 +89,9 @@ class MergePass final : public Pass {
     std::uint64_t bytes = writes().front().stored_size;
     for (std::uint64_t last = heap_.front().tag; is_operand(writes().back()); last = heap_.front().tag) {
       TRY(advance(context));
-      if (heap_.empty() || order().compare(heap_.front().key, as_bytes(key())) != 0) return {};
+      if (heap_.empty() || !std::ranges::equal(order().user_key(heap_.front().key), as_bytes(key()))) return {};
       const std::uint64_t tag = heap_.front().tag;
+      if (!is_seen(heap_.front().key, tag)) continue;
       // Without a MANIFEST, a write may be in an old table and in the one that replaced it.
       if (tag == last) continue;
       if (tag >> 8 < deletion || deletes(operation_of(static_cast<std::uint8_t>(tag & 0xff)))) return {};
@@ -112,16 +114,16 @@ class MergePass final : public Pass {
   Result<std::optional<std::uint64_t>> newest_deletion(const RequestContext& context) {
     std::optional<std::uint64_t> newest;
     const Bytes now = as_bytes(key());
-    if (has_none_until_ && (!none_until_ || order().is_before(now, *none_until_))) return newest;
+    if (has_none_until_ && (!none_until_ || users_.is_before(now, *none_until_))) return newest;
     has_none_until_ = false;
     none_until_.reset();
     for (std::size_t i = 0; i < sources(); ++i) {
       ASSIGN_OR_RETURN(const auto found, source(i).deletions_over(context, now, at()));
       newest = std::max(newest, found.newest);
-      if (found.until && (!none_until_ || order().is_before(*found.until, *none_until_))) none_until_ = found.until;
+      if (found.until && (!none_until_ || users_.is_before(*found.until, *none_until_))) none_until_ = found.until;
     }
     // Until this key, nothing holds for a later one.
-    has_none_until_ = !none_until_ || order().is_before(now, *none_until_);
+    has_none_until_ = !none_until_ || users_.is_before(now, *none_until_);
     return newest;
   }
 
@@ -161,6 +163,8 @@ class MergePass final : public Pass {
     }
   }
 
+  const KeyOrder users_ = order().of_user_keys();
+  std::string first_stored_;     // where the sources began
   std::vector<Head> heap_;       // of sources with a write; the first is that of the first key's newest write
   bool is_decided_ = false;      // the writes of key() are older ones, or hidden
   bool is_on_write_ = false;     // the heap's first source is at the last of writes()
@@ -170,7 +174,7 @@ class MergePass final : public Pass {
 
 }  // namespace
 
-std::unique_ptr<Pass> make_merge_pass(std::unique_ptr<Sources> sources, const KeyRange& range, std::uint64_t at) {
+std::unique_ptr<Pass> make_merge_pass(std::unique_ptr<Sources> sources, const KeyRange& range, const Snapshot& at) {
   return std::make_unique<MergePass>(std::move(sources), range, at);
 }
 

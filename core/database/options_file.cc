@@ -44,6 +44,12 @@ std::string value_of(std::string_view text) {
   return value == "nullptr" ? std::string() : value;
 }
 
+// Returns the first number of a version such as "7.8.3"; 0 if there is none.
+std::uint64_t major_version(std::string_view version) {
+  const std::string_view text = trimmed(version);
+  return parse_number<std::uint64_t>(text.substr(0, text.find('.'))).value_or(0);
+}
+
 }  // namespace
 
 const OptionsFile::OfFamily* OptionsFile::family(std::string_view name) const {
@@ -74,6 +80,8 @@ OptionsFile parse_options(std::string_view text) {
     if (equals == std::string_view::npos) continue;
     const std::string_view name = trimmed(line.substr(0, equals));
     const std::string_view value = line.substr(equals + 1);
+    // Since RocksDB 7 at the latest.
+    if (name == "rocksdb_version") options.writes_delimiters = major_version(value) >= 7;
     if (is_database && name == "wal_dir") options.wal_directory = value_of(value);
     if (family == nullptr) continue;
     if (name == "comparator") family->comparator = value_of(value);

@@ -19,6 +19,8 @@ struct OptionsFile {
     std::string comparator;      // its name; empty: not stated
     std::string merge_operator;  // as written: a name, or "{id=NAME;...}"; empty: none, or not stated
   };
+  // Whether the version that wrote the file adds the delimiter of a merge operator to its name, unless it is empty.
+  bool writes_delimiters = false;
   std::string wal_directory;  // of the write-ahead logs, as written; empty: the database's own
   std::map<std::string, OfFamily, std::less<>> families;  // by name
 

@@ -65,13 +65,20 @@ struct RangeDeletions::LastNewest {
 };
 
 void RangeDeletions::finish(const KeyOrder& order) {
-  order_ = order;
+  order_ = order.of_user_keys();
   if (!order.is_known()) deletions_.clear();
+  if (order.has_timestamps()) {
+    for (RangeDeletion& deletion : deletions_) {
+      deletion.timestamp = order.timestamp(as_bytes(deletion.begin)).value_or(0);
+      deletion.begin.resize(order.user_key(as_bytes(deletion.begin)).size());
+      deletion.end.resize(order.user_key(as_bytes(deletion.end)).size());
+    }
+  }
   std::erase_if(deletions_, [&](const auto& deletion) {
-    return !order.is_before(as_bytes(deletion.begin), as_bytes(deletion.end));
+    return !order_.is_before(as_bytes(deletion.begin), as_bytes(deletion.end));
   });
   std::ranges::sort(
-      deletions_, [&](const auto& a, const auto& b) { return order.is_before(as_bytes(a.begin), as_bytes(b.begin)); });
+      deletions_, [&](const auto& a, const auto& b) { return order_.is_before(as_bytes(a.begin), as_bytes(b.begin)); });
   last_.resize(deletions_.size());
   if (deletions_.empty()) return;
   find_last(0, deletions_.size());
@@ -106,9 +113,17 @@ const RangeDeletion* RangeDeletions::find_newest(Bytes key, std::uint64_t at) co
   return deletions_.empty() ? nullptr : newest_at(at)->find(key);
 }
 
-std::optional<std::uint64_t> RangeDeletions::newest_over(Bytes key, std::uint64_t at) const {
-  const RangeDeletion* newest = find_newest(key, at);
-  return newest == nullptr ? std::nullopt : std::optional(newest->sequence);
+std::optional<std::uint64_t> RangeDeletions::newest_over(Bytes key, const Snapshot& at) const {
+  if (at.timestamp == kNewest) {
+    const RangeDeletion* newest = find_newest(key, at.sequence);
+    return newest == nullptr ? std::nullopt : std::optional(newest->sequence);
+  }
+  std::optional<std::uint64_t> newest;
+  for_each_over(key, [&](const RangeDeletion& deletion) {
+    const bool is_seen = deletion.sequence <= at.sequence && deletion.timestamp <= at.timestamp;
+    if (is_seen) newest = std::max(newest.value_or(0), deletion.sequence);
+  });
+  return newest;
 }
 
 std::size_t RangeDeletions::memory() const {

@@ -10,15 +10,17 @@
 #include <vector>
 
 #include "core/base/bytes.h"
+#include "core/database/database.h"
 #include "core/database/key_order.h"
 #include "core/database/sequence_ranges.h"
 
 namespace recordfs::database {
 
 struct RangeDeletion {
-  std::string begin;
-  std::string end;  // not deleted itself
+  std::string begin;  // after finish(), users' keys; before that, as stored
+  std::string end;    // not deleted itself
   std::uint64_t sequence = 0;
+  std::uint64_t timestamp = 0;  // of those in `begin` and `end`
 };
 
 // Immutable after finish(), then readable from any thread.
@@ -36,7 +38,8 @@ class RangeDeletions {
   void hide(const SequenceRanges& hidden) {
     std::erase_if(deletions_, [&](const RangeDeletion& deletion) { return hidden.contains(deletion.sequence); });
   }
-  // Called once, after the last add(). An order that is not known makes all deletions ineffective.
+  // Called once, after the last add(). An order that is not known makes all deletions ineffective. `order` is that of
+  // the stored keys. Later functions take users' keys.
   void finish(const KeyOrder& order);
 
   // Returns the first and the last key of all deletions. REQUIRES: !empty(), after finish().
@@ -54,8 +57,9 @@ class RangeDeletions {
   // Returns the newest deletion of `key` that is not newer than `at`; null if there is none. Takes time logarithmic in
   // the number of deletions, except for the first key with another `at` than before.
   const RangeDeletion* find_newest(Bytes key, std::uint64_t at) const;
-  // The same, but returns its sequence number; nullopt if there is none.
-  std::optional<std::uint64_t> newest_over(Bytes key, std::uint64_t at) const;
+  // Returns the sequence number of the newest deletion of `key` that `at` sees; nullopt if there is none. As fast,
+  // unless `at` is a timestamp.
+  std::optional<std::uint64_t> newest_over(Bytes key, const Snapshot& at) const;
 
  private:
   // The newest deletion of each key, as of one sequence number.

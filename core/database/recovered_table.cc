@@ -68,7 +68,9 @@ Result<void> find_range(const RequestContext& context, const std::shared_ptr<con
   TRY(entries.to_first(context));
   if (!entries.is_valid()) return {};
   const auto& blocks = table->blocks();
-  file.smallest = internal(entries.entry().user_key);
+  Bytes smallest = entries.entry().user_key;
+  if (table->lacks_timestamps()) smallest = smallest.first(smallest.size() - kTimestampSize);
+  file.smallest = internal(smallest);
   file.largest = internal(table->user_key_in_index(blocks.key(blocks.size() - 1)), true);
   return {};
 }
@@ -86,9 +88,13 @@ Result<std::optional<Error>> recover_table(const RequestContext& context, OpenFi
   const Table& table = **opened;
   set.is_rocksdb |= table.dialect().is_rocksdb;
   note_family(table.properties(), file, set);
+  file.lacks_timestamps = table.lacks_timestamps();
   TRY(find_range(context, *opened, source, file));
   std::string& comparator = set.families[file.family].family.comparator;
-  if (!table.range_deletions().empty()) extend_range(table.range_deletions(), KeyOrder::of(comparator), file);
+  const KeyOrder order = KeyOrder::of(comparator);
+  if (!table.range_deletions().empty()) {
+    extend_range(table.range_deletions(), table.lacks_timestamps() ? order.of_user_keys() : order, file);
+  }
   // LevelDB's tables do not name their comparator.
   if (comparator.empty()) {
     bool is_bytewise = is_index_bytewise(table);

@@ -56,8 +56,10 @@ Result<std::shared_ptr<const Table>> State::table(const RequestContext& context,
 }
 
 Loss State::loss_of(const TableFile& file, Loss part) const {
-  const auto user_key = [](const std::string& internal) {
-    return std::string(as_text(user_key_of(as_bytes(internal))));
+  const FamilyView* view = family(file.family);
+  const KeyOrder order = view == nullptr ? KeyOrder() : view->order;
+  const auto user_key = [&](const std::string& internal) {
+    return std::string(as_text(order.user_key(user_key_of(as_bytes(internal)))));
   };
   part.family = file.family;
   if (!part.from && file.smallest.size() >= kTagSize) part.from = user_key(file.smallest);

@@ -338,14 +338,26 @@ class StateLoader {
       view.order = KeyOrder::of(state.family.comparator);
       view.is_order_proved = !state.family.comparator.empty();
       state.family.is_ordered = view.order.is_known();
+      state.family.has_timestamps = view.order.has_timestamps();
       view.state = state;
     }
     std::map<std::uint32_t, std::vector<const TableFile*>> tables;
-    for (const auto& [number, table] : state_->files_.tables) tables[table.family].push_back(&table);
+    for (auto& [number, table] : state_->files_.tables) {
+      if (table.lacks_timestamps) add_timestamps(table);
+      tables[table.family].push_back(&table);
+    }
     for (auto& [family, of] : tables) {
       FamilyView& view = state_->families_[family];
       view.runs = runs_of(std::move(of), view.order);
     }
+  }
+
+  // Adds the timestamp 0 to the keys of a table that was written without timestamps, if those of its family have them.
+  void add_timestamps(TableFile& table) const {
+    const FamilyView* family = state_->family(table.family);
+    if (family == nullptr || !family->order.has_timestamps()) return;
+    table.smallest.insert(table.smallest.size() - kTagSize, kTimestampSize, '\0');
+    table.largest.insert(table.largest.size() - kTagSize, kTimestampSize, '\0');
   }
 
   void find_missing() {

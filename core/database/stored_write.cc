@@ -63,14 +63,15 @@ std::vector<Bytes> blob_places_of(const StoredWrite& write) {
 
 }  // namespace
 
-StoredWrite write_of(const LoggedWrites& logged, const LoggedWrite& write) {
+StoredWrite write_of(const LoggedWrites& logged, const LoggedWrite& write, const KeyOrder& order) {
   StoredWrite stored{.sequence = write.tag >> 8,
                      .type = static_cast<std::uint8_t>(write.tag & 0xff),
                      .age = {.level = -1},
                      .file = logged.log_name(write),
                      .stored_size = write.value_size,
                      .value = {},
-                     .logged = &write};
+                     .logged = &write,
+                     .timestamp = order.timestamp(logged.key(write))};
   if (has_size_in_value(stored.type)) stored.value.bytes = logged.value_in_memory(write);
   return stored;
 }
@@ -84,7 +85,8 @@ Version version_of(const StoredWrite& write, const Staleness& staleness) {
                   .unread = staleness.unread,
                   .is_in_blob_file = write.type == kTypeBlob,
                   .size = write.stored_size,
-                  .file = write.file};
+                  .file = write.file,
+                  .timestamp = write.timestamp};
   const bool has_no_value = deletes(version.operation) && version.operation != Operation::kDeleteRange;
   if (has_no_value) version.size = 0;
   if (write.type == kTypeTimedPut) version.size = write.stored_size - std::min(write.stored_size, kTimeSize);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,16 +22,17 @@ struct StoredWrite {
   std::uint8_t type = 0;
   Age age{};
   std::string file{};
-  std::uint64_t stored_size = 0;        // of the value as stored
-  Slice value{};                        // as stored, of a write in a table
-  const LoggedWrite* logged = nullptr;  // a write in a log, whose value is there
-  std::string merge_operator{};         // of an operand in a table: the operator's name; empty: not stated
+  std::uint64_t stored_size = 0;             // of the value as stored
+  Slice value{};                             // as stored, of a write in a table
+  const LoggedWrite* logged = nullptr;       // a write in a log, whose value is there
+  std::optional<std::uint64_t> timestamp{};  // user-defined; nullopt: none, or not stored
+  std::string merge_operator{};              // of an operand in a table: the operator's name; empty: not stated
 };
 
 inline bool is_operand(const StoredWrite& write) { return operation_of(write.type) == Operation::kMerge; }
 
-// Returns a write of a live log.
-StoredWrite write_of(const LoggedWrites& logged, const LoggedWrite& write);
+// Returns a write of a live log. `order` is that of its family.
+StoredWrite write_of(const LoggedWrites& logged, const LoggedWrite& write, const KeyOrder& order);
 
 // Returns whether the size of such a write's value is stored in its value, so that version_of() needs that.
 bool has_size_in_value(std::uint8_t type);

@@ -163,13 +163,39 @@ Result<void> TableIterator::seek_part(const RequestContext& context, std::size_t
   return {};
 }
 
+namespace {
+
+// Where to seek in a table without timestamps: all its entries of a key have the timestamp 0.
+struct PlaceWithoutTimestamp {
+  Bytes user_key;
+  std::uint64_t tag;
+};
+
+PlaceWithoutTimestamp without_timestamp(Bytes stored_key, std::uint64_t tag) {
+  if (stored_key.size() < kTimestampSize) return {stored_key, tag};
+  const bool is_after_zero = Cursor(stored_key.last(kTimestampSize)).u64_le() > 0;
+  return {stored_key.first(stored_key.size() - kTimestampSize), is_after_zero ? UINT64_MAX : tag};
+}
+
+}  // namespace
+
 Result<void> TableIterator::seek(const RequestContext& context, Bytes user_key, std::uint64_t tag) {
+  if (table_->lacks_timestamps()) {
+    const auto place = without_timestamp(user_key, tag);
+    user_key = place.user_key;
+    tag = place.tag;
+  }
   TRY(seek_block(context, user_key, tag));
   return seek_entry(context, user_key, tag);
 }
 
 Result<void> TableIterator::seek_key(const RequestContext& context, Bytes user_key, std::uint64_t tag,
                                      const MayContain& may_contain) {
+  if (table_->lacks_timestamps()) {
+    const auto place = without_timestamp(user_key, tag);
+    user_key = place.user_key;
+    tag = place.tag;
+  }
   TRY(seek_block(context, user_key, tag));
   if (block_ >= leaf().size()) return {};
   ASSIGN_OR_RETURN(const auto may, may_contain(*table_, block()));
@@ -300,12 +326,17 @@ TableEntry TableIterator::entry() const {
   if (!table_->has_internal_keys()) return {key, leveldb_table::kPut, entries_->value()};
   std::uint64_t tag = tag_of(key);
   if (const auto sequence = table_->sequence_of_all()) tag = *sequence << 8 | (tag & 0xff);
-  return {user_key_of(key), tag, entries_->value()};
+  if (!table_->lacks_timestamps()) return {user_key_of(key), tag, entries_->value()};
+  timed_key_ = as_text(user_key_of(key));
+  append_timestamp(timed_key_, 0);
+  return {as_bytes(timed_key_), tag, entries_->value()};
 }
 
 void TableIterator::lose(const BlockList& list, std::size_t at, const Error& why) {
   Loss loss;
-  const auto text = [&](std::size_t index) { return std::string(as_text(table_->user_key_in_index(list.key(index)))); };
+  const auto text = [&](std::size_t index) {
+    return std::string(as_text(table_->order().user_key(table_->user_key_in_index(list.key(index)))));
+  };
   if (at > 0) loss.from = text(at - 1);
   loss.to = text(at);
   take_loss_(std::move(loss), why);

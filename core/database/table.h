@@ -46,7 +46,11 @@ class Table {
                                                    const std::shared_ptr<const Source>& source,
                                                    const TableContext& about, const Limits& limits);
 
+  // Returns the order of the keys in the file. They have no timestamps if the table lacks them.
   const KeyOrder& order() const { return order_; }
+  // Returns whether the table was written without the user-defined timestamps that the keys of its database have.
+  // Its iterators return the keys with the timestamp 0.
+  bool lacks_timestamps() const { return !properties_.has_timestamps; }
   const RangeDeletions& range_deletions() const { return range_deletions_; }
   const leveldb_table::Properties& properties() const { return properties_; }
   // Returns whether keys have a sequence number and a type. If not, each entry is a put with the sequence number 0.
@@ -130,7 +134,7 @@ class Table {
 
 // An entry of a table. Bytes are valid until the iterator moves.
 struct TableEntry {
-  Bytes user_key;
+  Bytes user_key;         // with its timestamp, if the database has timestamps
   std::uint64_t tag = 0;  // sequence << 8 | type
   Bytes value;
 
@@ -167,6 +171,8 @@ class TableIterator {
   Result<void> next(const RequestContext& context);
 
   bool is_valid() const { return entries_ && entries_->is_valid(); }
+  // Returns false if the timestamps of keys are not stored.
+  bool has_timestamps() const { return !table_->lacks_timestamps(); }
   // REQUIRES: is_valid().
   TableEntry entry() const;
   // Returns the block of the entry, which the entry's bytes are in, for callers that keep them.
@@ -199,6 +205,7 @@ class TableIterator {
   // Bytes of the keys of the current block so far. Keys that share their beginning are larger than their block, and
   // comparing them takes time.
   std::uint64_t key_bytes_ = 0;
+  mutable std::string timed_key_{};  // of the current entry, if the table lacks timestamps
 };
 
 }  // namespace recordfs::database

@@ -93,6 +93,7 @@ class TableOpener {
 
   void take_properties() {
     const auto& properties = table_->properties_;
+    if (table_->lacks_timestamps()) table_->order_ = table_->order_.of_user_keys();
     if (!properties.is_external) return;
     const std::uint64_t own = properties.external_sequence;
     table_->sequence_of_all_ = own != 0 ? own : about_.largest_sequence.value_or(0);
@@ -102,7 +103,7 @@ class TableOpener {
     Table& table = *table_;
     if (meta.dictionary) TRY(read_dictionary(*meta.dictionary));
     if (meta.range_deletions) TRY(read_range_deletions(*meta.range_deletions));
-    const bool is_usable = table.properties_.filters_whole_keys && table.order_.filters_keys_as_they_are();
+    const bool is_usable = table.properties_.filters_whole_keys && !table.order_.has_timestamps();
     if (meta.whole_filter && is_usable) {
       table.filter_place_ = meta.whole_filter;
       table.filter_kind_ = meta.filter_kind;

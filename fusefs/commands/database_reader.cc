@@ -30,6 +30,17 @@ bool names_directory(const std::string& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
+// Declares an option whose value is a `what`.
+CLI::Option* declare_number(CLI::App& app, const std::string& name, std::uint64_t& number, const std::string& what,
+                            const std::string& help) {
+  const auto parse = [name, &number, what](const std::string& text) {
+    const auto parsed = parse_number<std::uint64_t>(text);
+    if (!parsed) throw CLI::ValidationError(name, "not a " + what + ": " + text);
+    number = *parsed;
+  };
+  return app.add_option_function<std::string>(name, parse, help);
+}
+
 }  // namespace
 
 bool is_database_directory(const std::string& path) {
@@ -39,16 +50,17 @@ bool is_database_directory(const std::string& path) {
 void DatabaseView::declare(CLI::App& app, const std::string& without) {
   app.add_option("--column-family", family, fmt::format("name or number of the column family (default: {})", without))
       ->type_name("F");
-  app.add_option_function<std::string>(
-         "--at",
-         [this](const std::string& text) {
-           const auto sequence = parse_number<std::uint64_t>(text);
-           if (!sequence) throw CLI::ValidationError("--at", "not a sequence number: " + text);
-           at = *sequence;
-         },
-         "as of this sequence number, as far as older versions are still stored\n"
-         "A compaction deletes versions that no snapshot needs. Keys can then be missing that existed at SEQUENCE.")
+  declare_number(app, "--at", at.sequence, "sequence number",
+                 "as of this sequence number, as far as older versions are still stored\n"
+                 "A compaction deletes versions that no snapshot needs. Keys can then be missing that existed at "
+                 "SEQUENCE.")
       ->type_name("SEQUENCE");
+  declare_number(
+      app, "--at-timestamp", at.timestamp, "timestamp",
+      "as of this user-defined timestamp, as far as older versions are still stored\n"
+      "For column families whose comparator has such timestamps (u64ts). Without it, a key has the value with "
+      "the largest one.")
+      ->type_name("TIMESTAMP");
 }
 
 void DatabaseOptions::declare(CLI::App& app, std::vector<std::string>* keys) {
@@ -204,6 +216,10 @@ void DatabaseReader::append_json_members(std::string& json, const database::Vers
   }
   json += ",\"file\":";
   append_json_string(json, file_of(version));
+  if (version.timestamp) {
+    json += ",\"timestamp\":";
+    append_number(*version.timestamp);
+  }
   if (version.may_be_stale) json += ",\"stale\":true";
   if (version.unread) json += *version.unread == Code::kLimit ? ",\"unread\":\"limit\"" : ",\"unread\":\"unsupported\"";
 }

@@ -31,14 +31,16 @@ bool is_database_directory(const std::string& path);
 // The options that choose a state and a part of a database.
 struct DatabaseView {
   std::string family{};  // by name or number; empty: the default one, or all of them
-  std::uint64_t at = database::kNewest;
+  database::Snapshot at{};
 
   // Declares the options on `app`. `without`: which families are read without --column-family, for the help. The object
   // must outlive the parsing.
   void declare(CLI::App& app, const std::string& without = "default");
 
   // Returns whether one of the options was given.
-  bool is_given() const { return !family.empty() || at != database::kNewest; }
+  bool is_given() const {
+    return !family.empty() || at.sequence != database::kNewest || at.timestamp != database::kNewest;
+  }
 };
 
 // The arguments that choose a database, and what of it is read.
@@ -88,7 +90,7 @@ class DatabaseReader {
   // Returns the name of the file that stores a version, which is "-" if that is standard input.
   std::string file_of(const database::Version& version) const;
   // Appends the members of a version without braces: "sequence":7,"operation":"put","size":5,"file":"000005.ldb",
-  // "stale":true if it may be stale, and "unread":"unsupported" or "limit".
+  // "timestamp":20, "stale":true and "unread":"unsupported" or "limit" if these apply.
   void append_json_members(std::string& json, const database::Version& version) const;
   // Prints "DB: WHAT", and notes the status.
   void print(const std::string& what, int status) const;

@@ -35,10 +35,12 @@ struct GetOptions {
 std::string row_of(const database::Version& version, const std::string& file, bool is_aligned) {
   const std::string size = version.size ? fmt::format("{}", *version.size) : "-";
   const std::string stale = version.may_be_stale ? "may be stale" : "";
+  const std::string timestamp = version.timestamp ? fmt::format("\ttimestamp {}", *version.timestamp) : "";
   const std::string_view operation = to_string(version.operation);
-  std::string row = is_aligned
-                        ? fmt::format("{:>12} {:<13} {:>11}  {:<12} {}", version.sequence, operation, size, file, stale)
-                        : fmt::format("{}\t{}\t{}\t{}\t{}", version.sequence, operation, size, file, stale);
+  std::string row =
+      is_aligned
+          ? fmt::format("{:>12} {:<13} {:>11}  {:<12} {}{}", version.sequence, operation, size, file, stale, timestamp)
+          : fmt::format("{}\t{}\t{}\t{}\t{}{}", version.sequence, operation, size, file, stale, timestamp);
   while (is_aligned && row.ends_with(' ')) row.pop_back();
   return row + "\n";
 }
@@ -87,7 +89,8 @@ class Get {
     bool is_stale = false;
     const bool is_aligned = ::isatty(STDOUT_FILENO) == 1;
     for (const database::Version& version : *versions) {
-      if (version.sequence > options_.source.view.at) continue;
+      const database::Snapshot& at = options_.source.view.at;
+      if (version.sequence > at.sequence || version.timestamp.value_or(0) > at.timestamp) continue;
       if (options_.json) {
         print_json(family, version);
       } else {
@@ -242,11 +245,12 @@ RunCommand declare_get(CLI::App& app) {
   const auto options = std::make_shared<GetOptions>();
   options->source.declare(app, &options->keys);
   app.add_flag("--encoded", options->encoded, "each KEY is escaped, as recordfs keys prints it");
-  auto* const history =
-      app.add_flag("--history", options->history,
-                   "list all versions of the key that are still stored, newest first\n"
-                   "Prints the sequence number, the operation, the size of the value in bytes, the file, and whether "
-                   "damage may have cost a newer one. The size of a deletion of a range is that of the range's end.");
+  auto* const history = app.add_flag(
+      "--history", options->history,
+      "list all versions of the key that are still stored, newest first\n"
+      "Prints the sequence number, the operation, the size of the value in bytes, the file, and whether "
+      "damage may have cost a newer one, and the user-defined timestamp if it has one. The size of a deletion of a "
+      "range is that of the range's end.");
   app.add_flag(
          "--operands", options->operands,
          "print what a merge operator would merge, oldest first\n"

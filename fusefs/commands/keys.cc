@@ -101,7 +101,8 @@ RunCommand declare_keys(CLI::App& app) {
          "The sequence number and the operation are those of the newest write of the key, and the size is that of its "
          "value, or null if it would have to be read. A key that is not UTF-8 is in `key_base64` instead of `key`. "
          "With several column families, the object has `column_family`. If damage may have cost a newer write of the "
-         "key, it has `stale`; if one may be in a part that recordfs cannot read, `unread`.")
+         "key, it has `stale`; if one may be in a part that recordfs cannot read, `unread`. `timestamp` is "
+         "user-defined.")
       ->excludes(null);
   options->reading.declare_database(app);
   options->reading.declare(app);

@@ -13,6 +13,7 @@ LEVELS = "database/leveldb-levels"  # tables of several levels, versions of keys
 FAMILIES = "database/rocksdb7-families"
 MERGES = "database/rocksdb7-merges"
 CHECKSUMS = "database/rocksdb11-file-checksums"  # of whole files; its blocks have none
+TIMED = "database/rocksdb7-timestamps"
 ENTITIES = "database/rocksdb7-entities"
 FOREIGN = "database/leveldb-idb-cmp1"  # a comparator that recordfs does not have
 FOUND, NOT_FOUND, FAILED = range(3)  # exit statuses of get
@@ -274,6 +275,24 @@ class Get(Case):
         self.assertEqual([(line["operation"], line["value"]) for line in lines],
                          [("put", "value 2 of version 1"), ("merge", "again")])
         self.assertEqual(self.recordfs("get", "--operands", merges, "no such key").status, NOT_FOUND)
+
+    def test_timestamps_are_no_part_of_keys_and_choose_a_state(self):
+        timed = commands.sample(TIMED)
+        self.assertEqual(self.good("keys", timed).split(), [b"key%05d" % number for number in (0, 1, 3, 4, 6, 9, 10)])
+        self.assertEqual(self.good("get", timed, "key00003"), b"value at 30")
+        self.assertEqual(self.good("get", "--at-timestamp", "24", timed, "key00003"), b"value at 20")
+        self.assertEqual(self.recordfs("get", "--at-timestamp", "25", timed, "key00003").status, NOT_FOUND)
+        self.assertEqual(len(self.good("keys", "--at-timestamp", "10", timed).split()), 10)
+        line = self.json_lines("get", "--json", timed, "key00003")[0]
+        self.assertEqual((line["key"], line["value"], line["timestamp"]), ("key00003", "value at 30", 30))
+        lines = self.json_lines("get", "--history", "--json", timed, "key00003")
+        self.assertEqual([(line["operation"], line["timestamp"]) for line in lines],
+                         [("put", 30), ("delete", 25), ("put", 20), ("put", 10)])
+        rows = self.good("get", "--history", "--at-timestamp", "24", timed, "key00003").decode().splitlines()
+        self.assertEqual([row.split("\t")[-1] for row in rows], ["timestamp 20", "timestamp 10"])
+        lines = self.json_lines("cat", "--json", "--at-timestamp", "10", timed)
+        self.assertEqual({line["timestamp"] for line in lines}, {10})
+        self.assert_ends(FAILED, "no user-defined timestamps", "get", "--at-timestamp", "1", commands.sample(MERGES), "key00001")
 
     def test_entity_has_its_columns_in_json_and_its_default_column_as_value(self):
         entities = commands.sample(ENTITIES)

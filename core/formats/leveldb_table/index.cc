@@ -86,6 +86,8 @@ void take_property(std::string_view name, Bytes value, Properties& found) {
     found.column_family_name = as_text(value);
   } else if (name == "rocksdb.comparator") {
     found.comparator = as_text(value);
+  } else if (name == "rocksdb.user.defined.timestamps.persisted") {
+    found.has_timestamps = cursor.varint64() != 0;
   } else if (name == "rocksdb.merge.operator") {
     if (as_text(value) != "nullptr") found.merge_operator = as_text(value);
   } else if (name == "rocksdb.block.based.table.whole.key.filtering") {

@@ -74,6 +74,7 @@ struct Properties {
   std::string column_family_name;              // empty where they do not say it
   std::string comparator;                      // likewise
   std::string merge_operator;                  // likewise
+  bool has_timestamps = true;                  // keys have the user-defined timestamps of the comparator
   bool has_user_keys_in_index = false;         // the index's keys lack the sequence number and the type
   bool filters_whole_keys = true;              // the filter contains keys, not only their prefixes
   bool has_embedded_blobs = false;             // values of its entries are between its data blocks

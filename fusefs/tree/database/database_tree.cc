@@ -39,6 +39,7 @@ constexpr std::string_view kNamesHeader = "name\tkey\n";
 constexpr std::string_view kKeyAttribute = "user.recordfs.key";
 constexpr std::string_view kSequenceAttribute = "user.recordfs.sequence";
 constexpr std::string_view kOperationAttribute = "user.recordfs.operation";
+constexpr std::string_view kTimestampAttribute = "user.recordfs.timestamp";
 constexpr std::string_view kStaleAttribute = "user.recordfs.stale";
 
 constexpr std::uint64_t number_of(Role role, std::uint32_t family = 0) {
@@ -357,7 +358,8 @@ std::string DatabaseTree::extended_names(std::uint64_t number) const {
   std::string names;
   const auto node = is_row(number) ? nodes_.find(row_of(number)) : nullptr;
   if (node == nullptr || is_text(*node)) return names;
-  for (const std::string_view name : {kKeyAttribute, kSequenceAttribute, kOperationAttribute, kStaleAttribute}) {
+  for (const std::string_view name :
+       {kKeyAttribute, kSequenceAttribute, kOperationAttribute, kTimestampAttribute, kStaleAttribute}) {
     if (extended_attribute(number, name)) names.append(name).append(1, '\0');
   }
   return names;
@@ -372,6 +374,7 @@ Result<std::string> DatabaseTree::extended_attribute(std::uint64_t number, std::
   if (node->kind == DatabaseNode::Kind::kHistory) return none;
   if (name == kSequenceAttribute) return std::to_string(node->version.sequence);
   if (name == kOperationAttribute) return std::string(to_string(node->version.operation));
+  if (name == kTimestampAttribute && node->version.timestamp) return std::to_string(*node->version.timestamp);
   if (name == kStaleAttribute && node->version.may_be_stale) return std::string("1");
   return none;
 }

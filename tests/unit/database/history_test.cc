@@ -113,6 +113,89 @@ TEST(DatabaseHistoryTest, OperandsAreReturnedOldestFirstAfterTheValueBeforeThem)
   EXPECT_FALSE(database->operands({}, 0, as_bytes("no such key")));
 }
 
+std::vector<std::string> keys_of(const Database& database, const Snapshot& at = {}, const KeyRange& range = {}) {
+  std::vector<std::string> keys;
+  const auto iterator = database.keys(0, range, at);
+  while (iterator->next({}).value_or(false)) keys.emplace_back(as_text(iterator->key()));
+  return keys;
+}
+
+TEST(DatabaseHistoryTest, KeyWithTimestampsHasTheValueOfTheLargestOne) {
+  const auto database = open_database(kCorpus + "rocksdb7-timestamps");
+  EXPECT_TRUE(database->families().front().has_timestamps);
+  EXPECT_EQ(get(*database, "key00001"), "value at 20");
+  EXPECT_EQ(get(*database, "key00002"), to_string(Code::kNotFound));
+  EXPECT_EQ(get(*database, "key00003"), "value at 30");
+  EXPECT_EQ(get(*database, "key00008"), to_string(Code::kNotFound));
+  for (const ListedKey& key : list_keys(*database)) EXPECT_EQ(get(*database, key.key), key.value) << key.key;
+  EXPECT_EQ(keys_of(*database, {}, {.from = "key00003", .to = "key00006"}), (Texts{"key00003", "key00004"}));
+  EXPECT_EQ(keys_of(*database, {}, {.prefix = "key0001"}), Texts{"key00010"});
+}
+
+TEST(DatabaseHistoryTest, StateAtATimestampHasNoLaterWrites) {
+  const auto database = open_database(kCorpus + "rocksdb7-timestamps");
+  const auto at = [](std::uint64_t timestamp) { return Snapshot(kNewest, timestamp); };
+  const auto value = [&](std::string_view key, std::uint64_t timestamp) {
+    const auto found = database->get({}, 0, as_bytes(key), at(timestamp));
+    return found ? std::string(as_text(found->value.bytes)) : std::string(to_string(found.error().code));
+  };
+  EXPECT_EQ(value("key00003", 9), to_string(Code::kNotFound));
+  EXPECT_EQ(value("key00003", 19), "value at 10");
+  EXPECT_EQ(value("key00003", 20), "value at 20");
+  EXPECT_EQ(value("key00003", 25), to_string(Code::kNotFound));
+  EXPECT_EQ(value("key00003", 30), "value at 30");
+  EXPECT_EQ(value("key00008", 49), "value at 10");
+  EXPECT_EQ(value("key00008", 50), to_string(Code::kNotFound));
+  EXPECT_EQ(keys_of(*database, at(9)), Texts());
+  EXPECT_EQ(keys_of(*database, at(10)).size(), 10u);
+  EXPECT_EQ(keys_of(*database, at(25)).size(), 8u);
+  const auto plain = open_database(kCorpus + "rocksdb7-families");
+  EXPECT_EQ(plain->get({}, 0, as_bytes("key00001"), at(5)).error().code, Code::kUnsupported);
+}
+
+TEST(DatabaseHistoryTest, VersionsHaveTheirTimestamps) {
+  const auto database = open_database(kCorpus + "rocksdb7-timestamps");
+  const auto versions = database->history({}, 0, as_bytes("key00003"));
+  ASSERT_TRUE(versions);
+  std::vector<std::uint64_t> timestamps;
+  for (const Version& version : *versions) timestamps.push_back(version.timestamp.value_or(0));
+  EXPECT_EQ(timestamps, (std::vector<std::uint64_t>{30, 25, 20, 10}));
+  const auto found = database->version({}, 0, as_bytes("key00003"), (*versions)[2].sequence);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(as_text(found->value.bytes), "value at 20");
+}
+
+TEST(DatabaseHistoryTest, TablesMayLackTheTimestampsThatLogsHave) {
+  const auto database = open_database(kCorpus + "rocksdb11-timestamps-not-persisted");
+  const auto keys = list_keys(*database);
+  EXPECT_EQ(keys.size(), 48u);
+  for (const ListedKey& key : keys) EXPECT_EQ(get(*database, key.key), key.value) << key.key;
+  EXPECT_EQ(get(*database, "key00000"), "newer00000");
+  EXPECT_EQ(get(*database, "key00030"), "inwal");
+  EXPECT_EQ(get(*database, "key00020"), to_string(Code::kNotFound));
+  EXPECT_EQ(get(*database, "key00031"), to_string(Code::kNotFound));
+  const auto versions = database->history({}, 0, as_bytes("key00030"));
+  ASSERT_TRUE(versions);
+  ASSERT_EQ(versions->size(), 2u);
+  EXPECT_EQ((*versions)[0].timestamp, 300u);
+  EXPECT_EQ((*versions)[1].timestamp, std::nullopt);
+  EXPECT_EQ((*versions)[1].operation, Operation::kPut);
+}
+
+TEST(DatabaseHistoryTest, OperatorsOfRocksDbMerge) {
+  const auto database = open_database(kCorpus + "rocksdb7-merge-operators");
+  constexpr std::uint32_t kAdd = 3;
+  constexpr std::uint32_t kMax = 4;
+  constexpr std::uint32_t kPut = 5;
+  EXPECT_EQ(get(*database, "key00001"), "v101, andv7, andv21, andv300");
+  EXPECT_EQ(get(*database, "key00001", 1), "v101:v7:v21:v300");
+  EXPECT_EQ(get(*database, "key00001", 2), "v101v7v21v300");
+  EXPECT_EQ(get(*database, "key00001", kAdd), std::string("\xad\1\0\0\0\0\0\0", 8));
+  EXPECT_EQ(get(*database, "key00001", kMax), "v7");
+  EXPECT_EQ(get(*database, "key00001", kPut), "v300");
+  EXPECT_EQ(get(*database, "key00004", kPut), "v3");  // a deletion of a range is between the two operands
+}
+
 TEST(DatabaseHistoryTest, ValueOfAnEntityIsItsDefaultColumn) {
   const auto database = open_database(kCorpus + "rocksdb7-entities");
   EXPECT_EQ(get(*database, "key00001"), "default");

@@ -23,6 +23,31 @@ TEST(KeyOrderTest, LaterTimestampComesFirst) {
   EXPECT_TRUE(order.is_before(as_bytes(recent), as_bytes(old)));
 }
 
+TEST(KeyOrderTest, StoredKeyIsTheUsersKeyAndATimestamp) {
+  const KeyOrder order = KeyOrder::of("rocksdb.ReverseBytewiseComparator.u64ts");
+  const std::string stored = order.stored_key(as_bytes("key"), 0x0102);
+  EXPECT_EQ(stored, "key" + std::string("\x02\x01\0\0\0\0\0\0", 8));
+  EXPECT_EQ(as_text(order.user_key(as_bytes(stored))), "key");
+  EXPECT_EQ(order.timestamp(as_bytes(stored)), 0x0102u);
+  EXPECT_EQ(order.timestamp(as_bytes("short")), std::nullopt);
+  EXPECT_TRUE(
+      order.is_before(as_bytes(order.stored_key(as_bytes("b"), 1)), as_bytes(order.stored_key(as_bytes("a"), 2))));
+  EXPECT_TRUE(order.of_user_keys().is_before(as_bytes("b"), as_bytes("a")));
+  EXPECT_FALSE(KeyOrder::of("own.u64ts").has_timestamps());
+  EXPECT_EQ(KeyOrder().stored_key(as_bytes("key"), 7), "key");
+}
+
+TEST(RangeDeletionsTest, TimestampsAreNoPartOfTheRange) {
+  const KeyOrder order = KeyOrder::of("leveldb.BytewiseComparator.u64ts");
+  RangeDeletions deletions;
+  deletions.add({order.stored_key(as_bytes("b"), 20), order.stored_key(as_bytes("d"), 20), 7});
+  deletions.finish(order);
+  EXPECT_EQ(deletions.newest_over(as_bytes("c"), {}), 7u);
+  EXPECT_EQ(deletions.newest_over(as_bytes("c"), {kNewest, 19}), std::nullopt);
+  EXPECT_EQ(deletions.newest_over(as_bytes("c"), {kNewest, 20}), 7u);
+  EXPECT_EQ(deletions.newest_over(as_bytes("d"), {}), std::nullopt);
+}
+
 TEST(KeyOrderTest, KeyTooShortForATimestampFollowsTheSameTextWithOne) {
   const KeyOrder order = KeyOrder::of("leveldb.BytewiseComparator.u64ts");
   const std::string timed = "b" + std::string(8, '\0');

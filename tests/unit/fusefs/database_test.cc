@@ -91,7 +91,7 @@ class FakeDatabase final : public database::Database {
   std::vector<database::Problem> problems() const override { return content_.problems; }
 
   Result<database::VersionedValue> get(const RequestContext&, std::uint32_t family, Bytes key,
-                                       std::uint64_t) const override {
+                                       const database::Snapshot&) const override {
     const Write* newest = find(family, key);
     if (newest == nullptr || deletes(newest->version.operation)) return missing();
     if (newest->version.operation == Operation::kMerge) return Error{.code = Code::kUnsupported, .detail = "operand"};
@@ -116,15 +116,15 @@ class FakeDatabase final : public database::Database {
     return missing();
   }
   Result<std::vector<database::Column>> value_columns(const RequestContext&, std::uint32_t, Bytes,
-                                                      std::uint64_t) const override {
+                                                      const database::Snapshot&) const override {
     return missing();
   }
   Result<std::vector<database::VersionedValue>> operands(const RequestContext&, std::uint32_t, Bytes,
-                                                         std::uint64_t) const override {
+                                                         const database::Snapshot&) const override {
     return missing();
   }
   std::unique_ptr<database::KeyIterator> keys(std::uint32_t family, database::KeyRange range,
-                                              std::uint64_t) const override {
+                                              const database::Snapshot&) const override {
     return std::make_unique<FakeIterator>(content_, content_.writes[family], range);
   }
   Result<void> refresh(const RequestContext&) const override { return {}; }
