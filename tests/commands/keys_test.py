@@ -374,7 +374,7 @@ class Directories(Case):
     def test_grep_reports_values_that_it_cannot_search(self):
         done = self.recordfs("grep", "key00002", commands.sample(MERGES))
         self.assertEqual((done.status, done.out), (FAILED, b"key00002\t\n"))
-        self.assertRegex(done.err, "that needs the database's merge operator")
+        self.assertRegex(done.err, "which needs the database's merge operator")
 
     def test_cat_refuses_a_database_without_json(self):
         self.assert_ends(commands.WRONG_USE, r"with --json only", "cat", commands.sample(LEVELS))
