@@ -39,13 +39,20 @@ class Shown(NamedTuple):
 
 
 def recordfs(*words):
-    """Runs recordfs. Returns exit status, output and messages."""
+    """Runs recordfs. Returns exit status, output and messages. Names the other directories of a database's tables."""
+    words = [*words, *(word for path in words if isinstance(path, Path) for word in directories_beside(path))]
     ran = subprocess.run([built.program("recordfs"), *map(os.fsencode, words)], stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=10 * built.PATIENCE, check=False)
     err = ran.stderr.decode(errors="backslashreplace")
     if ran.returncode < 0 or built.COMPLAINT.search(err):
         raise AssertionError(f"recordfs {words}: {ran.returncode} {err}")
     return ran.returncode, ran.stdout, err
+
+
+def directories_beside(database):
+    """OPTIONS files do not name the directories of db_paths and cf_paths."""
+    folders = sorted(database.parent.glob("*")) if database.name == "db" else []
+    return [f"--db-path={folder}" for folder in folders if re.fullmatch(r"(path|family)\d", folder.name)]
 
 
 def bytes_of(line, name):
@@ -229,9 +236,9 @@ def check_files(directory, seen):
         by_file.setdefault((row.file, family), set()).add(key)
     differences = []
     for (file, family), keys in by_file.items():
-        if family != "default":  # a log has only the numbers of the others
+        if family != "default" or not (directory / file).exists():  # a log has only the numbers of the others
             continue
-        status, output, err = recordfs("keys", "--json", Path(directory) / file)
+        status, output, err = recordfs("keys", "--json", directory / file)
         missing = keys - {bytes_of(json.loads(line), "key") for line in output.splitlines()}
         if missing or status not in (GOOD, DAMAGE):
             differences.append(f"keys {file}: {status} {err}, without {sorted(missing)[:3]}")
@@ -307,7 +314,9 @@ class Check:
     @staticmethod
     def check_verify(directory):
         status, output, err = recordfs("verify", directory)
-        return [] if status == GOOD else [f"false alarm: verify: {status} {output} {err}"]
+        is_unchecked = status == PARTLY_DONE and all(b": unchecked: " in line or b": surplus: " in line
+                                                     for line in output.splitlines())
+        return [] if status == GOOD or is_unchecked else [f"false alarm: verify: {status} {output} {err}"]
 
     def damaged(self, seed):
         """Damages each file in turn. Nothing is left at the paths that the options name, so that only copies are read."""
