@@ -143,8 +143,12 @@ void read_rocksdb_footer(Bytes bytes, Footer& footer) {
   footer.dialect.checksum = static_cast<Checksum>(checksum);
   if (footer.dialect.version > kLatestVersion) {
     // Since version 6, the footer has a checksum, which tells a later version from a damaged number.
-    read_extended(Cursor(places), bytes, footer);
-    if (footer.flaw.empty()) footer.flaw_code = Code::kUnsupported;
+    Footer later = footer;
+    read_extended(Cursor(places), bytes, later);
+    if (later.flaw.empty()) {
+      footer = std::move(later);
+      footer.flaw_code = Code::kUnsupported;
+    }
     footer.flaw = fmt::format("unknown format version {}", footer.dialect.version);
   } else if (footer.dialect.version >= kFirstWithContext) {
     read_extended(Cursor(places), bytes, footer);

@@ -67,6 +67,7 @@ TEST(LaterVersionTest, FooterOfALaterVersionIsUnsupportedAndADamagedVersionIsDam
   std::string damaged = with_version(6);
   damaged[damaged.size() - 12] = '\x46';
   EXPECT_EQ(parse_footer(as_bytes(damaged), damaged.size())->flaw_code, Code::kDamage);
+  EXPECT_EQ(parse_footer(as_bytes(damaged), damaged.size())->dialect.context, 0u) << "taken from a damaged footer";
 }
 
 }  // namespace
