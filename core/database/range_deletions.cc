@@ -66,6 +66,7 @@ struct RangeDeletions::LastNewest {
 
 void RangeDeletions::finish(const KeyOrder& order) {
   order_ = order.of_user_keys();
+  if (!order.is_known()) ineffective_ = deletions_.size();
   if (!order.is_known()) deletions_.clear();
   if (order.has_timestamps()) {
     for (RangeDeletion& deletion : deletions_) {
@@ -74,6 +75,9 @@ void RangeDeletions::finish(const KeyOrder& order) {
       deletion.end.resize(order.user_key(as_bytes(deletion.end)).size());
     }
   }
+  reversed_ = static_cast<std::size_t>(std::ranges::count_if(deletions_, [&](const auto& deletion) {
+    return order_.is_before(as_bytes(deletion.end), as_bytes(deletion.begin));
+  }));
   std::erase_if(deletions_, [&](const auto& deletion) {
     return !order_.is_before(as_bytes(deletion.begin), as_bytes(deletion.end));
   });

@@ -41,6 +41,10 @@ class RangeDeletions {
   // Called once, after the last add(). An order that is not known makes all deletions ineffective. `order` is that of
   // the stored keys. Later functions take users' keys.
   void finish(const KeyOrder& order);
+  // Return the numbers of deletions without effect: since the order is not known, and since the range ends before it
+  // begins, as in another order than the given one. After finish().
+  std::size_t ineffective() const { return ineffective_; }
+  std::size_t reversed() const { return reversed_; }
 
   // Returns the first and the last key of all deletions. REQUIRES: !empty(), after finish().
   std::pair<std::string, std::string> bounds() const;
@@ -87,6 +91,8 @@ class RangeDeletions {
   std::vector<RangeDeletion> deletions_;  // by begin
   std::vector<std::size_t> last_;         // of the tree with each root, the deletion that ends last
   std::uint64_t largest_sequence_ = 0;
+  std::size_t ineffective_ = 0;
+  std::size_t reversed_ = 0;
   std::shared_ptr<LastNewest> newest_;  // null: there are no deletions
 };
 

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
+
 namespace recordfs::database {
 
 const FamilyView* State::family(std::uint32_t id) const {
@@ -51,8 +53,18 @@ Result<std::shared_ptr<const Table>> State::table(const RequestContext& context,
     return tables_.add(file.number, nullptr);
   }
   if ((*opened)->damage()) report({.file = name, .error = *(*opened)->damage()});
+  report_ineffective(name, (*opened)->range_deletions().ineffective());
   const std::uint64_t bytes = (*opened)->memory();
   return tables_.add(file.number, std::move(*opened), bytes);
+}
+
+void State::report_ineffective(const std::string& file, std::size_t deletions) const {
+  if (deletions == 0) return;
+  report({.file = file,
+          .error = {.code = Code::kUnsupported,
+                    .detail = fmt::format("{} of key ranges without effect, since the comparator is not known: deleted "
+                                          "keys may appear",
+                                          counted(deletions, "deletion"))}});
 }
 
 Loss State::loss_of(const TableFile& file, Loss part) const {

@@ -59,6 +59,8 @@ class State {
   std::vector<File> list_files() const;
   std::vector<Problem> problems() const { return problems_->all(); }
   void report(Problem problem) const { problems_->add(std::move(problem)); }
+  // Reports deletions of ranges in a file, or in all logs, that have no effect, if there are any.
+  void report_ineffective(const std::string& file, std::size_t deletions) const;
 
   Age age_of(const TableFile& table) const;
   std::string name_of(const TableFile& table) const;

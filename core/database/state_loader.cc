@@ -463,7 +463,13 @@ class StateLoader {
     };
     replay.writes().finish(order_of, *state_->uncommitted_);
     state_->logged_ = std::make_unique<LoggedWrites>(std::move(replay.writes()));
-    for (const std::uint32_t id : state_->logged_->families()) state_->families_[id].state.family.id = id;
+    for (const std::uint32_t id : state_->logged_->families()) {
+      Family& family = state_->families_[id].state.family;
+      family.id = id;
+      const RangeDeletions& deletions = state_->logged_->range_deletions(id);
+      const std::size_t reversed = family.comparator.empty() ? deletions.reversed() : 0;
+      state_->report_ineffective("", deletions.ineffective() + reversed);
+    }
     for (Problem& problem : replay.problems()) state_->report(std::move(problem));
     for (Loss& loss : replay.losses()) state_->losses_.push_back(std::move(loss));
     first_logged_ = replay.first_sequence();

@@ -224,6 +224,24 @@ TEST_F(PredecessorTest, ObsoleteLogBeforeItNeedNotExist) {
   EXPECT_EQ(read(), (Records{"a=1", "b=1"}));
 }
 
+TEST(RangeDeletionTest, OneOfAnotherOrderThanTheKnownOneIsReported) {
+  const LogDatabase database;
+  database.write_log("000005.log", {batch(10, 2, put("b", "1") + delete_range_in(0, "c", "a"))});
+  const auto log = Database::open_file({}, database.folder() + "/000005.log");
+  ASSERT_TRUE(log);
+  ASSERT_EQ((*log)->problems().size(), 1u);
+  EXPECT_EQ((*log)->problems()[0].error.code, Code::kUnsupported);
+  EXPECT_EQ((*log)->problems()[0].error.detail,
+            "1 deletion of key ranges without effect, since the comparator is not known: deleted keys may appear");
+  EXPECT_EQ(database.read(), Records{"b=1"});
+}
+
+TEST(RangeDeletionTest, EmptyRangeIsNotReported) {
+  const LogDatabase database;
+  database.write_log("000005.log", {batch(10, 2, put("b", "1") + delete_range_in(0, "b", "b"))});
+  EXPECT_EQ(database.read(), Records{"b=1"});
+}
+
 TEST(DroppedFamilyTest, ItsWritesInALiveLogCostNothing) {
   const LogDatabase database;
   database.write_log("000005.log", {batch(10, 3, put("a", "1") + put_in(3, "a") + delete_range_in(3, "a", "b")),
