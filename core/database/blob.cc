@@ -54,6 +54,29 @@ Result<Slice> read_embedded(const RequestContext& context, const State& state, c
   return error;
 }
 
+constexpr std::uint64_t kTimeOfKey = 8;
+
+bool has_timestamps(const State& state) {
+  return std::ranges::any_of(state.families(), [](const auto& family) { return family.second.order.has_timestamps(); });
+}
+
+// Reads the record whose value is at `place`, and verifies it. Its key is `key`, followed by a timestamp of `time`
+// bytes. Fails with kDamage and as Source.
+Result<Buffer> read_record_of(const RequestContext& context, const Source& source, const BlobPlace& place, Bytes key,
+                              std::uint64_t time) {
+  const std::uint64_t before = kRecordHeaderSize + key.size() + time;
+  if (place.begin < kFileHeaderSize || place.begin - kFileHeaderSize < before) {
+    return Error{.code = Code::kDamage, .detail = "the place of a value is invalid"};
+  }
+  ASSIGN_OR_RETURN(auto whole, read_exactly(context, source, place.begin - before, before + place.size));
+  const auto record = rocksdb_blob::check_record(whole.view());
+  if (!record) return record.error();
+  if (record->key.size() != key.size() + time || !std::ranges::equal(record->key.first(key.size()), key)) {
+    return Error{.code = Code::kDamage, .detail = "the value belongs to another key"};
+  }
+  return whole;
+}
+
 }  // namespace
 
 std::optional<BlobPlace> parse_blob_place(Bytes stored) {
@@ -111,21 +134,18 @@ Result<Slice> read_blob(const RequestContext& context, const State& state, Bytes
     if (is_permanent(error.code)) state.report({.file = *name, .error = at(begin, error)});
     return at(begin, std::move(error));
   };
-  if (begin < kFileHeaderSize + kRecordHeaderSize || begin - kFileHeaderSize - kRecordHeaderSize < key.size()) {
-    return fail({.code = Code::kDamage, .detail = "the place of a value is invalid"});
-  }
   if (place->size > limits.stored_chunk) {
     return fail({.code = Code::kLimit,
                  .detail = fmt::format("a value of {} bytes exceeds the limit of {} bytes (see --max-chunk)",
                                        place->size, limits.stored_chunk)});
   }
-  const std::uint64_t before = kRecordHeaderSize + key.size();
   ASSIGN_OR_RETURN(const auto source, state.open_files().open(*name));
-  auto whole = read_exactly(context, *source, begin - before, before + place->size);
+  auto whole = read_record_of(context, *source, *place, key, 0);
+  if (!whole && is_permanent(whole.error().code) && has_timestamps(state)) {
+    if (auto timed = read_record_of(context, *source, *place, key, kTimeOfKey)) whole = std::move(timed);
+  }
   if (!whole) return fail(std::move(whole).error());
   const auto record = rocksdb_blob::check_record(whole->view());
-  if (!record) return fail(record.error());
-  if (!std::ranges::equal(record->key, key)) return fail({.detail = "the value belongs to another key"});
   if (place->compression == 0) return Slice{record->value, owned(std::move(*whole)).owner};
   auto value = rocksdb_blob::decompress_value(context, place->compression, record->value, limits.decoded_chunk);
   if (!value) return fail(std::move(value).error());

@@ -33,8 +33,9 @@ class StateLoader {
     ASSIGN_OR_RETURN(state_->listing_, list());
     for (const DirectoryEntry& entry : state_->listing_) note_name(entry);
     TRY(read_options_file());
+    TRY(list_other_logs());
     TRY(read_files());
-    TRY(find_logs());
+    choose_logs();
     TRY(find_comparators());
     make_families();
     find_missing();
@@ -116,21 +117,23 @@ class StateLoader {
     return entries;
   }
 
+  Result<void> add_files_of(const std::string& directory, std::initializer_list<FileKind> kinds,
+                            std::vector<DirectoryEntry>& entries) const {
+    ASSIGN_OR_RETURN(auto others, list_directory(files().path(directory)));
+    for (DirectoryEntry& entry : others) {
+      if (std::ranges::find(kinds, entry.is.kind) == kinds.end()) continue;
+      entry.name = directory + "/" + entry.name;
+      entries.push_back(std::move(entry));
+    }
+    return {};
+  }
+
   // Adds the tables and blob files of the other directories, and the logs of theirs.
   Result<std::vector<DirectoryEntry>> with_other_directories(std::vector<DirectoryEntry> entries) const {
-    const auto add = [&](const std::string& directory, std::initializer_list<FileKind> kinds) -> Result<void> {
-      ASSIGN_OR_RETURN(auto others, list_directory(files().path(directory)));
-      for (DirectoryEntry& entry : others) {
-        if (std::ranges::find(kinds, entry.is.kind) == kinds.end()) continue;
-        entry.name = directory + "/" + entry.name;
-        entries.push_back(std::move(entry));
-      }
-      return {};
-    };
     for (const std::string& directory : state_->options_.table_directories) {
-      TRY(add(directory, {FileKind::kTable, FileKind::kBlob}));
+      TRY(add_files_of(directory, {FileKind::kTable, FileKind::kBlob}, entries));
     }
-    if (!wal_directory_.empty()) TRY(add(wal_directory_, {FileKind::kLog}));
+    if (!wal_directory_.empty()) TRY(add_files_of(wal_directory_, {FileKind::kLog}, entries));
     return entries;
   }
 
@@ -388,21 +391,25 @@ class StateLoader {
   // --- logs
 
   // Finds the directory of the logs if they are not in the database's own.
-  Result<void> find_logs() {
+  // Lists another directory that may have the logs, before the MANIFEST is read.
+  Result<void> list_other_logs() {
     if (!only_.empty()) return {};
-    wal_directory_ = state_->options_.wal_directory;
+    other_ = {.name = state_->options_.wal_directory, .problem = {}};
+    if (other_.name.empty()) other_ = find_wal_directory(files().directory(), state_->options_file_.wal_directory);
+    return other_.name.empty() ? Result<void>() : add_files_of(other_.name, {FileKind::kLog}, other_logs_);
+  }
+
+  // Takes the other directory if the database's own has no live logs, or if it was given.
+  void choose_logs() {
     const bool has_own =
         std::ranges::any_of(state_->listing_, [this](const DirectoryEntry& entry) { return is_live_log(entry); });
-    if (wal_directory_.empty() && !has_own) {
-      WalDirectory found = find_wal_directory(files().directory(), state_->options_file_.wal_directory);
-      wal_directory_ = std::move(found.name);
-      const bool is_lost = found.problem && found.problem->code == Code::kNotFound;
-      if (found.problem) report("", *std::move(found.problem));
-      if (is_lost) lose_logs();
-    }
-    if (wal_directory_.empty()) return {};
-    ASSIGN_OR_RETURN(state_->listing_, list());
-    return {};
+    if (has_own && state_->options_.wal_directory.empty()) return;
+    wal_directory_ = other_.name;
+    std::ranges::move(other_logs_, std::back_inserter(state_->listing_));
+    if (!other_.problem) return;
+    const bool is_lost = other_.problem->code == Code::kNotFound;
+    report("", *std::move(other_.problem));
+    if (is_lost) lose_logs();
   }
 
   void lose_logs() {
@@ -531,7 +538,9 @@ class StateLoader {
   const bool lost_edits_;
   std::shared_ptr<State> state_;
   std::set<std::uint64_t> missing_;
-  std::string wal_directory_;  // empty: the database's own
+  WalDirectory other_;                      // that may have the logs
+  std::vector<DirectoryEntry> other_logs_;  // of it
+  std::string wal_directory_;               // with the logs; empty: the database's own
   bool has_options_file_ = false;
   bool is_log_missing_ = false;
   std::uint64_t lost_log_ = 0;                   // that the MANIFEST named, if it has lost edits
