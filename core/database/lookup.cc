@@ -41,6 +41,10 @@ class Search {
       return a.sequence == b.sequence && a.type == b.type;
     };
     std::vector<StoredWrite>& writes = found_.writes;
+    // Nothing tells which keys a deletion of a range hides in an unknown order.
+    if (!writes.empty() && newest_ineffective_ > 0) {
+      take_loss({.largest_sequence = newest_ineffective_, .cause = Code::kUnsupported});
+    }
     writes.erase(std::unique(writes.begin(), writes.end(), is_same), writes.end());
     return std::move(found_);
   }
@@ -147,6 +151,7 @@ class Search {
 
   Result<void> add_range_deletions(const RangeDeletions& deletions, Age age, const std::string& file) {
     Result<void> added;
+    newest_ineffective_ = std::max(newest_ineffective_, deletions.newest_ineffective());
     const bool has_timestamps = view_.order.has_timestamps();
     deletions.for_each_over(key_, [&](const RangeDeletion& deletion) {
       if (deletion.sequence > at_.sequence || deletion.timestamp > at_.timestamp || !added) return;
@@ -182,7 +187,8 @@ class Search {
   const Snapshot at_;
   const Wanted wanted_;
   const std::shared_ptr<MemoryBudget> memory_ = MemoryBudget::of(state_.options().limits);
-  std::string merge_operator_;  // of the current table
+  std::string merge_operator_;            // of the current table
+  std::uint64_t newest_ineffective_ = 0;  // the sequence number of a deletion of a range without effect; 0: none
   StoredWrites found_;
 };
 

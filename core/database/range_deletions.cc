@@ -66,8 +66,13 @@ struct RangeDeletions::LastNewest {
 
 void RangeDeletions::finish(const KeyOrder& order) {
   order_ = order.of_user_keys();
-  if (!order.is_known()) ineffective_ = deletions_.size();
-  if (!order.is_known()) deletions_.clear();
+  if (!order.is_known()) {
+    ineffective_ = deletions_.size();
+    for (const RangeDeletion& deletion : deletions_) {
+      newest_ineffective_ = std::max(newest_ineffective_, deletion.sequence);
+    }
+    deletions_.clear();
+  }
   if (order.has_timestamps()) {
     for (RangeDeletion& deletion : deletions_) {
       deletion.timestamp = order.timestamp(as_bytes(deletion.begin)).value_or(0);

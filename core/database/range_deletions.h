@@ -44,6 +44,8 @@ class RangeDeletions {
   // Return the numbers of deletions without effect: since the order is not known, and since the range ends before it
   // begins, as in another order than the given one. After finish().
   std::size_t ineffective() const { return ineffective_; }
+  // Returns the sequence number of the newest one of those; 0 if there is none.
+  std::uint64_t newest_ineffective() const { return newest_ineffective_; }
   std::size_t reversed() const { return reversed_; }
 
   // Returns the first and the last key of all deletions. REQUIRES: !empty(), after finish().
@@ -92,6 +94,7 @@ class RangeDeletions {
   std::vector<std::size_t> last_;         // of the tree with each root, the deletion that ends last
   std::uint64_t largest_sequence_ = 0;
   std::size_t ineffective_ = 0;
+  std::uint64_t newest_ineffective_ = 0;  // its sequence number
   std::size_t reversed_ = 0;
   std::shared_ptr<LastNewest> newest_;  // null: there are no deletions
 };

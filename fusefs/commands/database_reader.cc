@@ -60,7 +60,7 @@ void DatabaseView::declare(CLI::App& app, const std::string& without) {
       "as of this user-defined timestamp, as far as older versions are still stored\n"
       "For column families whose comparator has such timestamps (u64ts). Without it, a key has the value with "
       "the largest one.")
-      ->type_name("TIMESTAMP");
+      ->type_name("T");
 }
 
 void DatabaseOptions::declare(CLI::App& app, std::vector<std::string>* keys) {

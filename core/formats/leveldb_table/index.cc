@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::uint32_t kTwoLevels = 2;
 constexpr std::uint32_t kWithFirstKeys = 3;
+constexpr std::size_t kLeastInternalKey = 8;  // bytes
 constexpr std::string_view kFilterInParts = "partitionedfilter.";
 
 Error no_list(Position begin, std::string_view what) {
@@ -144,7 +145,7 @@ class PlaceReader {
     } else {
       last_ = read_place(cursor);
     }
-    if (form_.has_first_keys) cursor.skip(cursor.varint32());
+    if (form_.has_first_keys && cursor.take(cursor.varint32()).size() < kLeastInternalKey) return std::nullopt;
     if (!cursor.ok() || (!form_.is_delta_encoded && !cursor.at_end())) return std::nullopt;
     if (form_.is_delta_encoded) reader_.skip(cursor.offset());
     return last_;
@@ -263,7 +264,8 @@ std::string_view to_string(Kind kind) {
 
 Result<MetaBlocks> read_meta_index(const RequestContext& context, const Source& source, const BlockPlace& place,
                                    const Dialect& dialect, Position end, const Limits& limits) {
-  ASSIGN_OR_RETURN(const auto content, read_metadata(context, source, place, dialect, limits, "the meta index"));
+  ASSIGN_OR_RETURN(const auto content, read_metadata(context, source, place, dialect, limits, "the meta index",
+                                                     largest_index(end, limits)));
   MetaBlocks found;
   const bool is_list = for_each_entry(content.view(), dialect, [&](Bytes key, Bytes value) {
     Cursor cursor(value);
