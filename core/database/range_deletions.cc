@@ -46,8 +46,7 @@ class RangeDeletions::Newest {
       const bool begins = next != by_begin.end() && is_before((*next)->begin, (*ends)->end);
       const std::string& now = begins ? (*next)->begin : (*ends)->end;
       for (; next != by_begin.end() && !is_before(now, (*next)->begin); ++next) open.push(*next);
-      for (; ends != by_end.end() && !is_before(now, (*ends)->end); ++ends) {
-      }
+      ends = std::find_if(ends, by_end.end(), [&](const auto* deletion) { return is_before(now, deletion->end); });
       while (!open.empty() && !is_before(now, open.top()->end)) open.pop();
       const RangeDeletion* newest = open.empty() ? nullptr : open.top();
       if (parts_.empty() || parts_.back().newest != newest) parts_.push_back({&now, newest});

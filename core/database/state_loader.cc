@@ -10,14 +10,15 @@
 
 #include "core/base/counted.h"
 #include "core/database/blob_keys.h"
+#include "core/database/change_watch.h"
 #include "core/database/log_replay.h"
+#include "core/database/lost_edits.h"
 #include "core/database/recovered_table.h"
 #include "core/database/state.h"
 #include "core/database/wal_directory.h"
 #include "core/formats/foreign_file.h"
 
 namespace recordfs::database {
-
 // Makes one attempt. The directory may change meanwhile; is_still_there() tells.
 class StateLoader {
  public:
@@ -64,35 +65,26 @@ class StateLoader {
            std::ranges::all_of(state_->files_.blob_files, has_blob_file);
   }
 
-  // Returns whether the MANIFEST seems to have lost its last edits: the logs have writes of a family that it has not
-  // added yet; or it does not name all tables, and files that it names are gone, or the logs do not follow its last
-  // write. (A database that was killed also has tables without a name, but then the files from which they were made are
-  // still there.)
+  // Returns whether the MANIFEST seems to have lost its last edits. Fails like Table::open().
   Result<bool> has_lost_edits() const {
     if (!only_.empty() || state_->is_recovered_) return false;
-    const FileSet& set = state_->files_;
-    if (last_logged_family_ > set.last_family) return true;
-    if (has_current_log()) return false;
-    for (const DirectoryEntry& entry : state_->listing_) {
-      if (entry.is.kind != FileKind::kTable || set.tables.contains(entry.is.number)) continue;
-      if (!state_->missing_.empty() || is_log_missing_) return true;
-      if (first_logged_) return *first_logged_ > set.last_sequence + 1;
-      if (entry.is.number < set.last_number) continue;  // an old one
-      ASSIGN_OR_RETURN(const bool is_newer, has_write_after(set.last_sequence, entry));
-      if (is_newer) return true;
-    }
-    return false;
+    const FilesOnDisk found{.listing = state_->listing_,
+                            .is_log_missing = is_log_missing_,
+                            .is_any_missing = !missing_.empty(),
+                            .is_table_missing = !state_->missing_.empty(),
+                            .first_logged = first_logged_,
+                            .last_logged_family = last_logged_family_};
+    return recordfs::database::has_lost_edits(context_, files(), state_->files_, found, state_->options_.limits);
   }
 
-  // Returns whether the last edit of a LevelDB names the newest log, and nothing is missing: LevelDB writes a table
-  // only after it has begun a new log. (goleveldb also writes the tables of a large batch before their edit.)
-  bool has_current_log() const {
-    const FileSet& set = state_->files_;
-    if (set.is_rocksdb || set.is_torn || !missing_.empty() || is_log_missing_) return false;
-    const auto is_newer = [&](const DirectoryEntry& entry) {
-      return entry.is.kind == FileKind::kLog && entry.is.number > set.first_log();
-    };
-    return std::ranges::none_of(state_->listing_, is_newer);
+  // Returns whether damage in a log may only be what the database wrote while it was read: it overwrites a recycled
+  // log.
+  bool may_have_raced() const { return may_have_raced_; }
+
+  // Returns the size of the MANIFEST before it was read; 0 if there is none.
+  std::uint64_t manifest_size() const {
+    const auto found = std::ranges::find(state_->listing_, state_->manifest_name_, &DirectoryEntry::name);
+    return found == state_->listing_.end() ? 0 : found->size;
   }
 
   // The numbers of the tables and blob files that the MANIFEST names and the directory does not have.
@@ -243,22 +235,6 @@ class StateLoader {
       loss.largest_sequence = std::min(loss.largest_sequence, named.last_sequence);
     }
     lost_log_ = named.is_rocksdb ? 0 : named.first_log();
-  }
-
-  // Returns whether a complete table has a write with a higher sequence number.
-  Result<bool> has_write_after(std::uint64_t sequence, const DirectoryEntry& entry) const {
-    ASSIGN_OR_RETURN(const auto source, files().open(entry.name));
-    const auto opened = Table::open(context_, source, {}, state_->options_.limits);
-    if (!opened && is_permanent(opened.error().code)) return false;
-    if (!opened) return opened.error();
-    TableIterator entries(
-        *opened, [&] { return Result<std::shared_ptr<const Source>>(source); }, [](const Loss&, const Error&) {});
-    TRY(entries.to_first(context_));
-    while (entries.is_valid()) {
-      if (entries.entry().sequence() > sequence) return true;
-      TRY(entries.next(context_));
-    }
-    return false;
   }
 
   void keep_families(FileSet& from) {
@@ -453,8 +429,11 @@ class StateLoader {
     std::optional<std::uint64_t> last_before;
     if (!state_->is_recovered_ && !state_->files_.is_rocksdb) last_before = state_->files_.last_sequence;
     std::vector<NumberedLog> numbered;
+    ChangeWatch watch;
     for (const DirectoryEntry* log : logs) {
       TRY(files().pin(log->name));
+      ASSIGN_OR_RETURN(auto file, files().open(log->name));
+      watch.add(std::move(file));
       numbered.push_back({log->name, log->is.number});
       state_->live_logs_.insert(log->name);
     }
@@ -462,6 +441,8 @@ class StateLoader {
     if (!state_->is_recovered_) setup.chain = {least_log(), state_->files_.is_rocksdb};
     ASSIGN_OR_RETURN(const auto replayed, replay_logs(context_, files(), numbered, state_->options_, std::move(setup)));
     LogReplay& replay = *replayed;
+    const bool has_loss = std::ranges::any_of(replay.problems(), &Problem::loses_data);
+    may_have_raced_ = has_loss && watch.has_changed(context_);
     state_->uncommitted_ = std::make_shared<const SequenceRanges>(replay.uncommitted());
     if (are_blob_files(only_)) TRY(read_blob_files(replay.writes()));
     const auto order_of = [&](std::uint32_t id) {
@@ -543,6 +524,7 @@ class StateLoader {
   std::string wal_directory_;               // with the logs; empty: the database's own
   bool has_options_file_ = false;
   bool is_log_missing_ = false;
+  bool may_have_raced_ = false;
   std::uint64_t lost_log_ = 0;                   // that the MANIFEST named, if it has lost edits
   std::optional<std::uint64_t> first_logged_{};  // sequence number of the first write in the logs
   std::uint32_t last_logged_family_ = 0;         // the largest number of a family with writes in the logs
@@ -553,6 +535,7 @@ Result<std::shared_ptr<const State>> State::load(const RequestContext& context, 
   constexpr int kMostReadings = 20;
   std::set<std::uint64_t> missing;
   bool lost_edits = false;
+  std::optional<std::uint64_t> suspected;  // the size of a MANIFEST that seems to have lost edits
   for (int attempt = 0; attempt < kMostReadings; ++attempt) {
     StateLoader loader(context, directory, options, only, lost_edits);
     auto read = loader.read();
@@ -562,10 +545,12 @@ Result<std::shared_ptr<const State>> State::load(const RequestContext& context, 
     // A file may have been removed or created while the MANIFEST was read. If it is missing again, it is lost.
     if (std::exchange(missing, loader.missing()) != loader.missing()) continue;
     ASSIGN_OR_RETURN(const auto is_whole, loader.is_still_there());
-    if (!is_whole) continue;
+    if (!is_whole || (loader.may_have_raced() && attempt + 1 < kMostReadings)) continue;
     if (lost_edits) return loader.take();
-    ASSIGN_OR_RETURN(lost_edits, loader.has_lost_edits());
-    if (!lost_edits) return loader.take();
+    ASSIGN_OR_RETURN(const bool seems_lost, loader.has_lost_edits());
+    if (!seems_lost) return loader.take();
+    // A database in use may have appended the edits after its MANIFEST was read.
+    lost_edits = std::exchange(suspected, loader.manifest_size()) == loader.manifest_size();
   }
   return Error{Code::kChanged, 0, "the database replaces its files faster than they can be read"};
 }

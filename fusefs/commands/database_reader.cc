@@ -132,7 +132,7 @@ DatabaseReader::DatabaseReader(std::string path, std::string directory, CommandC
 Result<database::Family> DatabaseReader::family(const std::string& wanted) const {
   const auto families = database_->families();
   if (wanted.empty() && families.size() == 1 && families.front().id != 0) return only_family(families.front());
-  const std::string name = wanted.empty() ? "default" : wanted;
+  const std::string_view name = wanted.empty() ? std::string_view("default") : wanted;
   auto found = std::ranges::find(families, name, &database::Family::name);
   const auto number = parse_number<std::uint64_t>(name);
   if (found == families.end() && number) found = std::ranges::find(families, *number, &database::Family::id);

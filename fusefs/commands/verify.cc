@@ -372,6 +372,7 @@ class Verify {
       database->second |= outcome.status() == kExitDamage;
       outcome.may_be_empty = true;
     }
+    if (live_file(outcome.path) != nullptr) outcome.may_be_empty = true;
     counts_.add(outcome);
     print(outcome);
     if (Clock::now() - saved_ >= kBetweenSaves) save();

@@ -1,0 +1,54 @@
+#include "core/database/lost_edits.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "core/database/table.h"
+
+namespace recordfs::database {
+namespace {
+
+// Returns whether the last edit of a LevelDB names the newest log, and nothing is missing: LevelDB writes a table only
+// after it has begun a new log. (goleveldb also writes the tables of a large batch before their edit.)
+bool has_current_log(const FileSet& set, const FilesOnDisk& found) {
+  if (set.is_rocksdb || set.is_torn || found.is_any_missing || found.is_log_missing) return false;
+  return std::ranges::none_of(found.listing, [&](const DirectoryEntry& entry) {
+    return entry.is.kind == FileKind::kLog && entry.is.number > set.first_log();
+  });
+}
+
+// Returns whether a complete table has a write with a higher sequence number.
+Result<bool> has_write_after(const RequestContext& context, OpenFiles& files, const DirectoryEntry& entry,
+                             std::uint64_t sequence, const Limits& limits) {
+  ASSIGN_OR_RETURN(const auto source, files.open(entry.name));
+  const auto opened = Table::open(context, source, {}, limits);
+  if (!opened && is_permanent(opened.error().code)) return false;
+  if (!opened) return opened.error();
+  TableIterator entries(
+      *opened, [&] { return Result<std::shared_ptr<const Source>>(source); }, [](const Loss&, const Error&) {});
+  TRY(entries.to_first(context));
+  while (entries.is_valid()) {
+    if (entries.entry().sequence() > sequence) return true;
+    TRY(entries.next(context));
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<bool> has_lost_edits(const RequestContext& context, OpenFiles& files, const FileSet& set,
+                            const FilesOnDisk& found, const Limits& limits) {
+  if (found.last_logged_family > set.last_family) return true;
+  if (has_current_log(set, found)) return false;
+  for (const DirectoryEntry& entry : found.listing) {
+    if (entry.is.kind != FileKind::kTable || set.tables.contains(entry.is.number)) continue;
+    if (found.is_table_missing || found.is_log_missing) return true;
+    if (found.first_logged) return *found.first_logged > set.last_sequence + 1;
+    if (entry.is.number < set.last_number) continue;  // an old one
+    ASSIGN_OR_RETURN(const bool is_newer, has_write_after(context, files, entry, set.last_sequence, limits));
+    if (is_newer) return true;
+  }
+  return false;
+}
+
+}  // namespace recordfs::database
