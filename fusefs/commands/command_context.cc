@@ -170,7 +170,8 @@ void ReadingOptions::declare_database(CLI::App& app) {
                  "May be given several times. A file in the database's directory has priority.")
       ->type_name("DIR")
       ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->take_all()
+      ->allow_extra_args(false);
 }
 
 database::Options ReadingOptions::database_options() const {

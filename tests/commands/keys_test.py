@@ -455,6 +455,27 @@ class Directories(Case):
         (copy / "000001.log").symlink_to("removed")
         self.good("verify", copy)
 
+    def test_tables_may_be_in_another_directory(self):
+        copy = self.copy_database(LEVELS)
+        other = self.folder / "other"
+        other.mkdir()
+        table = sorted(copy.glob("*.ldb"))[0]
+        table.rename(other / table.name)
+        wanted = self.good("keys", commands.sample(LEVELS))
+        self.assertEqual(self.recordfs("keys", copy).status, commands.DAMAGE)
+        self.assertEqual(self.good("keys", "--db-path", other, copy), wanted)
+        self.assertEqual(self.good("keys", f"--db-path={other}", copy), wanted)
+        self.assertEqual(self.good("keys", copy, "--db-path", self.folder, "--db-path", other), wanted)
+
+    def test_logs_may_be_in_another_directory(self):
+        copy = self.copy_database(LEVELS)
+        other = self.folder / "wal"
+        other.mkdir()
+        for log in copy.glob("*.log"):
+            log.rename(other / log.name)
+        self.assertEqual(self.recordfs("keys", copy).status, commands.DAMAGE)
+        self.assertEqual(self.good("keys", "--wal-dir", other, copy), self.good("keys", commands.sample(LEVELS)))
+
     def test_verify_finds_nothing_in_good_databases(self):
         for name in databases():
             if "plain-table" not in name:
