@@ -30,7 +30,8 @@ Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, co
   number_ = number;
   log_ = writes_.add_log(name);
   ASSIGN_OR_RETURN(auto source, files.open(name));
-  const std::uint64_t size = source->size();
+  size_ = source->size();
+  is_recycled_ = false;
   auto log = open_log(context, std::move(source), Limits{});
   if (!log) {
     if (!is_permanent(log.error().code)) return std::move(log).error();
@@ -44,7 +45,8 @@ Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, co
                                                          *log->head.session.log_number)}});
   }
   const bool is_other = log->head.is_of_another_log();
-  chain_.begin_log(name, number, size, is_other ? std::nullopt : log->head.predecessor);
+  is_recycled_ = log->head.session.recycled && !is_other;
+  chain_.begin_log(name, number, size_, is_other ? std::nullopt : log->head.predecessor);
   TRY(visit_log(context, *log->container, *this));
   chain_.end_log(next_sequence_);
   return {};
@@ -92,14 +94,17 @@ void LogReplay::note_numbering(const leveldb_log::BatchSummary& batch, Bytes rec
 
 void LogReplay::take_damage(const DamagedRegion& region) {
   const bool is_stale = region.damage_class == DamageClass::kStale;
-  if (is_stale || region.damage_class == DamageClass::kUnfinished) chain_.take_end(region);
+  // What an earlier log left after the end of a recycled one may be any bytes. RocksDB stops there too.
+  const bool is_rest = is_recycled_ && region.damage_class == DamageClass::kDamage && region.end >= size_;
+  const bool is_end = is_rest || region.damage_class == DamageClass::kUnfinished;
+  if (is_stale || is_end) chain_.take_end(region);
   if (is_stale) return;
   const Error error{.code = code_of(region.damage_class), .position = region.begin, .detail = region.reason};
-  if (region.damage_class != DamageClass::kUnfinished && region.records_lost != 0) return lose(error);
+  if (!is_end && region.records_lost != 0) return lose(error);
   // A write that never was complete, or filling.
   if (problems_.size() == kMostProblems) return;
   problems_.push_back({.file = name_, .error = error, .loses_data = false});
-  if (region.damage_class == DamageClass::kUnfinished) problems_.back().error.code = Code::kUnfinished;
+  if (is_end) problems_.back().error.code = Code::kUnfinished;
 }
 
 Result<void> LogReplay::take_operation(const leveldb_log::BatchOperation& operation, const RecordPlace& place,

@@ -87,7 +87,9 @@ class LogReplay final : private LogVisitor {
   std::uint64_t last_sequence_ = 0;
   std::uint32_t last_family_ = 0;
 
-  std::string name_;  // of the current log
+  std::string name_;        // of the current log
+  std::uint64_t size_ = 0;  // bytes
+  bool is_recycled_ = false;
   std::uint64_t number_ = 0;
   std::uint32_t log_ = 0;
   std::uint64_t next_sequence_ = 0;

@@ -42,6 +42,7 @@ Result<bool> has_lost_edits(const RequestContext& context, OpenFiles& files, con
   if (has_current_log(set, found)) return false;
   for (const DirectoryEntry& entry : found.listing) {
     if (entry.is.kind != FileKind::kTable || set.tables.contains(entry.is.number)) continue;
+    if (set.removed_tables.contains(entry.is.number)) continue;
     if (found.is_table_missing || found.is_log_missing) return true;
     if (found.first_logged) return *found.first_logged > set.last_sequence + 1;
     if (entry.is.number < set.last_number) continue;  // an old one

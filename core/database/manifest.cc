@@ -165,6 +165,7 @@ class Editor {
     const auto found = files_.tables.find(fields.number("number"));
     if (found == files_.tables.end() || found->second.level != fields.number("level")) return;
     tables_of_[found->second.family].erase(found->first);
+    if (files_.removed_tables.size() < kMostTables) files_.removed_tables.insert(found->first);
     files_.tables.erase(found);
   }
 

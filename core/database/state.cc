@@ -40,6 +40,7 @@ Result<std::shared_ptr<const Table>> State::table(const RequestContext& context,
   const FamilyView* view = family(file.family);
   const TableContext about{.order = view == nullptr ? KeyOrder() : view->order,
                            .largest_sequence = file.largest_sequence,
+                           .lacks_timestamps = file.lacks_timestamps,
                            .may_have_user_keys = is_recovered_,
                            .hidden = uncommitted_->empty() ? nullptr : uncommitted_};
   auto opened = Table::open(context, source, about, options_.limits);

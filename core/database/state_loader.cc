@@ -457,6 +457,9 @@ class StateLoader {
       const RangeDeletions& deletions = state_->logged_->range_deletions(id);
       const std::size_t reversed = family.comparator.empty() ? deletions.reversed() : 0;
       state_->report_ineffective("", deletions.ineffective() + reversed);
+      // Keys of an unknown comparator may have timestamps.
+      const bool is_guessed = family.comparator.empty() && state_->is_recovered_ && only_.empty();
+      if (is_guessed && state_->files_.is_rocksdb) state_->losses_.push_back({.family = id});
     }
     for (Problem& problem : replay.problems()) state_->report(std::move(problem));
     for (Loss& loss : replay.losses()) state_->losses_.push_back(std::move(loss));

@@ -29,6 +29,7 @@ namespace recordfs::database {
 struct TableContext {
   KeyOrder order{};
   std::optional<std::uint64_t> largest_sequence{};  // according to the MANIFEST
+  bool lacks_timestamps = false;                    // likewise, if the table does not say it
   // Whether a library may have written the table without a database, with keys that have no sequence number.
   bool may_have_user_keys = false;
   std::shared_ptr<const SequenceRanges> hidden{};  // entries with these numbers do not count; null: there are none

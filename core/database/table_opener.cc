@@ -159,6 +159,8 @@ class TableOpener {
     table.range_deletions_ = {};
     range_deletion_bytes_ = 0;
     table.properties_ = {};
+    table.properties_.has_timestamps = !about_.lacks_timestamps;
+    table.order_ = about_.lacks_timestamps ? about_.order.of_user_keys() : about_.order;
     table.filter_place_.reset();
     table.end_ = source_->size();
     table.damage_ = why;

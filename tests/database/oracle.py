@@ -148,7 +148,7 @@ def compare_damaged(truth, intact, seen, damaged):
     differences = [line for line in compare_values(truth, seen) if seen.status == GOOD or "surplus" in line
                    or " instead of " in line]
     for at in truth:
-        if at not in seen.rows and (intact.rows[at].file != damaged or seen.status == GOOD):
+        if at not in seen.rows and (Path(intact.rows[at].file).name != damaged or seen.status == GOOD):
             differences.append(f"{at}: lost, and was in {intact.rows[at].file} (status {seen.status})")
     if (seen.status == GOOD) != (not seen.err):
         differences.append(f"status {seen.status}: {seen.err}")
@@ -161,7 +161,7 @@ LOSES_THE_END = ("cut", "zeroed to the end")
 def compare_with_older(intact, seen, damaged):
     """Compares a database whose log lost its last writes without a trace: what is not in that log is unchanged."""
     return [f"{at}: changed, and was in {row.file}" for at, row in intact.rows.items()
-            if row.file != damaged and (at not in seen.rows or seen.rows[at].value != row.value)]
+            if Path(row.file).name != damaged and (at not in seen.rows or seen.rows[at].value != row.value)]
 
 
 # --- checks of one database
