@@ -32,6 +32,7 @@ Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, co
   ASSIGN_OR_RETURN(auto source, files.open(name));
   size_ = source->size();
   is_recycled_ = false;
+  has_foreign_commit_ = false;
   auto log = open_log(context, std::move(source), Limits{});
   if (!log) {
     if (!is_permanent(log.error().code)) return std::move(log).error();
@@ -153,8 +154,20 @@ Result<void> LogReplay::take_write(const leveldb_log::BatchOperation& operation,
 
 // The writes of a transaction that writes when it commits get their numbers then.
 Result<void> LogReplay::commit(const std::string& transaction) {
+  if (setup_.are_files_alone && !transactions_.has(transaction) && !std::exchange(has_foreign_commit_, true)) {
+    problems_.push_back({.file = name_,
+                         .error = {.code = Code::kUnsupported,
+                                   .detail = "the writes of a transaction that is committed here are in another log"}});
+  }
   for (const Pending& write : transactions_.end(transaction)) TRY(add(next_sequence_++, write));
   return {};
+}
+
+void LogReplay::note_open_transactions() {
+  if (!setup_.are_files_alone || !transactions_.has_any()) return;
+  problems_.push_back({.file = name_,
+                       .error = {.code = Code::kUnsupported,
+                                 .detail = "transactions are prepared here, and another log may commit them"}});
 }
 
 Result<void> LogReplay::add(std::uint64_t sequence, const Pending& write) {
@@ -205,6 +218,7 @@ Result<std::unique_ptr<LogReplay>> replay_logs(const RequestContext& context, Op
   while (true) {
     auto replay = std::make_unique<LogReplay>(options, setup);
     for (const NumberedLog& log : logs) TRY(replay->read(context, files, log.name, log.number));
+    replay->note_open_transactions();
     if (!replay->is_numbered_otherwise()) return replay;
     setup.numbering = leveldb_log::Numbering::kPerSubBatch;
   }

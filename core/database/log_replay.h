@@ -46,6 +46,9 @@ class LogReplay final : private LogVisitor {
   // logs have to be read again, by an object with that setup.
   bool is_numbered_otherwise() const { return is_numbered_otherwise_ || doubtful_end_; }
 
+  // Call after the last log. Reports transactions that another log may commit, if the logs are alone.
+  void note_open_transactions();
+
   // Results, after the last log.
   LoggedWrites& writes() { return writes_; }
   std::vector<Problem>& problems() { return problems_; }
@@ -90,6 +93,7 @@ class LogReplay final : private LogVisitor {
   std::string name_;        // of the current log
   std::uint64_t size_ = 0;  // bytes
   bool is_recycled_ = false;
+  bool has_foreign_commit_ = false;  // of a transaction whose writes are in another log
   std::uint64_t number_ = 0;
   std::uint32_t log_ = 0;
   std::uint64_t next_sequence_ = 0;

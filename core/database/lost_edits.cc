@@ -17,9 +17,9 @@ bool has_current_log(const FileSet& set, const FilesOnDisk& found) {
   });
 }
 
-// Returns whether a complete table has a write with a higher sequence number.
-Result<bool> has_write_after(const RequestContext& context, OpenFiles& files, const DirectoryEntry& entry,
-                             std::uint64_t sequence, const Limits& limits) {
+// Returns whether a complete table has a write with a sequence number after `last` and before `end`.
+Result<bool> has_write_between(const RequestContext& context, OpenFiles& files, const DirectoryEntry& entry,
+                               std::uint64_t last, std::uint64_t end, const Limits& limits) {
   ASSIGN_OR_RETURN(const auto source, files.open(entry.name));
   const auto opened = Table::open(context, source, {}, limits);
   if (!opened && is_permanent(opened.error().code)) return false;
@@ -28,7 +28,8 @@ Result<bool> has_write_after(const RequestContext& context, OpenFiles& files, co
       *opened, [&] { return Result<std::shared_ptr<const Source>>(source); }, [](const Loss&, const Error&) {});
   TRY(entries.to_first(context));
   while (entries.is_valid()) {
-    if (entries.entry().sequence() > sequence) return true;
+    const std::uint64_t sequence = entries.entry().sequence();
+    if (sequence > last && sequence < end) return true;
     TRY(entries.next(context));
   }
   return false;
@@ -44,10 +45,12 @@ Result<bool> has_lost_edits(const RequestContext& context, OpenFiles& files, con
     if (entry.is.kind != FileKind::kTable || set.tables.contains(entry.is.number)) continue;
     if (set.removed_tables.contains(entry.is.number)) continue;
     if (found.is_table_missing || found.is_log_missing) return true;
-    if (found.first_logged) return *found.first_logged > set.last_sequence + 1;
-    if (entry.is.number < set.last_number) continue;  // an old one
-    ASSIGN_OR_RETURN(const bool is_newer, has_write_after(context, files, entry, set.last_sequence, limits));
-    if (is_newer) return true;
+    const std::uint64_t first_logged = found.first_logged.value_or(UINT64_MAX);
+    if (first_logged <= set.last_sequence + 1) continue;
+    if (!found.first_logged && entry.is.number < set.last_number) continue;  // an old one
+    ASSIGN_OR_RETURN(const bool is_lost,
+                     has_write_between(context, files, entry, set.last_sequence, first_logged, limits));
+    if (is_lost) return true;
   }
   return false;
 }

@@ -29,6 +29,10 @@ class Transactions {
   // Ends the section. `last_sequence`: the number of its last write, or nullopt as in begin_section().
   Result<void> prepare(const std::string& name, std::optional<std::uint64_t> last_sequence);
 
+  // Returns whether a transaction has a section, and has not ended.
+  bool has(const std::string& name) const { return prepared_.contains(name); }
+  // Returns whether a transaction has not ended.
+  bool has_any() const { return !prepared_.empty(); }
   // Ends a transaction. Returns the writes that were kept for it.
   Section end(const std::string& name);
   // Returns the numbers of the writes of the transactions that have not ended.

@@ -14,7 +14,7 @@ import slow
 SAMPLE = "riegeli/multiblock_zstd.riegeli"
 RECORDS = 1250
 HELD = 49207  # in the first bytes of a chunk, so that each chunk is either readable or not
-AT_ONCE = 5  # seconds within which a request that does not wait is answered, even on a busy machine
+AT_ONCE = 30  # seconds within which a request that does not wait is answered, even on a very busy machine
 
 
 class SlowSource(mounting.Case):
