@@ -17,7 +17,7 @@
 #include "core/database/loss.h"
 #include "core/database/sequence_ranges.h"
 #include "core/database/transactions.h"
-#include "core/formats/leveldb_log/content.h"
+#include "core/formats/leveldb_log/write_batch.h"
 
 namespace recordfs::database {
 

@@ -11,7 +11,7 @@
 #include "core/base/cursor.h"
 #include "core/database/key_order.h"
 #include "core/database/log_records.h"
-#include "core/formats/leveldb_log/content.h"
+#include "core/formats/leveldb_log/version_edit.h"
 
 namespace recordfs::database {
 namespace {

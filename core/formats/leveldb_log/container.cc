@@ -16,6 +16,8 @@
 #include "core/formats/leveldb_log/format.h"
 #include "core/formats/leveldb_log/head.h"
 #include "core/formats/leveldb_log/items.h"
+#include "core/formats/leveldb_log/version_edit.h"
+#include "core/formats/leveldb_log/write_batch.h"
 #include "core/formats/registry.h"
 
 namespace recordfs::leveldb_log {

@@ -11,6 +11,7 @@
 #include "core/formats/leveldb_log/assembly.h"
 #include "core/formats/leveldb_log/content.h"
 #include "core/formats/leveldb_log/items.h"
+#include "core/formats/leveldb_log/write_batch.h"
 #include "core/formats/registry.h"
 
 namespace recordfs::leveldb_log {

@@ -84,6 +84,7 @@ Parsed parse_fragment(Bytes rest, Position at, const Wire& wire = {});
 // Returns the log number in the mark with which Pebble ends a log, one more than that of the log: a header of 11 bytes
 // for an empty payload, with 0 for its checksum. nullopt if `rest` does not begin with such a mark. Any thread.
 std::optional<std::uint32_t> parse_end_mark(Bytes rest);
+inline bool is_end_mark(Bytes rest, const Wire& wire) { return wire.has_rocksdb_types && parse_end_mark(rest); }
 
 // The size of a fragment by its length: with the header of its type, and with the other header in case the type is
 // wrong.

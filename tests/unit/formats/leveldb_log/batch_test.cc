@@ -1,7 +1,8 @@
 // Write batches and version edits: recognizing them, and parsing their operations.
 #include <gtest/gtest.h>
 
-#include "core/formats/leveldb_log/content.h"
+#include "core/formats/leveldb_log/version_edit.h"
+#include "core/formats/leveldb_log/write_batch.h"
 #include "tests/toy/parts.h"
 #include "tests/unit/formats/leveldb_log/reading.h"
 #include "tests/writers/leveldb_log/log_writer.h"
