@@ -93,6 +93,17 @@ Result<std::shared_ptr<const Source>> OpenFiles::open_anew(const std::string& na
   return std::shared_ptr<const Source>(std::move(source));
 }
 
+Result<void> add_files_of(const OpenFiles& files, const std::string& directory, std::initializer_list<FileKind> kinds,
+                          std::vector<DirectoryEntry>& entries) {
+  ASSIGN_OR_RETURN(auto others, list_directory(files.path(directory)));
+  for (DirectoryEntry& entry : others) {
+    if (std::ranges::find(kinds, entry.is.kind) == kinds.end()) continue;
+    entry.name = directory + "/" + entry.name;
+    entries.push_back(std::move(entry));
+  }
+  return {};
+}
+
 bool is_gone(const Error& error) {
   return error.code == Code::kChanged || (error.code == Code::kIo && error.os_error == ENOENT);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -62,6 +63,11 @@ class OpenFiles {
   std::map<std::string, Descriptor> pinned_;  // by name
   BoundedLru<std::string, std::shared_ptr<const Source>> sources_;
 };
+
+// Appends the files of these kinds in another directory, by their names relative to the database's. Fails as
+// list_directory().
+Result<void> add_files_of(const OpenFiles& files, const std::string& directory, std::initializer_list<FileKind> kinds,
+                          std::vector<DirectoryEntry>& entries);
 
 // Returns whether an error says that a file does not exist, or that another one took its place.
 bool is_gone(const Error& error);

@@ -76,6 +76,7 @@ class State {
 
  private:
   friend class StateLoader;
+  friend class LogLoader;
   explicit State(Options options)
       : options_(options), tables_(kMostTables, options.index_bytes), problems_(std::make_unique<ProblemLog>()) {}
 

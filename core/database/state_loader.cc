@@ -2,20 +2,15 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "core/base/counted.h"
-#include "core/database/blob_keys.h"
-#include "core/database/change_watch.h"
-#include "core/database/log_replay.h"
+#include "core/database/log_loader.h"
 #include "core/database/lost_edits.h"
 #include "core/database/recovered_table.h"
 #include "core/database/state.h"
-#include "core/database/wal_directory.h"
 #include "core/formats/foreign_file.h"
 
 namespace recordfs::database {
@@ -25,7 +20,11 @@ class StateLoader {
   // `lost_edits`: the MANIFEST has lost its last edits, so its state is not used.
   StateLoader(const RequestContext& context, const std::string& directory, const Options& options,
               const std::vector<DirectoryEntry>& only, bool lost_edits)
-      : context_(context), only_(only), lost_edits_(lost_edits), state_(new State(options)) {
+      : context_(context),
+        only_(only),
+        lost_edits_(lost_edits),
+        state_(new State(options)),
+        logs_(context, *state_, only) {
     state_->open_files_ = std::make_unique<OpenFiles>(directory, options.open_files);
   }
 
@@ -34,14 +33,14 @@ class StateLoader {
     ASSIGN_OR_RETURN(state_->listing_, list());
     for (const DirectoryEntry& entry : state_->listing_) note_name(entry);
     TRY(read_options_file());
-    TRY(list_other_logs());
+    TRY(logs_.list_other_directory());
     TRY(read_files());
-    choose_logs();
+    logs_.choose_directory();
     TRY(find_comparators());
     make_families();
     find_missing();
     TRY(pin_files());
-    TRY(read_logs());
+    TRY(logs_.read());
     return {};
   }
 
@@ -52,7 +51,7 @@ class StateLoader {
     std::set<std::string> logs;
     for (const DirectoryEntry& entry : now) {
       names.insert(entry.name);
-      if (is_live_log(entry)) logs.insert(entry.name);
+      if (logs_.is_live(entry)) logs.insert(entry.name);
     }
     const auto has_table = [&](const auto& table) {
       return state_->is_missing(table.second) || names.contains(state_->name_of(table.second));
@@ -69,17 +68,16 @@ class StateLoader {
   Result<bool> has_lost_edits() const {
     if (!only_.empty() || state_->is_recovered_) return false;
     const FilesOnDisk found{.listing = state_->listing_,
-                            .is_log_missing = is_log_missing_,
+                            .is_log_missing = logs_.is_any_missing(),
                             .is_any_missing = !missing_.empty(),
                             .is_table_missing = !state_->missing_.empty(),
-                            .first_logged = first_logged_,
-                            .last_logged_family = last_logged_family_};
+                            .first_logged = logs_.first_sequence(),
+                            .last_logged_family = logs_.last_family()};
     return recordfs::database::has_lost_edits(context_, files(), state_->files_, found, state_->options_.limits);
   }
 
-  // Returns whether damage in a log may only be what the database wrote while it was read: it overwrites a recycled
-  // log.
-  bool may_have_raced() const { return may_have_raced_; }
+  // Returns whether damage in a log may only be what the database wrote while it was read.
+  bool may_have_raced() const { return logs_.may_have_raced(); }
 
   // Returns the size of the MANIFEST before it was read; 0 if there is none.
   std::uint64_t manifest_size() const {
@@ -109,23 +107,12 @@ class StateLoader {
     return entries;
   }
 
-  Result<void> add_files_of(const std::string& directory, std::initializer_list<FileKind> kinds,
-                            std::vector<DirectoryEntry>& entries) const {
-    ASSIGN_OR_RETURN(auto others, list_directory(files().path(directory)));
-    for (DirectoryEntry& entry : others) {
-      if (std::ranges::find(kinds, entry.is.kind) == kinds.end()) continue;
-      entry.name = directory + "/" + entry.name;
-      entries.push_back(std::move(entry));
-    }
-    return {};
-  }
-
   // Adds the tables and blob files of the other directories, and the logs of theirs.
   Result<std::vector<DirectoryEntry>> with_other_directories(std::vector<DirectoryEntry> entries) const {
     for (const std::string& directory : state_->options_.table_directories) {
-      TRY(add_files_of(directory, {FileKind::kTable, FileKind::kBlob}, entries));
+      TRY(add_files_of(files(), directory, {FileKind::kTable, FileKind::kBlob}, entries));
     }
-    if (!wal_directory_.empty()) TRY(add_files_of(wal_directory_, {FileKind::kLog}, entries));
+    if (!logs_.directory().empty()) TRY(add_files_of(files(), logs_.directory(), {FileKind::kLog}, entries));
     return entries;
   }
 
@@ -234,7 +221,7 @@ class StateLoader {
       Loss& loss = state_->losses_.emplace_back(state_->loss_of(table));
       loss.largest_sequence = std::min(loss.largest_sequence, named.last_sequence);
     }
-    lost_log_ = named.is_rocksdb ? 0 : named.first_log();
+    if (!named.is_rocksdb) logs_.note_lost_edits(named.first_log());
   }
 
   void keep_families(FileSet& from) {
@@ -364,173 +351,13 @@ class StateLoader {
             .detail = fmt::format("the MANIFEST names this table, and it does not exist{}", where)});
   }
 
-  // --- logs
-
-  // Finds the directory of the logs if they are not in the database's own.
-  // Lists another directory that may have the logs, before the MANIFEST is read.
-  Result<void> list_other_logs() {
-    if (!only_.empty()) return {};
-    other_ = {.name = state_->options_.wal_directory, .problem = {}};
-    if (other_.name.empty()) other_ = find_wal_directory(files().directory(), state_->options_file_.wal_directory);
-    return other_.name.empty() ? Result<void>() : add_files_of(other_.name, {FileKind::kLog}, other_logs_);
-  }
-
-  // Takes the other directory if the database's own has no live logs, or if it was given.
-  void choose_logs() {
-    const bool has_own =
-        std::ranges::any_of(state_->listing_, [this](const DirectoryEntry& entry) { return is_live_log(entry); });
-    if (has_own && state_->options_.wal_directory.empty()) return;
-    wal_directory_ = other_.name;
-    std::ranges::move(other_logs_, std::back_inserter(state_->listing_));
-    if (!other_.problem) return;
-    const bool is_lost = other_.problem->code == Code::kNotFound;
-    report("", *std::move(other_.problem));
-    if (is_lost) lose_logs();
-  }
-
-  void lose_logs() {
-    state_->losses_.push_back({.age = Age{.level = -1}});
-    is_log_missing_ = true;
-  }
-
-  bool is_live_log(const DirectoryEntry& entry) const {
-    if (entry.is.kind != FileKind::kLog) return false;
-    if (!wal_directory_.empty() && !entry.name.starts_with(wal_directory_ + "/")) return false;
-    const FileSet& set = state_->files_;
-    return state_->is_recovered_ || entry.is.number >= set.first_log() ||
-           (set.previous_log != 0 && entry.is.number == set.previous_log);
-  }
-
-  LogReplay::FirstLogs first_logs() const {
-    if (state_->is_recovered_) return std::nullopt;
-    std::map<std::uint32_t, std::uint64_t> first;
-    for (const auto& [id, family] : state_->files_.families) {
-      const std::uint64_t previous = state_->files_.previous_log;
-      first[id] = previous == 0 ? family.log_number : std::min(previous, family.log_number);
-    }
-    return first;
-  }
-
-  // Returns the number of the first log that must exist.
-  std::uint64_t least_log() const {
-    std::uint64_t least = UINT64_MAX;
-    for (const auto& [id, family] : state_->files_.families) least = std::min(least, family.log_number);
-    return std::max(least, state_->files_.least_log);
-  }
-
-  Result<void> read_logs() {
-    std::vector<const DirectoryEntry*> logs;
-    for (const DirectoryEntry& entry : state_->listing_) {
-      if (is_live_log(entry)) logs.push_back(&entry);
-    }
-    std::ranges::sort(logs, {}, [](const DirectoryEntry* entry) { return entry->is.number; });
-    report_missing_log(logs);
-    // LevelDB gives its writes consecutive numbers. RocksDB may write without a log.
-    std::optional<std::uint64_t> last_before;
-    if (!state_->is_recovered_ && !state_->files_.is_rocksdb) last_before = state_->files_.last_sequence;
-    std::vector<NumberedLog> numbered;
-    ChangeWatch watch;
-    for (const DirectoryEntry* log : logs) {
-      TRY(files().pin(log->name));
-      ASSIGN_OR_RETURN(auto file, files().open(log->name));
-      watch.add(std::move(file));
-      numbered.push_back({log->name, log->is.number});
-      state_->live_logs_.insert(log->name);
-    }
-    LogReplay::Setup setup{.first_logs = first_logs(), .last_before = last_before, .are_files_alone = !only_.empty()};
-    if (!state_->is_recovered_) setup.chain = {least_log(), state_->files_.is_rocksdb};
-    ASSIGN_OR_RETURN(const auto replayed, replay_logs(context_, files(), numbered, state_->options_, std::move(setup)));
-    LogReplay& replay = *replayed;
-    const bool has_loss = std::ranges::any_of(replay.problems(), &Problem::loses_data);
-    may_have_raced_ = has_loss && watch.has_changed(context_);
-    state_->uncommitted_ = std::make_shared<const SequenceRanges>(replay.uncommitted());
-    if (are_blob_files(only_)) TRY(read_blob_files(replay.writes()));
-    const auto order_of = [&](std::uint32_t id) {
-      const FamilyView* view = state_->family(id);
-      return view == nullptr ? KeyOrder() : view->order;
-    };
-    replay.writes().finish(order_of, *state_->uncommitted_);
-    state_->logged_ = std::make_unique<LoggedWrites>(std::move(replay.writes()));
-    for (const std::uint32_t id : state_->logged_->families()) {
-      Family& family = state_->families_[id].state.family;
-      family.id = id;
-      const RangeDeletions& deletions = state_->logged_->range_deletions(id);
-      const std::size_t reversed = family.comparator.empty() ? deletions.reversed() : 0;
-      state_->report_ineffective("", deletions.ineffective() + reversed);
-      // Keys of an unknown comparator may have timestamps.
-      const bool is_guessed = family.comparator.empty() && state_->is_recovered_ && only_.empty();
-      if (is_guessed && state_->files_.is_rocksdb) state_->losses_.push_back({.family = id});
-    }
-    for (Problem& problem : replay.problems()) state_->report(std::move(problem));
-    for (Loss& loss : replay.losses()) state_->losses_.push_back(std::move(loss));
-    first_logged_ = replay.first_sequence();
-    last_logged_family_ = replay.last_family();
-    if (lost_log_ != 0 && (logs.empty() || logs.front()->is.number > lost_log_)) {
-      const std::uint64_t first = first_logged_.value_or(UINT64_MAX);
-      state_->losses_.push_back({.largest_sequence = first - std::min<std::uint64_t>(first, 1)});
-    }
-    state_->last_sequence_ = std::max(state_->files_.last_sequence, replay.last_sequence());
-    return {};
-  }
-
-  Result<void> read_blob_files(LoggedWrites& writes) {
-    state_->files_.is_rocksdb = true;
-    ASSIGN_OR_RETURN(auto replay, replay_blob_files(context_, files(), only_, state_->options_.limits, writes));
-    for (Problem& problem : replay.problems) state_->report(std::move(problem));
-    std::ranges::move(replay.losses, std::back_inserter(state_->losses_));
-    if (writes.count() > 0 && writes.of_family(0).empty()) state_->families_.erase(0);
-    return {};
-  }
-
-  // LevelDB always has the log that its MANIFEST names. RocksDB may not, and may have its logs elsewhere.
-  void report_missing_log(const std::vector<const DirectoryEntry*>& logs) {
-    if (state_->is_recovered_) return;
-    report_tracked_logs(logs);
-    const std::uint64_t number = state_->files_.first_log();
-    if (state_->files_.is_rocksdb && logs.empty() && !is_log_missing_) {
-      const char* const what =
-          "the directory has no write-ahead log; if the database has another folder for them, the newest writes are "
-          "missing";
-      report("", {.code = Code::kNotFound, .detail = what}, false);
-    }
-    if (state_->files_.is_rocksdb) return;
-    if (number == 0 || (!logs.empty() && logs.front()->is.number <= number)) return;
-    report(fmt::format("{:06}.log", number),
-           {.code = Code::kNotFound, .detail = "the MANIFEST names this write-ahead log, and it does not exist"});
-    lose_logs();
-  }
-
-  // RocksDB may state which logs must exist, and how long they are at least.
-  void report_tracked_logs(const std::vector<const DirectoryEntry*>& logs) {
-    for (const auto& [number, size] : state_->files_.tracked_logs) {
-      if (size == 0) continue;
-      const auto found = std::ranges::find(logs, number, [](const DirectoryEntry* log) { return log->is.number; });
-      const bool is_missing = found == logs.end();
-      if (!is_missing && (*found)->size >= size) continue;
-      const std::string name = is_missing ? fmt::format("{:06}.log", number) : (*found)->name;
-      const Code code = is_missing ? Code::kNotFound : Code::kDamage;
-      const std::string detail =
-          is_missing ? "the MANIFEST names this write-ahead log, and it does not exist"
-                     : fmt::format("{}, and the MANIFEST says at least {}", counted((*found)->size, "byte"), size);
-      report(name, {.code = code, .detail = detail});
-      lose_logs();
-    }
-  }
-
   const RequestContext& context_;
   const std::vector<DirectoryEntry>& only_;
   const bool lost_edits_;
   std::shared_ptr<State> state_;
   std::set<std::uint64_t> missing_;
-  WalDirectory other_;                      // that may have the logs
-  std::vector<DirectoryEntry> other_logs_;  // of it
-  std::string wal_directory_;               // with the logs; empty: the database's own
+  LogLoader logs_;
   bool has_options_file_ = false;
-  bool is_log_missing_ = false;
-  bool may_have_raced_ = false;
-  std::uint64_t lost_log_ = 0;                   // that the MANIFEST named, if it has lost edits
-  std::optional<std::uint64_t> first_logged_{};  // sequence number of the first write in the logs
-  std::uint32_t last_logged_family_ = 0;         // the largest number of a family with writes in the logs
 };
 
 Result<std::shared_ptr<const State>> State::load(const RequestContext& context, const std::string& directory,
