@@ -15,7 +15,8 @@ using leveldb_table::BlockList;
 
 std::size_t Table::memory() const {
   const std::size_t filter = filter_place_ ? static_cast<std::size_t>(filter_place_->size) : 0;
-  const std::size_t dictionary = data_dialect_.dictionary ? data_dialect_.dictionary->size() : 0;
+  const auto& read = data_dialect_.dictionary;
+  const std::size_t dictionary = read && *read ? (*read)->size() : 0;
   const std::size_t names = properties_.column_family_name.size() + properties_.comparator.size() +
                             filter_kind_.size() + filter_policy_.size();
   return sizeof(Table) + blocks_.memory() + range_deletions_.memory() + filter + dictionary + names;

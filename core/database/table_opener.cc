@@ -6,6 +6,7 @@
 #include "core/formats/foreign_file.h"
 #include "core/formats/leveldb_table/format.h"
 #include "core/formats/leveldb_table/survey.h"
+#include "core/formats/leveldb_table/tail.h"
 
 namespace recordfs::database {
 
@@ -55,39 +56,21 @@ class TableOpener {
   }
 
   Result<void> read_by_index() {
-    ASSIGN_OR_RETURN(const auto footer, read_footer());
+    ASSIGN_OR_RETURN(const auto footer, leveldb_table::read_footer(context_, *source_));
+    if (!footer) return Error{Code::kDamage, source_->size(), "the footer of the table is missing"};
     Table& table = *table_;
-    table.dialect_ = footer.dialect;
-    table.end_ = footer.begin;
-    ASSIGN_OR_RETURN(const auto meta, leveldb_table::read_meta_index(context_, *source_, footer.metaindex,
-                                                                     footer.dialect, footer.begin, table.limits_));
-    const auto index = footer.index ? footer.index : meta.index;
-    if (!index) return Error{Code::kDamage, footer.metaindex.begin, "the meta index does not name an index"};
-    if (meta.properties) TRY(read_properties(*meta.properties));
-    table.data_dialect_ = table.dialect_;
-    TRY(read_meta_blocks(meta));
-    ASSIGN_OR_RETURN(table.blocks_, read_block_list(context_, *source_, *index, table.dialect_, table.properties_.index,
-                                                    footer.begin, table.limits_));
-    return {};
-  }
-
-  Result<leveldb_table::Footer> read_footer() const {
-    const std::uint64_t size = source_->size();
-    const std::uint64_t tail_size = std::min(size, leveldb_table::kRocksDbFooterSize);
-    ASSIGN_OR_RETURN(const auto tail, read_up_to(context_, *source_, size - tail_size, tail_size));
-    auto footer = leveldb_table::parse_footer(tail.view(), size);
-    if (!footer) return Error{Code::kDamage, size - tail_size, "the footer of the table is missing"};
-    if (!footer->flaw.empty()) return Error{footer->flaw_code, footer->begin, footer->flaw};
-    return *std::move(footer);
-  }
-
-  Result<void> read_properties(const BlockPlace& place) {
-    Table& table = *table_;
-    // An old RocksDB, or format version 0, uses LevelDB's footer with RocksDB's blocks.
-    table.dialect_.is_rocksdb = true;
-    ASSIGN_OR_RETURN(table.properties_,
-                     leveldb_table::read_properties(context_, *source_, place, table.dialect_, table.limits_));
+    table.end_ = footer->begin;
+    ASSIGN_OR_RETURN(auto tail, leveldb_table::read_tail(context_, *source_, *footer, table.limits_));
+    if (tail.flaw) return *std::move(tail.flaw);
+    table.dialect_ = tail.dialect;
+    table.properties_ = std::move(tail.properties);
     take_properties();
+    table.data_dialect_ = table.dialect_;
+    ASSIGN_OR_RETURN(table.data_dialect_.dictionary,
+                     leveldb_table::read_dictionary(context_, *source_, tail, table.limits_));
+    TRY(read_meta_blocks(tail.blocks));
+    ASSIGN_OR_RETURN(table.blocks_, read_block_list(context_, *source_, tail.index, table.dialect_,
+                                                    table.properties_.index, footer->begin, table.limits_));
     return {};
   }
 
@@ -101,27 +84,12 @@ class TableOpener {
 
   Result<void> read_meta_blocks(const leveldb_table::MetaBlocks& meta) {
     Table& table = *table_;
-    if (meta.dictionary) TRY(read_dictionary(*meta.dictionary));
     if (meta.range_deletions) TRY(read_range_deletions(*meta.range_deletions));
     const bool is_usable = table.properties_.filters_whole_keys && !table.order_.has_timestamps();
     if (meta.whole_filter && is_usable) {
       table.filter_place_ = meta.whole_filter;
       table.filter_kind_ = meta.filter_kind;
       table.filter_policy_ = meta.filter;
-    }
-    return {};
-  }
-
-  Result<void> read_dictionary(const BlockPlace& place) {
-    auto dictionary = read_metadata(context_, *source_, place, table_->dialect_, table_->limits_, "the dictionary");
-    leveldb_table::Dialect& dialect = table_->data_dialect_;
-    dialect.has_dictionary = true;
-    if (dictionary) {
-      dialect.dictionary = std::make_shared<const Buffer>(std::move(*dictionary));
-    } else if (!is_permanent(dictionary.error().code)) {
-      return std::move(dictionary).error();
-    } else {
-      dialect.no_dictionary = std::make_shared<const Error>(std::move(dictionary).error());
     }
     return {};
   }

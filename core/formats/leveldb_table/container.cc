@@ -110,8 +110,7 @@ class TableContainer final : public Container, private Metadata {
   const Metadata* metadata() const override { return this; }
   const RecordSchema& schema() const override { return schema_; }
   const BulkReader* bulk() const override {
-    const bool is_possible =
-        survey_.has_index() && survey_.dialect.checksum != Checksum::kNone && !survey_.dialect.has_dictionary;
+    const bool is_possible = survey_.has_index() && survey_.dialect.checksum != Checksum::kNone;
     return is_possible ? &bulk_ : nullptr;
   }
 

@@ -52,8 +52,6 @@ struct MetaBlocks {
   std::optional<BlockPlace> whole_filter;  // of a filter in one block
   std::string filter;                      // the name of the policy; empty: no filter
   std::string filter_kind;                 // "filter", "fullfilter", "partitionedfilter"; empty: no filter
-
-  bool has_dictionary() const { return dictionary.has_value(); }
 };
 
 // Fails as read_block() does, and with kDamage if the content is not a list of blocks before `end`.

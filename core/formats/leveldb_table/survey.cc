@@ -7,6 +7,7 @@
 
 #include "core/formats/leveldb_table/entries.h"
 #include "core/formats/leveldb_table/salvage.h"
+#include "core/formats/leveldb_table/tail.h"
 #include "core/formats/leveldb_table/wire.h"
 
 namespace recordfs::leveldb_table {
@@ -17,14 +18,6 @@ constexpr std::uint64_t kSearchedTail = 64 << 10;
 constexpr int kBitsOfMagic = 64;
 constexpr int kBitsOfChecksum = 32;
 constexpr std::uint64_t kProbedHead = 64u << 10;
-
-Result<std::optional<Footer>> read_footer(const RequestContext& context, const Source& source) {
-  const std::uint64_t size = source.size();
-  const std::uint64_t tail = std::min(size, kRocksDbFooterSize);
-  ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source, size - tail, tail));
-  if (bytes.size() < tail) return std::optional<Footer>{};
-  return parse_footer(bytes.view(), size);
-}
 
 // Returns the last footer in the tail of a file, even if other data follow it.
 Result<std::optional<Footer>> find_footer(const RequestContext& context, const Source& source) {
@@ -187,9 +180,7 @@ class Surveyor {
     ASSIGN_OR_RETURN(const auto other, find_first_block(context, source_));
     if (other && dialect_differs(other->dialect)) survey_.dialect = other->dialect;
     survey_.filter = std::move(inner.filter);
-    survey_.has_dictionary = inner.has_dictionary;
     survey_.dictionary = std::move(inner.dictionary);
-    survey_.no_dictionary = std::move(inner.no_dictionary);
     survey_.has_database_keys = inner.has_database_keys;
     survey_.column_family = inner.column_family;
     survey_.has_embedded_blobs = inner.has_embedded_blobs;
@@ -207,45 +198,19 @@ class Surveyor {
 
   Result<void> read_indexes(const RequestContext& context) {
     const Footer& footer = *survey_.footer;
-    if (!footer.flaw.empty()) return Error{footer.flaw_code, footer.begin, footer.flaw};
-    auto meta = read_meta_index(context, source_, footer.metaindex, footer.dialect, footer.begin, limits_);
-    if (!meta && !is_permanent(meta.error().code)) return std::move(meta).error();
+    ASSIGN_OR_RETURN(const auto tail, read_tail(context, source_, footer, limits_));
+    survey_.dialect = tail.dialect;
+    survey_.column_family = tail.properties.column_family;
+    survey_.has_embedded_blobs = tail.properties.has_embedded_blobs;
     // LevelDB's index has one form. RocksDB's is given by properties that the meta index names, whatever the footer.
-    std::optional<Error> unknown_form;
-    if (!meta && footer.dialect.is_rocksdb) unknown_form = meta.error();
-    const MetaBlocks blocks = meta ? std::move(*meta) : MetaBlocks{};
-    const auto place = footer.index ? footer.index : blocks.index;
-    if (!place && unknown_form) return *std::move(unknown_form);
-    if (!place) return Error{Code::kDamage, footer.metaindex.begin, "the meta index does not name an index"};
-    IndexForm form;
-    // An old RocksDB uses LevelDB's footer with RocksDB's blocks.
-    if (blocks.properties) survey_.dialect.is_rocksdb = true;
-    if (blocks.properties) {
-      auto read = read_properties(context, source_, *blocks.properties, survey_.dialect, limits_);
-      if (!read && !is_permanent(read.error().code)) return std::move(read).error();
-      if (read) survey_.column_family = read->column_family;
-      if (read) survey_.has_embedded_blobs = read->has_embedded_blobs;
-      if (read) form = read->index;
-      if (!read) unknown_form = std::move(read).error();
-    }
+    const bool is_form_known = !tail.flaw || !tail.dialect.is_rocksdb;
+    const IndexForm& form = tail.properties.index;
     ASSIGN_OR_RETURN(auto index,
-                     unknown_form ? read_index_of_any_form(context, *place, *unknown_form)
-                                  : read_index(context, source_, *place, survey_.dialect, form, footer.begin, limits_));
-    take(std::move(index), blocks);
-    if (blocks.dictionary) TRY(read_dictionary(context, *blocks.dictionary));
-    return blocks.filter_index ? take_filter(context, *blocks.filter_index, form) : Result<void>();
-  }
-
-  Result<void> read_dictionary(const RequestContext& context, const BlockPlace& place) {
-    auto read = read_metadata(context, source_, place, survey_.dialect, limits_, "the dictionary");
-    if (read) {
-      survey_.dictionary = std::make_shared<const Buffer>(std::move(*read));
-    } else if (!is_permanent(read.error().code)) {
-      return std::move(read).error();
-    } else {
-      survey_.no_dictionary = std::make_shared<const Error>(std::move(read).error());
-    }
-    return {};
+                     is_form_known ? read_index(context, source_, tail.index, tail.dialect, form, footer.begin, limits_)
+                                   : read_index_of_any_form(context, tail.index, *tail.flaw));
+    take(std::move(index), tail.blocks);
+    ASSIGN_OR_RETURN(survey_.dictionary, read_dictionary(context, source_, tail, limits_));
+    return tail.blocks.filter_index ? take_filter(context, *tail.blocks.filter_index, form) : Result<void>();
   }
 
   // Reads the index in the form in which it leads from block to block; no other form does by chance. Fails with `why`
@@ -267,7 +232,6 @@ class Surveyor {
     survey_.data_blocks = index.data_blocks;
     survey_.has_database_keys = index.has_database_keys;
     survey_.filter = blocks.filter;
-    survey_.has_dictionary = blocks.has_dictionary();
     survey_.properties = blocks.properties;
     std::vector<Piece> others = blocks.pieces;
     const BlockPlace& metaindex = survey_.footer->metaindex;
@@ -338,9 +302,7 @@ class Surveyor {
 
 Dialect Survey::dialect_of(Position begin, Kind kind) const {
   Dialect found = !shifted.empty() && begin >= shifted.front().begin ? shifted_dialect : dialect;
-  found.has_dictionary = kind == Kind::kData && has_dictionary;
-  found.dictionary = found.has_dictionary ? dictionary : nullptr;
-  found.no_dictionary = found.has_dictionary ? no_dictionary : nullptr;
+  found.dictionary = kind == Kind::kData ? dictionary : nullptr;
   return found;
 }
 

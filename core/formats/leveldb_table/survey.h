@@ -29,10 +29,8 @@ struct Survey {
   Dialect shifted_dialect;
   std::uint64_t data_blocks = 0;
   bool has_database_keys = true;
-  std::string filter;                          // the name of the filter's policy
-  bool has_dictionary = false;                 // for the compression of data blocks
-  std::shared_ptr<const Buffer> dictionary;    // null: none, or it cannot be read
-  std::shared_ptr<const Error> no_dictionary;  // why it cannot be read; null: it can, or there is none
+  std::string filter;                            // the name of the filter's policy
+  std::shared_ptr<const Dictionary> dictionary;  // for the compression of data blocks; null: none
   std::optional<BlockPlace> properties;
   std::optional<std::uint32_t> column_family;  // RocksDB's; nullopt where the table does not say it
   bool has_embedded_blobs = false;             // values of entries are between the data blocks

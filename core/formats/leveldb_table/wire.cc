@@ -224,10 +224,7 @@ Result<Buffer> unpack_block(const RequestContext& context, Bytes stored, Positio
                             const Limits& limits) {
   const Bytes stream = stored.first(stored.size() - kTrailerSize);
   const auto number = std::to_integer<std::uint8_t>(stored[stream.size()]);
-  if (dialect.has_dictionary && !dialect.dictionary) {
-    if (dialect.no_dictionary) return at(begin, *dialect.no_dictionary);
-    return Error{Code::kUnsupported, begin, "the block is compressed with a dictionary that cannot be read"};
-  }
+  if (dialect.dictionary && !*dialect.dictionary) return at(begin, dialect.dictionary->error());
   auto content = unpack(context, number, stream, dialect, limits.decoded_chunk);
   if (!content) return at(begin, std::move(content).error());
   return content;
@@ -339,8 +336,10 @@ Result<Buffer> unpack(const RequestContext& context, std::uint8_t number, Bytes 
                       std::uint64_t limit) {
   const auto packing = packing_of(dialect, number, stream.first(std::min(stream.size(), kFirstBytes)));
   if (!packing) return Error{.code = Code::kUnsupported, .detail = name_unread(dialect, number)};
-  const bool is_with_dictionary = dialect.has_dictionary && dialect.dictionary;
-  return decompress_with(context, *packing, stream, is_with_dictionary ? dialect.dictionary->view() : Bytes(), limit);
+  if (!dialect.dictionary) return decompress_with(context, *packing, stream, {}, limit);
+  const Dictionary& dictionary = *dialect.dictionary;
+  if (!dictionary) return dictionary.error();
+  return decompress_with(context, *packing, stream, dictionary->view(), limit);
 }
 
 Result<Buffer> read_block(const RequestContext& context, const Source& source, const BlockPlace& place,

@@ -40,15 +40,16 @@ enum class Checksum : std::uint8_t { kNone, kCrc32c, kXxHash32, kXxHash64, kXxh3
 // Returns "none", "crc32c", ... Static storage.
 std::string_view to_string(Checksum checksum);
 
+// The dictionary with which blocks were compressed, or why it cannot be read.
+using Dictionary = Result<Buffer>;
+
 // Properties shared by all blocks of a file.
 struct Dialect {
   bool is_rocksdb = false;
   std::uint32_t version = 0;  // RocksDB's format version; 0: none
   Checksum checksum = Checksum::kCrc32c;
-  std::uint32_t context = 0;                     // added to each checksum together with the block's position; 0: none
-  bool has_dictionary = false;                   // compressed blocks need a dictionary
-  std::shared_ptr<const Buffer> dictionary{};    // null: it cannot be read
-  std::shared_ptr<const Error> no_dictionary{};  // why not; null: unknown
+  std::uint32_t context = 0;                       // added to each checksum together with the block's position; 0: none
+  std::shared_ptr<const Dictionary> dictionary{};  // that compressed blocks need; null: none
   // The distance of a block from the place at which it was written, for a table whose front was cut off or that
   // follows other data.
   std::int64_t shift = 0;
