@@ -16,28 +16,29 @@
 namespace recordfs {
 namespace {
 
-constexpr std::size_t kLargePage = 2u << 20;
 constexpr std::size_t kManyPages = 32u << 20;  // so large that malloc() maps new memory
 constexpr std::size_t kLarge = 512u << 10;     // smaller buffers do not change the heap's pages
 constexpr std::size_t kSmallPage = 4u << 10;
 
-void ask_for_large_pages(std::byte* begin, const std::byte* end, std::size_t page) {
-  const auto size = static_cast<std::size_t>(end - begin);
-  const std::size_t to_page = (page - reinterpret_cast<std::uintptr_t>(begin) % page) % page;
-  if (to_page < size) static_cast<void>(::madvise(begin + to_page, (size - to_page) / page * page, MADV_HUGEPAGE));
+// Asks for all pages that have bytes from `begin` to `end`. A part of a mapping would become a mapping of its own, and
+// realloc() copies memory that is in several.
+void ask_for_large_pages(std::byte* begin, const std::byte* end) {
+  std::byte* const page = begin - reinterpret_cast<std::uintptr_t>(begin) % kSmallPage;
+  const auto size = static_cast<std::size_t>(end - page);
+  static_cast<void>(::madvise(page, (size + kSmallPage - 1) / kSmallPage * kSmallPage, MADV_HUGEPAGE));
 }
 
 // Page faults for new memory cost more time than decompressing into it. Large pages avoid most of them. So does what
 // the heap has grown by since the last large buffer, because most buffers are in the heap. A failure is harmless.
 void ask_for_large_pages(std::byte* bytes, std::size_t size) {
   if (size < kLarge) return;
-  if (size >= kManyPages) return ask_for_large_pages(bytes, bytes + size, kLargePage);
+  if (size >= kManyPages) return ask_for_large_pages(bytes, bytes + size);
   static std::atomic<std::byte*> asked_until{nullptr};
   auto* const heap_end = static_cast<std::byte*>(::sbrk(0));
   if (std::greater_equal<>()(bytes, heap_end)) return;
   std::byte* const before = asked_until.exchange(heap_end, std::memory_order_relaxed);
-  if (before == nullptr) return ask_for_large_pages(bytes, heap_end, kSmallPage);
-  if (std::less<>()(before, heap_end)) ask_for_large_pages(before, heap_end, kSmallPage);
+  if (before == nullptr) return ask_for_large_pages(bytes, heap_end);
+  if (std::less<>()(before, heap_end)) ask_for_large_pages(before, heap_end);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -67,6 +69,23 @@ TEST(Buffer, GrowingKeepsTheBytes) {
   EXPECT_EQ(buffer.size(), std::size_t{32} << 20);
   EXPECT_EQ(as_text(buffer.view().first(6)), "record");
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Their realloc() always copies.
+TEST(Buffer, GrowingALargeBufferNeedsItsMemoryOnce) {
+  constexpr std::size_t kSize = std::size_t{192} << 20;
+  struct rusage before {
+  }, after{};
+  ::getrusage(RUSAGE_SELF, &before);
+  auto buffer = Buffer::allocate({}, kSize);
+  ASSERT_TRUE(buffer);
+  std::ranges::fill(buffer->span(), std::byte{1});
+  ASSERT_TRUE(buffer->grow({}, kSize + kSize / 4));
+  ::getrusage(RUSAGE_SELF, &after);
+  EXPECT_EQ(buffer->view()[kSize - 1], std::byte{1});
+  EXPECT_LT((after.ru_maxrss - before.ru_maxrss) * 1024, static_cast<long>(kSize + kSize / 2));
+}
+#endif
 
 TEST(Buffer, FailedGrowthKeepsTheOldBytes) {
   auto buffer = Buffer::copy_of({}, as_bytes("record"));
