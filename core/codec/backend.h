@@ -65,6 +65,9 @@ struct Backend {
   // Returns how many extra output bytes let the stream write directly to its destination instead of to an internal
   // buffer. Null means 0.
   std::uint64_t (*room)(Bytes stored) = nullptr;
+  // Returns a bound of the output that follows from how `stored` is divided, whatever size it states. Null means that
+  // there is none.
+  std::uint64_t (*most_output)(Bytes stored) = nullptr;
 };
 
 extern const Backend kZstdBackend;

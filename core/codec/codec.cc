@@ -184,6 +184,16 @@ std::uint64_t with_room(const Backend* backend, Bytes stored, std::uint64_t expe
   return with < RequestContext::kLargeAllocation ? with : expected;
 }
 
+// Returns whether memory for an output of `size` bytes may be allocated at once.
+bool may_have(const Backend& backend, Bytes stored, std::uint64_t size) {
+  return is_plausible(stored.size(), size) || (backend.most_output != nullptr && size <= backend.most_output(stored));
+}
+
+// Returns the size that `stored` states for its whole content; nullopt if it states none.
+std::optional<std::uint64_t> stated_by_zstd(Bytes stored) {
+  return zstd_frame_size(stored) == stored.size() ? zstd_content_size(stored) : std::nullopt;
+}
+
 // Returns the content of a unit of `size` bytes, or nullopt if there is no fast path or it fails. Sets `used` to the
 // stored bytes used; with Tail::kDamage these must be all.
 std::optional<Buffer> take_whole(const RequestContext& context, const Backend* backend, Bytes stored,
@@ -258,6 +268,11 @@ Result<Buffer> decompress(const RequestContext& context, CodecId codec, Bytes st
   if (backend && backend->decompress) return backend->decompress(context, stored, expected, limit);
   std::size_t used = 0;
   if (auto whole = take_stated(context, backend, stored, limit, Tail::kDamage, used)) return std::move(*whole);
+  // Without a stream, zstd needs no memory besides the output.
+  const auto stated = codec == CodecId::kZstd ? stated_by_zstd(stored) : std::nullopt;
+  if (backend && stated && *stated <= limit && may_have(*backend, stored, *stated)) {
+    return decompress_exactly(context, codec, stored, *stated);
+  }
   ASSIGN_OR_RETURN(const auto stream, open_stream(codec, stored, Tail::kDamage, memory));
   if (expected == 0 && codec == CodecId::kZstd) expected = zstd_content_size(stored).value_or(0);
   return collect(context, *stream, stored.size(), with_room(backend, stored, expected), limit);
@@ -266,7 +281,7 @@ Result<Buffer> decompress(const RequestContext& context, CodecId codec, Bytes st
 Result<Buffer> decompress_exactly(const RequestContext& context, CodecId codec, Bytes stored, std::uint64_t size,
                                   Tail tail, std::uint64_t memory) {
   const Backend* backend = backend_of(codec);
-  if (tail == Tail::kDamage && backend && backend->decompress_into && is_plausible(stored.size(), size)) {
+  if (tail == Tail::kDamage && backend && backend->decompress_into && may_have(*backend, stored, size)) {
     ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(size)));
     TRY(backend->decompress_into(stored, bytes.span()));
     return bytes;

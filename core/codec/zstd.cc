@@ -2,6 +2,7 @@
 #include <zstd_errors.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include <fmt/format.h>
@@ -112,6 +113,39 @@ Result<void> decompress_zstd_into(Bytes stored, MutableBytes out) {
   return {};
 }
 
+// Returns the size of the frame header at the front of `stored` (RFC 8878, 3.1.1.1).
+std::size_t head_size(Bytes stored) {
+  constexpr std::array<std::size_t, 4> kDictionarySizes = {0, 1, 2, 4};
+  Cursor cursor(stored);
+  cursor.skip(sizeof(kFrameMagic));
+  const unsigned descriptor = cursor.u8();
+  const bool is_single = (descriptor & kSingleSegment) != 0;
+  const std::array<std::size_t, 4> content_sizes = {is_single ? 1u : 0u, 2, 4, 8};
+  return cursor.offset() + (is_single ? 0 : 1) + kDictionarySizes[descriptor & 3] + content_sizes[descriptor >> 6];
+}
+
+// Returns the sum of what the blocks of the frames can have: each states its stored size, and has at most 128 KiB.
+std::uint64_t most_output(Bytes stored) {
+  constexpr std::uint64_t kMostInBlock = 128u << 10;
+  constexpr unsigned kRepeated = 1;
+  std::uint64_t most = 0;
+  for (auto size = zstd_frame_size(stored); size; size = zstd_frame_size(stored)) {
+    const bool has_content = frame_kind(stored) == FrameKind::kContent;
+    Cursor blocks(stored.first(*size));
+    if (has_content) blocks.skip(head_size(stored));
+    for (bool is_last = !has_content; !is_last && blocks.ok();) {
+      std::uint32_t head = blocks.u8();
+      head |= std::uint32_t{blocks.u8()} << 8;
+      head |= std::uint32_t{blocks.u8()} << 16;
+      is_last = (head & 1) != 0;
+      blocks.skip((head >> 1 & 3) == kRepeated ? 1 : head >> 3);
+      most += kMostInBlock;
+    }
+    stored = stored.subspan(*size);
+  }
+  return most;
+}
+
 class ZstdStream final : public MemberStream {
  public:
   ZstdStream(Context context, Bytes stored, Tail tail, std::uint64_t memory)
@@ -185,7 +219,12 @@ std::optional<std::uint64_t> zstd_frame_size(Bytes stored) {
   return size;
 }
 
-const Backend kZstdBackend = {decompress_zstd_into, nullptr, open_zstd};
+const Backend kZstdBackend = {
+    .decompress_into = decompress_zstd_into,
+    .decompress = nullptr,
+    .open_stream = open_zstd,
+    .most_output = most_output,
+};
 
 std::string version_of_zstd() { return ZSTD_versionString(); }
 

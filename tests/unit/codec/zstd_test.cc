@@ -5,6 +5,7 @@
 
 #include <sys/resource.h>
 
+#include "core/base/request_context.h"
 #include "core/codec/codec.h"
 #include "tests/unit/codec/packers.h"
 #include "tests/unit/support/guarded.h"
@@ -123,11 +124,56 @@ TEST(Zstd, WindowBetweenTwoPowersOfTwoIsComparedWithTheMemoryLimit) {
 }
 
 TEST(Zstd, StreamNeedsOnlyTheContentSizeIfSmallerThanTheWindow) {
-  // Two bytes of content size, which is stored minus 256.
+  // Two bytes of content size, which is stored minus 256. A single frame would need no stream.
   const std::string packed = std::string(kMagic) + '\x40' + static_cast<char>((28 - 10) << 3) + std::string(2, '\0') +
-                             block(kRepeated, 256, true, "x");
+                             block(kRepeated, 256, true, "x") + std::string(kEmptySkippable);
   EXPECT_EQ(streamed(packed, 256), std::string(256, 'x'));
   EXPECT_EQ(streamed(packed, 255), "limit");
+}
+
+// Returns the header of a frame that states its content size, with a window of 128 MiB.
+std::string frame_head_of(std::uint32_t content_size) {
+  std::string head = std::string(kMagic) + '\x80' + static_cast<char>((27 - 10) << 3);
+  for (int shift = 0; shift < 32; shift += 8) head.push_back(static_cast<char>(content_size >> shift));
+  return head;
+}
+
+// Counts the large allocations of a request.
+class CountedAllocations final : public LargeAllocations {
+ public:
+  int count = 0;
+
+ private:
+  void on_large_allocation(const RequestContext&) override { ++count; }
+};
+
+TEST(Zstd, RepetitiveFrameIsAllocatedOnceAndNeedsNoWindow) {
+  constexpr std::uint32_t kSize = 256u << 20;
+  std::string packed = frame_head_of(kSize);
+  for (std::uint32_t done = 128u << 10; done < kSize; done += 128u << 10) {
+    packed += block(kRepeated, 128 << 10, false, {"\0", 1});
+  }
+  packed += block(kRepeated, 128 << 10, true, {"\0", 1});
+  ASSERT_LT(packed.size(), kSize / 16384);
+  for (const bool is_size_known : {false, true}) {
+    CountedAllocations allocations;
+    const RequestContext context = RequestContext().with(allocations);
+    const auto out = is_size_known ? decompress_exactly(context, CodecId::kZstd, as_bytes(packed), kSize)
+                                   : decompress(context, CodecId::kZstd, as_bytes(packed), 0, kSize);
+    ASSERT_TRUE(out);
+    EXPECT_EQ(out->size(), kSize);
+    EXPECT_EQ(allocations.count, 1);
+  }
+}
+
+TEST(Zstd, ContentSizeThatItsBlocksCannotHaveIsNotAllocated) {
+  const std::string packed = frame_head_of(256u << 20) + block(kRepeated, 128 << 10, false, {"\0", 1}) +
+                             block(kRepeated, 128 << 10, true, {"\0", 1});
+  CountedAllocations allocations;
+  const auto out = decompress(RequestContext().with(allocations), CodecId::kZstd, as_bytes(packed), 0, kAmple);
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().code, Code::kDamage);
+  EXPECT_EQ(allocations.count, 0);
 }
 
 TEST(Zstd, WindowBeyondTheFormatsMaximumIsUnsupported) {
