@@ -12,6 +12,7 @@
 #include "core/database/key_value.h"
 #include "core/database/log_records.h"
 #include "core/database/lookup.h"
+#include "core/database/options_file.h"
 #include "core/database/present_state.h"
 #include "core/database/state.h"
 #include "core/formats/foreign_file.h"
@@ -275,7 +276,10 @@ Result<bool> is_database(const std::string& directory) {
   const auto has = [&](FileKind kind) {
     return std::ranges::any_of(entries, [kind](const auto& entry) { return entry.is.kind == kind; });
   };
-  return has(FileKind::kManifest) || (has(FileKind::kCurrent) && (has(FileKind::kTable) || has(FileKind::kLog)));
+  const bool has_options =
+      std::ranges::any_of(entries, [](const auto& entry) { return options_file_number(entry.name).has_value(); });
+  return has(FileKind::kManifest) ||
+         (has(FileKind::kCurrent) && (has(FileKind::kTable) || has(FileKind::kLog) || has_options));
 }
 
 }  // namespace recordfs::database

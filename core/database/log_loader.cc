@@ -94,7 +94,8 @@ void LogLoader::report_missing(const Logs& logs) {
     report("", {.code = Code::kNotFound, .detail = what}, false);
   }
   if (state_.files_.is_rocksdb) return;
-  if (number == 0 || (!logs.empty() && logs.front()->is.number <= number)) return;
+  // goleveldb removes an empty log that a newer one replaces. A gap before that one is found when it is read.
+  if (number == 0 || !logs.empty()) return;
   report(fmt::format("{:06}.log", number),
          {.code = Code::kNotFound, .detail = "the MANIFEST names this write-ahead log, and it does not exist"});
   lose_logs();
@@ -153,6 +154,7 @@ Result<void> LogLoader::read_blob_files(LoggedWrites& writes) {
 }
 
 void LogLoader::take_writes(LogReplay& replay) {
+  for (const std::uint32_t id : replay.writes().families()) add_family(id);
   const auto order_of = [&](std::uint32_t id) {
     const FamilyView* view = state_.family(id);
     return view == nullptr ? KeyOrder() : view->order;
@@ -161,15 +163,18 @@ void LogLoader::take_writes(LogReplay& replay) {
   replay.writes().finish(order_of, *state_.uncommitted_);
   state_.logged_ = std::make_unique<LoggedWrites>(std::move(replay.writes()));
   for (const std::uint32_t id : state_.logged_->families()) {
-    Family& family = state_.families_[id].state.family;
-    family.id = id;
+    const Family& family = state_.families_[id].state.family;
     const RangeDeletions& deletions = state_.logged_->range_deletions(id);
     const std::size_t reversed = family.comparator.empty() ? deletions.reversed() : 0;
     state_.report_ineffective("", deletions.ineffective() + reversed);
-    // Keys of an unknown comparator may have timestamps.
-    const bool is_guessed = family.comparator.empty() && state_.is_recovered_ && only_.empty();
-    if (is_guessed && state_.files_.is_rocksdb) state_.losses_.push_back({.family = id});
   }
+}
+
+// Logs have only the numbers of families. OPTIONS names their comparators by their names.
+void LogLoader::add_family(std::uint32_t id) {
+  if (state_.families_.contains(id)) return;
+  state_.families_.emplace(id,
+                           FamilyView({.family = {.id = id, .comparator = state_.options_file_.only_comparator()}}));
 }
 
 void LogLoader::take_losses(LogReplay& replay, const Logs& logs) {

@@ -66,6 +66,7 @@ class LogLoader {
   LogReplay::Setup setup() const;
   Result<void> read_blob_files(LoggedWrites& writes);
   void take_writes(LogReplay& replay);
+  void add_family(std::uint32_t id);
   void take_losses(LogReplay& replay, const Logs& logs);
 
   const RequestContext& context_;

@@ -57,6 +57,13 @@ const OptionsFile::OfFamily* OptionsFile::family(std::string_view name) const {
   return found == families.end() ? nullptr : &found->second;
 }
 
+std::string OptionsFile::only_comparator() const {
+  if (families.empty()) return {};
+  const std::string& first = families.begin()->second.comparator;
+  const bool is_shared = std::ranges::all_of(families, [&](const auto& at) { return at.second.comparator == first; });
+  return is_shared ? first : std::string();
+}
+
 std::optional<std::uint64_t> options_file_number(std::string_view name) {
   constexpr std::string_view kPrefix = "OPTIONS-";
   return name.starts_with(kPrefix) ? parse_number<std::uint64_t>(name.substr(kPrefix.size())) : std::nullopt;

@@ -26,6 +26,8 @@ struct OptionsFile {
 
   // Returns the family with this name; null if the file does not describe it.
   const OfFamily* family(std::string_view name) const;
+  // Returns the name of the comparator that all families have; empty if they have several, or none is stated.
+  std::string only_comparator() const;
 };
 
 // Returns the number in the name of such a file; nullopt for other names. Any thread.

@@ -78,8 +78,7 @@ Result<void> find_range(const RequestContext& context, const std::shared_ptr<con
 }  // namespace
 
 Result<std::optional<Error>> recover_table(const RequestContext& context, OpenFiles& files, const DirectoryEntry& entry,
-                                           const Limits& limits, TableOrigin origin, FileSet& set) {
-  constexpr std::uint64_t kLargestTested = 64 << 20;
+                                           const Limits& limits, std::uint64_t& untested, FileSet& set) {
   TableFile file{.number = entry.is.number, .size = entry.size};
   ASSIGN_OR_RETURN(const auto source, files.open(entry.name));
   auto opened = Table::open(context, source, {.may_have_user_keys = true}, limits);
@@ -98,7 +97,8 @@ Result<std::optional<Error>> recover_table(const RequestContext& context, OpenFi
   // LevelDB's tables do not name their comparator.
   if (comparator.empty()) {
     bool is_bytewise = is_index_bytewise(table);
-    if (is_bytewise && origin == TableOrigin::kGiven && file.size <= kLargestTested) {
+    if (is_bytewise && file.size <= untested) {
+      untested -= file.size;
       ASSIGN_OR_RETURN(is_bytewise, has_bytewise_keys(context, *opened, source));
     }
     if (!is_bytewise) comparator = kUnprovedOrder;

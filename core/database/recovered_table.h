@@ -13,15 +13,14 @@
 
 namespace recordfs::database {
 
-// A directory of a database without a usable MANIFEST, or a file that was given by its name. The order of the keys of a
-// given table is tested wholly, unless it is large.
-enum class TableOrigin : std::uint8_t { kDirectory, kGiven };
+// Bytes of tables whose keys are read to see if they are in bytewise order. Of the others the index is tested.
+inline constexpr std::uint64_t kMostTestedForOrder = 64 << 20;
 
 // Adds a table to a set, with its range of keys, and adds what it says of its family. A table without entries is not
-// added. Returns why the table cannot be read; nullopt if it can. Fails with failures that may pass, and as
-// OpenFiles::open(). Any thread.
+// added. `untested`: what remains of kMostTestedForOrder for the tables of a database. Returns why the table cannot be
+// read; nullopt if it can. Fails with failures that may pass, and as OpenFiles::open(). Any thread.
 Result<std::optional<Error>> recover_table(const RequestContext& context, OpenFiles& files, const DirectoryEntry& entry,
-                                           const Limits& limits, TableOrigin origin, FileSet& set);
+                                           const Limits& limits, std::uint64_t& untested, FileSet& set);
 
 // Removes the default family from a set if `given`, the files that were given by their names, are tables of other
 // families only.

@@ -9,6 +9,14 @@
 
 namespace recordfs::database {
 
+FamilyView::FamilyView(FamilyState of)
+    : state(std::move(of)),
+      order(KeyOrder::of(state.family.comparator)),
+      is_order_proved(!state.family.comparator.empty()) {
+  state.family.is_ordered = order.is_known();
+  state.family.has_timestamps = order.has_timestamps();
+}
+
 const FamilyView* State::family(std::uint32_t id) const {
   const auto found = families_.find(id);
   return found == families_.end() ? nullptr : &found->second;

@@ -26,6 +26,10 @@ namespace recordfs::database {
 
 // A family with its tables.
 struct FamilyView {
+  FamilyView() = default;
+  // Takes the order from the comparator's name.
+  explicit FamilyView(FamilyState of);
+
   FamilyState state;
   KeyOrder order;
   bool is_order_proved = true;  // the database names the comparator; if not, bytewise order is an assumption

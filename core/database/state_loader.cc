@@ -156,8 +156,19 @@ class StateLoader {
       return Error{Code::kNoContainer, 0,
                    backup.value_or("the directory has no files of a LevelDB or RocksDB database")};
     }
-    report("CURRENT", std::move(current).error());
-    return recover();
+    return read_newest_manifest(std::move(current).error());
+  }
+
+  // CURRENT only says which MANIFEST counts: the last one that was begun. `current`: why it is not known.
+  Result<void> read_newest_manifest(Error current) {
+    const DirectoryEntry* newest = nullptr;
+    for (const DirectoryEntry& entry : state_->listing_) {
+      if (entry.is.kind != FileKind::kManifest) continue;
+      if (newest == nullptr || newest->is.number < entry.is.number) newest = &entry;
+    }
+    if (newest != nullptr) current.detail += fmt::format("; {} is the newest MANIFEST", newest->name);
+    report("CURRENT", std::move(current));
+    return newest == nullptr ? recover() : read_named_manifest(std::string(newest->name));
   }
 
   Result<void> read_named_manifest(const std::string& name) {
@@ -239,17 +250,19 @@ class StateLoader {
     state_->is_recovered_ = true;
     if (only_.empty()) {
       report({}, {.code = Code::kDamage,
-                  .detail = "without the MANIFEST, all tables and logs count: old values and deleted keys may appear"});
+                  .detail = "without the MANIFEST, all tables and logs count: old values and deleted keys may appear, "
+                            "and keys may be missing"});
+      state_->losses_.push_back({});  // obsolete files may be there, and files of the state may not
     }
     TRY(read_families_of_any_manifest());
     FileSet& set = state_->files_;
     set.families[0].family.name = "default";
     set.is_rocksdb |= has_options_file_;
+    std::uint64_t untested = kMostTestedForOrder;
     for (const DirectoryEntry& entry : state_->listing_) {
       if (entry.is.kind == FileKind::kBlob) set.blob_files[entry.is.number] = {};
       if (entry.is.kind != FileKind::kTable || set.tables.contains(entry.is.number)) continue;
-      auto unreadable = recover_table(context_, files(), entry, state_->options_.limits,
-                                      only_.empty() ? TableOrigin::kDirectory : TableOrigin::kGiven, set);
+      auto unreadable = recover_table(context_, files(), entry, state_->options_.limits, untested, set);
       if (!unreadable) return std::move(unreadable).error();
       if (!*unreadable) continue;
       state_->losses_.push_back({.cause = cause_of((*unreadable)->code)});
@@ -300,12 +313,7 @@ class StateLoader {
   void make_families() {
     for (auto& [id, state] : state_->files_.families) {
       state.family.id = id;
-      FamilyView& view = state_->families_[id];
-      view.order = KeyOrder::of(state.family.comparator);
-      view.is_order_proved = !state.family.comparator.empty();
-      state.family.is_ordered = view.order.is_known();
-      state.family.has_timestamps = view.order.has_timestamps();
-      view.state = state;
+      state_->families_[id] = FamilyView(state);
     }
     std::map<std::uint32_t, std::vector<const TableFile*>> tables;
     for (auto& [number, table] : state_->files_.tables) {

@@ -137,17 +137,26 @@ class Directories(Case):
 
     def test_info_without_a_manifest_says_so(self):
         copy = self.copy_database(LEVELS)
-        (copy / "CURRENT").write_text("nothing")
+        (copy / "CURRENT").write_text("MANIFEST-000099\n")
         done = self.recordfs("info", copy)
         self.assertEqual(done.status, commands.DAMAGE)
         self.assertRegex(done.out.decode(), r"(?m)^manifest +none; the state comes from all tables and logs$")
-        self.assertRegex(done.err, r"/CURRENT: ")
+        self.assertRegex(done.err, r"/MANIFEST-000099: CURRENT names it, and it does not exist")
+
+    def test_newest_manifest_counts_without_current(self):
+        copy = self.copy_database(LEVELS)
+        intact = self.good("cat", "--json", copy)
+        (copy / "CURRENT").write_text("nothing")
+        done = self.recordfs("cat", "--json", copy)
+        self.assertEqual((done.status, done.out), (commands.DAMAGE, intact))
+        self.assertRegex(done.err, r"/CURRENT: .*; MANIFEST-\d+ is the newest MANIFEST")
 
     def test_problem_of_a_database_as_a_whole_has_no_position(self):
         copy = self.copy_database(LEVELS)
-        (copy / "CURRENT").unlink()
+        for manifest in copy.glob("MANIFEST-*"):
+            manifest.unlink()
         table = self.recordfs("info", copy).out.decode()
-        self.assertRegex(table, r"(?m)^problems +CURRENT: there is no CURRENT\n +without the MANIFEST, ")
+        self.assertRegex(table, r"(?m)^problems +MANIFEST-.* does not exist\n +without the MANIFEST, ")
         self.assertRegex(self.recordfs("verify", copy).out.decode(), rf"(?m)^{copy}: damage: without the MANIFEST, ")
 
     def test_verify_ignores_files_that_are_removed_meanwhile(self):

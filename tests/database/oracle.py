@@ -145,14 +145,21 @@ def compare_values(truth, seen):
     return differences
 
 
-def compare_damaged(truth, intact, seen, damaged):
-    """Compares a database in which one file is damaged: what is wrong is marked, and only keys of that file are lost."""
+def compare_damaged(truth, intact, seen, damaged, has_ingested):
+    """Compares a database in which one file is damaged: what is wrong is marked, and only keys of that file are lost.
+
+    `has_ingested`: it may have tables whose sequence number is in the MANIFEST alone, so that deletions may hide them.
+    """
     differences = [line for line in compare_values(truth, seen) if seen.status == GOOD or "surplus" in line
                    or " instead of " in line]
+    unnamed = {key for family, key in seen.rows if family.isdecimal()}  # of families that only the MANIFEST named
     for at in truth:
+        if damaged.startswith("MANIFEST") and seen.status != GOOD and (has_ingested or at[1] in unnamed):
+            continue
         if at not in seen.rows and (Path(intact.rows[at].file).name != damaged or seen.status == GOOD):
             differences.append(f"{at}: lost, and was in {intact.rows[at].file} (status {seen.status})")
-    if (seen.status == GOOD) != (not seen.err):
+    said = [line for line in seen.err.splitlines() if "unknown comparator" not in line]  # which is no damage
+    if (seen.status == GOOD) != (not said):
         differences.append(f"status {seen.status}: {seen.err}")
     return differences
 
@@ -211,7 +218,7 @@ def check_key(words, escaped, value):
     return differences
 
 
-def check_snapshot(folder, choices):
+def check_snapshot(folder, choices, is_ordered):
     """Compares `keys --at` and `get --at` with what a snapshot showed. Returns differences."""
     snapshot = engines.snapshot_of(folder)
     if snapshot is None:
@@ -223,7 +230,7 @@ def check_snapshot(folder, choices):
         status, output, err = recordfs("keys", "--json", *words, directory)
         found = {bytes_of(json.loads(line), "key") for line in output.splitlines()}
         wanted = set(keys_of(truth, family))
-        if (status, err) != (GOOD, "") or found != wanted:
+        if status != GOOD or (err and is_ordered) or found != wanted:
             differences.append(f"--at {number} {family}: {status} {err}, surplus {sorted(found - wanted)[:3]}, "
                                f"missing {sorted(wanted - found)[:3]}")
         for key in choices.sample(sorted(wanted), min(3, len(wanted))):
@@ -306,9 +313,10 @@ class Check:
         truth, seen = self.engine.read(options, folder), shown(directory)
         differences = compare_intact(truth, seen, options)
         if seen.status == GOOD or MERGE in seen.err:
-            differences += check_commands(directory, truth, choices, options.get("cf.comparator") != "by_length")
+            is_ordered = options.get("cf.comparator") != "by_length"
+            differences += check_commands(directory, truth, choices, is_ordered)
             if not may_be_unknown(options):
-                differences += check_snapshot(folder, choices)
+                differences += check_snapshot(folder, choices, is_ordered)
             if "u64ts" not in (options.get("cf.comparator") or ""):  # a log alone does not tell of timestamps
                 # A table does not show which of its writes were never committed.
                 differences += [] if may_be_unknown(options) else check_files(directory, seen)
@@ -338,6 +346,8 @@ class Check:
         if differences:
             return [f"before the damage: {line}" for line in differences]
         for what, name, copy in damages(moved, choices):
+            if name.endswith(".sst") and options.get("table.checksum") == "kNoChecksum" and what not in ("removed", "cut"):
+                continue  # neither the engine nor recordfs can see it
             seen = shown(copy / "db")
             if not seen.rows and seen.status == 2:
                 differences.append(f"{name} {what}: {seen.err}")
@@ -345,7 +355,7 @@ class Check:
             if self.leaves_no_trace(what, name, copy):
                 found = compare_with_older(intact, seen, name)
             else:
-                found = compare_damaged(truth, intact, seen, name)
+                found = compare_damaged(truth, intact, seen, name, options.uses("ingestion"))
             differences += [f"{name} {what}: {line}" for line in found[:3]]
         return differences
 

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import built
-from oracle import families
+from oracle import directories_beside, families
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "mount"))
 
@@ -40,6 +40,8 @@ def _compare(what, truth, found, is_merge):
 
 def compare_python(directory, truth, is_merge):
     """Needs the package in the build folder (target recordfs_python)."""
+    if directories_beside(directory):
+        return []
     path = built.place.programs / "python"
     words = [sys.executable, "-c", _PROGRAM, str(directory), *sorted(families(truth) | {"default"})]
     ran = subprocess.run(words, env={**os.environ, "PYTHONPATH": str(path)}, stdout=subprocess.PIPE,
@@ -68,7 +70,8 @@ def _keys_in(folder):
 
 def compare_mount(directory, truth, is_merge):
     with tempfile.TemporaryDirectory(prefix="recordfs-mount-") as point, tempfile.NamedTemporaryFile() as log:
-        mounted = mounting.Mount([directory], point, log.name, options=("xattr",))
+        others = [word.removeprefix("--").replace("-", "_", 1) for word in directories_beside(directory)]
+        mounted = mounting.Mount([directory], point, log.name, options=("xattr", *others))
         try:
             found = {}
             for family in sorted(families(truth) | {"default"}):

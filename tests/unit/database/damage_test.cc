@@ -80,6 +80,16 @@ TEST(DatabaseDamageTest, DirectoryWithoutItsManifestIsStillADatabase) {
   EXPECT_FALSE(is_database(copy.folder()).value());
 }
 
+TEST(DatabaseDamageTest, DirectoryWithOptionsAloneIsADatabaseWithLogsElsewhere) {
+  const Copy copy("leveldb-levels");
+  std::filesystem::remove_all(copy.folder());
+  std::filesystem::create_directory(copy.folder());
+  copy.write("CURRENT", "MANIFEST-000005\n");
+  EXPECT_FALSE(is_database(copy.folder()).value());
+  copy.write("OPTIONS-000007", "[DBOptions]\n  wal_dir=/logs\n");
+  EXPECT_TRUE(is_database(copy.folder()).value());
+}
+
 TEST(DatabaseDamageTest, CurrentThatNamesNothingIsReported) {
   const Copy copy("leveldb-levels");
   copy.write("CURRENT", "MANIFEST-000099\n");
