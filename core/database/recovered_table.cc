@@ -60,25 +60,49 @@ void extend_range(const RangeDeletions& deletions, const KeyOrder& order, TableF
   if (file.largest.empty() || is_before(file.largest, last)) file.largest = last;
 }
 
-// Sets the smallest and the largest key of a table.
-Result<void> find_range(const RequestContext& context, const std::shared_ptr<const Table>& table,
-                        const std::shared_ptr<const Source>& source, TableFile& file) {
+// The blocks before the first entry of a table that cannot be read.
+struct LostFront {
+  std::optional<std::string> last_key{};  // no key of theirs is after it; nullopt: the table has no readable entry
+  Error why;
+};
+
+// Sets the smallest and the largest key of a table. Returns nullopt if its first blocks can be read.
+Result<std::optional<LostFront>> find_range(const RequestContext& context, const std::shared_ptr<const Table>& table,
+                                            const std::shared_ptr<const Source>& source, TableFile& file) {
+  std::optional<LostFront> lost;
   TableIterator entries(
-      table, [&] { return Result<std::shared_ptr<const Source>>(source); }, [](const Loss&, const Error&) {});
+      table, [&] { return Result<std::shared_ptr<const Source>>(source); },
+      [&](const Loss& loss, const Error& why) {
+        lost = LostFront{.last_key = loss.to, .why = lost ? std::move(lost->why) : why};
+      });
   TRY(entries.to_first(context));
-  if (!entries.is_valid()) return {};
+  if (!entries.is_valid()) {
+    if (lost) lost->last_key.reset();
+    return lost;
+  }
   const auto& blocks = table->blocks();
   Bytes smallest = entries.entry().user_key;
   if (table->lacks_timestamps()) smallest = smallest.first(smallest.size() - kTimestampSize);
   file.smallest = internal(smallest);
   file.largest = internal(table->user_key_in_index(blocks.key(blocks.size() - 1)), true);
-  return {};
+  return lost;
+}
+
+// Returns the writes that a table may have lost outside its range of keys.
+std::optional<Loss> loss_outside(const Table& table, std::uint32_t family, const KeyOrder& order,
+                                 const std::optional<LostFront>& lost) {
+  if (table.damage()) return Loss{.family = family, .cause = cause_of(table.damage()->code)};
+  if (!lost) return std::nullopt;
+  Loss loss{.family = family, .cause = cause_of(lost->why.code)};
+  if (lost->last_key) loss.to = as_text(order.user_key(as_bytes(*lost->last_key)));
+  return loss;
 }
 
 }  // namespace
 
 Result<std::optional<Error>> recover_table(const RequestContext& context, OpenFiles& files, const DirectoryEntry& entry,
-                                           const Limits& limits, std::uint64_t& untested, FileSet& set) {
+                                           const Limits& limits, std::uint64_t& untested, FileSet& set,
+                                           std::vector<Loss>& losses) {
   TableFile file{.number = entry.is.number, .size = entry.size};
   ASSIGN_OR_RETURN(const auto source, files.open(entry.name));
   auto opened = Table::open(context, source, {.may_have_user_keys = true}, limits);
@@ -88,12 +112,15 @@ Result<std::optional<Error>> recover_table(const RequestContext& context, OpenFi
   set.is_rocksdb |= table.dialect().is_rocksdb;
   note_family(table.properties(), file, set);
   file.lacks_timestamps = table.lacks_timestamps();
-  TRY(find_range(context, *opened, source, file));
-  std::string& comparator = set.families[file.family].family.comparator;
-  const KeyOrder order = KeyOrder::of(comparator);
-  if (!table.range_deletions().empty()) {
-    extend_range(table.range_deletions(), table.lacks_timestamps() ? order.of_user_keys() : order, file);
+  ASSIGN_OR_RETURN(const auto lost, find_range(context, *opened, source, file));
+  if (file.smallest.empty() && table.range_deletions().empty()) {
+    return lost ? std::optional(lost->why) : std::nullopt;
   }
+  std::string& comparator = set.families[file.family].family.comparator;
+  const KeyOrder users = KeyOrder::of(comparator);
+  const KeyOrder order = table.lacks_timestamps() ? users.of_user_keys() : users;
+  if (auto loss = loss_outside(table, file.family, order, lost)) losses.push_back(*std::move(loss));
+  if (!table.range_deletions().empty()) extend_range(table.range_deletions(), order, file);
   // LevelDB's tables do not name their comparator.
   if (comparator.empty()) {
     bool is_bytewise = is_index_bytewise(table);
@@ -103,7 +130,7 @@ Result<std::optional<Error>> recover_table(const RequestContext& context, OpenFi
     }
     if (!is_bytewise) comparator = kUnprovedOrder;
   }
-  if (!file.smallest.empty()) set.tables.emplace(file.number, std::move(file));
+  set.tables.emplace(file.number, std::move(file));
   return std::optional<Error>();
 }
 

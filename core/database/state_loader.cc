@@ -262,7 +262,8 @@ class StateLoader {
     for (const DirectoryEntry& entry : state_->listing_) {
       if (entry.is.kind == FileKind::kBlob) set.blob_files[entry.is.number] = {};
       if (entry.is.kind != FileKind::kTable || set.tables.contains(entry.is.number)) continue;
-      auto unreadable = recover_table(context_, files(), entry, state_->options_.limits, untested, set);
+      auto unreadable =
+          recover_table(context_, files(), entry, state_->options_.limits, untested, set, state_->losses_);
       if (!unreadable) return std::move(unreadable).error();
       if (!*unreadable) continue;
       state_->losses_.push_back({.cause = cause_of((*unreadable)->code)});

@@ -145,5 +145,40 @@ TEST(DatabaseFilesTest, BackupDirectoryIsNamed) {
   }
 }
 
+// Every key of the intact table has its value in the damaged one, or may have been lost.
+void expect_no_key_is_missing(const std::string& damaged) {
+  const auto intact = open_alone(kCorpus + "leveldb-levels/000005.ldb");
+  const auto file = open_alone(damaged);
+  for (const ListedKey& key : list_keys(*intact)) {
+    const std::string value = get(*file, key.key);
+    EXPECT_TRUE(value == key.value || value == to_string(Code::kDamage)) << key.key << ": " << value;
+  }
+  EXPECT_EQ(get(*file, list_keys(*intact).front().key), to_string(Code::kDamage));
+  list_keys(*file);
+  EXPECT_FALSE(file->problems().empty());
+}
+
+TEST(DatabaseFilesTest, KeysOfADamagedFirstBlockOfATableAreReportedAsLost) {
+  const Copy copy("leveldb-levels");
+  copy.flip("000005.ldb", 20);
+  expect_no_key_is_missing(copy.path("000005.ldb"));
+  const auto file = open_alone(copy.path("000005.ldb"));
+  EXPECT_EQ(get(*file, "zzz"), to_string(Code::kNotFound));
+  for (const ListedKey& key : list_keys(*file)) EXPECT_FALSE(key.version.may_be_stale) << key.key;
+}
+
+TEST(DatabaseFilesTest, KeysOfATableOfWhichAllBlocksAreDamagedAreReportedAsLost) {
+  const Copy copy("leveldb-levels");
+  for (std::ptrdiff_t at = 3; at < 1350; at += 25) copy.flip("000005.ldb", at);
+  expect_no_key_is_missing(copy.path("000005.ldb"));
+}
+
+TEST(DatabaseFilesTest, KeysOfTheLostEndOfATableAreReportedAsLost) {
+  const Copy copy("leveldb-levels");
+  copy.flip("000005.ldb", 20);
+  copy.write("000005.ldb", copy.read("000005.ldb").substr(0, 1200));
+  expect_no_key_is_missing(copy.path("000005.ldb"));
+}
+
 }  // namespace
 }  // namespace recordfs::database
