@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <ranges>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -143,9 +144,9 @@ class OpenDatabase final : public Database {
       const Staleness staleness = found.staleness_of(oldest_needed(writes));
       if (staleness.unread) return unread_error(*staleness.unread);
       Values values;
-      for (auto write = writes.rbegin(); write != writes.rend(); ++write) {
-        ASSIGN_OR_RETURN(auto value, value_of(context, state, *write, key));
-        values.push_back({version_of(*write, staleness), std::move(value)});
+      for (const StoredWrite& write : writes | std::views::reverse) {
+        ASSIGN_OR_RETURN(auto value, value_of(context, state, write, key));
+        values.push_back({version_of(write, staleness), std::move(value)});
       }
       return values;
     });

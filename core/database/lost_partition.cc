@@ -19,8 +19,8 @@ using leveldb_table::kTrailerSize;
 
 class BlockSearch {
  public:
-  BlockSearch(const Source& source, const LostExtent& extent, const Dialect& dialect, const Limits& limits)
-      : source_(source), extent_(extent), dialect_(dialect), limits_(limits) {}
+  BlockSearch(const Source& source, const LostExtent& extent, Dialect dialect, const Limits& limits)
+      : source_(source), extent_(extent), dialect_(std::move(dialect)), limits_(limits) {}
 
   Result<BlockList> run(const RequestContext& context) {
     for (Position at = extent_.begin; at < extent_.end;) {

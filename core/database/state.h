@@ -81,7 +81,7 @@ class State {
  private:
   friend class StateLoader;
   friend class LogLoader;
-  explicit State(Options options)
+  explicit State(const Options& options)
       : options_(options), tables_(kMostTables, options.index_bytes), problems_(std::make_unique<ProblemLog>()) {}
 
   static constexpr std::size_t kMostTables = 4096;  // cached
