@@ -93,21 +93,46 @@ std::uint64_t escaped_size(char character) {
   }
 }
 
-void append_escape(std::string& text, char character) {
-  text += '\\';
-  switch (character) {
-    case '\b': text += 'b'; return;
-    case '\f': text += 'f'; return;
-    case '\n': text += 'n'; return;
-    case '\r': text += 'r'; return;
-    case '\t': text += 't'; return;
-    case '"':
-    case '\\': text += character; return;
-    default: break;
+constexpr std::size_t kLongestEscape = 6;
+
+struct Escape {
+  std::array<char, 8> text{};  // of which copying all is fast
+  std::size_t size = 0;
+};
+
+constexpr Escape escape_of(unsigned char byte) {
+  switch (byte) {
+    case '\b': return {{'\\', 'b'}, 2};
+    case '\f': return {{'\\', 'f'}, 2};
+    case '\n': return {{'\\', 'n'}, 2};
+    case '\r': return {{'\\', 'r'}, 2};
+    case '\t': return {{'\\', 't'}, 2};
+    case '"': return {{'\\', '"'}, 2};
+    case '\\': return {{'\\', '\\'}, 2};
+    default: return {{'\\', 'u', '0', '0', kHexDigits[byte >> 4], kHexDigits[byte & 0xF]}, kLongestEscape};
   }
-  text += "u00";
-  text += kHexDigits[static_cast<unsigned char>(character) >> 4];
-  text += kHexDigits[static_cast<unsigned char>(character) & 0xF];
+}
+
+constexpr std::array<Escape, 256> escapes() {
+  std::array<Escape, 256> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = escape_of(static_cast<unsigned char>(i));
+  return all;
+}
+constexpr auto kEscapes = escapes();
+
+// Appends the escapes of characters at the begin of `value`, and returns their number. A small file may decode to a
+// gigabyte of such characters. REQUIRES: the first one needs an escape.
+std::size_t append_escapes(std::string& text, std::string_view value) {
+  std::array<char, 1024> out;  // NOLINT(cppcoreguidelines-pro-type-member-init): written before it is read
+  std::size_t filled = 0;
+  std::size_t taken = 0;
+  do {
+    const Escape& escape = kEscapes[static_cast<unsigned char>(value[taken++])];
+    std::memcpy(out.data() + filled, escape.text.data(), escape.text.size());
+    filled += escape.size;
+  } while (taken < value.size() && filled <= out.size() - sizeof(Escape::text) && !is_plain(value[taken]));
+  text.append(out.data(), filled);
+  return taken;
 }
 
 constexpr std::uint64_t kIndent = 2;
@@ -115,7 +140,6 @@ constexpr std::uint64_t kIndent = 2;
 constexpr std::uint32_t kOfObject = 2;
 constexpr std::uint32_t kOfList = 1;
 constexpr std::size_t kLongestNumber = 32;
-constexpr std::uint64_t kLongestEscape = 6;
 
 // Returns the size of base64, rounded up.
 constexpr std::uint64_t encoded_size(std::uint64_t size) { return (size / 3 + 1) * 4; }
@@ -151,7 +175,7 @@ void append_json_string(std::string& text, std::string_view value) {
   for (std::size_t at = 0; at < value.size();) {
     std::size_t end = at + plain_characters(value.substr(at));
     text.append(value, at, end - at);
-    if (end < value.size()) append_escape(text, value[end++]);
+    if (end < value.size()) end += append_escapes(text, value.substr(end));
     at = end;
   }
   text += '"';

@@ -114,6 +114,18 @@ TEST(JsonWriter, EachByteIsEscapedAtEachPlace) {
   }
 }
 
+TEST(JsonWriter, RunsOfEscapesOfAnyLengthAreComplete) {
+  std::string value;
+  std::string escaped = "\"";
+  for (int i = 0; i < 2000; ++i) {
+    value += i % 3 == 0 ? '\n' : '\x01';
+    escaped += i % 3 == 0 ? "\\n" : "\\u0001";
+    std::string text;
+    append_json_string(text, value);
+    ASSERT_EQ(text, escaped + '"');
+  }
+}
+
 TEST(JsonWriter, NumbersRoundTrip) {
   EXPECT_EQ(number(std::uint64_t{UINT64_MAX}), "18446744073709551615");
   EXPECT_EQ(number(std::int64_t{INT64_MIN}), "-9223372036854775808");
