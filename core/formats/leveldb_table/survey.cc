@@ -101,10 +101,15 @@ class ShiftedSource final : public Source {
   const std::uint64_t size_;
 };
 
+// A larger first block does not show whether its keys are internal. Usual ones have 4 to 64 KiB.
+constexpr std::uint64_t kMostForKeys = 64u << 20;
+
 // Returns whether the entries of the first data block look like those of a database. True if unknown.
 Result<bool> has_entries_of_database(const RequestContext& context, const Source& source, const BlockPlace& place,
                                      const Dialect& dialect, const Limits& limits) {
-  auto content = read_block(context, source, place, dialect, limits);
+  Limits small = limits;
+  small.decoded_chunk = std::min(limits.decoded_chunk, kMostForKeys);
+  auto content = read_block(context, source, place, dialect, small);
   if (!content) {
     if (!is_permanent(content.error().code)) return std::move(content).error();
     return true;
