@@ -117,9 +117,10 @@ Result<std::shared_ptr<const std::vector<DamageRow>>> ChunkIndex::damage() const
   return log_.reported({}, catalog_.damage());
 }
 
-Scanner ChunkIndex::scanner(ScanDetail detail, const std::optional<IndexedChunk>& from) const {
-  if (!from) return {*file_.container, file_.source->size(), detail, file_.layout_maker()};
-  return {*file_.container, file_.source->size(), detail, from->chunk.key, from->before, {}, file_.layout_maker()};
+Scanner ChunkIndex::scanner(ScanDetail detail, const std::optional<IndexedChunk>& from, MakeLayout make_layout) const {
+  if (!make_layout) make_layout = file_.layout_maker();
+  if (!from) return {*file_.container, file_.source->size(), detail, std::move(make_layout)};
+  return {*file_.container, file_.source->size(), detail, from->chunk.key, from->before, {}, std::move(make_layout)};
 }
 
 std::unique_ptr<SavedIndex> ChunkIndex::saved(ScanDetail detail) const {

@@ -48,8 +48,9 @@ class ChunkIndex {
   // Returns the damaged regions in scan order. kPending.
   Result<std::shared_ptr<const std::vector<DamageRow>>> damage() const;
 
-  // Returns a scan from the beginning or from a chunk on, which the caller runs on its own thread.
-  Scanner scanner(ScanDetail detail, const std::optional<IndexedChunk>& from = {}) const;
+  // Returns a scan from the beginning or from a chunk on, which the caller runs on its own thread. Without
+  // `make_layout`, makes layouts as the index does.
+  Scanner scanner(ScanDetail detail, const std::optional<IndexedChunk>& from = {}, MakeLayout make_layout = {}) const;
   // Returns the saved index for scans of this detail; null if nothing is saved.
   std::unique_ptr<SavedIndex> saved(ScanDetail detail) const;
   // Call it if a chunk does not match the index.

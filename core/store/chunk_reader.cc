@@ -289,8 +289,26 @@ Result<ChunkReader::Pointer> ChunkReader::get(const RequestContext& context, con
   return decoded;
 }
 
+Result<std::shared_ptr<const Layout>> ChunkReader::layout_before_decoding(const RequestContext& context,
+                                                                          const ChunkInfo& info) const {
+  if (info.layout_cost != LayoutCost::kDecode) return file_.layout_maker()(context, info);
+  ASSIGN_OR_RETURN(const auto decoded, get_quietly(context, info));
+  return std::shared_ptr<const Layout>(decoded, &decoded->layout());
+}
+
+Result<ChunkReader::Pointer> ChunkReader::take_or_decode(const RequestContext& context, const ChunkInfo& info) const {
+  if (info.layout_cost != LayoutCost::kDecode) return decode(context, info);
+  const CacheKey key = file_.key_of(info);
+  const auto cached = file_.services.chunks.peek(key);
+  if (!cached) return decode(context, info);
+  if (!*cached) return cached->error();
+  const bool is_for_layout = !(**cached)->info.records;
+  if (is_for_layout) file_.services.chunks.forget(key);
+  return (**cached)->chunk;
+}
+
 Result<ChunkReader::Pointer> ChunkReader::decode_ahead(const RequestContext& context, const ChunkInfo& info) const {
-  ASSIGN_OR_RETURN(auto decoded, decode(context, info));
+  ASSIGN_OR_RETURN(auto decoded, take_or_decode(context, info));
   TRY(check_counts(info, decoded->layout()));
   // A chunk may postpone work to its first read. If that fails, each unreadable record reports it later.
   if (!is_large(info) && !decoded->is_in_memory()) {

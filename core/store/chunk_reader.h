@@ -119,7 +119,12 @@ class ChunkReader {
   Result<Pointer> get_alone(const RequestContext& context, const ChunkInfo& info) const;
   // The same without logging failures or reading ahead.
   Result<Pointer> get_quietly(const RequestContext& context, const ChunkInfo& info) const;
-  // Decodes a chunk without caching it, for callers that read each chunk once. Fails like get().
+  // Returns the layout of a chunk that decode_ahead() is called for next. Caches the chunk until then if the layout
+  // needs it. Fails like layout(). Does not log.
+  Result<std::shared_ptr<const Layout>> layout_before_decoding(const RequestContext& context,
+                                                               const ChunkInfo& info) const;
+  // Decodes a chunk without caching it, for callers that read each chunk once. Fails like get(). Takes a chunk that is
+  // cached for its layout out of the cache.
   Result<Pointer> decode_uncached(const RequestContext& context, const ChunkInfo& info) const;
   // The same without logging, for callers that decode ahead and report failures later.
   Result<Pointer> decode_ahead(const RequestContext& context, const ChunkInfo& info) const;
@@ -151,6 +156,7 @@ class ChunkReader {
 
  private:
   Result<Pointer> decode(const RequestContext& context, const ChunkInfo& chunk) const;
+  Result<Pointer> take_or_decode(const RequestContext& context, const ChunkInfo& info) const;
   Result<Pointer> decode_in_turn(const RequestContext& context, const ChunkInfo& chunk) const;
   Result<std::shared_ptr<const Layout>> cached_layout(const RequestContext& context, const ChunkInfo& info) const;
   bool is_kept_for_reader(const ChunkInfo& chunk) const;

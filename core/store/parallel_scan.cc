@@ -100,7 +100,11 @@ class Steps {
  public:
   // `bulk`: null if all chunks are to be steps.
   Steps(const RecordStore& store, const ScanOptions& options, SequentialPass* pass, const BulkReader* bulk)
-      : scanner_(store.index().scanner(ScanDetail::kCounts, options.from)),
+      : scanner_(
+            store.index().scanner(ScanDetail::kCounts, options.from,
+                                  [&chunks = store.chunks()](const RequestContext& context, const ChunkInfo& chunk) {
+                                    return chunks.layout_before_decoding(context, chunk);
+                                  })),
         pass_(pass),
         bulk_(pass == nullptr ? nullptr : bulk),
         size_(store.source().size()),

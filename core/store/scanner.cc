@@ -125,8 +125,8 @@ Result<std::optional<Error>> measure(const RequestContext& context, const MakeLa
   if (says_enough(chunk, detail)) return std::optional<Error>{};
   auto layout = make_layout(context, chunk);
   if (layout) {
-    chunk.records = layout->records();
-    chunk.decoded_size = layout->total();
+    chunk.records = (*layout)->records();
+    chunk.decoded_size = (*layout)->total();
     return std::optional<Error>{};
   }
   if (!is_permanent(layout.error().code)) return std::move(layout).error();
@@ -135,6 +135,17 @@ Result<std::optional<Error>> measure(const RequestContext& context, const MakeLa
   return std::optional(std::move(layout).error());
 }
 
+namespace {
+
+MakeLayout layout_maker(const Container& container) {
+  return [&container](const RequestContext& context, const ChunkInfo& chunk) -> Result<std::shared_ptr<const Layout>> {
+    ASSIGN_OR_RETURN(auto layout, container.layout(context, chunk));
+    return std::make_shared<const Layout>(std::move(layout));
+  };
+}
+
+}  // namespace
+
 Scanner::Scanner(const Container& container, Position container_size, ScanDetail detail, MakeLayout make_layout)
     : Scanner(container, container_size, detail, container.traits().first, {}, {}, std::move(make_layout)) {}
 
@@ -142,9 +153,7 @@ Scanner::Scanner(const Container& container, Position container_size, ScanDetail
                  PrefixSums before, std::vector<CachedSizes> cached_sizes, MakeLayout make_layout)
     : container_(container),
       detail_(detail),
-      make_layout_(make_layout ? std::move(make_layout)
-                               : [&container](const RequestContext& context,
-                                              const ChunkInfo& chunk) { return container.layout(context, chunk); }),
+      make_layout_(make_layout ? std::move(make_layout) : layout_maker(container)),
       steps_left_(container_size + 1),
       cached_sizes_(std::move(cached_sizes)),
       cached_from_(before.chunks),

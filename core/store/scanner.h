@@ -67,7 +67,8 @@ enum class ScanDetail : std::uint8_t {
 };
 
 // Makes the layout of a chunk. May block until there is memory for it. Fails like Container::layout().
-using MakeLayout = std::function<Result<Layout>(const RequestContext& context, const ChunkInfo&)>;
+using MakeLayout =
+    std::function<Result<std::shared_ptr<const Layout>>(const RequestContext& context, const ChunkInfo&)>;
 
 // Fills in what `detail` needs and the header of `chunk` does not tell, from the layout. If the number of records stays
 // unknown, returns why, and counts the chunk as empty; otherwise returns nullopt. Fails like Container::layout() if a

@@ -207,10 +207,10 @@ struct StoredFile {
   }
   // For scans. Caches the layouts of small chunks, because a listing with sizes needs each of them next.
   MakeLayout layout_maker() const {
-    return [this](const RequestContext& context, const ChunkInfo& chunk) -> Result<Layout> {
-      if (chunk.stored_size > kSmallChunk) return make_layout(context, chunk);
-      ASSIGN_OR_RETURN(const auto layout, cached_layout(context, chunk));
-      return *layout;
+    return [this](const RequestContext& context, const ChunkInfo& chunk) -> Result<std::shared_ptr<const Layout>> {
+      if (chunk.stored_size <= kSmallChunk) return cached_layout(context, chunk);
+      ASSIGN_OR_RETURN(auto layout, make_layout(context, chunk));
+      return std::make_shared<const Layout>(std::move(layout));
     };
   }
 

@@ -55,6 +55,24 @@ TEST(Scan, FinishesInOrderWithAnyNumberOfThreads) {
   }
 }
 
+TEST(Scan, DecodesAChunkOnceIfItsLayoutNeedsThat) {
+  for (const unsigned threads : {1u, 3u}) {
+    ToyStore toy({.chunks = 100, .counts_in_header = false, .small_layout = false, .broken_payloads = {7}});
+    std::string text;
+    const auto totals =
+        scan(*toy.store, with_threads(threads), [&](const RequestContext& context, const ScannedStep& step) -> Finish {
+          return [&text, found = text_of(context, *toy.store, step.indexed->chunk)] {
+            text += found;
+            return true;
+          };
+        });
+    ASSERT_TRUE(totals) << to_string(totals.error());
+    EXPECT_EQ(totals->chunks, 100u);
+    EXPECT_EQ(toy.watch->decodes + toy.watch->layouts, 100u);
+    EXPECT_LT(toy.services.chunks.statistics().bytes, 4096u);  // chunks that were read are not cached
+  }
+}
+
 TEST(Scan, EndsWhenTheCallbackReturnsFalse) {
   ToyStore toy({.chunks = 300});
   int finished = 0;
