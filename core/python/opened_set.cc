@@ -61,6 +61,7 @@ Result<std::unique_ptr<OpenedSet>> OpenedSet::open(std::shared_ptr<SetPlan> plan
   auto services =
       std::make_shared<Services>(plan->options.cache_bytes, executor_threads(), [](Severity, const std::string&) {});
   services->index = std::move(index);
+  services->limits = plan->limits;
   return std::unique_ptr<OpenedSet>(new OpenedSet(std::move(plan), std::move(services)));
 }
 

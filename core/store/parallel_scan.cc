@@ -11,6 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "core/base/limits.h"
 #include "core/base/read_window.h"
 #include "core/base/sequential_pass.h"
 #include "core/store/executor.h"
@@ -95,6 +98,13 @@ std::uint64_t expected_bytes(const ScannedStep& step, std::uint64_t bytes_per_re
   return std::max(chunk.stored_size, chunk.payload_size().value_or(chunk.stored_size * kUsualRatio)) + of_records;
 }
 
+Error decodes_to_too_much(Position at, std::uint64_t most, std::uint64_t size) {
+  return {Code::kLimit, at,
+          fmt::format("what precedes this byte decodes to more than {} bytes, the limit for a file of {} bytes "
+                      "(see --max-chunk)",
+                      most, size)};
+}
+
 // The scan, in tasks.
 class Steps {
  public:
@@ -111,7 +121,10 @@ class Steps {
         threads_(options.threads),
         bytes_per_record_(options.bytes_per_record),
         end_record_(options.end_record),
-        end_position_(options.end_position) {
+        end_position_(options.end_position),
+        decodes_(options.decodes),
+        most_records_(store.limits().records_per_chunk),
+        most_decoded_(largest_decoded_file(size_, store.limits())) {
     if (!scanner_.at_end()) steps_until_ = scanner_.next().position + kFirstSteps;
     // A selection may need the numbers of records.
     const bool selects = options.from || end_record_ != UINT64_MAX;
@@ -127,6 +140,11 @@ class Steps {
   bool begin(const RequestContext& context, const std::shared_ptr<Task>& task, Result<void>& scanned) {
     const std::lock_guard lock(mutex_);
     if (at_end()) return false;
+    if (decoded_ > most_decoded_) {
+      is_over_ = true;
+      scanned = decodes_to_too_much(scanner_.next().position, most_decoded_, size_);
+      return false;
+    }
     task->generation = generation();
     if (may_be_batch()) {
       task->has_begun = false;
@@ -163,6 +181,7 @@ class Steps {
   void count(Task& task) {
     if (task.planned.chunks == 0 || bulk_->plans_records()) return;
     const std::lock_guard lock(mutex_);
+    add_decoded(task.batch->content.run);
     task.before = task.batch->before = finished_;
     finished_ = sums_after(finished_, task.batch->content.run);
     if (--uncounted_ == 0) scanner_.move_to(scanner_.next(), finished_);
@@ -193,6 +212,14 @@ class Steps {
 
  private:
   bool at_end() const { return is_over_ || scanner_.at_end(); }
+
+  void add_decoded(const ChunkRun& run) { decoded_ += run.bytes + run.records * kBytesOfARecord; }
+  void add_decoded(const ChunkInfo& chunk) {
+    const bool is_decoded = decodes_ || chunk.layout_cost == LayoutCost::kDecode;
+    const std::uint64_t bytes = is_decoded ? std::min(chunk.payload_size().value_or(0), kLargestSum) : 0;
+    const std::uint64_t records = std::min(chunk.records.value_or(0), most_records_);
+    decoded_ = std::min(decoded_ + bytes + records * kBytesOfARecord, kLargestSum);
+  }
 
   // Returns whether the next chunk may begin a batch.
   bool may_be_batch() const {
@@ -227,6 +254,7 @@ class Steps {
     }
     task.planned = run;
     if (bulk_->plans_records()) {
+      add_decoded(run);
       task.before = totals();
     } else if (uncounted_++ == 0) {
       finished_ = totals();
@@ -284,6 +312,7 @@ class Steps {
       task.steps.push_back({indexed, scanner_.damage()});
       task.bytes += expected_bytes(task.steps.back(), bytes_per_record_);
       if (!indexed) continue;
+      add_decoded(indexed->chunk);
       stored += indexed->chunk.stored_size;
       if (pass_ != nullptr) task.stored.extend(*pass_, indexed->chunk.begin, indexed->chunk.end);
     }
@@ -303,6 +332,10 @@ class Steps {
   const std::uint64_t bytes_per_record_;
   const std::uint64_t end_record_;
   const Position end_position_;
+  const bool decodes_;
+  const std::uint64_t most_records_;  // that a readable chunk has
+  const std::uint64_t most_decoded_;
+  std::uint64_t decoded_ = 0;  // bytes of all tasks so far, as most_decoded_ counts them
   std::size_t batch_ = 1;
   bool is_over_ = false;
   Position steps_until_ = 0;  // no batch begins before

@@ -37,6 +37,8 @@ struct ScanOptions {
   std::uint64_t end_record = UINT64_MAX;
   // and before the first that begins at this byte or later. REQUIRES: the container is in file order.
   Position end_position = UINT64_MAX;
+  // false: `work` does not decode chunks whose layout needs no decoding.
+  bool decodes = true;
   // Ends the scan with kInterrupted when it becomes true; null: the scan cannot be cancelled.
   const std::atomic<bool>* cancelled = nullptr;
 };
@@ -52,7 +54,8 @@ using WorkOnBatch = std::function<Finish(const std::shared_ptr<const ScannedBatc
 // Calls `work` for each step, on several threads, and its results on the calling thread, one at a time. The first
 // result comes as soon as its chunk was processed. With `work_on_batch`, many small chunks without damage are batches
 // instead of steps, if the format supports that. Returns the totals of what was scanned; after batches, without rows.
-// Fails as Scanner::step does, and with kOutOfMemory if `work` throws, after finishing everything before the failure.
+// Fails as Scanner::step does, with kOutOfMemory if `work` throws, and with kLimit before the chunk that follows more
+// than largest_decoded_file() bytes of others, after finishing everything before the failure.
 // REQUIRES: not called from a task of the executor.
 Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, const Work& work,
                         const WorkOnBatch& work_on_batch = {});

@@ -46,6 +46,7 @@ class RecordStore {
 
   const std::string& name() const { return file_.name; }
   const Source& source() const { return *file_.source; }
+  const Limits& limits() const { return file_.services.limits; }
 
   // As in Container.
   const ContainerTraits& traits() const { return file_.container->traits(); }

@@ -19,6 +19,7 @@
 #include "core/base/bytes.h"
 #include "core/base/cancellable_mutex.h"
 #include "core/base/kept_bytes.h"
+#include "core/base/limits.h"
 #include "core/base/request_context.h"
 #include "core/base/source.h"
 #include "core/formats/chunk.h"
@@ -160,6 +161,7 @@ struct Services {
   Log log;
   std::optional<IndexLocation> index;            // where to save indexes; nullopt: nowhere
   KeyIndex::Bounds keys;                         // of each container
+  Limits limits;                                 // of what one scan decodes
   std::atomic<std::uint64_t> decoded_bytes{0};   // of all decoded chunks; of a chunk read on demand, its full size
   std::atomic<std::uint64_t> damaged_places{0};  // of all files: places that a DamageLog has logged as failed
   bool keeps_scanned = false;                    // files opened from now on keep bytes for reads after a scan

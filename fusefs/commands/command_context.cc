@@ -134,7 +134,10 @@ void ReadingOptions::declare(CLI::App& app) {
            limits = limits_for_chunks_of(*size);
          },
          "largest chunk read (default 256M stored, 1G decoded)\n"
-         "SIZE limits the chunk as stored and as decoded. Same as the mount option `max_chunk`.")
+         "SIZE limits the chunk as stored and as decoded. Same as the mount option `max_chunk`. A command also stops "
+         "before a chunk if what precedes it decodes to more than 4 GiB and 2,000 times the file's size; a SIZE above "
+         "1G "
+         "raises the 4 GiB in proportion.")
       ->type_name("SIZE");
   app.add_option_function<std::string>(
          "--max-input",
@@ -193,6 +196,7 @@ CommandContext::CommandContext(const ReadingOptions& options, Log log)
       threads_(options.threads != 0 ? options.threads : std::max(std::thread::hardware_concurrency(), 1u)),
       services_(kCacheBytes, executor_threads(), std::move(log)),
       input_(options.most_input) {
+  services_.limits = limits_;
   auto place = index_place(options.index, options.limits);
   if (place) {
     services_.index = std::move(*place);

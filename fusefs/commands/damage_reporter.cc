@@ -35,12 +35,13 @@ bool DamageReporter::scan(ScanOptions options, const std::function<bool(const Da
 }
 
 bool DamageReporter::scan(const Selection& selection, const WorkOnChunk& work, const WorkOnBatch& work_on_batch,
-                          std::uint64_t bytes_per_record) {
+                          std::uint64_t bytes_per_record, bool decodes) {
   if (selection.is_empty()) return true;
   ScanOptions options;
   options.from = selection.from;
   options.end_record = selection.records.end;
   options.bytes_per_record = bytes_per_record;
+  options.decodes = decodes;
   return scan(
       options, [&](const DamageRow& row) { return selection.lies_inside(row.first_ordinal); }, work, work_on_batch);
 }

@@ -41,10 +41,10 @@ class DamageReporter {
   // which `takes` is true. Returns false if the scan failed, after printing why.
   bool scan(ScanOptions options, const std::function<bool(const DamageRow&)>& takes, const WorkOnChunk& work,
             const WorkOnBatch& work_on_batch = {});
-  // The same from the first selected chunk to the last, with the damage between them. `bytes_per_record` is that of
-  // ScanOptions.
+  // The same from the first selected chunk to the last, with the damage between them. `bytes_per_record` and `decodes`
+  // are those of ScanOptions.
   bool scan(const Selection& selection, const WorkOnChunk& work, const WorkOnBatch& work_on_batch = {},
-            std::uint64_t bytes_per_record = 0);
+            std::uint64_t bytes_per_record = 0, bool decodes = true);
 
  private:
   void report(const DamagedRegion& region);

@@ -73,6 +73,50 @@ TEST(Scan, DecodesAChunkOnceIfItsLayoutNeedsThat) {
   }
 }
 
+TEST(Scan, StopsBeforeAChunkThatFollowsTooManyDecodedBytes) {
+  for (const unsigned threads : {1u, 3u}) {
+    ToyStore toy({.chunks = 100});
+    toy.services.limits.decoded_file = 5000;
+    toy.services.limits.decoded_ratio = 0;
+    std::string text;
+    std::size_t chunks = 0;
+    const auto totals =
+        scan(*toy.store, with_threads(threads), [&](const RequestContext& context, const ScannedStep& step) -> Finish {
+          return [&, found = text_of(context, *toy.store, step.indexed->chunk)] {
+            text += found;
+            ++chunks;
+            return true;
+          };
+        });
+    ASSERT_FALSE(totals);
+    EXPECT_EQ(totals.error().code, Code::kLimit);
+    EXPECT_NE(totals.error().detail.find("--max-chunk"), std::string::npos) << totals.error().detail;
+    EXPECT_EQ(totals.error().position, toy.file.begins[chunks]);
+    EXPECT_GT(text.size(), 1000u);
+    EXPECT_LT(text.size(), 5000u);
+    EXPECT_TRUE(expected_of(toy.file).starts_with(text));
+  }
+}
+
+TEST(Scan, ThatDoesNotDecodeCountsOnlyRecords) {
+  ToyStore toy({.chunks = 50, .records_per_chunk = 1, .record_size = [](std::uint64_t) { return std::size_t{10000}; }});
+  toy.services.limits.decoded_file = 50 * kBytesOfARecord;
+  toy.services.limits.decoded_ratio = 0;
+  ScanOptions options = with_threads(2);
+  const auto nothing = [](const RequestContext&, const ScannedStep&) -> Finish { return {}; };
+  EXPECT_FALSE(scan(*toy.store, options, nothing));
+  options.decodes = false;
+  EXPECT_TRUE(scan(*toy.store, options, nothing));
+}
+
+TEST(Limits, LargestDecodedFileFollowsItsSizeAndTheLargestChunk) {
+  EXPECT_EQ(largest_decoded_file(1, {}), std::uint64_t{4} << 30);
+  EXPECT_EQ(largest_decoded_file(std::uint64_t{1} << 30, {}), std::uint64_t{2000} << 30);
+  EXPECT_EQ(largest_decoded_file(UINT64_MAX, {}), UINT64_MAX);
+  EXPECT_EQ(largest_decoded_file(1, limits_for_chunks_of(std::uint64_t{3} << 30)), std::uint64_t{12} << 30);
+  EXPECT_EQ(largest_decoded_file(1, limits_for_chunks_of(1)), std::uint64_t{4} << 30);
+}
+
 TEST(Scan, EndsWhenTheCallbackReturnsFalse) {
   ToyStore toy({.chunks = 300});
   int finished = 0;
