@@ -18,14 +18,20 @@ std::uint32_t LoggedWrites::add_log(std::string name) {
 }
 
 Result<void> LoggedWrites::add(std::uint64_t sequence, const Pending& write) {
-  const std::uint64_t needed =
-      write.key.size() + sizeof(LoggedWrite) + (write.is_value_in_memory ? 0 : sizeof(ValuePlace));
-  if (needed > bounds_.key_bytes - std::min(bounds_.key_bytes, keys_.size() + count_ * sizeof(LoggedWrite))) {
+  const bool is_range = write.type == kTypeDeleteRange;
+  std::uint64_t needed = write.key.size() + sizeof(LoggedWrite);
+  if (is_range) needed += write.value.size();
+  if (!write.is_value_in_memory) needed += sizeof(ValuePlace);
+  if (needed > bounds_.key_bytes - used_) {
     return Error{.code = Code::kLimit, .detail = "the keys of the write-ahead logs exceed the memory limit"};
   }
+  used_ += needed;
   ++count_;
   OfFamily& of = families_[write.family];
-  if (write.type == kTypeDeleteRange) of.range_deletions.add({write.key, write.value, sequence});
+  if (is_range) {
+    of.range_deletions.add({write.key, write.value, sequence});
+    return {};
+  }
   LoggedWrite added{.tag = sequence << 8 | write.type,
                     .key_begin = keys_.size(),
                     .value = write.is_value_in_memory ? values_.size() : places_.size(),
@@ -33,7 +39,6 @@ Result<void> LoggedWrites::add(std::uint64_t sequence, const Pending& write) {
                     .key_size = static_cast<std::uint32_t>(write.key.size()),
                     .log = write.log,
                     .is_value_in_memory = write.is_value_in_memory};
-  if (write.type == kTypeDeleteRange) return {};
   keys_ += write.key;
   if (write.is_value_in_memory) {
     values_ += write.value;

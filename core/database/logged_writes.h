@@ -34,7 +34,7 @@ class LoggedWrites {
  public:
   struct Bounds {
     std::uint64_t value_bytes = 0;  // of values in memory
-    std::uint64_t key_bytes = 0;    // of keys
+    std::uint64_t key_bytes = 0;    // of keys, and of both ends of deleted ranges
   };
   explicit LoggedWrites(Bounds bounds) : bounds_(bounds) {}
 
@@ -98,6 +98,7 @@ class LoggedWrites {
   std::vector<ValuePlace> places_;
   std::map<std::uint32_t, OfFamily> families_;
   std::uint64_t count_ = 0;
+  std::uint64_t used_ = 0;  // of bounds_.key_bytes
 };
 
 }  // namespace recordfs::database

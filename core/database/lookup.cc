@@ -38,7 +38,7 @@ class Search {
     });
     // Without a MANIFEST, a write may be in an old table and in the one that replaced it.
     const auto is_same = [](const StoredWrite& a, const StoredWrite& b) {
-      return a.sequence == b.sequence && a.type == b.type;
+      return a.sequence == b.sequence && a.type == b.type && a.timestamp == b.timestamp;
     };
     std::vector<StoredWrite>& writes = found_.writes;
     // Nothing tells which keys a deletion of a range hides in an unknown order.

@@ -1,5 +1,6 @@
 // All stored versions of keys.
 #include "tests/unit/database/reading.h"
+#include "tests/unit/formats/leveldb_table/table_writer.h"
 
 namespace recordfs::database {
 namespace {
@@ -261,6 +262,21 @@ TEST(DatabaseHistoryTest, KeysOfAReverseComparatorComeInItsOrder) {
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found.front().key, "key00010");
   EXPECT_EQ(found.back().key, "key00005");
+}
+
+TEST(DatabaseHistoryTest, VersionsWithOneNumberAndSeveralTimestampsAreAllListed) {
+  const auto stored = [](char timestamp) {
+    return leveldb_table::internal_key(std::string("a") + timestamp + std::string(7, '\0'), 0, 1);
+  };
+  leveldb_table::TableWriter table;
+  table.add({{stored(2), "new"}, {stored(1), "old"}});
+  const testing::TempFolder folder;
+  const std::string path = folder.path() + "/000005.sst";
+  std::ofstream(path, std::ios::binary) << table.finish_rocksdb(
+      {{"rocksdb.comparator", "leveldb.BytewiseComparator.u64ts"}});
+  const auto database = Database::open_file({}, path);
+  ASSERT_TRUE(database);
+  EXPECT_EQ(history_of(**database, "a"), (Texts{"0 put", "0 put"}));
 }
 
 }  // namespace

@@ -242,6 +242,16 @@ TEST(RangeDeletionTest, EmptyRangeIsNotReported) {
   EXPECT_EQ(database.read(), Records{"b=1"});
 }
 
+TEST(RangeDeletionTest, LargeOnesInLogsExceedTheMemoryLimit) {
+  const LogDatabase database;
+  database.write_log("000005.log", {batch(10, 1, delete_range_in(0, "a", std::string(100, 'b')))});
+  const std::string path = database.folder() + "/000005.log";
+  EXPECT_TRUE(Database::open_file({}, path, {.log_key_bytes = 200}));
+  const auto log = Database::open_file({}, path, {.log_key_bytes = 100});
+  ASSERT_FALSE(log);
+  EXPECT_EQ(log.error().code, Code::kLimit);
+}
+
 TEST(DroppedFamilyTest, ItsWritesInALiveLogCostNothing) {
   const LogDatabase database;
   database.write_log("000005.log", {batch(10, 3, put("a", "1") + put_in(3, "a") + delete_range_in(3, "a", "b")),
