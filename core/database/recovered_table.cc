@@ -73,7 +73,7 @@ Result<std::optional<LostFront>> find_range(const RequestContext& context, const
   TableIterator entries(
       table, [&] { return Result<std::shared_ptr<const Source>>(source); },
       [&](const Loss& loss, const Error& why) {
-        lost = LostFront{.last_key = loss.to, .why = lost ? std::move(lost->why) : why};
+        lost = LostFront{.last_key = loss.to, .why = lost ? lost->why : why};
       });
   TRY(entries.to_first(context));
   if (!entries.is_valid()) {
