@@ -29,6 +29,9 @@ class LogSource final : public EntrySource {
     if (deletions.empty()) return DeletionsOver{};
     return DeletionsOver{.newest = deletions.newest_over(key, at), .until = key};
   }
+  std::uint64_t newest_ineffective() const override {
+    return logged_.range_deletions(family_.state.family.id).newest_ineffective();
+  }
 
  private:
   const LoggedWrites& logged_;
@@ -96,6 +99,7 @@ class RunSource final : public EntrySource {
     }
     return over;
   }
+  std::uint64_t newest_ineffective() const override { return newest_ineffective_; }
 
  private:
   bool ends_before(const TableFile& table, Bytes key) const {
@@ -132,6 +136,7 @@ class RunSource final : public EntrySource {
       current_ = table;
       name_ = state_.name_of(file);
       merge_operator_ = table->properties().merge_operator;
+      newest_ineffective_ = std::max(newest_ineffective_, table->range_deletions().newest_ineffective());
       const auto open = [&files = state_.open_files(), name = name_] { return files.open(name); };
       entries_ = std::make_unique<TableIterator>(
           std::move(table), open,
@@ -181,6 +186,7 @@ class RunSource final : public EntrySource {
   std::shared_ptr<const Table> current_;  // null: there is none
   MemoryBudget::Share share_;             // of it
   std::string merge_operator_;
+  std::uint64_t newest_ineffective_ = 0;
   std::unique_ptr<TableIterator> entries_;
   std::size_t over_ = 0;  // the first table that may have deletions over the next keys
   std::shared_ptr<const Table> over_table_;

@@ -42,6 +42,9 @@ class EntrySource {
   // Returns the deletions of ranges that contain a user's key and that `at` sees. `until` is valid as long as the state
   // or `key`. REQUIRES: keys do not decrease from call to call, nor from seek().
   virtual Result<DeletionsOver> deletions_over(const RequestContext& context, Bytes key, const Snapshot& at) = 0;
+  // Returns the sequence number of the newest deletion of a range without effect, in the logs or in the tables that
+  // were opened so far; 0 if there is none.
+  virtual std::uint64_t newest_ineffective() const = 0;
 };
 
 // Receives a lost part of a table.

@@ -1,4 +1,5 @@
 // A pass in file order, for keys whose order is not known.
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -18,7 +19,13 @@ class FileOrderPass final : public Pass {
 
   Result<void> start(const RequestContext& context, std::optional<Bytes> after) override {
     if (after) return Error{.code = Code::kChanged, .detail = "the database has replaced files that were being listed"};
-    for (std::size_t i = 0; i < sources(); ++i) TRY(note_newest(context, source(i)));
+    std::uint64_t newest_ineffective = 0;
+    for (std::size_t i = 0; i < sources(); ++i) {
+      TRY(note_newest(context, source(i)));
+      newest_ineffective = std::max(newest_ineffective, source(i).newest_ineffective());
+    }
+    // Nothing tells which keys a deletion of a range hides in an unknown order.
+    if (newest_ineffective > 0) add_loss({.largest_sequence = newest_ineffective, .cause = Code::kUnsupported});
     for (std::size_t i = 0; i < sources(); ++i) TRY(source(i).seek(context, std::nullopt));
     return {};
   }

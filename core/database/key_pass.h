@@ -47,7 +47,8 @@ class Pass {
   Staleness staleness() {
     const StoredWrite* const oldest = oldest_needed(writes_);
     const Age any{.level = INT64_MAX};
-    return sources_->losses->staleness_of(as_bytes(key_), oldest == nullptr ? 0 : oldest->sequence,
+    return sources_->losses->staleness_of(as_bytes(key_),
+                                          oldest == nullptr ? std::nullopt : std::optional(oldest->sequence),
                                           oldest == nullptr ? any : oldest->age);
   }
 
@@ -61,6 +62,7 @@ class Pass {
   bool is_seen(Bytes stored_key, std::uint64_t tag) const {
     return tag >> 8 <= at_.sequence && order().timestamp(stored_key).value_or(0) <= at_.timestamp;
   }
+  void add_loss(Loss loss) { sources_->losses->add(std::move(loss)); }
   void set_key(Bytes key) { key_ = as_text(key); }
   void set_write(StoredWrite write) {
     writes_.clear();

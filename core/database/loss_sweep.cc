@@ -11,6 +11,9 @@ constexpr std::array kCauses = {Code::kDamage, Code::kUnsupported, Code::kLimit}
 bool is_newer(const Age& a, const Age& b) { return a.is_newer_than(b); }
 bool is_same(const Age& a, const Age& b) { return !a.is_newer_than(b) && !b.is_newer_than(a); }
 
+// Returns the number after the largest sequence number of a loss, which may be 0.
+std::uint64_t end_of(const Loss& loss) { return std::min(loss.largest_sequence, UINT64_MAX - 1) + 1; }
+
 // Takes the first element of a heap.
 template <class IsLater>
 Loss pop(std::vector<Loss>& heap, const IsLater& is_later) {
@@ -42,24 +45,24 @@ struct EndsLater {
 
 }  // namespace
 
-LossSweep::LargestByRank::LargestByRank(std::size_t ranks) : sequences_(ranks) {
+LossSweep::LargestByRank::LargestByRank(std::size_t ranks) : ends_(ranks) {
   while (leaves_ < ranks) leaves_ *= 2;
   largest_.resize(2 * leaves_);
 }
 
-void LossSweep::LargestByRank::insert(std::size_t rank, std::uint64_t sequence) {
-  sequences_[rank].insert(sequence);
+void LossSweep::LargestByRank::insert(std::size_t rank, std::uint64_t end) {
+  ends_[rank].insert(end);
   update(rank);
 }
 
-void LossSweep::LargestByRank::erase(std::size_t rank, std::uint64_t sequence) {
-  sequences_[rank].erase(sequences_[rank].find(sequence));
+void LossSweep::LargestByRank::erase(std::size_t rank, std::uint64_t end) {
+  ends_[rank].erase(ends_[rank].find(end));
   update(rank);
 }
 
 void LossSweep::LargestByRank::update(std::size_t rank) {
   std::size_t at = leaves_ + rank;
-  largest_[at] = sequences_[rank].empty() ? 0 : *sequences_[rank].rbegin();
+  largest_[at] = ends_[rank].empty() ? 0 : *ends_[rank].rbegin();
   for (at /= 2; at > 0; at /= 2) largest_[at] = std::max(largest_[2 * at], largest_[2 * at + 1]);
 }
 
@@ -80,10 +83,10 @@ void LossSweep::add(Loss loss) {
     ages_.erase(std::unique(ages_.begin(), ages_.end(), is_same), ages_.end());
   }
   if (order_.is_known()) return push(later_, std::move(loss), BeginsLater{order_});
-  largest_of(loss.cause).insert(rank_of(loss), loss.largest_sequence);
+  largest_of(loss.cause).insert(rank_of(loss), end_of(loss));
 }
 
-Staleness LossSweep::staleness_of(Bytes key, std::uint64_t sequence, const Age& age) {
+Staleness LossSweep::staleness_of(Bytes key, std::optional<std::uint64_t> sequence, const Age& age) {
   while (!later_.empty()) {
     const auto& from = later_.front().from;
     if (from && order_.is_before(key, as_bytes(*from))) break;
@@ -91,14 +94,15 @@ Staleness LossSweep::staleness_of(Bytes key, std::uint64_t sequence, const Age& 
   }
   close_before(key);
   Staleness staleness;
+  const std::uint64_t least = sequence ? *sequence + 1 : 0;
   for (std::size_t i = 0; i < kCauses.size(); ++i) {
-    if (largest_[i] && largest_[i]->largest_until(rank_of(age)) > sequence) staleness.add(kCauses[i]);
+    if (largest_[i] && largest_[i]->largest_until(rank_of(age)) > least) staleness.add(kCauses[i]);
   }
   return staleness;
 }
 
 void LossSweep::open(Loss loss) {
-  largest_of(loss.cause).insert(rank_of(loss), loss.largest_sequence);
+  largest_of(loss.cause).insert(rank_of(loss), end_of(loss));
   push(open_, std::move(loss), EndsLater{order_});
 }
 
@@ -107,7 +111,7 @@ void LossSweep::close_before(Bytes key) {
     const auto& to = open_.front().to;
     if (!to || !order_.is_before(as_bytes(*to), key)) return;
     const Loss loss = pop(open_, EndsLater{order_});
-    largest_of(loss.cause).erase(rank_of(loss), loss.largest_sequence);
+    largest_of(loss.cause).erase(rank_of(loss), end_of(loss));
   }
 }
 

@@ -25,25 +25,25 @@ class LossSweep {
 
   // Adds a loss of the family.
   void add(Loss loss);
-  // Returns whether losses that cover a key may have cost newer writes than the given one. REQUIRES: keys do not
-  // decrease from call to call if their order is known.
-  Staleness staleness_of(Bytes key, std::uint64_t sequence, const Age& age);
+  // Returns whether losses that cover a key may have cost newer writes than one with the sequence number, in a file of
+  // the age; nullopt: any writes. REQUIRES: keys do not decrease from call to call if their order is known.
+  Staleness staleness_of(Bytes key, std::optional<std::uint64_t> sequence, const Age& age);
 
  private:
-  // Sets of sequence numbers by rank.
+  // Sets of ends of sequence numbers (after the largest one of a loss) by rank.
   class LargestByRank {
    public:
     explicit LargestByRank(std::size_t ranks);
-    void insert(std::size_t rank, std::uint64_t sequence);
-    void erase(std::size_t rank, std::uint64_t sequence);
-    // Returns the largest number of this rank and those before it; 0 if there is none.
+    void insert(std::size_t rank, std::uint64_t end);
+    void erase(std::size_t rank, std::uint64_t end);
+    // Returns the largest end of this rank and those before it; 0 if there is none.
     std::uint64_t largest_until(std::size_t rank) const;
 
    private:
     void update(std::size_t rank);
 
     std::size_t leaves_ = 1;
-    std::vector<std::multiset<std::uint64_t>> sequences_;
+    std::vector<std::multiset<std::uint64_t>> ends_;
     std::vector<std::uint64_t> largest_;  // a binary tree, whose leaves are the ranks
   };
 
@@ -58,7 +58,7 @@ class LossSweep {
   std::vector<Age> ages_;                                // newest first
   std::vector<Loss> later_;                              // a heap: the next one to cover keys is the first
   std::vector<Loss> open_;                               // a heap: the next one to cover no more keys is the first
-  std::array<std::optional<LargestByRank>, 3> largest_;  // sequence numbers of open_ by age, for each cause
+  std::array<std::optional<LargestByRank>, 3> largest_;  // ends of open_ by age, for each cause
 };
 
 }  // namespace recordfs::database

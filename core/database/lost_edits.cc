@@ -17,9 +17,20 @@ bool has_current_log(const FileSet& set, const FilesOnDisk& found) {
   });
 }
 
-// Returns whether a complete table has a write with a sequence number after `last` and before `end`.
-Result<bool> has_write_between(const RequestContext& context, OpenFiles& files, const DirectoryEntry& entry,
-                               std::uint64_t last, std::uint64_t end, const Limits& limits) {
+// Returns whether a RocksDB table is the result of a compaction, whose tables the MANIFEST must have named: only a
+// compaction sets sequence numbers to 0. `set` names no table of its family.
+bool is_compacted(const Table& table, std::uint64_t sequence, const DirectoryEntry& entry, const FileSet& set) {
+  const auto& properties = table.properties();
+  const std::uint32_t family = properties.column_family.value_or(0);
+  const auto is_of_family = [&](const auto& named) { return named.second.family == family; };
+  return set.is_rocksdb && sequence == 0 && !properties.is_external && entry.is.number >= set.last_number &&
+         std::ranges::none_of(set.tables, is_of_family);
+}
+
+// Returns whether a complete table has a write that the MANIFEST should name, or one with a sequence number after `last`
+// and before `end`.
+Result<bool> has_unnamed_write(const RequestContext& context, OpenFiles& files, const DirectoryEntry& entry,
+                               const FileSet& set, std::uint64_t end, const Limits& limits) {
   ASSIGN_OR_RETURN(const auto source, files.open(entry.name));
   const auto opened = Table::open(context, source, {}, limits);
   if (!opened && is_permanent(opened.error().code)) return false;
@@ -29,7 +40,8 @@ Result<bool> has_write_between(const RequestContext& context, OpenFiles& files, 
   TRY(entries.to_first(context));
   while (entries.is_valid()) {
     const std::uint64_t sequence = entries.entry().sequence();
-    if (sequence > last && sequence < end) return true;
+    if (sequence > set.last_sequence && sequence < end) return true;
+    if (is_compacted(**opened, sequence, entry, set)) return true;
     TRY(entries.next(context));
   }
   return false;
@@ -48,8 +60,7 @@ Result<bool> has_lost_edits(const RequestContext& context, OpenFiles& files, con
     const std::uint64_t first_logged = found.first_logged.value_or(UINT64_MAX);
     if (first_logged <= set.last_sequence + 1) continue;
     if (!found.first_logged && entry.is.number < set.last_number) continue;  // an old one
-    ASSIGN_OR_RETURN(const bool is_lost,
-                     has_write_between(context, files, entry, set.last_sequence, first_logged, limits));
+    ASSIGN_OR_RETURN(const bool is_lost, has_unnamed_write(context, files, entry, set, first_logged, limits));
     if (is_lost) return true;
   }
   return false;

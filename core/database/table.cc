@@ -297,6 +297,26 @@ bool TableIterator::has_too_long_keys() {
   return true;
 }
 
+// Returns whether all entries of a block are valid and in order. In a table without checksums, only that shows damage.
+bool TableIterator::are_in_order(BlockIterator entries) const {
+  // Of the table, since callers that look for the comparator do not know the order yet.
+  const KeyOrder stored = KeyOrder::of(table_->properties().comparator);
+  const KeyOrder order = table_->lacks_timestamps() ? stored.of_user_keys() : stored;
+  const bool is_ordered = !table_->properties().comparator.empty() && order.is_known();
+  std::uint64_t bytes = 0;
+  for (std::string last; entries.is_valid(); last = as_text(entries.key()), entries.next()) {
+    const Bytes key = entries.key();
+    bytes += key.size();
+    if (bytes > table_->limits().decoded_chunk) return true;  // which settle() reports
+    if (table_->has_internal_keys() && key.size() < kTagSize) return false;
+    if (last.empty() || !is_ordered) continue;
+    const bool is_after = table_->has_internal_keys() ? compare_internal(order, as_bytes(last), key) < 0
+                                                      : order.is_before(as_bytes(last), key);
+    if (!is_after) return false;
+  }
+  return !entries.has_skipped();
+}
+
 // Reads the current block, or the next one that is readable. Leaves no entries if there is none in the current part.
 Result<void> TableIterator::load(const RequestContext& context) {
   entries_.reset();
@@ -311,6 +331,12 @@ Result<void> TableIterator::load(const RequestContext& context) {
     auto entries = BlockIterator::over((*content)->view(), table_->dialect());
     if (!entries) {
       lose(leaf(), block_, {Code::kDamage, leaf().place(block_).begin, "the restart points would not fit the block"});
+      continue;
+    }
+    if (table_->dialect().checksum == leveldb_table::Checksum::kNone && !are_in_order(*entries)) {
+      lose(leaf(), block_,
+           {Code::kDamage, leaf().place(block_).begin,
+            "an entry of the block is invalid, and without checksums nothing shows which others are"});
       continue;
     }
     content_ = *std::move(content);

@@ -192,6 +192,7 @@ class TableIterator {
   void lose(const leveldb_table::BlockList& list, std::size_t at, const Error& why);
   void skip_hidden();
   bool has_too_long_keys();
+  bool are_in_order(leveldb_table::BlockIterator entries) const;
 
   const std::shared_ptr<const Table> table_;
   const OpenTable open_;

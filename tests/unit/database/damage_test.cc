@@ -159,6 +159,29 @@ TEST(DatabaseDamageTest, TableWithoutItsFooterIsReadByChecksums) {
   EXPECT_TRUE(has_problem(*database, "000005.ldb", Code::kDamage));
 }
 
+TEST(DatabaseDamageTest, DamagedBlockWithoutChecksumReturnsNoneOfItsKeys) {
+  const testing::TempFolder folder;
+  std::ostringstream bytes;
+  bytes << std::ifstream("tests/corpus/leveldb_table/rocksdb-none.sst", std::ios::binary).rdbuf();
+  std::string table = bytes.str();
+  const auto keys_of = [&](const std::string& name) {
+    std::ofstream(folder.path() + "/" + name, std::ios::binary) << table;
+    const auto opened = Database::open_file({}, folder.path() + "/" + name);
+    EXPECT_TRUE(opened);
+    const auto keys = list_keys(**opened);
+    EXPECT_EQ((*opened)->problems().empty(), name == "1.sst");
+    return keys;
+  };
+  const auto intact = keys_of("1.sst");
+  std::ranges::fill(table.begin() + 20, table.begin() + 60, '\0');
+  const auto damaged = keys_of("2.sst");
+  EXPECT_LT(damaged.size(), intact.size());
+  for (const ListedKey& key : damaged) {
+    const ListedKey* const same = find(intact, key.key);
+    EXPECT_TRUE(same != nullptr && same->value == key.value) << key.key;
+  }
+}
+
 TEST(DatabaseDamageTest, DamagedRecordOfALogMarksOlderValuesOnly) {
   const Copy copy("leveldb-log-only");
   copy.flip("000003.log", 25);  // in the first record

@@ -39,10 +39,10 @@ std::string batch(std::uint64_t sequence, std::uint32_t count, const std::string
 // A new RocksDB database without tables, whose first log is 5.
 class LogDatabase {
  public:
-  LogDatabase() {
+  explicit LogDatabase(const std::string& comparator = "leveldb.BytewiseComparator") {
     std::filesystem::create_directory(folder());
     leveldb_log::LogWriter manifest;
-    manifest.append("\1"s + text_field("leveldb.BytewiseComparator") + "\2\5\x09\0\3\x20\4\x09\xcb\x01\7"s);
+    manifest.append("\1"s + text_field(comparator) + "\2\5\x09\0\3\x20\4\x09\xcb\x01\7"s);
     write("MANIFEST-000004", manifest.log());
     write("CURRENT", "MANIFEST-000004\n");
   }
@@ -234,6 +234,15 @@ TEST(RangeDeletionTest, OneOfAnotherOrderThanTheKnownOneIsReported) {
   EXPECT_EQ((*log)->problems()[0].error.detail,
             "1 deletion of key ranges without effect, since the comparator is not known: deleted keys may appear");
   EXPECT_EQ(database.read(), Records{"b=1"});
+}
+
+TEST(RangeDeletionTest, OneInAnUnknownOrderMarksAllOlderValues) {
+  const LogDatabase database("by length");
+  database.write_log("000005.log", {batch(10, 3, put("a", "1") + delete_range_in(0, "b", "c") + put("d", "1")),
+                                    batch(13, 1, put("e", "1"))});
+  EXPECT_EQ(database.read(), (Records{"a=unsupported", "d=1", "e=1",
+                                      ": 1 deletion of key ranges without effect, since the comparator is not known: "
+                                      "deleted keys may appear"}));
 }
 
 TEST(RangeDeletionTest, EmptyRangeIsNotReported) {

@@ -107,6 +107,16 @@ TEST(LossSweepTest, OnlyNewerWritesMatter) {
   EXPECT_EQ(staleness_of(losses, "c", 8, {.level = -1}), "damage");
 }
 
+TEST(LossSweepTest, MergeWithoutAnOlderValueMayLackAnyLostWrite) {
+  const KeyOrder order;
+  LossSweep losses(order, levels);
+  losses.add({.from = "b", .largest_sequence = 0});
+  const Age oldest{.level = INT64_MAX};
+  EXPECT_FALSE(losses.staleness_of(as_bytes("a"), std::nullopt, oldest).by_damage);
+  EXPECT_TRUE(losses.staleness_of(as_bytes("b"), std::nullopt, oldest).by_damage);
+  EXPECT_FALSE(losses.staleness_of(as_bytes("b"), 0, oldest).by_damage);
+}
+
 TEST(LossSweepTest, CauseIsReturned) {
   const KeyOrder order;
   LossSweep losses(order, levels);
