@@ -31,7 +31,7 @@ void LogChain::end_log(std::uint64_t next_sequence) {
 
 // Reports a log before this one that is not as this one says.
 void LogChain::check_predecessor(const leveldb_log::Predecessor& predecessor) {
-  if (!rules_.least_log) return;
+  if (!rules_.least_log || !rules_.checks_predecessors) return;
   const auto report = [&](const std::string& what) {
     take_loss_(log_.name,
                {.code = Code::kDamage,

@@ -21,6 +21,8 @@ class LogChain {
     // Whether a log that ends inside a record, or at the records of an older log, is an end also for later logs whose
     // numbers do not continue: RocksDB's default (kPointInTimeRecovery).
     bool stops_at_open_end = false;
+    // Whether a log must be preceded by the one that it names.
+    bool checks_predecessors = true;
   };
   // Receives writes that are lost at a place of a log.
   using TakeLoss = std::function<void(const std::string& log, Error why)>;

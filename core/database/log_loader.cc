@@ -137,10 +137,17 @@ std::uint64_t LogLoader::least_log() const {
 
 LogReplay::Setup LogLoader::setup() const {
   LogReplay::Setup setup{.first_logs = first_logs(), .are_files_alone = !only_.empty()};
+  for (const auto& [id, view] : state_.families_) {
+    if (view.order.has_timestamps()) setup.families_with_timestamps.insert(id);
+  }
   if (state_.is_recovered_) return setup;
   // LevelDB gives its writes consecutive numbers. RocksDB may write without a log.
   if (!state_.files_.is_rocksdb) setup.last_before = state_.files_.last_sequence;
-  setup.chain = {least_log(), state_.files_.is_rocksdb};
+  const RecoveryMode mode = state_.options_file_.recovery_mode;
+  setup.chain = {.least_log = least_log(),
+                 .stops_at_open_end = state_.files_.is_rocksdb && mode == RecoveryMode::kPointInTime,
+                 .checks_predecessors = mode != RecoveryMode::kSkipDamage};
+  setup.refuses_torn_ends = mode == RecoveryMode::kAbsolute;
   return setup;
 }
 

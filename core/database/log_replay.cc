@@ -13,6 +13,17 @@ namespace {
 constexpr std::size_t kMostProblems = 65536;
 constexpr std::uint64_t kMostSequence = (std::uint64_t{1} << 56) - 1;
 
+// Overwrites the timestamp at the end of a stored key.
+void overwrite_timestamp(std::string& key, Bytes timestamp) {
+  if (key.size() >= timestamp.size()) key.replace(key.size() - timestamp.size(), timestamp.size(), as_text(timestamp));
+}
+
+void set_timestamp(LoggedWrites::Pending& write, Bytes timestamp) {
+  if (timestamp.size() != kTimestampSize) return;
+  overwrite_timestamp(write.key, timestamp);
+  if (write.type == kTypeDeleteRange) overwrite_timestamp(write.value, timestamp);
+}
+
 Code code_of(DamageClass damage_class) {
   return damage_class == DamageClass::kUnsupported ? Code::kUnsupported : Code::kDamage;
 }
@@ -100,7 +111,11 @@ void LogReplay::take_damage(const DamagedRegion& region) {
   const bool is_end = is_rest || region.damage_class == DamageClass::kUnfinished;
   if (is_stale || is_end) chain_.take_end(region);
   if (is_stale) return;
-  const Error error{.code = code_of(region.damage_class), .position = region.begin, .detail = region.reason};
+  Error error{.code = code_of(region.damage_class), .position = region.begin, .detail = region.reason};
+  if (setup_.refuses_torn_ends && is_end && !is_rest) {
+    error.detail += "; the database refuses that (wal_recovery_mode)";
+    return lose(error);
+  }
   if (!is_end && region.records_lost != 0) return lose(error);
   // A write that never was complete, or filling.
   if (problems_.size() == kMostProblems) return;
@@ -125,7 +140,7 @@ Result<void> LogReplay::take_marker(const leveldb_log::BatchOperation& operation
   switch (operation.kind) {
     case KeyChangeKind::kBegin: transactions_.begin_section(operation.sequence); return {};
     case KeyChangeKind::kPrepare: return transactions_.prepare(transaction, operation.sequence);
-    case KeyChangeKind::kCommit: return commit(transaction);
+    case KeyChangeKind::kCommit: return commit(transaction, operation.value);
     default: transactions_.end(transaction); return {};
   }
 }
@@ -152,14 +167,17 @@ Result<void> LogReplay::take_write(const leveldb_log::BatchOperation& operation,
   return add(is_per_sub_batch() ? *operation.sequence : next_sequence_++, write);
 }
 
-// The writes of a transaction that writes when it commits get their numbers then.
-Result<void> LogReplay::commit(const std::string& transaction) {
+// The writes of a transaction that writes when it commits get their numbers then, and their timestamps.
+Result<void> LogReplay::commit(const std::string& transaction, Bytes timestamp) {
   if (setup_.are_files_alone && !transactions_.has(transaction) && !std::exchange(has_foreign_commit_, true)) {
     problems_.push_back({.file = name_,
                          .error = {.code = Code::kUnsupported,
                                    .detail = "the writes of a transaction that is committed here are in another log"}});
   }
-  for (const Pending& write : transactions_.end(transaction)) TRY(add(next_sequence_++, write));
+  for (Pending& write : transactions_.end(transaction)) {
+    if (!timestamp.empty() && setup_.families_with_timestamps.contains(write.family)) set_timestamp(write, timestamp);
+    TRY(add(next_sequence_++, write));
+  }
   return {};
 }
 

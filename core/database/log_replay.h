@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,10 @@ class LogReplay final : private LogVisitor {
     LogChain::Rules chain{};
     bool are_files_alone = false;  // the logs were named one by one, and are not those of a directory
     leveldb_log::Numbering numbering = leveldb_log::Numbering::kPerWrite;
+    // Families whose keys end with user-defined timestamps, which the commit of a transaction may set.
+    std::set<std::uint32_t> families_with_timestamps{};
+    // Whether the database refuses logs that end inside a record (kAbsoluteConsistency).
+    bool refuses_torn_ends = false;
   };
   LogReplay(const Options& options, Setup setup);
 
@@ -70,7 +75,7 @@ class LogReplay final : private LogVisitor {
   Result<void> take_operation(const leveldb_log::BatchOperation& operation, const RecordPlace& place, Bytes record);
   Result<void> take_write(const leveldb_log::BatchOperation& operation, const RecordPlace& place, Bytes record);
   Result<void> take_marker(const leveldb_log::BatchOperation& operation);
-  Result<void> commit(const std::string& transaction);
+  Result<void> commit(const std::string& transaction, Bytes timestamp);
   Result<void> add(std::uint64_t sequence, const Pending& write);
   bool is_dropped(std::uint32_t family) const;
   bool counts(std::uint32_t family) const;

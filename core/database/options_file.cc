@@ -44,6 +44,13 @@ std::string value_of(std::string_view text) {
   return value == "nullptr" ? std::string() : value;
 }
 
+RecoveryMode recovery_mode_of(std::string_view value) {
+  if (value == "kTolerateCorruptedTailRecords") return RecoveryMode::kTolerateTail;
+  if (value == "kAbsoluteConsistency") return RecoveryMode::kAbsolute;
+  if (value == "kSkipAnyCorruptedRecords") return RecoveryMode::kSkipDamage;
+  return RecoveryMode::kPointInTime;
+}
+
 // Returns the first number of a version such as "7.8.3"; 0 if there is none.
 std::uint64_t major_version(std::string_view version) {
   const std::string_view text = trimmed(version);
@@ -90,6 +97,7 @@ OptionsFile parse_options(std::string_view text) {
     // Since RocksDB 7 at the latest.
     if (name == "rocksdb_version") options.writes_delimiters = major_version(value) >= 7;
     if (is_database && name == "wal_dir") options.wal_directory = value_of(value);
+    if (is_database && name == "wal_recovery_mode") options.recovery_mode = recovery_mode_of(value_of(value));
     if (family == nullptr) continue;
     if (name == "comparator") family->comparator = value_of(value);
     if (name == "merge_operator") family->merge_operator = value_of(value);

@@ -14,6 +14,14 @@
 
 namespace recordfs::database {
 
+// What RocksDB does with damage in its logs (wal_recovery_mode).
+enum class RecoveryMode : std::uint8_t {
+  kPointInTime,   // reads up to the damage; the default, also of unknown modes
+  kTolerateTail,  // refuses damage, except that logs may end inside a record
+  kAbsolute,      // refuses damage
+  kSkipDamage,    // reads all other records
+};
+
 struct OptionsFile {
   struct OfFamily {
     std::string comparator;      // its name; empty: not stated
@@ -21,6 +29,7 @@ struct OptionsFile {
   };
   // Whether the version that wrote the file adds the delimiter of a merge operator to its name, unless it is empty.
   bool writes_delimiters = false;
+  RecoveryMode recovery_mode = RecoveryMode::kPointInTime;
   std::string wal_directory;  // of the write-ahead logs, as written; empty: the database's own
   std::map<std::string, OfFamily, std::less<>> families;  // by name
 

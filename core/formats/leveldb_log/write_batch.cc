@@ -267,6 +267,7 @@ BatchOperation plain_form(const Operation& operation) {
                        .family = operation.family.value_or(0)};
   if (const auto& name = operation.key ? operation.key : operation.transaction) plain.key = *name;
   if (const auto& value = operation.end ? operation.end : operation.value) plain.value = *value;
+  if (operation.timestamp) plain.value = *operation.timestamp;
   return plain;
 }
 

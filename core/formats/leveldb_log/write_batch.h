@@ -57,8 +57,9 @@ struct BatchOperation {
   // With kPerSubBatch, of all operations; a marker has that of the sub-batch that it begins or ends.
   std::optional<std::uint64_t> sequence{};
   std::uint32_t family = 0;
-  Bytes key{};    // or the transaction's name
-  Bytes value{};  // as stored; of a deletion of a range, its end
+  Bytes key{};  // or the transaction's name
+  Bytes
+      value{};  // as stored; of a deletion of a range, its end; of a commit, the timestamp of its writes, if it has one
 };
 
 // Passes the operations that change keys, and the markers of transactions, to `take` in the order of the batch, while

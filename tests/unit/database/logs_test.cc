@@ -27,8 +27,12 @@ std::string delete_range_in(char family, const std::string& from, const std::str
 }
 std::string end_prepare(const std::string& name) { return "\x0a"s + text_field(name); }
 std::string commit(const std::string& name) { return "\x0b"s + text_field(name); }
+std::string commit_at(std::uint64_t timestamp, const std::string& name) {
+  return "\x15"s + text_field(little_endian(timestamp, 8)) + text_field(name);
+}
 std::string rollback(const std::string& name) { return "\x0c"s + text_field(name); }
 const std::string kNoop = "\x0d";
+const std::string kBeginPrepare = "\x09";
 const std::string kBeginPersistedPrepare = "\x12";
 const std::string kBeginUnprepare = "\x13";
 
@@ -222,6 +226,53 @@ TEST_F(PredecessorTest, ShorterOrOtherOrMissingLogBeforeItIsReported) {
 TEST_F(PredecessorTest, ObsoleteLogBeforeItNeedNotExist) {
   write(4, 100, 3);
   EXPECT_EQ(read(), (Records{"a=1", "b=1"}));
+}
+
+TEST(CommitTimestampTest, WritesHaveTheTimestampOfTheCommit) {
+  const LogDatabase database("leveldb.BytewiseComparator.u64ts");
+  const std::string unset = little_endian(0, 8);
+  database.write_log("000005.log",
+                     {batch(10, 1, put("a" + little_endian(20, 8), "old")),
+                      batch(11, 2, kBeginPrepare + put("a" + unset, "new") + put("b" + unset, "1") + end_prepare("t")),
+                      batch(11, 0, commit_at(30, "t"))});
+  EXPECT_EQ(database.read(), (Records{"a=new", "b=1"}));
+  const auto opened = open_database(database.folder());
+  EXPECT_EQ(opened->get({}, 0, as_bytes("a"))->version.timestamp, 30u);
+  const auto before = opened->get({}, 0, as_bytes("a"), {kNewest, 29});
+  ASSERT_TRUE(before);
+  EXPECT_EQ(as_text(before->value.bytes), "old");
+}
+
+// A log that ends inside a record, and one whose numbers do not follow it.
+class RecoveryModeTest : public ::testing::Test {
+ protected:
+  RecoveryModeTest() {
+    leveldb_log::LogWriter first;
+    first.append(batch(10, 1, put("a", "1")));
+    first.append(batch(11, 1, put("b", "1")));
+    const std::string bytes = first.log();
+    database_.write("000005.log", bytes.substr(0, bytes.size() - 3));
+    database_.write_log("000007.log", {batch(15, 1, put("c", "1"))});
+  }
+  // Returns the keys, and whether each may be stale, with a recovery mode.
+  Records read(const std::string& mode) {
+    database_.write("OPTIONS-000008", "[DBOptions]\n  wal_recovery_mode=" + mode + "\n");
+    Records lines;
+    for (const ListedKey& key : list_keys(*open_database(database_.folder()))) {
+      lines.push_back(key.key + (key.version.may_be_stale ? " may be stale" : ""));
+    }
+    return lines;
+  }
+
+ private:
+  LogDatabase database_;
+};
+
+TEST_F(RecoveryModeTest, OnlyModesThatTolerateTheEndReadOn) {
+  EXPECT_EQ(read("kTolerateCorruptedTailRecords"), (Records{"a", "c"}));
+  EXPECT_EQ(read("kSkipAnyCorruptedRecords"), (Records{"a", "c"}));
+  EXPECT_EQ(read("kPointInTimeRecovery"), (Records{"a may be stale", "c"}));
+  EXPECT_EQ(read("kAbsoluteConsistency"), (Records{"a may be stale", "c"}));
 }
 
 TEST(RangeDeletionTest, OneOfAnotherOrderThanTheKnownOneIsReported) {
