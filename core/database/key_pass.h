@@ -70,6 +70,7 @@ class Pass {
     writes_.push_back(std::move(write));
   }
   void add_write(StoredWrite write) { writes_.push_back(std::move(write)); }
+  void drop_merged() { drop_merged_operands(writes_); }
   void set_missing_writes(Error why) { missing_writes_ = std::move(why); }
   // Frees the blocks of the current writes, before the next block is read.
   void drop_value() {

@@ -1,5 +1,6 @@
 #include "core/database/key_value.h"
 
+#include <algorithm>
 #include <optional>
 #include <ranges>
 #include <string>
@@ -21,6 +22,12 @@ class Merge {
       : context_(context), state_(state), family_(family), writes_(writes), key_(key) {}
 
   Result<Slice> run() {
+    if (state_->is_recovered() && may_count_twice()) {
+      return Error{.code = Code::kUnsupported,
+                   .detail =
+                       "merge operands in several files, which may be counted twice without the MANIFEST (try: "
+                       "recordfs get --operands)"};
+    }
     ASSIGN_OR_RETURN(const auto merging, find_operator());
     ASSIGN_OR_RETURN(const auto values, read_values());
     const bool has_base = !is_operand(writes_.back());
@@ -33,6 +40,23 @@ class Merge {
 
  private:
   const Limits& limits() const { return state_->options().limits; }
+
+  // Without a MANIFEST, the tables from which another one was made may still count. Returns whether an operand may be
+  // part of another write, in a table: of a newer operand, since a compaction merges operands, or of an older value
+  // with the number 0, which a compaction has set.
+  bool may_count_twice() const {
+    const auto has_other_operand = [&](std::size_t of, std::size_t first, std::size_t end) {
+      return std::any_of(writes_.begin() + static_cast<std::ptrdiff_t>(first),
+                         writes_.begin() + static_cast<std::ptrdiff_t>(end),
+                         [&](const StoredWrite& write) { return is_operand(write) && write.file != writes_[of].file; });
+    };
+    const std::size_t last = writes_.size() - 1;
+    const bool is_last_made = !is_operand(writes_[last]) && writes_[last].sequence == 0;
+    if (is_last_made && has_other_operand(last, 0, last)) return true;
+    const auto newest = std::ranges::find_if(writes_, [](const StoredWrite& write) { return write.logged == nullptr; });
+    const auto index = static_cast<std::size_t>(newest - writes_.begin());
+    return index < last && has_other_operand(index, index + 1, writes_.size());
+  }
 
   // Returns the values of the writes, oldest first.
   Result<std::vector<Slice>> read_values() const {
@@ -99,11 +123,18 @@ Error unread_error(Code cause) {
                              : "a newer value may be in a part that recordfs cannot read"};
 }
 
+void drop_merged_operands(ValueWrites& writes) {
+  if (writes.size() < 2 || is_operand(writes.back())) return;
+  const std::uint64_t merged = writes.back().sequence;
+  std::erase_if(writes, [&](const StoredWrite& write) { return is_operand(write) && write.sequence == merged; });
+}
+
 ValueWrites value_writes_of(std::vector<StoredWrite> writes) {
   std::size_t count = 0;
   while (count < writes.size() && is_operand(writes[count])) ++count;
   const bool has_base = count < writes.size() && !deletes(operation_of(writes[count].type));
   writes.resize(has_base ? count + 1 : count);
+  drop_merged_operands(writes);
   return writes;
 }
 

@@ -21,6 +21,10 @@ using ValueWrites = std::vector<StoredWrite>;
 // ranges. Empty if the key has no value.
 ValueWrites value_writes_of(std::vector<StoredWrite> writes);
 
+// Removes operands that are merged already: a compaction gives the result the number of the newest one, and the operand
+// may be in an old table too, without a MANIFEST. REQUIRES: only the last write may be another one than an operand.
+void drop_merged_operands(ValueWrites& writes);
+
 // Returns the write that a lost one must be newer than to change the value; null: any lost one may change it. REQUIRES:
 // !writes.empty().
 inline const StoredWrite* oldest_needed(const ValueWrites& writes) {
@@ -30,8 +34,8 @@ inline const StoredWrite* oldest_needed(const ValueWrites& writes) {
 // Returns the error of a value that may be older than one that recordfs cannot read: kUnsupported or kLimit.
 Error unread_error(Code cause);
 
-// Returns the value of a key. For a merge that needs an operator which recordfs does not have, fails with kUnsupported.
-// Fails otherwise like value_of(). REQUIRES: !writes.empty().
+// Returns the value of a key. For a merge that needs an operator which recordfs does not have, and for one whose
+// operands may be counted twice, fails with kUnsupported. Fails otherwise like value_of(). REQUIRES: !writes.empty().
 Result<Slice> key_value_of(const RequestContext& context, const std::shared_ptr<const State>& state,
                            const FamilyView& family, const ValueWrites& writes, Bytes key);
 // Returns the columns if the value is that of an entity, or merged with one; otherwise none. Fails alike.

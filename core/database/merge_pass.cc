@@ -79,7 +79,10 @@ class MergePass final : public Pass {
     if (deletion && *deletion > first.tag >> 8) return false;
     set_write(source(first.source).write());
     is_on_write_ = true;
-    if (is_operand(writes().front())) TRY(add_older_writes(context, deletion.value_or(0)));
+    if (is_operand(writes().front())) {
+      TRY(add_older_writes(context, deletion.value_or(0)));
+      drop_merged();
+    }
     return true;
   }
 

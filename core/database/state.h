@@ -57,6 +57,8 @@ class State {
   const std::map<std::uint32_t, FamilyView>& families() const { return families_; }
   // Losses that are known without reading tables.
   const std::vector<Loss>& losses() const { return losses_; }
+  // Returns whether there is no MANIFEST that can be used, so that all tables and logs count.
+  bool is_recovered() const { return is_recovered_; }
   bool is_missing(const TableFile& table) const { return missing_.contains(table.number); }
 
   Summary summary() const;
