@@ -72,6 +72,8 @@ class Check {
 
   void add(const database::Problem& problem) {
     const auto found = check_.findings.find(problem.file);
+    const bool is_end = !problem.loses_data && problem.error.code == Code::kUnfinished;
+    if (is_end) check_.ends_of_logs.emplace(problem.file, problem.error.position);
     const bool is_known = found != check_.findings.end() && found->second.front().status == kExitDamage;
     if (!problem.loses_data || is_known) return;
     add(problem.file, make_finding(word_of(problem.error), reason_of(problem), status_of(problem)));

@@ -29,6 +29,8 @@ struct DatabaseCheck {
   // MANIFESTs, logs, tables and blob files of the directory, which can be verified one by one.
   std::vector<database::File> files;
   DatabaseFindings findings;
+  // Logs in which records of an older log, or parts of them, may follow the last record, and where they begin.
+  std::map<std::string, Position> ends_of_logs;
 };
 
 // Returns whether recordfs can compute a checksum of this function.

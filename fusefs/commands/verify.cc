@@ -171,6 +171,7 @@ class Verify {
     for (const database::File& file : kept.files) {
       if (file.state == database::File::State::kLive) live_.emplace(path_in(directory, file.name), &file);
     }
+    for (const auto& [file, position] : kept.ends_of_logs) ends_of_logs_[path_in(directory, file)] = position;
     for (const auto& [file, findings] : kept.findings) {
       findings_[path_in(directory, file)] = findings;
       for (const Finding& finding : findings) is_damaged_[directory] |= finding.status == kExitDamage;
@@ -188,6 +189,7 @@ class Verify {
   // Adds what the check of the file's database found, except for damage that the check of the file has found too.
   // Damage in a surplus file costs nothing: it may be the unfinished table of a writer that was killed.
   void add_findings_of_database(Outcome& outcome) {
+    drop_end_of_log(outcome);
     auto found = findings_.extract(outcome.path);
     if (found.empty()) return;
     const int known = outcome.status();
@@ -202,6 +204,15 @@ class Verify {
         continue;
       outcome.verdict->findings.push_back(std::move(finding));
     }
+  }
+
+  // An older log may have left any bytes after the end of a recycled one, which the database does not read.
+  void drop_end_of_log(Outcome& outcome) const {
+    const auto end = ends_of_logs_.find(outcome.path);
+    if (end == ends_of_logs_.end() || !outcome.verdict) return;
+    std::erase_if(outcome.verdict->findings, [&](const Finding& finding) {
+      return finding.is_region && finding.word == "damage" && finding.begin == end->second;
+    });
   }
 
   // Reports findings of missing files, of files that are no containers, and of databases as a whole.
@@ -411,6 +422,7 @@ class Verify {
   std::set<std::string> directories_;  // below which files were found
   std::deque<DatabaseCheck> checks_;
   std::map<std::string, const database::File*> live_;  // of all databases, by path; in checks_
+  std::map<std::string, Position> ends_of_logs_;       // of all databases, by path
   DatabaseFindings findings_;                          // of all databases, by path
   std::map<std::string, bool> is_damaged_;             // by the directory of a database
   std::uint64_t to_read_ = 0;                          // bytes; only if progress is shown
