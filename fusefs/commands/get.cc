@@ -31,8 +31,19 @@ struct GetOptions {
   bool json = false;
 };
 
+// Returns the names and sizes of an entity's columns; empty if there are none. The default column has no name.
+std::string columns_text(const std::vector<database::Column>& columns) {
+  std::string text;
+  for (const database::Column& column : columns) {
+    text += fmt::format("{}{}:{}", text.empty() ? "\tcolumns " : " ", escaped_key(as_bytes(column.name)),
+                        column.value.bytes.size());
+  }
+  return text;
+}
+
 // `is_aligned`: in columns for people; otherwise with tabs.
-std::string row_of(const database::Version& version, const std::string& file, bool is_aligned) {
+std::string row_of(const database::Version& version, const std::string& file,
+                   const std::vector<database::Column>& columns, bool is_aligned) {
   const std::string size = version.size ? fmt::format("{}", *version.size) : "-";
   const std::string stale = version.may_be_stale ? "may be stale" : "";
   const std::string timestamp = version.timestamp ? fmt::format("\ttimestamp {}", *version.timestamp) : "";
@@ -42,7 +53,7 @@ std::string row_of(const database::Version& version, const std::string& file, bo
           ? fmt::format("{:>12} {:<13} {:>11}  {:<12} {}{}", version.sequence, operation, size, file, stale, timestamp)
           : fmt::format("{}\t{}\t{}\t{}\t{}{}", version.sequence, operation, size, file, stale, timestamp);
   while (is_aligned && row.ends_with(' ')) row.pop_back();
-  return row + "\n";
+  return row + columns_text(columns) + "\n";
 }
 
 // Reads one key.
@@ -94,7 +105,8 @@ class Get {
       if (options_.json) {
         print_json(family, version);
       } else {
-        context_.output().write(row_of(version, reader_.file_of(version), is_aligned));
+        context_.output().write(
+            row_of(version, reader_.file_of(version), columns_of_version(family, version), is_aligned));
       }
       is_empty = false;
       is_stale |= version.may_be_stale;
@@ -132,6 +144,10 @@ class Get {
     if (!may_have_columns(version.operation)) return {};
     return columns_or_failure(reader_.source().value_columns({}, family.id, key(), options_.source.view.at));
   }
+  Columns columns_of_version(const database::Family& family, const database::Version& version) const {
+    if (version.operation != database::Operation::kPutEntity) return {};
+    return columns_or_failure(reader_.source().columns({}, family.id, key(), version.sequence));
+  }
   Columns columns_or_failure(Result<Columns> columns) const {
     if (!columns) reader_.print_failure(key(), columns.error());
     return std::move(columns).value_or(Columns());
@@ -139,11 +155,7 @@ class Get {
 
   void print_json(const database::Family& family, const database::Version& version) {
     write_head(family);
-    Columns columns;
-    if (version.operation == database::Operation::kPutEntity) {
-      columns = columns_or_failure(reader_.source().columns({}, family.id, key(), version.sequence));
-    }
-    write_members(version, columns);
+    write_members(version, columns_of_version(family, version));
   }
 
   void print_json(const database::Family& family, const database::VersionedValue& got, const Columns& columns) {
@@ -250,7 +262,9 @@ RunCommand declare_get(CLI::App& app) {
       "list all versions of the key that are still stored, newest first\n"
       "Prints the sequence number, the operation, the size of the value in bytes, the file, and whether "
       "damage may have cost a newer one, and the user-defined timestamp if it has one. The size of a deletion of a "
-      "range is that of the range's end.");
+      "range is that of the range's end. Of a wide-column entity, the columns with the sizes of their values follow; "
+      "the "
+      "default column has no name.");
   app.add_flag(
          "--operands", options->operands,
          "print what a merge operator would merge, oldest first\n"

@@ -267,6 +267,7 @@ class Get(Case):
         for words in (("get", "--json"), ("get", "--history", "--json")):
             line = self.json_lines(*words, entities, "key00001")[0]
             self.assertEqual((line["operation"], line["size"], line["columns"]), ("put_entity", 7, columns))
+        self.assertEqual(self.good("get", "--history", entities, "key00001").split(b"\t")[-1], b"columns :7 a:1 b:1\n")
         lines = self.json_lines("cat", "--json", entities)
         self.assertEqual([(line["value"], line.get("columns")) for line in lines],
                          [("value 0 of version 1", None), ("default", columns), ("", [{"name": "c", "value": "3"}])])

@@ -23,7 +23,7 @@ LAYERS = ["core/base", "core/hash", "core/codec", "core/formats", "core/formats/
 REGISTRY = "core/formats/formats.cc"
 
 # {format: the format that its files contain, or whose structures it shares}; such a format includes the other's headers.
-BUILT_ON = {"array_record": "riegeli", "rocksdb_blob": "leveldb_table", "wandb": "leveldb_log"}
+BUILT_ON = {"array_record": "riegeli", "leveldb_log": "leveldb_table", "rocksdb_blob": "leveldb_table", "wandb": "leveldb_log"}
 
 # {folder: the formats whose files it reads by key and by record, which their containers cannot do}: a database directory is
 # made of such files. It includes their headers directly.

@@ -12,6 +12,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/cursor.h"
+#include "core/formats/leveldb_table/entity.h"
 #include "core/hash/highway.h"
 
 namespace recordfs::leveldb_log {
@@ -207,11 +208,22 @@ class BatchReader {
 
 constexpr std::uint64_t kWriteTimeSize = 8;  // after the value of a timed put
 constexpr std::string_view kTimedPut = "timed_put";
+constexpr std::string_view kPutEntity = "put_entity";
 
 Error no_batch() { return {.code = Code::kDamage, .detail = "the record is not a write batch"}; }
 
+// Returns the number of values of an operation, with those of the columns of an entity.
+std::uint64_t values_in(const Value::Object& operation) {
+  constexpr std::uint64_t kOfColumn = 4;
+  std::uint64_t values = 1 + operation.size();
+  for (const Member& member : operation) {
+    if (const auto* columns = std::get_if<Value::List>(&member.value.is)) values += kOfColumn * columns->size();
+  }
+  return values;
+}
+
 // The end of a range is shown as `value` in JSON, as in the database's own tools.
-Value value_of(const Operation& operation, ValueForm form) {
+Value value_of(const Operation& operation, const Limits& limits, ValueForm form) {
   Value::Object members;
   add_member(members, "op", std::string(operation.shape->name));
   if (form == ValueForm::kJson) add_member(members, "tag", std::uint64_t{operation.shape->tag});
@@ -222,6 +234,7 @@ Value value_of(const Operation& operation, ValueForm form) {
   };
   add_bytes("key", operation.key);
   add_bytes("value", operation.value);
+  if (operation.shape->name == kPutEntity) leveldb_table::add_columns(*operation.value, limits, members);
   add_bytes(form == ValueForm::kJson ? "value" : "end", operation.end);
   add_bytes("timestamp", operation.timestamp);
   add_bytes("xid", operation.transaction);
@@ -311,8 +324,8 @@ Result<Value> batch_value(Bytes record, const Limits& limits, ValueForm form, Nu
   Value::List operations;
   std::uint64_t values = is_json ? kOwnValues : 0;
   while (const auto operation = batch.next()) {
-    operations.push_back(value_of(*operation, form));
-    values += 1 + std::get<Value::Object>(operations.back().is).size();
+    operations.push_back(value_of(*operation, limits, form));
+    values += values_in(std::get<Value::Object>(operations.back().is));
     if (values > limits.parts_per_record) {
       return Error{.code = Code::kLimit,
                    .detail = fmt::format("too many {} in a write batch", is_json ? "values" : "parts")};

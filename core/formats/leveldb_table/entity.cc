@@ -77,4 +77,18 @@ Result<std::vector<EntityColumn>> parse_entity(Bytes encoded, const Limits& limi
   return columns;
 }
 
+void add_columns(Bytes encoded, const Limits& limits, Value::Object& members) {
+  const auto columns = parse_entity(encoded, limits);
+  if (!columns) return;
+  Value::List list;
+  for (const EntityColumn& column : *columns) {
+    Value::Object shown;
+    add_member(shown, "name", column.name);
+    add_member(shown, "value", column.value);
+    if (column.is_in_blob_file) add_member(shown, "in_blob_file", true);
+    list.push_back({std::move(shown)});
+  }
+  add_member(members, "columns", std::move(list));
+}
+
 }  // namespace recordfs::leveldb_table

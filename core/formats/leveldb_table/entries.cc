@@ -9,6 +9,7 @@
 #include "core/base/buffer.h"
 #include "core/base/cursor.h"
 #include "core/base/protobuf.h"
+#include "core/formats/leveldb_table/entity.h"
 
 namespace recordfs::leveldb_table {
 namespace {
@@ -148,6 +149,7 @@ void for_each(const Extents& extents, const Take& take) {
 constexpr std::uint8_t kSingleDelete = 7;
 constexpr std::uint8_t kDeleteRange = 15;
 constexpr std::uint8_t kDeleteWithTimestamp = 20;
+constexpr std::uint8_t kEntity = 22;
 
 struct Content {
   Bytes key;    // the user's key
@@ -396,6 +398,7 @@ Result<Value> value_of(Bytes record, bool has_database_keys) {
     add_member(members, "type", name_of(content.tag->type));
   }
   if (content.has_value()) add_member(members, "value", content.value);
+  if (content.tag && content.tag->type == kEntity) add_columns(content.value, Limits{}, members);
   return Value{std::move(members)};
 }
 

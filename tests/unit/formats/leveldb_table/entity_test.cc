@@ -43,6 +43,24 @@ TEST(EntityTest, ColumnsOfBothVersionsAreRead) {
   EXPECT_EQ(columns_of("\2\0\0\0\0"s), Columns());
 }
 
+TEST(EntityTest, ColumnsAreMembersOfTheRecord) {
+  Value::Object members;
+  add_columns(as_bytes(kSectionedEntity), {}, members);
+  ASSERT_EQ(members.size(), 1u);
+  EXPECT_EQ(members[0].name, "columns");
+  const auto& columns = std::get<Value::List>(members[0].value.is);
+  ASSERT_EQ(columns.size(), 2u);
+  EXPECT_EQ(std::get<Value::Object>(columns[0].is).size(), 2u);
+  const auto& second = std::get<Value::Object>(columns[1].is);
+  ASSERT_EQ(second.size(), 3u);
+  EXPECT_EQ(as_text(std::get<Bytes>(second[0].value.is)), "a");
+  EXPECT_EQ(as_text(std::get<Bytes>(second[1].value.is)), "z");
+  EXPECT_EQ(second[2].name, "in_blob_file");
+  members.clear();
+  add_columns(as_bytes("no entity"), {}, members);
+  EXPECT_TRUE(members.empty());
+}
+
 TEST(EntityTest, EveryPrefixIsDamage) {
   for (const std::string& encoded : {kInlineEntity, kSectionedEntity}) {
     for (std::size_t size = 0; size < encoded.size(); ++size) {
