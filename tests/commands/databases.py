@@ -17,9 +17,10 @@ FOUND, NOT_FOUND, FAILED = range(3)  # exit statuses of get
 
 
 def databases():
-    """Returns the names of all databases in the corpus."""
-    return sorted(f"database/{path.name}" for path in commands.sample("database").iterdir()
-                  if path.is_dir() and Path(f"{path}{commands.EXPECTATION}").exists())
+    """Returns the names of all databases in the corpus whose tables are in one directory."""
+    names = sorted(f"database/{path.name}" for path in commands.sample("database").iterdir()
+                   if path.is_dir() and Path(f"{path}{commands.EXPECTATION}").exists())
+    return [name for name in names if "db_paths" not in commands.expectation(name)]
 
 
 def families(name):

@@ -43,7 +43,7 @@ class DatabaseSampleTest : public ::testing::TestWithParam<std::string> {
   void SetUp() override {
     std::ifstream file(kCorpus + GetParam() + std::string(kSuffix));
     expectation_ = Json::parse(file);
-    database_ = open_database(kCorpus + GetParam());
+    database_ = open_database(kCorpus + GetParam(), options());
     ASSERT_NE(database_, nullptr);
   }
 
@@ -56,6 +56,12 @@ class DatabaseSampleTest : public ::testing::TestWithParam<std::string> {
     return keys;
   }
   const Json& families() const { return expectation_["families"]; }
+  // Names the other directories of the tables, which are in that of the sample.
+  Options options() const {
+    const auto paths = expectation_.find("db_paths");
+    return paths == expectation_.end() ? Options{}
+                                       : Options{.table_directories = paths->get<std::vector<std::string>>()};
+  }
   const Database& database() const { return *database_; }
   bool is_ordered() const { return database().families().front().is_ordered; }
 
@@ -136,7 +142,7 @@ TEST_P(DatabaseSampleTest, IterationFromEachKeyBeginsThere) {
 TEST_P(DatabaseSampleTest, WithoutItsManifestTheDatabaseHasTheSameKeys) {
   const Copy copy(GetParam());
   copy.remove(database().summary().manifest);
-  const auto recovered = open_database(copy.folder());
+  const auto recovered = open_database(copy.folder(), options());
   ASSERT_NE(recovered, nullptr);
   EXPECT_TRUE(recovered->summary().is_recovered());
   EXPECT_FALSE(recovered->problems().empty());
@@ -158,7 +164,7 @@ TEST_P(DatabaseSampleTest, WithoutItsManifestTheDatabaseHasTheSameKeys) {
 TEST_P(DatabaseSampleTest, WithoutCurrentTheNewestManifestCounts) {
   const Copy copy(GetParam());
   copy.remove("CURRENT");
-  const auto recovered = open_database(copy.folder());
+  const auto recovered = open_database(copy.folder(), options());
   ASSERT_NE(recovered, nullptr);
   EXPECT_EQ(recovered->summary().manifest, database().summary().manifest);
   ASSERT_FALSE(recovered->problems().empty());

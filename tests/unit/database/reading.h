@@ -61,6 +61,8 @@ class Copy {
  public:
   explicit Copy(const std::string& sample) {
     std::filesystem::copy(kCorpus + sample, folder(), std::filesystem::copy_options::recursive);
+    const std::string logs = sample + ".logs";  // a wal_dir beside the database
+    if (std::filesystem::exists(kCorpus + logs)) std::filesystem::copy(kCorpus + logs, folder_.path() + "/" + logs);
   }
   std::string folder() const { return folder_.path() + "/copy"; }
   std::string path(const std::string& name) const { return folder() + "/" + name; }
