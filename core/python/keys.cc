@@ -32,9 +32,13 @@ struct OpenedDatabase {
   std::shared_ptr<const database::Database> database;
 };
 
-// Opens the directory `path`; if it is empty, the files of the data set.
-std::shared_ptr<OpenedDatabase> open_keys(const OpenedSet& set, const std::string& path) {
-  const database::Options options{.limits = set.plan().limits};
+// Opens the directory `path`; if it is empty, the files of the data set. `wal_directory`, `table_directories`: as in
+// database::Options.
+std::shared_ptr<OpenedDatabase> open_keys(const OpenedSet& set, const std::string& path, std::string wal_directory,
+                                          std::vector<std::string> table_directories) {
+  const database::Options options{.limits = set.plan().limits,
+                                  .wal_directory = std::move(wal_directory),
+                                  .table_directories = std::move(table_directories)};
   const std::string shown = path.empty() ? set.plan().list.shards.front().path : path;
   auto opened = run_long([&](const RequestContext& context) -> Result<std::unique_ptr<const database::Database>> {
     if (!path.empty()) return database::Database::open(context, path, options);
@@ -56,23 +60,28 @@ py::list families(const OpenedDatabase& opened) {
 
 py::bytes bytes_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
+// (sequence number, timestamp): what a reader sees.
+using At = std::pair<std::uint64_t, std::uint64_t>;
+database::Snapshot snapshot_of(const At& at) { return {at.first, at.second}; }
+
 // Returns None if the key has no value.
-py::object get(const OpenedDatabase& opened, std::uint32_t family, const std::string& key, std::uint64_t at) {
-  const auto found =
-      run_long([&](const RequestContext& context) { return opened.database->get(context, family, as_bytes(key), at); });
+py::object get(const OpenedDatabase& opened, std::uint32_t family, const std::string& key, const At& at) {
+  const auto found = run_long([&](const RequestContext& context) {
+    return opened.database->get(context, family, as_bytes(key), snapshot_of(at));
+  });
   if (!found && found.error().code == Code::kNotFound) return py::none();
   if (!found) raise(exception_of(found.error(), opened.path));
   return bytes_of(found->value.bytes);
 }
 
 // Returns whether a key has a value, also if that is merged by an operator that recordfs does not have.
-bool has_value(const OpenedDatabase& opened, std::uint32_t family, const std::string& key, std::uint64_t at) {
+bool has_value(const OpenedDatabase& opened, std::uint32_t family, const std::string& key, const At& at) {
   auto outcome = run_long([&](const RequestContext& context) -> Result<bool> {
-    const auto found = opened.database->get(context, family, as_bytes(key), at);
+    const auto found = opened.database->get(context, family, as_bytes(key), snapshot_of(at));
     if (found) return true;
     if (found.error().code == Code::kNotFound) return false;
     const bool may_be_merged = found.error().code == Code::kUnsupported;
-    if (may_be_merged && opened.database->operands(context, family, as_bytes(key), at)) return true;
+    if (may_be_merged && opened.database->operands(context, family, as_bytes(key), snapshot_of(at))) return true;
     return found.error();
   });
   return value_or_raise(std::move(outcome), opened.path);
@@ -90,11 +99,11 @@ py::list problems(const OpenedDatabase& opened) {
 // Iterates over keys, from one thread at a time.
 class KeyStream {
  public:
-  KeyStream(std::shared_ptr<OpenedDatabase> opened, std::uint32_t family, database::KeyRange range, std::uint64_t at,
+  KeyStream(std::shared_ptr<OpenedDatabase> opened, std::uint32_t family, database::KeyRange range, const At& at,
             bool has_values)
       : opened_(std::move(opened)),
         has_values_(has_values),
-        keys_(opened_->database->keys(family, std::move(range), at)) {}
+        keys_(opened_->database->keys(family, std::move(range), snapshot_of(at))) {}
 
   // Returns the next (key, value) pairs, at least one; without values, keys. Throws StopIteration after the last one.
   py::list next() {
@@ -146,7 +155,7 @@ class KeyStream {
 
 std::shared_ptr<KeyStream> iterate(std::shared_ptr<OpenedDatabase> opened, std::uint32_t family,
                                    const std::string& from, std::optional<std::string> to, const std::string& prefix,
-                                   std::uint64_t at, bool has_values) {
+                                   const At& at, bool has_values) {
   return std::make_shared<KeyStream>(std::move(opened), family,
                                      database::KeyRange{.from = from, .to = std::move(to), .prefix = prefix}, at,
                                      has_values);
@@ -161,7 +170,7 @@ void define_keys(py::module_& module) {
   });
   module.attr("NEWEST") = database::kNewest;
   py::class_<OpenedDatabase, std::shared_ptr<OpenedDatabase>>(module, "Keys")
-      .def(py::init(&open_keys), py::arg("set"), py::arg("path"))
+      .def(py::init(&open_keys), py::arg("set"), py::arg("path"), py::arg("wal_dir"), py::arg("db_paths"))
       .def("families", &families)
       .def("get", &get)
       .def("has_value", &has_value)

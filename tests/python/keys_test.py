@@ -2,11 +2,13 @@
 """The keys of databases, as their own libraries read them."""
 import itertools
 import json
+import pickle
+import shutil
 import unittest
 
 import cases
 import recordfs
-from cases import EXPECTATION, Case, corpus, run
+from cases import EXPECTATION, Case, corpus, run, sample
 
 
 def databases():
@@ -15,20 +17,25 @@ def databases():
         yield path.with_name(path.name[: -len(EXPECTATION)]), json.loads(path.read_text())
 
 
+def open_all(path, known):
+    return recordfs.open(path, db_path=[path / name for name in known.get("db_paths", [])])
+
+
 class EveryDatabase(Case):
     def test_keys_and_values(self):
         for path, known in databases():
             with self.subTest(path=path.name):
-                keys = recordfs.open(path).keys
+                keys = open_all(path, known).keys
+                places = [f"--db-path={path / name}" for name in known.get("db_paths", [])]
                 for family in known["families"]:
-                    status, lines = run("keys", "--json", "--column-family", family["name"], path)
+                    status, lines = run("keys", "--json", *places, "--column-family", family["name"], path)
                     expected = [json.loads(line) for line in lines.splitlines()]
                     found = list(keys.family(family["name"]))
                     self.assertEqual(len(found), len(expected), family["name"])
                     for key in found[:20]:
                         if b"\0" in key or key.startswith(b"-"):
                             continue
-                        status, value = run("get", "--column-family", family["name"], path, key)
+                        status, value = run("get", *places, "--column-family", family["name"], path, key)
                         if status == 0:
                             self.assertEqual(keys.family(family["name"])[key], value)
                         else:
@@ -38,7 +45,7 @@ class EveryDatabase(Case):
     def test_values_that_the_library_wrote(self):
         for path, known in databases():
             for family in known["families"]:
-                keys = recordfs.open(path).keys.family(family["name"])
+                keys = open_all(path, known).keys.family(family["name"])
                 for key, _, value in family["keys"][:50]:
                     with self.subTest(path=path.name, key=key):
                         try:
@@ -94,6 +101,57 @@ class Levels(Case):
     def test_container_without_keys(self):
         with self.assertRaises(recordfs.UnsupportedError):
             list(self.open(cases.EMBEDDED).keys)
+
+
+class Places(Case):
+    """A database whose files are in several directories, and its states."""
+
+    def setUp(self):
+        super().setUp()
+        self.database = self.folder / "db"
+        shutil.copytree(sample("database/rocksdb7-timestamps"), self.database)
+        self.intact = dict(recordfs.open(self.database).keys.items())
+
+    def move(self, pattern, name):
+        """Moves files into a new directory. Returns it."""
+        directory = self.folder / name
+        directory.mkdir()
+        for path in list(self.database.glob(pattern)):
+            path.rename(directory / path.name)
+        return directory
+
+    def test_logs_in_wal_dir(self):
+        logs = self.move("*.log", "logs")
+        self.assertNotEqual(dict(recordfs.open(self.database).keys.items()), self.intact)
+        moved = recordfs.open(self.database, wal_dir=logs)
+        for opened in (moved, pickle.loads(pickle.dumps(moved))):
+            self.assertEqual(dict(opened.keys.items()), self.intact)
+
+    def test_tables_in_db_path(self):
+        tables = self.move("000009.sst", "tables")
+        others = self.move("000011.sst", "others")
+        keys = recordfs.open(self.database, db_path=[tables, str(others)]).keys
+        self.assertEqual(dict(keys.items()), self.intact)
+        self.assertEqual(keys.problems, [])
+        others.joinpath("000011.sst").rename(self.database / "000011.sst")
+        self.assertEqual(dict(recordfs.open(self.database, db_path=tables).keys.items()), self.intact)
+
+    def test_wal_dir_and_db_path_need_a_database(self):
+        log = self.database / "000010.log"
+        for options in ({"wal_dir": self.folder}, {"db_path": [self.folder]}):
+            with self.assertRaisesRegex(ValueError, "no directory of a database"):
+                recordfs.open(log, **options)
+
+    def test_state_at_a_timestamp(self):
+        for timestamp in (10, 24, 40):
+            keys = recordfs.open(self.database, as_of_timestamp=timestamp).keys
+            status, lines = run("cat", "--json", "--at-timestamp", str(timestamp), self.database)
+            rows = [json.loads(line) for line in lines.splitlines()]
+            self.assertEqual(status, 0)
+            self.assertEqual(list(keys.items()), [(row["key"].encode(), row["value"].encode()) for row in rows])
+            self.assertEqual([key in keys for key in self.intact], [key in dict(keys.items()) for key in self.intact])
+        with self.assertRaisesRegex(recordfs.UnsupportedError, "no user-defined timestamps"):
+            self.open("database/leveldb-levels", as_of_timestamp=1).keys[b"key00000"]
 
 
 if __name__ == "__main__":

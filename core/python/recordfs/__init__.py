@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from . import _recordfs
 from ._dataset import Dataset, Record
 from ._errors import DamageError, DamageWarning, Error, LimitError, UnsupportedError
 from ._keys import Keys
-from ._opened import Opened as _Opened
+from ._opened import DatabasePlace as _DatabasePlace, Opened as _Opened
 from ._ranges import Damage, Split
 from ._recordfs import __version__
 
@@ -27,7 +28,9 @@ for _class in (Damage, DamageError, DamageWarning, Dataset, Error, Keys, LimitEr
 
 def open(path: str | os.PathLike = "", *more: str | os.PathLike, join: bool = True, manifest: str | os.PathLike = "",
          index: str | os.PathLike = "auto", cache_size: int = 64 << 20, on_damage: str = "raise", copy: bool = True,
-         descriptors: str | os.PathLike = "", type: str = "", max_chunk: int = 0, threads: int = 0) -> Any:
+         descriptors: str | os.PathLike = "", type: str = "", max_chunk: int = 0, threads: int = 0,
+         as_of_timestamp: int | None = None, wal_dir: str | os.PathLike = "",
+         db_path: str | os.PathLike | Sequence[str | os.PathLike] = ()) -> Any:
     """Opens one container, or several as one data set.
 
     Parameters
@@ -55,6 +58,14 @@ def open(path: str | os.PathLike = "", *more: str | os.PathLike, join: bool = Tr
         The largest chunk that is read, in bytes; 0: 256 MiB stored and 1 GiB decoded.
     threads : int
         That decode; 0: one for each processor.
+    as_of_timestamp : int
+        For `Dataset.keys`: the state at this user-defined timestamp, as far as older versions are still stored.
+    wal_dir : path
+        For `Dataset.keys` of a database's directory: the directory of its write-ahead logs (RocksDB's wal_dir). By
+        default, the one that the database's files name.
+    db_path : path, or list of paths
+        For `Dataset.keys` of a database's directory: further directories with its tables and blob files (RocksDB's
+        db_paths).
 
     Returns
     -------
@@ -67,6 +78,8 @@ def open(path: str | os.PathLike = "", *more: str | os.PathLike, join: bool = Tr
         There is no such file, or it cannot be read.
     UnsupportedError
         No format recognizes the file.
+    ValueError
+        `wal_dir` or `db_path` is given without the directory of a database.
 
     Examples
     --------
@@ -84,17 +97,29 @@ def open(path: str | os.PathLike = "", *more: str | os.PathLike, join: bool = Tr
     descriptors = os.path.abspath(descriptors) if os.fspath(descriptors) else ""
     options = {"index": os.fsencode(index), "cache_size": cache_size, "threads": threads, "max_chunk": max_chunk,
                "descriptors": os.fsencode(descriptors), "type": type}
+    is_one = join and len(words) == 1 and _recordfs.is_database(words[0])
+    place = _DatabasePlace(os.path.abspath(os.fsdecode(words[0])) if is_one else "", _absolute(wal_dir),
+                           tuple(map(_absolute, _paths_of(db_path))), as_of_timestamp)
+    if not is_one and (place.wal_dir or place.db_paths):
+        raise ValueError("wal_dir and db_path: no directory of a database was given")
     if not join:
-        return [_dataset([shard], options, "", on_damage, copy) for shard in shards]
+        return [_dataset([shard], options, place, on_damage, copy) for shard in shards]
     for name in surplus:
         warnings.warn(f"{name}: this shard is surplus, and left out", DamageWarning, stacklevel=2)
-    directory = os.path.abspath(os.fsdecode(words[0])) if len(words) == 1 and _recordfs.is_database(words[0]) else ""
-    return _dataset(shards, options, directory, on_damage, copy)
+    return _dataset(shards, options, place, on_damage, copy)
 
 
-def _dataset(shards: list[tuple[str, bool]], options: dict[str, Any], directory: str, on_damage: str,
+def _absolute(path: str | os.PathLike) -> str:
+    return os.path.abspath(os.fsdecode(path)) if os.fspath(path) else ""
+
+
+def _paths_of(paths: str | os.PathLike | Sequence[str | os.PathLike]) -> list[str | os.PathLike]:
+    return ([paths] if paths else []) if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
+
+
+def _dataset(shards: list[tuple[str, bool]], options: dict[str, Any], place: _DatabasePlace, on_damage: str,
              copy: bool) -> Dataset:
-    opened = _Opened.of(shards, options, directory)
+    opened = _Opened.of(shards, options, place)
     if len(shards) == 1:
         opened.native.open_shard(0)
     return Dataset(opened, on_damage=on_damage, copy=copy)

@@ -15,7 +15,7 @@ from ._arrow import Arrow
 from ._errors import DamageError, DamageWarning, UnsupportedError
 from ._html import map_of, table_of
 from ._keys import Keys
-from ._opened import Opened
+from ._opened import DatabasePlace, Opened
 from ._ranges import Damage, Split
 from ._rows import ENDLESS, Rows, Shuffled, checked_seed, clipped, needs_count
 
@@ -475,7 +475,7 @@ class _Shards(Sequence):
             return [self[number] for number in range(*index.indices(len(self)))]
         number = range(len(self))[index]
         whole = self._of._opened
-        opened = Opened(whole.native.shard(number), [whole.shards[number]], whole.options, "")
+        opened = Opened(whole.native.shard(number), [whole.shards[number]], whole.options, DatabasePlace())
         return Dataset(opened, on_damage=self._of._on_damage, copy=self._of._copy)
 
 

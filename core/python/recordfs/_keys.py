@@ -29,7 +29,9 @@ class Keys(Mapping):
     def _native(self) -> tuple[_recordfs.Keys, int]:
         """Returns the database, and the number of the column family. A forked child opens it again."""
         if self._database is None or self._database[0] != os.getpid():
-            database = _recordfs.Keys(self._opened.native, os.fsencode(self._opened.directory))
+            of = self._opened.database
+            database = _recordfs.Keys(self._opened.native, os.fsencode(of.directory), os.fsencode(of.wal_dir),
+                                      [os.fsencode(path) for path in of.db_paths])
             numbers = {name: number for number, name in database.families()}
             # Tables that were given alone may all be of one other family than the default one.
             family = self._family or (next(iter(numbers)) if len(numbers) == 1 else "default")
@@ -57,7 +59,7 @@ class Keys(Mapping):
                               key.stop if self._range[1] is None else min(self._range[1], key.stop or self._range[1]),
                               self._range[2])
         database, family = self._native()
-        value = database.get(family, key, self._at) if self._has(key) else None
+        value = database.get(family, key, self._snapshot()) if self._has(key) else None
         if value is None:
             raise KeyError(key)
         return value
@@ -65,7 +67,7 @@ class Keys(Mapping):
     def __contains__(self, key: Any) -> bool:
         """Returns whether the key has a value, also one that recordfs cannot compute from its merge operands."""
         database, family = self._native()
-        return self._has(key) and database.has_value(family, key, self._at)
+        return self._has(key) and database.has_value(family, key, self._snapshot())
 
     def __iter__(self) -> Iterator[bytes]:
         return self._iterate(False)
@@ -76,7 +78,11 @@ class Keys(Mapping):
     def _iterate(self, has_values: bool) -> Iterator[Any]:
         database, family = self._native()
         first, end, prefix = self._range
-        return itertools.chain.from_iterable(database.iterate(family, first, end, prefix, self._at, has_values))
+        return itertools.chain.from_iterable(database.iterate(family, first, end, prefix, self._snapshot(), has_values))
+
+    def _snapshot(self) -> tuple[int, int]:
+        timestamp = self._opened.database.as_of_timestamp
+        return self._at, _recordfs.NEWEST if timestamp is None else timestamp
 
     def items(self) -> ItemsView:
         return _Items(self)
@@ -98,7 +104,10 @@ class Keys(Mapping):
         return Keys(self._opened, name, self._at, *self._range)
 
     def as_of(self, sequence: int) -> Keys:
-        """Returns the state at a sequence number, as far as older versions are still stored."""
+        """Returns the state at a sequence number, as far as older versions are still stored.
+
+        `as_of_timestamp` of `recordfs.open` chooses it by a user-defined timestamp instead, or also.
+        """
         return Keys(self._opened, self._family, sequence, *self._range)
 
     @property
@@ -112,7 +121,7 @@ class Keys(Mapping):
         return self._native()[0].problems()
 
     def __repr__(self) -> str:
-        return f"<recordfs.Keys of {self._opened.directory or self._opened.shards[0][0]}, family {self._family}>"
+        return f"<recordfs.Keys of {self._opened.database.directory or self._opened.shards[0][0]}, family {self._family}>"
 
 
 def _check_key(key: object) -> None:

@@ -4,28 +4,37 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _recordfs
+
+
+class DatabasePlace(NamedTuple):
+    """Where the files of a database are, and what a reader sees of it."""
+
+    directory: str = ""  # "": the data set's files, or no database
+    wal_dir: str = ""
+    db_paths: tuple[str, ...] = ()
+    as_of_timestamp: int | None = None
 
 
 class Opened:
     """An open data set, which several views share."""
 
     def __init__(self, native: _recordfs.Set, shards: list[tuple[str, bool]], options: dict[str, Any],
-                 directory: str) -> None:
+                 database: DatabasePlace) -> None:
         self.native = native
         self.shards = shards  # (path, is_missing)
         self.options = options
-        self.directory = directory  # of a database; otherwise ""
+        self.database = database
         self.is_counted = False
         _all_opened.add(self)
 
     @classmethod
-    def of(cls, shards: list[tuple[str, bool]], options: dict[str, Any], directory: str = "",
-           files: Sequence = ()) -> Opened:
+    def of(cls, shards: list[tuple[str, bool]], options: dict[str, Any],
+           database: DatabasePlace = DatabasePlace(), files: Sequence = ()) -> Opened:
         paths = [(os.fsencode(path), is_missing) for path, is_missing in shards]
-        return cls(_recordfs.Set(paths, files=list(files), **options), shards, options, directory)
+        return cls(_recordfs.Set(paths, files=list(files), **options), shards, options, database)
 
     def count(self) -> int:
         """Returns the number of records. The first call may scan."""
@@ -34,7 +43,7 @@ class Opened:
         return records
 
     def __reduce__(self):
-        return _unpickled, (self.shards, self.options, self.directory, self.native.files())
+        return _unpickled, (self.shards, self.options, self.database, self.native.files())
 
 
 _all_opened: weakref.WeakSet[Opened] = weakref.WeakSet()
@@ -50,8 +59,9 @@ def _reopen_all() -> None:
 os.register_at_fork(after_in_child=_reopen_all)
 
 
-def _unpickled(shards: list[tuple[str, bool]], options: dict[str, Any], directory: str, files: list) -> Opened:
-    opened = Opened.of(shards, options, directory, files)
+def _unpickled(shards: list[tuple[str, bool]], options: dict[str, Any], database: DatabasePlace,
+               files: list) -> Opened:
+    opened = Opened.of(shards, options, database, files)
     for shard, *_ in files[:16]:
         opened.native.open_shard(shard)  # fails now if the file has changed
     return opened
