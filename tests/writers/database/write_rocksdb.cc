@@ -4,10 +4,12 @@
 //   g++ -std=c++17 write_rocksdb.cc -lrocksdb -o write_rocksdb && ./write_rocksdb FOLDER
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 
 #include <rocksdb/comparator.h>
+#include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/merge_operator.h>
@@ -67,9 +69,10 @@ class Sample {
   rocksdb::DB& db() { return *db_; }
   rocksdb::TransactionDB& transactions() { return static_cast<rocksdb::TransactionDB&>(*db_); }
   ColumnFamilyHandle* family(std::size_t index) { return families_[index]; }
-  void add_family(const std::string& name) {
+  void add_family(const std::string& name) { add_family(name, options_); }
+  void add_family(const std::string& name, const rocksdb::Options& options) {
     ColumnFamilyHandle* handle = nullptr;
-    check(db_->CreateColumnFamily(options_, name, &handle));
+    check(db_->CreateColumnFamily(options, name, &handle));
     families_.push_back(handle);
   }
   void drop_last_family() {
@@ -91,6 +94,22 @@ class Sample {
     open(names);
   }
 
+  // Keeps the lines of the newest OPTIONS file that recordfs needs, without paths.
+  void finish_with_options() {
+    fs::path newest;
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      if (entry.path().filename().string().rfind("OPTIONS", 0) == 0) newest = std::max(newest, entry.path());
+    }
+    std::string kept;
+    std::ifstream options(newest);
+    for (std::string line; std::getline(options, line);) {
+      const auto has = [&](const char* text) { return line.find(text) != std::string::npos; };
+      if (has("[") || has("rocksdb_version=") || has("merge_operator=") || has(" comparator=")) kept += line + "\n";
+    }
+    finish();
+    std::ofstream(newest) << kept;
+  }
+
   void finish() {
     std::vector<ExpectedFamily> expected;
     for (ColumnFamilyHandle* handle : families_) {
@@ -99,6 +118,9 @@ class Sample {
       family.name = handle->GetName();
       rocksdb::ReadOptions all;
       all.total_order_seek = true;
+      const std::string newest(options_.comparator->timestamp_size(), '\xff');
+      const rocksdb::Slice timestamp(newest);
+      if (!newest.empty()) all.timestamp = &timestamp;
       std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator(all, handle));
       for (at->SeekToFirst(); at->Valid(); at->Next()) {
         family.keys.emplace_back(at->key().ToString(), at->value().ToString());
@@ -207,6 +229,74 @@ void merges(const fs::path& folder) {
   check(sample.db().Merge({}, key_of(9), "alone"));
   check(sample.db().Merge({}, key_of(3), "lost"));
   check(sample.db().Put({}, key_of(3), "put after a merge"));
+  sample.finish();
+}
+
+// A family for each of RocksDB's own operators. UInt64AddOperator needs numbers of 8 bytes.
+void merge_operators(const fs::path& folder) {
+  const auto options_of = [](const std::string& id) {
+    rocksdb::Options options;
+    check(rocksdb::MergeOperator::CreateFromString({}, id, &options.merge_operator));
+    return options;
+  };
+  Sample sample(folder, "rocksdb7-merge-operators", options_of("{id=StringAppendOperator;delimiter=, and;}"));
+  sample.add_family("test", options_of("{id=StringAppendTESTOperator;delimiter=\\:;}"));
+  sample.add_family("joined", options_of("{id=StringAppendOperator;delimiter=;}"));
+  sample.add_family("add", options_of("UInt64AddOperator"));
+  sample.add_family("max", options_of("MaxOperator"));
+  sample.add_family("put", options_of("PutOperator"));
+  for (std::size_t in = 0; in < 6; ++in) {
+    const bool adds = in == 3;
+    const auto value = [adds](std::uint64_t number) {
+      if (!adds) return "v" + std::to_string(number);
+      std::string bytes;
+      for (int shift = 0; shift < 64; shift += 8) bytes += static_cast<char>(number >> shift & 0xff);
+      return bytes;
+    };
+    rocksdb::DB& db = sample.db();
+    ColumnFamilyHandle* const family = sample.family(in);
+    for (int i = 0; i < 8; ++i) check(db.Put({}, family, key_of(i), value(100 + i)));
+    check(db.Merge({}, family, key_of(1), value(7)));
+    sample.flush(in);
+    for (int i = 1; i < 12; ++i) check(db.Merge({}, family, key_of(i), value(20 + i)));
+    check(db.Delete({}, family, key_of(2)));
+    check(db.Merge({}, family, key_of(11), adds ? value(0) : ""));
+    sample.flush(in);
+    check(db.DeleteRange({}, family, key_of(3), key_of(5)));
+    for (int i = 2; i < 12; i += 2) check(db.Merge({}, family, key_of(i), value(3)));
+    check(db.Merge({}, family, key_of(1), value(300)));
+    check(db.Merge({}, family, key_of(10), value(5)));
+    check(db.Put({}, family, key_of(5), value(6)));
+  }
+  sample.finish_with_options();
+}
+
+void timestamps(const fs::path& folder) {
+  rocksdb::Options options;
+  check(rocksdb::Comparator::CreateFromString({}, "leveldb.BytewiseComparator.u64ts", &options.comparator));
+  Sample sample(folder, "rocksdb7-timestamps", options);
+  rocksdb::DB& db = sample.db();
+  ColumnFamilyHandle* const family = sample.family(0);
+  const auto encoded = [](int timestamp) {
+    return std::string(1, static_cast<char>(timestamp)) + std::string(7, '\0');
+  };
+  const auto put = [&](int key, int timestamp) {
+    check(db.Put({}, family, key_of(key), encoded(timestamp), "value at " + std::to_string(timestamp)));
+  };
+  const auto remove = [&](int key, int timestamp) { check(db.Delete({}, family, key_of(key), encoded(timestamp))); };
+  for (int i = 0; i < 10; ++i) put(i, 10);
+  for (int i = 1; i < 10; i += 2) put(i, 20);
+  remove(2, 25);
+  remove(3, 25);
+  sample.flush();
+  put(3, 30);
+  put(4, 30);
+  remove(5, 35);
+  sample.flush();
+  put(6, 40);
+  remove(7, 45);
+  check(db.DeleteRange({}, family, key_of(8), key_of(9), encoded(50)));
+  put(10, 55);
   sample.finish();
 }
 
@@ -375,6 +465,8 @@ int main(int argc, char** argv) {
   range_deletions(folder);
   range_deletions_between_tables(folder);
   merges(folder);
+  merge_operators(folder);
+  timestamps(folder);
   blobs(folder, "rocksdb7-blobs", rocksdb::kNoCompression);
   blobs(folder, "rocksdb7-blobs-zstd", rocksdb::kZSTD);
   dictionary(folder, "rocksdb7-dictionary", rocksdb::kZSTD);
