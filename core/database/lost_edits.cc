@@ -27,10 +27,10 @@ bool is_compacted(const Table& table, std::uint64_t sequence, const DirectoryEnt
          std::ranges::none_of(set.tables, is_of_family);
 }
 
-// Returns whether a complete table has a write that the MANIFEST should name, or one with a sequence number after `last`
-// and before `end`.
+// Returns whether a complete table has a write that the MANIFEST should name, or one with a sequence number after
+// `last` and before `end`.
 Result<bool> has_unnamed_write(const RequestContext& context, OpenFiles& files, const DirectoryEntry& entry,
-                               const FileSet& set, std::uint64_t end, const Limits& limits) {
+                               const FileSet& set, std::uint64_t last, std::uint64_t end, const Limits& limits) {
   ASSIGN_OR_RETURN(const auto source, files.open(entry.name));
   const auto opened = Table::open(context, source, {}, limits);
   if (!opened && is_permanent(opened.error().code)) return false;
@@ -40,7 +40,7 @@ Result<bool> has_unnamed_write(const RequestContext& context, OpenFiles& files, 
   TRY(entries.to_first(context));
   while (entries.is_valid()) {
     const std::uint64_t sequence = entries.entry().sequence();
-    if (sequence > set.last_sequence && sequence < end) return true;
+    if (sequence > last && sequence < end) return true;
     if (is_compacted(**opened, sequence, entry, set)) return true;
     TRY(entries.next(context));
   }
@@ -58,9 +58,12 @@ Result<bool> has_lost_edits(const RequestContext& context, OpenFiles& files, con
     if (set.removed_tables.contains(entry.is.number)) continue;
     if (found.is_table_missing || found.is_log_missing) return true;
     const std::uint64_t first_logged = found.first_logged.value_or(UINT64_MAX);
-    if (first_logged <= set.last_sequence + 1) continue;
+    const bool do_logs_follow = first_logged <= set.last_sequence + 1;
+    if (do_logs_follow && !set.is_rocksdb) continue;
     if (!found.first_logged && entry.is.number < set.last_number) continue;  // an old one
-    ASSIGN_OR_RETURN(const bool is_lost, has_unnamed_write(context, files, entry, set, first_logged, limits));
+    const std::uint64_t last = do_logs_follow ? found.last_sequence : set.last_sequence;
+    const std::uint64_t end = do_logs_follow ? UINT64_MAX : first_logged;
+    ASSIGN_OR_RETURN(const bool is_lost, has_unnamed_write(context, files, entry, set, last, end, limits));
     if (is_lost) return true;
   }
   return false;

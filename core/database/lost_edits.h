@@ -20,12 +20,14 @@ struct FilesOnDisk {
   bool is_any_missing = false;  // of the tables and blob files
   bool is_table_missing = false;
   std::optional<std::uint64_t> first_logged{};  // the first sequence number in the logs; nullopt: they have no writes
+  std::uint64_t last_sequence = 0;              // of the writes in the MANIFEST's tables and in the logs
   std::uint32_t last_logged_family = 0;         // the largest number of a family with writes in the logs
 };
 
 // Returns whether `set` seems to lack edits: the logs have writes of a family that it has not added yet; or it does not
-// name all tables, and files that it names are gone, or the logs do not follow its last write. (A database that was
-// killed also has tables without a name, but then the files from which they were made are still there.) Fails with
+// name all tables, and files that it names are gone, or the logs do not follow its last write, or a table has newer
+// writes than the logs. (A database that was killed also has tables without a name, but then the files from which they
+// were made are still there, unless it wrote without a log.) Fails with
 // failures that may pass, and as OpenFiles::open(). Any thread.
 Result<bool> has_lost_edits(const RequestContext& context, OpenFiles& files, const FileSet& set,
                             const FilesOnDisk& found, const Limits& limits);

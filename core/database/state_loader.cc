@@ -72,6 +72,7 @@ class StateLoader {
                             .is_any_missing = !missing_.empty(),
                             .is_table_missing = !state_->missing_.empty(),
                             .first_logged = logs_.first_sequence(),
+                            .last_sequence = state_->last_sequence_,
                             .last_logged_family = logs_.last_family()};
     return recordfs::database::has_lost_edits(context_, files(), state_->files_, found, state_->options_.limits);
   }

@@ -1,5 +1,6 @@
 // Which writes of the logs count, and with which numbers.
 #include "tests/unit/database/reading.h"
+#include "tests/unit/formats/leveldb_table/table_writer.h"
 #include "tests/writers/leveldb_log/log_writer.h"
 
 namespace recordfs::database {
@@ -310,6 +311,22 @@ TEST(RangeDeletionTest, LargeOnesInLogsExceedTheMemoryLimit) {
   const auto log = Database::open_file({}, path, {.log_key_bytes = 100});
   ASSERT_FALSE(log);
   EXPECT_EQ(log.error().code, Code::kLimit);
+}
+
+TEST(LostEditsTest, TableWithNewerWritesThanTheLogsWasNamedByThem) {
+  const auto problems_with_table_of = [](std::uint64_t sequence) {
+    const LogDatabase database;
+    database.write("OPTIONS-000007", "[DBOptions]\n");
+    database.write_log("000005.log", {batch(10, 2, put("a", "1") + put("b", "1"))});
+    leveldb_table::TableWriter table;
+    table.add({{leveldb_table::internal_key("c", sequence, 1), "1"}});
+    database.write("000009.sst", table.finish_rocksdb({{"rocksdb.comparator", "leveldb.BytewiseComparator"}}));
+    return database.read();
+  };
+  EXPECT_EQ(problems_with_table_of(11), (Records{"a=1", "b=1"}));  // it is being made of the log
+  const Records lines = problems_with_table_of(12);
+  EXPECT_EQ(std::ranges::count(lines, "c=1"), 1);
+  EXPECT_EQ(std::ranges::count(lines, "MANIFEST-000004: the MANIFEST has lost its last edits"), 1);
 }
 
 TEST(DroppedFamilyTest, ItsWritesInALiveLogCostNothing) {
