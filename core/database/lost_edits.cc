@@ -17,6 +17,16 @@ bool has_current_log(const FileSet& set, const FilesOnDisk& found) {
   });
 }
 
+// Returns whether there are logs, but not the first one of the state: RocksDB deletes it after an edit that names a
+// later one. (After a recovery there need not be one either: the edit then names the number after the last log.)
+bool lacks_first_log(const FileSet& set, const FilesOnDisk& found) {
+  std::uint64_t first = UINT64_MAX;
+  for (const DirectoryEntry& entry : found.listing) {
+    if (entry.is.kind == FileKind::kLog) first = std::min(first, entry.is.number);
+  }
+  return first != UINT64_MAX && first > set.first_log();
+}
+
 // Returns whether a RocksDB table is the result of a compaction, whose tables the MANIFEST must have named: only a
 // compaction sets sequence numbers to 0. `set` names no table of its family.
 bool is_compacted(const Table& table, std::uint64_t sequence, const DirectoryEntry& entry, const FileSet& set) {
@@ -53,6 +63,7 @@ Result<bool> has_lost_edits(const RequestContext& context, OpenFiles& files, con
                             const FilesOnDisk& found, const Limits& limits) {
   if (found.last_logged_family > set.last_family) return true;
   if (has_current_log(set, found)) return false;
+  const bool may_be_unlogged = !found.first_logged && !(set.is_rocksdb && lacks_first_log(set, found));
   for (const DirectoryEntry& entry : found.listing) {
     if (entry.is.kind != FileKind::kTable || set.tables.contains(entry.is.number)) continue;
     if (set.removed_tables.contains(entry.is.number)) continue;
@@ -60,7 +71,7 @@ Result<bool> has_lost_edits(const RequestContext& context, OpenFiles& files, con
     const std::uint64_t first_logged = found.first_logged.value_or(UINT64_MAX);
     const bool do_logs_follow = first_logged <= set.last_sequence + 1;
     if (do_logs_follow && !set.is_rocksdb) continue;
-    if (!found.first_logged && entry.is.number < set.last_number) continue;  // an old one
+    if (may_be_unlogged && entry.is.number < set.last_number) continue;
     const std::uint64_t last = do_logs_follow ? found.last_sequence : set.last_sequence;
     const std::uint64_t end = do_logs_follow ? UINT64_MAX : first_logged;
     ASSIGN_OR_RETURN(const bool is_lost, has_unnamed_write(context, files, entry, set, last, end, limits));

@@ -329,6 +329,20 @@ TEST(LostEditsTest, TableWithNewerWritesThanTheLogsWasNamedByThem) {
   EXPECT_EQ(std::ranges::count(lines, "MANIFEST-000004: the MANIFEST has lost its last edits"), 1);
 }
 
+TEST(LostEditsTest, TableWithNewWritesWithoutTheFirstLogWasNamedByThem) {
+  const auto problems_with_log = [](const std::string& name) {
+    const LogDatabase database;
+    database.write("OPTIONS-000007", "[DBOptions]\n");
+    database.write(name, "");
+    leveldb_table::TableWriter table;
+    table.add({{leveldb_table::internal_key("c", 10, 1), "1"}});
+    database.write("000009.sst", table.finish_rocksdb({{"rocksdb.comparator", "leveldb.BytewiseComparator"}}));
+    return database.read();
+  };
+  EXPECT_EQ(problems_with_log("000005.log"), Records());  // it was being made, of writes without a log
+  EXPECT_EQ(std::ranges::count(problems_with_log("000010.log"), "c=1"), 1);
+}
+
 TEST(DroppedFamilyTest, ItsWritesInALiveLogCostNothing) {
   const LogDatabase database;
   database.write_log("000005.log", {batch(10, 3, put("a", "1") + put_in(3, "a") + delete_range_in(3, "a", "b")),
