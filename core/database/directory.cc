@@ -1,6 +1,7 @@
 #include "core/database/directory.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::size_t kMostFiles = 4'000'000;
 constexpr std::uint64_t kMostOfCurrent = 4096;  // bytes
+constexpr std::uint64_t kMostOfLog = 1 << 20;   // bytes at the end of the text file LOG
 constexpr std::string_view kCurrent = "CURRENT";
 constexpr std::string_view kManifest = "MANIFEST-";
 
@@ -110,6 +112,16 @@ bool is_gone(const Error& error) {
 
 Error in_use() {
   return {.code = Code::kChanged, .detail = "the database is in use and has replaced files of the state (try again)"};
+}
+
+bool says_log_was_removed(const RequestContext& context, const OpenFiles& files, std::uint64_t number) {
+  const auto source = files.open_anew("LOG");
+  if (!source) return false;
+  const std::uint64_t size = (*source)->size();
+  const std::uint64_t begin = size - std::min(size, kMostOfLog);
+  const auto bytes = read_up_to(context, **source, begin, size - begin);
+  return bytes &&
+         as_text(bytes->view()).find(fmt::format("journal@remove removed @{}\n", number)) != std::string_view::npos;
 }
 
 Result<std::string> read_current(const RequestContext& context, const OpenFiles& files) {

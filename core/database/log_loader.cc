@@ -94,8 +94,8 @@ void LogLoader::report_missing(const Logs& logs) {
     report("", {.code = Code::kNotFound, .detail = what}, false);
   }
   if (state_.files_.is_rocksdb) return;
-  // goleveldb removes an empty log that a newer one replaces. A gap before that one is found when it is read.
-  if (number == 0 || !logs.empty()) return;
+  if (number == 0 || (!logs.empty() && logs.front()->is.number <= number)) return;
+  if (!logs.empty() && says_log_was_removed(context_, files(), number)) return;
   report(fmt::format("{:06}.log", number),
          {.code = Code::kNotFound, .detail = "the MANIFEST names this write-ahead log, and it does not exist"});
   lose_logs();

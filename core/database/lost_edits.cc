@@ -17,14 +17,18 @@ bool has_current_log(const FileSet& set, const FilesOnDisk& found) {
   });
 }
 
-// Returns whether there are logs, but not the first one of the state: RocksDB deletes it after an edit that names a
-// later one. (After a recovery there need not be one either: the edit then names the number after the last log.)
-bool lacks_first_log(const FileSet& set, const FilesOnDisk& found) {
+bool is_unnamed_table(const DirectoryEntry& entry, const FileSet& set) {
+  return entry.is.kind == FileKind::kTable && !set.tables.contains(entry.is.number) &&
+         !set.removed_tables.contains(entry.is.number);
+}
+
+// Returns the number of the first log that counts; UINT64_MAX: there is none.
+std::uint64_t first_log_on_disk(const FileSet& set, const FilesOnDisk& found) {
   std::uint64_t first = UINT64_MAX;
   for (const DirectoryEntry& entry : found.listing) {
-    if (entry.is.kind == FileKind::kLog) first = std::min(first, entry.is.number);
+    if (entry.is.kind == FileKind::kLog && entry.is.number >= set.first_log()) first = std::min(first, entry.is.number);
   }
-  return first != UINT64_MAX && first > set.first_log();
+  return first;
 }
 
 // Returns whether a RocksDB table is the result of a compaction, whose tables the MANIFEST must have named: only a
@@ -63,17 +67,22 @@ Result<bool> has_lost_edits(const RequestContext& context, OpenFiles& files, con
                             const FilesOnDisk& found, const Limits& limits) {
   if (found.last_logged_family > set.last_family) return true;
   if (has_current_log(set, found)) return false;
-  const bool may_be_unlogged = !found.first_logged && !(set.is_rocksdb && lacks_first_log(set, found));
+  const std::uint64_t first_log = first_log_on_disk(set, found);
+  const bool is_log_missing = found.is_log_missing || (!set.is_rocksdb && first_log > set.first_log());
+  const bool has_counting_logs = set.is_rocksdb ? first_log != UINT64_MAX : found.first_logged.has_value();
+  const std::uint64_t first_logged = found.first_logged.value_or(UINT64_MAX);
+  std::uint64_t last = set.last_sequence;
+  std::uint64_t end = first_logged;
+  if (first_logged <= set.last_sequence + 1) {
+    last = set.is_rocksdb ? found.last_sequence : UINT64_MAX;
+    end = UINT64_MAX;
+  }
+  // RocksDB deletes the oldest log first. What is in no log may have been written without one.
+  if (set.is_rocksdb && first_log == set.first_log()) last = UINT64_MAX;
   for (const DirectoryEntry& entry : found.listing) {
-    if (entry.is.kind != FileKind::kTable || set.tables.contains(entry.is.number)) continue;
-    if (set.removed_tables.contains(entry.is.number)) continue;
-    if (found.is_table_missing || found.is_log_missing) return true;
-    const std::uint64_t first_logged = found.first_logged.value_or(UINT64_MAX);
-    const bool do_logs_follow = first_logged <= set.last_sequence + 1;
-    if (do_logs_follow && !set.is_rocksdb) continue;
-    if (may_be_unlogged && entry.is.number < set.last_number) continue;
-    const std::uint64_t last = do_logs_follow ? found.last_sequence : set.last_sequence;
-    const std::uint64_t end = do_logs_follow ? UINT64_MAX : first_logged;
+    if (!is_unnamed_table(entry, set)) continue;
+    if (found.is_table_missing || is_log_missing) return true;
+    if (!has_counting_logs && entry.is.number < set.last_number) continue;  // an old one
     ASSIGN_OR_RETURN(const bool is_lost, has_unnamed_write(context, files, entry, set, last, end, limits));
     if (is_lost) return true;
   }

@@ -90,6 +90,13 @@ TEST(DatabaseDamageTest, DirectoryWithOptionsAloneIsADatabaseWithLogsElsewhere) 
   EXPECT_TRUE(is_database(copy.folder()).value());
 }
 
+TEST(DatabaseDamageTest, LogBeforeOthersMayBeAbsentOnlyIfLogSaysThatGoleveldbRemovedIt) {
+  const Copy copy("goleveldb-empty-log-removed");
+  EXPECT_TRUE(open_database(copy.folder())->problems().empty());
+  copy.remove("LOG");
+  EXPECT_TRUE(has_problem(*open_database(copy.folder()), "000003.log", Code::kNotFound));
+}
+
 TEST(DatabaseDamageTest, CurrentThatNamesNothingIsReported) {
   const Copy copy("leveldb-levels");
   copy.write("CURRENT", "MANIFEST-000099\n");

@@ -317,13 +317,13 @@ TEST(LostEditsTest, TableWithNewerWritesThanTheLogsWasNamedByThem) {
   const auto problems_with_table_of = [](std::uint64_t sequence) {
     const LogDatabase database;
     database.write("OPTIONS-000007", "[DBOptions]\n");
-    database.write_log("000005.log", {batch(10, 2, put("a", "1") + put("b", "1"))});
+    database.write_log("000006.log", {batch(10, 2, put("a", "1") + put("b", "1"))});
     leveldb_table::TableWriter table;
     table.add({{leveldb_table::internal_key("c", sequence, 1), "1"}});
     database.write("000009.sst", table.finish_rocksdb({{"rocksdb.comparator", "leveldb.BytewiseComparator"}}));
     return database.read();
   };
-  EXPECT_EQ(problems_with_table_of(11), (Records{"a=1", "b=1"}));  // it is being made of the log
+  EXPECT_EQ(problems_with_table_of(11), (Records{"a=1", "b=1"}));  // it was being made of the log
   const Records lines = problems_with_table_of(12);
   EXPECT_EQ(std::ranges::count(lines, "c=1"), 1);
   EXPECT_EQ(std::ranges::count(lines, "MANIFEST-000004: the MANIFEST has lost its last edits"), 1);
