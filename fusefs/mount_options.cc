@@ -137,7 +137,7 @@ constexpr MountOption kOptions[] = {
      "needed, and must then be as it was when it was mounted.",
      set_flag<&Options::join>},
     {"", "manifest", "",
-     "the only source is a text file with the path of a file of the data set on each line; implies join\n"
+     "the source is a text file that lists the files of a data set, one per line (implies join)\n"
      "Paths are relative to the directory of the text file. Empty lines and lines that begin with `#` are skipped. It "
      "is "
      "read once, so what is added to it later needs a new mount, and `follow` is refused.",

@@ -43,7 +43,7 @@ class KeptBytes {
   // Drops a source's pieces.
   void forget(std::uint64_t source);
 
-  // Keeps what no other piece has of a piece, if there is room. May throw std::bad_alloc.
+  // Stores the bytes of `piece` that are not cached yet, if they fit. May throw std::bad_alloc.
   void keep(std::uint64_t source, Piece piece);
   // Returns the piece with the byte `at`; nullopt if it is not kept.
   std::optional<Piece> find(std::uint64_t source, Position at) const;

@@ -65,9 +65,9 @@ class SequentialPass {
   // Any thread.
   bool load_ahead(std::uint64_t most);
 
-  // Returns bytes from `at` on in one place: as many as are loaded there, but at least `least`. Fewer at the end of the
-  // source, if they could not be read, or before a hole. Memory of earlier windows that are no longer in use is used
-  // again. Blocks until the bytes are loaded. Throws std::bad_alloc. Called only by the driver, after advance(at).
+  // Returns at least `least` contiguous bytes from `at`; fewer only at the end of the source, before a hole, or after a
+  // read error. Reuses the memory of earlier windows that are no longer in use. Blocks until the bytes are loaded.
+  // Throws std::bad_alloc. Called only by the driver, after advance(at).
   // REQUIRES: at < source.size().
   Slice window(Position at, std::uint64_t least = 1);
 

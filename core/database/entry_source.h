@@ -19,7 +19,7 @@ namespace recordfs::database {
 // The deletions of ranges that contain a key.
 struct DeletionsOver {
   std::optional<std::uint64_t> newest{};  // its sequence number; nullopt: there is none
-  // Without `newest`: there is none for later users' keys before this one either; nullopt: for any later key.
+  // If `newest` is empty: the first later user key that a deletion may cover; nullopt: none does.
   std::optional<Bytes> until{};
 };
 

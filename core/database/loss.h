@@ -1,4 +1,4 @@
-// Writes that damage has cost, or that recordfs cannot read, as far as is known which ones.
+// Key and sequence ranges whose writes may have been lost to damage, or that recordfs cannot read.
 #pragma once
 
 #include <cstdint>

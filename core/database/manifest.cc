@@ -238,7 +238,8 @@ class Editor {
 
   Result<void> add_table(const Fields& fields) {
     auto table = table_of(fields, family_);
-    if (!table) return Error{.code = Code::kDamage, .detail = "an edit adds a table that cannot be"};
+    if (!table)
+      return Error{.code = Code::kDamage, .detail = "the MANIFEST adds a table with an invalid number, level or key"};
     if (const auto log = fields.custom(kLeastLogToKeep); log && log->size() == sizeof(std::uint64_t)) {
       files_.least_log = std::max(files_.least_log, Cursor(*log).u64_le());
     }

@@ -25,7 +25,7 @@ namespace {
 
 using Paths = std::vector<std::string>;
 
-// A set is completed if so many of its files are listed one by one. One alone may be meant alone.
+// Completes a set if at least this many of its files are listed. A single file may be meant by itself.
 constexpr std::size_t kLeastListed = 2;
 constexpr std::size_t kSpecWidth = 5;  // digits of the numbers that NAME@128 means
 

@@ -2,7 +2,7 @@
 //
 // A container without damage is a chain: each chunk's headers tell where the next one begins. plan() follows the chain
 // without verifying anything, which is cheap. read() verifies and decodes what plan() found, and stops before the first
-// byte that does not verify. From there, Container::scan() continues and finds what it finds without batches.
+// byte that does not verify. The caller continues there with Container::scan().
 #pragma once
 
 #include <cstdint>

@@ -37,6 +37,12 @@ bool has_values(const tensorflow::NamedFeature& feature) {
   return !reader.finish();
 }
 
+// Fails with what the first records lack or have otherwise.
+Error unlike_first(std::string_view feature, std::string_view what) {
+  return {.code = Code::kDamage,
+          .detail = fmt::format("feature {} {} the first 1,024 records", printable(feature), what)};
+}
+
 // Returns the type that a shard states; nullopt if it states none.
 Result<std::optional<RecordType>> type_of_shard(const RequestContext& context, const OpenedSet& set,
                                                 std::size_t shard) {
@@ -128,10 +134,8 @@ Result<void> RowSchema::append_example(ColumnBuilder& builder, Bytes record) con
   for (const auto& feature : features) {
     if (!has_values(feature)) continue;
     const auto known = features_.find(feature.name);
-    if (known == features_.end() || known->second.kind != feature.kind) {
-      return Error{.code = Code::kDamage,
-                   .detail = fmt::format("feature {} is not one of the first records", printable(feature.name))};
-    }
+    if (known == features_.end()) return unlike_first(feature.name, "does not occur in");
+    if (known->second.kind != feature.kind) return unlike_first(feature.name, "has another type than in");
     ColumnBuilder& list = builder.child_at(known->second.column);
     MessageReader reader(feature.list, 0);
     while (reader.next()) {

@@ -1,4 +1,4 @@
-// A thread that works until requests have what they wait for.
+// Base of objects with a background thread that runs while requests wait for its progress.
 #pragma once
 
 #include <atomic>

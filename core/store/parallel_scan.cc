@@ -152,7 +152,7 @@ class Steps {
       unplanned_.push_back(task);
       return true;
     }
-    // Unfinished batches have to tell first how many records they have.
+    // Wait until unfinished batches have reported their record counts.
     if (uncounted_ > 0) return false;
     void_unplanned();
     must_step_ = false;

@@ -44,7 +44,7 @@ constexpr std::array kCommands = {
             "recordfs index data.log\nrecordfs index -v 'train-*'"},
     Command{"verify", "read everything and verify all checksums", declare_verify,
             "recordfs verify data.log\nrecordfs verify -r --state ~/.verified --max-age 30d /data"},
-    Command{"report", "write a page about files", declare_report,
+    Command{"report", "write an HTML report", declare_report,
             "recordfs report data.log -o data.html\nrecordfs report 'train-*' > train.html"},
     Command{"mounts", "list the mounts of recordfs", declare_mounts,
             "recordfs mounts\nrecordfs mounts --json | jq .pid", kExitWrongUse, false},

@@ -174,7 +174,7 @@ RunCommand declare_report(CLI::App& app) {
       "Reads and checks the whole file, as recordfs verify does, and writes one HTML page: a map of the file with the "
       "codecs of its chunks and damage, compression along the file, record sizes, what the records are made of, and "
       "the first records. The page of several files has a row for each of the first 200, sums, damage, record sizes, "
-      "and what the records are made of. It needs no other file and no network, has no script, and is less than 1 MB "
+      "and what the records are made of. It needs no other file and no network, has no script, and is less than 1 MiB "
       "at any size and number of files.\n"
       "Exit status: 2 if a file cannot be opened, 4 if damage was found; the page is written nevertheless, unless no "
       "file can be opened.");

@@ -161,8 +161,9 @@ void declare_sizes(CLI::App& app, SplitsOptions& options) {
          [&options, number](const std::string& text) {
            options.size = {.amount = number("--records", text), .unit = SplitSize::Unit::kRecords};
          },
-         "number of records of each split, up to the end of a chunk\n"
-         "The last split of a file may have fewer. Counts the records, by a saved index or a scan of headers.")
+         "least number of records of each split; the last one may have fewer\n"
+         "A split ends at the first end of a chunk after N records. Counts the records, by a saved index or a scan of "
+         "headers.")
       ->type_name("N");
   app.add_option_function<std::string>(
          "--count", [&options, number](const std::string& text) { options.count = number("--count", text); },

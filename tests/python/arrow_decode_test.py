@@ -281,7 +281,7 @@ class Examples(Decoded):
         path = self.write("a.tfrecord", records)
         found, error = rows(recordfs.open(path).arrow())
         self.assertEqual(len(found), 1500)
-        self.assertIn("feature other is not one of the first records", error)
+        self.assertIn("feature other does not occur in the first 1,024 records", error)
         found, error = rows(recordfs.open(path, on_damage="skip").arrow())
         self.assertEqual([i for i, row in enumerate(found) if row["decoded"] is None], [1500, 1600])
         found, error = rows(recordfs.open(path)[1400:1550].arrow())

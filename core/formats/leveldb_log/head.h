@@ -1,4 +1,4 @@
-// What the first fragments of a log tell about all of it.
+// Detects a log's variant (writer, checksum, compression) from its first fragments.
 #pragma once
 
 #include <cstdint>

@@ -133,7 +133,7 @@ class RunFile final : public ForwardingContainer, private Metadata {
       traits_.facts.push_back({"writer", std::string(ident_->writer)});
       traits_.facts.push_back({"version", std::to_string(ident_->version)});
     }
-    traits_.facts.push_back({"ident_in_first_block", wire.origin == 0});
+    traits_.facts.push_back({"blocks_begin_at_byte", std::uint64_t{wire.origin}});
   }
 
   const ContainerTraits& traits() const override { return traits_; }

@@ -13,7 +13,7 @@
 
 namespace recordfs {
 
-// Escaping makes text up to six times as long, and a page must stay below 1 MB.
+// Escaping makes text up to six times as long, and a page must stay below 1 MiB.
 inline constexpr std::size_t kLongestName = 100;  // bytes of a name in a table
 inline constexpr std::size_t kLongestValue = 300;
 inline constexpr std::size_t kMostShownFindings = 100;

@@ -17,7 +17,7 @@
 namespace recordfs {
 namespace {
 
-// Escaping makes text up to six times as long, and the page must stay below 1 MB.
+// Escaping makes text up to six times as long, and the page must stay below 1 MiB.
 constexpr std::size_t kMostShownMetadata = 50;
 std::string file_name(std::string_view path) {
   const std::string_view name = path.substr(path.find_last_of('/') + 1);
