@@ -1,11 +1,17 @@
 #include "fusefs/messages.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 
 #include "core/base/utf8.h"
+#include "fusefs/terminal.h"
 
 namespace recordfs {
 
-void print_message(const std::string& line) { std::fputs(("recordfs: " + printable(line) + "\n").c_str(), stderr); }
+void print_message(const std::string& line) {
+  const std::string text = "recordfs: " + printable(line) + "\n";
+  std::fputs((is_ascii_terminal(STDERR_FILENO) ? ascii_of(text) : text).c_str(), stderr);
+}
 
 }  // namespace recordfs

@@ -114,7 +114,14 @@ void Output::flush() {
 }
 
 void Output::write_through(Bytes bytes) {
-  if (good()) error_ = write_all(STDOUT_FILENO, bytes);
+  constexpr std::size_t kPiece = 64u << 10;
+  if (!is_ascii_) {
+    if (good()) error_ = write_all(STDOUT_FILENO, bytes);
+    return;
+  }
+  for (; good() && !bytes.empty(); bytes = bytes.subspan(std::min(kPiece, bytes.size()))) {
+    error_ = write_all(STDOUT_FILENO, as_bytes(ascii_of(as_text(bytes.first(std::min(kPiece, bytes.size()))))));
+  }
 }
 
 int Output::finish() {

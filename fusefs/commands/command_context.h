@@ -1,6 +1,8 @@
 // CommandContext: what a command needs to find and read containers, its standard output, and its exit status.
 #pragma once
 
+#include <unistd.h>
+
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -21,6 +23,7 @@
 #include "fusefs/commands/skipped_list.h"
 #include "fusefs/commands/standard_input.h"
 #include "fusefs/follow/followed_file.h"
+#include "fusefs/terminal.h"
 
 namespace CLI {
 class App;
@@ -60,6 +63,8 @@ class Output {
   Buffer buffer_;             // kLargestRoom bytes; empty until the first use
   std::size_t gathered_ = 0;  // bytes of it that are not written yet
   int error_ = 0;             // errno
+  // Whether standard output is a terminal that shows only ASCII, and so gets other bytes as "\xHH".
+  const bool is_ascii_ = is_ascii_terminal(STDOUT_FILENO);
 };
 
 // The options of all commands that read containers.

@@ -33,6 +33,7 @@
 #include "fusefs/commands/report/size_histogram.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
+#include "fusefs/terminal.h"
 #include "fusefs/tree/database/database_info.h"
 #include "fusefs/tree/generated_files.h"
 
@@ -233,7 +234,7 @@ std::string sizes_row(const std::string& path, const RecordStore& store, Command
   }
   if (sizes->count() == 0) return {};
   return row("record sizes",
-             fmt::format("{} {} {}, median {}", short_size(sizes->smallest()), block_line(sizes->bars()),
+             fmt::format("{} {} {}, median {}", short_size(sizes->smallest()), block_line(sizes->bars(), shows_utf8()),
                          short_size(sizes->largest()), short_size(sizes->quantile(0.5))));
 }
 
@@ -341,7 +342,7 @@ std::string table_of(const std::string& name, const SetInfo& info, const DataSet
 
 // Returns nullopt if that fails.
 std::optional<std::string> info_text(const std::string& word, const RecordWords& words, const InfoOptions& options,
-                                     bool is_only, CommandContext& context, FileTotals& totals) {
+                                     CommandContext& context, FileTotals& totals) {
   const auto reader = SetReader::open(words, context);
   const auto known = reader ? info_of(*reader) : std::nullopt;
   if (!known) return std::nullopt;
@@ -351,7 +352,6 @@ std::optional<std::string> info_text(const std::string& word, const RecordWords&
   if (!options.json) return table_of(word, *known, reader->set()) + (parts ? parts_table(parts_list(*parts)) : "");
   JsonObject json = json_of(*known, reader->set());
   if (parts) json.set("parts", parts_list(*parts));
-  if (is_only) return to_json(json, JsonLayout::kIndented);
   json.members.insert(json.members.begin(), {"file", word});
   return to_json(json, JsonLayout::kLine);
 }
@@ -359,10 +359,9 @@ std::optional<std::string> info_text(const std::string& word, const RecordWords&
 // --- all
 
 // Returns nullopt if that fails.
-std::optional<std::string> info_text(const std::string& path, const InfoOptions& options, bool is_only,
-                                     CommandContext& context, FileTotals& totals) {
+std::optional<std::string> info_text(const std::string& path, const InfoOptions& options, CommandContext& context,
+                                     FileTotals& totals) {
   const auto json_of = [&](JsonObject info) {
-    if (is_only) return to_json(info, JsonLayout::kIndented);
     info.members.insert(info.members.begin(), {"file", path});
     return to_json(info, JsonLayout::kLine);
   };
@@ -405,13 +404,12 @@ int info(const InfoOptions& options) {
   // The shards are listed whether they are complete or not.
   if (!options.manifest.empty()) {
     const RecordWords words{.manifest = options.manifest, .allows_missing = true};
-    write(info_text(options.manifest, words, options, is_only, context, totals));
+    write(info_text(options.manifest, words, options, context, totals));
   }
   for (const std::string& word : options.files) {
     const RecordWords words{.files = {word}, .allows_missing = true};
     const bool is_set = !is_database_directory(word) && names_set(word);
-    write(is_set ? info_text(word, words, options, is_only, context, totals)
-                 : info_text(word, options, is_only, context, totals));
+    write(is_set ? info_text(word, words, options, context, totals) : info_text(word, options, context, totals));
   }
   if (options.scan && !options.json && !is_only) write(total_line(totals));
   return context.finish();
@@ -422,7 +420,7 @@ int info(const InfoOptions& options) {
 RunCommand declare_info(CLI::App& app) {
   const auto options = std::make_shared<InfoOptions>();
   declare_sets(app, options->files, options->manifest);
-  app.add_flag("--json", options->json, "print info.json of a mount; for several files one per line, with \"file\"");
+  app.add_flag("--json", options->json, "print info.json of a mount, one line per FILE, with \"file\"");
   app.add_flag("--scan", options->scan,
                "scan the headers, and add totals: chunks, records, decoded bytes, damage\n"
                "The damage is that of headers. This does not check records; `verify` does. In JSON, `damage_scope` is "
@@ -439,8 +437,8 @@ RunCommand declare_info(CLI::App& app) {
   options->reading.declare_database(app);
   options->reading.declare(app);
   app.footer(
-      "For a data set, prints totals, the totals of each format, and a table of the shards. That counts the records of "
-      "all shards, by saved indexes or by scans of their headers. Each FILE is a data set of its own.");
+      "For a data set, prints totals, the totals of each format, and a table of the shards. Record counts "
+      "come from saved indexes, or from header scans that run in parallel. Each FILE is a data set of its own.");
   return [options] { return info(*options); };
 }
 

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "fusefs/commands/amounts.h"
+#include "fusefs/terminal.h"
 
 namespace recordfs {
 namespace {
@@ -30,13 +32,6 @@ void put(const std::string& text) {
   std::fflush(stderr);
 }
 
-std::string size_text(double bytes) {
-  constexpr std::array kUnits = {"B", "kB", "MB", "GB", "TB"};
-  std::size_t unit = 0;
-  for (; bytes >= 1000 && unit + 1 < kUnits.size(); ++unit) bytes /= 1000;
-  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
-}
-
 std::string time_text(double seconds) {
   const auto whole = static_cast<std::uint64_t>(seconds);
   if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
@@ -46,10 +41,10 @@ std::string time_text(double seconds) {
 }  // namespace
 
 Progress::Progress(std::string_view command, Unit unit)
-    : command_(command), unit_(unit), is_shown_(::isatty(STDERR_FILENO) != 0) {}
+    : command_(command), unit_(unit), is_shown_(::isatty(STDERR_FILENO) != 0 && can_erase_line()) {}
 
 std::string Progress::amount(std::uint64_t units) const {
-  return unit_ == Unit::kBytes ? size_text(static_cast<double>(units)) : counted(units, "record");
+  return unit_ == Unit::kBytes ? short_size(units) : counted(units, "record");
 }
 
 std::string Progress::line(Clock::time_point now) const {
@@ -62,7 +57,8 @@ std::string Progress::line(Clock::time_point now) const {
     text += fmt::format(" of {} ({:.0f} %)", amount(total),
                         100.0 * static_cast<double>(std::min(done, total)) / static_cast<double>(total));
   }
-  text += unit_ == Unit::kBytes ? fmt::format(", {}/s", size_text(rate)) : fmt::format(", {:.0f}/s", rate);
+  text += unit_ == Unit::kBytes ? fmt::format(", {}/s", short_size(static_cast<std::uint64_t>(rate)))
+                                : fmt::format(", {:.0f}/s", rate);
   if (total > done && rate > 0) {
     text += fmt::format(", {} left", time_text(static_cast<double>(total - done) / rate));
   }
@@ -77,7 +73,9 @@ void Progress::add(std::uint64_t more) {
   if (!lock || (painted_ != Clock::time_point{} && now - painted_ < kBetween)) return;
   painted_ = now;
   is_painted_ = true;
-  put(std::string(kEraseLine) + line(now));
+  // A line that wraps could not be erased.
+  const std::size_t columns = columns_of(STDERR_FILENO);
+  put(std::string(kEraseLine) + line(now).substr(0, columns == 0 ? std::string::npos : columns - 1));
 }
 
 void Progress::clear() {

@@ -12,7 +12,8 @@
 
 namespace recordfs {
 
-// Shows progress, if stderr is a terminal: a line that is repainted until the object is destroyed. Thread-safe.
+// Shows progress, if stderr is a terminal that can erase a line: one line, no wider than the terminal, that is
+// repainted until the object is destroyed. Thread-safe.
 class Progress {
  public:
   enum class Unit : std::uint8_t { kBytes, kRecords };

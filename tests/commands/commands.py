@@ -57,8 +57,8 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def environment(self):
-        """Puts saved indexes into the case's folder."""
-        return dict(os.environ, XDG_CACHE_HOME=str(self.folder / "caches"))
+        """Puts saved indexes into the case's folder, and names a terminal that shows everything."""
+        return dict(os.environ, XDG_CACHE_HOME=str(self.folder / "caches"), LC_ALL="C.UTF-8", TERM="xterm")
 
     def copy(self, name, to=None):
         """Copies a sample of tests/corpus into the case's folder."""
@@ -96,11 +96,11 @@ class Case(unittest.TestCase):
         self.assertRegex(done.err, rf"\Arecordfs: [^\n]*{error}[^\n]*\n\Z", words)
         return done.out
 
-    def on_terminal(self, *words):
-        """Runs a command with standard output on a terminal."""
+    def on_terminal(self, *words, **environment):
+        """Runs a command with standard output on a terminal, and with these variables of the environment."""
         ours, theirs = pty.openpty()
         with subprocess.Popen([program("recordfs"), *map(os.fsencode, words)], stdin=subprocess.DEVNULL, stdout=theirs,
-                              stderr=subprocess.PIPE, env=self.environment()) as running:
+                              stderr=subprocess.PIPE, env=self.environment() | environment) as running:
             os.close(theirs)
             shown = read_terminal(ours)
             os.close(ours)

@@ -20,10 +20,13 @@ class Info(commands.Case):
                      "codec +zstd", r"metadata +transformer: zstd", r" +b.true: true", r" +s.empty \(0 bytes\)", r" +s.nl \(5 bytes\)"):
             self.assertRegex(shown, rf"(?m)^{line}$")
 
-    def test_json_of_one_file_is_its_info_json(self):
-        made = json.loads(self.good("info", "--json", commands.sample(TEXT)))
-        self.assertEqual((made["format"], made["codec"], made["size"]), ("riegeli", "zstd", commands.sample(TEXT).stat().st_size))
-        self.assertNotIn("file", made)
+    def test_json_of_one_file_is_one_line_with_its_name(self):
+        path = commands.sample(TEXT)
+        line, end = self.good("info", "--json", path).split(b"\n")
+        self.assertEqual(end, b"")
+        made = json.loads(line)
+        self.assertEqual((made["file"], made["format"], made["codec"], made["size"]),
+                         (str(path), "riegeli", "zstd", path.stat().st_size))
 
     def test_json_of_several_files_is_one_line_each(self):
         files = [str(commands.sample(name)) for name in (TEXT, KEYS)]
@@ -127,6 +130,16 @@ class Info(commands.Case):
         self.assertIn("█", line.group(2))
         self.assertNotIn("record sizes", self.table("--scan", commands.sample(TEXT)))
         self.assertNotIn("record sizes", self.on_terminal("info", commands.sample(TEXT)).out.decode())
+
+    def test_terminal_of_the_c_locale_gets_ascii(self):
+        path = self.copy(TEXT, "größe")
+        for variables in ({"LC_ALL": "C"}, {"LC_ALL": "", "LC_CTYPE": "POSIX", "LANG": "en_US.UTF-8"}):
+            shown = self.on_terminal("info", "--scan", path, **variables).out
+            self.assertTrue(shown.isascii(), shown)
+            self.assertIn(rb"/gr\xc3\xb6\xc3\x9fe", shown)
+            self.assertRegex(shown, rb"(?m)^record sizes +\d+ bytes [ _.:=+*#-]+ \d+ bytes, median")
+        self.assertIn("/größe".encode(), self.on_terminal("info", path, LC_ALL="", LC_CTYPE="", LANG="de_DE.utf8").out)
+        self.assertIn("/größe".encode(), self.good("info", path))
 
     def test_scan_does_not_claim_that_unchecked_records_are_good(self):
         damaged = commands.with_bit_flipped(self.copy(TEXT), 17000)

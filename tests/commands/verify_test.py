@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """recordfs verify: reports about good and damaged files, and which files it reads again."""
+import fcntl
 import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
+import termios
 import time
 from pathlib import Path
 
@@ -189,13 +192,30 @@ class Findings(VerifyCase):
         done = self.on_terminal("verify", commands.sample(DAMAGED))
         self.assertEqual((done.status, done.err), (commands.DAMAGE, ""))
         shown = self.stderr_on_terminal("verify", commands.sample(DAMAGED), commands.sample(GOOD_FILE))
-        self.assertRegex(shown, rb"verify: .* of 62\.4 kB \(\d+ %\), .*/s")
+        self.assertRegex(shown, rb"verify: .* of 60\.9 KiB \(\d+ %\), .*/s")
         self.assertTrue(shown.endswith(b"\r\x1b[K"), shown)
 
-    def stderr_on_terminal(self, *words):
+    def test_progress_is_not_wider_than_the_terminal(self):
+        shown = self.stderr_on_terminal("verify", commands.sample(GOOD_FILE), columns=20)
+        lines = shown.split(b"\r\x1b[K")
+        self.assertRegex(lines[1], rb"\Averify: ")
+        self.assertEqual({len(line) <= 19 for line in lines}, {True}, lines)
+
+    def test_progress_is_not_shown_on_a_dumb_terminal(self):
+        for kind in ("dumb", ""):
+            self.assertEqual(self.stderr_on_terminal("verify", commands.sample(GOOD_FILE), TERM=kind), b"")
+
+    def test_names_in_messages_are_ascii_in_the_c_locale(self):
+        name = self.folder / "größe"
+        shown = self.stderr_on_terminal("verify", name, LC_ALL="C", TERM="dumb")
+        self.assertIn(b"gr\\xc3\\xb6\\xc3\\x9fe: ", shown)
+        self.assertIn("größe: ".encode(), self.stderr_on_terminal("verify", name, TERM="dumb"))
+
+    def stderr_on_terminal(self, *words, columns=0, **environment):
         ours, theirs = os.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         with subprocess.Popen([commands.program("recordfs"), *map(os.fsencode, words)], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.DEVNULL, stderr=theirs, env=self.environment()) as running:
+                              stdout=subprocess.DEVNULL, stderr=theirs, env=self.environment() | environment) as running:
             os.close(theirs)
             shown = commands.read_terminal(ours)
             running.wait(commands.PATIENCE)

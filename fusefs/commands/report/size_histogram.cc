@@ -86,17 +86,18 @@ std::vector<SizeHistogram::Bar> SizeHistogram::bars() const {
   return bars;
 }
 
-std::string block_line(const std::vector<SizeHistogram::Bar>& bars) {
-  constexpr std::string_view kBlocks = "▁▂▃▄▅▆▇█";
-  constexpr std::size_t kBytes = 3;  // of a block in UTF-8
-  constexpr std::uint64_t kHeights = kBlocks.size() / kBytes;
+std::string block_line(const std::vector<SizeHistogram::Bar>& bars, bool as_blocks) {
+  constexpr std::uint64_t kHeights = 8;
+  const std::string_view characters = as_blocks ? "▁▂▃▄▅▆▇█" : "_.-:=+*#";
+  const std::size_t bytes = characters.size() / kHeights;  // of a character
   std::uint64_t most = 1;
   for (const SizeHistogram::Bar& bar : bars) most = std::max(most, bar.count);
   std::string line;
   for (const SizeHistogram::Bar& bar : bars) {
     const double height = static_cast<double>(bar.count) / static_cast<double>(most);
     const auto block = static_cast<std::size_t>(std::ceil(height * static_cast<double>(kHeights)));
-    line += bar.count == 0 ? " " : kBlocks.substr((std::clamp<std::size_t>(block, 1, kHeights) - 1) * kBytes, kBytes);
+    const std::size_t height_from_0 = std::clamp<std::size_t>(block, 1, kHeights) - 1;
+    line += bar.count == 0 ? " " : characters.substr(height_from_0 * bytes, bytes);
   }
   return line;
 }

@@ -43,7 +43,7 @@ class SizeHistogram {
   double sum_ = 0;
 };
 
-// Returns the bars as block characters of eight heights. A bar with a count is never blank.
-std::string block_line(const std::vector<SizeHistogram::Bar>& bars);
+// Returns the bars as characters of eight heights: blocks, or ASCII. A bar with a count is never blank.
+std::string block_line(const std::vector<SizeHistogram::Bar>& bars, bool as_blocks = true);
 
 }  // namespace recordfs
