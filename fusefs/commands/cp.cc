@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -36,19 +37,25 @@ struct CpOptions {
   ReadingOptions reading;
   RecordWords words;
   bool replaces = false;
-  std::string suffix;  // of the names of files
-  std::string part;    // path of what is copied of a record; empty: the record
+  std::string suffix;              // of the names of files
+  std::vector<std::string> parts;  // paths of what is copied of a record; none: the record
 
-  // Returns "000000042", as in the mount's records/, and the suffix.
-  std::string name_of(std::uint64_t ordinal) const { return fmt::format("{:09}{}", ordinal, suffix); }
+  // Returns "000000042", as in the mount's records/, and the suffix. Of several parts, each has its path between them:
+  // "000000042.image.encoded".
+  std::string name_of(std::uint64_t ordinal, std::size_t part = 0) const {
+    std::string path = parts.size() > 1 ? "." + parts[part] : "";
+    std::ranges::replace(path, '/', '.');
+    return fmt::format("{:09}{}{}", ordinal, path, suffix);
+  }
 };
 
 // Writes records as files of a directory. A file gets its name when it is complete. Nothing is written through a
 // symbolic link. Thread-safe.
 class RecordFiles {
  public:
-  // Why a file was not written.
+  // Why a file was not written, or several files of an unreadable record.
   struct Failure {
+    std::size_t part = 0;       // its number
     bool is_of_record = false;  // unreadable: `why` is as of RecordReader::read
     bool is_there = false;      // the file exists and must not be replaced
     bool has_no_part = false;   // the record does not have the part; `why` says nothing
@@ -61,10 +68,34 @@ class RecordFiles {
   RecordFiles(Descriptor directory, const CpOptions& options)
       : directory_(std::move(directory)), options_(options), replaces_(options.replaces) {}
 
-  // Writes a record of a decoded chunk to the file named by its ordinal. Returns nullopt on success.
-  std::optional<Failure> write(const RecordStore& store, const Chunk& chunk, std::uint64_t index,
-                               std::uint64_t ordinal) const {
-    const std::string name = options_.name_of(ordinal);
+  // Writes a record of a decoded chunk, or its parts, to files named by its ordinal. Returns what failed.
+  std::vector<Failure> write(const RecordStore& store, const Chunk& chunk, std::uint64_t index,
+                             std::uint64_t ordinal) const {
+    if (options_.parts.empty()) {
+      auto failure =
+          write_file(options_.name_of(ordinal), [&](int file) { return write_record(store, chunk, index, file); });
+      return failure ? std::vector{std::move(*failure)} : std::vector<Failure>{};
+    }
+    const auto record = store.records().read({}, chunk, index, 0, UINT64_MAX);
+    if (!record) return {Failure{.is_of_record = true, .why = record.error()}};
+    const auto parts = parts_of_record(store.schema(), record->bytes, options_.parts);
+    if (!parts) return {Failure{.is_of_record = true, .why = parts.error()}};
+    std::vector<Failure> failures;
+    for (std::size_t i = 0; i < parts->size(); ++i) {
+      auto failure = (*parts)[i] ? write_file(options_.name_of(ordinal, i),
+                                              [&](int file) { return write_bytes(as_bytes(*(*parts)[i]), file); })
+                                 : Failure{.has_no_part = true, .why = {}};
+      if (!failure) continue;
+      failure->part = i;
+      failures.push_back(std::move(*failure));
+    }
+    return failures;
+  }
+
+ private:
+  // Writes a file with the content that `write` writes to a descriptor. Returns nullopt on success.
+  template <class Write>
+  std::optional<Failure> write_file(const std::string& name, const Write& write) const {
     struct stat st {};
     if (!replaces_ && ::fstatat(directory_.number(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
       return Failure{.is_there = true, .why = system_error(EEXIST)};
@@ -74,8 +105,7 @@ class RecordFiles {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     const int file = ::openat(directory_.number(), unfinished.c_str(), flags, 0666);
     if (file < 0) return Failure{.why = system_error(errno)};
-    auto failure =
-        options_.part.empty() ? write_record(store, chunk, index, file) : write_part(store, chunk, index, file);
+    std::optional<Failure> failure = write(file);
     // Some filesystems report a full disk only here.
     if (::close(file) != 0 && !failure) failure = Failure{.why = system_error(errno)};
     if (!failure && !publish(unfinished, name)) {
@@ -85,15 +115,9 @@ class RecordFiles {
     return failure;
   }
 
- private:
-  std::optional<Failure> write_part(const RecordStore& store, const Chunk& chunk, std::uint64_t index, int file) const {
-    const auto record = store.records().read({}, chunk, index, 0, UINT64_MAX);
-    if (!record) return Failure{.is_of_record = true, .why = record.error()};
-    const auto part = part_of_record(store.schema(), record->bytes, options_.part);
-    if (!part) return Failure{.is_of_record = true, .why = part.error()};
-    if (!*part) return Failure{.has_no_part = true, .why = {}};
-    if (const int error = write_all(file, as_bytes(**part)); error != 0) return Failure{.why = system_error(error)};
-    return std::nullopt;
+  static std::optional<Failure> write_bytes(Bytes bytes, int file) {
+    const int error = write_all(file, bytes);
+    return error == 0 ? std::nullopt : std::optional(Failure{.why = system_error(error)});
   }
 
   static std::optional<Failure> write_record(const RecordStore& store, const Chunk& chunk, std::uint64_t index,
@@ -161,10 +185,11 @@ class Cp {
     static_cast<void>(
         std::ranges::all_of(options_.words.ranges, [&](const Range& range) { return copy(range, *reader); }));
     progress_.clear();
-    if (without_part_ > 0) {
+    for (std::size_t i = 0; i < without_part_.size(); ++i) {
+      if (without_part_[i] == 0) continue;
       context_.note(kExitPartlyDone);
-      print_message(
-          fmt::format("{}: {} without a part {}", reader->name(), counted(without_part_, "record"), options_.part));
+      print_message(fmt::format("{}: {} without a part {}", reader->name(), counted(without_part_[i], "record"),
+                                options_.parts[i]));
     }
     Interruption::pass_on();
     return context_.finish();
@@ -173,7 +198,6 @@ class Cp {
  private:
   // The result of copying a chunk.
   struct Copied {
-    std::uint64_t records = 0;
     std::vector<std::pair<std::uint64_t, RecordFiles::Failure>> failures;  // by ordinal
   };
 
@@ -195,7 +219,7 @@ class Cp {
 
   // Returns as SetReader::Take does.
   std::optional<std::uint64_t> copy(const SetMember& member, const Selection& selection) {
-    if (!options_.part.empty() && member.store->schema().parts == RecordSchema::Parts::kNone) {
+    if (!options_.parts.empty() && member.store->schema().parts == RecordSchema::Parts::kNone) {
       context_.print_failure(member.path,
                              {.code = Code::kNotFound,
                               .detail = fmt::format("the records of {} have no parts", member.store->traits().format)});
@@ -229,12 +253,11 @@ class Cp {
     }
     for (std::uint64_t i = wanted.begin; i < wanted.end && !is_stopped_ && !Interruption::came(); ++i) {
       const std::uint64_t ordinal = first_ordinal + i;
-      if (auto failure = files_->write(store, **chunk, i, ordinal)) {
-        is_stopped_ = is_stopped_ || failure->ends_copy();
-        copied.failures.emplace_back(ordinal, std::move(*failure));
-      } else {
-        ++copied.records;
-        progress_.add(1);
+      auto failures = files_->write(store, **chunk, i, ordinal);
+      if (failures.empty()) progress_.add(1);
+      for (RecordFiles::Failure& failure : failures) {
+        is_stopped_ = is_stopped_ || failure.ends_copy();
+        copied.failures.emplace_back(ordinal, std::move(failure));
       }
     }
     return copied;
@@ -244,7 +267,7 @@ class Cp {
   bool settle(const RecordStore& store, const Copied& copied) {
     for (const auto& [ordinal, failure] : copied.failures) {
       if (failure.has_no_part) {
-        ++without_part_;
+        ++without_part_[failure.part];
         continue;
       }
       progress_.clear();
@@ -253,8 +276,8 @@ class Cp {
         continue;
       }
       context_.note(kExitPartlyDone);
-      print_message(fmt::format("{}/{}: {}{}", options_.words.directory, options_.name_of(ordinal), failure.why.detail,
-                                failure.is_there ? " (-f replaces it)" : ""));
+      print_message(fmt::format("{}/{}: {}{}", options_.words.directory, options_.name_of(ordinal, failure.part),
+                                failure.why.detail, failure.is_there ? " (-f replaces it)" : ""));
       if (!failure.is_there) return false;
     }
     return !Interruption::came();
@@ -267,8 +290,17 @@ class Cp {
   std::optional<RecordFiles> files_;
   std::atomic<bool> is_stopped_{false};
   bool goes_on_ = true;
-  std::uint64_t without_part_ = 0;
+  std::vector<std::uint64_t> without_part_ = std::vector<std::uint64_t>(options_.parts.size());  // records, by part
 };
+
+// Two parts of a record must not have one name.
+void check_names(const CpOptions& options) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < options.parts.size(); ++i) {
+    if (names.insert(options.name_of(0, i)).second) continue;
+    throw CLI::ValidationError("--part", "two parts have the same file name: " + options.parts[i]);
+  }
+}
 
 }  // namespace
 
@@ -279,7 +311,8 @@ RunCommand declare_cp(CLI::App& app) {
       "so several files never have a name in common. A file gets its name once it is complete. A record that cannot be "
       "read creates no file; all others are copied, and the exit status is 4.\n" +
       std::string(kRangeHelp));
-  declare_words(app, options->words, WordUse::kFilesRangeAndDir, "which records to copy; : means all");
+  declare_words(app, options->words, WordUse::kFilesRangeAndDir, "which records to copy; : means all",
+                [options = options.get()] { check_names(*options); });
   begin_group(app, "Output");
   app.add_flag("-f,--force", options->replaces,
                "replace existing files\n"
@@ -296,11 +329,15 @@ RunCommand declare_cp(CLI::App& app) {
          },
          "append S to the names of files, for example .png")
       ->type_name("S");
-  app.add_option("--part", options->part,
-                 "copy one part of each record, by its path in inside/: image/encoded\n"
+  app.add_option("--part", options->parts,
+                 "copy a part of each record, by its path in inside/: image/encoded; may be repeated\n"
                  "PATH is as in a mount, but slashes in names need no encoding. A record without this part creates no "
-                 "file, and the exit status is 5.")
-      ->type_name("PATH");
+                 "file, and the exit status is 5. Of several parts, each file has the path in its name, with dots: "
+                 "`000000042.image.encoded` and `000000042.label`.")
+      ->type_name("PATH")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
   options->reading.declare(app);
   return [options] { return Cp(*options).run(); };
 }

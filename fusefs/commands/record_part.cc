@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "fusefs/tree/inside.h"
 #include "fusefs/tree/names.h"
@@ -29,23 +30,30 @@ std::optional<std::uint64_t> find_part(const Inside& inside, std::uint64_t direc
 
 }  // namespace
 
-Result<std::optional<std::string>> part_of_record(const RecordSchema& schema, Bytes record, std::string_view path) {
+Result<std::vector<std::optional<std::string>>> parts_of_record(const RecordSchema& schema, Bytes record,
+                                                                std::span<const std::string> paths) {
+  std::vector<std::optional<std::string>> parts(paths.size());
   if (record.size() > schema.largest_record_with_parts) {
     return Error{.code = Code::kLimit, .detail = "record too large for its parts to be read"};
   }
   const auto value = schema.value(record, ValueForm::kParts);
   if (!value) {
     const bool has_none = value.error().code == Code::kDamage && schema.parts == RecordSchema::Parts::kOptional;
-    if (has_none) return std::optional<std::string>();
+    if (has_none) return parts;
     return value.error();
   }
   const Inside inside = Inside::of(*value, record);
-  const auto part = find_part(inside, 0, path);
-  if (!part) return std::optional<std::string>();
-  if (inside.kind(*part) == Inside::Kind::kText) return std::optional(std::string(inside.text(*part)));
-  const Extent slice = inside.slice(*part);
-  return std::optional(std::string(
-      as_text(record.subspan(static_cast<std::size_t>(slice.begin), static_cast<std::size_t>(slice.size)))));
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const auto part = find_part(inside, 0, paths[i]);
+    if (!part) continue;
+    if (inside.kind(*part) == Inside::Kind::kText) {
+      parts[i] = inside.text(*part);
+      continue;
+    }
+    const Extent slice = inside.slice(*part);
+    parts[i] = as_text(record.subspan(static_cast<std::size_t>(slice.begin), static_cast<std::size_t>(slice.size)));
+  }
+  return parts;
 }
 
 }  // namespace recordfs

@@ -1,9 +1,10 @@
-// A part of a record, by the path that it has in inside/ of a mount.
+// Parts of a record, by the paths that they have in inside/ of a mount.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
@@ -11,9 +12,11 @@
 
 namespace recordfs {
 
-// Returns the bytes of a part, as its file in inside/ORDINAL/ has them; nullopt if the record has no such part, or if
-// it is a directory. `path` is names joined by slashes; a name may contain slashes itself: "image/encoded". Fails as
-// RecordSchema::value for a record that must have parts, and with kLimit if it is too large for them. Thread-safe.
-Result<std::optional<std::string>> part_of_record(const RecordSchema& schema, Bytes record, std::string_view path);
+// Returns the bytes of parts, as their files in inside/ORDINAL/ have them; nullopt for each that the record does not
+// have, or that is a directory. A path is names joined by slashes; a name may contain slashes itself: "image/encoded".
+// Fails as RecordSchema::value for a record that must have parts, and with kLimit if it is too large for them.
+// Thread-safe.
+Result<std::vector<std::optional<std::string>>> parts_of_record(const RecordSchema& schema, Bytes record,
+                                                                std::span<const std::string> paths);
 
 }  // namespace recordfs

@@ -91,6 +91,24 @@ class Cp(commands.Case):
         self.assertEqual(self.copied(), {"000000000.jpg": jpeg, "000000000.height": b"480\n",
                                          "000000000.class": "\u00e9t\u00e9".encode()})
 
+    def test_several_parts_of_a_record_have_their_paths_in_their_names(self):
+        examples = commands.sample("tfrecord/examples.tfrecord")
+        expected = {}
+        for part in ("image/encoded", "image/height"):
+            self.good("cp", "--part", part, examples, "0", self.target)
+            expected[f"000000000.{part.replace('/', '.')}"] = self.copied()["000000000"]
+            (self.target / "000000000").unlink()
+        self.good("cp", "--part", "image/encoded", "--part", "image/height", examples, "0", self.target)
+        self.assertEqual(self.copied(), expected)
+        done = self.recordfs("cp", "-f", "--part", "x", "--part", "image/height", "--suffix", ".txt", examples, "0", self.target)
+        self.assertEqual(done.status, commands.PARTLY_DONE)
+        self.assertRegex(done.err, r"\Arecordfs: \S+: 1 record without a part x\n\Z")
+        self.assertEqual(self.copied(), {**expected, "000000000.image.height.txt": expected["000000000.image.height"]})
+
+    def test_parts_with_one_file_name_are_refused(self):
+        self.assert_ends(commands.WRONG_USE, "two parts have the same file name: a.b", "cp", "--part", "a/b", "--part", "a.b",
+                         commands.sample("tfrecord/examples.tfrecord"), "0", self.target)
+
     def test_records_without_the_part_are_counted(self):
         examples = commands.sample("tfrecord/examples.tfrecord")
         records = len(self.good("ls", examples).splitlines())
