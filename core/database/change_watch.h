@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -22,6 +23,14 @@ class ChangeWatch {
   bool has_changed(const RequestContext& context) const {
     return std::ranges::any_of(files_, [&](const auto& file) {
       return !file.first->check_unchanged(context) || file.first->generation() != file.second;
+    });
+  }
+  // Returns whether a file was changed less than `seconds` ago, so that a program may be about to write more.
+  bool is_recent(std::int64_t seconds) const {
+    const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    return std::ranges::any_of(files_, [&](const auto& file) {
+      const auto identity = file.first->identity();
+      return identity && now - identity->mtime_seconds < seconds;
     });
   }
 

@@ -14,6 +14,8 @@
 
 namespace recordfs::database {
 
+constexpr std::int64_t kSecondsOfUse = 10;  // since the last write of a database that may be in use
+
 Result<void> LogLoader::list_other_directory() {
   if (!only_.empty()) return {};
   other_ = {.name = state_.options_.wal_directory, .problem = {}};
@@ -55,7 +57,9 @@ Result<void> LogLoader::read() {
   }
   ASSIGN_OR_RETURN(const auto replay, replay_logs(context_, files(), numbered, state_.options_, setup()));
   const bool has_loss = std::ranges::any_of(replay->problems(), &Problem::loses_data);
-  may_have_raced_ = has_loss && watch.has_changed(context_);
+  // A database in use may pause inside a write.
+  const bool may_continue = setup().refuses_torn_ends && watch.is_recent(kSecondsOfUse);
+  may_have_raced_ = has_loss && (may_continue || watch.has_changed(context_));
   if (are_blob_files(only_)) TRY(read_blob_files(replay->writes()));
   take_writes(*replay);
   take_losses(*replay, logs);

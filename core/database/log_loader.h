@@ -44,8 +44,8 @@ class LogLoader {
 
   // Results, after read().
   bool is_any_missing() const { return is_any_missing_; }
-  // Returns whether damage in a log may only be what the database wrote while it was read: it overwrites a recycled
-  // log.
+  // Returns whether damage in a log may only be what the database was writing while it was read: it overwrites a
+  // recycled log, and a log may end inside a write.
   bool may_have_raced() const { return may_have_raced_; }
   // The sequence number of the first write; nullopt: there are none.
   std::optional<std::uint64_t> first_sequence() const { return first_sequence_; }

@@ -2,7 +2,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -373,6 +375,7 @@ class StateLoader {
 Result<std::shared_ptr<const State>> State::load(const RequestContext& context, const std::string& directory,
                                                  const Options& options, const std::vector<DirectoryEntry>& only) {
   constexpr int kMostReadings = 20;
+  constexpr std::chrono::milliseconds kPause(50);
   std::set<std::uint64_t> missing;
   bool lost_edits = false;
   std::optional<std::uint64_t> suspected;  // the size of a MANIFEST that seems to have lost edits
@@ -385,7 +388,11 @@ Result<std::shared_ptr<const State>> State::load(const RequestContext& context, 
     // A file may have been removed or created while the MANIFEST was read. If it is missing again, it is lost.
     if (std::exchange(missing, loader.missing()) != loader.missing()) continue;
     ASSIGN_OR_RETURN(const auto is_whole, loader.is_still_there());
-    if (!is_whole || (loader.may_have_raced() && attempt + 1 < kMostReadings)) continue;
+    if (!is_whole) continue;
+    if (loader.may_have_raced() && attempt + 1 < kMostReadings) {
+      std::this_thread::sleep_for(kPause);
+      continue;
+    }
     if (lost_edits) return loader.take();
     ASSIGN_OR_RETURN(const bool seems_lost, loader.has_lost_edits());
     if (!seems_lost) return loader.take();
