@@ -154,7 +154,7 @@ class ArrowRecords {
 
   // Runs signal handlers, if this is the main thread. An exception cannot pass through the interface.
   static bool is_interrupted() {
-    const py::gil_scoped_acquire acquire;
+    const GilAcquire acquire;
     if (PyErr_CheckSignals() == 0) return false;
     PyErr_Clear();
     return true;
@@ -249,8 +249,8 @@ int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
 
 int get_next(ArrowArrayStream* stream, ArrowArray* out) {
   try {
-    if (PyGILState_Check() == 0) return records_of(stream).next(out);
-    const py::gil_scoped_release release;
+    if (!has_gil()) return records_of(stream).next(out);
+    const GilRelease release;
     return records_of(stream).next(out);
   } catch (const std::bad_alloc&) {
     return records_of(stream).fail(ENOMEM, "no memory");

@@ -1,8 +1,14 @@
 #include "core/python/errors.h"
 
+#include "core/python/process.h"
+
 namespace recordfs::python {
 
 namespace py = pybind11;
+
+void check_path(std::string_view path) {
+  if (path.find('\0') != std::string_view::npos) throw py::value_error("embedded null byte");
+}
 
 py::str path_text(std::string_view path) {
   return py::reinterpret_steal<py::str>(
@@ -20,9 +26,11 @@ py::object exception_of(const Error& error, std::string_view path) {
   const bool names_path =
       !path.empty() && reason.starts_with(path) && reason.substr(path.size()).starts_with(kAfterPath);
   if (names_path) reason.remove_prefix(path.size() + kAfterPath.size());
-  return py::module_::import("recordfs._errors")
-      .attr("exception_of")(shown_text(to_string(error.code)), path_text(path), error.position, shown_text(reason),
-                            error.os_error);
+  return in_python([&] {
+    return py::module_::import("recordfs._errors")
+        .attr("exception_of")(shown_text(to_string(error.code)), path_text(path), error.position, shown_text(reason),
+                              error.os_error);
+  });
 }
 
 void raise(const py::object& exception) {

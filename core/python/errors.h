@@ -11,6 +11,8 @@
 
 namespace recordfs::python {
 
+// Throws ValueError, as Python does, if the path has a NUL byte, where functions of the system would end it.
+void check_path(std::string_view path);
 // Returns text as Python's file system functions return it, so that it may have any bytes.
 pybind11::str path_text(std::string_view path);
 // Returns text in which invalid UTF-8 is replaced.
@@ -18,6 +20,9 @@ pybind11::str shown_text(std::string_view text);
 
 // Returns the exception for an error about a file: of recordfs/_errors.py, OSError, MemoryError, ...
 pybind11::object exception_of(const Error& error, std::string_view path);
+
+// Returns whether an iteration may go on after this error, because another attempt would fail too.
+inline bool may_skip(const Error& error) { return is_permanent(error.code) || error.code == Code::kNoContainer; }
 
 // Throws an exception object.
 [[noreturn]] void raise(const pybind11::object& exception);

@@ -11,6 +11,7 @@
 
 #include "core/base/request_context.h"
 #include "core/base/result.h"
+#include "core/python/process.h"
 
 namespace recordfs::python {
 
@@ -20,22 +21,21 @@ inline constexpr std::chrono::milliseconds kSignalPoll{50};
 // an exception, cancels the work and throws that. REQUIRES: the GIL is held.
 template <class Work>
 auto run_long(const Work& work) -> decltype(work(RequestContext())) {
-  namespace py = pybind11;
   std::atomic<bool> cancelled{false};
   auto outcome = std::async(std::launch::async, [&] { return work(RequestContext(cancelled)); });
   for (bool is_over = false; !is_over;) {
     {
-      const py::gil_scoped_release release;
+      const GilRelease release;
       is_over = outcome.wait_for(kSignalPoll) == std::future_status::ready;
     }
     if (!is_over && PyErr_CheckSignals() != 0) {
       cancelled = true;
-      const py::gil_scoped_release release;
+      const GilRelease release;
       outcome.wait();
       break;
     }
   }
-  if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+  if (PyErr_Occurred() != nullptr) throw pybind11::error_already_set();
   return outcome.get();
 }
 
@@ -43,7 +43,7 @@ auto run_long(const Work& work) -> decltype(work(RequestContext())) {
 template <class Work>
 auto run(const Work& work) -> decltype(work(RequestContext())) {
   {
-    const pybind11::gil_scoped_release release;
+    const GilRelease release;
     RequestContext::Attempt attempt;
     auto outcome = work(RequestContext(RequestContext::Work::kNonBlocking, attempt));
     if (outcome || outcome.error().code != Code::kPending) return outcome;

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -36,6 +35,9 @@ struct OpenedDatabase {
 // database::Options.
 std::shared_ptr<OpenedDatabase> open_keys(const OpenedSet& set, const std::string& path, std::string wal_directory,
                                           std::vector<std::string> table_directories) {
+  check_path(path);
+  check_path(wal_directory);
+  for (const std::string& directory : table_directories) check_path(directory);
   const database::Options options{.limits = set.plan().limits,
                                   .wal_directory = std::move(wal_directory),
                                   .table_directories = std::move(table_directories)};
@@ -96,7 +98,7 @@ py::list problems(const OpenedDatabase& opened) {
   return list;
 }
 
-// Iterates over keys, from one thread at a time.
+// Functions may be called from several threads; each key is returned once.
 class KeyStream {
  public:
   KeyStream(std::shared_ptr<OpenedDatabase> opened, std::uint32_t family, database::KeyRange range, const At& at,
@@ -107,9 +109,7 @@ class KeyStream {
 
   // Returns the next (key, value) pairs, at least one; without values, keys. Throws StopIteration after the last one.
   py::list next() {
-    if (generation_ != fork_generation()) throw std::runtime_error("the process has forked: make a new iterator");
-    std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock) throw std::runtime_error("another thread uses this iterator");
+    const IteratorMutex::Lock lock(mutex_);
     std::vector<Entry> entries;
     const auto outcome = run_long([&](const RequestContext& context) { return take(context, entries); });
     if (!outcome && entries.empty()) raise(exception_of(outcome.error(), opened_->path));
@@ -148,8 +148,7 @@ class KeyStream {
 
   const std::shared_ptr<OpenedDatabase> opened_;
   const bool has_values_;
-  const unsigned generation_ = fork_generation();
-  std::mutex mutex_;  // guards the next
+  IteratorMutex mutex_;  // guards the next
   const std::unique_ptr<database::KeyIterator> keys_;
 };
 
@@ -165,6 +164,7 @@ std::shared_ptr<KeyStream> iterate(std::shared_ptr<OpenedDatabase> opened, std::
 
 void define_keys(py::module_& module) {
   module.def("is_database", [](const std::string& path) {
+    check_path(path);
     std::error_code ignored;
     return std::filesystem::is_directory(path, ignored) && database::is_database(path).value_or(false);
   });

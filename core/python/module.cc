@@ -2,6 +2,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <string>
@@ -23,10 +24,15 @@ namespace {
 
 namespace py = pybind11;
 
+constexpr const char* kOtherInterpreter =
+    "recordfs works in the first interpreter of a process only (try: another process)";
+
 // Returns (shards, surplus): a list of (path, is_missing), and a list of paths.
 py::tuple named_shards(const std::vector<std::string>& words, bool joins, const std::string& manifest) {
+  for (const std::string& word : words) check_path(word);
+  check_path(manifest);
   auto list = [&]() -> Result<ShardList> {
-    const py::gil_scoped_release release;
+    const GilRelease release;
     if (!manifest.empty()) return read_manifest(manifest);
     if (joins) return list_shards(words, is_container_file);
     ShardList files;
@@ -54,28 +60,30 @@ std::vector<std::uint64_t> sample(std::uint64_t size, std::uint64_t count, std::
   return numbers;
 }
 
+// Returns the numbers at the places from `begin` to `end`.
 std::vector<std::uint64_t> places(const Permutation& permutation, std::uint64_t begin, std::uint64_t end) {
+  const GilRelease release;
   std::vector<std::uint64_t> numbers;
+  end = std::min(end, permutation.size());
   for (; begin < end; ++begin) numbers.push_back(permutation.at(begin));
   return numbers;
 }
 
-}  // namespace
-}  // namespace recordfs::python
-
-PYBIND11_MODULE(_recordfs, module) {
-  namespace py = pybind11;
-  using namespace recordfs::python;
+void define_module(py::module_& module) {
   watch_forks();
   make_buffer_type();
   module.doc() = "The C++ part of recordfs. Use the package recordfs instead.";
   module.attr("__version__") = RECORDFS_VERSION;
+  module.def("check_interpreter", [] {
+    // Without a call of PyInit__recordfs, a second interpreter gets a copy of what the first one has imported.
+    if (!is_main_interpreter()) throw py::import_error(kOtherInterpreter);
+  });
   module.def("named_shards", &named_shards, py::arg("words"), py::arg("joins"), py::arg("manifest"));
   module.def("sample", &sample, py::arg("size"), py::arg("count"), py::arg("seed"));
-  py::class_<recordfs::Permutation>(module, "Permutation")
+  py::class_<Permutation>(module, "Permutation")
       .def(py::init<std::uint64_t, std::uint64_t>(), py::arg("size"), py::arg("seed"))
       .def("at",
-           [](const recordfs::Permutation& permutation, std::uint64_t place) {
+           [](const Permutation& permutation, std::uint64_t place) {
              if (place >= permutation.size()) throw py::index_error("no such place");
              return permutation.at(place);
            })
@@ -83,4 +91,29 @@ PYBIND11_MODULE(_recordfs, module) {
   define_set(module);
   define_stream(module);
   define_keys(module);
+}
+
+}  // namespace
+}  // namespace recordfs::python
+
+// Is what PYBIND11_MODULE makes, with a check before the first call of pybind11, which would wait indefinitely for the
+// GIL in a second interpreter.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): Python looks for this name
+extern "C" PYBIND11_EXPORT PyObject* PyInit__recordfs();
+PyObject* PyInit__recordfs() {
+  namespace py = pybind11;
+  using namespace recordfs::python;
+  if (!is_main_interpreter()) {
+    PyErr_SetString(PyExc_ImportError, kOtherInterpreter);
+    return nullptr;
+  }
+  PYBIND11_CHECK_PYTHON_VERSION
+  PYBIND11_ENSURE_INTERNALS_READY
+  static PyModuleDef definition;
+  auto module = py::module_::create_extension_module("_recordfs", nullptr, &definition);
+  try {
+    define_module(module);
+    return module.release().ptr();
+  }
+  PYBIND11_CATCH_INIT_EXCEPTIONS
 }

@@ -19,10 +19,12 @@
 
 namespace recordfs::python {
 
+inline constexpr unsigned kMostThreads = 1024;
+
 struct OpenOptions {
   std::string index = "auto";  // as for the mount
   std::uint64_t cache_bytes = 64u << 20;
-  unsigned threads = 0;         // that decode; 0: one per core
+  unsigned threads = 0;         // that decode, at most kMostThreads; 0: one per core
   std::uint64_t max_chunk = 0;  // bytes; 0: the default limits
   UserTypes types{};
 };

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/dataset/splits.h"
 #include "core/python/bindings.h"
 #include "core/python/buffers.h"
@@ -80,8 +82,14 @@ SetPlan copied_plan(const OpenedSet& set) {
 SetPointer open_set(const std::vector<ShardTuple>& shards, const std::string& index, std::uint64_t cache_size,
                     unsigned threads, std::uint64_t max_chunk, const std::string& descriptors, const std::string& type,
                     const std::vector<FileTuple>& files) {
+  if (shards.empty()) throw py::value_error("no shards");
+  if (threads > kMostThreads) throw py::value_error(fmt::format("threads: at most {}, not {}", kMostThreads, threads));
+  for (const std::string& path : {index, descriptors}) check_path(path);
   ShardList list;
-  for (const auto& [path, is_missing] : shards) list.shards.push_back({.path = path, .is_missing = is_missing});
+  for (const auto& [path, is_missing] : shards) {
+    check_path(path);
+    list.shards.push_back({.path = path, .is_missing = is_missing});
+  }
   OpenOptions options{.index = index, .cache_bytes = cache_size, .threads = threads, .max_chunk = max_chunk};
   options.types = value_or_raise(read_user_types(descriptors, type), descriptors);
   auto plan = std::make_shared<SetPlan>(std::move(list), std::move(options));
@@ -105,6 +113,7 @@ py::list files_of(const OpenedSet& set) {
 }
 
 void open_shard(const OpenedSet& set, std::size_t shard) {
+  check_shard(set, shard);
   value_of(run([&](const RequestContext& context) { return set.set().open(context, shard); }), set, shard);
 }
 
@@ -184,7 +193,12 @@ py::str json_line(const OpenedSet& set, std::uint64_t ordinal) {
 py::str typed_document(const OpenedSet& set, std::uint64_t ordinal) {
   return shown_text(
       decoded(set, ordinal, [](const RequestContext& context, const FoundRecord& found, const RecordDecoder& decoder) {
-        return decoder.document(context, found.place.indexed.chunk, found.record.bytes, JsonLayout::kTyped);
+        auto document = decoder.document(context, found.place.indexed.chunk, found.record.bytes, JsonLayout::kTyped);
+        // IndexError is for ordinals that do not exist: it would end a loop over the records.
+        if (!document && document.error().code == Code::kNotFound) {
+          return Result<std::string>(Error{.code = Code::kUnsupported, .detail = document.error().detail});
+        }
+        return document;
       }));
 }
 
@@ -361,8 +375,16 @@ void define_set(py::module_& module) {
            })
       .def("files", &files_of)
       .def("size", [](const OpenedSet& set) { return set.plan().list.shards.size(); })
-      .def("path", [](const OpenedSet& set, std::size_t shard) { return path_text(path_of(set, shard)); })
-      .def("name", [](const OpenedSet& set, std::size_t shard) { return path_text(set.set().name(shard)); })
+      .def("path",
+           [](const OpenedSet& set, std::size_t shard) {
+             check_shard(set, shard);
+             return path_text(path_of(set, shard));
+           })
+      .def("name",
+           [](const OpenedSet& set, std::size_t shard) {
+             check_shard(set, shard);
+             return path_text(set.set().name(shard));
+           })
       .def("find_shard", [](const OpenedSet& set, const std::string& name) { return set.set().find_shard(name); })
       .def("open_shard", &open_shard)
       .def("count", &count)

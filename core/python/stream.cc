@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -49,7 +48,7 @@ class Stream {
 
   // Returns the next records, at least one. Throws StopIteration after the last one.
   py::list next_list() {
-    const auto lock = lock_now();
+    const IteratorMutex::Lock lock(mutex_);
     throw_later();
     if (!advance()) throw py::stop_iteration();
     const std::size_t count = std::min(readable() - at_, kListRecords);
@@ -64,14 +63,14 @@ class Stream {
 
   // Returns whether no record was returned yet, and none that was searched has the field.
   bool lacks_field() {
-    const auto lock = lock_now();
+    const IteratorMutex::Lock lock(mutex_);
     return !has_found_ && !*has_field_;
   }
 
   // Returns (data, offsets) of the next `count` records, fewer only at the end. Throws StopIteration after the last
   // one.
   py::tuple next_batch(std::size_t count) {
-    const auto lock = lock_now();
+    const IteratorMutex::Lock lock(mutex_);
     throw_later();
     if (!advance()) throw py::stop_iteration();
     // Even records that follow each other in memory are copied: a view of them would keep the memory of a whole window
@@ -79,7 +78,7 @@ class Stream {
     BatchBuilder batch(most_);
     for (std::size_t left = count; left > 0 && (batch.records() == 0 ? advance() : advance_later());) {
       const std::size_t taken = std::min(readable() - at_, left);
-      const py::gil_scoped_release release;
+      const GilRelease release;
       batch.append(block_.records.subspan(at_, taken));
       at_ += taken;
       left -= taken;
@@ -101,16 +100,8 @@ class Stream {
     };
   }
 
-  std::unique_lock<std::mutex> lock_now() {
-    if (generation_ != fork_generation()) {
-      throw std::runtime_error("the process has forked since this iterator was made: make a new one");
-    }
-    std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock) {
-      const py::gil_scoped_release release;
-      lock.lock();
-    }
-    return lock;
+  std::uint64_t ordinal_of(std::size_t record) const {
+    return searches_ ? block_.ordinals[record] : block_.first_ordinal + record;
   }
 
   // Returns the end of the records that can be read before the next problem.
@@ -163,7 +154,7 @@ class Stream {
     for (;;) {
       RecordStream::Next next{};
       {
-        const py::gil_scoped_release release;
+        const GilRelease release;
         block_ = RecordBlock();
         at_ = problem_ = 0;
         next = stream_->next(block_, kSignalPoll);
@@ -181,7 +172,7 @@ class Stream {
   const bool searches_;
   const unsigned generation_ = fork_generation();
   const std::shared_ptr<std::atomic<bool>> has_field_ = std::make_shared<std::atomic<bool>>(false);
-  std::mutex mutex_;  // guards the following; locked without the GIL, or at once
+  IteratorMutex mutex_;  // guards the following
   RecordBlock block_;
   std::size_t at_ = 0;       // the next record
   std::size_t problem_ = 0;  // the next problem
@@ -196,8 +187,8 @@ class Stream {
 std::shared_ptr<const RowSchema> row_schema(const OpenedSet& set, const py::function& first_records) {
   return value_or_raise(run_long([&](const RequestContext& context) {
                           return RowSchema::find(context, set, [&] {
-                            const py::gil_scoped_acquire acquire;
-                            return first_records().cast<std::vector<std::string>>();
+                            const GilAcquire acquire;
+                            return in_python([&] { return first_records().cast<std::vector<std::string>>(); });
                           });
                         }),
                         set.plan().list.shards.front().path);

@@ -346,8 +346,22 @@ class Decoding(Case):
             self.assertEqual(len(list(ds.grep(".", field="nothing", invert=True))), len(ds))
 
     def test_text_has_no_decoded_form(self):
-        with self.assertRaises(IndexError):
+        with self.assertRaisesRegex(recordfs.UnsupportedError, "this record has no decoded form"):
             self.open(EMBEDDED).decode(0)
+
+    def test_loop_does_not_end_at_a_record_without_decoded_form(self):
+        class Decoded:
+            def __getitem__(self, index):
+                return ds.decode(index)
+
+        ds = recordfs.open(self.write("a.tfrecord", [b"\x08\1", b"text", b"\x08\2"]))
+        read = []
+        with self.assertRaises(recordfs.UnsupportedError):
+            for record in Decoded():
+                read.append(record)
+        self.assertEqual(len(read), 1)
+        ds = recordfs.open(self.write("b.tfrecord", [b"\x08\1"] * 3))
+        self.assertEqual(len(list(Decoded())), 3)
 
 
 if __name__ == "__main__":

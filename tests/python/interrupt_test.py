@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 import unittest
+import warnings
 
 import cases
 import recordfs
@@ -73,6 +74,76 @@ class Interrupted(Case):
         ds = recordfs.open(self.path, index="no", on_damage="skip")
         self.ends(lambda: [list(ds) for _ in range(100)])
         self.assertEqual(list(ds), [b"first"])
+
+
+class Handlers(Case):
+    """Code that runs in the middle of a call, on the same thread, and reads what that call reads."""
+
+    def raised_by(self, handler, read):
+        """Calls read() while SIGALRM arrives again and again. Returns what handler() raised."""
+        failures = []
+
+        def handle(*_):
+            try:
+                handler()
+            except (RuntimeError, ValueError, StopIteration) as failed:
+                failures.append(str(failed))
+
+        before = signal.signal(signal.SIGALRM, handle)
+        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+        try:
+            read()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        return failures
+
+    def zeros(self):
+        """Returns the path of a record before bytes that a scan searches."""
+        path = self.write("a.tfrecord", [b"first"])
+        with path.open("ab") as file:
+            file.write((b"\1" + bytes(4095)) * (8 << 10))
+        return path
+
+    def test_signal_handler_that_reads_the_same_stream(self):
+        stream = recordfs.open(self.zeros(), index="no", on_damage="skip")._stream()
+        failures = self.raised_by(lambda: next(stream), lambda: [record for some in stream for record in some])
+        self.assertIn("reentrant call: this thread is already reading from this iterator", failures)
+
+    def test_signal_handler_that_reads_the_same_data_set(self):
+        ds = recordfs.open(self.zeros(), index="no", on_damage="skip")
+        read = []
+        self.raised_by(lambda: read.append(ds[0]), lambda: [list(ds), len(ds)])
+        self.assertEqual(set(read), {b"first"})
+
+    def test_warning_hook_that_reads_the_same_stream(self):
+        path = self.write("a.tfrecord", [b"%04d" % i for i in range(100)])
+        with path.open("r+b") as file:
+            file.seek(20 * 50 + 13)
+            file.write(b"X")
+        stream = recordfs.open(path, on_damage="report")._stream()
+        failures = []
+
+        def hook(*_, **__):
+            try:
+                next(stream)
+            except RuntimeError as failed:
+                failures.append(str(failed))
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = hook
+            read = [record for some in stream for record in some]
+        self.assertEqual(len(read), 99)
+        self.assertEqual(failures, ["reentrant call: this thread is already reading from this iterator"])
+
+    def test_signal_handler_that_reads_the_same_keys(self):
+        database = self.open("database/leveldb-levels")
+        def read():
+            for _ in range(200):
+                list(database.keys.items())
+
+        self.raised_by(lambda: list(database.keys)[:1], read)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ import concurrent.futures
 import multiprocessing
 import os
 import pickle
+import subprocess
+import sys
 import threading
 import time
 import unittest
@@ -50,6 +52,125 @@ class Pickled(Case):
         keys = self.open("database/leveldb-levels").keys
         first = next(iter(keys))
         self.assertEqual(pickle.loads(pickle.dumps(keys))[first], keys[first])
+
+
+class TamperedPickle(Case):
+    """What a pickle says of a data set is checked like any other argument."""
+
+    def setUp(self):
+        super().setUp()
+        self.native = recordfs.open(self.write("a.tfrecord", [b"x"] * 10))._opened.native
+
+    def reopened(self, shards, files=(), **changed):
+        options = {"index": b"no", "cache_size": 1 << 20, "threads": 1, "max_chunk": 0, "descriptors": b"", "type": "", **changed}
+        return recordfs._opened._unpickled(shards, options, recordfs._opened.DatabasePlace(), list(files))
+
+    def test_shard_that_does_not_exist(self):
+        path = os.fsdecode(self.native.path(0))
+        for shard in (1, 1 << 20, 1 << 63):
+            with self.assertRaises(IndexError):
+                self.reopened([(path, False)], [(shard, 0, 0, 0)])
+            for read in (self.native.path, self.native.name, self.native.open_shard, self.native.info, self.native.damage):
+                with self.assertRaises(IndexError):
+                    read(shard)
+
+    def test_no_shards(self):
+        with self.assertRaisesRegex(ValueError, "no shards"):
+            self.reopened([])
+
+    def test_impossible_options(self):
+        path = os.fsdecode(self.native.path(0))
+        for wrong in ({"threads": 1 << 31}, {"index": b"a\0"}, {"descriptors": b"a\0"}):
+            with self.assertRaises(ValueError):
+                self.reopened([(path, False)], **wrong)
+        with self.assertRaisesRegex(ValueError, "embedded null byte"):
+            self.reopened([(path + "\0x", False)])
+
+    def test_places_beyond_a_permutation(self):
+        order = recordfs._recordfs.Permutation(10, 1)
+        self.assertEqual(sorted(order.places(0, 1 << 40)), list(range(10)))
+        with self.assertRaises(IndexError):
+            order.at(10)
+
+
+class Interpreter(Case):
+    """The end of the interpreter, and a second one."""
+
+    def python(self, code, *words):
+        return subprocess.run([sys.executable, "-B", "-c", code, *map(str, words)], capture_output=True, text=True,
+                              timeout=cases.PATIENCE, check=False)
+
+    def test_daemon_threads_that_read_do_not_abort_the_exit(self):
+        path = self.write("a.tfrecord", [b"%d" % i for i in range(2000)])
+        database = cases.sample("database/leveldb-levels")
+        for kind, read in DAEMONS.items():
+            with self.subTest(kind=kind):
+                for _ in range(2):
+                    done = self.python(DAEMON, path, database, read)
+                    self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "ends\n", ""))
+
+    def test_second_interpreter_is_refused(self):
+        for before in ("", "import recordfs"):
+            done = self.python(f"import sys\n{before}\n" + SECOND)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("recordfs works in the first interpreter of a process only", done.stdout)
+
+    def test_first_interpreter_works_after_a_second_one_was_made(self):
+        path = self.write("a.tfrecord", [b"%d" % i for i in range(2000)])
+        code = "import recordfs, sys\n" + SECOND + """
+import gc, threading
+def read():
+    global ds
+    print(sum(1 for _ in recordfs.open(sys.argv[1])), len(recordfs.open(sys.argv[1]).shuffled()))
+thread = threading.Thread(target=read)
+thread.start()
+thread.join()
+read()
+"""
+        done = self.python(code, path)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout.splitlines()[-2:], ["2000 2000"] * 2)
+
+
+DAEMONS = {"index": "ds[i % 100]", "iterate": "sum(1 for _ in ds)", "batches": "sum(1 for _ in ds.batches(64))",
+           "grep": "sum(1 for _ in ds.grep('z'))", "shuffled": "list(ds.shuffled(i))", "json": "ds.json(i % 100)",
+           "length": "len(recordfs.open(path))", "keys": "keys.get(b'key%05d' % (i % 300))", "every key": "list(keys)",
+           "errors": "ds.at(1) if 0 else one_error()", "arrow": "ds.__arrow_c_stream__()"}
+DAEMON = """
+import itertools, recordfs, sys, threading, time
+path, database, read = sys.argv[1:]
+ds, keys = recordfs.open(path), recordfs.open(database).keys
+def one_error():
+    try:
+        ds.decode(0)
+    except recordfs.UnsupportedError:
+        pass
+begun = threading.Event()
+def work():
+    code = compile(read, "read", "eval")
+    for i in itertools.count():
+        eval(code)
+        begun.set()
+for _ in range(2):
+    threading.Thread(target=work, daemon=True).start()
+begun.wait()
+time.sleep(.02)
+print("ends")
+"""
+SECOND = """
+try:
+    import _interpreters as interpreters
+    of = interpreters.create("legacy")
+except ImportError:
+    import _xxsubinterpreters as interpreters
+    of = interpreters.create()
+try:
+    failed = interpreters.run_string(of, "import recordfs")
+    print(failed and failed.formatted, flush=True)
+except interpreters.RunFailedError as raised:
+    print(raised, flush=True)
+interpreters.destroy(of)
+"""
 
 
 class OtherProcesses(Pickled):

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _recordfs
+
+_recordfs.check_interpreter()
+
 from ._dataset import Dataset, Record
 from ._errors import DamageError, DamageWarning, Error, LimitError, UnsupportedError
 from ._keys import Keys
@@ -57,7 +60,7 @@ def open(path: str | os.PathLike = "", *more: str | os.PathLike, join: bool = Tr
     max_chunk : int
         The largest chunk that is read, in bytes; 0: 256 MiB stored and 1 GiB decoded.
     threads : int
-        That decode; 0: one for each processor.
+        That decode, at most 1024; 0: one for each processor.
     as_of_timestamp : int
         For `Dataset.keys`: the state at this user-defined timestamp, as far as older versions are still stored.
     wal_dir : path

@@ -6,6 +6,11 @@ import os
 import warnings
 
 
+def shown(path: str) -> str:
+    """Returns a path that can be printed: bytes that are not UTF-8, which Python keeps as surrogates, are escaped."""
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
 class Error(Exception):
     """A record, a region or a file that cannot be read.
 
@@ -27,7 +32,7 @@ class Error(Exception):
 
     def __str__(self) -> str:
         has_position = self.path and (self.offset > 0 or not isinstance(self, UnsupportedError))
-        where = f"{self.path}: " if self.path else ""
+        where = f"{shown(self.path)}: " if self.path else ""
         return f"{where}byte {self.offset}: {self.reason}" if has_position else where + self.reason
 
 
