@@ -10,31 +10,66 @@
 namespace recordfs {
 namespace {
 
-// Some records of one chunk.
+// Some records of one chunk, copied into one buffer, so that small ones need no memory of their own.
 struct PickedChunk {
-  PlacedRecord first;
   struct Record {
     std::size_t place = 0;    // in the result
     std::uint64_t index = 0;  // in the chunk
+    Bytes bytes{};
   };
+  struct Failure {
+    std::size_t record = 0;  // of `records`
+    Error why;
+  };
+
+  PlacedRecord first;
   std::vector<Record> records{};
-  std::vector<Result<Slice>> read{};  // of each
+  std::vector<Failure> failures{};
+  Slice copy{};
 };
 
-// Returns a copy, so that a record of some bytes does not keep its chunk.
-Result<Slice> copied(const RequestContext& context, Result<Slice> record) {
-  if (!record) return record;
-  ASSIGN_OR_RETURN(auto copy, Buffer::copy_of(context, record->bytes));
-  return owned(std::move(copy));
+std::uint64_t bytes_of(const PickedChunk& picked) {
+  std::uint64_t bytes = 0;
+  for (const PickedChunk::Record& record : picked.records) bytes += record.bytes.size();
+  return bytes;
 }
 
+// Copies the records of a chunk into a buffer of their own, in place of what they point into.
+Result<void> copy_records(const RequestContext& context, PickedChunk& picked) {
+  ASSIGN_OR_RETURN(auto buffer, Buffer::allocate(context, static_cast<std::size_t>(bytes_of(picked))));
+  std::size_t at = 0;
+  for (PickedChunk::Record& record : picked.records) {
+    copy_bytes(record.bytes, buffer.span().subspan(at));
+    record.bytes = buffer.view().subspan(at, record.bytes.size());
+    at += record.bytes.size();
+  }
+  picked.copy = owned(std::move(buffer));
+  return {};
+}
+
+// Reads the records, each with its failure.
 void read_records(const RequestContext& context, PickedChunk& picked) {
+  const auto fail_all = [&](const Error& why) {
+    picked.failures.clear();
+    for (std::size_t i = 0; i < picked.records.size(); ++i) {
+      picked.records[i].bytes = {};
+      picked.failures.push_back({i, why});
+    }
+  };
   const RecordStore& store = *picked.first.store;
   const auto chunk = store.chunks().get_alone(context, picked.first.indexed.chunk);
-  for (const PickedChunk::Record& record : picked.records) {
-    picked.read.push_back(chunk ? copied(context, store.records().read(context, **chunk, record.index, 0, UINT64_MAX))
-                                : Result<Slice>(chunk.error()));
+  if (!chunk) return fail_all(chunk.error());
+  std::vector<Slice> owners;  // until the records are copied
+  for (std::size_t i = 0; i < picked.records.size(); ++i) {
+    auto read = store.records().read(context, **chunk, picked.records[i].index, 0, UINT64_MAX);
+    if (!read) {
+      picked.failures.push_back({i, std::move(read).error()});
+      continue;
+    }
+    picked.records[i].bytes = read->bytes;
+    if (owners.empty() || owners.back().owner != read->owner) owners.push_back(std::move(*read));
   }
+  if (const auto copied = copy_records(context, picked); !copied) fail_all(copied.error());
 }
 
 // The records that were read so far.
@@ -44,18 +79,31 @@ class Picker {
       : context_(context), set_(set), ordinals_(ordinals), most_bytes_(most_bytes), wanted_(ordinals.size()) {
     places_.resize(ordinals.size());
     std::iota(places_.begin(), places_.end(), std::size_t{0});
-    std::ranges::stable_sort(places_, {}, [&](std::size_t place) { return ordinals_[place]; });
-    results_.resize(ordinals.size());
+    std::ranges::sort(places_, {}, [&](std::size_t place) { return std::pair(ordinals_[place], place); });
   }
 
-  Result<std::vector<Result<Slice>>> run(Executor& executor) {
+  Result<PickedRecords> run(Executor& executor) {
     executor.run_in_order({.tasks = 2 * std::size_t{executor.threads() + 1}, .bytes = most_bytes_},
                           [&] { return next_task(); });
     if (!outcome_) return std::move(outcome_).error();
-    std::vector<Result<Slice>> results;
-    results.reserve(wanted_);
-    for (std::size_t i = 0; i < wanted_; ++i) results.push_back(std::move(*results_[i]));
-    return results;
+    PickedRecords result;
+    result.records.resize(wanted_);
+    result.copy_of.resize(wanted_);
+    for (const auto& picked : picked_) {
+      for (const PickedChunk::Record& record : picked->records) {
+        result.records[record.place] = record.bytes;
+        result.copy_of[record.place] = static_cast<std::uint32_t>(result.copies.size());
+      }
+      const PlacedRecord& first = picked->first;
+      for (PickedChunk::Failure& failure : picked->failures) {
+        const PickedChunk::Record& record = picked->records[failure.record];
+        result.failures.emplace(record.place,
+                                PickedRecords::Failure{std::move(failure.why), first.shard, first.indexed.chunk.end,
+                                                       first.indexed.before.records + record.index});
+      }
+      result.copies.push_back(std::move(picked->copy));
+    }
+    return result;
   }
 
  private:
@@ -74,28 +122,47 @@ class Picker {
       if (places_[at_] < wanted_) picked->records.push_back({places_[at_], ordinals_[places_[at_]] - begin});
     }
     return Executor::OrderedTask{.run = [this, picked] { read_records(context_, *picked); },
-                                 .finish = [this, picked](bool has_run) { return take(*picked, has_run); },
+                                 .finish = [this, picked](bool has_run) { return take(picked, has_run); },
                                  .bytes = picked->first.indexed.chunk.stored_size};
   }
 
   // If there are too many bytes, drops the second half of the records, again and again.
-  bool take(PickedChunk& picked, bool has_run) {
+  bool take(const std::shared_ptr<PickedChunk>& picked, bool has_run) {
     if (!has_run) outcome_ = shortage("no memory");
     if (!has_run) return false;
-    for (std::size_t i = 0; i < picked.records.size(); ++i) {
-      const std::size_t place = picked.records[i].place;
-      if (place >= wanted_) continue;
-      if (picked.read[i]) bytes_ += picked.read[i]->bytes.size();
-      results_[place] = std::move(picked.read[i]);
-    }
+    picked_.push_back(picked);
+    drop_unwanted(*picked);
+    bytes_ += bytes_of(*picked);
     while (bytes_ > most_bytes_ && wanted_ > 1) {
-      const std::size_t all = std::exchange(wanted_, wanted_ / 2);
-      for (std::size_t i = wanted_; i < all; ++i) {
-        if (results_[i] && *results_[i]) bytes_ -= (*results_[i])->bytes.size();
-        results_[i].reset();
+      wanted_ /= 2;
+      bytes_ = 0;
+      for (const auto& one : picked_) {
+        drop_unwanted(*one);
+        bytes_ += bytes_of(*one);
       }
+      std::erase_if(picked_, [](const auto& one) { return one->records.empty(); });
     }
-    return true;
+    return outcome_.has_value();
+  }
+
+  // Drops the records at places that are no longer wanted, and their memory.
+  void drop_unwanted(PickedChunk& picked) {
+    const auto is_unwanted = [&](const PickedChunk::Record& record) { return record.place >= wanted_; };
+    if (std::ranges::none_of(picked.records, is_unwanted)) return;
+    std::vector<PickedChunk::Record> records;
+    std::vector<PickedChunk::Failure> failures;
+    auto failure = picked.failures.begin();
+    for (std::size_t i = 0; i < picked.records.size(); ++i) {
+      const bool has_failed = failure != picked.failures.end() && failure->record == i;
+      if (!is_unwanted(picked.records[i])) {
+        if (has_failed) failures.push_back({records.size(), std::move(failure->why)});
+        records.push_back(picked.records[i]);
+      }
+      if (has_failed) ++failure;
+    }
+    picked.records = std::move(records);
+    picked.failures = std::move(failures);
+    if (auto copied = copy_records(context_, picked); !copied) outcome_ = std::move(copied);
   }
 
   const RequestContext& context_;
@@ -105,8 +172,8 @@ class Picker {
   std::size_t wanted_;               // the first so many are returned
   std::vector<std::size_t> places_;  // in ascending order of ordinals
   std::size_t at_ = 0;               // of the next task, in places_
-  std::vector<std::optional<Result<Slice>>> results_;
-  std::uint64_t bytes_ = 0;
+  std::vector<std::shared_ptr<PickedChunk>> picked_;
+  std::uint64_t bytes_ = 0;  // of picked_
   Result<void> outcome_;
 };
 
@@ -125,8 +192,8 @@ Result<PlacedRecord> place_record(const RequestContext& context, DataSet& set, s
   return PlacedRecord{place.shard, std::move(store), std::move(indexed), ordinal - place.ordinal, index};
 }
 
-Result<std::vector<Result<Slice>>> pick_records(const RequestContext& context, DataSet& set, Executor& executor,
-                                                std::span<const std::uint64_t> ordinals, std::uint64_t most_bytes) {
+Result<PickedRecords> pick_records(const RequestContext& context, DataSet& set, Executor& executor,
+                                   std::span<const std::uint64_t> ordinals, std::uint64_t most_bytes) {
   return Picker(context, set, ordinals, most_bytes).run(executor);
 }
 

@@ -40,10 +40,12 @@ using Owners = std::vector<std::shared_ptr<const void>>;
 class RecordStream::ChunkBlocks {
  public:
   // `inside`: damage between the records, in order, with the index of the record after it.
-  ChunkBlocks(const RequestContext& context, const Part& part, const IndexedChunk& indexed,
+  ChunkBlocks(const RequestContext& context, const RecordStream& stream, const Part& part, const IndexedChunk& indexed,
               std::shared_ptr<const Chunk> chunk, std::deque<StreamProblem> inside)
       : context_(context),
+        stream_(stream),
         part_(part),
+        indexed_(indexed),
         begin_(indexed.chunk.begin),
         first_(part.base + indexed.before.records),
         chunk_(std::move(chunk)),
@@ -65,14 +67,14 @@ class RecordStream::ChunkBlocks {
       take_damage_before(index, block);
       if (const Error* failure = chunk_->layout().failure(index)) {
         // Consecutive records that fail for one reason are one problem. The next block begins after it.
-        block.problems.push_back({block.own_records.size(), *failure});
+        const std::uint64_t first_failed = index;
         while (index < end && chunk_->layout().failure(index) == failure) ++index;
+        add_problem(block, *failure, first_failed, index - first_failed);
         break;
       }
       auto record = read(index);
       if (!record) {
-        block.problems.push_back({block.own_records.size(), record.error()});
-        ++index;
+        add_problem(block, record.error(), index++, 1);
         break;
       }
       block.own_records.push_back(record->bytes);
@@ -103,15 +105,22 @@ class RecordStream::ChunkBlocks {
       block.bytes += record->bytes.size() + kRecordMemory;
       if (!whole_) owners.push_back(std::move(record->owner));
     }
-    for (const Error& failure : found.failures) block.problems.push_back({block.own_records.size(), failure});
+    for (const Error& failure : found.failures) add_problem(block, failure, 0, std::nullopt);
     return finish_block(std::move(block), std::move(owners));
   }
 
  private:
   void take_damage_before(std::uint64_t index, RecordBlock& block) {
     for (; !inside_.empty() && inside_.front().before <= index; inside_.pop_front()) {
-      block.problems.push_back({block.own_records.size(), std::move(inside_.front().error)});
+      block.problems.push_back(std::move(inside_.front()));
+      block.problems.back().before = block.own_records.size();
     }
+  }
+
+  void add_problem(RecordBlock& block, const Error& error, std::uint64_t index,
+                   std::optional<std::uint64_t> records) const {
+    block.problems.push_back(stream_.problem_of(error, indexed_, index, records));
+    block.problems.back().before = block.own_records.size();
   }
 
   RecordBlock begin_block(std::uint64_t index) const {
@@ -139,7 +148,9 @@ class RecordStream::ChunkBlocks {
   }
 
   const RequestContext context_;
+  const RecordStream& stream_;
   const Part& part_;
+  const IndexedChunk indexed_;
   const Position begin_;
   const std::uint64_t first_;  // ordinal in the data set
   const std::shared_ptr<const Chunk> chunk_;
@@ -264,7 +275,11 @@ Result<void> RecordStream::read_split() {
   }
   ASSIGN_OR_RETURN(const auto content, content_of(context, *options_.split, *part.store));
   for (const DamagedRegion& region : content.damage) {
-    if (region.damage_class != DamageClass::kStale && !push_problem(part.shard, error_of(region))) return {};
+    if (region.damage_class == DamageClass::kStale) continue;
+    RecordBlock block;
+    block.shard = part.shard;
+    block.problems.push_back(problem_of({.region = region}));
+    if (!push(std::move(block))) return {};
   }
   for (const IndexedChunk& indexed : content.chunks) {
     const Finish finish = work_on_step(context, part, {.indexed = indexed, .damage = {}});
@@ -308,6 +323,22 @@ bool RecordStream::takes(const Part& part, const DamageRow& row) const {
   return options_.split ? options_.split->owns(row.region.begin) : part.selection.lies_inside(row.first_ordinal);
 }
 
+StreamProblem RecordStream::problem_of(const DamageRow& row, std::size_t before) const {
+  StreamProblem problem{
+      .before = before, .error = error_of(row.region), .end = row.region.end, .records_lost = row.region.records_lost};
+  if (!options_.split) problem.first_ordinal = row.first_ordinal;
+  return problem;
+}
+
+StreamProblem RecordStream::problem_of(Error error, const IndexedChunk& indexed, std::uint64_t index,
+                                       std::optional<std::uint64_t> records) const {
+  const ChunkInfo& chunk = indexed.chunk;
+  if (error.position < chunk.begin || error.position >= chunk.end) error.position = chunk.begin;
+  StreamProblem problem{.error = std::move(error), .end = chunk.end, .records_lost = records};
+  if (!options_.split && records) problem.first_ordinal = indexed.before.records + index + *records;
+  return problem;
+}
+
 Finish RecordStream::work_on_step(const RequestContext& context, const Part& part, const ScannedStep& step) {
   auto damage = std::make_shared<RecordBlock>();  // before the chunk
   damage->shard = part.shard;
@@ -316,9 +347,9 @@ Finish RecordStream::work_on_step(const RequestContext& context, const Part& par
   for (const DamageRow& row : step.damage) {
     if (!takes(part, row)) continue;
     if (row.first_ordinal <= first || options_.matcher) {
-      damage->problems.push_back({.error = error_of(row.region)});
+      damage->problems.push_back(problem_of(row));
     } else {
-      inside.push_back({static_cast<std::size_t>(row.first_ordinal - first), error_of(row.region)});
+      inside.push_back(problem_of(row, static_cast<std::size_t>(row.first_ordinal - first)));
     }
   }
   const auto push_damage = [this, damage] { return push(std::move(*damage)); };
@@ -332,12 +363,16 @@ Finish RecordStream::work_on_step(const RequestContext& context, const Part& par
                          ? Result<std::shared_ptr<const Chunk>>(nullptr)
                          : part.store->chunks().decode_ahead(context, indexed.chunk);
   if (!chunk || *chunk == nullptr) {
-    for (StreamProblem& problem : inside) damage->problems.push_back({.error = std::move(problem.error)});
-    if (!chunk) damage->problems.push_back({.error = chunk.error()});
+    for (StreamProblem& problem : inside) {
+      damage->problems.push_back(std::move(problem));
+      damage->problems.back().before = 0;
+    }
+    if (!chunk) damage->problems.push_back(problem_of(chunk.error(), indexed, 0, indexed.chunk.records));
     return push_damage;
   }
   // cppcheck-suppress returnDanglingLifetime
-  auto blocks = std::make_shared<ChunkBlocks>(RequestContext(cancelled_), part, indexed, *chunk, std::move(inside));
+  auto blocks =
+      std::make_shared<ChunkBlocks>(RequestContext(cancelled_), *this, part, indexed, *chunk, std::move(inside));
   blocks->read_whole();
   std::shared_ptr<const SearchResult> found;
   if (options_.matcher) {

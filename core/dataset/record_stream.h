@@ -30,6 +30,9 @@ namespace recordfs {
 struct StreamProblem {
   std::size_t before = 0;  // records of the block that precede it
   Error error{};
+  Position end = 0;                              // of the region that begins at error.position; 0: unknown
+  std::optional<std::uint64_t> first_ordinal{};  // in the shard, of the first record after it; nullopt: unknown
+  std::optional<std::uint64_t> records_lost{};   // nullopt: unknown
 };
 
 // Consecutive records of one chunk, among those of a block.
@@ -106,6 +109,10 @@ class RecordStream {
   Finish work_on_step(const RequestContext& context, const Part& part, const ScannedStep& step);
   Finish work_on_batch(const Part& part, const std::shared_ptr<const ScannedBatch>& batch);
   bool takes(const Part& part, const DamageRow& row) const;
+  // Return a problem with what is known of its region. `index`: in the chunk, of the first of `records` that are lost.
+  StreamProblem problem_of(const DamageRow& row, std::size_t before = 0) const;
+  StreamProblem problem_of(Error error, const IndexedChunk& indexed, std::uint64_t index,
+                           std::optional<std::uint64_t> records) const;
   bool push(RecordBlock block);
   bool push_problem(std::size_t shard, Error error);
   Search search(const Part& part) const;

@@ -12,6 +12,7 @@
 #include "core/python/arrow_interface.h"
 #include "core/python/batch_builder.h"
 #include "core/python/column_builder.h"
+#include "core/python/errors.h"
 #include "core/python/interrupt.h"
 #include "core/python/process.h"
 
@@ -116,7 +117,9 @@ class ArrowRecords {
   int advance() {
     while (at_ >= readable() && !is_over_ && pending_ == 0) {
       if (problem_ < block_.problems.size()) {
-        handle(block_.problems[problem_++].error);
+        const StreamProblem& problem = block_.problems[problem_++];
+        handle(problem.error);
+        if (pending_ == 0) set_->skipped().add(block_.shard, problem);
       } else {
         next_block();
       }
@@ -125,8 +128,7 @@ class ArrowRecords {
   }
 
   void handle(const Error& error) {
-    const bool may_skip = is_permanent(error.code) || error.code == Code::kNoContainer;
-    if (may_skip && skips_) return;
+    if (may_skip(error) && skips_) return;
     is_over_ = true;
     const std::string& path = set_->plan().list.shards[block_.shard].path;
     pending_ =

@@ -1,9 +1,11 @@
 // A data set that Python has open, with all that it needs: caches, threads, and what is known of its files.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "core/base/source.h"
 #include "core/dataset/data_set.h"
 #include "core/dataset/picked_records.h"
+#include "core/dataset/record_stream.h"
 #include "core/decoding/record_decoder.h"
 #include "core/store/executor.h"
 
@@ -47,6 +50,46 @@ struct SetPlan {
   SetPlan(ShardList shards, OpenOptions wanted);
 };
 
+// A region that an iteration went on without.
+struct SkippedRegion {
+  Position end = 0;
+  std::optional<std::uint64_t> first_ordinal{};  // in the shard, of the first record after it; nullopt: unknown
+  std::optional<std::uint64_t> records_lost{};
+  Code code = Code::kDamage;
+  std::string reason{};
+};
+
+// The first kMost of them. Thread-safe.
+class SkippedRegions {
+ public:
+  using Regions = std::map<Position, SkippedRegion>;  // by begin
+
+  void add(std::size_t shard, Position begin, SkippedRegion region) {
+    const std::lock_guard lock(mutex_);
+    if (count_ < kMost && regions_[shard].emplace(begin, std::move(region)).second) ++count_;
+  }
+  void add(std::size_t shard, const StreamProblem& problem) {
+    add(shard, problem.error.position,
+        {.end = std::max(problem.end, problem.error.position),
+         .first_ordinal = problem.first_ordinal,
+         .records_lost = problem.records_lost,
+         .code = problem.error.code,
+         .reason = problem.error.detail});
+  }
+  Regions of(std::size_t shard) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = regions_.find(shard);
+    return found == regions_.end() ? Regions() : found->second;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 65536;
+
+  mutable std::mutex mutex_;  // guards the following
+  std::map<std::size_t, Regions> regions_;
+  std::size_t count_ = 0;
+};
+
 // Thread-safe. Has threads, so only owned_by_process() may own it.
 class OpenedSet {
  public:
@@ -58,6 +101,7 @@ class OpenedSet {
   SetPlan& plan() const { return *plan_; }
   DataSet& set() const { return *set_; }
   Executor& executor() const { return *executor_; }
+  SkippedRegions& skipped() const { return skipped_; }
   unsigned threads() const { return threads_; }
   bool has_one_shard() const { return plan_->list.shards.size() == 1; }
 
@@ -80,6 +124,7 @@ class OpenedSet {
   const unsigned threads_;
   const std::unique_ptr<DataSet> set_;
   const std::unique_ptr<Executor> executor_;  // for picked records
+  mutable SkippedRegions skipped_;
   mutable BoundedLru<std::size_t, std::shared_ptr<const Decoding>> decoding_{kRecentShards};
 };
 

@@ -146,20 +146,33 @@ py::object record_at(const OpenedSet& set, std::size_t shard, std::uint64_t offs
   return record_object(value_of(found, set, shard), copies);
 }
 
-// Returns records in the given order: all, or as many of the first as fit. A record that cannot be read is an exception
-// object.
-py::list records(const OpenedSet& set, const std::vector<std::uint64_t>& ordinals, std::uint64_t most_bytes,
-                 bool copies) {
+// Returns (records, failed, bytes): the records in the given order, all or as many of the first as fit; the places of
+// those that cannot be read, which are exception objects; the bytes of the others together. With `skips`, the regions
+// of those that cannot be read are added to skipped().
+py::tuple records(const OpenedSet& set, const std::vector<std::uint64_t>& ordinals, std::uint64_t most_bytes,
+                  bool copies, bool skips) {
   auto picked = value_of(run_long([&](const RequestContext& context) {
                            return pick_records(context, set.set(), set.executor(), ordinals, most_bytes);
                          }),
                          set);
-  py::list list(picked.size());
-  for (std::size_t i = 0; i < picked.size(); ++i) {
-    list[i] = picked[i] ? record_object(*picked[i], copies)
-                        : exception_of(picked[i].error(), path_of_record(set, ordinals[i]));
+  py::list list(picked.records.size());
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < picked.records.size(); ++i) {
+    if (picked.failures.contains(i)) continue;
+    list[i] = record_object(picked.records[i], picked.copies[picked.copy_of[i]].owner, copies);
+    bytes += picked.records[i].size();
   }
-  return list;
+  py::list failed;
+  for (const auto& [place, failure] : picked.failures) {
+    list[place] = exception_of(failure.why, path_of(set, failure.shard));
+    failed.append(place);
+    if (skips && may_skip(failure.why)) {
+      set.skipped().add(
+          failure.shard,
+          {.error = failure.why, .end = failure.end, .first_ordinal = failure.ordinal + 1, .records_lost = 1});
+    }
+  }
+  return py::make_tuple(list, failed, bytes);
 }
 
 // --- decoded records
@@ -262,6 +275,8 @@ py::list metadata(const OpenedSet& set, std::size_t shard) {
   return list;
 }
 
+// Returns (begin, end, first_ordinal, records_lost, kind, reason) of each region that a scan finds, and then of those
+// that were skipped for another reason.
 py::list damage(const OpenedSet& set, std::size_t shard) {
   check_shard(set, shard);
   const auto rows =
@@ -271,10 +286,16 @@ py::list damage(const OpenedSet& set, std::size_t shard) {
                  return wait_for(context, [&] { return store->index().damage(); });
                }),
                set, shard);
+  auto skipped = set.skipped().of(shard);
   py::list list;
   for (const DamageRow& row : *rows) {
     list.append(py::make_tuple(row.region.begin, row.region.end, row.first_ordinal, row.region.records_lost,
                                shown_text(to_string(row.region.damage_class)), shown_text(row.region.reason)));
+    skipped.erase(skipped.lower_bound(row.region.begin), skipped.lower_bound(row.region.end));
+  }
+  for (const auto& [begin, region] : skipped) {
+    list.append(py::make_tuple(begin, region.end, region.first_ordinal, region.records_lost,
+                               shown_text(to_string(region.code)), shown_text(region.reason)));
   }
   return list;
 }
@@ -335,27 +356,37 @@ std::vector<std::tuple<std::size_t, Position, Position>> split_ranges(const Open
   return ranges;
 }
 
+// Returns the .npy file of a container; nullopt if it holds no array.
+Result<std::optional<Slice>> read_array(const RequestContext& context, const RecordStore& store) {
+  constexpr std::uint64_t kPiece = 8u << 20;
+  if (!store.traits().array) return std::optional<Slice>();
+  // The size is a number of the file, so memory grows with what is really there.
+  const std::uint64_t size = store.traits().array->size;
+  Buffer all;  // may be larger than `at`
+  std::uint64_t at = 0;
+  while (at < size) {
+    TRY(context.permit(RequestContext::Work::kAny));
+    ASSIGN_OR_RETURN(const auto piece,
+                     wait_for(context, [&] { return store.streams().read(context, Stream::kArray, at, kPiece); }));
+    if (piece.bytes.empty()) break;
+    if (piece.bytes.size() > all.size() - at) {
+      const std::uint64_t needed = at + piece.bytes.size();
+      const std::uint64_t grown = std::min(all.size() + all.size() / 2, size);
+      TRY(all.grow(context, static_cast<std::size_t>(std::max(needed, grown))));
+    }
+    copy_bytes(piece.bytes, all.span().subspan(static_cast<std::size_t>(at)));
+    at += piece.bytes.size();
+  }
+  all.truncate(static_cast<std::size_t>(at));
+  return std::optional(owned(std::move(all)));
+}
+
 // Returns the bytes of the .npy file, or None.
 py::object array_file(const OpenedSet& set, std::size_t shard) {
   check_shard(set, shard);
   const auto file = value_of(run_long([&](const RequestContext& context) -> Result<std::optional<Slice>> {
-                               constexpr std::uint64_t kPiece = 8u << 20;
                                ASSIGN_OR_RETURN(const auto store, set.set().open(context, shard));
-                               if (!store->traits().array) return std::optional<Slice>();
-                               const std::uint64_t size = store->traits().array->size;
-                               // The size is a number of the file, so memory grows with what is really there.
-                               Buffer all;
-                               for (std::uint64_t at = 0; at < size;) {
-                                 TRY(context.permit(RequestContext::Work::kAny));
-                                 ASSIGN_OR_RETURN(const auto piece, wait_for(context, [&] {
-                                                    return store->streams().read(context, Stream::kArray, at, kPiece);
-                                                  }));
-                                 if (piece.bytes.empty()) break;
-                                 TRY(all.grow(context, all.size() + piece.bytes.size()));
-                                 copy_bytes(piece.bytes, all.span().subspan(static_cast<std::size_t>(at)));
-                                 at += piece.bytes.size();
-                               }
-                               return std::optional(owned(std::move(all)));
+                               return read_array(context, *store);
                              }),
                              set, shard);
   return file ? memory_view(file->bytes, file->owner) : py::none();

@@ -38,15 +38,20 @@ class Stream {
  public:
   // `field`: what is searched of the decoded records, as for decoded_text(); nullopt: their bytes.
   Stream(std::shared_ptr<OpenedSet> set, RecordStream::Options options, const std::optional<std::string>& field,
-         std::string on_damage, bool copies)
-      : set_(std::move(set)), on_damage_(std::move(on_damage)), copies_(copies), searches_(options.matcher != nullptr) {
+         std::string on_damage, bool copies, bool is_numbered)
+      : set_(std::move(set)),
+        on_damage_(std::move(on_damage)),
+        copies_(copies),
+        searches_(options.matcher != nullptr),
+        is_numbered_(is_numbered || searches_) {
     if (field) options.text_of = texts_of(*field);
     options.threads = set_->threads();
     options.largest_searched = set_->plan().limits.decoded_chunk;
     stream_ = owned_by_process(std::make_unique<RecordStream>(set_->set(), std::move(options)));
   }
 
-  // Returns the next records, at least one. Throws StopIteration after the last one.
+  // Returns the next records, at least one; of a search or a numbered stream, as (ordinal, record). Throws
+  // StopIteration after the last one.
   py::list next_list() {
     const IteratorMutex::Lock lock(mutex_);
     throw_later();
@@ -56,7 +61,7 @@ class Stream {
     for (std::size_t i = 0; i < count; ++i, ++at_) {
       py::object record = record_object(block_.records[at_], block_.owner, copies_);
       has_found_ = true;
-      list[i] = searches_ ? py::object(py::make_tuple(block_.ordinals[at_], record)) : std::move(record);
+      list[i] = is_numbered_ ? py::object(py::make_tuple(ordinal_of(at_), record)) : std::move(record);
     }
     return list;
   }
@@ -113,7 +118,7 @@ class Stream {
   bool advance() {
     while (at_ >= readable()) {
       if (problem_ < block_.problems.size()) {
-        handle(block_.problems[problem_++].error);
+        handle(block_.problems[problem_++]);
         continue;
       }
       if (is_over_ || !next_block()) return false;
@@ -138,16 +143,18 @@ class Stream {
     throw error;
   }
 
-  void handle(const Error& error) {
-    const bool may_skip = is_permanent(error.code) || error.code == Code::kNoContainer;
+  void handle(const StreamProblem& problem) {
+    const Error& error = problem.error;
     const py::object exception = exception_of(error, set_->plan().list.shards[block_.shard].path);
-    if (on_damage_ == "raise" || !may_skip) {
+    if (on_damage_ == "raise" || !may_skip(error)) {
       is_over_ = true;
       block_ = RecordBlock();
       at_ = problem_ = 0;
       raise(exception);
     }
-    if (on_damage_ == "report") py::module_::import("recordfs._errors").attr("warn_of")(exception);
+    set_->skipped().add(block_.shard, problem);
+    if (on_damage_ != "report") return;
+    in_python([&] { py::module_::import("recordfs._errors").attr("warn_of")(exception); });
   }
 
   bool next_block() {
@@ -170,7 +177,7 @@ class Stream {
   const std::string on_damage_;
   const bool copies_;
   const bool searches_;
-  const unsigned generation_ = fork_generation();
+  const bool is_numbered_;
   const std::shared_ptr<std::atomic<bool>> has_field_ = std::make_shared<std::atomic<bool>>(false);
   IteratorMutex mutex_;  // guards the following
   RecordBlock block_;
@@ -208,13 +215,14 @@ std::shared_ptr<Stream> make_stream(std::shared_ptr<OpenedSet> set, std::uint64_
                                     std::optional<std::uint64_t> end, std::optional<SplitTuple> split,
                                     const std::vector<std::string>& patterns, bool ignores_case, bool is_literal,
                                     bool is_inverted, const std::optional<std::string>& field, std::string on_damage,
-                                    bool copies) {
+                                    bool copies, bool is_numbered) {
   RecordStream::Options options;
   options.ordinals = {.begin = begin, .end = end.value_or(UINT64_MAX)};
   options.is_inverted = is_inverted;
   if (split) {
     const auto& [shard, first, last] = *split;
     if (shard >= set->plan().list.shards.size()) throw py::index_error("no such shard");
+    if (is_numbered) throw py::value_error("the ordinals in a split are unknown");
     options.split = Split{.begin = first, .end = last};
     options.split_shard = shard;
   }
@@ -223,7 +231,7 @@ std::shared_ptr<Stream> make_stream(std::shared_ptr<OpenedSet> set, std::uint64_
     if (!matcher) throw py::value_error("bad pattern: " + matcher.error().detail);
     options.matcher = std::move(*matcher);
   }
-  return std::make_shared<Stream>(std::move(set), std::move(options), field, std::move(on_damage), copies);
+  return std::make_shared<Stream>(std::move(set), std::move(options), field, std::move(on_damage), copies, is_numbered);
 }
 
 }  // namespace
@@ -234,7 +242,8 @@ void define_stream(py::module_& module) {
       .def(py::init(&make_stream), py::arg("set"), py::arg("begin") = 0, py::arg("end") = py::none(),
            py::arg("split") = py::none(), py::arg("patterns") = std::vector<std::string>(),
            py::arg("ignores_case") = false, py::arg("is_literal") = false, py::arg("is_inverted") = false,
-           py::arg("field") = py::none(), py::arg("on_damage") = "raise", py::arg("copies") = true)
+           py::arg("field") = py::none(), py::arg("on_damage") = "raise", py::arg("copies") = true,
+           py::arg("is_numbered") = false)
       .def("__iter__", [](const py::object& self) { return self; })
       .def("__next__", &Stream::next_list)
       .def("next_batch", &Stream::next_batch)

@@ -3,7 +3,10 @@
 import functools
 import hashlib
 import json
+import struct
+import time
 import unittest
+import zlib
 from pathlib import Path
 
 import cases
@@ -57,6 +60,17 @@ def lines_of(path):
 
 def records_in(lines):
     return [bytes_of(json.loads(line)) for line in lines]
+
+
+def array_of_zeros(chunks):
+    """Returns a Bloscpack file with a numpy array of float64 zeros, 1 MiB in each chunk."""
+    size = 1 << 20
+    text = b'{"dtype":"\'<f8\'","shape":[%d],"order":"C","container":"numpy"}' % (chunks * size // 8)
+    metadata = b"JSON\0\0\0\0" + bytes(4) + struct.pack("<III", len(text), len(text), len(text)) + bytes(8) + text
+    packed = zlib.compress(bytes(size))
+    stream = struct.pack("<i", len(packed)) + packed
+    chunk = struct.pack("<BBBBIII", 2, 1, 0x60 | 0x10, 8, size, size, 20 + len(stream)) + struct.pack("<i", 20) + stream
+    return b"blpk\3\2\0\x08" + struct.pack("<iiqq", size, size, chunks, 0) + metadata + chunk * chunks
 
 
 class EverySample(Case):
@@ -166,6 +180,18 @@ class EverySample(Case):
 
         self.each(check, lambda path: path.parts[-2] == "bloscpack" and is_intact(path))
         self.assertGreater(len(found), 3)
+
+    @unittest.skipIf(numpy is None, "needs numpy")
+    def test_time_of_an_array_is_linear(self):
+        def seconds(chunks):
+            path = self.folder / "a.blp"
+            path.write_bytes(array_of_zeros(chunks))
+            begin = time.process_time()
+            self.assertEqual(recordfs.open(path).array.shape, (chunks << 17,))
+            return time.process_time() - begin
+
+        few = min(seconds(40) for _ in range(3))
+        self.assertLess(seconds(320), 20 * few + 0.1)  # 60 times, if each MiB copied those before it
 
 
 if __name__ == "__main__":

@@ -47,6 +47,37 @@ class FlippedByte(Case):
         with self.assertWarns(recordfs.DamageWarning):
             self.assertEqual(list(ds), self.records[:50] + self.records[51:])
 
+    def test_what_was_skipped_is_listed(self):
+        for read in (list, lambda ds: list(ds.shuffled(1)), lambda ds: list(ds.batches(7)), lambda ds: list(ds.grep("0")),
+                     lambda ds: [record for split in ds.splits(500) for record in ds.read_split(split)],
+                     lambda ds: list(recordfs.Dataset(ds._opened, on_damage="skip")[40:60])):
+            for how in ("skip", "report"):
+                ds = recordfs.open(self.path, on_damage=how)
+                self.assertEqual(ds.damage, [])
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    read(ds)
+                    read(ds)
+                found, = ds.damage
+                self.assertEqual((found.shard, found.begin // 20, found.kind), (0, 50, "damage"))
+                self.assertGreaterEqual(found.end, 20 * 51)
+                self.assertIn("checksum", found.reason)
+                self.assertIn(found.first_ordinal, (51, None))
+        with self.assertRaises(recordfs.DamageError):
+            list(ds := recordfs.open(self.path))
+        self.assertEqual(ds.damage, [])
+
+    def test_skipped_region_that_a_scan_finds_is_listed_once(self):
+        with self.path.open("r+b") as file:
+            file.seek(20 * 70)
+            file.write(b"\xff" * 12)  # a header
+        ds = recordfs.open(self.path, on_damage="skip")
+        before = ds.damage
+        self.assertEqual([damage.begin // 20 for damage in before], [70])
+        self.assertEqual(len(list(ds)), 98)
+        self.assertEqual([damage.begin // 20 for damage in ds.damage], [70, 50])
+        self.assertEqual(ds.damage[:1], before)
+
     def test_damage_is_listed(self):
         found = [(damage.shard, damage.begin // 20, damage.kind) for damage in recordfs.open(self.path).damage]
         self.assertLessEqual(found, [(0, 50, "damage")])

@@ -84,6 +84,45 @@ class OneFile(Case):
         with self.assertRaisesRegex(ValueError, "not a number of records: -1"):
             self.ds.sample(-1)
 
+    def test_shuffled_reading_of_small_records_takes_few_passes(self):
+        records = [b"%d" % i for i in range(200_000)]
+        ds = recordfs.open(self.write("small.tfrecord", records))
+        native, passes = ds._opened.native, []
+
+        class Counting:
+            def records(self, ordinals, *rest):
+                passes.append(len(ordinals))
+                return native.records(ordinals, *rest)
+
+            def __getattr__(self, name):
+                return getattr(native, name)
+
+        shuffled = ds.shuffled(1)
+        ds._opened.native = Counting()
+        self.assertEqual(sorted(shuffled), sorted(records))
+        self.assertLess(passes[0], 100)  # so that the first one comes soon
+        self.assertLess(len(passes), 7)
+
+    def test_shuffled_reading_of_large_records_keeps_its_bound_of_memory(self):
+        path = self.write("large.tfrecord", [bytes(2 << 20)])
+        path.write_bytes(path.read_bytes() * 100)
+        ds = recordfs.open(path)
+        native, sizes = ds._opened.native, []
+
+        class Counting:
+            def records(self, *words):
+                found = native.records(*words)
+                sizes.append(sum(map(len, found[0])))
+                return found
+
+            def __getattr__(self, name):
+                return getattr(native, name)
+
+        shuffled = ds.shuffled(1)
+        ds._opened.native = Counting()
+        self.assertEqual(sum(map(len, shuffled)), 100 << 21)
+        self.assertLessEqual(max(sizes), 64 << 20)
+
     def test_search(self):
         expected = [(i, record) for i, record in enumerate(self.records) if b"99r" in record]
         self.assertEqual(list(self.ds.grep("99r")), expected)
@@ -301,6 +340,15 @@ class Notebook(Case):
 
 
 class Decoding(Case):
+    def test_rows_are_flat(self):
+        ds = self.open("tfrecord/examples.tfrecord")
+        features = ds.decode(0)["features"]["feature"]
+        self.assertEqual(ds.row(0), {name: next(iter(one.values()))["value"] for name, one in features.items()})
+        row = self.open("tfrecord/sequence-examples.tfrecord").row(0)
+        self.assertEqual((row["id"], row["length"], row["frames"][1]), ([b"clip"], [3], [b"frame 1"]))
+        message = self.open("riegeli/metadata_full_transposed.riegeli")
+        self.assertEqual(message.row(0), message.decode(0))
+
     def test_fields_of_bytes_are_bytes(self):
         ds = self.open("array_record/examples.array_record")
         features = ds.decode(0)["features"]["feature"]

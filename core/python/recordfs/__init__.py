@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _recordfs
+from ._dataset import Dataset, Record
 
 _recordfs.check_interpreter()
 
-from ._dataset import Dataset, Record
 from ._errors import DamageError, DamageWarning, Error, LimitError, UnsupportedError
 from ._keys import Keys
 from ._opened import DatabasePlace as _DatabasePlace, Opened as _Opened

@@ -1,7 +1,6 @@
 """Dataset: the records of one container, or of several as one."""
 from __future__ import annotations
 
-import base64
 import itertools
 import json
 import operator
@@ -12,18 +11,17 @@ from typing import Any, Union, overload
 
 from . import _recordfs
 from ._arrow import Arrow
-from ._errors import DamageError, DamageWarning, UnsupportedError
-from ._html import map_of, table_of
+from ._decoded import flat, typed
+from ._errors import DamageError, DamageWarning, UnsupportedError, shown
+from ._html import html_of
 from ._keys import Keys
 from ._opened import DatabasePlace, Opened
+from ._picked import picked, picked_records
 from ._ranges import Damage, Split
 from ._rows import ENDLESS, Rows, Shuffled, checked_seed, clipped, needs_count
 
 Record = Union[bytes, memoryview]
 
-_FIRST_PICKED = 64  # records that are read together out of order, so that the first ones come without delay
-_MOST_PICKED = 65536
-_MOST_PICKED_BYTES = 64 << 20
 _MOST_FIRST = 1024  # records that define the features of all
 _MOST_FIRST_BYTES = 64 << 20
 
@@ -89,7 +87,11 @@ class Dataset(Sequence):
             pass
         else:
             return self._opened.native.record(ordinal, self._copy)
-        return list(self._picked([self._ordinal(operator.index(one)) for one in index], "raise"))
+        return list(picked_records(self._opened, [self._ordinal(operator.index(one)) for one in index], "raise", self._copy))
+
+    def __getitems__(self, indexes: Iterable[int]) -> list[Record]:
+        """Returns a list of records. PyTorch's DataLoader calls this for each batch."""
+        return self[list(indexes)]
 
     def _ordinal(self, index: int) -> int:
         """Returns the ordinal in the whole data set. Raises IndexError."""
@@ -104,7 +106,7 @@ class Dataset(Sequence):
         rows = self._rows
         if isinstance(rows, range) and rows.step == 1:
             return itertools.chain.from_iterable(self._stream())
-        return self._picked(self._counted_rows(), self._on_damage)
+        return picked_records(self._opened, self._counted_rows(), self._on_damage, self._copy)
 
     def _stream(self, **options: Any) -> _recordfs.Stream:
         """Returns a stream of the records, which must be consecutive."""
@@ -114,23 +116,16 @@ class Dataset(Sequence):
         options = {"on_damage": self._on_damage, "copies": self._copy, **options}
         if "split" not in options:
             options |= {"begin": rows.start, "end": None if rows.stop >= ENDLESS else max(rows.stop, rows.start)}
-        return _recordfs.Stream(self._opened.native, **options)
+        return _recordfs.Stream(self._opened.checked(), **options)
 
-    def _picked(self, rows: Rows, on_damage: str) -> Iterator[Record]:
-        """Yields records in any order. Reads some ahead, so that several records of a chunk are decoded together."""
-        at, ahead = 0, _FIRST_PICKED
-        while at < len(rows):
-            wanted = list(rows[at : at + ahead])
-            records = self._opened.native.records(wanted, _MOST_PICKED_BYTES, self._copy)
-            for record in records:
-                if not isinstance(record, Exception):
-                    yield record
-                elif on_damage == "raise" or isinstance(record, (OSError, MemoryError)):
-                    raise record
-                elif on_damage == "report":
-                    warnings.warn(str(record), DamageWarning, stacklevel=2)
-            at += len(records)
-            ahead = min(2 * ahead, _MOST_PICKED) if len(records) == len(wanted) else len(records)
+    def _numbered(self) -> Iterator[tuple[int, Record]]:
+        """Yields (place in this view, record)."""
+        rows = self._counted_rows()
+        if isinstance(rows, range) and rows.step == 1:
+            return ((ordinal - rows.start, record)
+                    for ordinal, record in itertools.chain.from_iterable(self._stream(is_numbered=True)))
+        return ((first + i, record) for first, records in picked(self._opened, rows, self._on_damage, self._copy)
+                for i, record in enumerate(records))
 
     def at(self, offset: int, index: int = 0, shard: int | str = 0) -> Record:
         """Returns the record at this index of the chunk that begins at this byte.
@@ -250,7 +245,7 @@ class Dataset(Sequence):
         if not isinstance(rows, range) or rows.step != 1:
             raise ValueError("this view is not a range of consecutive records")
         end = None if rows.stop >= ENDLESS else max(rows.stop, rows.start)
-        return _recordfs.arrow_stream(self._opened.native, rows.start, end, self._on_damage, first_records)
+        return _recordfs.arrow_stream(self._opened.checked(), rows.start, end, self._on_damage, first_records)
 
     def _first_records(self) -> list[bytes]:
         records: list[bytes] = []
@@ -272,9 +267,18 @@ class Dataset(Sequence):
         """Returns the content of a record: dicts, lists, numbers and str, and every field of bytes as bytes.
 
         A protobuf message has the names of its fields, by the descriptors in the file or those given to `open`. A
-        message of unknown type has a list of its fields by number. Raises IndexError if the record has no such form.
+        message of unknown type has a list of its fields by number. Raises UnsupportedError if the record has no such
+        form.
         """
-        return _typed(json.loads(self._opened.native.typed_document(self._ordinal(index))))
+        return typed(json.loads(self._opened.native.typed_document(self._ordinal(index))))
+
+    def row(self, index: int) -> dict[str, Any]:
+        """Returns a decoded record as one dict, which for tensorflow.Example is {feature: list of its values}.
+
+        The values are bytes, float or int. A tensorflow.SequenceExample also has its feature lists: lists of such
+        lists. Any other record is as `decode` returns it.
+        """
+        return flat(self.decode(index))
 
     def parts(self, index: int) -> dict[str, memoryview]:
         """Returns the parts of a record, such as proio's entries or the features of an Example. Empty if it has none.
@@ -341,7 +345,8 @@ class Dataset(Sequence):
     def damage(self) -> list[Damage]:
         """The damaged regions that a scan of the headers of all shards finds, and the shards that cannot be read.
 
-        Records whose header is intact are checked when they are read.
+        Records whose header is intact are checked when they are read: the list has those that iterations of this data
+        set or its views have skipped, after the other regions of their shard.
         """
         found = []
         for number in range(len(self._opened.shards)):
@@ -440,7 +445,7 @@ class Dataset(Sequence):
 
     def __repr__(self) -> str:
         count = len(self._opened.shards)
-        shards = f"{count} shards, {self.path}, ..." if count > 1 else self.path
+        shards = f"{count} shards, {shown(self.path)}, ..." if count > 1 else shown(self.path)
         return f"<recordfs.Dataset {shards}{', a view' if self._is_view else ''}>"
 
     def _repr_html_(self) -> str:
@@ -448,17 +453,7 @@ class Dataset(Sequence):
 
         Does not scan what `len` has not scanned.
         """
-        shards = self._opened.shards
-        is_set = len(shards) > 1
-        if is_set and not self._opened.is_counted:
-            return table_of(repr(self), {"shards": len(shards), "missing": sum(missing for _, missing in shards)})
-        info = self.info
-        if not self._opened.is_counted:
-            return table_of(repr(self), info)
-        sizes = [shard.get("size", 0) for shard in info["table"]] if is_set else [info["size"]]
-        names = [self._opened.native.name(number) for number in range(len(shards))]
-        records = {} if is_set else {"records": self._opened.count()}
-        return table_of(repr(self), {**info, **records}) + map_of(sizes, names, self.damage)
+        return html_of(self)
 
 
 class _Shards(Sequence):
@@ -484,14 +479,3 @@ def _warned_of_field(stream: _recordfs.Stream, field: str) -> Iterator[Any]:
     if stream.lacks_field():
         warnings.warn(f"no record has a field {field}", stacklevel=2)
     yield from ()
-
-
-def _typed(value: Any) -> Any:
-    """Returns a value with bytes where the core has marked them by a lone surrogate."""
-    if isinstance(value, str):
-        return base64.b64decode(value[1:]) if value[:1] == "\ud800" else value
-    if isinstance(value, list):
-        return [_typed(item) for item in value]
-    if isinstance(value, dict):
-        return {name: _typed(item) for name, item in value.items()}
-    return value

@@ -3,10 +3,31 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from ._errors import shown
+
+if TYPE_CHECKING:
+    from ._dataset import Dataset
 
 _COLUMNS = 1000  # of the map
 _MOST_BORDERS = 200  # between shards
+
+
+def html_of(dataset: Dataset) -> str:
+    """Returns what is known of a data set, and a map of its files once the records have been counted."""
+    opened = dataset._opened
+    shards = opened.shards
+    is_set = len(shards) > 1
+    if is_set and not opened.is_counted:
+        return table_of(repr(dataset), {"shards": len(shards), "missing": sum(missing for _, missing in shards)})
+    info = dataset.info
+    if not opened.is_counted:
+        return table_of(repr(dataset), info)
+    sizes = [shard.get("size", 0) for shard in info["table"]] if is_set else [info["size"]]
+    names = [opened.native.name(number) for number in range(len(shards))]
+    records = {} if is_set else {"records": opened.count()}
+    return table_of(repr(dataset), {**info, **records}) + map_of(sizes, names, dataset.damage)
 
 
 def table_of(caption: str, known: Mapping[str, Any]) -> str:
@@ -30,7 +51,7 @@ def map_of(sizes: Sequence[int], names: Sequence[str], damage: Iterable[Any]) ->
     for one in damage:
         first = min(int((begins[one.shard] + one.begin) * scale), _COLUMNS - 2)
         last = max(int((begins[one.shard] + one.end) * scale), first + 2)
-        text = f"{names[one.shard]}: bytes {one.begin} to {one.end}: {one.kind}: {one.reason}"
+        text = f"{shown(names[one.shard])}: bytes {one.begin} to {one.end}: {one.kind}: {one.reason}"
         end, texts = marks.setdefault(first, (last, []))
         marks[first] = (max(end, last), texts if len(texts) > 2 else [*texts, text])
     red = "".join(f'<rect x="{first}" y="0" width="{end - first}" height="16" fill="#c0392b"><title>'

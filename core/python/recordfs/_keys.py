@@ -7,6 +7,7 @@ from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from typing import Any
 
 from . import _recordfs
+from ._errors import shown
 
 
 class Keys(Mapping):
@@ -28,9 +29,10 @@ class Keys(Mapping):
 
     def _native(self) -> tuple[_recordfs.Keys, int]:
         """Returns the database, and the number of the column family. A forked child opens it again."""
+        native = self._opened.checked()
         if self._database is None or self._database[0] != os.getpid():
             of = self._opened.database
-            database = _recordfs.Keys(self._opened.native, os.fsencode(of.directory), os.fsencode(of.wal_dir),
+            database = _recordfs.Keys(native, os.fsencode(of.directory), os.fsencode(of.wal_dir),
                                       [os.fsencode(path) for path in of.db_paths])
             numbers = {name: number for number, name in database.families()}
             # Tables that were given alone may all be of one other family than the default one.
@@ -121,7 +123,8 @@ class Keys(Mapping):
         return self._native()[0].problems()
 
     def __repr__(self) -> str:
-        return f"<recordfs.Keys of {self._opened.database.directory or self._opened.shards[0][0]}, family {self._family}>"
+        of = self._opened.database.directory or self._opened.shards[0][0]
+        return f"<recordfs.Keys of {shown(of)}, family {self._family}>"
 
 
 def _check_key(key: object) -> None:

@@ -18,6 +18,15 @@ class DatabasePlace(NamedTuple):
     as_of_timestamp: int | None = None
 
 
+class _Closed:
+    """Is in place of a data set that was closed."""
+
+    MESSAGE = "this data set was closed"
+
+    def __getattr__(self, name: str) -> Any:
+        raise ValueError(self.MESSAGE)
+
+
 class Opened:
     """An open data set, which several views share."""
 
@@ -29,6 +38,16 @@ class Opened:
         self.database = database
         self.is_counted = False
         _all_opened.add(self)
+
+    def checked(self) -> _recordfs.Set:
+        """Returns `native`. Raises ValueError if it was closed."""
+        if isinstance(self.native, _Closed):
+            raise ValueError(_Closed.MESSAGE)
+        return self.native
+
+    def close(self) -> None:
+        self.native = _Closed()
+        self.is_counted = False
 
     @classmethod
     def of(cls, shards: list[tuple[str, bool]], options: dict[str, Any],
@@ -52,8 +71,9 @@ _all_opened: weakref.WeakSet[Opened] = weakref.WeakSet()
 def _reopen_all() -> None:
     """Gives a forked child data sets of its own, because it has no threads of its parent."""
     for opened in list(_all_opened):
-        opened.native = opened.native.reopened()
-        opened.is_counted = False
+        if not isinstance(opened.native, _Closed):
+            opened.native = opened.native.reopened()
+            opened.is_counted = False
 
 
 os.register_at_fork(after_in_child=_reopen_all)

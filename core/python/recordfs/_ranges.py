@@ -16,17 +16,17 @@ class Split(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """A region of a file that a scan of its headers found invalid: the bytes [begin, end).
+    """A region of a file that cannot be read: the bytes [begin, end).
 
-    `first_ordinal` is that of the first record after it, in the shard. `records_lost` is None if the number is unknown.
-    `kind` is ``damage``, ``unfinished`` (a tail that is still being written), ``stale`` (the old end of a recycled log)
-    or ``unsupported``.
+    `first_ordinal` is that of the first record after it, in the shard. It and `records_lost` are None if they are unknown.
+    `kind` is ``damage``, ``unfinished`` (a tail that is still being written), ``stale`` (the old end of a recycled log),
+    ``unsupported`` or ``limit``.
     """
 
     shard: int
     begin: int
     end: int
-    first_ordinal: int
+    first_ordinal: int | None
     records_lost: int | None
     kind: str
     reason: str

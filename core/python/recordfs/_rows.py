@@ -32,6 +32,20 @@ class Shuffled(Sequence):
         return Shuffled, (self._base, self._seed, self._places)
 
 
+    def numbers(self) -> list[int]:
+        """Returns all of them, faster than one by one."""
+        if self._places.step == 1:
+            places = self._permutation.places(self._places.start, self._places.stop)
+        else:
+            places = [self._permutation.at(place) for place in self._places]
+        return places if self._base == range(len(self._base)) else [self._base[place] for place in places]
+
+
+def numbers(rows: Rows) -> list[int]:
+    """Returns the numbers of all rows."""
+    return rows.numbers() if isinstance(rows, Shuffled) else list(rows)
+
+
 def clipped(rows: Rows, count: int) -> Rows:
     """Returns the rows below `count`. A range that has more was made before the records were counted."""
     if isinstance(rows, range) and rows.step > 0 and rows.stop > count:
