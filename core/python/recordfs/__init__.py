@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import _recordfs
-from ._dataset import Dataset, Record
 
 _recordfs.check_interpreter()
 
+from ._dataset import Dataset, Record
 from ._errors import DamageError, DamageWarning, Error, LimitError, UnsupportedError
 from ._keys import Keys
 from ._opened import DatabasePlace as _DatabasePlace, Opened as _Opened
@@ -29,8 +29,9 @@ for _class in (Damage, DamageError, DamageWarning, Dataset, Error, Keys, LimitEr
     _class.__module__ = __name__
 
 
-def open(path: str | os.PathLike = "", *more: str | os.PathLike, join: bool = True, manifest: str | os.PathLike = "",
-         index: str | os.PathLike = "auto", cache_size: int = 64 << 20, on_damage: str = "raise", copy: bool = True,
+def open(path: str | os.PathLike | Iterable[str | os.PathLike] = "", *more: str | os.PathLike, join: bool = True,
+         manifest: str | os.PathLike = "", index: str | os.PathLike = "auto", cache_size: int = 64 << 20,
+         on_damage: str = "raise", copy: bool = True,
          descriptors: str | os.PathLike = "", type: str = "", max_chunk: int = 0, threads: int = 0,
          as_of_timestamp: int | None = None, wal_dir: str | os.PathLike = "",
          db_path: str | os.PathLike | Sequence[str | os.PathLike] = ()) -> Any:
@@ -40,7 +41,7 @@ def open(path: str | os.PathLike = "", *more: str | os.PathLike, join: bool = Tr
     ----------
     path, *more : path
         Files, or what names them: a directory, a pattern such as ``"train-*"``, ``"train@128.tfrecord"`` or
-        ``"train-?????-of-00128.tfrecord"``. A list of paths is ``open(*paths)``. With a `manifest`, none.
+        ``"train-?????-of-00128.tfrecord"``. `path` may be a list of them. With a `manifest`, none.
     join : bool
         False: `path` and `more` are names of files, and a list with a data set for each is returned.
     manifest : path
@@ -92,7 +93,12 @@ def open(path: str | os.PathLike = "", *more: str | os.PathLike, join: bool = Tr
     """
     if on_damage not in _ON_DAMAGE:
         raise ValueError(f"on_damage: not one of {', '.join(_ON_DAMAGE)}: {on_damage}")
-    words = [os.fsencode(one) for one in (path, *more) if os.fspath(one)]
+    paths = [path] if isinstance(path, (str, bytes, os.PathLike)) else list(path)
+    words = [os.fsencode(one) for one in (*paths, *more)]
+    if words == [b""]:
+        words = []
+    if b"" in words:
+        raise ValueError("a path is empty")
     if bool(words) == bool(os.fspath(manifest)):
         raise ValueError("either paths or a manifest must be given")
     shards, surplus = _recordfs.named_shards(words, join, os.fsencode(manifest))

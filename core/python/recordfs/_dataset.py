@@ -304,6 +304,20 @@ class Dataset(Sequence):
 
     # --- the data set
 
+    def close(self) -> None:
+        """Closes the data set, with all views of it. Iterators that exist keep the files open until they end.
+
+        Without it, a data set is closed when nothing refers to it.
+        """
+        self._opened.close()
+
+    def __enter__(self) -> Dataset:
+        self._opened.checked()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     @property
     def path(self) -> str:
         """The path of the first shard."""
