@@ -109,6 +109,97 @@ class Torch(Shards):
         self.assertEqual(first + list(again), self.records)
         self.assertEqual(list(again), self.records)
 
+    def test_iterator_starts_anew_after_a_break(self):
+        records = self.records_of()
+        for _ in range(3):
+            iterator = iter(records)
+            self.assertEqual([next(iterator) for _ in range(88)], self.records[:88])
+        self.assertEqual(list(records), self.records)
+
+    def test_iterators_of_one_object_are_independent(self):
+        records = self.records_of()
+        self.assertEqual(list(zip(records, records)), list(zip(self.records, self.records)))
+
+    def shared(self, view, ranks=2, workers=3, **options):
+        """Returns a list for each rank with the list of each of its workers."""
+        found = []
+        for rank in range(ranks):
+            found.append([])
+            for number in range(workers):
+                worker = types.SimpleNamespace(num_workers=workers, id=number)
+                with unittest.mock.patch.object(self.torch.torch.utils.data, "get_worker_info", lambda: worker):
+                    found[-1].append(list(self.torch.IterableRecords(view, rank=rank, world_size=ranks, **options)))
+        return found
+
+    def test_views_are_honoured(self):
+        ds = recordfs.open(*self.paths)
+        for view in (ds[100:2500], ds[::7], ds[::-1], ds.shuffled(3), ds.shuffled(3)[5:700], ds.sample(50), ds[:5], ds[7:7]):
+            expected = list(view)
+            self.assertEqual(list(self.torch.IterableRecords(view)), expected)
+            self.assertEqual([record for rank in self.shared(view) for worker in rank for record in worker], expected)
+        self.assertEqual(list(self.torch.IterableRecords(ds.shards[1])), self.records[1000:2000])
+
+    def test_ranks_are_equal(self):
+        ds = recordfs.open(*self.paths)
+        for ranks in (1, 7, 11, 3500):
+            for view in (ds, ds[:2999], ds.shuffled(1)):
+                expected = list(view)
+                ranks_of = lambda **how: [sum(rank, []) for rank in self.shared(view, ranks, 1 if ranks > 100 else 2, **how)]
+                dropped, padded = ranks_of(drop_last=True), ranks_of(pad=True)
+                self.assertEqual({len(rank) for rank in dropped}, {len(expected) // ranks})
+                self.assertEqual({len(rank) for rank in padded}, {-(-len(expected) // ranks)})
+                self.assertEqual(sum(dropped, []), expected[: len(expected) // ranks * ranks])
+                self.assertEqual(sum(padded, [])[: len(expected)], expected)
+
+    def test_ranks_are_equal_although_damage_is_skipped(self):
+        damaged = bytearray(self.paths[1].read_bytes())
+        for at in range(30, len(damaged), len(damaged) // 20):
+            damaged[at] ^= 1
+        self.paths[1].write_bytes(damaged)
+        ds = recordfs.open(*self.paths, on_damage="skip")
+        good = list(ds)
+        self.assertLess(len(good), 3000)
+        for view in (ds, ds.shuffled(1)):
+            ranks = [sum(rank, []) for rank in self.shared(view, 4, pad=True)]
+            self.assertEqual(len({len(rank) for rank in ranks}), 1)
+            self.assertEqual(set(sum(ranks, [])), set(good))
+        with self.assertRaisesRegex(ValueError, "drop_last needs on_damage"):
+            self.torch.IterableRecords(ds, drop_last=True)
+
+    def test_iteration_of_a_view_resumes(self):
+        ds = recordfs.open(*self.paths)
+        for view in (ds[10:2000], ds.shuffled(5), ds[::3]):
+            for options in ({}, {"pad": True, "rank": 1, "world_size": 3}):
+                records, again = (self.torch.IterableRecords(view, **options) for _ in range(2))
+                expected = list(records)
+                for count in (0, 1, 300, len(expected)):
+                    iterator = iter(records)
+                    first = [next(iterator) for _ in range(count)]
+                    again.load_state_dict(records.state_dict())
+                    self.assertEqual(again.state_dict(), records.state_dict())
+                    self.assertEqual(first + list(again), expected)
+                    self.assertEqual(list(again), expected)
+
+    def test_state_of_other_workers_is_refused(self):
+        records = self.records_of()
+        next(iter(records))
+        for other in (self.records_of(rank=1, world_size=2), self.torch.IterableRecords(recordfs.open(*self.paths))):
+            other.load_state_dict(records.state_dict())
+            with self.assertRaisesRegex(ValueError, "this state is of another iteration: "):
+                iter(other)
+
+    def test_wrong_ranks(self):
+        for rank, size in ((2, 2), (-1, 2), (0, 0)):
+            with self.assertRaisesRegex(ValueError, f"rank {rank} of {size}"):
+                self.records_of(rank=rank, world_size=size)
+
+    def test_batches_of_a_data_loader(self):
+        ds = recordfs.open(*self.paths)
+        self.assertEqual(ds.__getitems__([5, 2999, -1, 5]), [self.records[i] for i in (5, 2999, -1, 5)])
+        self.assertEqual(ds[10:20].__getitems__(range(3)), self.records[10:13])
+        with self.assertRaises(IndexError):
+            ds.__getitems__([3000])
+
     def test_transform(self):
         self.assertEqual(list(self.records_of(transform=int)), list(range(3000)))
 
