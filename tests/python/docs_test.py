@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The examples in docstrings and the recipes of the README run, and so does `python -m recordfs`."""
+import builtins
 import contextlib
 import doctest
 import io
@@ -40,6 +41,13 @@ class Recipes(Case):
         with contextlib.redirect_stdout(io.StringIO()) as shown:
             exec(compile(recipes, "README.md", "exec"), {})
         self.assertIn("feature", shown.getvalue())
+
+    def test_readme_begins_with_what_a_user_needs(self):
+        page = (place.checkout / "core/python/README.md").read_text(encoding="utf-8")
+        self.assertEqual(re.findall(r"^## (.*)$", page, re.MULTILINE),
+                         ["Install", "Recipes", "Other libraries", "Errors", "Speed", "Parts"])
+        for name in re.findall(r"^\| `(\w+Error)`", page, re.MULTILINE):
+            self.assertTrue(issubclass(getattr(recordfs, name, None) or getattr(builtins, name), Exception), name)
 
 
 class Program(Case):

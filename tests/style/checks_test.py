@@ -169,6 +169,13 @@ class Layout(Checkout):
         self.plant("core/base/README.md", "line\n" * 61)
         self.assert_found(layout, "core/base/README.md: ")
 
+    def test_readme_for_users_may_have_150_lines(self):
+        self.plant("core/python/set.h", "")
+        self.plant("core/python/README.md", "line\n" * 150)
+        self.assert_found(layout)
+        self.plant("core/python/README.md", "line\n" * 151)
+        self.assert_found(layout, "core/python/README.md: ")
+
     def test_format_without_description_is_found(self):
         (self.root / "core/formats/aaa/FORMAT.md").unlink()
         self.assert_found(layout, "core/formats/aaa: ")
