@@ -1,8 +1,8 @@
 #include "core/dataset/picked_records.h"
 
 #include <algorithm>
+#include <compare>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "core/store/wait_ticket.h"
@@ -74,12 +74,18 @@ void read_records(const RequestContext& context, PickedChunk& picked) {
 
 // The records that were read so far.
 class Picker {
+  struct Wanted {
+    std::uint64_t ordinal = 0;
+    std::size_t place = 0;  // in the result
+    auto operator<=>(const Wanted&) const = default;
+  };
+
  public:
   Picker(const RequestContext& context, DataSet& set, std::span<const std::uint64_t> ordinals, std::uint64_t most_bytes)
-      : context_(context), set_(set), ordinals_(ordinals), most_bytes_(most_bytes), wanted_(ordinals.size()) {
-    places_.resize(ordinals.size());
-    std::iota(places_.begin(), places_.end(), std::size_t{0});
-    std::ranges::sort(places_, {}, [&](std::size_t place) { return std::pair(ordinals_[place], place); });
+      : context_(context), set_(set), most_bytes_(most_bytes), wanted_(ordinals.size()) {
+    sorted_.reserve(ordinals.size());
+    for (const std::uint64_t ordinal : ordinals) sorted_.push_back({ordinal, sorted_.size()});
+    std::ranges::sort(sorted_);
   }
 
   Result<PickedRecords> run(Executor& executor) {
@@ -108,9 +114,9 @@ class Picker {
 
  private:
   std::optional<Executor::OrderedTask> next_task() {
-    while (at_ < places_.size() && places_[at_] >= wanted_) ++at_;
-    if (at_ == places_.size() || !outcome_) return std::nullopt;
-    auto first = place_record(context_, set_, ordinals_[places_[at_]]);
+    while (at_ < sorted_.size() && sorted_[at_].place >= wanted_) ++at_;
+    if (at_ == sorted_.size() || !outcome_) return std::nullopt;
+    auto first = place_record(context_, set_, sorted_[at_].ordinal);
     if (!first) {
       outcome_ = std::move(first).error();
       return std::nullopt;
@@ -118,8 +124,8 @@ class Picker {
     const auto picked = std::make_shared<PickedChunk>(PickedChunk{.first = std::move(*first)});
     const std::uint64_t begin = picked->first.base + picked->first.indexed.before.records;
     const std::uint64_t end = picked->first.base + picked->first.indexed.after().records;
-    for (; at_ < places_.size() && ordinals_[places_[at_]] < end; ++at_) {
-      if (places_[at_] < wanted_) picked->records.push_back({places_[at_], ordinals_[places_[at_]] - begin});
+    for (; at_ < sorted_.size() && sorted_[at_].ordinal < end; ++at_) {
+      if (sorted_[at_].place < wanted_) picked->records.push_back({sorted_[at_].place, sorted_[at_].ordinal - begin});
     }
     return Executor::OrderedTask{.run = [this, picked] { read_records(context_, *picked); },
                                  .finish = [this, picked](bool has_run) { return take(picked, has_run); },
@@ -167,11 +173,10 @@ class Picker {
 
   const RequestContext& context_;
   DataSet& set_;
-  const std::span<const std::uint64_t> ordinals_;
   const std::uint64_t most_bytes_;
-  std::size_t wanted_;               // the first so many are returned
-  std::vector<std::size_t> places_;  // in ascending order of ordinals
-  std::size_t at_ = 0;               // of the next task, in places_
+  std::size_t wanted_;          // the first so many are returned
+  std::vector<Wanted> sorted_;  // by ordinal
+  std::size_t at_ = 0;          // of the next task, in sorted_
   std::vector<std::shared_ptr<PickedChunk>> picked_;
   std::uint64_t bytes_ = 0;  // of picked_
   Result<void> outcome_;
