@@ -149,7 +149,7 @@ bool names_database(const CatOptions& options) {
 // Returns why the options cannot be applied to a database; empty if they can.
 std::string_view why_refused(const CatOptions& options) {
   if (options.form.form != RecordForm::kJson || options.npy) return "with --json only (try: recordfs get)";
-  if (!options.words.ranges.empty()) return "without a RANGE (try: --from)";
+  if (options.words.has_ranges()) return "without a RANGE (try: --from)";
   if (options.split || options.random.is_given()) return "without --split, --shuffle and --sample";
   const bool decodes = !options.form.json.fields.empty() || !options.form.types.type.empty() ||
                        options.form.types.descriptors != nullptr;
@@ -218,11 +218,8 @@ int cat(const CatOptions& options) {
     std::visit([&](const auto& split) { copying.copy(split); }, *options.split);
   } else if (options.random.is_given()) {
     copy_in_random_order(options.random, options.form, *reader, context);
-  } else if (options.words.ranges.empty()) {
-    copying.copy(OrdinalRange{});
   } else {
-    static_cast<void>(
-        std::ranges::all_of(options.words.ranges, [&](const Range& range) { return copying.copy(range); }));
+    reader->each_range(options.words, [&](const Range& range) { return copying.copy(range); });
   }
   return context.finish();
 }
@@ -234,7 +231,7 @@ RunCommand declare_cat(CLI::App& app) {
   declare_words(
       app, options->words, WordUse::kFilesAndRanges, "which records (default: all)", [options = options.get()] {
         const int ways =
-            (options->words.ranges.empty() ? 0 : 1) + (options->split ? 1 : 0) + (options->random.is_given() ? 1 : 0);
+            (options->words.has_ranges() ? 1 : 0) + (options->split ? 1 : 0) + (options->random.is_given() ? 1 : 0);
         if (ways > 1) throw CLI::ValidationError("only one of RANGE, --split and --shuffle or --sample can be given");
         const bool has_form = options->form.form != RecordForm::kBytes || options->form.skips_damage;
         if (options->npy && (ways > 0 || has_form)) {

@@ -182,8 +182,7 @@ class Cp {
       return kExitCannotOpen;
     }
     files_.emplace(std::move(directory), options_);
-    static_cast<void>(
-        std::ranges::all_of(options_.words.ranges, [&](const Range& range) { return copy(range, *reader); }));
+    reader->each_range(options_.words, [&](const Range& range) { return copy(range, *reader); });
     progress_.clear();
     for (std::size_t i = 0; i < without_part_.size(); ++i) {
       if (without_part_[i] == 0) continue;

@@ -239,6 +239,11 @@ bool list_range(const Range& range, const LsOptions& options, SetReader& reader,
     });
   }
   const auto& address = std::get<RecordAddress>(range);
+  if (options.chunks) {
+    context.print_once("--chunks takes no @OFFSET/INDEX");
+    context.note(kExitWrongUse);
+    return false;
+  }
   const auto member = reader.member(address.shard);
   if (!member) return true;
   if (const auto record = find({}, address, *member->store)) {
@@ -257,10 +262,7 @@ int ls(const LsOptions& options) {
     const std::string header = reader->has_one_shard() ? chunk_rows_header() : "shard\t" + chunk_rows_header();
     context.output().write(::isatty(STDOUT_FILENO) == 1 ? in_columns(header, !reader->has_one_shard()) : header);
   }
-  std::vector<Range> ranges = options.words.ranges;
-  if (ranges.empty()) ranges.emplace_back(OrdinalRange{});
-  static_cast<void>(
-      std::ranges::all_of(ranges, [&](const Range& range) { return list_range(range, options, *reader, context); }));
+  reader->each_range(options.words, [&](const Range& range) { return list_range(range, options, *reader, context); });
   return context.finish();
 }
 

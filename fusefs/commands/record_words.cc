@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -32,6 +33,11 @@ struct GivenWords {
   std::vector<std::string> ranges;  // of -r
 };
 
+// Returns whether a first word is meant to be a range from the end: -3.
+bool is_misplaced(const std::string& word) {
+  return word.size() > 1 && word.front() == '-' && parse_range(word) && !names_file(word);
+}
+
 // A word after the first is a range if it looks like one, whatever files there are.
 void take(const std::string& word, bool may_be_range, RecordWords& words) {
   const auto range = may_be_range ? parse_range(word) : std::nullopt;
@@ -59,9 +65,18 @@ void take_directory(GivenWords& given, RecordWords& words) {
 void sort_words(GivenWords given, WordUse use, RecordWords& words) {
   const bool has_manifest = !words.manifest.empty();
   if (given.words.empty() && !has_manifest) throw CLI::RequiredError("FILE");
-  for (const std::string& word : given.ranges) words.ranges.push_back(range_of(word));
+  for (const std::string& word : given.ranges) {
+    if (word == kStandardInput) {
+      words.reads_ranges = true;
+    } else {
+      words.ranges.push_back(range_of(word));
+    }
+  }
   if (use == WordUse::kFilesRangeAndDir) take_directory(given, words);
   const bool may_be_ranges = use != WordUse::kFiles && given.ranges.empty();
+  if (may_be_ranges && !has_manifest && !given.words.empty() && is_misplaced(given.words.front())) {
+    throw CLI::ValidationError("RANGE", "follows FILE: " + given.words.front());
+  }
   for (const std::string& word : given.words) {
     take(word, may_be_ranges && (has_manifest || !words.files.empty()), words);
   }
@@ -69,7 +84,12 @@ void sort_words(GivenWords given, WordUse use, RecordWords& words) {
     throw CLI::ValidationError("--manifest", "excludes FILE: " + words.files.front());
   }
   if (words.files.empty() && !has_manifest) throw CLI::RequiredError("FILE");
-  if (use == WordUse::kFilesRangeAndDir && words.ranges.empty()) throw CLI::RequiredError("RANGE");
+  if (use == WordUse::kFilesRangeAndDir && !words.has_ranges()) throw CLI::RequiredError("RANGE");
+  const bool reads_files =
+      words.manifest == kStandardInput || std::ranges::find(words.files, kStandardInput) != words.files.end();
+  if (words.reads_ranges && reads_files) {
+    throw CLI::ValidationError("--range", "standard input cannot have both ranges and records");
+  }
 }
 
 }  // namespace
@@ -107,7 +127,9 @@ void declare_words(CLI::App& app, RecordWords& words, WordUse use, const std::st
     // For the help. All words go to the first argument, and are sorted later.
     app.add_option("RANGE", ranges_text)->type_name("");
     begin_group(app, "Which records");
-    app.add_option("-r,--range", given->ranges, "a range; all other words are files then; may be repeated")
+    app.add_option("-r,--range", given->ranges,
+                   "a range; - reads them from standard input; all words are files then\n"
+                   "They are separated by white space. If there are none, no record is selected.")
         ->type_name("RANGE")
         ->expected(1)
         ->take_all()

@@ -27,6 +27,10 @@ struct RecordWords {
   std::string directory{};  // DIR
   std::string manifest{};
   bool allows_missing = false;
+  bool reads_ranges = false;  // further ranges from standard input, after `ranges`
+
+  // Returns whether ranges are selected, which may be none; otherwise all records are.
+  bool has_ranges() const { return reads_ranges || !ranges.empty(); }
 };
 
 // Declares the words and options on `app`, with a text for the ranges. `check` runs after a successful parsing, and may

@@ -1,10 +1,13 @@
 #include "fusefs/commands/set_reader.h"
 
 #include <algorithm>
+#include <iomanip>
+#include <iostream>
 
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/base/utf8.h"
 #include "core/dataset/manifest.h"
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/damage_reporter.h"
@@ -204,6 +207,26 @@ std::optional<RecordInShard> SetReader::locate(const OrdinalRange& range) {
     context_.print_failure(name_, no_record(range, *records));
   }
   return std::nullopt;
+}
+
+void SetReader::each_range(const RecordWords& words, const std::function<bool(const Range&)>& take) {
+  constexpr int kLongest = 1 << 16;  // bytes of a word; the rest of a longer one is the next word
+  if (!words.has_ranges()) {
+    take(OrdinalRange{});
+    return;
+  }
+  if (!std::ranges::all_of(words.ranges, take) || !words.reads_ranges) return;
+  for (std::string word; std::cin >> std::setw(kLongest) >> word;) {
+    const auto range = parse_range(word);
+    if (!range) {
+      print_message("standard input: " + not_a_range(printable(word)));
+      return context_.note(kExitWrongUse);
+    }
+    if (!take(*range)) return;
+  }
+  if (!std::cin.bad()) return;
+  print_message("standard input: cannot be read");
+  context_.note(kExitPartlyDone);
 }
 
 bool SetReader::each(const OrdinalRange& range, const Take& take) {

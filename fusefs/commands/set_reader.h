@@ -63,6 +63,10 @@ class SetReader {
   // shard that may not be missing.
   bool each(const OrdinalRange& range, const Take& take);
 
+  // Calls `take` with each range that was given, and then with those that standard input has, if they are read from
+  // there, until it returns false. If none is given or read, calls it with that of all records.
+  void each_range(const RecordWords& words, const std::function<bool(const Range& range)>& take);
+
   // Returns the shard of a record. nullopt if that fails, or if there are too few records.
   std::optional<RecordInShard> locate(const OrdinalRange& range);
   // Returns the number of records of all shards. nullopt if counting fails.

@@ -79,6 +79,40 @@ class Ranges(Cat):
         wanted = self.all[7:9] + [self.all[3]] + self.all[-2:] + [self.all[7]]
         self.assertEqual(self.records(self.file, "7:9", "3", "-2:", "7"), wanted)
 
+    def from_input(self, text, *words):
+        """Runs cat --delimited with ranges on standard input."""
+        return self.recordfs("cat", "--delimited", "-r", "-", *words, self.file, stdin=self.input_of(text))
+
+    def test_ranges_of_standard_input_are_read(self):
+        done = self.from_input("7:9 3\n-2:\n\t@64/0\n", "-r", "1")
+        self.assertEqual((done.status, done.err), (commands.GOOD, ""))
+        self.assertEqual(delimited(done.out), [self.all[1]] + self.all[7:9] + [self.all[3]] + self.all[-2:] + [self.all[0]])
+        ordinals = self.good("grep", "--ordinals", "three", self.file)
+        self.assertEqual(self.from_input(ordinals.decode()).out, self.good(
+            "cat", "--delimited", self.file, *ordinals.decode().split()))
+
+    def test_empty_selection_of_standard_input_selects_nothing(self):
+        for text in ("", " \n\n"):
+            self.assertEqual(self.from_input(text), (commands.GOOD, b"", ""))
+            for command in (["ls"], ["ls", "--json"], ["cat", "--json"]):
+                self.assertEqual(self.recordfs(*command, "-r", "-", self.file, stdin=self.input_of(text)),
+                                 (commands.GOOD, b"", ""))
+
+    def test_word_of_standard_input_that_is_no_range_ends_with_an_error(self):
+        for text in ("1 x 2", "1\nfile:2\n3", "1 0x2"):
+            done = self.from_input(text)
+            self.assertEqual((done.status, delimited(done.out)), (commands.WRONG_USE, [self.all[1]]))
+            self.assertRegex(done.err, r"\Arecordfs: standard input: not a range: (x|file:2|0x2) ")
+
+    def test_standard_input_cannot_have_ranges_and_records(self):
+        self.assert_ends(commands.WRONG_USE, "--range: standard input cannot have both", "cat", "-r", "-", "-")
+        self.assert_ends(commands.WRONG_USE, "only one of RANGE, --split", "cat", "-r", "-", "--shuffle", "1", self.file)
+
+    def test_range_before_the_file_is_explained(self):
+        self.assert_ends(commands.WRONG_USE, "RANGE: follows FILE: -3 ", "cat", "-3", self.file)
+        self.assert_ends(commands.WRONG_USE, "RANGE: follows FILE: -3: ", "ls", "-3:", self.file)
+        self.assertEqual(self.records(self.file, "-3"), [self.all[-3]])
+
     def test_address_selects_the_same_record_as_its_ordinal(self):
         for line in self.good("ls", commands.sample(BINARY)).decode().splitlines()[::97]:
             ordinal, _, address = line.split("\t")

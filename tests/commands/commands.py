@@ -71,6 +71,14 @@ class Case(unittest.TestCase):
                              env=self.environment(), check=False, **options)
         return self._sane(Done(ran.returncode, ran.stdout or b"", ran.stderr.decode(errors="backslashreplace")))
 
+    def input_of(self, text):
+        """Returns a file with this text, for the argument `stdin` of recordfs()."""
+        path = self.folder / "standard input"
+        path.write_text(text, encoding="utf-8")
+        file = path.open("rb")
+        self.addCleanup(file.close)
+        return file
+
     def once(self, *words):
         """Runs a command that only reads samples. A test file runs each command once, since it takes some milliseconds."""
         if words not in Case._results:
