@@ -176,6 +176,7 @@ class Cp {
     const auto reader = SetReader::open(options_.words, context_);
     if (!reader) return context_.status();
     const std::string& path = options_.words.directory;
+    ::mkdir(path.c_str(), 0777);  // if it fails, so does open()
     Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!directory) {
       print_message(fmt::format("{}: {}", path, system_error(errno).detail));
@@ -306,7 +307,8 @@ void check_names(const CpOptions& options) {
 RunCommand declare_cp(CLI::App& app) {
   const auto options = std::make_shared<CpOptions>();
   app.footer(
-      "Files are named by their ordinals, as in records/ of a mount: 000000042. Ordinals continue from file to file, "
+      "DIR is created if it is missing. Files are named by their ordinals, as in records/ of a mount: 000000042. "
+      "Ordinals continue from file to file, "
       "so several files never have a name in common. A file gets its name once it is complete. A record that cannot be "
       "read creates no file; all others are copied, and the exit status is 4.\n" +
       std::string(kRangeHelp));

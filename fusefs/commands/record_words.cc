@@ -135,7 +135,8 @@ void declare_words(CLI::App& app, RecordWords& words, WordUse use, const std::st
         ->take_all()
         ->allow_extra_args(false);
   }
-  if (use == WordUse::kFilesRangeAndDir) app.add_option("DIR", "an existing directory")->type_name("");
+  if (use == WordUse::kFilesRangeAndDir)
+    app.add_option("DIR", "a directory, which is created if it is missing")->type_name("");
   begin_group(app, "Data sets");
   declare_manifest(app, words.manifest);
   declare_allow_missing(app, words.allows_missing);

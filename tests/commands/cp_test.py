@@ -180,8 +180,15 @@ class Cp(commands.Case):
         self.assert_ends(commands.PARTLY_DONE, "no chunk begins at byte 7", "cp", self.file, "@7/0", self.target)
         self.assertEqual(self.copied(), {})
 
-    def test_missing_target_directory_is_reported(self):
-        self.assert_ends(commands.CANNOT_OPEN, "missing: No such file", "cp", self.file, "1", self.folder / "missing")
+    def test_missing_target_directory_is_created(self):
+        self.target = self.folder / "missing"
+        self.good("cp", self.file, "1", self.target)
+        self.assertEqual(self.copied(), self.expected([1]))
+        self.assert_ends(commands.CANNOT_OPEN, "No such file", "cp", self.folder / "nothing", "1", self.folder / "unneeded")
+        self.assertFalse((self.folder / "unneeded").exists())
+
+    def test_target_that_cannot_be_a_directory_is_reported(self):
+        self.assert_ends(commands.CANNOT_OPEN, "a/b: No such file", "cp", self.file, "1", self.folder / "a/b")
         (self.folder / "text").write_text("words\n", encoding="utf-8")
         self.assert_ends(commands.CANNOT_OPEN, "text: Not a directory", "cp", self.file, "1", self.folder / "text")
 
