@@ -29,3 +29,30 @@ def tfrecord(records):
         size = struct.pack("<Q", len(record))
         parts += [size, masked_crc32c(size), record, masked_crc32c(record)]
     return b"".join(parts)
+
+
+def _varint(number):
+    number &= (1 << 64) - 1
+    encoded = bytearray()
+    while number >= 0x80:
+        encoded.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes(encoded) + bytes([number])
+
+
+def _field(number, content):
+    return _varint(number << 3 | 2) + _varint(len(content)) + content
+
+
+def example(features=None, **more):
+    """Returns a serialized tensorflow.Example. Each feature is a list of bytes, of floats, or of integers."""
+    entries = []
+    for name, values in {**(features or {}), **more}.items():
+        if values and isinstance(values[0], bytes):
+            kind, content = 1, b"".join(_field(1, value) for value in values)
+        elif values and isinstance(values[0], float):
+            kind, content = 2, _field(1, struct.pack(f"<{len(values)}f", *values))
+        else:
+            kind, content = 3, _field(1, b"".join(map(_varint, values)))
+        entries.append(_field(1, _field(1, name.encode()) + _field(2, _field(kind, content))))
+    return _field(1, b"".join(entries))

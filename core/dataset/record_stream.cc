@@ -228,7 +228,7 @@ Search RecordStream::search(const Part& part) const {
   return {.matcher = *options_.matcher,
           .is_inverted = options_.is_inverted,
           .largest_record = options_.largest_searched,
-          .text_of = part.text_of};
+          .texts_of = part.texts_of};
 }
 
 Result<void> RecordStream::read_all() {
@@ -250,7 +250,7 @@ Result<void> RecordStream::read_all() {
       continue;
     }
     Part part{.shard = shard, .store = std::move(*store), .base = base, .selection = {}};
-    if (options_.text_of) part.text_of = options_.text_of(part.shard, part.store);
+    if (options_.texts_of) part.texts_of = options_.texts_of(part.shard, part.store);
     part.selection.records = {.begin = wanted.begin - std::min(wanted.begin, base),
                               .end = wanted.end == UINT64_MAX ? UINT64_MAX : wanted.end - base};
     const auto records = read(part);
@@ -267,7 +267,7 @@ Result<void> RecordStream::read_split() {
   const RequestContext context(cancelled_);
   ASSIGN_OR_RETURN(auto store, set_.open(context, options_.split_shard));
   Part part{.shard = options_.split_shard, .store = std::move(store), .selection = everything()};
-  if (options_.text_of) part.text_of = options_.text_of(part.shard, part.store);
+  if (options_.texts_of) part.texts_of = options_.texts_of(part.shard, part.store);
   if (part.store->traits().is_in_file_order) {
     ASSIGN_OR_RETURN(part.selection.from, start_of(context, *options_.split, *part.store));
     TRY(read(part));
@@ -314,7 +314,7 @@ Result<std::uint64_t> RecordStream::read(Part& part) {
                                         [&](const RequestContext& working, const ScannedStep& step) {
                                           return work_on_step(working, part, step);
                                         },
-                                        part.text_of ? WorkOnBatch() : work_on));
+                                        part.texts_of ? WorkOnBatch() : work_on));
   return sums.records;
 }
 

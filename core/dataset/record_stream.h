@@ -60,7 +60,7 @@ struct RecordBlock {
 };
 
 // Returns what is searched of the records of a shard instead of their bytes.
-using TextOfShard = std::function<TextOfRecord(std::size_t shard, const std::shared_ptr<const RecordStore>& store)>;
+using TextsOfShard = std::function<TextsOfRecord(std::size_t shard, const std::shared_ptr<const RecordStore>& store)>;
 
 // A thread of the stream scans the shards one after another, with others that decode. It stops when the blocks that
 // were not taken hold `memory` bytes. A failure that may pass is the last problem of the last block; after any other,
@@ -72,7 +72,7 @@ class RecordStream {
     std::optional<Split> split{};  // only the chunks that begin in it; its shard is `split_shard`
     std::size_t split_shard = 0;
     std::shared_ptr<const RecordMatcher> matcher{};  // null: all records match
-    TextOfShard text_of{};                           // for `matcher`; none: the bytes are searched
+    TextsOfShard texts_of{};                         // for `matcher`; none: the bytes are searched
     bool is_inverted = false;
     std::uint64_t largest_searched = UINT64_MAX;  // bytes of a record
     unsigned threads = 1;
@@ -97,7 +97,7 @@ class RecordStream {
     std::shared_ptr<const RecordStore> store{};
     std::uint64_t base = 0;  // ordinal in the data set of the shard's first record
     Selection selection{};   // ordinals in the shard
-    TextOfRecord text_of{};
+    TextsOfRecord texts_of{};
   };
   class ChunkBlocks;
 

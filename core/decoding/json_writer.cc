@@ -158,6 +158,18 @@ void append_base64(std::string& text, Bytes bytes) {
   base64_encode_raw(text.data() + before, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
 }
 
+std::optional<std::string> bytes_of_base64(std::string_view text) {
+  base64_decode_ctx decoding{};
+  base64_decode_init(&decoding);
+  std::string bytes(BASE64_DECODE_LENGTH(text.size()), '\0');
+  std::size_t size = bytes.size();
+  const bool is_valid = base64_decode_update(&decoding, &size, reinterpret_cast<std::uint8_t*>(bytes.data()),
+                                             text.size(), text.data()) == 1;
+  if (!is_valid || base64_decode_final(&decoding) != 1) return std::nullopt;
+  bytes.resize(size);
+  return bytes;
+}
+
 namespace {
 
 void append_encoded(std::string& text, Bytes bytes, ByteForm form) {

@@ -30,6 +30,9 @@ std::string name_of_bytes(ByteForm form, bool is_text, std::string_view name, st
 // multiple of 3 bytes. Thread-safe.
 void append_base64(std::string& text, Bytes bytes);
 
+// Returns the bytes that append_base64() wrote as `text`; nullopt if it is not base64. Thread-safe.
+std::optional<std::string> bytes_of_base64(std::string_view text);
+
 // The functions append to a string. Thread-safe.
 //
 // Appends a quoted and escaped string. REQUIRES: `value` is UTF-8.

@@ -1,7 +1,9 @@
 #include "core/decoding/picked_json.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <optional>
 
 #include "core/decoding/json_writer.h"
 
@@ -92,77 +94,6 @@ void append_content(std::string& text, std::string_view string) {
   }
 }
 
-// Collects the values at a path.
-class Collector {
- public:
-  std::optional<std::string> run(std::string_view json, std::string_view path) {
-    collect(json, path);
-    if (!has_value_) return std::nullopt;
-    return std::move(text_);
-  }
-
- private:
-  void collect(std::string_view value, std::string_view path) {
-    if (value.starts_with('[')) {
-      each_element(value, [&](std::string_view element) { collect(element, path); });
-    } else if (path.empty()) {
-      add(value);
-    } else if (value.starts_with('{')) {
-      each_json_member(value, [&](std::string_view name, std::string_view member) {
-        if (const auto rest = rest_of(path, name)) collect(member, *rest);
-      });
-    }
-  }
-
-  void add(std::string_view value) {
-    if (has_value_) text_ += '\n';
-    has_value_ = true;
-    if (value.size() >= 2 && value.front() == '"') {
-      append_content(text_, value);
-    } else {
-      text_ += value;
-    }
-  }
-
-  std::string text_;
-  bool has_value_ = false;
-};
-
-// Appends the parts of a value to which one of the paths leads. Returns whether there is any.
-bool append_picked(std::string& text, std::string_view value, const std::vector<std::string_view>& paths) {
-  if (std::ranges::any_of(paths, [](std::string_view path) { return path.empty(); })) {
-    text += value;
-    return true;
-  }
-  const bool is_list = value.starts_with('[');
-  if (!is_list && !value.starts_with('{')) return false;
-  const std::size_t before = text.size();
-  text += value.front();
-  bool has_part = false;
-  const auto add = [&](std::string_view name, std::string_view part, const std::vector<std::string_view>& into) {
-    const std::size_t end = text.size();
-    if (has_part) text += ',';
-    if (!is_list) (text.append(1, '"') += name) += "\":";
-    const bool is_picked = append_picked(text, part, into);
-    if (!is_picked) text.resize(end);
-    has_part = has_part || is_picked;
-  };
-  if (is_list) {
-    each_element(value, [&](std::string_view element) { add({}, element, paths); });
-  } else {
-    each_json_member(value, [&](std::string_view name, std::string_view member) {
-      std::vector<std::string_view> rests;
-      for (const std::string_view path : paths) {
-        if (const auto rest = rest_of(path, name)) rests.push_back(*rest);
-      }
-      if (!rests.empty()) add(name, member, rests);
-    });
-  }
-  text += is_list ? ']' : '}';
-  if (!has_part) text.resize(before);
-  return has_part;
-}
-
 }  // namespace
 
 void each_json_member(std::string_view object,
@@ -182,17 +113,134 @@ void each_json_member(std::string_view object,
   }
 }
 
-std::optional<std::string> json_text_at(std::string_view json, std::string_view path) {
-  return Collector().run(json, as_written(path));
+// Follows the paths through a text.
+class FieldSearch {
+ public:
+  // What is left of a path.
+  struct Rest {
+    std::string_view path;
+    std::size_t field;
+  };
+  using Rests = std::vector<Rest>;
+
+  explicit FieldSearch(const FieldPaths& fields) : fields_(fields) {
+    fields.has_looked_ = true;
+    for (const auto& [path, field] : fields.paths_) all_.push_back({path, field});
+  }
+
+  const Rests& all() const { return all_; }
+
+  void each_value(std::string_view value, const Rests& rests, const std::function<void(std::string_view)>& take) const {
+    if (ends_any(rests)) return each_leaf(value, take);
+    if (value.starts_with('[')) {
+      each_element(value, [&](std::string_view element) { each_value(element, rests, take); });
+    } else if (value.starts_with('{')) {
+      each_json_member(value, [&](std::string_view name, std::string_view member) {
+        if (const Rests into = rests_in(rests, name); !into.empty()) each_value(member, into, take);
+      });
+    }
+  }
+
+  // Appends the parts of a value to which one of the paths leads. Returns whether there is any.
+  bool append_picked(std::string& text, std::string_view value, const Rests& rests) const {
+    if (ends_any(rests)) {
+      text += value;
+      return true;
+    }
+    const bool is_list = value.starts_with('[');
+    if (!is_list && !value.starts_with('{')) return false;
+    const std::size_t before = text.size();
+    text += value.front();
+    bool has_part = false;
+    const auto add = [&](std::string_view name, std::string_view part, const Rests& into) {
+      const std::size_t end = text.size();
+      if (has_part) text += ',';
+      if (!is_list) (text.append(1, '"') += name) += "\":";
+      const bool is_picked = append_picked(text, part, into);
+      if (!is_picked) text.resize(end);
+      has_part = has_part || is_picked;
+    };
+    if (is_list) {
+      each_element(value, [&](std::string_view element) { add({}, element, rests); });
+    } else {
+      each_json_member(value, [&](std::string_view name, std::string_view member) {
+        if (const Rests into = rests_in(rests, name); !into.empty()) add(name, member, into);
+      });
+    }
+    text += is_list ? ']' : '}';
+    if (!has_part) text.resize(before);
+    return has_part;
+  }
+
+ private:
+  // Returns whether a path ends here, and marks its field as found.
+  bool ends_any(const Rests& rests) const {
+    bool has_end = false;
+    for (const Rest& rest : rests) {
+      if (!rest.path.empty()) continue;
+      has_end = true;
+      if (!fields_.found_[rest.field]) fields_.found_[rest.field] = true;
+    }
+    return has_end;
+  }
+
+  static Rests rests_in(const Rests& rests, std::string_view name) {
+    Rests into;
+    for (const Rest& rest : rests) {
+      if (const auto path = rest_of(rest.path, name)) into.push_back({*path, rest.field});
+    }
+    return into;
+  }
+
+  static void each_leaf(std::string_view value, const std::function<void(std::string_view)>& take) {
+    constexpr std::string_view kBase64 = R"({"base64":")";
+    if (value.starts_with('[')) {
+      return each_element(value, [&](std::string_view element) { each_leaf(element, take); });
+    }
+    if (value.starts_with(kBase64) && value.size() == kBase64.size() + string_size(value.substr(kBase64.size() - 1))) {
+      if (const auto bytes = bytes_of_base64(value.substr(kBase64.size(), value.size() - kBase64.size() - 2))) {
+        return take(*bytes);
+      }
+    }
+    if (value.starts_with('{')) {
+      return each_json_member(value, [&](std::string_view, std::string_view member) { each_leaf(member, take); });
+    }
+    if (value.size() < 2 || value.front() != '"') return take(value);
+    std::string content;
+    append_content(content, value);
+    take(content);
+  }
+
+  const FieldPaths& fields_;
+  Rests all_;
+};
+
+FieldPaths::FieldPaths(const std::vector<std::string>& paths)
+    : fields_(paths), found_(std::make_unique<std::atomic<bool>[]>(paths.size())) {
+  constexpr std::array kPlaces = {"", "features.feature.", "context.feature.", "feature_lists.feature_list."};
+  for (std::size_t field = 0; field < fields_.size(); ++field) {
+    for (const char* place : kPlaces) paths_.push_back({place + as_written(fields_[field]), field});
+  }
 }
 
-std::string pick_json(std::string_view json, const std::vector<std::string>& paths) {
-  std::vector<std::string> written;
-  written.reserve(paths.size());
-  for (const std::string& path : paths) written.push_back(as_written(path));
+void FieldPaths::each_value(std::string_view json, const std::function<void(std::string_view)>& take) const {
+  const FieldSearch search(*this);
+  search.each_value(json, search.all(), take);
+}
+
+std::string FieldPaths::pick(std::string_view json) const {
+  const FieldSearch search(*this);
   std::string text;
-  if (append_picked(text, json, {written.begin(), written.end()})) return text;
+  if (search.append_picked(text, json, search.all())) return text;
   return json.starts_with('[') ? "[]" : json.starts_with('{') ? "{}" : "null";
+}
+
+std::vector<std::string> FieldPaths::absent() const {
+  std::vector<std::string> absent;
+  for (std::size_t field = 0; has_looked_ && field < fields_.size(); ++field) {
+    if (!found_[field]) absent.push_back(fields_[field]);
+  }
+  return absent;
 }
 
 }  // namespace recordfs

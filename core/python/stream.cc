@@ -36,7 +36,7 @@ using SplitTuple = std::tuple<std::size_t, Position, Position>;
 // Functions may be called from several threads; each record is returned once.
 class Stream {
  public:
-  // `field`: what is searched of the decoded records, as for decoded_text(); nullopt: their bytes.
+  // `field`: what is searched of the decoded records, or all of them if it is empty; nullopt: their bytes.
   Stream(std::shared_ptr<OpenedSet> set, RecordStream::Options options, const std::optional<std::string>& field,
          std::string on_damage, bool copies, bool is_numbered)
       : set_(std::move(set)),
@@ -44,7 +44,8 @@ class Stream {
         copies_(copies),
         searches_(options.matcher != nullptr),
         is_numbered_(is_numbered || searches_) {
-    if (field) options.text_of = texts_of(*field);
+    if (field && !field->empty()) fields_ = std::make_shared<const FieldPaths>(std::vector<std::string>{*field});
+    if (field) options.texts_of = texts();
     options.threads = set_->threads();
     options.largest_searched = set_->plan().limits.decoded_chunk;
     stream_ = owned_by_process(std::make_unique<RecordStream>(set_->set(), std::move(options)));
@@ -69,7 +70,7 @@ class Stream {
   // Returns whether no record was returned yet, and none that was searched has the field.
   bool lacks_field() {
     const IteratorMutex::Lock lock(mutex_);
-    return !has_found_ && !*has_field_;
+    return !has_found_ && fields_ && !fields_->absent().empty();
   }
 
   // Returns (data, offsets) of the next `count` records, fewer only at the end. Throws StopIteration after the last
@@ -94,13 +95,11 @@ class Stream {
   }
 
  private:
-  TextOfShard texts_of(const std::string& field) const {
-    return [this, field](std::size_t shard, const std::shared_ptr<const RecordStore>& store) -> TextOfRecord {
-      return [field, decoding = set_->decoding(shard, store), has_field = has_field_](const ChunkInfo& chunk,
-                                                                                      Bytes record) {
-        auto text = decoded_text({}, decoding->decoder, chunk, record, field);
-        if (text && *text) *has_field = true;
-        return text;
+  TextsOfShard texts() const {
+    return [this](std::size_t shard, const std::shared_ptr<const RecordStore>& store) -> TextsOfRecord {
+      return [fields = fields_, decoding = set_->decoding(shard, store)](
+                 const ChunkInfo& chunk, Bytes record, const std::function<void(std::string_view)>& take) {
+        return each_decoded_text({}, decoding->decoder, chunk, record, fields.get(), take);
       };
     };
   }
@@ -178,8 +177,8 @@ class Stream {
   const bool copies_;
   const bool searches_;
   const bool is_numbered_;
-  const std::shared_ptr<std::atomic<bool>> has_field_ = std::make_shared<std::atomic<bool>>(false);
-  IteratorMutex mutex_;  // guards the following
+  std::shared_ptr<const FieldPaths> fields_;  // that are searched; null: all of the record
+  IteratorMutex mutex_;                       // guards the following
   RecordBlock block_;
   std::size_t at_ = 0;       // the next record
   std::size_t problem_ = 0;  // the next problem

@@ -3,23 +3,27 @@
 #include <utility>
 
 #include "core/decoding/json_writer.h"
-#include "core/decoding/picked_json.h"
 
 namespace recordfs {
 
-Result<std::optional<std::string>> decoded_text(const RequestContext& context, const RecordDecoder& decoder,
-                                                const ChunkInfo& chunk, Bytes record, std::string_view field) {
+Result<void> each_decoded_text(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk,
+                               Bytes record, const FieldPaths* fields,
+                               const std::function<void(std::string_view)>& take) {
   auto document = decoder.document(context, chunk, record, JsonLayout::kLine);
   if (!document) {
     const Code code = document.error().code;
-    if (code == Code::kNotFound || code == Code::kDamage || code == Code::kUnsupported) {
-      return std::optional<std::string>();
-    }
-    return std::move(document).error();
+    const bool is_of_record = code == Code::kNotFound || code == Code::kDamage || code == Code::kUnsupported;
+    if (!is_of_record) return std::move(document).error();
+    if (fields != nullptr) fields->look_at_nothing();
+    return {};
   }
   document->pop_back();
-  if (!field.empty()) return json_text_at(*document, field);
-  return std::optional(std::move(*document));
+  if (fields != nullptr) {
+    fields->each_value(*document, take);
+  } else {
+    take(*document);
+  }
+  return {};
 }
 
 }  // namespace recordfs

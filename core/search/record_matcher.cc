@@ -1,6 +1,7 @@
 #include "core/search/record_matcher.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -18,18 +19,28 @@ constexpr std::int64_t kPatternMemory = 64 << 20;  // bytes per compiled pattern
 
 // Returns whether a pattern matches only itself.
 bool is_plain(std::string_view pattern, MatchRules rules) {
-  if (rules.ignores_case) return false;
+  if (rules.ignores_case || rules.is_whole || rules.is_word) return false;
   return rules.is_literal || pattern.find_first_of("\\^$.|?*+()[]{}") == std::string_view::npos;
 }
 
 std::string joined(const std::vector<std::string>& patterns, MatchRules rules) {
-  if (patterns.size() == 1 && !rules.is_literal) return "(?sm)" + patterns.front();
+  if (patterns.empty()) return "a\\Ab";
+  if (patterns.size() == 1 && !rules.is_literal) return patterns.front();
   std::string all;
   for (const std::string& pattern : patterns) {
     if (!all.empty()) all += '|';
     all += fmt::format("(?:{})", rules.is_literal ? RE2::QuoteMeta(pattern) : pattern);
   }
-  return "(?sm)" + all;
+  return all;
+}
+
+// Returns the expression for all patterns. With is_word, the match is its first group.
+std::string expression(const std::vector<std::string>& patterns, MatchRules rules, bool by_bytes) {
+  const std::string all = joined(patterns, rules);
+  if (rules.is_whole) return fmt::format("(?sm)\\A(?:{})\\z", all);
+  if (!rules.is_word) return "(?sm)" + all;
+  const std::string_view other = by_bytes ? "[^0-9A-Za-z_]" : R"([^\pL\pN\pM_])";
+  return fmt::format("(?sm)(?:\\A|{})({})(?:\\z|{})", other, all, other);
 }
 
 RE2::Options options_of(MatchRules rules, bool by_bytes) {
@@ -50,9 +61,12 @@ bool compiles(const std::string& pattern, MatchRules rules, std::string& why) {
 
 class RecordMatcher::Expressions {
  public:
-  Expressions(const std::string& pattern, MatchRules rules, bool has_characters)
-      : characters_(has_characters ? std::make_unique<const RE2>(pattern, options_of(rules, false)) : nullptr),
-        bytes_(pattern, options_of(rules, true)) {}
+  Expressions(const std::vector<std::string>& patterns, MatchRules rules, bool has_characters)
+      : characters_(has_characters
+                        ? std::make_unique<const RE2>(expression(patterns, rules, false), options_of(rules, false))
+                        : nullptr),
+        bytes_(expression(patterns, rules, true), options_of(rules, true)),
+        group_(rules.is_word && !rules.is_whole ? 1 : 0) {}
 
   bool ok() const { return bytes_.ok() && (!characters_ || characters_->ok()); }
   std::string error() const { return bytes_.ok() ? characters_->error() : bytes_.error(); }
@@ -61,16 +75,20 @@ class RecordMatcher::Expressions {
   bool find(std::string_view record, std::size_t from, re2::StringPiece* found) const {
     // Some builds of re2 do not convert from std::string_view.
     const re2::StringPiece text(record.data(), record.size());
+    std::array<re2::StringPiece, 2> groups;  // the whole match, and its first group
+    const int wanted = found != nullptr ? group_ + 1 : 0;
     const auto search = [&](const RE2& expression) {
-      return expression.Match(text, from, text.size(), RE2::UNANCHORED, found, found != nullptr ? 1 : 0);
+      return expression.Match(text, from, text.size(), RE2::UNANCHORED, groups.data(), wanted);
     };
-    if (!characters_) return search(bytes_);
-    return search(*characters_) || (!is_utf8(record) && search(bytes_));
+    const bool matches = characters_ ? search(*characters_) || (!is_utf8(record) && search(bytes_)) : search(bytes_);
+    if (matches && found != nullptr) *found = groups[static_cast<std::size_t>(group_)];
+    return matches;
   }
 
  private:
   const std::unique_ptr<const RE2> characters_;  // null if a pattern is not UTF-8
   const RE2 bytes_;
+  const int group_;  // that is the match
 };
 
 std::size_t find_text(std::string_view bytes, std::string_view text, std::size_t from) {
@@ -96,7 +114,7 @@ Result<std::unique_ptr<const RecordMatcher>> RecordMatcher::make(const std::vect
     }
   }
   const bool has_characters = std::ranges::all_of(patterns, [](const std::string& one) { return is_utf8(one); });
-  auto expressions = std::make_unique<const Expressions>(joined(patterns, rules), rules, has_characters);
+  auto expressions = std::make_unique<const Expressions>(patterns, rules, has_characters);
   if (!expressions->ok()) return Error{.code = Code::kUnsupported, .detail = expressions->error()};
   return std::unique_ptr<const RecordMatcher>(new RecordMatcher({}, std::move(expressions)));
 }

@@ -15,6 +15,8 @@ namespace recordfs {
 struct MatchRules {
   bool ignores_case = false;
   bool is_literal = false;  // patterns are plain text
+  bool is_whole = false;    // a match is the whole record
+  bool is_word = false;     // a match has no letter, digit or underscore before and after it
 };
 
 // A range of a record.
@@ -28,7 +30,7 @@ std::size_t find_text(std::string_view bytes, std::string_view text, std::size_t
 
 // A record matches if any pattern does. Patterns are RE2's. A record is one text, as with `grep -z`: `.` matches any
 // character, even a newline, and `^` and `$` match at each line. Characters are UTF-8. Bytes are characters if a
-// pattern is not UTF-8, or if a record is not UTF-8 and matches in no other way.
+// pattern is not UTF-8, or if a record is not UTF-8 and matches in no other way. Without patterns nothing matches.
 //
 // Immutable and thread-safe.
 class RecordMatcher {

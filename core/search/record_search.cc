@@ -14,17 +14,22 @@ namespace {
 
 constexpr std::uint64_t kWhole = 8u << 20;  // payloads up to this size are read at once
 
+// Appends where a text matches. `before`: bytes of other texts before it.
+void append_matches(std::vector<Match>& matches, std::string_view text, std::size_t before, const Search& wanted) {
+  if (!wanted.wants_matches || wanted.is_inverted) return;
+  std::size_t at = 0;
+  while (at <= text.size()) {
+    const auto match = wanted.matcher.find(text, at);
+    if (!match) break;
+    if (match->size > 0) matches.push_back({before + match->begin, match->size});
+    at = match->begin + std::max<std::size_t>(match->size, 1);
+  }
+}
+
 // Returns a selected record.
 FoundRecord found_record(std::uint64_t index, std::string_view record, const Search& wanted) {
   FoundRecord found{index};
-  if (!wanted.wants_matches || wanted.is_inverted) return found;
-  std::size_t at = 0;
-  while (at <= record.size()) {
-    const auto match = wanted.matcher.find(record, at);
-    if (!match) break;
-    if (match->size > 0) found.matches.push_back(*match);
-    at = match->begin + std::max<std::size_t>(match->size, 1);
-  }
+  append_matches(found.matches, record, 0, wanted);
   return found;
 }
 
@@ -39,7 +44,7 @@ class ChunkSearch {
   }
 
   SearchResult run() {
-    const bool by_text = !wanted_.text_of && !wanted_.matcher.literal().empty() && !wanted_.is_inverted;
+    const bool by_text = !wanted_.texts_of && !wanted_.matcher.literal().empty() && !wanted_.is_inverted;
     if (payload_ && by_text && !chunk_.layout().has_failures()) {
       select_by_text();
     } else {
@@ -78,21 +83,25 @@ class ChunkSearch {
       found_.failures.push_back(record.error());
       return;
     }
-    if (wanted_.text_of) return look_at_text(index, record->bytes);
+    if (wanted_.texts_of) return look_at_texts(index, record->bytes);
     const std::string_view text = as_text(record->bytes);
     if (wanted_.matcher.matches(text) != wanted_.is_inverted) add(index, text);
   }
 
-  void look_at_text(std::uint64_t index, Bytes record) {
-    auto text = wanted_.text_of(info_, record);
-    if (!text) {
-      found_.failures.push_back(std::move(text).error());
-      return;
+  void look_at_texts(std::uint64_t index, Bytes record) {
+    FoundRecord found{index};
+    bool is_match = false;
+    auto looked = wanted_.texts_of(info_, record, [&](std::string_view text) {
+      if ((is_match && !wanted_.wants_matches) || !wanted_.matcher.matches(text)) return;
+      is_match = true;
+      append_matches(found.matches, text, found.text.size(), wanted_);
+      if (wanted_.wants_matches) found.text += text;
+    });
+    if (!looked) {
+      found_.failures.push_back(std::move(looked).error());
+    } else if (is_match != wanted_.is_inverted) {
+      found_.records.push_back(std::move(found));
     }
-    const bool is_match = *text && wanted_.matcher.matches(**text);
-    if (is_match == wanted_.is_inverted) return;
-    add(index, *text ? std::string_view(**text) : std::string_view());
-    if (*text && wanted_.wants_matches) found_.records.back().text = std::move(**text);
   }
 
   Result<Slice> read(std::uint64_t index) const {

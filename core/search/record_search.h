@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
@@ -14,9 +14,10 @@
 
 namespace recordfs {
 
-// Returns a text of a record that is searched instead of its bytes; nullopt if it has none, and so does not match.
+// Calls `take` with each text of a record that is searched instead of its bytes. A record without one does not match.
 // Thread-safe.
-using TextOfRecord = std::function<Result<std::optional<std::string>>(const ChunkInfo& chunk, Bytes record)>;
+using TextsOfRecord = std::function<Result<void>(const ChunkInfo& chunk, Bytes record,
+                                                 const std::function<void(std::string_view text)>& take)>;
 
 struct Search {
   const RecordMatcher& matcher;
@@ -24,13 +25,13 @@ struct Search {
   bool wants_matches = false;                 // also where they match
   std::uint64_t most = UINT64_MAX;            // selected records
   std::uint64_t largest_record = UINT64_MAX;  // bytes of a record that is searched
-  TextOfRecord text_of{};                     // for search_chunk(); none: the bytes are searched
+  TextsOfRecord texts_of{};                   // for search_chunk(); none: the bytes are searched
 };
 
 struct FoundRecord {
   std::uint64_t index = 0;       // in its chunk
   std::vector<Match> matches{};  // in order, without empty ones; none unless wanted
-  std::string text{};            // that the matches are in, if there is a Search::text_of
+  std::string text{};            // that the matches are in, if there is Search::texts_of
 };
 
 struct SearchResult {

@@ -4,7 +4,6 @@
 
 #include "core/base/utf8.h"
 #include "core/decoding/json_writer.h"
-#include "core/decoding/picked_json.h"
 
 namespace recordfs {
 
@@ -52,17 +51,24 @@ Result<void> append_decoded(std::string& line, const RecordDecoder& decoder, con
                             const JsonLineOptions& options) {
   const std::size_t before = line.size();
   TRY(decoder.append_members({}, line, chunk, record, options.bytes));
-  if (options.fields.empty() || line.size() == before) return {};
+  if (!options.fields) return {};
+  if (line.size() == before) {
+    options.fields->look_at_nothing();
+    return {};
+  }
+  bool is_decoded = false;
   const std::string members = "{" + line.substr(before + 1) + "}";
   line.resize(before);
   each_json_member(members, [&](std::string_view name, std::string_view value) {
     line += fmt::format(",\"{}\":", name);
     if (name == "decoded") {
-      line += pick_json(value, options.fields);
+      is_decoded = true;
+      line += options.fields->pick(value);
     } else {
       line += value;
     }
   });
+  if (!is_decoded) options.fields->look_at_nothing();
   return {};
 }
 

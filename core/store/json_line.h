@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
+#include "core/decoding/picked_json.h"
 #include "core/decoding/record_decoder.h"
 #include "core/store/selection.h"
 
@@ -28,9 +29,9 @@ std::string json_line_head(const RecordName& name, std::uint64_t size, std::stri
 
 // What of a record is in its line.
 struct JsonLineOptions {
-  bool has_record = true;             // its own bytes
-  ByteForm bytes = ByteForm::kAuto;   // of these, and of decoded content
-  std::vector<std::string> fields{};  // paths in the decoded content, as in picked_json.h; none: all of it
+  bool has_record = true;                      // its own bytes
+  ByteForm bytes = ByteForm::kAuto;            // of these, and of decoded content
+  std::shared_ptr<const FieldPaths> fields{};  // in the decoded content; null: all of it
 };
 
 // Appends the members of the decoded record, as RecordDecoder::append_members() does, of which only some fields are

@@ -151,7 +151,7 @@ std::string_view why_refused(const CatOptions& options) {
   if (options.form.form != RecordForm::kJson || options.npy) return "with --json only (try: recordfs get)";
   if (options.words.has_ranges()) return "without a RANGE (try: --from)";
   if (options.split || options.random.is_given()) return "without --split, --shuffle and --sample";
-  const bool decodes = !options.form.json.fields.empty() || !options.form.types.type.empty() ||
+  const bool decodes = options.form.json.fields != nullptr || !options.form.types.type.empty() ||
                        options.form.types.descriptors != nullptr;
   return decodes ? "without --fields, --descriptors and --type, since its values are not decoded" : "";
 }
@@ -221,6 +221,7 @@ int cat(const CatOptions& options) {
   } else {
     reader->each_range(options.words, [&](const Range& range) { return copying.copy(range); });
   }
+  report_absent(options.form.json.fields.get(), context);
   return context.finish();
 }
 

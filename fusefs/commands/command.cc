@@ -74,6 +74,15 @@ class CommandHelp : public CLI::Formatter {
   // Without which other options it needs, which its text says.
   std::string make_option_opts(const CLI::Option* option) const override {
     const bool is_several = option->get_items_expected_max() > 1 && option->get_positional();
+  // CLI11 shows a flag with an optional value as --color{auto}.
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    std::string name = CLI::Formatter::make_option_name(option, is_positional);
+    for (std::size_t at = name.find('{'); at != std::string::npos; at = name.find('{')) {
+      name.erase(at, name.find('}', at) + 1 - at);
+    }
+    return name;
+  }
+
     const std::string& value = option->get_type_name();
     return (option->get_items_expected_max() > 0 && !value.empty() ? " " + value : "") + (is_several ? " ..." : "");
   }

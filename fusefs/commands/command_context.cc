@@ -251,7 +251,7 @@ KnownCounts CommandContext::known_counts() const {
 }
 
 void CommandContext::print_unopened(const std::string& path, const Error& error) {
-  print_message(open_failure(path, error));
+  if (!hides_unopened_) print_message(open_failure(path, error));
   note(distinguishes_retries_ && may_open_later(error) ? kExitTryAgain : kExitCannotOpen);
 }
 

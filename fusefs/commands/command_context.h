@@ -124,6 +124,8 @@ class CommandContext {
   void report(const RecordStore& store, const Error& error);
 
   // Makes status() kExitTryAgain after failures that may pass, for schedulers.
+  // Prints no message about files that cannot be opened; they count in status().
+  void hide_unopened() { hides_unopened_ = true; }
   void distinguish_retries() { distinguishes_retries_ = true; }
   // Lists what is skipped in a file. Damage that is listed does not count in status(). Fails with kIo.
   Result<void> list_skipped_in(const std::string& path);
@@ -156,6 +158,7 @@ class CommandContext {
   std::atomic<int> status_{0};
   bool distinguishes_retries_ = false;
   std::unique_ptr<SkippedList> skipped_;  // null: there is no list
+  bool hides_unopened_ = false;
   std::mutex mutex_;
   std::string last_line_;  // guarded by mutex_
   Services services_;

@@ -98,6 +98,7 @@ class DatabaseGrep {
     } else {
       output_.write(text);
     }
+    if (search_.ends_with_zero) return output_.write(std::string_view("\0", 1));
     if (!text.ends_with('\n')) output_.write("\n");
   }
 

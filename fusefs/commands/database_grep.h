@@ -19,6 +19,7 @@ struct DatabaseSearch {
   std::uint64_t most = UINT64_MAX;
   const std::string& prefix;  // of each line that is not JSON
   bool is_on_terminal = false;
+  bool ends_with_zero = false;  // a NUL after each line instead of a newline
 };
 
 // Prints the keys that have a value, if the key or the value matches, in key order, one column family after the other.

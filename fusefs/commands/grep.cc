@@ -1,9 +1,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,35 +28,15 @@
 #include "fusefs/commands/database_grep.h"
 #include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/grep_options.h"
+#include "fusefs/commands/grep_printer.h"
 #include "fusefs/commands/record_text.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
+#include "fusefs/commands/standard_input.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
-
-constexpr std::uint64_t kPiece = 1u << 20;  // bytes of a record per write
-
-// Returns the text without the beginning of a character that its end may have cut.
-std::string_view whole_characters(std::string_view text) {
-  for (std::size_t cut = 1; cut < 4 && cut < text.size(); ++cut) {
-    const std::string_view end = text.substr(text.size() - cut);
-    const bool is_inside = (static_cast<unsigned char>(end.front()) & 0xC0) == 0x80;
-    if (!is_inside) return utf8_character(end) == 0 ? text.substr(0, text.size() - cut) : text;
-  }
-  return text;
-}
-
-// The result for a chunk, or for a batch.
-struct MatchedChunk {
-  std::shared_ptr<const Chunk> chunk{};         // null if nothing of it is shown
-  std::shared_ptr<const ScannedBatch> batch{};  // the same
-  std::uint64_t first_ordinal = 0;              // of a chunk
-  std::vector<FoundRecord> records{};
-  std::vector<std::string> lines{};  // that are shown for the records, if they are made from JSON
-  std::vector<Error> failures{};     // of the chunk, or of its records
-};
 
 // What decodes the records of a file, and how it is named in the output.
 struct Searched {
@@ -73,9 +53,11 @@ class Grep {
         show_(options.show()),
         context_(options.reading),
         output_(context_.output()),
-        is_terminal_(::isatty(STDOUT_FILENO) != 0) {
+        printer_(options, context_),
+        flushes_(options.line_buffered || ::isatty(STDOUT_FILENO) == 1) {
     const bool one_is_enough = show_ == Show::kNames || show_ == Show::kNothing;
     most_ = one_is_enough ? std::min<std::uint64_t>(options.most, 1) : options.most;
+    if (options.hides_unopened) context_.hide_unopened();
   }
 
   int run() {
@@ -83,24 +65,32 @@ class Grep {
       search_set(options_.manifest, {.manifest = options_.manifest});
       return finish();
     }
-    list_files(options_.files, options_.recursive, [this](const ListedFile& file) {
-      if (file.failure) {
-        context_.print_failure(file.path, *file.failure);
-        return true;
-      }
-      search(file);
-      return output_.good() && !(options_.quiet && has_selected_);
+    const bool is_here = options_.files.empty() && options_.recursive;
+    const std::vector<std::string> inputs = {is_here ? "." : std::string(kStandardInput)};
+    list_files(options_.files.empty() ? inputs : options_.files, options_.recursive, [&](ListedFile file) {
+      if (is_here) file.path.erase(0, std::string_view("./").size());
+      return take(file);
     });
     return finish();
   }
 
  private:
+  // Returns false if no further files are needed.
+  bool take(const ListedFile& file) {
+    if (file.failure) {
+      if (!options_.hides_unopened) context_.print_failure(file.path, *file.failure);
+      context_.note(*file.failure);
+      return true;
+    }
+    if (options_.wants(file.path)) search(file);
+    return output_.good() && !(options_.quiet && has_selected_);
+  }
+
   int finish() {
+    report_absent(options_.json_line.fields.get(), context_);
+    if (!has_stopped_early_) report_absent(options_.field.get(), context_);
     const int status = context_.finish();
     if (options_.quiet && has_selected_) return 0;
-    if (status != kExitWrongUse && !options_.field.empty() && !options_.quiet && !has_selected_ && !has_field_) {
-      print_message(fmt::format("no record has a field {} (recordfs cat --json shows the fields)", options_.field));
-    }
     if (status == kExitTryAgain) return status;
     if (status != 0) return kExitGrepFailed;
     return has_selected_ ? 0 : 1;
@@ -118,14 +108,16 @@ class Grep {
 
   // Searches the keys that have a value.
   void search_database(const std::string& path) {
-    if (options_.decoded || options_.ordinals) {
-      context_.print_once(fmt::format(
-          "{}: a database, which grep searches without --decoded, --field and --ordinals (try: --raw)", path));
+    if (options_.decoded || options_.ordinals || options_.has_context() || options_.json_line.fields != nullptr) {
+      context_.print_once(
+          fmt::format("{}: a database, which grep searches without --decoded, --field, --fields, "
+                      "--ordinals, -A, -B and -C (try: --raw)",
+                      path));
       return context_.note(kExitWrongUse);
     }
     const auto reader = DatabaseReader::open(path, context_);
     if (!reader) return;
-    const std::string prefix = options_.shows_names() ? shown_name(path, ':') : "";
+    const std::string prefix = printer_.prefix(path);
     selected_ = grep_database(*reader,
                               {.matcher = matcher_,
                                .show = show_,
@@ -133,10 +125,11 @@ class Grep {
                                .is_inverted = options_.inverted,
                                .most = most_,
                                .prefix = prefix,
-                               .is_on_terminal = is_terminal_},
+                               .is_on_terminal = ::isatty(STDOUT_FILENO) == 1,
+                               .ends_with_zero = options_.zero_after_record},
                               context_);
     has_selected_ = has_selected_ || selected_ > 0;
-    if (show_ == Show::kNames && selected_ > 0) write_name(path, '\n');
+    if (show_ == Show::kNames) end_of_shard(path);
     end_of_file(path);
   }
 
@@ -156,58 +149,69 @@ class Grep {
     DamageReporter damage(member.path, *member.store, context_);
     const RecordDecoder decoder(member.store->schema(), member.store->metadata(), options_.types);
     const Searched searched{.member = member, .name = name, .decoder = decoder};
+    printer_.begin(member, name);
     if (selected_ < most_) {
       const auto search_step = [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
         if (indexed.chunk.records == 0u) return {};
         // cppcheck-suppress returnDanglingLifetime
-        return [&, found = search_ahead(context, searched, indexed)] { return show(member, found, name); };
+        return [&, found = search_ahead(context, searched, indexed)] { return show(member, found); };
       };
       const WorkOnBatch search_records = [&](const std::shared_ptr<const ScannedBatch>& batch) -> Finish {
         // cppcheck-suppress returnDanglingLifetime
-        return [&, found = search_batch(batch)] { return show(member, found, name); };
+        return [&, batch, found = search_batch(batch)] {
+          found->first_ordinal = batch->before.records;
+          return show(member, found);
+        };
       };
-      const bool needs_chunks = options_.decoded || options_.json;
+      const bool needs_chunks = options_.decoded || options_.json || options_.has_context();
       damage.scan(everything(), search_step, needs_chunks ? WorkOnBatch() : search_records);
     }
     has_selected_ = has_selected_ || selected_ > 0;
-    if (show_ == Show::kNames && selected_ > 0) write_name(member.path, '\n');
+    if (show_ == Show::kNames) end_of_shard(member.path);
     const bool is_over =
         !output_.good() || (options_.quiet && has_selected_) || (show_ != Show::kNames && selected_ >= most_);
     if (is_over) return std::nullopt;
     return damage.scanned_records();
   }
 
+  // Writes the name of what has matches, or of what has none.
+  void end_of_shard(const std::string& path) {
+    if ((selected_ > 0) != options_.names_without) printer_.write_file(path);
+  }
+
   void end_of_file(const std::string& name) {
-    if (show_ == Show::kCounts) {
-      write_prefix_name(name);
-      output_.write(fmt::format("{}\n", selected_));
-    }
-    if (is_terminal_) output_.flush();
+    if (show_ == Show::kCounts) printer_.write_count(name, selected_);
+    if (flushes_) output_.flush();
   }
 
   // Thread-safe.
-  MatchedChunk search_ahead(const RequestContext& context, const Searched& searched,
-                            const IndexedChunk& indexed) const {
+  std::shared_ptr<MatchedChunk> search_ahead(const RequestContext& context, const Searched& searched,
+                                             const IndexedChunk& indexed) const {
+    auto found = std::make_shared<MatchedChunk>();
+    found->first_ordinal = indexed.before.records;
     const RecordStore& store = *searched.member.store;
     auto chunk = store.chunks().decode_ahead(context, indexed.chunk);
-    if (!chunk) return {.failures = {chunk.error()}};
+    if (!chunk) {
+      found->failures.push_back(std::move(chunk).error());
+      return found;
+    }
     Search wanted = this->wanted();
     if (options_.decoded) {
-      wanted.text_of = [this, &searched](const ChunkInfo& info, Bytes record) {
-        auto text = decoded_text({}, searched.decoder, info, record, options_.field);
-        if (text && *text) has_field_ = true;
-        return text;
+      wanted.texts_of = [this, &searched](const ChunkInfo& info, Bytes record,
+                                          const std::function<void(std::string_view)>& take) {
+        return each_decoded_text({}, searched.decoder, info, record, options_.field.get(), take);
       };
     }
     auto result = search_chunk({}, store, indexed.chunk, **chunk, wanted);
-    MatchedChunk found{.first_ordinal = indexed.before.records,
-                       .records = std::move(result.records),
-                       .failures = std::move(result.failures)};
+    found->records = std::move(result.records);
+    found->failures = std::move(result.failures);
     if (options_.makes_lines()) {
-      make_lines(searched, indexed, **chunk, found);
+      make_lines(searched, indexed, **chunk, *found);
       return found;
     }
-    if (!found.records.empty() && show_ <= Show::kOrdinals) found.chunk = std::move(*chunk);
+    const bool is_shown = options_.has_context() || (!found->records.empty() && show_ <= Show::kOrdinals);
+    if (is_shown) found->chunk = std::move(*chunk);
+    if (options_.has_context()) found->info = indexed.chunk;
     return found;
   }
 
@@ -232,9 +236,12 @@ class Grep {
     const std::uint64_t ordinal = searched.member.first_ordinal + indexed.before.records + found.index;
     std::string line = json_line_head(ordinal, record.bytes.size(),
                                       json_member_of_file(searched.name) + json_member_of_shard(searched.member.name));
-    line += matches_of(found, as_text(record.bytes)) + ',';
-    append_json_bytes(line, "text", "base64", record.bytes);
-    TRY(searched.decoder.append_members({}, line, indexed.chunk, record.bytes));
+    line += matches_of(found, as_text(record.bytes));
+    if (options_.json_line.has_record) {
+      line += ',';
+      append_json_bytes(line, "text", "base64", record.bytes, options_.json_line.bytes);
+    }
+    TRY(append_decoded(line, searched.decoder, indexed.chunk, record.bytes, options_.json_line));
     return line += "}\n";
   }
 
@@ -259,104 +266,31 @@ class Grep {
   }
 
   // Thread-safe.
-  MatchedChunk search_batch(const std::shared_ptr<const ScannedBatch>& batch) const {
-    MatchedChunk found{.records = recordfs::search_batch(batch->content, wanted())};
-    if (!found.records.empty() && show_ <= Show::kOrdinals) found.batch = batch;
+  std::shared_ptr<MatchedChunk> search_batch(const std::shared_ptr<const ScannedBatch>& batch) const {
+    auto found = std::make_shared<MatchedChunk>();
+    found->records = recordfs::search_batch(batch->content, wanted());
+    if (!found->records.empty() && show_ <= Show::kOrdinals) found->batch = batch;
     return found;
   }
 
   // Returns false if the file needs no further chunks.
-  bool show(const SetMember& member, const MatchedChunk& found, const std::string& path) {
-    for (const Error& failure : found.failures) context_.report(*member.store, failure);
-    for (std::size_t i = 0; i < found.records.size() && selected_ < most_; ++i) {
-      ++selected_;
-      if (options_.json) {
-        output_.write(found.lines[i]);
-      } else if (found.chunk || found.batch || !found.lines.empty()) {
-        show_record(member, found, i, path);
-      }
-      if (!output_.good()) return false;
-    }
-    if (is_terminal_ && !found.records.empty()) output_.flush();
-    return selected_ < most_ && output_.good();
-  }
-
-  void show_record(const SetMember& member, const MatchedChunk& found, std::size_t place, const std::string& path) {
-    const RecordStore& store = *member.store;
-    const FoundRecord& record = found.records[place];
-    const std::uint64_t first = found.batch ? found.batch->before.records : found.first_ordinal;
-    const std::uint64_t ordinal = member.first_ordinal + first + record.index;
-    const auto write_prefix = [&](char after) {
-      write_prefix_name(path);
-      output_.write(fmt::format("{}{}", ordinal, after));
-    };
-    if (show_ == Show::kOrdinals) return write_prefix('\n');
-    if (show_ == Show::kMatches) {
-      for (const Match& match : record.matches) {
-        write_prefix(':');
-        if (options_.decoded) {
-          write_text(as_bytes(std::string_view(record.text).substr(match.begin, match.size)));
-        } else {
-          write_bytes(store, found, record.index, match.begin, match.size);
-        }
-        output_.write("\n");
-      }
-      return;
-    }
-    write_prefix(':');
-    if (!found.lines.empty()) return output_.write(found.lines[place]);
-    const std::uint64_t size = found.batch ? found.batch->content.records[record.index].size()
-                                           : found.chunk->layout().extent(record.index).size;
-    if (write_bytes(store, found, record.index, 0, size) != std::byte{'\n'}) output_.write("\n");
-  }
-
-  void write_text(Bytes bytes) {
-    if (!is_terminal_) return output_.write(bytes);
-    output_.write(printable_lines(as_text(bytes)));
-  }
-
-  // Returns the last byte, or 0 if there is none.
-  std::byte write_bytes(const RecordStore& store, const MatchedChunk& found, std::uint64_t index, std::uint64_t at,
-                        std::uint64_t size) {
-    if (found.batch) {
-      const Bytes bytes =
-          found.batch->content.records[index].subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(size));
-      write_text(bytes);
-      return bytes.empty() ? std::byte{} : bytes.back();
-    }
-    std::byte last{};
-    const std::uint64_t end = at + size;
-    while (at < end && output_.good()) {
-      const auto piece = store.records().read({}, *found.chunk, index, at, std::min(kPiece, end - at));
-      if (!piece) {
-        context_.note(piece.error());
-        break;
-      }
-      if (piece->bytes.empty()) break;
-      const bool may_be_cut = is_terminal_ && at + piece->bytes.size() < end;
-      const Bytes bytes = may_be_cut ? as_bytes(whole_characters(as_text(piece->bytes))) : piece->bytes;
-      write_text(bytes);
-      last = bytes.back();
-      at += bytes.size();
-    }
-    return last;
+  bool show(const SetMember& member, const std::shared_ptr<MatchedChunk>& found) {
+    for (const Error& failure : found->failures) context_.report(*member.store, failure);
+    const std::uint64_t selected = std::min<std::uint64_t>(found->records.size(), most_ - selected_);
+    if (show_ <= Show::kOrdinals || options_.json) printer_.show(*found, static_cast<std::size_t>(selected));
+    selected_ += selected;
+    if (flushes_ && selected > 0) output_.flush();
+    if (selected_ >= most_) has_stopped_early_ = true;
+    return output_.good() && (selected_ < most_ || printer_.wants_more());
   }
 
   Search wanted() const {
-    return {.matcher = matcher_,
-            .is_inverted = options_.inverted,
-            .wants_matches = show_ == Show::kMatches || options_.json,
-            .most = most_,
-            .largest_record = options_.reading.limits.decoded_chunk};
-  }
-
-  void write_prefix_name(const std::string& path) {
-    if (options_.shows_names()) write_name(path, ':');
-  }
-
-  void write_name(const std::string& path, char after) { output_.write(shown_name(path, after)); }
-  std::string shown_name(const std::string& path, char after) const {
-    return (is_terminal_ ? printable(path) : path) + (options_.zero_after_name ? '\0' : after);
+    return {
+        .matcher = matcher_,
+        .is_inverted = options_.inverted,
+        .wants_matches = show_ == Show::kMatches || options_.json || (show_ == Show::kRecords && options_.has_colors()),
+        .most = most_,
+        .largest_record = options_.reading.limits.decoded_chunk};
   }
 
   const GrepOptions& options_;
@@ -364,21 +298,17 @@ class Grep {
   const Show show_;
   CommandContext context_;
   Output& output_;
-  const bool is_terminal_;
+  GrepPrinter printer_;
+  const bool flushes_;  // the output after each record, as far as they are found together
   std::uint64_t most_;
-  std::uint64_t selected_ = 0;                  // records of the current file or data set; with kNames, of the shard
-  bool has_selected_ = false;                   // any record of any file
-  mutable std::atomic<bool> has_field_{false};  // a decoded record
+  std::uint64_t selected_ = 0;      // records of the current file or data set; with kNames, of the shard
+  bool has_selected_ = false;       // any record of any file
+  bool has_stopped_early_ = false;  // before the end of a file
 };
 
-int grep(GrepOptions options) {
-  if (options.patterns.empty()) {
-    options.patterns.push_back(std::move(options.pattern));
-  } else if (!options.pattern.empty()) {
-    options.files.insert(options.files.begin(), std::move(options.pattern));
-  }
-  if (options.files.empty() && options.manifest.empty()) {
-    print_message("FILE is required (try recordfs grep --help)");
+int grep(const GrepOptions& options) {
+  if (options.files.empty() && options.manifest.empty() && !options.recursive && ::isatty(STDIN_FILENO) == 1) {
+    print_message("FILE is required, because standard input is a terminal (try recordfs grep --help)");
     return kExitGrepFailed;
   }
   const auto matcher = RecordMatcher::make(options.patterns, options.rules);

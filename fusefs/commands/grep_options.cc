@@ -1,55 +1,231 @@
 #include "fusefs/commands/grep_options.h"
 
+#include <fnmatch.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/record_text.h"
 #include "fusefs/commands/record_words.h"
+#include "fusefs/commands/standard_input.h"
 
 namespace recordfs {
 namespace {
 
-void declare_decoding(CLI::App& app, GrepOptions& options) {
-  app.add_flag("--ordinals", options.ordinals,
-               "print only the ordinals of selected records\n"
-               "They are ranges of `cat`.");
+// Appends the lines of a text: each is a pattern.
+void append_lines(std::vector<std::string>& patterns, std::string_view text) {
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    patterns.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
+// Appends the lines of a file; "-" is standard input.
+void append_file(std::vector<std::string>& patterns, const std::string& path) {
+  std::ifstream file;
+  if (path != kStandardInput) file.open(path, std::ios::binary);
+  std::istream& input = path == kStandardInput ? std::cin : file;
+  for (std::string line; std::getline(input, line);) patterns.push_back(std::move(line));
+  if (!input.eof() || input.bad()) throw CLI::ValidationError("--file", "cannot read " + path);
+}
+
+// Returns whether a pattern of glob(7) matches a path, or the end of it that begins after a slash.
+bool matches_name(const std::string& pattern, const std::string& path) {
+  for (std::size_t at = 0; at < path.size();) {
+    if (::fnmatch(pattern.c_str(), path.c_str() + at, 0) == 0) return true;
+    const std::size_t slash = path.find('/', at);
+    at = slash == std::string::npos ? path.size() : slash + 1;
+  }
+  return false;
+}
+
+// Declares an option that takes a value each time it is given.
+CLI::Option* declare_list(CLI::App& app, const std::string& names, std::vector<std::string>& values,
+                          const std::string& text) {
+  return app.add_option(names, values, text)->expected(1)->take_all()->allow_extra_args(false);
+}
+
+// Declares options of grep(1) that have no meaning here, so that the message says what does.
+void declare_refused(CLI::App& app) {
+  const auto refuse = [&app](const std::string& name, const std::string& why) {
+    app.add_flag_callback(name, [why] { throw CLI::ValidationError(why); })->group("");
+  };
+  refuse("-P,--perl-regexp", "-P is not supported: patterns are RE2's, with \\d, \\b, (?i) and lazy repetition");
+  refuse("-G,--basic-regexp", "-G is not supported: patterns are RE2's, mostly those of -E");
+  refuse("-b,--byte-offset", "-b is not supported (try: --json, which has begin and end of each match)");
+}
+
+}  // namespace
+
+bool GrepOptions::has_colors() const {
+  if (color != "auto") return color == "always";
+  const char* terminal = std::getenv("TERM");
+  return ::isatty(STDOUT_FILENO) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
+bool GrepOptions::wants(const std::string& path) const {
+  const auto matches = [&path](const std::string& pattern) { return matches_name(pattern, path); };
+  return (included.empty() || std::ranges::any_of(included, matches)) && std::ranges::none_of(excluded, matches);
+}
+
+void GrepOptions::declare_matching(CLI::App& app) {
+  begin_group(app, "What matches");
+  declare_list(app, "-e,--regexp", patterns,
+               "use this pattern; all other words are files; may be repeated\n"
+               "Each line of a PATTERN is a pattern.")
+      ->type_name("PATTERN");
+  declare_list(app, "-f,--file", pattern_files,
+               "use the patterns in F, one a line; all other words are files; - is standard input\n"
+               "An empty F has no pattern, and matches nothing.")
+      ->type_name("F");
+  app.add_flag("-i,--ignore-case", rules.ignores_case, "ignore case");
+  app.add_flag("-v,--invert-match", inverted, "select the records that do not match");
+  app.add_flag("-w,--word-regexp", rules.is_word,
+               "match only whole words\n"
+               "No letter, digit or underscore precedes or follows a match.");
+  app.add_flag("-x,--line-regexp", rules.is_whole, "match only whole records");
+  app.add_flag("-F,--fixed-strings", rules.is_literal, "PATTERN is plain text");
+  app.add_flag("-E,--extended-regexp")->description("PATTERN is a regular expression (default)");
+}
+
+void GrepOptions::declare_output(CLI::App& app) {
+  const auto number = [](std::uint64_t& of_before, std::uint64_t& of_after, const char* option) {
+    return [&of_before, &of_after, option](const std::string& text) {
+      of_before = amount_of(option, text);
+      of_after = of_before;
+    };
+  };
+  begin_group(app, "Output");
+  app.add_flag("-c,--count", counts, "print the number of matching records of each file");
+  app.add_flag("-l,--files-with-matches", names, "print only the names of files with a match");
+  app.add_flag("-L,--files-without-match", names_without, "print only the names of files without a match");
+  app.add_flag("-o,--only-matching", only_matches, "print each match separately");
+  app.add_flag("-q,--quiet,--silent", quiet, "print nothing, and exit at the first match");
+  app.add_flag("-s,--no-messages", hides_unopened, "print no message about files that cannot be opened");
+  app.add_option_function<std::string>(
+         "-m,--max-count",
+         [this](const std::string& text) {
+           most = text == "-1" ? UINT64_MAX : amount_of("--max-count", text);  // -1: all, as for grep(1)
+         },
+         "continue with the next file after N records\n"
+         "-1 means all records.")
+      ->type_name("N");
+  app.add_option_function<std::string>("-C,--context", number(before, after, "--context"),
+                                       "print the N records before and after each selected one\n"
+                                       "A line -- separates groups of records that do not follow each other.")
+      ->type_name("N");
+  app.add_option_function<std::string>("-A,--after-context", number(after, after, "--after-context"),
+                                       "print the N records after each selected one, as ORDINAL-RECORD")
+      ->type_name("N");
+  app.add_option_function<std::string>("-B,--before-context", number(before, before, "--before-context"),
+                                       "print the N records before each selected one")
+      ->type_name("N");
+  app.add_flag("-n,--line-number")->description("print ordinals, which count from 0 (default)");
+  app.add_flag("-H,--with-filename", with_name, "print the file name with each record");
+  app.add_flag("-h,--no-filename", without_name, "print no file names");
+  app.add_flag("-Z,--null", zero_after_name, "print a NUL byte after each file name");
+  app.add_flag("-z,--null-data", zero_after_record, "print a NUL byte after each record, instead of a newline");
+  app.add_flag("-a,--text")->description("search records that are not text too (default)");
   app.add_flag(
-      "--json", options.json,
+      "--color{auto},--colour{auto}", color,
+      "highlight matches on a terminal; --color=always does in pipes too\n"
+      "The value is `always`, `never` or `auto`. What `--decoded` and `--field` print is not highlighted, except "
+      "with `-o`.");
+  app.add_flag("--line-buffered", line_buffered, "write records as soon as they are found");
+  app.add_flag("--raw", raw,
+               "search the entries of a database's logs and tables as they are stored, also old and deleted ones");
+}
+
+void GrepOptions::declare_decoding(CLI::App& app) {
+  app.add_flag("--ordinals", ordinals,
+               "print only the ordinals of selected records\n"
+               "They are ranges of `cat`, which reads them with `-r -`.");
+  auto* const json_flag = app.add_flag(
+      "--json", json,
       "print a line of JSON for each record, as cat --json, with file and matches\n"
       "`matches` is a list of what matched, as `text` (`base64` if it is not UTF-8), with its `begin` and `end` in "
       "the bytes of the record. It is absent with `-v`, and has no positions with `--decoded`.");
+  declare_json(app, json_line, json_flag);
   app.add_flag(
-      "--decoded", options.decoded,
+      "--decoded", decoded,
       "search the decoded content of records, as JSON, and print that\n"
       "The JSON is that of `records/N.json` in a mount, on one line. A record without decoded content does not "
       "match.");
   app.add_option_function<std::string>(
          "--field",
-         [&options](const std::string& path) {
-           options.field = path;
-           options.decoded = true;
+         [this](const std::string& path) {
+           field = std::make_shared<const FieldPaths>(std::vector<std::string>{path});
+           decoded = true;
          },
-         "search only the field at this path of the decoded content; implies --decoded\n"
-         "A path is names joined by dots, `user.name`. It goes through lists to each element. Strings are searched "
-         "without quotes and escapes; of several values, each is a line.")
+         "search only the values of this field of the decoded content; implies --decoded\n"
+         "PATH is names joined by dots, `user.name`, or the name of a feature of a tensorflow.Example. Each value is "
+         "searched by itself: of a list each element, of a message each field. Strings are without quotes and escapes.")
       ->type_name("PATH");
   declare_types(
-      app, options.types, [&options] { return options.decoded || options.json; }, "--decoded and --json");
-  app.final_callback([&options] {
-    const int ways = (options.counts ? 1 : 0) + (options.names ? 1 : 0) + (options.only_matches ? 1 : 0) +
-                     (options.ordinals ? 1 : 0) + (options.json ? 1 : 0);
-    if (ways > 1 && (options.json || options.ordinals)) {
-      throw CLI::ValidationError("only one of --json, --ordinals, -c, -l and -o can be given");
-    }
-  });
+      app, types, [this] { return decoded || json; }, "--decoded and --json");
 }
 
-}  // namespace
+void GrepOptions::declare_files(CLI::App& app) {
+  begin_group(app, "Files and data sets");
+  app.add_flag("-r,--recursive", recursive, "search all containers below directories (default: .)");
+  declare_list(app, "--include", included,
+               "search only files whose names match GLOB; may be repeated\n"
+               "GLOB is a pattern of glob(7) for the name without directories. A data set is one file.")
+      ->type_name("GLOB");
+  declare_list(app, "--exclude", excluded, "leave out files whose names match GLOB; may be repeated")
+      ->type_name("GLOB");
+  declare_manifest(app, manifest);
+  declare_allow_missing(app, allows_missing);
+  begin_group(app, "Databases");
+  reading.declare_database(app);
+}
+
+// Sorts the words, once all options are known. `word`: the first; null: there is none.
+void GrepOptions::finish(const std::string* word) {
+  const bool has_pattern = !patterns.empty() || !pattern_files.empty();
+  if (!has_pattern && word == nullptr) throw CLI::RequiredError("PATTERN");
+  std::vector<std::string> lines;
+  for (const std::string& text : patterns) append_lines(lines, text);
+  for (const std::string& path : pattern_files) append_file(lines, path);
+  if (!has_pattern) append_lines(lines, *word);
+  if (has_pattern && word != nullptr) files.insert(files.begin(), *word);
+  const bool is_number = !has_pattern && word->size() > 1 && word->front() == '-' &&
+                         word->find_first_not_of("0123456789", 1) == std::string::npos;
+  if (is_number && (files.empty() || ::access(files.front().c_str(), F_OK) != 0)) {
+    throw CLI::ValidationError(fmt::format("unknown option: {} (try: -C {}, or -e {})", *word, word->substr(1), *word));
+  }
+  patterns = std::move(lines);
+  const bool has_input = std::ranges::find(files, kStandardInput) != files.end() || (files.empty() && !recursive);
+  if (has_input && manifest.empty() && std::ranges::find(pattern_files, kStandardInput) != pattern_files.end()) {
+    throw CLI::ValidationError("--file", "standard input cannot have both patterns and records");
+  }
+  const int ways = (counts ? 1 : 0) + (names || names_without ? 1 : 0) + (only_matches ? 1 : 0) + (ordinals ? 1 : 0) +
+                   (json ? 1 : 0);
+  if (ways > 1 && (json || ordinals)) {
+    throw CLI::ValidationError("only one of --json, --ordinals, -c, -l and -o can be given");
+  }
+  if (names && names_without) throw CLI::ValidationError("only one of -l and -L can be given");
+  if (has_context() && makes_lines()) throw CLI::ValidationError("-A, -B and -C exclude --json, --decoded and --field");
+  if (color != "always" && color != "never" && color != "auto") {
+    throw CLI::ValidationError("--color", "not always, never or auto: " + color);
+  }
+}
 
 void GrepOptions::declare(CLI::App& app) {
   app.set_help_flag("--help", "print this help");  // -h is an option of grep
   app.footer(
-      "Prints ORDINAL:RECORD and a newline, or FILE:ORDINAL:RECORD for several files. PATTERN uses the syntax of RE2: "
+      "Prints ORDINAL:RECORD and a newline, or FILE:ORDINAL:RECORD for several files. Without FILE, searches standard "
+      "input. PATTERN uses the syntax of RE2: "
       "mostly that of grep -E, plus \\d, \\b, (?i) and lazy repetition. A record is one text, as with grep -z: . "
       "matches any character including a newline (not with (?-s)), and ^ and $ match at the ends of each line. "
       "Characters are UTF-8; a record that is not UTF-8 is also searched byte by byte.\n"
@@ -59,44 +235,16 @@ void GrepOptions::declare(CLI::App& app) {
       "A data set ('NAME-*', NAME@128.EXT, a directory without -r) counts as one FILE: ordinals and -c are of all its "
       "shards, and -l prints the shards that match.\n"
       "Exit status: 0 a record was selected, 1 none was, 2 an error or damage (0 with -q and a match).");
-  app.add_option("PATTERN", pattern, "the pattern")->required()->type_name("");
+  const auto word = std::make_shared<std::string>();
+  const auto* const first = app.add_option("PATTERN", *word, "the pattern; each line of it is one")->type_name("");
   app.add_option("FILE", files, "containers, - for standard input, or what names a data set")->type_name("");
-  begin_group(app, "What matches");
-  app.add_option("-e,--regexp", patterns, "use this pattern; all other words are files; may be repeated")
-      ->type_name("PATTERN")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  app.add_flag("-i,--ignore-case", rules.ignores_case, "ignore case");
-  app.add_flag("-v,--invert-match", inverted, "select the records that do not match");
-  app.add_flag("-F,--fixed-strings", rules.is_literal, "PATTERN is plain text");
-  app.add_flag("-E,--extended-regexp", extended, "PATTERN is a regular expression (default)");
-  begin_group(app, "Output");
-  app.add_flag("-c,--count", counts, "print the number of matching records of each file");
-  app.add_flag("-l,--files-with-matches", names, "print only the names of files with a match");
-  app.add_flag("-o,--only-matching", only_matches, "print each match separately");
-  app.add_flag("-q,--quiet", quiet, "print nothing, and exit at the first match");
-  app.add_option_function<std::string>(
-         "-m,--max-count",
-         [this](const std::string& text) {
-           most = text == "-1" ? UINT64_MAX : amount_of("--max-count", text);  // -1: all, as for grep(1)
-         },
-         "continue with the next file after N records\n"
-         "-1 means all records.")
-      ->type_name("N");
-  app.add_flag("-H,--with-filename", with_name, "print the file name with each record");
-  app.add_flag("-h,--no-filename", without_name, "print no file names");
-  app.add_flag("-Z,--null", zero_after_name, "print a NUL byte after each file name");
-  app.add_flag("--raw", raw,
-               "search the entries of a database's logs and tables as they are stored, also old and deleted ones");
-  declare_decoding(app, *this);
-  begin_group(app, "Data sets");
-  app.add_flag("-r,--recursive", recursive, "search all containers below directories");
-  declare_manifest(app, manifest);
-  declare_allow_missing(app, allows_missing);
-  begin_group(app, "Databases");
-  reading.declare_database(app);
+  declare_matching(app);
+  declare_output(app);
+  declare_decoding(app);
+  declare_files(app);
   reading.declare(app);
+  declare_refused(app);
+  app.final_callback([this, word, first] { finish(first->count() > 0 ? word.get() : nullptr); });
 }
 
 }  // namespace recordfs

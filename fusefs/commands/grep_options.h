@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/decoding/descriptor_set.h"
+#include "core/decoding/picked_json.h"
 #include "core/search/record_matcher.h"
+#include "core/store/json_line.h"
 #include "fusefs/commands/command_context.h"
 
 namespace CLI {
@@ -20,33 +23,42 @@ enum class Show : std::uint8_t { kRecords, kMatches, kOrdinals, kCounts, kNames,
 
 struct GrepOptions {
   ReadingOptions reading;
-  std::string pattern;
   std::vector<std::string> patterns;
+  std::vector<std::string> pattern_files;  // with a pattern on each line (-f)
   std::vector<std::string> files;
+  std::vector<std::string> included;  // patterns of names; empty: all
+  std::vector<std::string> excluded;
   std::string manifest;
   bool allows_missing = false;
   MatchRules rules;
   bool counts = false;
   bool names = false;
+  bool names_without = false;  // of files without a match
   bool quiet = false;
   bool only_matches = false;
   bool ordinals = false;
   bool json = false;
   bool decoded = false;
-  std::string field;  // a path in the decoded record; empty: all of it
+  std::shared_ptr<const FieldPaths> field;  // in the decoded record; null: all of it
+  JsonLineOptions json_line;                // for `json`
   UserTypes types;
   bool inverted = false;
   bool recursive = false;
   bool with_name = false;
   bool without_name = false;
   bool zero_after_name = false;
-  bool extended = false;
-  bool raw = false;  // the stored entries of a database, not its keys
+  bool zero_after_record = false;
+  bool line_buffered = false;
+  bool hides_unopened = false;  // prints no message about files that cannot be opened
+  bool raw = false;             // the stored entries of a database, not its keys
+  std::string color = "never";  // or always, or auto
   std::uint64_t most = UINT64_MAX;
+  std::uint64_t before = 0;  // records that are shown around a selected one
+  std::uint64_t after = 0;
 
   Show show() const {
     if (quiet) return Show::kNothing;
-    if (names) return Show::kNames;
+    if (names || names_without) return Show::kNames;
     if (counts) return Show::kCounts;
     if (ordinals) return Show::kOrdinals;
     return only_matches ? Show::kMatches : Show::kRecords;
@@ -57,6 +69,17 @@ struct GrepOptions {
   // Returns whether a line is made from the JSON of a record.
   bool makes_lines() const { return json || (decoded && show() == Show::kRecords); }
   bool shows_names() const { return !without_name && (with_name || recursive || files.size() > 1); }
+  bool has_context() const { return show() == Show::kRecords && (before > 0 || after > 0); }
+  bool has_colors() const;
+  // Returns whether a file is searched, by its name.
+  bool wants(const std::string& path) const;
+
+ private:
+  void declare_matching(CLI::App& app);
+  void declare_output(CLI::App& app);
+  void declare_decoding(CLI::App& app);
+  void declare_files(CLI::App& app);
+  void finish(const std::string* word);
 };
 
 }  // namespace recordfs

@@ -73,6 +73,7 @@ int follow_end(const EndOptions& options) {
   following.pause = [&] {
     context.output().flush();
     return context.output().good();
+  report_absent(form.json.fields.get(), context);
   };
   following.moved = [&] {
     print_message(fmt::format("{}: moved, removed or replaced; the old file is still followed", path));

@@ -318,7 +318,8 @@ ByteForm byte_form_of(const std::string& word) {
   throw CLI::ValidationError("--bytes", "not auto, base64 or hex: " + word);
 }
 
-// Declares the options that --json needs.
+}  // namespace
+
 void declare_json(CLI::App& app, JsonLineOptions& json, CLI::Option* json_flag) {
   app.add_flag_callback(
          "--no-raw", [&json] { json.has_record = false; }, "with --json: leave out the bytes of the record")
@@ -326,7 +327,7 @@ void declare_json(CLI::App& app, JsonLineOptions& json, CLI::Option* json_flag) 
   app.add_option_function<std::string>(
          "--fields",
          [&json](const std::string& text) {
-           json.fields = paths_of(text);
+           json.fields = std::make_shared<const FieldPaths>(paths_of(text));
            json.has_record = false;
          },
          "with --json: write only these decoded fields, as a,b.c; implies --no-raw\n"
@@ -343,7 +344,13 @@ void declare_json(CLI::App& app, JsonLineOptions& json, CLI::Option* json_flag) 
       ->needs(json_flag);
 }
 
-}  // namespace
+void report_absent(const FieldPaths* fields, CommandContext& context) {
+  if (fields == nullptr || !context.output().good()) return;
+  for (const std::string& path : fields->absent()) {
+    context.print_once(fmt::format("no record has a field {} (recordfs cat --json shows the fields)", path));
+    context.note(kExitPartlyDone);
+  }
+}
 
 void FormOptions::declare(CLI::App& app) {
   const auto choose = [this](RecordForm wanted) {

@@ -17,6 +17,10 @@
 #include "core/store/selection.h"
 #include "fusefs/commands/command_context.h"
 
+namespace CLI {
+class Option;
+}
+
 namespace recordfs {
 
 enum class RecordForm : std::uint8_t {
@@ -34,6 +38,13 @@ std::string printable_lines(std::string_view text);
 // Declares --descriptors and --type, which are errors unless `is_used` returns true after the parsing. `of_what`: the
 // options that use them. `types` must outlive the parsing.
 void declare_types(CLI::App& app, UserTypes& types, std::function<bool()> is_used, const std::string& of_what);
+
+// Declares --no-raw, --fields and --bytes, which need `json_flag`. `json` must outlive the parsing.
+void declare_json(CLI::App& app, JsonLineOptions& json, CLI::Option* json_flag);
+
+// Prints which of the wanted fields no record has, and notes it. Prints nothing if no record was read, or after a write
+// error. `fields` may be null.
+void report_absent(const FieldPaths* fields, CommandContext& context);
 
 struct FormOptions {
   RecordForm form = RecordForm::kBytes;

@@ -95,6 +95,23 @@ class Lines(Decoded):
         self.assertEqual(self.good("cat", "--json", "--bytes", "auto", commands.sample(TEXT)),
                          self.good("cat", "--json", commands.sample(TEXT)))
 
+    def test_feature_is_picked_by_its_own_name(self):
+        for name in ("image/format", "features.feature.image/format"):
+            line = self.good("cat", "--json", "--fields", name, commands.sample(EXAMPLES), "0")
+            self.assertEqual(json.loads(line)["decoded"], {"features": {"feature": {
+                "image/format": {"bytes_list": {"value": [{"text": "jpeg"}]}}}}})
+
+    def test_fields_that_no_record_has_are_errors(self):
+        for command in (["cat"], ["head"], ["tail", "-n", "2"], ["cat", "--shuffle", "1"], ["cat", "--split", "0/1"]):
+            done = self.recordfs(*command, "--json", "--fields", "nothing,image/format,features.x", commands.sample(EXAMPLES))
+            self.assertEqual(done.status, commands.PARTLY_DONE, command)
+            self.assertRegex(done.err, r"\Arecordfs: no record has a field nothing [^\n]*\n(recordfs: no record has a field image/format "
+                             r"[^\n]*\n)?recordfs: no record has a field features\.x [^\n]*\n\Z")
+        self.assert_ends(commands.PARTLY_DONE, "no record has a field x", "cat", "--json", "--fields", "x", commands.sample(TEXT), "0")
+        self.assertEqual(self.good("cat", "--json", "--fields", "x", commands.sample(TEXT), ":0"), b"")
+        empty = self.file("empty.tfrecord", b"")
+        self.assertEqual(self.good("cat", "--json", "--fields", "x", empty), b"")
+
     def test_keys_and_values_of_a_table_have_one_form(self):
         sample = commands.sample("leveldb_table/leveldb-compacted.ldb")
         for form in ("base64", "hex"):
@@ -105,7 +122,9 @@ class Lines(Decoded):
         large = self.folder / "large.riegeli"
         kind = "--kind=large" if is_thorough() else "--size=40000000"  # more than is decoded ahead
         subprocess.run([commands.program("make_data"), "riegeli-none", "1", large, kind], check=True)
-        for words in (["--no-raw"], ["--fields", "x"], ["--bytes", "hex"]):
+        out = self.assert_ends(commands.PARTLY_DONE, "no record has a field x", "cat", "--json", "--fields", "x", large)
+        self.assertEqual(sorted(json.loads(out)), ["ordinal", "size"])
+        for words in (["--no-raw"], ["--bytes", "hex"]):
             made = json.loads(self.good("cat", "--json", *words, large))
             self.assertEqual((made["ordinal"], "hex" in made), (0, "hex" in words))
             self.assertEqual(len(made.get("hex", "")), 2 * made["size"] if "hex" in words else 0)

@@ -2,12 +2,14 @@
 """recordfs grep: the records it selects, its output, and its exit status."""
 import base64
 import json
+import os
+import pty
 import re
 import shutil
 import subprocess
 
 import commands
-from tfrecords import tfrecord
+from tfrecords import example, tfrecord
 
 MESSAGES = "riegeli/metadata_full_transposed.riegeli"  # messages with descriptors
 EXAMPLES = "tfrecord/examples.tfrecord"
@@ -163,7 +165,7 @@ class Grep(commands.Case):
 
     def test_usage_errors_have_status_2(self):
         self.assert_ends(FAILED, "PATTERN is required", "grep")
-        self.assert_ends(FAILED, "FILE is required", "grep", "x")
+        self.assert_ends(FAILED, "-: empty, not a record container", "grep", "x")
         self.assert_ends(FAILED, "--no-such-option", "grep", "x", self.file, "--no-such-option")
 
     def test_bad_pattern_is_called_so(self):
@@ -223,9 +225,42 @@ class Grep(commands.Case):
         self.assertEqual(self.assert_ends_quietly(NONE, "grep", "--field", "rnested.name", "absent", commands.sample(MESSAGES)), b"")
 
     def test_field_that_no_record_has_is_reported(self):
-        self.assert_ends(NONE, r"no record has a field no\.such", "grep", "--field", "no.such", "", commands.sample(MESSAGES))
-        self.assert_ends_quietly(NONE, "grep", "-q", "--field", "no.such", "", commands.sample(MESSAGES))
-        self.assertEqual(self.good("grep", "-c", "-v", "--field", "no.such", "", self.file), b"500\n")
+        for words in ([], ["-q"], ["-v"], ["-c"], ["-l"], ["--json"]):
+            self.assert_ends(FAILED, r"no record has a field no\.such", "grep", *words, "--field", "no.such", "",
+                             commands.sample(MESSAGES))
+        self.assert_ends(FAILED, r"no record has a field no\.such", "grep", "-c", "-v", "--field", "no.such", "", self.file)
+        self.assert_ends(FAILED, r"no record has a field labl", "grep", "--field", "labl", "640", commands.sample(EXAMPLES))
+
+    def test_field_is_not_called_missing_if_no_record_was_read(self):
+        empty = self.written()
+        self.assert_ends_quietly(NONE, "grep", "--field", "x", "", empty)
+        self.assert_ends(FAILED, "No such file", "grep", "--field", "x", "", self.folder / "not-there")
+
+    def test_feature_is_searched_by_its_name_or_its_path(self):
+        path = self.folder / "pictures.tfrecord"
+        path.write_bytes(tfrecord([example(label=[64], **{"image/class/text": [b"cat"]}),
+                                   example(label=[164, 7], **{"image/class/text": [b"catalogue", b"cat"]}),
+                                   example(label=[2], **{"image/class/text": [b"a dog\nand a cat", b"\xff\xfe"]})]))
+        for name in ("image/class/text", "features.feature.image/class/text"):
+            for options, pattern, found in (([], "^cat$", b"0\n1\n"), (["-x"], "cat", b"0\n1\n"), (["-w"], "cat", b"0\n1\n2\n"),
+                                            ([], "bytes_list", b""), ([], "value", b""), ([], "cat.cat", b""),
+                                            ([], "\\xff", b"2\n"), (["-v"], "^cat$", b"2\n")):
+                done = self.recordfs("grep", *options, "--ordinals", "--field", name, pattern, path)
+                self.assertEqual((done.out, done.err), (found, ""), (name, pattern))
+        for name in ("label", "features.feature.label"):
+            for options, pattern, found in (([], "64", b"0\n1\n"), (["-x"], "64", b"0\n"), ([], "^7$", b"1\n"), ([], "list", b"")):
+                self.assertEqual(self.recordfs("grep", *options, "--ordinals", "--field", name, pattern, path).out, found)
+        self.assertEqual(self.good("grep", "-o", "--field", "label", "[0-9]", path), b"0:6\n0:4\n1:1\n1:6\n1:4\n1:7\n2:2\n")
+
+    def test_fields_of_json_lines_are_those_that_are_wanted(self):
+        line = json.loads(self.good("grep", "--json", "--fields", "image/width", "--field", "image/width", "640",
+                                    commands.sample(EXAMPLES)).splitlines()[0])
+        self.assertEqual(line["decoded"], {"features": {"feature": {"image/width": {"int64_list": {"value": [640]}}}}})
+        self.assertNotIn("text", line)
+        self.assertNotIn("base64", line)
+        line = json.loads(self.good("grep", "--json", "--no-raw", "-m1", "two", self.file))
+        self.assertEqual(sorted(line), ["file", "matches", "ordinal", "size"])
+        self.assert_ends(FAILED, "no record has a field widht", "grep", "--json", "--fields", "widht", "two", self.file)
 
     def test_json_of_decoded_matches_has_no_positions(self):
         lines = [json.loads(line) for line in
@@ -251,6 +286,12 @@ class Grep(commands.Case):
         for words in (["--json", "-c"], ["--json", "-l"], ["--json", "-o"], ["--json", "--ordinals"], ["--ordinals", "-o"]):
             self.assert_ends(FAILED, "only one of --json, --ordinals, -c, -l and -o", "grep", *words, "x", self.file)
         self.assert_ends(FAILED, "--descriptors and --type are for --decoded and --json", "grep", "--type", "T", "x", self.file)
+
+    def test_options_that_cannot_be_are_refused_with_what_to_use(self):
+        for option, hint in (("-P", "RE2"), ("-G", "-E"), ("-b", "--json")):
+            self.assert_ends(FAILED, f"{option} is not supported.*{hint}", "grep", option, "x", self.file)
+        self.assert_ends(FAILED, r"unknown option: -3 \(try: -C 3, or -e -3\)", "grep", "-3", "two", self.file)
+        self.assert_ends_quietly(NONE, "grep", "-3", self.file)
 
     def test_help_mentions_grep_z(self):
         self.assertIn(b"grep -z", self.good("grep", "--help"))
@@ -299,6 +340,150 @@ class Grep(commands.Case):
         done = self.recordfs(*words)
         self.assertEqual((done.status, done.err), (status, ""), words)
         return done.out
+
+
+class LikeGrep(commands.Case):
+    """Options mean what they mean to grep(1), with records in place of lines."""
+
+    RECORDS = ["foo", "bar", "foo bar", "foobar", "_foo", "foo-bar", "", "FOO", "\u00e9foo", "a|b", "bar foo bar", "barfoo.foo",
+               "x", "y", "z", "foo9", "9foo", "the end"]
+    OPTIONS = [[], ["-i"], ["-v"], ["-w"], ["-x"], ["-F"], ["-c"], ["-o"], ["-m", "3"], ["-vx"], ["-wo"], ["-io"], ["-cw"], ["-cv"], ["-q"],
+               ["-m", "0"], ["-n"], ["-a"], ["-s"], ["--line-buffered"], ["-A", "1"], ["-B", "1"], ["-C", "1"], ["-A", "2", "-B", "3"],
+               ["-C", "1", "-A", "3"], ["-A", "3", "-C", "1"], ["-C", "100"], ["-A1", "-m2"], ["-C1", "-m", "2", "-v"], ["-wC1"], ["-cA1"],
+               ["--color=always"], ["--color=always", "-o"], ["--color=always", "-C1"], ["--colour=always", "-w"],
+               ["--color=never"], ["--color"]]
+    PATTERNS = ["foo", "bar", "^foo$", "fo+|bar", "nothing", "", "a|b", "[0-9]", "x\ny", "."]
+
+    def setUp(self):
+        super().setUp()
+        self.containers, self.texts = self.folder / "containers", self.folder / "texts"
+        self.containers.mkdir()
+        self.texts.mkdir()
+        for number, name in enumerate(("a.tfrecord", "b.tfrecord", "sub/c.tfrecord", "sub/d.other")):
+            self.write(name, [record for i, record in enumerate(self.RECORDS) if number == 0 or i % (number + 1)])
+
+    def write(self, name, records):
+        """Writes a container of these records, and a text of the same name with a line for each."""
+        for path in (self.containers / name, self.texts / name):
+            path.parent.mkdir(exist_ok=True)
+        (self.containers / name).write_bytes(tfrecord([record.encode() for record in records]))
+        (self.texts / name).write_text("".join(f"{record}\n" for record in records), encoding="utf-8")
+
+    def assert_same(self, *words, stdin=None, numbers=True):
+        """recordfs grep and grep have the same status and output, in which lines count from 1 and records from 0."""
+        environment = dict(self.environment(), LC_ALL="C.UTF-8", TERM="xterm")
+        shows_numbers = ["-n"] if numbers else []
+        syntax = [] if "-F" in words else ["-E"]
+        expected = subprocess.run(["grep", *syntax, *shows_numbers, *words], cwd=self.texts, env=environment, stdin=stdin or subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        done = self.recordfs("grep", *words, cwd=self.containers, **({"stdin": stdin} if stdin else {}))
+        self.assertEqual((done.status, bool(done.err)), (expected.returncode, bool(expected.stderr)), (words, done.err))
+        out = done.out
+        if numbers:
+            out = re.sub(rb"(?m)^((?:[\w./]+[:-]|\x1b\[35m.*?:\x1b\[m\x1b\[K|\x1b\[35m.*?-\x1b\[m\x1b\[K)?(?:\x1b\[32m\x1b\[K)?)(\d+)(?=[:-]|\x1b)",
+                         lambda found: found[1] + b"%d" % (int(found[2]) + 1), out)
+        self.assertEqual(out, expected.stdout, words)
+
+    def test_options_of_grep_select_and_print_the_same(self):
+        for options in self.OPTIONS:
+            for pattern in self.PATTERNS:
+                if (options, pattern) == (["-cv"], ""):
+                    continue  # grep prints no count
+                is_counted = any("c" in option for option in options if not option.startswith("--"))
+                with self.subTest(options=options, pattern=pattern):
+                    self.assert_same(*options, "-e", pattern, "a.tfrecord", numbers=not is_counted)
+
+    def test_several_files_are_named_as_grep_does(self):
+        files = ["a.tfrecord", "b.tfrecord"]
+        for options in ([], ["-h"], ["-H"], ["-C", "1"], ["-o"], ["--color=always"], ["-m", "1", "-A", "1"]):
+            self.assert_same(*options, "foo", *files)
+        for options in (["-c"], ["-l"], ["-L"], ["-lv"], ["-lZ"], ["-LZ"], ["-cH"], ["-ch"], ["--color=always", "-c"], ["--color=always", "-l"]):
+            for pattern in ("9foo", "nothing", "foo"):
+                self.assert_same(*options, pattern, *files, numbers=False)
+
+    def test_names_of_files_are_included_and_excluded_as_grep_does(self):
+        # grep -r lists files in the order of the directory.
+        for options in ([], ["--include=*.tfrecord"], ["--include", "c*"], ["--exclude", "*.other"], ["--include=*.other", "--include=a*"],
+                        ["--exclude=a*", "--exclude=b*"], ["--include=none"]):
+            for words in (["-r", "-l", *options, "foo"], ["-r", "-l", *options, "foo", "."], ["-r", "-l", *options, "foo", "sub"]):
+                expected = subprocess.run(["grep", *words], cwd=self.texts, stdout=subprocess.PIPE, check=False)
+                done = self.recordfs("grep", *words, cwd=self.containers)
+                self.assertEqual((done.status, sorted(done.out.split())), (expected.returncode, sorted(expected.stdout.split())), words)
+        self.assert_same("--exclude", "a*", "-l", "foo", "a.tfrecord", "b.tfrecord", numbers=False)
+
+    def test_patterns_are_read_from_files(self):
+        patterns = self.folder / "patterns"
+        for text in ("foo\nx\n", "", "\n", "9", "fo+\nba[rz]\n"):
+            patterns.write_text(text, encoding="utf-8")
+            for options in ([], ["-x"], ["-w"], ["-v"], ["-F"], ["-e", "the"]):
+                self.assert_same(*options, "-f", patterns, "a.tfrecord")
+            with patterns.open("rb") as file:
+                done = self.recordfs("grep", "-c", "-f", "-", "a.tfrecord", cwd=self.containers, stdin=file)
+            self.assertEqual(done.out, self.recordfs("grep", "-c", "-f", patterns, "a.tfrecord", cwd=self.containers).out)
+        self.assert_same("-f", "not-there", "a.tfrecord")
+        self.assert_ends(FAILED, "--file: standard input cannot have both", "grep", "-f", "-", "-")
+
+    def test_messages_about_files_can_be_left_out(self):
+        self.assert_same("-s", "foo", "not-there", "a.tfrecord")
+        self.assert_same("-s", "-r", "nothing", "not-there")
+        self.assert_same("-qs", "foo", "not-there", "a.tfrecord")
+
+    def test_zero_ends_each_record(self):
+        out = self.good("grep", "-z", "foo", self.containers / "a.tfrecord")
+        self.assertEqual(out, self.good("grep", "foo", self.containers / "a.tfrecord").replace(b"\n", b"\0"))
+        self.assertEqual(self.good("grep", "-zo", "^foo", self.containers / "b.tfrecord"),
+                         self.good("grep", "-o", "^foo", self.containers / "b.tfrecord").replace(b"\n", b"\0"))
+
+    def test_standard_input_is_searched_without_a_file(self):
+        content = (self.containers / "a.tfrecord").read_bytes()
+        for words in (["foo"], ["-e", "foo"], ["-c", "foo"], ["-C1", "x"]):
+            ran = subprocess.run([commands.program("recordfs"), "grep", *words], input=content, stdout=subprocess.PIPE, check=True)
+            self.assertEqual(ran.stdout, self.good("grep", *words, self.containers / "a.tfrecord"))
+
+    def test_terminal_is_not_searched_without_a_file(self):
+        ours, theirs = pty.openpty()
+        try:
+            done = self.recordfs("grep", "x", stdin=theirs)
+        finally:
+            os.close(ours)
+            os.close(theirs)
+        self.assertEqual((done.status, done.out), (FAILED, b""))
+        self.assertRegex(done.err, r"\Arecordfs: FILE is required, because standard input is a terminal")
+
+    def test_matches_are_highlighted_on_a_terminal(self):
+        path = self.containers / "a.tfrecord"
+        colored = b"\x1b[32m\x1b[K16\x1b[m\x1b[K\x1b[36m\x1b[K:\x1b[m\x1b[K\x1b[01;31m\x1b[K9\x1b[m\x1b[Kfoo\n"
+        for terminal, shown in (("xterm", colored), ("dumb", b"16:9foo\n"), ("", b"16:9foo\n")):
+            self.environment = lambda value=terminal: dict(os.environ, TERM=value)
+            if terminal:
+                self.assertEqual(self.on_terminal("grep", "--color", "^9", path).out, shown)
+            self.assertEqual(self.good("grep", "--color", "^9", path), b"16:9foo\n")
+        self.assertEqual(self.on_terminal("grep", "^9", path).out, b"16:9foo\n")
+        self.assert_ends(FAILED, "--color: not always, never or auto: red", "grep", "--color=red", "x", path)
+
+    def test_context_is_that_of_records_in_several_chunks(self):
+        path = commands.sample("riegeli/simple_flush_every7.riegeli")
+        lines = self.folder / "lines"
+        lines.write_bytes(self.good("cat", "--lines", path))
+        for options in (["-C", "3"], ["-B", "20"], ["-A", "20", "-m", "2"], ["-C", "1"]):
+            expected = subprocess.run(["grep", "-n", *options, "5", lines], stdout=subprocess.PIPE, check=True).stdout
+            shown = re.sub(rb"(?m)^(\d+)(?=[:-])", lambda found: b"%d" % (int(found[1]) + 1), self.good("grep", *options, "5", path))
+            self.assertEqual(shown, expected, options)
+
+    def test_context_excludes_json(self):
+        for words in (["--json"], ["--decoded"], ["--field", "x"]):
+            self.assert_ends(FAILED, "-A, -B and -C exclude --json, --decoded and --field", "grep", "-C1", *words, "x",
+                             self.containers / "a.tfrecord")
+
+    def test_records_that_cp_extracts_match_as_files(self):
+        target = self.folder / "records"
+        file = commands.sample(LINES)
+        self.good("cp", file, ":100", target)
+        for options, pattern in (([], "two two two"), (["-w"], "chunk"), (["-i"], "ONE"), (["-v"], "two"), (["-x"], ".*chunk")):
+            names = subprocess.run(["grep", "-r", "-l", *options, "-E", pattern, "."], cwd=target, stdout=subprocess.PIPE, check=False).stdout
+            chosen = sorted(int(name.rpartition(b"/")[2]) for name in names.split())
+            found = self.recordfs("grep", "--ordinals", *options, pattern, file).out.split()
+            self.assertEqual([int(one) for one in found if int(one) < 100], chosen, options)
 
 
 def log_record(payload):

@@ -167,9 +167,9 @@ class Dataset(Sequence):
         ignore_case, fixed, invert : bool
             Ignore case; the patterns are plain text; select the records that do not match.
         field : str
-            Search the decoded content of records, as `decode` returns it, and only the field at this path: names joined
-            by dots, such as ``"user.name"``. A path goes through lists to each element. Of several values, each is a line.
-            Empty: search the content as a line of JSON. A record without the field does not match.
+            Search the decoded content of records, as `decode` returns it, and only the values of this field: names joined
+            by dots, such as ``"user.name"``, or the name of a feature of a tensorflow.Example. Each value is searched by
+            itself. Empty: search the content as a line of JSON. A record without the field does not match.
 
         Yields
         ------

@@ -121,11 +121,13 @@ TEST(RecordStreamTest, TextsAreSearchedInsteadOfRecords) {
   auto matcher = RecordMatcher::make({"text of shard 1"}, {});
   ASSERT_TRUE(matcher);
   RecordStream::Options options{.matcher = std::move(*matcher)};
-  options.text_of = [](std::size_t shard, const std::shared_ptr<const RecordStore>& store) -> TextOfRecord {
+  options.texts_of = [](std::size_t shard, const std::shared_ptr<const RecordStore>& store) -> TextsOfRecord {
     EXPECT_NE(store, nullptr);
-    return [shard](const ChunkInfo&, Bytes) -> Result<std::optional<std::string>> {
-      if (shard == 0) return std::optional<std::string>();
-      return std::optional("the text of shard " + std::to_string(shard));
+    return [shard](const ChunkInfo&, Bytes, const std::function<void(std::string_view)>& take) -> Result<void> {
+      if (shard == 0) return {};
+      take("another text");
+      take("the text of shard " + std::to_string(shard));
+      return {};
     };
   };
   EXPECT_EQ(toys.read(options), toys.between(140, 141));
