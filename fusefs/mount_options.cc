@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/base/parse_number.h"
+#include "fusefs/similar_names.h"
 
 namespace recordfs {
 namespace {
@@ -245,6 +246,22 @@ std::vector<std::string> split_list(const std::string& list) {
   return items;
 }
 
+// Returns the message for an item that is no option, or that should have a value or none.
+std::string unknown_option(const std::string& name) {
+  const auto* const known = std::ranges::find(kOptions, name, &MountOption::name);
+  if (known != std::end(kOptions)) {
+    return known->value.empty() ? fmt::format("-o {} takes no value", name)
+                                : fmt::format("-o {} requires a value: {}={}", name, name, known->value);
+  }
+  std::vector<std::string_view> names;
+  for (const MountOption& option : kOptions) {
+    if (!option.text.empty()) names.push_back(option.name);
+  }
+  const std::string similar = similar_names(name, names);
+  return fmt::format("unknown option -o {}{}", name,
+                     similar.empty() ? "" : fmt::format(" (did you mean {}?)", similar));
+}
+
 // Returns the error in one option, or nothing.
 std::optional<std::string> apply_item(const std::string& item, Options& options) {
   const std::size_t equals = item.find('=');
@@ -256,7 +273,7 @@ std::optional<std::string> apply_item(const std::string& item, Options& options)
     return fmt::format("invalid value for -o {}", item);
   }
   if (is_accepted(name) || options.sloppy) return std::nullopt;
-  return fmt::format("unknown option -o {}", name);
+  return unknown_option(name);
 }
 
 }  // namespace

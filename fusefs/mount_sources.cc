@@ -60,6 +60,11 @@ std::string directory_name(const std::string& path) {
   return name.empty() ? "root" : name;
 }
 
+bool is_pipe(const std::string& path) {
+  struct stat st {};
+  return path == "-" || (::stat(path.c_str(), &st) == 0 && S_ISFIFO(st.st_mode));
+}
+
 void log_opened(const std::string& shown, const RecordStore& store, const Services& services) {
   services.log(Severity::kDetail,
                fmt::format("{}: {}, {}", shown, store.traits().format, counted(store.source().size(), "byte")));
@@ -143,6 +148,14 @@ std::string shown_source(const Options& options, std::size_t number) {
 
 Result<OpenedSources> open_sources(const Options& options, Services& services) {
   OpenedSources all;
+  for (std::size_t i = 0; i < options.sources.size() && !options.manifest; ++i) {
+    if (!is_pipe(options.sources[i])) continue;
+    return Error{
+        .code = Code::kIo,
+        .detail = fmt::format("{}: a mount reads at any position, which a pipe does not permit (try: save it in "
+                              "a file)",
+                              shown_source(options, i))};
+  }
   if (options.join) {
     ASSIGN_OR_RETURN(auto joined, join_sources(options, services));
     all.sources.emplace_back(std::move(joined.source));

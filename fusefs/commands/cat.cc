@@ -251,7 +251,8 @@ RunCommand declare_cat(CLI::App& app) {
          "--split",
          [options = options.get()](const std::string& text) {
            options->split = parse_split_or_part(text);
-           if (!options->split) throw CLI::ValidationError("--split", "not [SHARD:]BEGIN:END or I/N: " + text);
+           if (!options->split)
+             throw CLI::ValidationError("--split", "not [SHARD:]BEGIN:END, or I/N with I from 0 to N - 1: " + text);
          },
          "write the records of one split: a line or an id of recordfs splits, or I/N\n"
          "`BEGIN:END` means the chunks that begin in this range of bytes of a file, and `SHARD:BEGIN:END` those of one "

@@ -6,6 +6,8 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,6 +16,7 @@
 #include "core/base/parse_number.h"
 #include "fusefs/help_layout.h"
 #include "fusefs/messages.h"
+#include "fusefs/similar_names.h"
 
 namespace recordfs {
 namespace {
@@ -71,9 +74,6 @@ class CommandHelp : public CLI::Formatter {
     return OptionText{.text = option->get_description()}.help();
   }
 
-  // Without which other options it needs, which its text says.
-  std::string make_option_opts(const CLI::Option* option) const override {
-    const bool is_several = option->get_items_expected_max() > 1 && option->get_positional();
   // CLI11 shows a flag with an optional value as --color{auto}.
   std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
     std::string name = CLI::Formatter::make_option_name(option, is_positional);
@@ -83,6 +83,9 @@ class CommandHelp : public CLI::Formatter {
     return name;
   }
 
+  // Without which other options it needs, which its text says.
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const bool is_several = option->get_items_expected_max() > 1 && option->get_positional();
     const std::string& value = option->get_type_name();
     return (option->get_items_expected_max() > 0 && !value.empty() ? " " + value : "") + (is_several ? " ..." : "");
   }
@@ -132,23 +135,13 @@ void restore_words(CLI::App& app) {
   }
 }
 
-// Returns how many letters have to be added, removed, replaced, or swapped with the next one.
-std::size_t edits_between(std::string_view one, std::string_view other) {
-  std::vector<std::vector<std::size_t>> edits(one.size() + 1, std::vector<std::size_t>(other.size() + 1));
-  for (std::size_t i = 0; i <= one.size(); ++i) {
-    for (std::size_t j = 0; j <= other.size(); ++j) {
-      if (i == 0 || j == 0) {
-        edits[i][j] = i + j;
-        continue;
-      }
-      const std::size_t replaced = edits[i - 1][j - 1] + (one[i - 1] == other[j - 1] ? 0 : 1);
-      edits[i][j] = std::min({replaced, edits[i - 1][j] + 1, edits[i][j - 1] + 1});
-      const bool is_swapped = i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
-      if (is_swapped) edits[i][j] = std::min(edits[i][j], edits[i - 2][j - 2] + 1);
-    }
-  }
-  return edits[one.size()][other.size()];
-}
+// What other tools call our commands.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOtherWords = {{{"count", "info --scan"},
+                                                                                       {"extract", "cp"},
+                                                                                       {"find", "grep"},
+                                                                                       {"list", "ls"},
+                                                                                       {"search", "grep"},
+                                                                                       {"wc", "info --scan"}}};
 
 }  // namespace
 
@@ -182,16 +175,10 @@ std::vector<HelpLine> command_lines() {
 }
 
 std::string no_such_command(std::string_view what, std::string_view word) {
-  constexpr std::size_t kShort = 4;
-  std::size_t least = word.size() < kShort ? 1 : 2;
-  std::string names;
-  for (const HelpLine& line : command_lines()) {
-    const std::size_t edits = edits_between(word, line.name);
-    if (edits > least) continue;
-    if (edits < least) names.clear();
-    least = edits;
-    names += names.empty() ? std::string(line.name) : fmt::format(" or {}", line.name);
-  }
+  std::vector<std::string_view> known;
+  for (const HelpLine& line : command_lines()) known.push_back(line.name);
+  const auto* const other = std::ranges::find(kOtherWords, word, &std::pair<std::string_view, std::string_view>::first);
+  const std::string names = other == kOtherWords.end() ? similar_names(word, known) : std::string(other->second);
   const std::string hint = names.empty() ? "try recordfs --help" : fmt::format("did you mean {}?", names);
   return fmt::format("no such {}: {} ({})", what, word, hint);
 }

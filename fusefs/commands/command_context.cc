@@ -153,7 +153,7 @@ void ReadingOptions::declare(CLI::App& app) {
            if (!size) throw CLI::ValidationError("--max-input", "not a size: " + text);
            most_input = *size;
          },
-         "most of a pipe that is saved for FILE - (default 16G)\n"
+         "most of a pipe that is saved for FILE - or <(...) (default 16G)\n"
          "To read it at any position, it is saved in a file without a name in `TMPDIR`, or in /tmp.")
       ->type_name("SIZE");
   app.add_option("--index", index,
@@ -202,7 +202,7 @@ CommandContext::CommandContext(const ReadingOptions& options, Log log)
       database_options_(options.database_options()),
       threads_(options.threads != 0 ? options.threads : std::max(std::thread::hardware_concurrency(), 1u)),
       services_(kCacheBytes, executor_threads(), std::move(log)),
-      input_(options.most_input) {
+      most_input_(options.most_input) {
   services_.limits = limits_;
   auto place = index_place(options.index, options.limits);
   if (place) {
@@ -219,7 +219,12 @@ Result<OpenedFile> CommandContext::open_quietly(const RequestContext& context, c
 }
 
 Result<std::string> CommandContext::real_path(const std::string& path) {
-  return path == kStandardInput ? input_.path() : Result<std::string>(path);
+  if (!is_pipe(path)) return path;
+  std::unique_lock lock(mutex_);
+  auto& pipe = pipes_[path];
+  if (!pipe) pipe = std::make_unique<PipeInput>(path, most_input_);
+  lock.unlock();
+  return pipe->path();
 }
 
 std::shared_ptr<const RecordStore> CommandContext::open(const std::string& path) {

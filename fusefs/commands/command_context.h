@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -91,10 +92,10 @@ class CommandContext {
   CommandContext(const ReadingOptions& options, Log log);
 
   // Opens a file. `shown`: its path, or kStandardInput; errors name it so. Fails as open_file() and
-  // StandardInput::path(). Prints nothing. Thread-safe.
+  // PipeInput::path(). Prints nothing. Thread-safe.
   Result<OpenedFile> open_quietly(const RequestContext& context, const std::string& shown);
-  // Returns the path by which a file can be opened, which is another one for standard input. Fails as
-  // StandardInput::path(). Thread-safe.
+  // Returns the path by which a file can be opened, which is another one for standard input and pipes. Fails as
+  // PipeInput::path(). Thread-safe.
   Result<std::string> real_path(const std::string& path);
 
   // Opens a file. On failure prints an error, notes it for status(), and returns null.
@@ -123,9 +124,9 @@ class CommandContext {
   // Logs a failed read of `store`, and notes it.
   void report(const RecordStore& store, const Error& error);
 
-  // Makes status() kExitTryAgain after failures that may pass, for schedulers.
   // Prints no message about files that cannot be opened; they count in status().
   void hide_unopened() { hides_unopened_ = true; }
+  // Makes status() kExitTryAgain after failures that may pass, for schedulers.
   void distinguish_retries() { distinguishes_retries_ = true; }
   // Lists what is skipped in a file. Damage that is listed does not count in status(). Fails with kIo.
   Result<void> list_skipped_in(const std::string& path);
@@ -157,12 +158,13 @@ class CommandContext {
   const unsigned threads_;
   std::atomic<int> status_{0};
   bool distinguishes_retries_ = false;
-  std::unique_ptr<SkippedList> skipped_;  // null: there is no list
   bool hides_unopened_ = false;
+  std::unique_ptr<SkippedList> skipped_;  // null: there is no list
   std::mutex mutex_;
   std::string last_line_;  // guarded by mutex_
   Services services_;
-  StandardInput input_;
+  const std::uint64_t most_input_;                           // bytes of a pipe
+  std::map<std::string, std::unique_ptr<PipeInput>> pipes_;  // by path; guarded by mutex_
   Output output_;
 };
 

@@ -124,6 +124,7 @@ std::unique_ptr<DatabaseReader> DatabaseReader::made(const std::string& path, st
 DatabaseReader::DatabaseReader(std::string path, std::string directory, CommandContext& context,
                                std::unique_ptr<const database::Database> database)
     : path_(std::move(path)),
+      is_pipe_(is_pipe(path_)),
       directory_(std::move(directory)),
       context_(context),
       database_(std::move(database)),
@@ -196,7 +197,7 @@ std::string DatabaseReader::text_of(const database::Problem& problem) const {
 }
 
 std::string DatabaseReader::file_of(const database::Version& version) const {
-  return path_ == kStandardInput ? path_ : printable(version.file);
+  return is_pipe_ ? path_ : printable(version.file);
 }
 
 void DatabaseReader::append_json_members(std::string& json, const database::Version& version) const {

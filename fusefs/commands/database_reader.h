@@ -110,6 +110,7 @@ class DatabaseReader {
                  std::unique_ptr<const database::Database> database);
 
   const std::string path_;       // as given; of a set, perhaps the manifest
+  const bool is_pipe_;           // standard input, or a pipe
   const std::string directory_;  // of the files that problems name; empty: it is one file
   CommandContext& context_;
   const std::unique_ptr<const database::Database> database_;

@@ -42,6 +42,10 @@ class Index {
 
   int run() {
     if (context_.status() != 0) return context_.status();
+    if (options_.reading.index == "no") {
+      print_message("--index no saves no index (try: --index auto)");
+      return kExitWrongUse;
+    }
     if (!context_.services().index) {
       print_message("no directory for the index: neither XDG_CACHE_HOME nor HOME names one (try: --index=DIR)");
       return kExitPartlyDone;
@@ -57,8 +61,8 @@ class Index {
 
  private:
   void build(const std::string& path) {
-    if (path == kStandardInput) {
-      print_message("-: an index of standard input is not saved");
+    if (is_pipe(path)) {
+      print_message(fmt::format("{}: an index of standard input or a pipe is not saved", path));
       return context_.note(kExitPartlyDone);
     }
     auto store = context_.open(path);

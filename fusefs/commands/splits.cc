@@ -178,8 +178,8 @@ void declare_sizes(CLI::App& app, SplitsOptions& options) {
 RunCommand declare_splits(CLI::App& app) {
   const auto options = std::make_shared<SplitsOptions>();
   declare_words(app, options->words, WordUse::kFiles, {}, [options = options.get()] {
-    if (std::ranges::find(options->words.files, kStandardInput) != options->words.files.end()) {
-      throw CLI::ValidationError("FILE", "standard input cannot be split");
+    if (std::ranges::any_of(options->words.files, is_pipe)) {
+      throw CLI::ValidationError("FILE", "standard input cannot be split, nor a pipe");
     }
     if (options->sizes_given > 1) throw CLI::ValidationError("only one of --size, --records and --count can be given");
   });

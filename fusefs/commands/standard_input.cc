@@ -39,15 +39,16 @@ std::string temporary_directory() {
   return failed ? "/tmp" : named.string();
 }
 
-Error cannot_save(const std::string& directory, int error) {
+Error cannot_save(const std::string& name, const std::string& directory, int error) {
   return input_error(
-      fmt::format("cannot save standard input in {}: {} (try: TMPDIR=DIRECTORY)", directory, std::strerror(error)));
+      fmt::format("cannot save {} in {}: {} (try: TMPDIR=DIRECTORY)", name, directory, std::strerror(error)));
 }
 
+// Fails with the system's error.
 Result<Descriptor> unnamed_file(const std::string& directory) {
   std::string name = directory + "/recordfs-XXXXXX";
   Descriptor file(::mkostemp(name.data(), O_CLOEXEC));
-  if (!file) return cannot_save(directory, errno);
+  if (!file) return system_error(errno);
   ::unlink(name.c_str());
   return file;
 }
@@ -62,32 +63,49 @@ void mark_as_passing(const Descriptor& file) {
 
 }  // namespace
 
-Result<std::string> StandardInput::path() {
+bool is_pipe(const std::string& path) {
+  struct stat st {};
+  return path == kStandardInput || (::stat(path.c_str(), &st) == 0 && S_ISFIFO(st.st_mode));
+}
+
+std::string PipeInput::name() const { return path_ == kStandardInput ? "standard input" : "the pipe"; }
+
+Result<std::string> PipeInput::path() {
   const std::lock_guard lock(mutex_);
   if (!result_) result_ = saved();
   return *result_;
 }
 
-Result<std::string> StandardInput::saved() {
-  if (is_whole_file()) return std::string(kOwnInput);
+Result<std::string> PipeInput::saved() {
+  const bool is_input = path_ == kStandardInput;
+  if (is_input && is_whole_file()) return std::string(kOwnInput);
   const std::string directory = temporary_directory();
-  ASSIGN_OR_RETURN(file_, unnamed_file(directory));
+  auto file = unnamed_file(directory);
+  if (!file) return cannot_save(name(), directory, file.error().os_error);
+  file_ = std::move(*file);
+  Descriptor pipe;
+  if (!is_input) pipe = Descriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!is_input && !pipe) return system_error(errno);
+  TRY(save(is_input ? STDIN_FILENO : pipe.number(), directory));
+  mark_as_passing(file_);
+  return fmt::format("/proc/self/fd/{}", file_.number());
+}
+
+Result<void> PipeInput::save(int pipe, const std::string& directory) {
   std::vector<std::byte> piece(kInputPiece);
   std::uint64_t size = 0;
   for (;;) {
-    const ssize_t got = ::read(STDIN_FILENO, piece.data(), piece.size());
+    const ssize_t got = ::read(pipe, piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return input_error(fmt::format("cannot read standard input: {}", std::strerror(errno)));
-    if (got == 0) break;
+    if (got < 0) return input_error(fmt::format("cannot read {}: {}", name(), std::strerror(errno)));
+    if (got == 0) return {};
     const auto bytes = Bytes(piece).first(static_cast<std::size_t>(got));
     if (bytes.size() > most_bytes_ - size) {
-      return input_error(fmt::format("standard input has more than {} bytes (see --max-input)", most_bytes_));
+      return input_error(fmt::format("{} has more than {} bytes (see --max-input)", name(), most_bytes_));
     }
-    if (const int error = write_all(file_.number(), bytes); error != 0) return cannot_save(directory, error);
+    if (const int error = write_all(file_.number(), bytes); error != 0) return cannot_save(name(), directory, error);
     size += bytes.size();
   }
-  mark_as_passing(file_);
-  return fmt::format("/proc/self/fd/{}", file_.number());
 }
 
 }  // namespace recordfs

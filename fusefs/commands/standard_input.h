@@ -1,4 +1,4 @@
-// StandardInput: FILE - of the commands.
+// PipeInput: FILE - of the commands, and a FILE that is a pipe.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/descriptor.h"
 #include "core/base/result.h"
@@ -15,20 +16,26 @@ namespace recordfs {
 // The word on a command line that means standard input. A file of that name is ./-.
 inline constexpr std::string_view kStandardInput = "-";
 
-// Makes standard input readable at any position. A pipe is saved in a temporary file without a name, which is gone
-// when the program ends in any way. Thread-safe.
-class StandardInput {
- public:
-  // `most_bytes`: the most that is saved.
-  explicit StandardInput(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
+// Returns whether a FILE is standard input or a named pipe, such as <(...) of a shell.
+bool is_pipe(const std::string& path);
 
-  // Returns a path by which this process can open what standard input has. The first call reads all of it. Fails with
-  // kIo if that fails, if there is too much of it, or if it cannot be saved; so do later calls.
+// Makes standard input or a pipe readable at any position. A pipe is saved in a temporary file without a name, which is
+// gone when the program ends in any way. Thread-safe.
+class PipeInput {
+ public:
+  // `path`: of a pipe, or kStandardInput. `most_bytes`: the most that is saved.
+  PipeInput(std::string path, std::uint64_t most_bytes) : path_(std::move(path)), most_bytes_(most_bytes) {}
+
+  // Returns a path by which this process can open what the pipe has. The first call reads all of it. Fails with kIo if
+  // that fails, if there is too much of it, or if it cannot be saved; so do later calls.
   Result<std::string> path();
 
  private:
   Result<std::string> saved();
+  Result<void> save(int pipe, const std::string& directory);
+  std::string name() const;
 
+  const std::string path_;
   const std::uint64_t most_bytes_;
   std::mutex mutex_;
   Descriptor file_;                            // guarded by mutex_

@@ -57,7 +57,7 @@ class Index(commands.Case):
         self.assert_ends(commands.PARTLY_DONE, "no directory for the index", "index", commands.sample(GOOD_FILE))
 
     def test_index_no_saves_nothing(self):
-        self.assert_ends(commands.PARTLY_DONE, "no directory for the index", "index", "--index", "no", commands.sample(GOOD_FILE))
+        self.assert_ends(commands.WRONG_USE, r"--index no saves no index \(try: --index auto\)", "index", "--index", "no", commands.sample(GOOD_FILE))
 
     def test_unusable_directory_is_reported(self):
         (self.folder / "file").write_text("", encoding="utf-8")

@@ -2,6 +2,7 @@
 """Commands read standard input, which is FILE -, from a pipe or from a file."""
 import gzip
 import os
+import re
 import subprocess
 
 import commands
@@ -118,9 +119,36 @@ class Input(commands.Case):
         self.assertEqual((done.status, done.err), (commands.CANNOT_OPEN, "recordfs: -: empty, not a record container\n"))
 
     def test_commands_for_which_input_makes_no_sense_refuse_it(self):
-        self.assert_ends(commands.WRONG_USE, "standard input cannot be split", "splits", "-")
-        self.assert_ends(commands.WRONG_USE, "--follow: takes one file, which is not standard input", "tail", "-f", "-")
-        self.assert_ends(commands.PARTLY_DONE, "-: an index of standard input is not saved", "index", "-")
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        for name in ("-", pipe):
+            self.assert_ends(commands.WRONG_USE, "standard input cannot be split", "splits", name)
+            self.assert_ends(commands.PARTLY_DONE, f"{name}: an index of standard input or a pipe is not saved", "index", name)
+            self.assert_ends(commands.CANNOT_OPEN, f"{name}: a mount reads at any position, which a pipe does not permit "
+                             r"\(try: save it in a file\)", "mount", name, self.folder / "mnt")
+        self.assertFalse((self.folder / "mnt").exists())
+
+    def test_named_pipes_are_read_like_files(self):
+        content = commands.sample(TEXT).read_bytes()
+        for words in READING:
+            expected = self.recordfs(*words, commands.sample(TEXT))
+            ran = subprocess.run(["bash", "-c", 'words=("${@:2}"); exec "$1" "${words[@]}" <(cat)', "bash", commands.program("recordfs"),
+                                  *words], input=content, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment(),
+                                 check=False, timeout=commands.PATIENCE)
+            out = re.sub(rb"/dev/fd/\d+", bytes(commands.sample(TEXT)), ran.stdout)
+            self.assertEqual((ran.returncode, ran.stderr.decode(), out), (expected.status, expected.err, expected.out), words)
+
+    def test_several_pipes_are_a_data_set(self):
+        both = self.good("cat", commands.sample(TEXT), commands.sample(TEXT), "499:501")
+        ran = subprocess.run(["bash", "-c", 'exec "$1" cat <(cat "$2") <(cat "$2") 499:501', "bash", commands.program("recordfs"),
+                              commands.sample(TEXT)], stdout=subprocess.PIPE, check=True, env=self.environment())
+        self.assertEqual(ran.stdout, both)
+
+    def test_pipe_above_the_limit_is_refused(self):
+        ran = subprocess.run(["bash", "-c", 'exec "$1" cat --max-input 1K <(cat "$2")', "bash", commands.program("recordfs"),
+                              commands.sample(TEXT)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(ran.returncode, commands.CANNOT_OPEN)
+        self.assertRegex(ran.stderr, rb"\Arecordfs: /dev/fd/\d+: the pipe has more than 1024 bytes \(see --max-input\)\n\Z")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,18 @@ class Names(commands.Case):
                                  *rest)
         self.assert_ends(commands.WRONG_USE, r"no such command or file: ct \(did you mean cat or cp\?\)", "ct", "x")
 
+    def test_word_of_other_tools_is_answered_with_the_command(self):
+        for word, meant in (("count", "info --scan"), ("wc", "info --scan"), ("list", "ls"), ("extract", "cp")):
+            self.assert_ends(commands.WRONG_USE, rf"no such command or file: {word} \(did you mean {meant}\?\)", word, "x")
+
+    def test_mistyped_mount_option_is_answered_with_similar_ones(self):
+        for name, meant in (("folow", r" \(did you mean follow\?\)"), ("cachesize=1M", r" \(did you mean cache_size\?\)"),
+                            ("xyz", "")):
+            self.assert_ends(commands.WRONG_USE, rf"unknown option -o {name.partition('=')[0]}{meant} ", "mount", "-o", name,
+                             "x", self.folder / "mnt")
+        self.assert_ends(commands.WRONG_USE, "-o follow takes no value ", "mount", "-o", "follow=1", "x", self.folder / "mnt")
+        self.assert_ends(commands.WRONG_USE, "-o log requires a value: log=FILE ", "mount", "-o", "log", "x", self.folder / "mnt")
+
     def test_word_that_resembles_no_command_points_to_the_help(self):
         self.assert_ends(commands.WRONG_USE, r"no such command or file: frobnicate \(try recordfs --help\)", "frobnicate", "x")
 
