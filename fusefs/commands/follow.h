@@ -20,10 +20,16 @@ struct Following {
   std::function<bool()> pause{};
   // Called once if the file was moved, removed or replaced. May be empty.
   std::function<void()> moved{};
+  bool by_name = false;  // ends when another file is at the path
 };
 
-// Takes all records once, in order, and waits for more. Returns when a callback stopped it, the output's reader has
-// gone, or the watch was stopped. Fails as RecordStore::record_totals and FollowedFile::grow do.
-Result<void> follow_records(FollowedFile& file, FileWatch& watch, const Following& following);
+enum class FollowEnd : std::uint8_t {
+  kStopped,   // by a callback, the watch, or because the output's reader has gone
+  kReplaced,  // another file is at the path, and the records of this one were taken
+};
+
+// Takes all records once, in order, and waits for more. Returns why it ended. Fails as RecordStore::record_totals and
+// FollowedFile::grow do.
+Result<FollowEnd> follow_records(FollowedFile& file, FileWatch& watch, const Following& following);
 
 }  // namespace recordfs

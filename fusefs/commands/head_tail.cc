@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/store/open_container.h"
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
@@ -23,12 +28,32 @@
 namespace recordfs {
 namespace {
 
+// N of -n: how many records, or where they begin or end.
+struct RecordCount {
+  char sign = '\0';  // as it is given: '+', '-', or none
+  std::int64_t records = 10;
+
+  // What `head` and `tail` write.
+  OrdinalRange at_the_front() const { return {.begin = 0, .end = sign == '-' ? from_end(records) : records}; }
+  OrdinalRange at_the_end() const {
+    if (sign == '+') return {.begin = std::max<std::int64_t>(records, 1) - 1};
+    // A negative bound cannot express zero records.
+    return records == 0 ? OrdinalRange{.begin = 0, .end = 0} : OrdinalRange{.begin = -records};
+  }
+
+ private:
+  static std::optional<std::int64_t> from_end(std::int64_t records) {
+    return records == 0 ? std::nullopt : std::optional(-records);
+  }
+};
+
 struct EndOptions {
   ReadingOptions reading;
   FormOptions form;
   RecordWords words;
-  std::int64_t records = 10;
+  RecordCount count;
   bool follows = false;
+  bool follows_name = false;  // -F
 };
 
 // Shows lines on a terminal, unless another form was requested.
@@ -48,59 +73,138 @@ int copy_range(const EndOptions& options, const OrdinalRange& range) {
     if (!copier.copy(selection)) return std::nullopt;
     return copier.scanned_records();
   });
+  report_absent(form.json.fields.get(), context);
   return context.finish();
 }
 
-// Copies the last records, and then those that are appended, until the output's reader has gone.
-int follow_end(const EndOptions& options) {
-  const std::string& path = options.words.files.front();
-  CommandContext context(options.reading);
-  const auto file = context.open_followed(path);
-  if (!file) return context.status();
-  FileWatch watch({path});
-  const FormOptions form = form_of(options);
-  Following following{.output = STDOUT_FILENO};
-  const auto counts = wait_for([&] { return file->store()->index().totals(ScanDetail::kCounts); });
-  if (counts) following.from = counts->records - std::min(counts->records, static_cast<std::uint64_t>(options.records));
-  following.take = [&](const RecordStore& store, const Span& records) {
+// Copies the last records of a file, and then those that are appended.
+class Tail {
+ public:
+  explicit Tail(const EndOptions& options)
+      : options_(options),
+        form_(form_of(options)),
+        path_(options.words.files.front()),
+        directory_(std::filesystem::path(path_).parent_path().string()),
+        context_(options.reading) {
+    if (directory_.empty()) directory_ = ".";
+  }
+
+  // Returns when the output's reader has gone, or after a failure; with -F only if there is no file to begin with.
+  int run() {
+    for (auto file = open(); file && follow(*file); file = open()) {
+      is_next_ = true;
+    }
+    return context_.finish();
+  }
+
+ private:
+  // Returns null after a failure. With -F, waits for a file that may appear, or become a container.
+  std::unique_ptr<FollowedFile> open() {
+    if (!options_.follows_name) return context_.open_followed(path_);
+    FileWatch watch({path_, directory_});
+    for (;;) {
+      auto opened = FollowedFile::open(path_, context_.limits(), context_.services());
+      if (opened && is_next_) print_message(fmt::format("{}: following the new file", path_));
+      if (opened) return std::move(*opened);
+      std::error_code failed;
+      const bool is_absent_or_empty = std::filesystem::file_size(path_, failed) == 0 || failed;
+      if (!is_next_ && !is_absent_or_empty) {
+        context_.print_unopened(path_, opened.error());
+        return nullptr;
+      }
+      context_.print_once(open_failure(path_, opened.error()));
+      is_next_ = true;
+      if (!watch.wait(STDOUT_FILENO)) return nullptr;
+    }
+  }
+
+  // Returns false if that was all.
+  bool follow(FollowedFile& file) {
+    FileWatch watch(options_.follows_name ? std::vector<std::string>{path_, directory_}
+                                          : std::vector<std::string>{path_});
+    const auto counts = wait_for([&] { return file.store()->index().totals(ScanDetail::kCounts); });
+    const auto followed =
+        counts ? follow_records(file, watch, following(counts->records)) : Result<FollowEnd>(counts.error());
+    if (followed) return *followed == FollowEnd::kReplaced;
+    if (options_.follows_name && followed.error().code == Code::kChanged) {
+      print_message(fmt::format("{}: {}", path_, followed.error().detail));
+      return true;
+    }
+    context_.print_failure(path_, followed.error());
+    return false;
+  }
+
+  // `records`: how many the file has now.
+  Following following(std::uint64_t records) {
+    Following wanted{.output = STDOUT_FILENO, .by_name = options_.follows_name};
+    if (!is_next_) {
+      const auto number = static_cast<std::uint64_t>(options_.count.records);
+      const bool is_first_record = options_.count.sign == '+';
+      wanted.from = is_first_record ? std::max<std::uint64_t>(number, 1) - 1 : records - std::min(records, number);
+    }
+    wanted.take = [this](const RecordStore& store, const Span& which) { return copy(store, which); };
+    wanted.pause = [this] {
+      context_.output().flush();
+      return context_.output().good();
+    };
+    wanted.moved = [this] {
+      print_message(fmt::format("{}: moved, removed or replaced; the old file is still followed", path_));
+    };
+    return wanted;
+  }
+
+  bool copy(const RecordStore& store, const Span& records) {
     const auto begin = static_cast<std::int64_t>(records.begin);
     const auto selection = select({.begin = begin, .end = static_cast<std::int64_t>(records.end)}, store);
-    const SetMember member{path, {std::shared_ptr<const void>(), &store}};  // not owned
-    if (selection) return RecordCopier(member, form, context).copy(*selection);
-    context.print_failure(path, selection.error());
+    const SetMember member{path_, {std::shared_ptr<const void>(), &store}};  // not owned
+    if (selection) return RecordCopier(member, form_, context_).copy(*selection);
+    context_.print_failure(path_, selection.error());
     return false;
-  };
-  following.pause = [&] {
-    context.output().flush();
-    return context.output().good();
-  report_absent(form.json.fields.get(), context);
-  };
-  following.moved = [&] {
-    print_message(fmt::format("{}: moved, removed or replaced; the old file is still followed", path));
-  };
-  const auto followed = counts ? follow_records(*file, watch, following) : Result<void>(counts.error());
-  if (!followed) context.print_failure(path, followed.error());
-  return context.finish();
+  }
+
+  const EndOptions& options_;
+  const FormOptions form_;
+  const std::string path_;
+  std::string directory_;
+  CommandContext context_;
+  bool is_next_ = false;  // all records of the file are wanted, because it is not the first, or appeared later
+};
+
+RecordCount count_of(const std::string& text) {
+  RecordCount count;
+  if (text.starts_with('+') || text.starts_with('-')) count.sign = text.front();
+  const std::uint64_t records = amount_of("--records", count.sign == '\0' ? text : text.substr(1));
+  count.records = static_cast<std::int64_t>(std::min<std::uint64_t>(records, INT64_MAX));
+  return count;
 }
 
-std::shared_ptr<EndOptions> declare(CLI::App& app) {
+// Takes a word such as -3 for -n 3, as head(1) and tail(1) do, unless it is a file.
+void take_number(RecordWords& words, RecordCount& count) {
+  const auto number = std::ranges::find_if(words.files, [](const std::string& word) {
+    return word.size() > 1 && word.front() == '-' && word.find_first_not_of("0123456789", 1) == std::string::npos &&
+           ::access(word.c_str(), F_OK) != 0;
+  });
+  if (number == words.files.end()) return;
+  count = count_of(number->substr(1));
+  words.files.erase(number);
+  if (words.files.empty() && words.manifest.empty()) throw CLI::RequiredError("FILE");
+}
+
+std::shared_ptr<EndOptions> declare(CLI::App& app, const std::string& of_count) {
   auto options = std::make_shared<EndOptions>();
   declare_words(app, options->words, WordUse::kFiles, {}, [options = options.get()] {
+    take_number(options->words, options->count);
     const RecordWords& words = options->words;
     const bool is_one_file = words.files.size() == 1 && words.manifest.empty() && !names_set(words.files.front()) &&
-                             words.files.front() != kStandardInput;
-    if (options->follows && !is_one_file) {
-      throw CLI::ValidationError("--follow", "takes one file, which is not standard input");
+                             !is_pipe(words.files.front());
+    if ((options->follows || options->follows_name) && !is_one_file) {
+      throw CLI::ValidationError("--follow", "takes one file, which is not standard input or a pipe");
     }
   });
   begin_group(app, "Which records");
   app.add_option_function<std::string>(
-         "-n,--records",
-         [options = options.get()](const std::string& text) {
-           options->records =
-               static_cast<std::int64_t>(std::min<std::uint64_t>(amount_of("--records", text), INT64_MAX));
-         },
-         "number of records (default: 10)")
+         "-n,--records", [options = options.get()](const std::string& text) { options->count = count_of(text); },
+         of_count)
       ->type_name("N");
   options->form.declare(app);
   options->reading.declare(app);
@@ -114,21 +218,27 @@ std::shared_ptr<EndOptions> declare(CLI::App& app) {
 }  // namespace
 
 RunCommand declare_head(CLI::App& app) {
-  const auto options = declare(app);
-  return [options] { return copy_range(*options, {.begin = 0, .end = options->records}); };
+  const auto options = declare(app,
+                               "number of records (default: 10); -N: all but the last N\n"
+                               "A word -N is the same as -n N.");
+  return [options] { return copy_range(*options, options->count.at_the_front()); };
 }
 
 RunCommand declare_tail(CLI::App& app) {
-  const auto options = declare(app);
+  const auto options = declare(app,
+                               "number of records (default: 10); +N: all from the Nth on, +1 is all\n"
+                               "A word -N is the same as -n N. As for tail(1), +N counts from 1.");
   begin_group(app, "Which records");
   app.add_flag("-f,--follow", options->follows,
                "continue with records that are appended, once they are complete\n"
                "The command runs until it is interrupted.");
+  app.add_flag("-F", options->follows_name,
+               "like -f, and continue with the next file of this name (log rotation)\n"
+               "The records of the next file are written from its first on. If there is no file, or if it is empty, "
+               "the command waits for one. A file that is overwritten or truncated is read again from its start.");
   return [options] {
-    if (options->follows) return follow_end(*options);
-    // A negative bound cannot express zero records.
-    if (options->records == 0) return copy_range(*options, {.begin = 0, .end = 0});
-    return copy_range(*options, {.begin = -options->records});
+    if (options->follows || options->follows_name) return Tail(*options).run();
+    return copy_range(*options, options->count.at_the_end());
   };
 }
 

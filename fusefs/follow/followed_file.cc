@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -146,6 +147,8 @@ bool FollowedFile::is_at_its_path() const {
   if (::stat(full_path_.c_str(), &st) != 0) return false;
   return st.st_dev == file_->status().device && st.st_ino == file_->status().inode;
 }
+
+bool FollowedFile::is_replaced() const { return ::access(full_path_.c_str(), F_OK) == 0 && !is_at_its_path(); }
 
 std::chrono::milliseconds rest_after(std::chrono::steady_clock::duration look) {
   constexpr std::chrono::milliseconds kLeast{250};

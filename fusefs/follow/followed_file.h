@@ -41,6 +41,8 @@ class FollowedFile {
 
   // Returns whether its path still leads to the file (log rotation gives the path to another one).
   bool is_at_its_path() const;
+  // Returns whether its path leads to another file.
+  bool is_replaced() const;
 
  private:
   FollowedFile(const std::string& path, const Limits& limits, Services& services, const std::string& shown);

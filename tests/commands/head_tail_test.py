@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """recordfs head and tail: the first and last records, as bytes in a pipe and as lines on a terminal."""
+import subprocess
+
 import commands
 
 TEXT = "riegeli/simple_zstd9.riegeli"  # 500 records without newlines
@@ -34,9 +36,29 @@ class InAPipe(commands.Case):
         self.assertEqual(self.good("head", bad), self.good("head", commands.sample(BINARY)))
 
     def test_usage_errors_are_reported(self):
-        for words in (["-n", "-1"], ["-n", "x"], ["-n"], ["--nothing"]):
-            self.assert_ends(commands.WRONG_USE, "", "head", commands.sample(TEXT), *words)
-        self.assert_ends(commands.WRONG_USE, "--records: not a number: -3 ", "head", "-n", "-3", commands.sample(TEXT))
+        for words in (["-n", "x"], ["-n", "--1"], ["-n", "-"], ["-n", "+x"], ["-n", "1.5"], ["-n"], ["--nothing"]):
+            for command in ("head", "tail"):
+                self.assert_ends(commands.WRONG_USE, "", command, commands.sample(TEXT), *words)
+        self.assert_ends(commands.WRONG_USE, "FILE is required", "head", "-3")
+
+    def test_numbers_are_those_of_head_and_tail(self):
+        file = commands.sample(TEXT)
+        lines = self.folder / "lines"
+        lines.write_bytes(self.good("cat", "--lines", file))
+        for number in ("3", "-3", "+3", "0", "-0", "+0", "+1", "-500", "-1000", "+500", "+501", "1000"):
+            for command in ("head", "tail"):
+                with self.subTest(command=command, number=number):
+                    expected = subprocess.run([command, "-n", number, lines], stdout=subprocess.PIPE, check=True).stdout
+                    self.assertEqual(self.good(command, "--lines", "-n", number, file), expected)
+                    self.assertEqual(self.good(command, "--lines", f"--records={number}", file), expected)
+        self.assertEqual(self.good("tail", "-n", "+400", file, file), self.good("cat", file, file, "399:"))
+
+    def test_number_as_an_option_is_that_of_head_and_tail(self):
+        file = commands.sample(TEXT)
+        for command in ("head", "tail"):
+            for words in (["-3", file], ["--lines", "-3", file], [file, "-3"]):
+                form = ["--lines"] if "--lines" in words else []
+                self.assertEqual(self.good(command, *words), self.good(command, *form, "-n", "3", file))
 
 
 class OnATerminal(commands.Case):

@@ -123,6 +123,8 @@ class Input(commands.Case):
         os.mkfifo(pipe)
         for name in ("-", pipe):
             self.assert_ends(commands.WRONG_USE, "standard input cannot be split", "splits", name)
+            for option in ("-f", "-F"):
+                self.assert_ends(commands.WRONG_USE, "--follow: takes one file, which is not standard input", "tail", option, name)
             self.assert_ends(commands.PARTLY_DONE, f"{name}: an index of standard input or a pipe is not saved", "index", name)
             self.assert_ends(commands.CANNOT_OPEN, f"{name}: a mount reads at any position, which a pipe does not permit "
                              r"\(try: save it in a file\)", "mount", name, self.folder / "mnt")

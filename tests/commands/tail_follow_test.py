@@ -15,7 +15,8 @@ SAMPLE = "riegeli/simple_flush_every7.riegeli"
 def is_watching(pid):
     """Returns whether the process watches its file; it has scanned the file by then."""
     with contextlib.suppress(FileNotFoundError):
-        return any("inotify" in os.readlink(entry.path) for entry in os.scandir(f"/proc/{pid}/fd"))
+        with os.scandir(f"/proc/{pid}/fd") as entries:
+            return any("inotify" in os.readlink(entry.path) for entry in entries)
     return False
 
 
@@ -34,11 +35,11 @@ class TailFollow(commands.Case):
         self.written += size
 
     @contextlib.contextmanager
-    def following(self, *words):
-        """Runs tail -f with its output in the file self.shown."""
+    def following(self, *words, option="-f"):
+        """Runs tail -f, or with another option, with its output in the file self.shown."""
         self.shown = self.folder / "shown"
         with self.shown.open("wb") as out, \
-             subprocess.Popen([commands.program("recordfs"), "tail", "-f", *words, str(self.source)], stdout=out,
+             subprocess.Popen([commands.program("recordfs"), "tail", option, *words, str(self.source)], stdout=out,
                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=self.environment()) as running:
             try:
                 yield running
@@ -110,6 +111,61 @@ class TailFollow(commands.Case):
             running.send_signal(signal.SIGTERM)
             running.wait(commands.PATIENCE)
             self.assertIn("moved, removed or replaced", running.stderr.read().decode())
+
+    def test_records_from_a_number_on_are_followed_by_appended_ones(self):
+        with self.following("-n", "+3", "--json"):
+            self.wait_for(lambda: self.whole_lines())
+            self.append(len(self.whole))
+            self.wait_for(lambda: self.ordinals()[-1] == len(self.lines) - 1)
+            self.assertEqual(self.ordinals(), list(range(2, len(self.lines))))
+
+    def rotated(self):
+        """Gives the name of the source to a new file, after the rest of the old one was written."""
+        self.append(len(self.whole))
+        self.source.rename(self.folder / "old")
+        self.source.touch()
+        self.written = 0
+
+    def test_file_that_replaces_a_followed_name_is_read_from_its_start(self):
+        with self.following("-n", "0", "--json", option="-F") as running:
+            self.wait_for(lambda: is_watching(running.pid))
+            self.rotated()
+            self.wait_for(lambda: self.whole_lines() and self.ordinals()[-1] == len(self.lines) - 1)
+            before = len(self.whole_lines())
+            self.append(len(self.whole) // 2)
+            self.wait_for(lambda: len(self.whole_lines()) > before)
+            self.append(len(self.whole))
+            self.wait_for(lambda: len(self.whole_lines()) == before + len(self.lines))
+            self.assertEqual(self.ordinals()[before:], list(range(len(self.lines))))
+            running.send_signal(signal.SIGTERM)
+            running.wait(commands.PATIENCE)
+            self.assertIn("following the new file", running.stderr.read().decode())
+
+    def test_truncated_file_of_a_followed_name_is_read_again(self):
+        with self.following("-n", "0", "--json", option="-F") as running:
+            self.wait_for(lambda: is_watching(running.pid))
+            self.source.write_bytes(b"")
+            self.assertIn(b"shorter", running.stderr.readline())
+            self.written = 0
+            self.append(len(self.whole))
+            self.wait_for(lambda: self.whole_lines() and self.ordinals()[-1] == len(self.lines) - 1)
+            self.assertEqual(self.ordinals(), list(range(len(self.lines))))
+
+    def test_file_of_a_followed_name_may_appear_later(self):
+        self.source.unlink()
+        self.written = 0
+        with self.following("--json", option="-F") as running:
+            self.wait_for(lambda: is_watching(running.pid))
+            self.append(len(self.whole))
+            self.wait_for(lambda: self.whole_lines() and self.ordinals()[-1] == len(self.lines) - 1)
+            self.assertEqual(self.ordinals(), list(range(len(self.lines))))
+            running.send_signal(signal.SIGTERM)
+            running.wait(commands.PATIENCE)
+            self.assertRegex(running.stderr.read().decode(), r"\Arecordfs: .*No such file[^\n]*\n.*following the new file\n\Z")
+
+    def test_followed_name_that_is_no_container_is_reported(self):
+        self.source.write_text("words\n", encoding="utf-8")
+        self.assert_ends(commands.CANNOT_OPEN, "not a record container", "tail", "-F", self.source)
 
     def test_missing_file_is_reported(self):
         self.assert_ends(commands.CANNOT_OPEN, "No such file", "tail", "-f", self.folder / "nothing")

@@ -60,8 +60,6 @@ class Values(commands.Case):
 
     # (command, option in messages, options and their value, what is allowed)
     NUMBERS = [
-        ("head", "--records", ["-n"], "a number"),
-        ("tail", "--records", ["--records"], "a number"),
         ("keys", "--limit", ["--limit"], "a number"),
         ("cat", "--shuffle", ["--shuffle"], "a number"),
         ("cat", "--sample", ["--sample"], "a number"),
