@@ -115,14 +115,14 @@ void override_ownership(Ownership& ownership, const Options& options) {
     // root.
     ownership.uid = ::geteuid();
     ownership.file_mode = 0400;
-    ownership.directory_mode = 0500;
+    ownership.directory_mode = directory_mode_for(0400);
   }
   if (options.uid) ownership.uid = *options.uid;
   if (options.gid) ownership.gid = *options.gid;
   if (!options.umask) return;
   const mode_t others = options.allow_root ? 0077 : 0;
   ownership.file_mode = 0444 & ~(*options.umask | others);
-  ownership.directory_mode = 0555 & ~(*options.umask | others);
+  ownership.directory_mode = directory_mode_for(0444) & ~(*options.umask | others);
 }
 
 bool may_have_containers(const std::string& directory, const SearchBounds& bounds) {

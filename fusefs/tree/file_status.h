@@ -18,7 +18,7 @@ struct Ownership {
   uid_t uid = 0;
   gid_t gid = 0;
   mode_t file_mode = 0400;       // permission bits
-  mode_t directory_mode = 0500;  // the same, with search permission for each read permission
+  mode_t directory_mode = 0700;  // directory_mode_for() them
   timespec modified{};
 };
 
@@ -30,10 +30,14 @@ inline timespec later(timespec before, timespec now) {
   return before;
 }
 
+// Returns the permissions of a directory whose files have these read permissions: each may search it too, and the owner
+// may write, so that the owner of a copy can remove it. (In the mount itself the kernel refuses that with EROFS.)
+constexpr mode_t directory_mode_for(mode_t read_bits) { return read_bits | read_bits >> 2 | (read_bits & 0400u) >> 1; }
+
 // Returns that of a container file with such a mode: its read permissions.
 inline Ownership container_ownership(uid_t uid, gid_t gid, mode_t mode, timespec modified) {
   const mode_t read_bits = mode & 0444u;
-  return {uid, gid, read_bits, read_bits | read_bits >> 2, modified};
+  return {uid, gid, read_bits, directory_mode_for(read_bits), modified};
 }
 
 // How long the kernel may cache a name and its attributes.

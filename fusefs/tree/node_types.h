@@ -161,20 +161,20 @@ struct StaticEntry {
   Listed listed = Listed::kWithoutSize;
 };
 
-// All but the root, in listing order.
+// All but the root, in listing order. The links of the root are not listed: they would dangle in a copy of a mount.
 inline constexpr std::array kStaticEntries = {
     StaticEntry{kInfo, "info.json", {ViewId::kStatic}, {}, Listed::kWithSize},
     StaticEntry{kRecords, "records", {ViewId::kRecords, FileType::kDirectory}},
     StaticEntry{kMetadata, "metadata", {ViewId::kMetadata, FileType::kDirectory}},
     StaticEntry{kTrailer, "trailer", {ViewId::kTrailer}},
-    StaticEntry{kChunksLink, "chunks", {ViewId::kChunks, FileType::kLink}, ".views/chunks"},
-    StaticEntry{kThousandsLink, "thousands", {ViewId::kRecords, FileType::kLink}, ".views/thousands"},
-    StaticEntry{kInsideLink, "inside", {ViewId::kInside, FileType::kLink}, ".views/inside"},
-    StaticEntry{kKeysLink, "keys", {ViewId::kKeys, FileType::kLink}, ".views/keys"},
-    StaticEntry{kIndexLink, "index", {ViewId::kStatic, FileType::kLink}, ".views/index"},
-    StaticEntry{kDamageLink, "damage", {ViewId::kDamage, FileType::kLink}, ".views/damage"},
-    StaticEntry{kStreamsLink, "streams", {ViewId::kStatic, FileType::kLink}, ".views/streams"},
-    StaticEntry{kWholeLink, {}, {ViewId::kArray, FileType::kLink}, ".views/streams/"},
+    StaticEntry{kChunksLink, "chunks", {ViewId::kChunks, FileType::kLink}, ".views/chunks", Listed::kNever},
+    StaticEntry{kThousandsLink, "thousands", {ViewId::kRecords, FileType::kLink}, ".views/thousands", Listed::kNever},
+    StaticEntry{kInsideLink, "inside", {ViewId::kInside, FileType::kLink}, ".views/inside", Listed::kNever},
+    StaticEntry{kKeysLink, "keys", {ViewId::kKeys, FileType::kLink}, ".views/keys", Listed::kNever},
+    StaticEntry{kIndexLink, "index", {ViewId::kStatic, FileType::kLink}, ".views/index", Listed::kNever},
+    StaticEntry{kDamageLink, "damage", {ViewId::kDamage, FileType::kLink}, ".views/damage", Listed::kNever},
+    StaticEntry{kStreamsLink, "streams", {ViewId::kStatic, FileType::kLink}, ".views/streams", Listed::kNever},
+    StaticEntry{kWholeLink, {}, {ViewId::kArray, FileType::kLink}, ".views/streams/", Listed::kNever},
     StaticEntry{kViews, ".views", {ViewId::kStatic, FileType::kDirectory}, {}, Listed::kNever},
     StaticEntry{kChunks, "chunks", {ViewId::kChunks, FileType::kDirectory, kViews}},
     StaticEntry{kThousands, "thousands", {ViewId::kRecords, FileType::kDirectory, kViews}},

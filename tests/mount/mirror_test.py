@@ -161,7 +161,7 @@ class Content(Mirrored):
 
 
 class Permissions(Mirrored):
-    def test_modes_are_those_of_the_source_without_write_permission(self):
+    def test_modes_are_those_of_the_source_and_only_owners_of_directories_write(self):
         wanted = {}
         for mode in (0o600, 0o644, 0o755, 0o444, 0o000, 0o4755):
             os.chmod(self.write(f"file{mode:o}", b"x"), mode)
@@ -169,11 +169,11 @@ class Permissions(Mirrored):
             wanted[f"file{mode:o}"] = stat.S_IFREG | mode & 0o555
             if mode & 0o444 or mounting.is_root():
                 readable = mode & 0o444
-                wanted[f"container{mode:o}"] = stat.S_IFDIR | readable | readable >> 2
-        for mode in (0o755, 0o700, 0o711, 0o1777):
+                wanted[f"container{mode:o}"] = stat.S_IFDIR | readable | readable >> 2 | (readable & 0o400) >> 1
+        for mode in (0o755, 0o700, 0o711, 0o1777, 0o555):
             (self.source / f"folder{mode:o}").mkdir()
             os.chmod(self.source / f"folder{mode:o}", mode)
-            wanted[f"folder{mode:o}"] = stat.S_IFDIR | mode & 0o555
+            wanted[f"folder{mode:o}"] = stat.S_IFDIR | mode & 0o755
         mounted = self.mirror()
         self.assertEqual({name: os.stat(mounted / name).st_mode for name in wanted}, wanted)
         for name in wanted:
@@ -183,7 +183,7 @@ class Permissions(Mirrored):
         self.put("container")
         self.write("folder/file", b"x")
         mounted = self.mirror(options=["uid=12", "gid=34", "umask=077"])
-        for name, mode in (("", 0o40500), ("container", 0o40500), ("folder", 0o40500), ("folder/file", 0o100400),
+        for name, mode in (("", 0o40700), ("container", 0o40700), ("folder", 0o40700), ("folder/file", 0o100400),
                            ("container/info.json", 0o100400)):
             status = os.stat(mounted / name)
             self.assertEqual((status.st_uid, status.st_gid, status.st_mode), (12, 34, mode), name)

@@ -179,7 +179,7 @@ class ThroughMount(Mount8):
         table = self.fstab(f"{self.source} {self.point} recordfs noauto,record_suffix=.pb,nest,umask=077,cache_size=1M 0 0")
         self.assert_mounts("mount", "-T", table, self.point)
         self.assertIn("000000499.pb", os.listdir(self.point / "data.riegeli/records"))
-        self.assertEqual(stat.S_IMODE(self.point.stat().st_mode), 0o500)
+        self.assertEqual(stat.S_IMODE(self.point.stat().st_mode), 0o700)
 
     def test_ordinary_user_mounts_a_line_of_fstab(self):
         os.chown(self.point, mounting.NOBODY, mounting.NOBODY)

@@ -18,8 +18,8 @@ def modes(top):
 class OwnMount(mounting.Case):
     def test_modes_are_derived_from_the_source(self):
         source = self.copy(SAMPLE)
-        for source_mode, file_mode, directory_mode in [(0o644, 0o444, 0o555), (0o600, 0o400, 0o500), (0o440, 0o440, 0o550),
-                                                       (0o777, 0o444, 0o555), (0o6755, 0o444, 0o555)]:
+        for source_mode, file_mode, directory_mode in [(0o644, 0o444, 0o755), (0o600, 0o400, 0o700), (0o440, 0o440, 0o750),
+                                                       (0o777, 0o444, 0o755), (0o6755, 0o444, 0o755), (0o044, 0o044, 0o055)]:
             source.chmod(source_mode)
             got = modes(self.mount(source).point)
             self.assertEqual({got[name] for name in ("", "records", ".views")}, {directory_mode}, oct(source_mode))
@@ -28,8 +28,8 @@ class OwnMount(mounting.Case):
     def test_umask_replaces_the_modes_of_the_source(self):
         source = self.copy(SAMPLE)
         source.chmod(0o600)
-        for mask, file_mode, directory_mode in [("022", 0o444, 0o555), ("0", 0o444, 0o555), ("077", 0o400, 0o500),
-                                                ("027", 0o440, 0o550)]:
+        for mask, file_mode, directory_mode in [("022", 0o444, 0o755), ("0", 0o444, 0o755), ("077", 0o400, 0o700),
+                                                ("027", 0o440, 0o750), ("0222", 0o444, 0o555)]:
             got = modes(self.mount(source, options=[f"umask={mask}"]).point)
             self.assertEqual((got["info.json"], got["records"]), (file_mode, directory_mode), mask)
 
@@ -38,8 +38,8 @@ class OwnMount(mounting.Case):
         closed.chmod(0o600)
         opened.chmod(0o644)
         top = self.mount(closed, opened).point
-        self.assertEqual(stat.S_IMODE((top / "closed.riegeli").stat().st_mode), 0o500)
-        self.assertEqual(stat.S_IMODE((top / "opened.riegeli").stat().st_mode), 0o555)
+        self.assertEqual(stat.S_IMODE((top / "closed.riegeli").stat().st_mode), 0o700)
+        self.assertEqual(stat.S_IMODE((top / "opened.riegeli").stat().st_mode), 0o755)
 
     def test_uid_and_gid_options_set_the_owner(self):
         top = self.mount(self.copy(SAMPLE), options=[f"uid={ANOTHER_USER},gid=54321"]).point

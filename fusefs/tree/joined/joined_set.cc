@@ -39,14 +39,15 @@ struct SetEntry {
   bool is_listed = true;
 };
 
-// All but the root, in listing order.
+// All but the root, in listing order. What links to unlisted directories is not listed either: a copy of a mount has no
+// dangling links.
 constexpr std::array kSetEntries = {
     SetEntry{kSetInfo, "info.json", FileType::kRegular},
     SetEntry{kSetRecords, "records", FileType::kDirectory},
-    SetEntry{kShardLinks, "shards", FileType::kDirectory},
-    SetEntry{kThousandsOfSetLink, "thousands", FileType::kLink, kSetRoot, ".views/thousands"},
-    SetEntry{kSetIndexLink, "index", FileType::kLink, kSetRoot, ".views/index"},
-    SetEntry{kSetStreamsLink, "streams", FileType::kLink, kSetRoot, ".views/streams"},
+    SetEntry{kShardLinks, "shards", FileType::kDirectory, kSetRoot, {}, false},
+    SetEntry{kThousandsOfSetLink, "thousands", FileType::kLink, kSetRoot, ".views/thousands", false},
+    SetEntry{kSetIndexLink, "index", FileType::kLink, kSetRoot, ".views/index", false},
+    SetEntry{kSetStreamsLink, "streams", FileType::kLink, kSetRoot, ".views/streams", false},
     SetEntry{kSetViews, ".views", FileType::kDirectory, kSetRoot, {}, false},
     SetEntry{kShardDirectories, ".shards", FileType::kDirectory, kSetRoot, {}, false},
     SetEntry{kThousandsOfSet, "thousands", FileType::kDirectory, kSetViews},

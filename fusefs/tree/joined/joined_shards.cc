@@ -49,10 +49,10 @@ Ownership common_ownership(std::span<const Ownership> ownerships) {
   // The daemon reads with this user's permissions, so it cannot give the user more.
   if (!has_one_owner) common.uid = ::geteuid();
   common.file_mode = 0444;
-  common.directory_mode = 0555;
+  common.directory_mode = directory_mode_for(0444);
   for (const Ownership& one : ownerships) {
     common.file_mode &= narrowed(one.file_mode, has_one_owner, has_one_group, 0444);
-    common.directory_mode &= narrowed(one.directory_mode, has_one_owner, has_one_group, 0555);
+    common.directory_mode &= narrowed(one.directory_mode, has_one_owner, has_one_group, directory_mode_for(0444));
     if (is_later(one.modified, common.modified)) common.modified = one.modified;
   }
   return common;

@@ -20,7 +20,9 @@
 namespace recordfs {
 namespace {
 
-constexpr mode_t kReadAndSearch = 0555;  // no write permissions, because a mirror is read-only
+// A mirror is read-only. Directories keep their owner's write permission, without which a copy could not be removed.
+constexpr mode_t kOfFiles = 0555;
+constexpr mode_t kOfDirectories = 0755;
 
 std::string parent_path(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -107,12 +109,11 @@ std::uint64_t MirroredSources::parent_inode(const MirroredNode& node) const {
 }
 
 Ownership MirroredSources::ownership_of(MirroredType type, const FileState& state) const {
-  const mode_t mode = state.mode & kReadAndSearch;
-  Ownership ownership{state.uid, state.gid, mode, mode, state.modified};
+  Ownership ownership{state.uid, state.gid, state.mode & kOfFiles, state.mode & kOfDirectories, state.modified};
   if (type == MirroredType::kContainer) {
     ownership = container_ownership(state.uid, state.gid, state.mode, state.modified);
   } else if (type == MirroredType::kRecordfs) {
-    ownership = {::geteuid(), ::getegid(), mode, kReadAndSearch, state.modified};
+    ownership = {::geteuid(), ::getegid(), ownership.file_mode, kOfDirectories, state.modified};
   }
   if (adjust_) adjust_(ownership);
   return ownership;

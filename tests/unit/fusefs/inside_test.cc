@@ -39,8 +39,7 @@ TEST(InsideView, ExistsOnlyIfRecordsHaveParts) {
   ToyStore with(events());
   const ToyTree tree(with);
   EXPECT_EQ(tree.target("inside"), ".views/inside");
-  EXPECT_EQ(tree.names(""),
-            (Names{"info.json", "records", "metadata", "chunks", "thousands", "inside", "index", "damage", "streams"}));
+  EXPECT_EQ(tree.names(""), (Names{"info.json", "records", "metadata"}));
   EXPECT_EQ(tree.names(".views"), (Names{"chunks", "thousands", "inside", "index", "damage", "streams"}));
   ToyStore without({});
   const ToyTree other(without);

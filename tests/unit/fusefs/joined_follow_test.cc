@@ -278,15 +278,15 @@ TEST(JoinedFollowTest, KnownPartOfAStreamDoesNotWaitForAppendedShards) {
 TEST(JoinedFollowTest, PermissionsBecomeThoseThatAllShardsHave) {
   GrowingSet toys({1});
   const ToyTree tree(toys.source());
-  EXPECT_EQ(tree.status("records").ownership.directory_mode, 0555u);
+  EXPECT_EQ(tree.status("records").ownership.directory_mode, 0755u);
   Names seen;
   toys.notified = [&] {
-    if (tree.status("records").ownership.directory_mode == 0500)
+    if (tree.status("records").ownership.directory_mode == 0700)
       seen.push_back(tree.exists("shards/1") ? "all" : "old");
   };
   toys.append(tree, {1}, 0400);
   EXPECT_EQ(tree.status(".views/streams/concat").ownership.file_mode, 0400u);
-  EXPECT_EQ(tree.status(".shards/shard-0").ownership.directory_mode, 0555u);
+  EXPECT_EQ(tree.status(".shards/shard-0").ownership.directory_mode, 0755u);
   ASSERT_FALSE(seen.empty());
   EXPECT_EQ(seen.front(), "old") << "the kernel is notified before the shard is visible";
 }
@@ -298,7 +298,7 @@ TEST(JoinedFollowTest, FileThatIsRemovedMeanwhileIsAMissingShard) {
   AppendedShards more{.shards = {{"dir/gone", true}}, .ownerships = {{.file_mode = 0, .directory_mode = 0}}};
   tree->joined()->append({}, std::move(more), [](std::uint64_t) {});
   EXPECT_EQ(json::parse(tree.read("info.json"))["missing_shards"][0]["name"], "gone");
-  EXPECT_EQ(tree.status("records").ownership.directory_mode, 0555u);
+  EXPECT_EQ(tree.status("records").ownership.directory_mode, 0755u);
   EXPECT_EQ(tree.names("records").size(), 3u);
 }
 

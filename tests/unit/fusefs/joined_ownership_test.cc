@@ -17,7 +17,7 @@ TEST(CommonOwnershipTest, ReaderNeedsPermissionForEachFile) {
   EXPECT_EQ(common_ownership(same).uid, 1u);
   EXPECT_EQ(common_ownership(same).gid, 2u);
   EXPECT_EQ(common_ownership(same).file_mode, 0440u);
-  EXPECT_EQ(common_ownership(same).directory_mode, 0550u);
+  EXPECT_EQ(common_ownership(same).directory_mode, 0750u);
 }
 
 TEST(CommonOwnershipTest, GroupThatDiffersGetsWhatOthersHave) {

@@ -89,12 +89,13 @@ TEST(Listing, MatchesLookupsInsideRecords) {
 
 TEST(Listing, MatchesLookupsForAnEmptyContainer) { expect_tree_true({.chunks = 0}); }
 
-TEST(Listing, RootShowsEachRecordOnceAndHidesTheViews) {
+TEST(Listing, RootShowsEachRecordOnceAndHidesTheViewsAndTheirLinks) {
   ToyStore toy({.trailer = "end"});
   const ToyTree tree(toy);
-  EXPECT_EQ(tree.names(""), (Names{"info.json", "records", "metadata", "trailer", "chunks", "thousands", "index",
-                                   "damage", "streams"}));
-  EXPECT_EQ(tree.names(".views"), (Names{"chunks", "thousands", "index", "damage", "streams"}));
+  EXPECT_EQ(tree.names(""), (Names{"info.json", "records", "metadata", "trailer"}));
+  const Names views = {"chunks", "thousands", "index", "damage", "streams"};
+  EXPECT_EQ(tree.names(".views"), views);
+  for (const std::string& view : views) EXPECT_EQ(tree.target(view), ".views/" + view);
 }
 
 TEST(Listing, RecordsAreInOrderWithTheirSizes) {

@@ -115,7 +115,7 @@ TEST(MountTree, NextRecordAfterASmallChunkIsWithinReach) {
 TEST(MountTree, PermissionsAreTheSourcesReadBits) {
   const Ownership owner = ownership_of({.mode = 0100640, .uid = 3, .gid = 4, .mtime_seconds = 5});
   EXPECT_EQ(owner.file_mode, 0440u);
-  EXPECT_EQ(owner.directory_mode, 0550u);
+  EXPECT_EQ(owner.directory_mode, 0750u);
   EXPECT_EQ(owner.uid, 3u);
   EXPECT_EQ(owner.gid, 4u);
   EXPECT_EQ(owner.modified.tv_sec, 5);
