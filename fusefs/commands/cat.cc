@@ -53,6 +53,8 @@ class Cat {
   }
 
   bool copy(const Split& split) {
+    const auto shard = split.shard.empty() ? std::optional(std::size_t{0}) : reader_.set().find_shard(split.shard);
+    if (split.begin == 0 && shard == reader_.first_present()) reader_.list_left_out();
     auto member = reader_.member(split.shard);
     return member && RecordCopier(*member, options_.form, context_).copy(split);
   }
@@ -70,6 +72,7 @@ class Cat {
       context_.note(kExitPartlyDone);
       return false;
     }
+    if (part.number == 0) reader_.list_left_out();
     return std::ranges::all_of(ranges_of(part, *sizes), [&](const ShardRange& range) {
       const auto member = reader_.member(range.shard, 0);
       if (!member) return options_.words.allows_missing;

@@ -311,6 +311,10 @@ void CommandContext::list_skipped(const std::string& path, const DamagedRegion& 
   if (skipped_ && region.damage_class != DamageClass::kStale) skipped_->add(path, finding_of(region));
 }
 
+void CommandContext::list_skipped(const std::string& path, const Finding& finding) {
+  if (skipped_) skipped_->add(path, finding);
+}
+
 void CommandContext::report_skipped(const std::string& path, const RecordStore& store, const Error& error,
                                     const ChunkInfo& chunk, std::optional<std::uint64_t> records) {
   if (!skipped_ || !is_permanent(error.code)) return report(store, error);

@@ -132,6 +132,8 @@ class CommandContext {
   Result<void> list_skipped_in(const std::string& path);
   // Lists a damaged region, if there is such a list. note() notes it.
   void list_skipped(const std::string& path, const DamagedRegion& region);
+  // Lists a file that is not read.
+  void list_skipped(const std::string& path, const Finding& finding);
   // Logs why records of a chunk were skipped, and lists or notes it. `records`: how many; nullopt: unknown.
   void report_skipped(const std::string& path, const RecordStore& store, const Error& error, const ChunkInfo& chunk,
                       std::optional<std::uint64_t> records);

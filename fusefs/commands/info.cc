@@ -403,11 +403,11 @@ int info(const InfoOptions& options) {
   FileTotals totals;
   // The shards are listed whether they are complete or not.
   if (!options.manifest.empty()) {
-    const RecordWords words{.manifest = options.manifest, .allows_missing = true};
+    const RecordWords words{.manifest = options.manifest, .allows_missing = true, .reports_missing = true};
     write(info_text(options.manifest, words, options, context, totals));
   }
   for (const std::string& word : options.files) {
-    const RecordWords words{.files = {word}, .allows_missing = true};
+    const RecordWords words{.files = {word}, .allows_missing = true, .reports_missing = true};
     const bool is_set = !is_database_directory(word) && names_set(word);
     write(is_set ? info_text(word, words, options, context, totals) : info_text(word, options, context, totals));
   }

@@ -96,8 +96,10 @@ void sort_words(GivenWords given, WordUse use, RecordWords& words) {
 
 void declare_allow_missing(CLI::App& app, bool& allows_missing) {
   app.add_flag("--allow-missing", allows_missing,
-               "continue without shards that are missing or unreadable (exit status 4 or 2)\n"
-               "A shard is unreadable if it cannot be opened. Ordinals of later records count what was found.");
+               "continue without missing shards, which are named (exit status 0)\n"
+               "They are named on standard error, and in the file of `--skipped`. Shards that cannot be opened are "
+               "skipped too, but the exit status is 2. It is also 2 if no shard is present. Ordinals of later records "
+               "count what was found.");
 }
 
 void declare_manifest(CLI::App& app, std::string& manifest) {

@@ -26,8 +26,9 @@ struct RecordWords {
   std::vector<Range> ranges{};
   std::string directory{};  // DIR
   std::string manifest{};
-  bool allows_missing = false;
-  bool reads_ranges = false;  // further ranges from standard input, after `ranges`
+  bool allows_missing = false;   // reads the rest of a set with missing shards
+  bool reports_missing = false;  // with allows_missing: the exit status is 4 all the same
+  bool reads_ranges = false;     // further ranges from standard input, after `ranges`
 
   // Returns whether ranges are selected, which may be none; otherwise all records are.
   bool has_ranges() const { return reads_ranges || !ranges.empty(); }

@@ -11,6 +11,7 @@
 #include "core/dataset/manifest.h"
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/damage_reporter.h"
+#include "fusefs/commands/verification.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 
@@ -43,8 +44,18 @@ std::optional<ShardList> named(const RecordWords& words, CommandContext& context
   for (const std::string& path : list->surplus) surplus.push_back(&path);
   print_some(missing, "this shard is missing", "missing shards");
   print_some(surplus, "this shard is surplus, and left out", "surplus shards");
-  if (!missing.empty() || !surplus.empty()) context.note(kExitDamage);
   return std::move(*list);
+}
+
+bool is_complete(const ShardList& list) { return list.missing() == 0 && list.surplus.empty(); }
+
+// Returns a finding that a shard is not read.
+Finding left_out(std::string_view word, std::string reason) {
+  Finding finding;
+  finding.word = word;
+  finding.reason = std::move(reason);
+  finding.is_of_whole_file = true;
+  return finding;
 }
 
 // Returns the damage in headers.
@@ -63,8 +74,16 @@ std::string set_name(const RecordWords& words) {
 std::optional<ShardList> name_shards(const RecordWords& words, CommandContext& context) {
   auto list = named(words, context);
   if (!list) return std::nullopt;
+  if (is_complete(*list)) return list;
   const std::size_t missing = list->missing();
-  if (words.allows_missing || (missing == 0 && list->surplus.empty())) return list;
+  if (words.allows_missing && !words.reports_missing) {
+    if (missing < list->shards.size()) return list;
+    print_message(fmt::format("{}: no shard is present", set_name(words)));
+    context.note(kExitCannotOpen);
+    return std::nullopt;
+  }
+  context.note(kExitDamage);
+  if (words.allows_missing) return list;
   print_message(fmt::format("{}: {} missing, {} surplus (try: --allow-missing)", set_name(words),
                             counted(missing, "shard"), list->surplus.size()));
   return std::nullopt;
@@ -76,6 +95,7 @@ void each_file(const std::string& manifest, const std::vector<std::string>& word
   const auto take_all = [&](const RecordWords& set) {
     const auto list = named(set, context);
     if (!list) return;
+    if (!is_complete(*list)) context.note(kExitDamage);
     for (const Shard& shard : list->shards) {
       if (!shard.is_missing) {
         take(shard.path);
@@ -100,6 +120,7 @@ SetReader::SetReader(std::string name, ShardList list, bool allows_missing, Comm
     : name_(std::move(name)),
       allows_missing_(allows_missing),
       context_(context),
+      surplus_(std::move(list.surplus)),
       set_(std::move(list), context.opener(), {.threads = context.threads(), .skips_all_failures = allows_missing},
            context.known_counts()) {}
 
@@ -145,14 +166,37 @@ std::optional<std::size_t> SetReader::find_shard(const std::string& shard) {
   return std::nullopt;
 }
 
+// A shard that is named is wanted, whatever is allowed to be missing.
+bool SetReader::is_present(std::size_t shard) {
+  if (set_.shard(shard).is_missing) context_.note(kExitDamage);
+  return !set_.shard(shard).is_missing;
+}
+
 std::optional<SetMember> SetReader::member(const std::string& shard) {
   const auto found = find_shard(shard);
-  return found ? member(*found, 0) : std::nullopt;
+  return found && is_present(*found) ? member(*found, 0) : std::nullopt;
+}
+
+std::size_t SetReader::first_present() const {
+  std::size_t shard = 0;
+  while (shard < set_.size() && set_.shard(shard).is_missing) ++shard;
+  return shard;
+}
+
+void SetReader::list_left_out() {
+  for (std::size_t shard = 0; shard < set_.size(); ++shard) {
+    if (set_.shard(shard).is_missing) {
+      context_.list_skipped(set_.shard(shard).path, left_out("missing", "this shard does not exist"));
+    }
+  }
+  for (const std::string& path : surplus_) {
+    context_.list_skipped(path, left_out("surplus", "the data set has fewer shards, or another number of them"));
+  }
 }
 
 std::optional<SetMember> SetReader::counted_member(const std::string& shard) {
   const auto found = find_shard(shard);
-  if (!found) return std::nullopt;
+  if (!found || !is_present(*found)) return std::nullopt;
   if (*found == 0) return member(0, 0);
   const auto counts = wait_for([&] { return set_.counts(*found); });
   if (!counts) {

@@ -19,8 +19,9 @@
 
 namespace recordfs {
 
-// Names the shards of a data set. Prints what is missing or surplus, and notes it. Returns nullopt if the command has
-// to end: after printing why there is no shard, or if shards are missing or surplus that must not be.
+// Names the shards of a data set. Prints what is missing or surplus, and notes it unless that is allowed. Returns
+// nullopt if the command has to end: after printing why there is no shard, or if shards are missing or surplus that
+// must not be.
 std::optional<ShardList> name_shards(const RecordWords& words, CommandContext& context);
 
 // Returns the name of the data set in messages.
@@ -71,6 +72,10 @@ class SetReader {
   std::optional<RecordInShard> locate(const OrdinalRange& range);
   // Returns the number of records of all shards. nullopt if counting fails.
   std::optional<std::uint64_t> records();
+  // Returns the number of the first shard that is not missing; the number of all if there is none.
+  std::size_t first_present() const;
+  // Lists the missing and the surplus shards, if there is a list of what is skipped.
+  void list_left_out();
   // Prints and notes the damage that counting found in the headers of all shards.
   void report_damage();
 
@@ -79,11 +84,13 @@ class SetReader {
   bool report_unopened(std::size_t end);
   void print(std::size_t shard, const Error& error);
   void print_uncounted(const Error& error);
+  bool is_present(std::size_t shard);
   std::optional<std::size_t> find_shard(const std::string& shard);
 
   const std::string name_;
   const bool allows_missing_;
   CommandContext& context_;
+  const std::vector<std::string> surplus_;  // paths
   DataSet set_;
   std::set<std::size_t> printed_;  // shards
 };

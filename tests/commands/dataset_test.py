@@ -351,10 +351,30 @@ class Damage(Sets):
         self.paths[1].unlink()
         done = self.recordfs("cat", "--delimited", "--allow-missing", self.pattern)
         self.assertEqual(delimited(done.out), self.all[:3] + self.all[4:])
-        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertEqual(done.status, commands.GOOD)
         self.assertEqual(done.err, f"recordfs: {self.paths[1]}: this shard is missing\n")
         done = self.recordfs("cat", "--allow-missing", self.pattern, "3")
         self.assertEqual(done.out, self.all[4])
+
+    def test_allowed_missing_shard_does_not_fail_any_command(self):
+        self.paths[1].unlink()
+        for words, status in ((["head"], 0), (["tail"], 0), (["ls"], 0), (["splits"], 0), (["splits", "--count", "2"], 0),
+                              (["cat", "--shuffle", "1"], 0), (["grep", "-c", ""], 0), (["grep", "no such text"], 1)):
+            with self.subTest(words=words):
+                done = self.recordfs(words[0], "--allow-missing", *words[1:], self.pattern)
+                self.assertEqual(done.status, status, done.err)
+                self.assertIn(f"{self.paths[1]}: this shard is missing\n", done.err)
+
+    def test_record_of_an_allowed_missing_shard_is_still_an_error(self):
+        self.paths[1].unlink()
+        done = self.recordfs("cat", "--allow-missing", self.pattern, "1:@0/0")
+        self.assertEqual((done.status, done.out), (commands.DAMAGE, b""))
+
+    def test_set_of_which_every_shard_is_missing_cannot_be_opened(self):
+        for path in self.paths:
+            path.unlink()
+        done = self.recordfs("cat", "--allow-missing", self.folder / "text@4.tfrecord")
+        self.assertEqual((done.status, done.out), (commands.CANNOT_OPEN, b""))
 
     def test_missing_shard_shifts_no_address(self):
         address = f"{self.paths[2].name}:@0/1"
@@ -369,7 +389,7 @@ class Damage(Sets):
         for path in (surplus, older):
             path.write_bytes(tfrecord([b"surplus"]))
         done = self.recordfs("cat", "--delimited", "--allow-missing", self.pattern)
-        self.assertEqual((done.status, delimited(done.out)), (commands.DAMAGE, self.all))
+        self.assertEqual((done.status, delimited(done.out)), (commands.GOOD, self.all))
         for path in (surplus, older):
             self.assertIn(f"{path}: this shard is surplus", done.err)
         self.assertEqual(self.recordfs("cat", self.pattern).out, b"")

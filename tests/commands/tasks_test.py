@@ -167,7 +167,23 @@ class Statuses(Splits):
         self.assertEqual(self.recordfs("cat", "--split", "0/2", self.pattern).status, commands.DAMAGE)
         done = [self.recordfs("cat", "--lines", "--split", f"{i}/2", "--allow-missing", self.pattern) for i in range(2)]
         self.assertEqual(b"".join(part.out for part in done).count(b"\n"), 200)
-        self.assertEqual({part.status for part in done}, {commands.DAMAGE})
+        self.assertEqual({part.status for part in done}, {commands.GOOD})
+
+    def test_missing_shard_is_in_the_list_of_one_part(self):
+        self.set[1].unlink()
+        surplus = self.folder / "set-00007-of-00003.tfrecord"
+        surplus.write_bytes(tfrecord([b"surplus"]))
+        words = ["--allow-missing", self.pattern]
+        by_size = self.recordfs("splits", "--size", "1K", *words).out.decode().splitlines()
+        for splits in ([f"{i}/3" for i in range(3)], by_size):
+            rows = []
+            for split in splits:
+                listed = self.folder / "skipped"
+                done = self.recordfs("cat", "--skip-damage", "--skipped", listed, "--split", split, *words)
+                self.assertEqual(done.status, commands.GOOD, done.err)
+                rows += [json.loads(line) for line in listed.read_text(encoding="utf-8").splitlines()]
+            self.assertEqual([(row["file"], row["class"]) for row in rows],
+                             [(str(self.set[1]), "missing"), (str(surplus), "surplus")])
 
     def test_file_that_is_not_there_cannot_be_opened(self):
         self.assert_ends(commands.CANNOT_OPEN, "No such file", "splits", "--count", "2", self.folder / "absent")
