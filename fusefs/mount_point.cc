@@ -7,18 +7,21 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <system_error>
 
 #include <fmt/format.h>
 
 #include "core/dataset/shard_list.h"
 #include "core/dataset/shard_name.h"
+#include "fusefs/glue/mount_table.h"
 #include "fusefs/glue/unmounting.h"
 
 namespace recordfs {
 namespace {
 
 constexpr mode_t kAsTheMaskAllows = 0777;
+constexpr std::string_view kTriggerType = "autofs";  // of automount(8), and of systemd.automount(5)
 
 Error failure(std::string reason) { return {.code = Code::kIo, .detail = std::move(reason)}; }
 
@@ -80,14 +83,15 @@ std::string beside(const std::string& path) {
          plain.filename();
 }
 
-// Returns why a directory cannot be a mount point, or nothing.
+// Returns why a directory cannot be a mount point, or nothing. The root of another filesystem can be one, such as of a
+// new tmpfs. An automounter's trigger is not listed: that would wait for the mount that is being made.
 std::optional<std::string> problem_of(const std::string& path, bool nonempty) {
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0) return std::strerror(errno);
   if (!S_ISDIR(st.st_mode)) return "not a directory";
-  struct stat above {};
-  if (::stat((path + "/..").c_str(), &above) == 0 && above.st_dev != st.st_dev)
-    return "a filesystem is already mounted there";
+  const std::string type = type_of_mount(path);
+  if (type == kTriggerType) return std::nullopt;
+  if (type == kMountType && !nonempty) return "recordfs has already mounted a source there (try: recordfs umount)";
   std::error_code failed;
   const std::filesystem::directory_iterator entries(path, failed);
   if (failed) return failed.message();
