@@ -33,6 +33,7 @@
 #include "core/base/result.h"
 #include "core/base/source.h"
 #include "core/base/utf8.h"
+#include "core/dataset/real_paths.h"
 #include "core/decoding/protobuf_module.h"
 #include "core/decoding/record_decoder.h"
 #include "core/store/log.h"
@@ -170,9 +171,17 @@ AllowedPaths allowed_paths(const std::vector<std::string>& places, const Options
   return allowed;
 }
 
+// Returns what df(1) and findmnt(8) show as the source: a path that means the same in every directory.
+std::string absolute_source(const std::string& source) {
+  std::error_code failed;
+  if (!std::filesystem::is_directory(source, failed)) return source == "-" ? source : RealPaths().of(source);
+  const auto real = std::filesystem::canonical(source, failed);
+  return failed ? source : real.string();
+}
+
 SessionOptions session_options(const Options& options, const MountPoint& point) {
   return {.mountpoint = point.path(),
-          .fsname = options.fsname.value_or(options.sources.front()),
+          .fsname = options.fsname.value_or(absolute_source(options.sources.front())),
           .foreground = options.foreground,
           .debug = options.debug,
           .single_threaded = options.single_threaded,

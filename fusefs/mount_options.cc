@@ -178,7 +178,7 @@ constexpr MountOption kOptions[] = {
      "which makes it slower.",
      set_flag<&Options::xattr>},
     {"", "nonempty", "", "mount over a directory that is not empty", set_flag<&Options::nonempty>},
-    {"", "fsname", "NAME", "source that mount(8) shows in its first column (default: the source's path)", set_fsname},
+    {"", "fsname", "NAME", "source that mount(8) shows in its first column (default: the source's absolute path)", set_fsname},
 
     {"time and memory", "cache_size", "SIZE", "size of the cache of decoded chunks (default 64M)", set_cache_size},
     {"", "max_chunk", "SIZE",

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/dataset/real_paths.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/glue/mount_table.h"
 #include "fusefs/glue/unmounting.h"
@@ -35,7 +36,7 @@ std::string without_access(const std::string& word) {
 }
 
 bool names_source(const std::string& word, const std::string& source) {
-  if (word == source || word == fs::path(source).filename()) return true;
+  if (word == source || word == fs::path(source).filename() || RealPaths().of(word) == source) return true;
   std::error_code failed;
   return fs::equivalent(word, source, failed) && !failed;
 }

@@ -123,6 +123,20 @@ class Accepted(mounting.Case):
         self.assertEqual(mounting.mounts()[str(mounted.point)][:2], ("fuse.recordfs", str(mounting.sample(SAMPLE))))
         self.assertRegex(mounting.run("mount").stdout, rf"on {mounted.point} type fuse.recordfs \(ro,")
 
+    def test_mount_table_and_df_show_the_absolute_path_of_a_relative_source(self):
+        point, source = self.new_point(), self.copy(SAMPLE)
+        (self.folder / "link").symlink_to(self.folder)
+        for word in (source.name, f"./{source.name}", f"link/{source.name}"):
+            with self.subTest(word=word):
+                self.assertEqual(self.recordfs(word, point.name, cwd=self.folder).returncode, 0)
+                self.assertEqual(mounting.mounts()[str(point)][1], str(source))
+                self.assertEqual(mounting.run("df", "--output=source", point).stdout.split()[-1], str(source))
+                found = mounting.run("findmnt", "--noheadings", "--output", "SOURCE,TARGET", point)
+                self.assertEqual(found.stdout.split(), [str(source), str(point)])
+                self.assertEqual(self.recordfs("umount", word, cwd=self.folder).returncode, 0)
+        self.assertEqual(self.recordfs("./caches/", point.name, cwd=self.folder).returncode, 0)
+        self.assertEqual(mounting.mounts()[str(point)][1], str(self.folder / "caches"))
+
     def test_mount_table_name_can_be_chosen(self):
         mounted = self.mount(mounting.sample(SAMPLE), options=["fsname=my\\,own name"])
         self.assertEqual(mounting.mounts()[str(mounted.point)][1], "my,own name")

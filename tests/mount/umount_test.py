@@ -37,7 +37,7 @@ class Mounts(Case):
         one, two = self.start("data.riegeli", "one"), self.start(self.here / "data.riegeli", "two words")
         listed = self.listed()
         self.assertEqual({name: line["source"] for name, line in listed.items()},
-                         {"one": "data.riegeli", "two words": str(self.here / "data.riegeli")})
+                         {"one": str(self.here / "data.riegeli"), "two words": str(self.here / "data.riegeli")})
         for point, name in ((one, "one"), (two, "two words")):
             self.assertEqual(listed[name]["mountpoint"], str(point))
             self.assertEqual([listed[name]["pid"]], mounting.daemons(name))
@@ -46,7 +46,7 @@ class Mounts(Case):
     def test_line_has_four_fields(self):
         point = self.start("data.riegeli", "one")
         line = next(line for line in self.run_here("mounts").stdout.splitlines() if str(point) in line)
-        self.assertRegex(line, rf"\Adata\.riegeli\t{point}\t{mounting.daemons('one')[0]}\t(\d+m )?\d+s\Z")
+        self.assertRegex(line, rf"\A{self.here}/data\.riegeli\t{point}\t{mounting.daemons('one')[0]}\t(\d+m )?\d+s\Z")
 
     def test_mount_without_a_daemon_has_no_process(self):
         self.start("data.riegeli", "one")
