@@ -83,10 +83,15 @@ void add_caches(MetricsText& text, const Services& services) {
 }  // namespace
 
 std::string metrics_text(std::string_view mount, const Services& services, const RequestStatistics& requests,
-                         std::chrono::seconds uptime) {
+                         const SourceCounts& sources, std::chrono::seconds uptime) {
   MetricsText text(mount);
+  text.begin("build_info", "gauge", "The program's version; the value is always 1.");
+  text.sample("version", RECORDFS_VERSION, 1);
   text.begin("requests_total", "counter", "Requests of the kernel.");
   for (const auto& [kind, count] : requests.by_kind) text.sample("kind", kind, count);
+  text.counter("read_errors_total",
+               "Requests that were answered with an input/output error: damage, or a source that cannot be read.",
+               requests.errors);
   text.counter("pushed_records_total", "Records that were pushed into the kernel's cache.", requests.pushed_records);
   text.counter("pushed_bytes_total", "Bytes that were pushed into the kernel's cache.", requests.pushed_bytes);
   add_caches(text, services);
@@ -95,6 +100,10 @@ std::string metrics_text(std::string_view mount, const Services& services, const
   text.counter("damage_total",
                "Places of the sources that are damaged or could not be read, as far as the log has them.",
                services.damaged_places);
+  text.gauge("sources", "Files that the mount shows, without those of mirrored directories.", sources.all);
+  text.gauge("scanned_sources", "Files of them whose records are counted. Scans begin on first use.", sources.scanned);
+  text.gauge("missing_shards", "Files of them that their data set should have, and that did not exist.",
+             sources.missing);
 #ifdef __GLIBC__
   const struct mallinfo2 memory = mallinfo2();
   text.gauge("memory_bytes", "Memory in use on the heap.", memory.uordblks + memory.hblkhd);

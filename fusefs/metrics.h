@@ -19,10 +19,17 @@
 
 namespace recordfs {
 
+// The files that a mount shows, without those of mirrored directories: containers, or the shards of a data set.
+struct SourceCounts {
+  std::uint64_t all = 0;
+  std::uint64_t scanned = 0;  // whose records are counted
+  std::uint64_t missing = 0;
+};
+
 // Returns all metrics in Prometheus' text format, version 0.0.4. `mount` is a label of each, because a collector joins
 // the files of several mounts. Thread-safe.
 std::string metrics_text(std::string_view mount, const Services& services, const RequestStatistics& requests,
-                         std::chrono::seconds uptime);
+                         const SourceCounts& sources, std::chrono::seconds uptime);
 
 // Writes a text to a file every few seconds, on a thread of its own. A reader sees a complete text, because each is
 // written to a hidden file beside it, which then gets the name. The functions are called on one thread.

@@ -231,12 +231,24 @@ std::unique_ptr<Followed> followed_of(OpenedSources& opened, MountTree& tree, co
   return std::make_unique<FollowedContainers>(tree.containers(), std::move(opened.followed), services.log);
 }
 
+// Returns the counts of what the mount shows now. Thread-safe.
+SourceCounts source_counts(MountTree& tree) {
+  if (JoinedSet* set = tree.joined()) {
+    const DataSet::Progress progress = set->progress();
+    return {.all = progress.all, .scanned = progress.shards, .missing = set->missing()};
+  }
+  const auto stores = tree.containers().stores();
+  const auto scanned = std::ranges::count_if(stores, [](const auto& store) { return store->index().state().complete; });
+  return {.all = stores.size(), .scanned = static_cast<std::uint64_t>(scanned)};
+}
+
 // Writes metrics from now on. `statistics` must be callable until the file stops.
-void start(MetricsFile& metrics, const std::string& mount, const Services& services,
+void start(MetricsFile& metrics, const std::string& mount, MountTree& tree, const Services& services,
            const std::function<RequestStatistics()>& statistics) {
-  metrics.start([mount, &services, statistics, begin = std::chrono::steady_clock::now()] {
+  metrics.start([mount, &tree, &services, statistics, begin = std::chrono::steady_clock::now()] {
     const auto uptime = std::chrono::steady_clock::now() - begin;
-    return metrics_text(mount, services, statistics(), std::chrono::duration_cast<std::chrono::seconds>(uptime));
+    return metrics_text(mount, services, statistics(), source_counts(tree),
+                        std::chrono::duration_cast<std::chrono::seconds>(uptime));
   });
 }
 
@@ -298,7 +310,7 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
       .began =
           [&](const std::function<RequestStatistics()>& statistics) {
             if (metrics != nullptr)
-              start(*metrics, options.redact ? options.metrics_file : point->path(), services, statistics);
+              start(*metrics, options.redact ? options.metrics_file : point->path(), tree, services, statistics);
           },
       .ended =
           [&] {

@@ -217,7 +217,8 @@ constexpr MountOption kOptions[] = {
      set_text<&Options::log_file>},
     {"", "metrics", "FILE",
      "write metrics for Prometheus to FILE every 5 seconds, and remove it at the end\n"
-     "They have requests by kind, cache hits, bytes read and decoded, damage, memory, and uptime. Each has the mount "
+     "They have requests by kind, cache hits, bytes read and decoded, damage, read errors, missing shards, the number of "
+     "scanned files, the version, memory, and uptime. Each has the mount "
      "point as the label `mount`, or with `redact` FILE instead. The format is that of node_exporter's textfile "
      "collector, which reads files that end with `.prom` in its directory. FILE is replaced as a whole. The user that "
      "mounts must be able to create files in its directory, which stays writable for the daemon. Each mount needs its "

@@ -84,7 +84,9 @@ void Dispatcher::finish(const std::shared_ptr<Pending>& pending, const Outcome& 
     } else if (recordfs::is_waiting(outcome.reply.error())) {
       suspend(pending, outcome.reply.error().wait);
     } else {
-      fuse_reply_err(pending->request, error_number(outcome.reply.error()));
+      const int number = error_number(outcome.reply.error());
+      if (number == EIO) ++errors_;
+      fuse_reply_err(pending->request, number);
     }
   });
   if (thrown == 0 || (pending->is_pending && !claim(pending))) return;

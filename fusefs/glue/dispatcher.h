@@ -89,6 +89,9 @@ class Dispatcher {
   // REQUIRES: the loop and the executor have stopped.
   void stop();
 
+  // Returns the number of requests that were answered with EIO: their record is damaged, or a read failed. Thread-safe.
+  std::uint64_t errors() const { return errors_; }
+
   // Replies EINTR to all requests that wait, or would wait later. Cancels running attempts without waiting for them.
   // REQUIRES: the loop has stopped, so no interrupt arrives.
   void close();
@@ -128,6 +131,7 @@ class Dispatcher {
   static void on_interrupt(fuse_req_t request, void* data);
 
   Executor& executor_;
+  std::atomic<std::uint64_t> errors_{0};
   Lane local_;  // for filesystems that do not hang
   std::mutex lanes_mutex_;
   std::map<std::uint64_t, Lane> lanes_;  // by Source::filesystem()

@@ -58,6 +58,7 @@ class RequestCounts {
 // What a mount has counted since it began.
 struct RequestStatistics {
   std::vector<std::pair<std::string_view, std::uint64_t>> by_kind;
+  std::uint64_t errors = 0;          // requests that were answered with EIO
   std::uint64_t pushed_records = 0;  // into the kernel's cache
   std::uint64_t pushed_bytes = 0;
 };

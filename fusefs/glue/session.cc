@@ -224,6 +224,7 @@ int watch_init_reply(fuse_session*) { return 0; }
 // --- options
 
 // Escapes a value of -o.
+            .errors = dispatcher.errors(),
 std::string escaped(std::string_view value) {
   std::string result;
   for (const char c : value) {

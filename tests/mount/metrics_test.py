@@ -7,7 +7,7 @@ import re
 import mounting
 
 SAMPLE = "riegeli/multiblock_zstd.riegeli"
-SAMPLE_LINE = re.compile(r'(?P<name>[a-z_]+)\{((?P<label>[a-z_]+)="(?P<value>[a-z]+)",)?mount="(?P<mount>([^"\\]|\\.)+)"\} '
+SAMPLE_LINE = re.compile(r'(?P<name>[a-z_]+)\{((?P<label>[a-z_]+)="(?P<value>[a-z0-9.]+)",)?mount="(?P<mount>([^"\\]|\\.)+)"\} '
                          r'(?P<number>\d+)')
 
 
@@ -87,6 +87,36 @@ class Metrics(mounting.Case):
         mounted = self.mount(self.copy(SAMPLE), options=[f"metrics={self.file}", "redact"])
         self.once(lambda found: True, "metrics")
         self.assertEqual(self.mounts(), {str(self.file)})
+        self.assertEqual(mounted.unmount(), 0)
+
+    def test_version_and_state_of_scans_are_shown(self):
+        mounted = self.mount_with_metrics(self.copy(SAMPLE))
+        version = self.recordfs("--version").stdout.split()[1]
+        numbers = self.once(lambda found: True, "metrics")
+        self.assertEqual(numbers["recordfs_build_info", version], 1)
+        self.assertEqual([numbers[f"recordfs_{name}"] for name in ("sources", "scanned_sources", "missing_shards")], [1, 0, 0])
+        os.listdir(mounted / "records")
+        self.once(lambda found: found["recordfs_scanned_sources"] == 1, "a complete scan")
+        self.assertEqual(mounted.unmount(), 0)
+
+    def test_missing_shards_are_counted(self):
+        self.copy(SAMPLE, "part-00001-of-00003.riegeli")
+        mounted = self.mount(self.folder / "part@3.riegeli", options=["join", f"metrics={self.file}"])
+        numbers = self.once(lambda found: True, "metrics")
+        self.assertEqual((numbers["recordfs_sources"], numbers["recordfs_missing_shards"]), (3, 2))
+        self.assertEqual(mounted.unmount(), 0)
+
+    def test_read_errors_are_counted(self):
+        mounted = self.mount_with_metrics(mounting.with_bit_flipped(self.copy(SAMPLE), 84003))
+        self.assertEqual(self.once(lambda found: True, "metrics")["recordfs_read_errors_total"], 0)
+        failed = 0
+        for name in os.listdir(mounted / "records"):
+            try:
+                (mounted / "records" / name).read_bytes()
+            except OSError:
+                failed += 1
+        self.assertGreater(failed, 0)
+        self.once(lambda found: found["recordfs_read_errors_total"] >= failed, "counted errors")
         self.assertEqual(mounted.unmount(), 0)
 
     def test_damage_is_counted(self):

@@ -69,6 +69,7 @@ class JoinedSet {
   // What statfs and the statistics show.
   std::uint64_t stored() const { return shards_.stored(); }
   DataSet::Progress progress() { return shards_.set().progress(); }
+  std::size_t missing() { return shards_.set().missing(); }
   std::size_t open_containers() const { return shards_.open_containers(); }
 
  private:
