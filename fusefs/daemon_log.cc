@@ -80,9 +80,7 @@ Severity least_of(Verbosity verbosity) {
 
 }  // namespace
 
-DaemonLog::DaemonLog(Verbosity verbosity, bool redact) : least_(least_of(verbosity)), redact_(redact) {}
-
-Result<void> DaemonLog::open_file(const std::string& path) {
+Result<Descriptor> open_log_file(const std::string& path) {
   // O_NONBLOCK: opening a fifo must not wait for its reader.
   constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
   Descriptor file(::open(path.c_str(), kFlags, S_IRUSR | S_IWUSR));
@@ -90,9 +88,18 @@ Result<void> DaemonLog::open_file(const std::string& path) {
   struct stat st {};
   if (::fstat(file.number(), &st) != 0) return system_error(errno);
   if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode)) return Error{.code = Code::kIo, .detail = "not a regular file"};
-  file_ = std::move(file);
+  return file;
+}
+
+DaemonLog::DaemonLog(Verbosity verbosity, bool redact) : least_(least_of(verbosity)), redact_(redact) {}
+
+Result<void> DaemonLog::open_file(const std::string& path) {
+  ASSIGN_OR_RETURN(file_, open_log_file(path));
   return {};
 }
+
+// The number stays, so that no line of another thread is lost.
+void DaemonLog::replace_file(const Descriptor& file) const { ::dup3(file.number(), file_.number(), O_CLOEXEC); }
 
 void DaemonLog::begin(bool is_in_background) {
   if (file_) {
@@ -105,6 +112,10 @@ void DaemonLog::begin(bool is_in_background) {
 
 void DaemonLog::write(Severity severity, const std::string& line) const {
   if (severity >= least_) put(priority_of(severity), redact_ ? without_quoted(line) : line);
+}
+
+void DaemonLog::note(const std::string& line) const {
+  write(target_ == Target::kStderr ? Severity::kDetail : Severity::kInfo, line);
 }
 
 void DaemonLog::answer(const std::string& line) const { put(LOG_NOTICE, line); }

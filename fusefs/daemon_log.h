@@ -12,14 +12,19 @@
 
 namespace recordfs {
 
+// Opens a log file to append to, creating it for its owner only. Fails with kIo. Thread-safe.
+Result<Descriptor> open_log_file(const std::string& path);
+
 // Writes to stderr until begin(), and then to a file, the system log, or still stderr. Thread-safe unless noted.
 class DaemonLog {
  public:
   // `redact`: replaces double-quoted text, which comes from a file.
   DaemonLog(Verbosity verbosity, bool redact);
 
-  // Opens a file for begin(), creating it for its owner only. Fails with kIo. Not thread-safe.
+  // Opens a file for begin(), as open_log_file(). Not thread-safe.
   Result<void> open_file(const std::string& path);
+  // Goes on in another file, which open_log_file() has opened. REQUIRES: open_file() has succeeded.
+  void replace_file(const Descriptor& file) const;
 
   // Switches to the opened file, or without one to the system log if `is_in_background`. Call it on one thread, after
   // going to the background.
@@ -27,6 +32,9 @@ class DaemonLog {
 
   // Writes a line if the verbosity permits.
   void write(Severity severity, const std::string& line) const;
+  // Writes a line about the beginning and the end of the mount: to a file or the system log if the verbosity permits,
+  // and to stderr, where a user sees them anyway, only with kDetails.
+  void note(const std::string& line) const;
   // Writes a line that the user requested.
   void answer(const std::string& line) const;
 

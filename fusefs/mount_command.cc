@@ -252,6 +252,49 @@ void start(MetricsFile& metrics, const std::string& mount, MountTree& tree, cons
   });
 }
 
+// Logs that the mount begins, and what it shows.
+void log_beginning(const DaemonLog& log, const Options& options, const MountTree& tree) {
+  const auto stores = tree.containers().stores();
+  for (std::size_t i = 0; i < std::min(stores.size(), kMostStores); ++i) {
+    log.note(fmt::format("{}: opened: {}, {}", stores[i]->name(), stores[i]->traits().format,
+                         counted(stores[i]->source().size(), "byte")));
+  }
+  const std::string more = options.sources.size() > 1 ? fmt::format(" and {} more", options.sources.size() - 1) : "";
+  log.note(fmt::format("{}{}: mounted on {} (recordfs {})", shown_source(options, 0), more, shown_mountpoint(options),
+                       RECORDFS_VERSION));
+}
+
+// Returns how to open the log file again; null if there is none.
+std::function<Descriptor()> log_opener(const Options& options) {
+  if (options.log_file.empty()) return {};
+  return [&path = options.log_file] {
+    auto opened = open_log_file(path);
+    return opened ? std::move(*opened) : Descriptor();
+  };
+}
+
+// Goes on in the log file that was opened again.
+void reopen(const DaemonLog& log, const Descriptor& opened) {
+  if (!opened) {
+    return log.write(Severity::kWarning, "the log file cannot be opened again, so messages still go to the old one");
+  }
+  log.replace_file(opened);
+  log.note("the log file was opened again");
+}
+
+void log_statistics(const DaemonLog& log, const std::vector<std::string>& lines, MountTree& tree,
+                    const Services& services) {
+  for (const std::string& line : lines) log.answer(line);
+  for (const std::string& line : statistics_of(services, tree.containers().stores())) log.answer(line);
+  if (const Mirror* mirror = tree.mirror())
+    log.answer(fmt::format("mirrored containers: {} open", mirror->open_containers()));
+  if (JoinedSet* set = tree.joined()) {
+    const DataSet::Progress progress = set->progress();
+    log.answer(fmt::format("shards: {} counted, {}, {} open", progress.shards,
+                           counted(progress.totals.records, "record"), set->open_containers()));
+  }
+}
+
 // Mounts the sources and serves them until the end.
 std::optional<Refusal> serve_sources(const Options& options, const UserTypes& types, ReadyNotification& ready,
                                      bool prints_name, Services& services, MetricsFile* metrics, DaemonLog& log) {
@@ -309,6 +352,7 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
           },
       .began =
           [&](const std::function<RequestStatistics()>& statistics) {
+            log_beginning(log, options, tree);
             if (metrics != nullptr)
               start(*metrics, options.redact ? options.metrics_file : point->path(), tree, services, statistics);
           },
@@ -316,18 +360,15 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
           [&] {
             if (metrics != nullptr) metrics->stop();
           },
+      .unmounted =
+          [&](const std::string& why) {
+            log.note(fmt::format("{}: unmounted: {}", shown_mountpoint(options),
+                                 options.redact ? redacted(why, point->path()) : why));
+          },
+      .open_log = log_opener(options),
+      .log_opened = [&log](const Descriptor& file) { reopen(log, file); },
       .statistics_requested =
-          [&](const std::vector<std::string>& lines) {
-            for (const std::string& line : lines) log.answer(line);
-            for (const std::string& line : statistics_of(services, tree.containers().stores())) log.answer(line);
-            if (const Mirror* mirror = tree.mirror())
-              log.answer(fmt::format("mirrored containers: {} open", mirror->open_containers()));
-            if (JoinedSet* set = tree.joined()) {
-              const DataSet::Progress progress = set->progress();
-              log.answer(fmt::format("shards: {} counted, {}, {} open", progress.shards,
-                                     counted(progress.totals.records, "record"), set->open_containers()));
-            }
-          }};
+          [&](const std::vector<std::string>& lines) { log_statistics(log, lines, tree, services); }};
   const Descriptor mark = mark_daemon(point->path());
   const auto served =
       serve(tree, services.executor, session_options(options, *point), events, follower ? &*follower : nullptr);
@@ -383,6 +424,7 @@ int mount_sources(Options options) {
       const std::string shown = options.redact ? "..." : options.log_file;
       return refuse(kExitWrongUse, fmt::format("-o log={}: {}", shown, opened.error().detail));
     }
+    options.log_file = std::filesystem::absolute(options.log_file);  // a daemon changes its directory
   }
   Services services(options.cache_size, executor_threads(),
                     [&log](Severity severity, const std::string& line) { log.write(severity, line); });

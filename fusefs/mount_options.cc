@@ -211,9 +211,10 @@ constexpr MountOption kOptions[] = {
      set_sandbox},
     {"", "log", "FILE",
      "append messages to FILE, with time stamps, instead of the system log or stderr\n"
-     "Each line has the time, the process id, and the level. The file is created with access for its owner only, and a "
-     "relative name starts at the current directory. Messages go to standard error until the mount is in place. The "
-     "file is opened once: with logrotate(8), use `copytruncate`.",
+     "Each line has the time, the process id, and the level. The first lines name the sources and the mount point, and the "
+     "last one says why the mount ended. The file is created with access for its owner only, and a relative name starts "
+     "at the current directory. Messages go to standard error until the mount is in place. SIGHUP opens the file again, "
+     "for logrotate(8).",
      set_text<&Options::log_file>},
     {"", "metrics", "FILE",
      "write metrics for Prometheus to FILE every 5 seconds, and remove it at the end\n"

@@ -122,7 +122,7 @@ constexpr int kAllowed[] = {
     // reading sources, /dev/fuse and the unmount guard; replying
     SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(pread64), SCMP_SYS(preadv), SCMP_SYS(preadv2), SCMP_SYS(write),
     SCMP_SYS(writev), SCMP_SYS(splice), SCMP_SYS(vmsplice), SCMP_SYS(tee), SCMP_SYS(pipe2), SCMP_SYS(lseek),
-    SCMP_SYS(fadvise64), SCMP_SYS(readahead), SCMP_SYS(recvfrom),
+    SCMP_SYS(fadvise64), SCMP_SYS(readahead), SCMP_SYS(recvfrom), SCMP_SYS(recvmsg),
     // accessible files, and the directory of saved indexes
     SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(openat2), SCMP_SYS(close), SCMP_SYS(close_range), SCMP_SYS(fcntl),
     SCMP_SYS(dup), SCMP_SYS(dup2), SCMP_SYS(dup3), SCMP_SYS(stat), SCMP_SYS(lstat), SCMP_SYS(fstat),
@@ -148,11 +148,12 @@ constexpr int kAllowed[] = {
     SCMP_SYS(getcpu), SCMP_SYS(sysinfo), SCMP_SYS(uname), SCMP_SYS(getrusage), SCMP_SYS(getuid), SCMP_SYS(geteuid),
     SCMP_SYS(getgid), SCMP_SYS(getegid), SCMP_SYS(getrlimit), SCMP_SYS(arch_prctl)};
 
-// For a process that waits, answers and unmounts.
+// For a process that waits, answers, unmounts, and opens the log.
 constexpr int kAllowedToUnmountGuard[] = {
-    SCMP_SYS(read), SCMP_SYS(statx),        SCMP_SYS(umount2),    SCMP_SYS(rmdir),          SCMP_SYS(unlinkat),
-    SCMP_SYS(brk),  SCMP_SYS(munmap),       SCMP_SYS(futex),      SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigaction),
-    SCMP_SYS(exit), SCMP_SYS(rt_sigreturn), SCMP_SYS(exit_group), SCMP_SYS(restart_syscall)};
+    SCMP_SYS(read),   SCMP_SYS(statx),        SCMP_SYS(umount2),    SCMP_SYS(rmdir),           SCMP_SYS(unlinkat),
+    SCMP_SYS(brk),    SCMP_SYS(munmap),       SCMP_SYS(futex),      SCMP_SYS(rt_sigprocmask),  SCMP_SYS(rt_sigaction),
+    SCMP_SYS(exit),   SCMP_SYS(rt_sigreturn), SCMP_SYS(exit_group), SCMP_SYS(restart_syscall), SCMP_SYS(open),
+    SCMP_SYS(openat), SCMP_SYS(fstat),        SCMP_SYS(newfstatat), SCMP_SYS(close),           SCMP_SYS(sendmsg)};
 
 struct ReleaseFilter {
   void operator()(void* filter) const { ::seccomp_release(filter); }
@@ -209,7 +210,7 @@ std::optional<std::string> keep(std::span<const int> allowed, int (*allow_more)(
 // Makes every system call that the daemon does not need fail with EPERM. Returns the reason if that failed, or nullopt.
 std::optional<std::string> keep_system_calls() { return keep(kAllowed, allow_in_part); }
 
-// The same for a process that waits for a byte, answers, unmounts, and removes a directory.
+// The same for a process that waits for a byte, answers, unmounts, removes a directory, and opens the log.
 std::optional<std::string> keep_system_calls_of_unmount_guard() { return keep(kAllowedToUnmountGuard, allow_sending); }
 
 // --- capabilities

@@ -3,12 +3,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,129 +30,11 @@
 #include "fusefs/glue/dispatcher.h"
 #include "fusefs/glue/operations.h"
 #include "fusefs/glue/signals.h"
-#include "fusefs/glue/unmounting.h"
+#include "fusefs/glue/unmount_guard.h"
 #include "fusefs/glue/version.h"
 
 namespace recordfs {
 namespace {
-
-// The daemon's requests, one byte each. The socket closes when the daemon ends.
-constexpr char kUnmountIfUnused = 'u';
-constexpr char kGone = 'g';  // no answer
-constexpr char kEnd = 'e';   // no answer
-constexpr char kDone = 'y';
-constexpr char kNotDone = 'n';
-
-// Returns the id of the mount at `path`, unique while it exists, or 0 if unknown. Sends the daemon no request.
-std::uint64_t mount_at(const std::string& path) {
-  struct statx st {};
-  const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
-  if (::statx(AT_FDCWD, path.c_str(), flags, STATX_MNT_ID, &st) != 0) return 0;
-  return (st.stx_mask & STATX_MNT_ID) != 0 ? st.stx_mnt_id : 0;
-}
-
-// Closes the daemon's files: its connection to the kernel must break when it ends.
-void let_go(int line) {
-  if (const int null = ::open("/dev/null", O_RDWR); null >= 0) {
-    for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, standard);
-    if (null > STDERR_FILENO) ::close(null);
-  }
-  constexpr int kLine = STDERR_FILENO + 1;
-  ::dup2(line, kLine);
-  ::close_range(kLine + 1, ~0u, 0);
-  // These signals end the daemon, which then ends this process.
-  for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGPIPE}) ::signal(number, SIG_IGN);
-  // A current directory keeps its filesystem busy.
-  if (::chdir("/") != 0) ::_exit(1);
-}
-
-// A child process that unmounts. The daemon has dropped that privilege, and may be killed.
-//
-// Unmounts when it is destroyed, or when the process ends in any way, even by SIGKILL. Leaves later mounts at the same
-// path alone. Not thread-safe, except unmount().
-class UnmountGuard {
- public:
-  struct Config {
-    std::string mountpoint;         // absolute path of a directory; empty: no guard
-    bool remove_directory = false;  // if nothing is mounted there
-    std::function<void()> confine;  // called in the child before it waits; may be null
-  };
-
-  // Forks. If that fails, nothing is unmounted (see is_there()). REQUIRES: one thread, and a mount.
-  explicit UnmountGuard(const Config& config) {
-    int ends[2];
-    if (config.mountpoint.empty() || ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return;
-    Descriptor ours(ends[0]);
-    const Descriptor theirs(ends[1]);
-    const auto mount = mount_at(config.mountpoint);
-    const pid_t child = ::fork();
-    if (child == 0) run(config, theirs.number(), mount);
-    if (child < 0) return;
-    child_ = child;
-    line_ = std::move(ours);
-  }
-  ~UnmountGuard() {
-    line_ = Descriptor();
-    if (child_ == 0) return;
-    while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
-  UnmountGuard(const UnmountGuard&) = delete;
-  UnmountGuard& operator=(const UnmountGuard&) = delete;
-
-  bool is_there() const { return child_ != 0; }
-
-  // Reports that the mount is gone, so that the guard leaves the path alone.
-  void is_gone() {
-    if (line_) static_cast<void>(::send(line_.number(), &kGone, 1, MSG_NOSIGNAL));
-  }
-
-  // Asks the guard to unmount and exit, without waiting for it. Thread-safe while the object exists.
-  void unmount() const {
-    if (line_) static_cast<void>(::send(line_.number(), &kEnd, 1, MSG_NOSIGNAL));
-  }
-
-  // Unmounts unless the mount is in use, and returns whether it did. Blocks. Not on a thread that serves requests,
-  // because the kernel may send some meanwhile.
-  bool unmount_if_unused() {
-    char answer = kNotDone;
-    if (!line_ || ::send(line_.number(), &kUnmountIfUnused, 1, MSG_NOSIGNAL) != 1) return false;
-    ssize_t got = -1;
-    do {
-      got = ::recv(line_.number(), &answer, 1, 0);
-    } while (got < 0 && errno == EINTR);
-    return got == 1 && answer == kDone;
-  }
-
- private:
-  // `ours`: the id of the mount.
-  [[noreturn]] static void run(const Config& config, int line, std::uint64_t ours) {
-    ::prctl(PR_SET_NAME, "recordfs-guard");
-    let_go(line);
-    if (config.confine) config.confine();
-    constexpr int kLine = STDERR_FILENO + 1;
-    const auto stands = [&] { return ours != 0 && mount_at(config.mountpoint) == ours; };
-    char asked = 0;
-    while (::read(kLine, &asked, 1) == 1) {
-      if (asked == kEnd) break;
-      if (asked == kGone) {
-        ours = 0;
-        continue;
-      }
-      const char answer =
-          asked == kUnmountIfUnused && stands() && recordfs::unmount(config.mountpoint, Unmounting::kIfUnused)
-              ? kDone
-              : kNotDone;
-      if (::send(kLine, &answer, 1, MSG_NOSIGNAL) != 1) break;
-    }
-    if (stands()) recordfs::unmount(config.mountpoint, Unmounting::kAtOnce);
-    if (config.remove_directory) ::rmdir(config.mountpoint.c_str());
-    ::_exit(0);
-  }
-
-  Descriptor line_;
-  pid_t child_ = 0;
-};
 
 // How long the process waits for threads that a source blocks.
 constexpr std::chrono::seconds kLongestEnd{10};
@@ -224,7 +103,6 @@ int watch_init_reply(fuse_session*) { return 0; }
 // --- options
 
 // Escapes a value of -o.
-            .errors = dispatcher.errors(),
 std::string escaped(std::string_view value) {
   std::string result;
   for (const char c : value) {
@@ -346,6 +224,7 @@ struct Serving {
 
   RequestStatistics counts() const {
     return {.by_kind = mount.requests.by_kind(),
+            .errors = dispatcher.errors(),
             .pushed_records = pusher.pushed_records(),
             .pushed_bytes = pusher.pushed_bytes()};
   }
@@ -362,10 +241,34 @@ struct Serving {
   IdleEnd idle;
 };
 
+// Returns what SIGHUP does; null: it ends the mount.
+std::function<void()> on_hangup(const SessionOptions& options, const SessionEvents& events,
+                                std::optional<UnmountGuard>& unmount_guard) {
+  if (events.open_log) return [&] { events.log_opened(unmount_guard ? unmount_guard->open_log() : Descriptor()); };
+  if (options.foreground) return {};
+  return [] {};
+}
+
+// Returns why the mount has ended. REQUIRES: the loop and the signal thread have ended.
+std::string reason_of_end(const Result<void>& result, const Signals& signals, const Serving& serving,
+                          const SessionOptions& options) {
+  if (!result) return result.error().detail;
+  switch (signals.ended_by()) {
+    case 0: break;
+    case SIGHUP: return "SIGHUP";
+    case SIGINT: return "SIGINT";
+    default: return "SIGTERM";
+  }
+  if (serving.idle.has_unmounted())
+    return fmt::format("no request for {}", recordfs::counted(options.timeout, "second"));
+  return "by umount or fusermount3";
+}
+
 Signals::Watched watched(Serving& serving, const SessionOptions& options, const SessionEvents& events,
-                         EndLimit& end_limit) {
+                         std::optional<UnmountGuard>& unmount_guard, EndLimit& end_limit) {
   const auto asked = [&serving] { return serving.mount.requests.asked(); };
   return {.usr1 = [&serving, &events] { events.statistics_requested(serving.statistics()); },
+          .hup = on_hangup(options, events, unmount_guard),
           .ending = [&end_limit] { end_limit.begin(); },
           .tick = std::chrono::milliseconds(std::chrono::seconds(options.timeout)) / IdleEnd::kTicks,
           .ticked = [&serving, asked] { serving.idle.tick(asked(), asked); }};
@@ -380,7 +283,7 @@ void IdleEnd::tick(std::uint64_t asked, const std::function<std::uint64_t()>& as
     return;
   }
   if (++idle_ticks_ < kTicks) return;
-  static_cast<void>(unmount_());
+  has_unmounted_ = unmount_();
   asked_ = asked_now();
   idle_ticks_ = 0;
 }
@@ -413,6 +316,8 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   Serving serving(tree, executor, unmount_guard, events, options);
   ASSIGN_OR_RETURN(const auto session, mounted_session(options, serving.mount));
   events.mounted();
+  // An automounter's trigger can be passed in this process group. Elsewhere it waits for the end of this process.
+  const std::uint64_t mount_id = is_directory(options.mountpoint) ? mount_at(options.mountpoint) : 0;
   Result<void> result;
   std::mutex unmount_guard_mutex;  // held while the guard is destroyed
   EndLimit end_limit(kLongestEnd, [&] {
@@ -427,8 +332,10 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   if (is_in_background) {
     unmount_guard.emplace(
         UnmountGuard::Config{.mountpoint = is_directory(options.mountpoint) ? options.mountpoint : std::string(),
+                             .mount = mount_id,
                              .remove_directory = options.remove_mountpoint,
-                             .confine = events.unmount_guard_can_confine});
+                             .confine = events.unmount_guard_can_confine,
+                             .open_log = events.open_log});
     // Before other threads exist: they might log, and would not be confined.
     events.in_background();
     events.can_confine();
@@ -436,7 +343,7 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   if (!is_in_background) {
     result = failure("cannot daemonize");
   } else if (!executor.start() || !serving.dispatcher.start() || !serving.pusher.start(session.get()) ||
-             !signals.watch(session.get(), watched(serving, options, events, end_limit)) ||
+             !signals.watch(session.get(), watched(serving, options, events, unmount_guard, end_limit)) ||
              (follower != nullptr && !follower->start(session.get()))) {
     result = failure("cannot create a thread");
   } else {
@@ -455,6 +362,7 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
     serving.dispatcher.close();  // replies need the descriptor that unmounting closes
     fuse_session_unmount(session.get());
   }
+  events.unmounted(reason_of_end(result, signals, serving, options));
   serving.dispatcher.close();
   executor.stop();
   serving.dispatcher.stop();

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/descriptor.h"
 #include "core/base/result.h"
 #include "core/store/executor.h"
 #include "fusefs/glue/follower.h"
@@ -46,12 +47,18 @@ struct SessionEvents {
   std::function<void()> kept_mounted;               // idle timeout over, but the mount is in use; on the signal thread
   // The loop begins: all threads run, and are confined. `statistics` may be called on any thread until `ended`.
   std::function<void(const std::function<RequestStatistics()>& statistics)> began;
-  std::function<void()> ended;  // the loop has ended
+  std::function<void()> ended;                            // the loop has ended
+  std::function<void(const std::string& why)> unmounted;  // why: "SIGTERM", for example
+  // Opens the log file again, in the unmount guard's process, which is not confined. Null if there is no log file.
+  std::function<Descriptor()> open_log;
+  // SIGHUP arrived, and `open_log` has succeeded, or else not: an invalid descriptor. On the signal thread.
+  std::function<void(const Descriptor& opened)> log_opened;
   // SIGUSR1 arrived. `lines`: statistics about requests. On the signal thread, which serves no requests.
   std::function<void(const std::vector<std::string>& lines)> statistics_requested;
 };
 
-// Mounts `tree` and serves it. Returns after an unmount, SIGHUP, SIGINT, SIGTERM, or the idle timeout.
+// Mounts `tree` and serves it. Returns after an unmount, SIGINT, SIGTERM, or the idle timeout. SIGHUP opens the log
+// file again. Without a log file it ends a mount in the foreground, and has no effect in the background.
 //
 // Requests are received by `threads` threads of libfuse, or by the calling thread if single_threaded. Dispatcher
 // says which threads finish them. Signals, pushed records, and the follower have a thread each.
@@ -79,10 +86,13 @@ class IdleEnd {
   // to unmount, which may itself cause requests.
   void tick(std::uint64_t asked, const std::function<std::uint64_t()>& asked_now);
 
+  bool has_unmounted() const { return has_unmounted_; }
+
  private:
   const Unmount unmount_;
   std::uint64_t asked_ = 0;
   unsigned idle_ticks_ = 0;
+  bool has_unmounted_ = false;
 };
 
 // Limits the duration of a shutdown.

@@ -101,13 +101,16 @@ void Signals::run(fuse_session* session, pthread_t loop) {
   sigset_t awaited = awaited_;
   sigaddset(&awaited, kWake);
   std::unique_lock lock(mutex_);
-  for (int number = kWake; number == kWake || number == SIGUSR1;) {  // any process may send these
+  int number = kWake;
+  while (number == kWake || number == SIGUSR1 || (number == SIGHUP && watched_.hup)) {  // any process may send these
     lock.unlock();
     number = next(awaited);
     if (number == SIGUSR1) watched_.usr1();
+    if (number == SIGHUP && watched_.hup) watched_.hup();
     lock.lock();
     if (stopped_) return;
   }
+  ended_by_ = number;
   watched_.ending();
   fuse_session_exit(session);
   // libfuse's loop checks its exit flag and then blocks. A signal between the two is lost, so repeat it.

@@ -1,4 +1,4 @@
-// Signals of the daemon: SIGHUP, SIGINT and SIGTERM end it, SIGUSR1 requests statistics.
+// Signals of the daemon: SIGINT and SIGTERM end it, SIGHUP ends it or opens its log again, SIGUSR1 requests statistics.
 #pragma once
 
 #include <pthread.h>
@@ -27,6 +27,7 @@ class Signals {
   // Callbacks on the signal thread, which serves no requests. They must not throw.
   struct Watched {
     std::function<void()> usr1{};
+    std::function<void()> hup{};        // null: SIGHUP ends the loop
     std::function<void()> ending{};     // once, before the loop is ended
     std::chrono::milliseconds tick{0};  // interval of `ticked`; 0: never
     std::function<void()> ticked{};
@@ -43,6 +44,9 @@ class Signals {
   // Joins the signal thread, after the loop. Signals then stay pending.
   void stop();
 
+  // Returns the signal that has ended the loop; 0 if none has. REQUIRES: stop() has returned.
+  int ended_by() const { return ended_by_; }
+
  private:
   void run(fuse_session* session, pthread_t loop);
   int next(const sigset_t& awaited) const;
@@ -53,6 +57,7 @@ class Signals {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;
+  int ended_by_ = 0;
   std::thread watcher_;
 };
 

@@ -214,6 +214,95 @@ class LogFile(mounting.Case):
                 self.assertEqual(mounting.run("fusermount3", "-u", self.point).returncode, 0)
 
 
+class LifeCycle(mounting.Case):
+    """The log says when and why a mount begins and ends."""
+
+    def setUp(self):
+        super().setUp()
+        self.source = mounting.with_bit_flipped(self.copy(SAMPLE), 84003)
+        self.work = self.folder / "work"
+        self.work.mkdir()
+        self.work.chmod(0o777)
+        self.log = self.work / "daemon.log"
+        self.point = self.new_point()
+
+    def start(self, *words, user=None):
+        done = self.recordfs(self.source, self.point, "-o", f"log={self.log}", *words, user=user)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        return mounting.daemons(self.point)[0]
+
+    def wait_for_line(self, pattern, log=None):
+        log = log or self.log
+        mounting.wait_for(lambda: log.exists() and re.search(pattern, log.read_text(encoding="utf-8"), re.MULTILINE),
+                          f"a line with {pattern}")
+
+    def test_mount_and_each_reason_of_its_end_are_logged(self):
+        def send(number):
+            return lambda daemon: os.kill(daemon, number)
+        for words, end, why in (((), lambda _: mounting.run("fusermount3", "-u", self.point), "by umount or fusermount3"),
+                                ((), send(signal.SIGTERM), "SIGTERM"), ((), send(signal.SIGINT), "SIGINT"),
+                                (("-o", "timeout=1"), lambda _: None, "no request for 1 second")):
+            with self.subTest(why=why):
+                self.log.unlink(missing_ok=True)
+                daemon = self.start(*words)
+                size = self.source.stat().st_size
+                self.wait_for_line(rf" info: {self.source}: opened: riegeli, {size} bytes$")
+                self.wait_for_line(rf" info: {self.source}: mounted on {self.point} \(recordfs [0-9.]+\)$")
+                end(daemon)
+                self.wait_for_line(rf" info: {self.point}: unmounted: {why}$")
+                mounting.wait_for(lambda: not mounting.processes(self.point), "the end")
+
+    def test_redacted_log_names_neither_source_nor_mount_point(self):
+        self.start("-o", "redact")
+        self.wait_for_line(r"source 1: mounted on mount point \(")
+        self.assertEqual(mounting.run("fusermount3", "-u", self.point).returncode, 0)
+        self.wait_for_line("mount point: unmounted: ")
+        self.assertNotIn(str(self.folder), self.log.read_text(encoding="utf-8"))
+
+    def test_foreground_says_so_on_stderr_only_with_verbose(self):
+        mounted = self.mount(self.source, flags=["-f", "-v"], point=self.point)
+        mounted.wait_for_log("mounted on")
+        self.assertEqual(mounted.unmount(), 0)
+        mounted.wait_for_log(f"{self.point}: unmounted: by umount")
+        mounted = self.mount(self.source, point=self.point)
+        self.assertEqual((mounted.unmount(), mounted.log()), (0, ""))
+
+    def test_sighup_opens_the_log_again(self):
+        for user in (None, mounting.NOBODY) if mounting.is_root() else (None,):
+            with self.subTest(user=user):
+                self.point = self.new_point(user)
+                self.log = self.work / f"daemon-{user}.log"
+                daemon = self.start(user=user)
+                self.wait_for_line("mounted on")
+                old = self.log.rename(self.work / f"daemon-{user}.log.1")
+                os.kill(daemon, signal.SIGHUP)
+                self.wait_for_line(" info: the log file was opened again$")
+                before = old.read_text(encoding="utf-8")
+                done = mounting.run("sh", "-c", f"cat {self.point}/records/*", user=user)
+                self.assertNotEqual(done.returncode, 0)
+                self.wait_for_line(" warning: .*byte 83928: ")
+                self.assertEqual(old.read_text(encoding="utf-8"), before)
+                self.assertEqual(self.log.stat().st_mode & 0o777, 0o600)
+                self.assertEqual(mounting.run("fusermount3", "-u", self.point, user=user).returncode, 0)
+                self.wait_for_line(": unmounted: ")
+
+    def test_log_that_cannot_be_opened_again_stays(self):
+        daemon = self.start()
+        self.wait_for_line("mounted on")
+        old = self.log.rename(self.work / "old.log")
+        self.log.mkdir()
+        os.kill(daemon, signal.SIGHUP)
+        self.wait_for_line("warning: the log file cannot be opened again, so messages still go to the old one", old)
+
+    def test_sighup_does_not_end_a_mount_in_the_background(self):
+        self.assertEqual(self.recordfs(mounting.sample(SAMPLE), self.point).returncode, 0)
+        daemon = mounting.daemons(self.point)[0]
+        os.kill(daemon, signal.SIGHUP)
+        os.kill(daemon, signal.SIGHUP)
+        self.assertEqual(len(os.listdir(self.point / "records")), RECORDS)
+        self.assertEqual(mounting.daemons(self.point), [daemon])
+
+
 class Statistics(mounting.Case):
     def wait_for_statistics(self, mounted, pattern):
         mounted.send(signal.SIGUSR1)
@@ -286,7 +375,10 @@ class Statistics(mounting.Case):
             self.assertEqual(self.recordfs(mounting.sample(SAMPLE), point).returncode, 0)
             for daemon in mounting.daemons(point):
                 os.kill(daemon, signal.SIGUSR1)
-            self.assertRegex(system_log.recv(65536).decode(), r"^<29>.* recordfs\[\d+\]: requests: ")
+            lines = iter(lambda: system_log.recv(65536).decode(), "")
+            self.assertRegex(next(lines), r"^<30>.* recordfs\[\d+\]: .*: opened: riegeli")
+            self.assertRegex(next(lines), r"^<30>.* recordfs\[\d+\]: .*: mounted on ")
+            self.assertRegex(next(lines), r"^<29>.* recordfs\[\d+\]: requests: ")
 
 
 if __name__ == "__main__":
