@@ -28,7 +28,7 @@ def levels(directory):
     """Returns {level: (tables, bytes)} by the MANIFEST; None if ldb cannot read it."""
     sizes, level = {}, None
     output = _ldb(directory, "manifest_dump", "--hex")
-    if output is None:
+    if output is None or "next_file_number" not in output:  # its last line; without it, ldb has met an edit it cannot read
         return None
     for line in output.splitlines():
         if found := _LEVEL.match(line):
