@@ -51,10 +51,15 @@ struct Writer {
 
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
-// The bytes that need no escape in a string, including all non-ASCII bytes.
+constexpr unsigned char kDelete = 0x7F;
+constexpr unsigned char kLatin1 = 0xC2;   // begins U+0080 to U+00BF, whose first ones are the C1 controls
+constexpr unsigned char kFirstC1 = 0x80;  // the second byte of U+0080 ...
+constexpr unsigned char kAfterC1 = 0xA0;  // ... and of U+00A0
+
+// The bytes that need no escape in a string, including all non-ASCII bytes except kLatin1.
 constexpr std::array<bool, 256> plain_bytes() {
   std::array<bool, 256> plain{};
-  for (std::size_t i = 0x20; i < plain.size(); ++i) plain[i] = i != '"' && i != '\\';
+  for (std::size_t i = 0x20; i < plain.size(); ++i) plain[i] = i != '"' && i != '\\' && i != kDelete && i != kLatin1;
   return plain;
 }
 constexpr auto kIsPlain = plain_bytes();
@@ -72,12 +77,22 @@ std::size_t plain_characters(std::string_view text) {
   for (; at + sizeof(std::uint64_t) <= text.size(); at += sizeof(std::uint64_t)) {
     std::uint64_t word = 0;
     std::memcpy(&word, text.data() + at, sizeof(word));
-    const std::uint64_t other =
-        has_less(word, 0x20) | has_less(word ^ ('"' * kEach), 1) | has_less(word ^ ('\\' * kEach), 1);
+    const std::uint64_t other = has_less(word, 0x20) | has_less(word ^ ('"' * kEach), 1) |
+                                has_less(word ^ ('\\' * kEach), 1) | has_less(word ^ (kDelete * kEach), 1) |
+                                has_less(word ^ (kLatin1 * kEach), 1);
     if (other != 0) break;
   }
   while (at < text.size() && is_plain(text[at])) ++at;
   return at;
+}
+
+bool is_latin1(std::string_view text) { return static_cast<unsigned char>(text[0]) == kLatin1; }
+
+// Returns whether the text begins with a C1 control, which terminals may obey.
+bool begins_with_c1(std::string_view text) {
+  if (text.size() < 2 || !is_latin1(text)) return false;
+  const auto second = static_cast<unsigned char>(text[1]);
+  return second >= kFirstC1 && second < kAfterC1;
 }
 
 std::uint64_t escaped_size(char character) {
@@ -120,13 +135,19 @@ constexpr std::array<Escape, 256> escapes() {
 }
 constexpr auto kEscapes = escapes();
 
-// Appends the escapes of characters at the begin of `value`, and returns their number. A small file may decode to a
-// gigabyte of such characters. REQUIRES: the first one needs an escape.
+// Appends the escapes of characters at the begin of `value`, and returns the number of their bytes. A small file may
+// decode to a gigabyte of such characters. REQUIRES: the first byte is not plain.
 std::size_t append_escapes(std::string& text, std::string_view value) {
   std::array<char, 1024> out;  // NOLINT(cppcoreguidelines-pro-type-member-init): written before it is read
   std::size_t filled = 0;
   std::size_t taken = 0;
   do {
+    if (const std::string_view rest = value.substr(taken); begins_with_c1(rest)) {
+      ++taken;  // the second byte is the number of the character
+    } else if (is_latin1(rest)) {
+      out[filled++] = value[taken++];
+      continue;
+    }
     const Escape& escape = kEscapes[static_cast<unsigned char>(value[taken++])];
     std::memcpy(out.data() + filled, escape.text.data(), escape.text.size());
     filled += escape.size;
@@ -195,7 +216,16 @@ void append_json_string(std::string& text, std::string_view value) {
 
 std::uint64_t json_string_size(std::string_view value) {
   std::uint64_t size = 2;
-  for (const char character : value) size += escaped_size(character);
+  for (std::size_t at = 0; at < value.size(); ++at) {
+    if (const std::string_view rest = value.substr(at); !is_latin1(rest)) {
+      size += escaped_size(value[at]);
+    } else if (begins_with_c1(rest)) {
+      size += kLongestEscape;
+      ++at;
+    } else {
+      size += 1;
+    }
+  }
   return size;
 }
 

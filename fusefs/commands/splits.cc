@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -84,7 +86,8 @@ class SplitsWriter {
 
   void write(std::size_t shard, const ContainerSplit& split) {
     if (!options_.is_json) {
-      return write_line(fmt::format("{}\t{}\t{}", set_.shard(shard).path, split.begin, split.end));
+      const std::string& path = set_.shard(shard).path;
+      return write_line(fmt::format("{}\t{}\t{}", is_for_reader_ ? printable(path) : path, split.begin, split.end));
     }
     // JSON cannot hold other names, but a shard's number names it too.
     const std::string name(set_.name(shard));
@@ -123,6 +126,7 @@ class SplitsWriter {
   DataSet set_;
   CommandContext& context_;
   Output& output_;
+  const bool is_for_reader_ = ::isatty(STDOUT_FILENO) == 1;  // names must not control the terminal
 };
 
 int splits(const SplitsOptions& options) {

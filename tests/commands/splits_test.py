@@ -184,6 +184,23 @@ class Output(Splits):
                               stdout=subprocess.PIPE, check=True)
         self.assertEqual(done.stdout.decode().split("\0"), [f"{name}\t0\t168002" for name in names] + [""])
 
+    def test_names_cannot_control_a_terminal(self):
+        names = ["a\x1b[31m", "b\x9b31m", "c\x7f"]
+        for name in names:
+            self.copy(BINARY, name)
+        paths = [self.folder / name for name in names]
+        shown = self.on_terminal("splits", *paths).out
+        self.assertNotRegex(shown.decode(), "[\x1b\x7f-\x9f]")
+        self.assertIn(b"\\x1b[31m\t0\t168002\n", shown)
+        self.assertEqual(self.good("splits", *paths).decode(), "".join(f"{path}\t0\t168002\n" for path in paths))
+
+    def test_json_has_no_control_characters(self):
+        path = self.copy(BINARY, "b\x9b31m\x7f°")
+        line = self.good("splits", "--json", path).decode()
+        self.assertNotRegex(line, "[\x7f-\x9f]")
+        self.assertIn("\\u009b31m\\u007f°", line)
+        self.assertEqual(json.loads(line)["ranges"][0]["file"], str(path))
+
     def test_parallel_readers_write_the_same_as_one(self):
         path = commands.sample(BINARY)
         splits = self.splits(path, 20000)

@@ -102,7 +102,7 @@ TEST(JsonWriter, EachByteIsEscapedAtEachPlace) {
     for (std::size_t at = 0; at < 20; ++at) {
       std::string value(20, '~');
       value[at] = static_cast<char>(byte);
-      const bool is_plain = byte >= 0x20 && byte != '"' && byte != '\\';
+      const bool is_plain = byte >= 0x20 && byte != '"' && byte != '\\' && byte != 0x7F;
       std::string text;
       append_json_string(text, value);
       if (is_plain) {
@@ -123,6 +123,18 @@ TEST(JsonWriter, RunsOfEscapesOfAnyLengthAreComplete) {
     std::string text;
     append_json_string(text, value);
     ASSERT_EQ(text, escaped + '"');
+  }
+}
+
+TEST(JsonWriter, CharactersThatControlATerminalAreEscaped) {
+  for (std::size_t at = 0; at < 20; ++at) {
+    const std::string before(at, 'a');
+    const std::string value = before + "\x7F\xC2\x80\xC2\x9B\xC2\xA0\xC3\xA9z";
+    std::string text;
+    append_json_string(text, value);
+    EXPECT_EQ(text, '"' + before + "\\u007f\\u0080\\u009b\xC2\xA0\xC3\xA9z\"");
+    EXPECT_EQ(json_string_size(value), text.size());
+    EXPECT_EQ(nlohmann::json::parse(text), value);
   }
 }
 
