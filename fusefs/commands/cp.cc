@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -338,7 +339,10 @@ RunCommand declare_cp(CLI::App& app) {
       ->type_name("PATH")
       ->expected(1)
       ->take_all()
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check([](const std::string& path) {
+        return path.size() < PATH_MAX ? std::string() : "longer than any path in a mount";
+      });
   options->reading.declare(app);
   return [options] { return Cp(*options).run(); };
 }

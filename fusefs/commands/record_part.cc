@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "fusefs/tree/inside.h"
 #include "fusefs/tree/names.h"
@@ -11,22 +13,48 @@
 namespace recordfs {
 namespace {
 
+constexpr std::size_t kLongestPlainName =
+    200;  // of an entry whose name does not end in a hash, as names_for() makes them
+
 std::optional<std::uint64_t> entry_of(const Inside& inside, std::uint64_t directory, std::string_view key) {
   const auto entry = inside.find(directory, names_for({key}, {}).front());
   return entry && !inside.message_of(*entry) ? entry : std::nullopt;
 }
 
-// Returns the part, which is not a directory, at a path below a directory.
-std::optional<std::uint64_t> find_part(const Inside& inside, std::uint64_t directory, std::string_view path) {
-  for (std::size_t end = std::min(path.find('/'), path.size());; end = std::min(path.find('/', end + 1), path.size())) {
-    const auto entry = entry_of(inside, directory, path.substr(0, end));
-    const bool is_directory = entry && inside.kind(*entry) == Inside::Kind::kDirectory;
-    if (end == path.size()) return is_directory ? std::nullopt : entry;
-    if (is_directory) {
-      if (const auto found = find_part(inside, *entry, path.substr(end + 1))) return found;
+// Finds the part at a path. A slash in the path separates names or belongs to one, so each place is tried, once.
+class PartSearch {
+ public:
+  PartSearch(const Inside& inside, std::string_view path) : inside_(inside), path_(path) {}
+
+  // Returns the part, which is not a directory, at the path from byte `begin` on, below a directory.
+  std::optional<std::uint64_t> find(std::uint64_t directory, std::size_t begin) {
+    if (!seen_.emplace(directory, begin).second) return std::nullopt;
+    const std::size_t longest = has_hashed_names(directory) ? path_.size() : begin + kLongestPlainName;
+    for (std::size_t end = next_slash(begin); end <= longest; end = next_slash(end + 1)) {
+      const auto entry = entry_of(inside_, directory, path_.substr(begin, end - begin));
+      const bool is_directory = entry && inside_.kind(*entry) == Inside::Kind::kDirectory;
+      if (end == path_.size()) return is_directory ? std::nullopt : entry;
+      if (!is_directory) continue;
+      if (const auto found = find(*entry, end + 1)) return found;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::size_t next_slash(std::size_t from) const { return std::min(path_.find('/', from), path_.size()); }
+
+  bool has_hashed_names(std::uint64_t directory) const {
+    for (std::uint64_t place = 0;; ++place) {
+      const auto entry = inside_.at(directory, place);
+      if (!entry) return false;
+      if (!inside_.message_of(*entry) && inside_.name(*entry).find('~') != std::string_view::npos) return true;
     }
   }
-}
+
+  const Inside& inside_;
+  const std::string_view path_;
+  std::set<std::pair<std::uint64_t, std::size_t>> seen_;
+};
 
 }  // namespace
 
@@ -44,7 +72,7 @@ Result<std::vector<std::optional<std::string>>> parts_of_record(const RecordSche
   }
   const Inside inside = Inside::of(*value, record);
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    const auto part = find_part(inside, 0, paths[i]);
+    const auto part = PartSearch(inside, paths[i]).find(0, 0);
     if (!part) continue;
     if (inside.kind(*part) == Inside::Kind::kText) {
       parts[i] = inside.text(*part);

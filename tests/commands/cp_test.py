@@ -175,6 +175,10 @@ class Cp(commands.Case):
         self.good("cp", commands.sample(DAMAGED), "0", self.target)
         self.assertEqual(list(self.copied()), ["000000000"])
 
+    def test_part_of_very_many_names_is_refused_at_once(self):
+        self.assert_ends(commands.WRONG_USE, "--part: longer than any path in a mount", "cp", "--part", "a/" * 60_000 + "a",
+                         self.file, ":", self.target)
+
     def test_missing_record_is_reported(self):
         self.assert_ends(commands.PARTLY_DONE, r"no record 500 \(there are 500\)", "cp", self.file, "500", self.target)
         self.assert_ends(commands.PARTLY_DONE, "no chunk begins at byte 7", "cp", self.file, "@7/0", self.target)
