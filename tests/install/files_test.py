@@ -17,6 +17,8 @@ EXPECTED = {
     "sbin/mount.recordfs",
     MODULE,
     "share/bash-completion/completions/recordfs",
+    "share/doc/recordfs/GUARANTEES.md.gz",
+    "share/doc/recordfs/README.md.gz",
     "share/doc/recordfs/changelog.gz",
     "share/doc/recordfs/copyright",
     "share/man/man1/recordfs.1.gz",
@@ -64,6 +66,11 @@ class Installed(unittest.TestCase):
         notes = gzip.decompress((self.root / "share/doc/recordfs/changelog.gz").read_bytes()).decode("utf-8")
         version = support.run(self.root / PROGRAM, "--version").stdout.split()[1]
         self.assertTrue(notes.startswith(f"recordfs ({version}"), notes[:80])
+
+    def test_documentation_of_users_is_that_of_the_checkout(self):
+        for name, source in (("README.md", "README.md"), ("GUARANTEES.md", "tests/GUARANTEES.md")):
+            made = gzip.decompress((self.root / f"share/doc/recordfs/{name}.gz").read_bytes())
+            self.assertEqual(made, (support.place.checkout / source).read_bytes())
 
     def test_man_pages_are_complete(self):
         for name in sorted(EXPECTED):
