@@ -139,9 +139,8 @@ constexpr MountOption kOptions[] = {
      set_flag<&Options::join>},
     {"", "manifest", "",
      "the source is a text file that lists the files of a data set, one per line (implies join)\n"
-     "Paths are relative to the directory of the text file. Empty lines and lines that begin with `#` are skipped. It "
-     "is "
-     "read once, so what is added to it later needs a new mount, and `follow` is refused.",
+     "Paths are relative to the directory of the text file. Empty lines and lines that begin with `#` are skipped. "
+     "It is read once, so what is added to it later needs a new mount, and `follow` is refused.",
      set_flag<&Options::manifest>},
     {"", "follow", "",
      "show records that are appended, and with join new files; an unfinished end is not damage\n"
@@ -178,7 +177,8 @@ constexpr MountOption kOptions[] = {
      "which makes it slower.",
      set_flag<&Options::xattr>},
     {"", "nonempty", "", "mount over a directory that is not empty", set_flag<&Options::nonempty>},
-    {"", "fsname", "NAME", "source that mount(8) shows in its first column (default: the source's absolute path)", set_fsname},
+    {"", "fsname", "NAME", "source that mount(8) shows in its first column (default: the source's absolute path)",
+     set_fsname},
 
     {"time and memory", "cache_size", "SIZE", "size of the cache of decoded chunks (default 64M)", set_cache_size},
     {"", "max_chunk", "SIZE",
@@ -211,16 +211,16 @@ constexpr MountOption kOptions[] = {
      set_sandbox},
     {"", "log", "FILE",
      "append messages to FILE, with time stamps, instead of the system log or stderr\n"
-     "Each line has the time, the process id, and the level. The first lines name the sources and the mount point, and the "
-     "last one says why the mount ended. The file is created with access for its owner only, and a relative name starts "
-     "at the current directory. Messages go to standard error until the mount is in place. SIGHUP opens the file again, "
-     "for logrotate(8).",
+     "Each line has the time, the process id, and the level. The first lines name the sources and the mount point, "
+     "and the last one says why the mount ended. The file is created with access for its owner only, and a relative "
+     "name starts at the current directory. Messages go to standard error until the mount is in place. SIGHUP opens "
+     "the file again, for logrotate(8).",
      set_text<&Options::log_file>},
     {"", "metrics", "FILE",
      "write metrics for Prometheus to FILE every 5 seconds, and remove it at the end\n"
-     "They have requests by kind, cache hits, bytes read and decoded, damage, read errors, missing shards, the number of "
-     "scanned files, the version, memory, and uptime. Each has the mount "
-     "point as the label `mount`, or with `redact` FILE instead. The format is that of node_exporter's textfile "
+     "They have requests by kind, cache hits, bytes read and decoded, damage, read errors, missing shards, the number "
+     "of scanned files, the version, memory, and uptime. Each has the mount point as the label `mount`, or with "
+     "`redact` FILE instead. The format is that of node_exporter's textfile "
      "collector, which reads files that end with `.prom` in its directory. FILE is replaced as a whole. The user that "
      "mounts must be able to create files in its directory, which stays writable for the daemon. Each mount needs its "
      "own FILE.",
