@@ -102,6 +102,10 @@ class Recipes(unittest.TestCase):
         found = sum(b"ERROR" in line for line in self.lines)
         self.assertEqual(shown[-103:], [*head, *sizes, str(found)])
 
+    def test_records_that_grep_finds_are_read(self):
+        found = self.shell(self.recipe("recordfs grep --ordinals ERROR"))
+        self.assertEqual(found, b"".join(line for line in self.lines if b"ERROR" in line))
+
     def test_record_is_copied_from_a_mount(self):
         self.needs_mounts()
         self.assertEqual(self.shell(self.recipe("mkdir mnt")), b"")
