@@ -67,8 +67,8 @@ class Directories(Case):
         self.assertEqual(int(everything), sum(map(len, families(FAMILIES).values())))
 
     def test_grep_refuses_options_of_records_for_a_database(self):
-        for words in (["--ordinals"], ["--decoded"], ["--field", "a"]):
-            self.assert_ends(FAILED, r"without --decoded, --field and --ordinals \(try: --raw\)", "grep", *words, "a",
+        for words in (["--ordinals"], ["--decoded"], ["--field", "a"], ["-A", "1"]):
+            self.assert_ends(FAILED, r"without --decoded, .*--ordinals, -A, -B and -C \(try: --raw\)", "grep", *words, "a",
                              commands.sample(LEVELS))
 
     def test_grep_reports_values_that_it_cannot_search(self):
