@@ -106,6 +106,12 @@ class Recipes(unittest.TestCase):
         found = self.shell(self.recipe("recordfs grep --ordinals ERROR"))
         self.assertEqual(found, b"".join(line for line in self.lines if b"ERROR" in line))
 
+    def test_feature_is_searched_by_its_name(self):
+        self.write_shards()
+        found = self.shell(self.recipe("recordfs grep --field image/object/class/text")).splitlines()
+        self.assertEqual(len(found), 6)
+        self.assertIn(b'"cat"', found[0])
+
     def test_record_is_copied_from_a_mount(self):
         self.needs_mounts()
         self.assertEqual(self.shell(self.recipe("mkdir mnt")), b"")
