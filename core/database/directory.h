@@ -75,8 +75,8 @@ bool is_gone(const Error& error);
 // Returns a kChanged error: files of the state are gone, because the database is in use.
 Error in_use();
 
-// Returns whether goleveldb's text file LOG says that it removed a write-ahead log, as it does with an empty one without an
-// edit of the MANIFEST. False if the file cannot be read. Any thread.
+// Returns whether goleveldb's text file LOG says that it removed a write-ahead log, as it does with an empty one
+// without an edit of the MANIFEST. False if the file cannot be read. Any thread.
 bool says_log_was_removed(const RequestContext& context, const OpenFiles& files, std::uint64_t number);
 
 // Returns the name of the MANIFEST in the file CURRENT. Fails with kDamage if it names none, with kNotFound if there is

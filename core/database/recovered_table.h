@@ -18,9 +18,9 @@ namespace recordfs::database {
 inline constexpr std::uint64_t kMostTestedForOrder = 64 << 20;
 
 // Adds a table to a set, with its range of keys, and adds what it says of its family. A table without entries is not
-// added. `untested`: what remains of kMostTestedForOrder for the tables of a database. Adds writes of the table that may
-// be lost outside that range to `losses`. Returns why the table, or all its blocks, cannot be read; nullopt if they can.
-// Fails with failures that may pass, and as OpenFiles::open(). Any thread.
+// added. `untested`: what remains of kMostTestedForOrder for the tables of a database. Adds writes of the table that
+// may be lost outside that range to `losses`. Returns why the table, or all its blocks, cannot be read; nullopt if they
+// can. Fails with failures that may pass, and as OpenFiles::open(). Any thread.
 Result<std::optional<Error>> recover_table(const RequestContext& context, OpenFiles& files, const DirectoryEntry& entry,
                                            const Limits& limits, std::uint64_t& untested, FileSet& set,
                                            std::vector<Loss>& losses);
