@@ -216,8 +216,11 @@ class StateLoader {
     ASSIGN_OR_RETURN(const auto source, files().open_anew(newest->name));
     auto options = read_options(context_, *source);
     if (!options && !is_permanent(options.error().code)) return std::move(options).error();
-    if (!options) report(newest->name, std::move(options).error(), false);
-    if (options) state_->options_file_ = *std::move(options);
+    if (options) {
+      state_->options_file_ = *std::move(options);
+    } else {
+      report(newest->name, std::move(options).error(), false);
+    }
     return {};
   }
 

@@ -40,7 +40,8 @@ WalDirectory find_wal_directory(const std::string& directory, const std::string&
   struct stat own {};
   if (wal_dir.empty() || last.empty() || ::stat(directory.c_str(), &own) != 0) return {};
   std::vector<Candidate> found;
-  bool is_own = false, has_other_owner = false;
+  bool is_own = false;
+  bool has_other_owner = false;
   const auto consider = [&](std::string name) {
     Candidate candidate{.name = std::move(name)};
     if (::stat(files.path(candidate.name).c_str(), &candidate.status) != 0 || !S_ISDIR(candidate.status.st_mode))
