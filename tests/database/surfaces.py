@@ -17,8 +17,9 @@ _MOST = 300  # keys that are read of each family
 # Prints FAMILY:KEY:VALUE of each key, or FAMILY:KEY without a value that is not available.
 _PROGRAM = """
 import recordfs, sys
-keys = recordfs.open(sys.argv[1]).keys
-for family in sys.argv[2:]:
+paths = [word.removeprefix("--db-path=") for word in sys.argv[2:] if word.startswith("--db-path=")]
+keys = recordfs.open(sys.argv[1], db_path=paths).keys
+for family in sys.argv[2 + len(paths):]:
     view = keys.family(family)
     for key in view:
         assert key in view, key
@@ -40,10 +41,9 @@ def _compare(what, truth, found, is_merge):
 
 def compare_python(directory, truth, is_merge):
     """Needs the package in the build folder (target recordfs_python)."""
-    if directories_beside(directory):
-        return []
     path = built.place.programs / "python"
-    words = [sys.executable, "-c", _PROGRAM, str(directory), *sorted(families(truth) | {"default"})]
+    words = [sys.executable, "-c", _PROGRAM, str(directory), *directories_beside(directory),
+             *sorted(families(truth) | {"default"})]
     ran = subprocess.run(words, env={**os.environ, "PYTHONPATH": str(path)}, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, timeout=built.PATIENCE, check=False)
     if ran.returncode != 0:
