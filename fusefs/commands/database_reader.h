@@ -72,9 +72,9 @@ class DatabaseReader {
   const std::string& path() const { return path_; }
   bool has_families() const { return has_families_; }
 
-  // Returns the family with this name, or with this number if none has it as its name; for an empty name the default
+  // Returns the family with this name, or with this number if none has it as its name; if it is empty the default
   // family, or the only one, which a message names. Calls print_order(). Fails with kNotFound.
-  Result<database::Family> family(const std::string& name) const;
+  Result<database::Family> family(const std::string& wanted) const;
 
   // Returns the family with this name, or all if it is empty. Otherwise like family().
   Result<std::vector<database::Family>> families(const std::string& name) const;
