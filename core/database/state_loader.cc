@@ -393,7 +393,8 @@ Result<std::shared_ptr<const State>> State::load(const RequestContext& context, 
     ASSIGN_OR_RETURN(const auto is_whole, loader.is_still_there());
     if (!is_whole) continue;
     if (loader.may_have_raced() && attempt + 1 < kMostReadings) {
-      std::this_thread::sleep_for(kPause);
+      TRY(context.permit_slow_work());
+      std::this_thread::sleep_for(kPause);  // the writer needs time to go on; nothing tells when it has
       continue;
     }
     if (lost_edits) return loader.take();

@@ -138,7 +138,7 @@ constexpr auto kEscapes = escapes();
 // Appends the escapes of characters at the begin of `value`, and returns the number of their bytes. A small file may
 // decode to a gigabyte of such characters. REQUIRES: the first byte is not plain.
 std::size_t append_escapes(std::string& text, std::string_view value) {
-  std::array<char, 1024> out;  // NOLINT(cppcoreguidelines-pro-type-member-init): written before it is read
+  std::array<char, 64> out{};
   std::size_t filled = 0;
   std::size_t taken = 0;
   do {
