@@ -55,10 +55,12 @@ Result<void> LogLoader::read() {
     numbered.push_back({log->name, log->is.number});
     state_.live_logs_.insert(log->name);
   }
-  ASSIGN_OR_RETURN(const auto replay, replay_logs(context_, files(), numbered, state_.options_, setup()));
+  LogReplay::Setup rules = setup();
+  const bool refuses_torn_ends = rules.refuses_torn_ends;
+  ASSIGN_OR_RETURN(const auto replay, replay_logs(context_, files(), numbered, state_.options_, std::move(rules)));
   const bool has_loss = std::ranges::any_of(replay->problems(), &Problem::loses_data);
   // A database in use may pause inside a write.
-  const bool may_continue = setup().refuses_torn_ends && watch.is_recent(kSecondsOfUse);
+  const bool may_continue = refuses_torn_ends && watch.is_recent(kSecondsOfUse);
   may_have_raced_ = has_loss && (may_continue || watch.has_changed(context_));
   if (are_blob_files(only_)) TRY(read_blob_files(replay->writes()));
   take_writes(*replay);

@@ -93,7 +93,7 @@ void GrepPrinter::show_context(const MatchedChunk& found, std::uint64_t begin, s
 void GrepPrinter::show_passed(const PassedChunk& passed, std::uint64_t begin, std::uint64_t end) {
   if (passed.ordinals.end <= begin) return;
   auto chunk = member_->store->chunks().get_alone({}, passed.info);
-  if (!chunk) return context_.note(chunk.error());
+  if (!chunk) return context_.report(*member_->store, chunk.error());
   show_context({.chunk = std::move(*chunk), .first_ordinal = passed.ordinals.begin}, begin, end);
 }
 
