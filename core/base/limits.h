@@ -11,7 +11,7 @@ struct Limits {
   std::uint64_t stored_chunk = 256ull << 20;  // bytes of one chunk as stored
   std::uint64_t decoded_chunk = 1ull << 30;   // bytes of one chunk after decoding
   std::uint64_t records_per_chunk = 16ull << 20;
-  std::uint64_t decoded_file = 4ull << 30;      // decoded by one scan of a file; decoded_ratio permits more
+  std::uint64_t decoded_file = 3ull << 30;      // decoded by one scan of a file; decoded_ratio permits more
   std::uint64_t decoded_ratio = 2000;           // of what one scan decodes to the size of the file
   std::uint64_t parts_per_record = 1ull << 20;  // directories and files in one record
   std::uint64_t metadata_bytes = 64ull << 20;   // all decoded metadata of a container, with its trailer

@@ -142,9 +142,8 @@ void ReadingOptions::declare(CLI::App& app) {
          },
          "largest chunk read (default 256M stored, 1G decoded)\n"
          "SIZE limits the chunk as stored and as decoded. Same as the mount option `max_chunk`. A command also stops "
-         "before a chunk if what precedes it decodes to more than 4 GiB and 2,000 times the file's size; a SIZE above "
-         "1G "
-         "raises the 4 GiB in proportion.")
+         "before a chunk if what precedes it decodes to more than 3 GiB and 2,000 times the file's size; a SIZE above "
+         "1G raises the 3 GiB in proportion.")
       ->type_name("SIZE");
   app.add_option_function<std::string>(
          "--max-input",

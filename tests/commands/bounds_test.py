@@ -95,7 +95,7 @@ class SmallFiles(commands.Case):
         self.assertIn(b"the limit for a file of 821123 bytes (see --max-chunk)", done.out)
         done = self.recordfs("ls", table, "0:6")
         self.assertEqual(done.status, commands.PARTLY_DONE, done.err)
-        self.assertEqual(len(done.out.splitlines()), 5)
+        self.assertEqual(len(done.out.splitlines()), 4)
         self.assertIn("blocks-of-one-gib.sst: byte ", done.err)
         self.assertEqual(self.recordfs("ls", table, "0:6", "--max-chunk=2G").status, commands.GOOD)
 

@@ -110,11 +110,11 @@ TEST(Scan, ThatDoesNotDecodeCountsOnlyRecords) {
 }
 
 TEST(Limits, LargestDecodedFileFollowsItsSizeAndTheLargestChunk) {
-  EXPECT_EQ(largest_decoded_file(1, {}), std::uint64_t{4} << 30);
+  EXPECT_EQ(largest_decoded_file(1, {}), std::uint64_t{3} << 30);
   EXPECT_EQ(largest_decoded_file(std::uint64_t{1} << 30, {}), std::uint64_t{2000} << 30);
   EXPECT_EQ(largest_decoded_file(UINT64_MAX, {}), UINT64_MAX);
-  EXPECT_EQ(largest_decoded_file(1, limits_for_chunks_of(std::uint64_t{3} << 30)), std::uint64_t{12} << 30);
-  EXPECT_EQ(largest_decoded_file(1, limits_for_chunks_of(1)), std::uint64_t{4} << 30);
+  EXPECT_EQ(largest_decoded_file(1, limits_for_chunks_of(std::uint64_t{3} << 30)), std::uint64_t{9} << 30);
+  EXPECT_EQ(largest_decoded_file(1, limits_for_chunks_of(1)), std::uint64_t{3} << 30);
 }
 
 TEST(Scan, EndsWhenTheCallbackReturnsFalse) {
