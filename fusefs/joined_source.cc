@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "core/base/counted.h"
 #include "core/base/source.h"
 #include "core/dataset/manifest.h"
+#include "core/dataset/missing_shards.h"
 #include "core/dataset/shard_list.h"
 #include "core/store/open_container.h"
 #include "fusefs/messages.h"
@@ -24,25 +26,31 @@ namespace {
 constexpr std::size_t kMostTried = 16;
 constexpr std::size_t kMostNamed = 100;  // missing or surplus shards in the log
 
-void log_some(const std::vector<std::string>& lines, std::string_view noun, const Services& services) {
-  for (std::size_t i = 0; i < std::min(lines.size(), kMostNamed); ++i) services.log(Severity::kWarning, lines[i]);
-  if (lines.size() <= kMostNamed) return;
-  services.log(Severity::kWarning, fmt::format("and {} more {}", lines.size() - kMostNamed, noun));
+std::string redacted_message(const MissingShards& missing) {
+  if (missing.count == 1) return fmt::format("shard {}: this shard is missing", missing.first);
+  return fmt::format("shards {} to {} ({}) are missing", missing.first, missing.first + missing.count - 1,
+                     missing.count);
 }
 
-void log_gaps(const ShardList& list, const Options& options, const Services& services) {
-  std::vector<std::string> missing;
-  std::vector<std::string> surplus;
-  for (std::size_t i = 0; i < list.shards.size(); ++i) {
-    const Shard& shard = list.shards[i];
-    const std::string shown = options.redact ? fmt::format("shard {}", i) : shard.path;
-    if (shard.is_missing) missing.push_back(shown + ": this shard is missing");
+// Logs the missing and the surplus shards, and counts the missing ones as damage.
+void log_gaps(const ShardList& list, const Options& options, Services& services) {
+  const auto log_some = [&services](std::size_t count, const std::function<std::string(std::size_t)>& line) {
+    for (std::size_t i = 0; i < std::min(count, kMostNamed); ++i) services.log(Severity::kWarning, line(i));
+  };
+  const auto missing =
+      missing_shards(list.shards.size(), [&list](std::size_t i) -> const Shard& { return list.shards[i]; });
+  log_some(missing.size(),
+           [&](std::size_t i) { return options.redact ? redacted_message(missing[i]) : missing[i].message(); });
+  std::size_t more = 0;
+  for (std::size_t i = kMostNamed; i < missing.size(); ++i) more += missing[i].count;
+  if (more > 0) services.log(Severity::kWarning, fmt::format("and {} more missing shards", more));
+  log_some(list.surplus.size(), [&](std::size_t i) {
+    return (options.redact ? std::string("a file") : list.surplus[i]) + ": this shard is surplus, and left out";
+  });
+  if (list.surplus.size() > kMostNamed) {
+    services.log(Severity::kWarning, fmt::format("and {} more surplus shards", list.surplus.size() - kMostNamed));
   }
-  for (const std::string& path : list.surplus) {
-    surplus.push_back((options.redact ? std::string("a file") : path) + ": this shard is surplus, and left out");
-  }
-  log_some(missing, "missing shards", services);
-  log_some(surplus, "surplus shards", services);
+  services.damaged_places += list.missing();
 }
 
 // Returns the format of the first shard that can be opened, or is known from a saved index, of the first few that are

@@ -170,18 +170,41 @@ struct Folder {
   std::string directory;
 };
 
-// Returns the numbers below `total` of which there is a file.
-Result<std::vector<bool>> present(const ShardFamily& family) {
+// Returns whether both names are of one set, apart from their suffixes.
+bool differ_in_suffix(const ShardFamily& one, const ShardFamily& other) {
+  return one.prefix == other.prefix && one.total_digits == other.total_digits;
+}
+
+// Paths by the numbers of shards.
+using PathsByNumber = std::map<std::uint64_t, std::string>;
+
+std::string taken_from(PathsByNumber& paths, std::uint64_t number) {
+  const auto found = paths.find(number);
+  return found == paths.end() ? std::string() : std::move(found->second);
+}
+
+// The shards of a set of which there are files.
+struct Present {
+  std::vector<bool> numbers;  // by number below the total
+  PathsByNumber instead;      // files with other suffixes
+};
+
+// `packings` are those of the set.
+Result<Present> present(const ShardFamily& family, const std::set<std::string>& packings) {
   const Folder folder(family);
-  std::vector<bool> numbers(static_cast<std::size_t>(family.total));
+  Present found{.numbers = std::vector<bool>(static_cast<std::size_t>(family.total)), .instead = {}};
   TRY(each_file(folder.directory, [&](const std::string& name) -> Result<void> {
-    const auto shard = parse_shard_name(folder.before + name);
-    if (shard && shard->family == family && shard->number < family.total) {
-      numbers[static_cast<std::size_t>(shard->number)] = true;
+    std::string path = folder.before + name;
+    const auto shard = parse_shard_name(path);
+    if (!shard || shard->number >= family.total || !differ_in_suffix(shard->family, family)) return {};
+    if (shard->family == family && packings.contains(shard->family.packing)) {
+      found.numbers[static_cast<std::size_t>(shard->number)] = true;
+    } else {
+      found.instead.emplace(shard->number, std::move(path));
     }
     return {};
   }));
-  return numbers;
+  return found;
 }
 
 class Completion {
@@ -241,31 +264,34 @@ class Completion {
   Result<void> find_missing(const ShardFamily& family, const std::vector<std::pair<ShardName, std::size_t>>& own,
                             const NamingBounds& bounds) {
     std::set<std::uint64_t> numbers;
+    std::set<std::string> packings;
     std::size_t width = SIZE_MAX;
     for (const auto& [shard, index] : own) {
       numbers.insert(shard.number);
+      packings.insert(shard.family.packing);
       width = std::min(width, shard.width);
     }
     if (numbers.size() == family.total) return {};
-    ASSIGN_OR_RETURN(const auto exists, present(family));
+    ASSIGN_OR_RETURN(auto there, present(family, packings));
     auto next = own.begin();
     for (std::uint64_t number = 0; number < family.total; ++number) {
       while (next != own.end() && next->first.number < number) ++next;
-      if (exists[static_cast<std::size_t>(number)] || numbers.contains(number)) continue;
+      if (there.numbers[static_cast<std::size_t>(number)] || numbers.contains(number)) continue;
       std::string path = family.path(number, width);
       if (!may_be_missing_(path)) continue;
       if (++missing_count_ > bounds.shards) return too_many(path, bounds);
-      (next == own.begin() ? before_[own.front().second] : after_[std::prev(next)->second]).push_back(std::move(path));
+      auto& missing = next == own.begin() ? before_[own.front().second] : after_[std::prev(next)->second];
+      missing.push_back({std::move(path), true, taken_from(there.instead, number)});
     }
     return {};
   }
 
   Result<ShardList> result(const NamingBounds& bounds) {
     ShardList list;
-    const auto add_missing = [&list](std::map<std::size_t, Paths>& at, std::size_t index) {
-      const auto found = at.find(index);
-      if (found == at.end()) return;
-      for (std::string& path : found->second) list.shards.push_back({std::move(path), true});
+    const auto add_missing = [&list](std::map<std::size_t, std::vector<Shard>>& at, std::size_t index) {
+      if (const auto found = at.find(index); found != at.end()) {
+        std::ranges::move(found->second, std::back_inserter(list.shards));
+      }
     };
     if (paths_.size() + missing_count_ > bounds.shards) return too_many(paths_.front(), bounds);
     for (std::size_t i = 0; i < paths_.size(); ++i) {
@@ -282,9 +308,9 @@ class Completion {
 
   Paths paths_;
   const std::function<bool(const std::string& path)> may_be_missing_;
-  std::vector<bool> is_surplus_;         // by index of the path
-  std::map<std::size_t, Paths> before_;  // missing paths, by the index of the path that they precede
-  std::map<std::size_t, Paths> after_;   // ... or follow
+  std::vector<bool> is_surplus_;                      // by index of the path
+  std::map<std::size_t, std::vector<Shard>> before_;  // missing shards, by the index of the path that they precede
+  std::map<std::size_t, std::vector<Shard>> after_;   // ... or follow
   std::size_t missing_count_ = 0;
 };
 
@@ -296,10 +322,15 @@ Result<ShardList> whole_set(const std::string& word, const ShardFamily& family, 
   ShardList list;
   list.shards.resize(static_cast<std::size_t>(family.total));
   std::size_t found = 0;
+  PathsByNumber instead;
   TRY(each_file(folder.directory, [&](const std::string& name) -> Result<void> {
     std::string path = folder.before + name;
     const auto shard = parse_shard_name(path);
-    if (!shard || set_name(shard->family) != set_name(family)) return {};
+    if (!shard) return {};
+    if (set_name(shard->family) != set_name(family)) {
+      if (differ_in_suffix(shard->family, family)) instead.emplace(shard->number, std::move(path));
+      return {};
+    }
     const bool belongs = shard->family == family && shard->number < family.total;
     std::string* const place = belongs ? &list.shards[static_cast<std::size_t>(shard->number)].path : nullptr;
     if (place != nullptr && place->empty()) {
@@ -313,7 +344,7 @@ Result<ShardList> whole_set(const std::string& word, const ShardFamily& family, 
   if (found == 0) return with_path(word, Code::kNotFound, "no shard of this set exists");
   for (std::uint64_t number = 0; number < family.total; ++number) {
     Shard& shard = list.shards[static_cast<std::size_t>(number)];
-    if (shard.path.empty()) shard = {family.path(number, width), true};
+    if (shard.path.empty()) shard = {family.path(number, width), true, taken_from(instead, number)};
   }
   std::ranges::sort(list.surplus, is_before);
   return list;

@@ -16,6 +16,7 @@ namespace recordfs {
 struct Shard {
   std::string path;         // to open it with, as the user spelled it: relative to the current directory, or absolute
   bool is_missing = false;  // its set should have it, and there is no such file
+  std::string instead{};    // of a missing one: a file of its name with another suffix; empty: there is none
 };
 
 // The shards of a data set. The index of a shard is its number, which a missing one keeps.
@@ -49,7 +50,8 @@ struct NamingBounds {
 // - anything else: this one file, which does not exist.
 // If files are named NAME-00017-of-00128.EXT, the set includes the missing ones that a pattern would match, in their
 // places, and leaves surplus ones out: those with a number of 128 or more, and those of sets of the same NAME and EXT
-// with another total that have fewer files. A directory includes a damaged file that has such a name.
+// with another total that have fewer files. A directory includes a damaged file that has such a name. Files NAME.EXT
+// and NAME.EXT.gz or NAME.EXT.zlib belong to one set.
 Result<ShardList> list_shards(const std::string& word, const IsContainer& is_container,
                               const NamingBounds& bounds = {});
 

@@ -50,27 +50,37 @@ std::optional<Parts> split(std::string_view path, std::string_view filling) {
   return std::nullopt;
 }
 
+// Returns the length of the part of a suffix that names a compression of the whole file.
+std::size_t size_of_packing(std::string_view suffix) {
+  for (const std::string_view packing : {std::string_view(".gz"), std::string_view(".zlib")}) {
+    if (suffix.ends_with(packing)) return packing.size();
+  }
+  return 0;
+}
+
 std::optional<ShardFamily> family_of(const Parts& parts) {
   const auto total = number_of(parts.total);
   if (!total || *total == 0) return std::nullopt;
-  return ShardFamily{std::string(parts.prefix), *total, std::string(parts.total), std::string(parts.suffix)};
+  const std::size_t packed = size_of_packing(parts.suffix);
+  return ShardFamily{std::string(parts.prefix), *total, std::string(parts.total),
+                     std::string(parts.suffix.substr(0, parts.suffix.size() - packed)),
+                     std::string(parts.suffix.substr(parts.suffix.size() - packed))};
 }
 
-std::string padded(std::uint64_t number, std::size_t width) {
+}  // namespace
+
+std::string shard_digits(std::uint64_t number, std::size_t width) {
   std::string digits = std::to_string(number);
   if (digits.size() < width) digits.insert(0, width - digits.size(), '0');
   return digits;
 }
 
-}  // namespace
-
 std::string ShardFamily::path(std::uint64_t number, std::size_t width) const {
-  std::string path = prefix;
-  path += padded(number, width);
-  path += kOf;
-  path += total_digits;
-  path += suffix;
-  return path;
+  return prefix + shard_digits(number, width) + std::string(kOf) + total_digits + suffix + packing;
+}
+
+std::string ShardFamily::wildcard(std::size_t width) const {
+  return prefix + std::string(width, '?') + std::string(kOf) + total_digits + suffix + packing;
 }
 
 std::optional<ShardName> parse_shard_name(std::string_view path) {
@@ -90,7 +100,9 @@ std::optional<ShardFamily> parse_sharded_spec(std::string_view text) {
   const std::string_view suffix = text.substr(end);
   if (!total || *total == 0) return std::nullopt;
   if (!suffix.empty() && !suffix.starts_with('.')) return std::nullopt;
-  return ShardFamily{std::string(text.substr(0, at)) + '-', *total, padded(*total, kUsualWidth), std::string(suffix)};
+  const std::string prefix = std::string(text.substr(0, at)) + '-';
+  const std::string digits = shard_digits(*total, kUsualWidth);
+  return family_of({.prefix = prefix, .fill = {}, .total = digits, .suffix = suffix});
 }
 
 std::optional<ShardName> parse_sharded_wildcard(std::string_view text) {

@@ -17,11 +17,19 @@ struct ShardFamily {
   std::uint64_t total = 0;
   std::string total_digits;  // as spelled: "00128"
   std::string suffix;        // ".tfrecord", or empty
-  bool operator==(const ShardFamily&) const = default;
+  std::string packing{};     // ".gz" or ".zlib" after it, or empty: one set may have both, so it is not compared
+  bool operator==(const ShardFamily& other) const {
+    return prefix == other.prefix && total_digits == other.total_digits && suffix == other.suffix;
+  }
 
   // Returns "dir/train-00017-of-00128.tfrecord". The number has at least `width` digits.
   std::string path(std::uint64_t number, std::size_t width) const;
+  // Returns "dir/train-?????-of-00128.tfrecord", which names all shards.
+  std::string wildcard(std::size_t width) const;
 };
+
+// Returns the decimal digits of a number, at least `width`.
+std::string shard_digits(std::uint64_t number, std::size_t width);
 
 // The path of one shard, taken apart.
 struct ShardName {

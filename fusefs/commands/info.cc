@@ -250,6 +250,7 @@ struct SetInfo {
   std::vector<std::pair<std::size_t, Result<ShardCounts>>> shards{};  // by number
   std::map<std::string_view, FormatSums> formats{};
   std::uint64_t missing = 0;
+  std::vector<MissingShards> gaps{};  // `shards` has only the first of each
   DataSetTotals totals;
 };
 
@@ -258,10 +259,17 @@ std::optional<SetInfo> info_of(SetReader& reader) {
   if (!reader.records()) return std::nullopt;
   DataSet& set = reader.set();
   SetInfo info{.missing = set.missing(), .totals = set.progress().totals};
+  info.gaps = missing_shards(set.size(), [&set](std::size_t i) -> const Shard& { return set.shard(i); });
+  auto gap = info.gaps.begin();
   for (std::size_t i = 0; i < set.size(); ++i) {
+    if (set.shard(i).is_missing) {
+      if (gap == info.gaps.end() || gap->first != i) continue;
+      info.shards.emplace_back(i, Error{.code = Code::kNotFound, .detail = "missing"});
+      ++gap;
+      continue;
+    }
     auto counts = set.counts(i);
     if (auto failure = set.failure(i)) {
-      if (set.shard(i).is_missing) failure = Error{.code = Code::kNotFound, .detail = "missing"};
       info.shards.emplace_back(i, std::move(*failure));
       continue;
     }
@@ -272,6 +280,12 @@ std::optional<SetInfo> info_of(SetReader& reader) {
     info.shards.emplace_back(i, std::move(counts));
   }
   return info;
+}
+
+// Returns the range of missing shards that begins with a shard; null if none does.
+const MissingShards* gap_at(const SetInfo& info, std::size_t shard) {
+  const auto found = std::ranges::lower_bound(info.gaps, shard, {}, &MissingShards::first);
+  return found == info.gaps.end() || found->first != shard ? nullptr : &*found;
 }
 
 // A missing shard has no byte to name.
@@ -289,7 +303,12 @@ JsonObject json_of(const SetInfo& info, const DataSet& set) {
   JsonObject::List shards;
   for (const auto& [number, counts] : info.shards) {
     JsonObject& shard = shards.emplace_back();
-    shard.set("shard", set.name(number));
+    if (const MissingShards* const gap = gap_at(info, number); gap != nullptr && !gap->numbers.empty()) {
+      shard.set("shards", gap->numbers);
+      shard.set("count", std::uint64_t{gap->count});
+    } else {
+      shard.set("shard", set.name(number));
+    }
     if (!counts) {
       shard.set("error", reason(counts.error()));
       continue;
@@ -328,7 +347,9 @@ std::string table_of(const std::string& name, const SetInfo& info, const DataSet
                fmt::format("{} (headers only; run recordfs verify to check the records)", info.totals.damaged_regions));
   table += fmt::format("\n{:>12} {:>11} {:>14}  {:<13} {}\n", "first", "records", "bytes", "format", "shard");
   for (const auto& [number, counts] : info.shards) {
-    const std::string shard = printable(set.name(number));
+    const MissingShards* const gap = gap_at(info, number);
+    const std::string shard = gap == nullptr || gap->numbers.empty() ? printable(set.name(number))
+                                                                     : fmt::format("{} ({})", gap->numbers, gap->count);
     if (counts) {
       table += fmt::format("{:>12} {:>11} {:>14}  {:<13} {}{}\n", counts->first_ordinal, counts->records,
                            counts->stored, counts->format, shard, counts->damaged_regions > 0 ? " (damaged)" : "");
@@ -347,7 +368,7 @@ std::optional<std::string> info_text(const std::string& word, const RecordWords&
   const auto known = reader ? info_of(*reader) : std::nullopt;
   if (!known) return std::nullopt;
   if (known->totals.damaged_regions > 0) context.note(kExitDamage);
-  totals.add(known->totals, known->shards.size() - known->totals.unopened);
+  totals.add(known->totals, reader->set().size() - known->totals.unopened);
   const auto parts = options.tags ? parts_of(*reader, context) : std::nullopt;
   if (!options.json) return table_of(word, *known, reader->set()) + (parts ? parts_table(parts_list(*parts)) : "");
   JsonObject json = json_of(*known, reader->set());

@@ -43,14 +43,17 @@ struct ReportOptions {
 
 struct ReportedFile {
   std::string path;
-  bool is_missing = false;  // from a data set
+  std::uint64_t missing = 0;  // how many shards of a data set this is; 0: a file
+  std::string numbers{};      // of these shards, if there are several
 };
 
 std::vector<ReportedFile> files_of(const ReportOptions& options, CommandContext& context) {
   std::vector<ReportedFile> files;
   each_file(
       options.manifest, options.words, context, [&](const std::string& path) { files.push_back({path}); },
-      [&](const std::string& path) { files.push_back({.path = path, .is_missing = true}); });
+      [&](const MissingShards& missing) {
+        files.push_back({.path = missing.path, .missing = missing.count, .numbers = missing.numbers});
+      });
   return files;
 }
 
@@ -73,7 +76,8 @@ class Report {
       if (surveyed) {
         all.add(file.path, *surveyed);
       } else {
-        all.add_failure(file.path, file.is_missing ? "missing" : "unreadable", why_);
+        all.add_failure(file.path, file.missing > 0 ? "missing" : "unreadable", why_,
+                        std::max<std::uint64_t>(file.missing, 1));
       }
     }
     return all.failed < all.files ? std::optional(files_page(name(all.files), all)) : std::nullopt;
@@ -89,7 +93,8 @@ class Report {
 
   // Returns nullopt, with the reason in why_, if the file cannot be read.
   std::optional<FileSurvey> survey_file(const ReportedFile& file) {
-    if (file.is_missing) return fail("missing");
+    if (file.missing > 1) return fail(fmt::format("shards {} ({}) are missing", file.numbers, file.missing));
+    if (file.missing == 1) return fail("missing");
     const auto opened = context_.open_quietly({}, file.path);
     if (!opened) {
       progress_.clear();

@@ -21,11 +21,22 @@ namespace {
 // More missing shards are only counted in messages.
 constexpr std::size_t kMostNamed = 100;
 
-void print_some(const std::vector<const std::string*>& paths, std::string_view what, std::string_view noun) {
+void print_missing(const std::vector<MissingShards>& missing) {
+  for (std::size_t i = 0; i < std::min(missing.size(), kMostNamed); ++i) print_message(missing[i].message());
+  std::size_t more = 0;
+  for (std::size_t i = kMostNamed; i < missing.size(); ++i) more += missing[i].count;
+  if (more > 0) print_message(fmt::format("and {} more missing shards", more));
+}
+
+void print_surplus(const std::vector<std::string>& paths) {
   for (std::size_t i = 0; i < std::min(paths.size(), kMostNamed); ++i) {
-    print_message(fmt::format("{}: {}", *paths[i], what));
+    print_message(fmt::format("{}: this shard is surplus, and left out", paths[i]));
   }
-  if (paths.size() > kMostNamed) print_message(fmt::format("and {} more {}", paths.size() - kMostNamed, noun));
+  if (paths.size() > kMostNamed) print_message(fmt::format("and {} more surplus shards", paths.size() - kMostNamed));
+}
+
+std::vector<MissingShards> missing_of(const ShardList& list) {
+  return missing_shards(list.shards.size(), [&list](std::size_t i) -> const Shard& { return list.shards[i]; });
 }
 
 // Prints what is missing or surplus. Returns nullopt after printing why there is no shard.
@@ -36,14 +47,8 @@ std::optional<ShardList> named(const RecordWords& words, CommandContext& context
     context.note(kExitCannotOpen);
     return std::nullopt;
   }
-  std::vector<const std::string*> missing;
-  std::vector<const std::string*> surplus;
-  for (const Shard& shard : list->shards) {
-    if (shard.is_missing) missing.push_back(&shard.path);
-  }
-  for (const std::string& path : list->surplus) surplus.push_back(&path);
-  print_some(missing, "this shard is missing", "missing shards");
-  print_some(surplus, "this shard is surplus, and left out", "surplus shards");
+  print_missing(missing_of(*list));
+  print_surplus(list->surplus);
   return std::move(*list);
 }
 
@@ -91,16 +96,19 @@ std::optional<ShardList> name_shards(const RecordWords& words, CommandContext& c
 
 void each_file(const std::string& manifest, const std::vector<std::string>& words, CommandContext& context,
                const std::function<void(const std::string& path)>& take,
-               const std::function<void(const std::string& path)>& take_missing) {
+               const std::function<void(const MissingShards& missing)>& take_missing) {
   const auto take_all = [&](const RecordWords& set) {
     const auto list = named(set, context);
     if (!list) return;
     if (!is_complete(*list)) context.note(kExitDamage);
-    for (const Shard& shard : list->shards) {
-      if (!shard.is_missing) {
-        take(shard.path);
-      } else if (take_missing) {
-        take_missing(shard.path);
+    const auto missing = missing_of(*list);
+    auto next = missing.begin();
+    for (std::size_t i = 0; i < list->shards.size(); ++i) {
+      if (!list->shards[i].is_missing) {
+        take(list->shards[i].path);
+      } else if (next != missing.end() && next->first == i) {
+        if (take_missing) take_missing(*next);
+        ++next;
       }
     }
   };

@@ -385,4 +385,19 @@ std::string outcome_json(const Outcome& outcome) {
   return to_json(object, JsonLayout::kLine);
 }
 
+std::string missing_json(const MissingShards& missing) {
+  JsonObject object;
+  object.set("file", missing.path);
+  object.set("format", JsonObject::Content());
+  object.set("size", std::optional<std::uint64_t>());
+  object.set("status", "missing");
+  object.set("read", false);
+  if (!missing.numbers.empty()) {
+    object.set("shards", missing.numbers);
+    object.set("count", std::uint64_t{missing.count});
+  }
+  if (!missing.instead.empty()) object.set("instead", missing.instead);
+  return to_json(object, JsonLayout::kLine);
+}
+
 }  // namespace recordfs

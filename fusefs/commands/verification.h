@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/dataset/missing_shards.h"
 #include "core/decoding/json_writer.h"
 #include "core/store/record_store.h"
 #include "core/store/scanner.h"
@@ -101,7 +102,9 @@ struct OutcomeCounts {
 // has none.
 std::string findings_text(const Outcome& outcome);
 
-// Returns one JSON object and a newline.
+// Returns one JSON object and a newline. That of missing shards has the status "missing", and if there are several,
+// `shards` and `count`.
 std::string outcome_json(const Outcome& outcome);
+std::string missing_json(const MissingShards& missing);
 
 }  // namespace recordfs

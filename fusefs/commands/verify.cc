@@ -86,9 +86,7 @@ class Verify {
       }
       names = std::move(*listed);
     }
-    if (!options_.manifest.empty()) {
-      each_file(options_.manifest, {}, context_, [&names](const std::string& path) { names.push_back(path); });
-    }
+    if (!options_.manifest.empty()) each_shard(options_.manifest, {}, names);
     has_container_.resize(names.size());
     for (std::size_t i = 0; i < names.size(); ++i) list(names, i);
     progress_.set_total(to_read_);
@@ -133,7 +131,7 @@ class Verify {
     if (!options_.recursive && name < options_.files.size() && names_set(names[name])) {
       paths.clear();
       has_container_[name] = true;  // or a message tells why not
-      each_file({}, {names[name]}, context_, [&paths](const std::string& path) { paths.push_back(path); });
+      each_shard({}, {names[name]}, paths);
     }
     list_files(paths, options_.recursive, [this, name](ListedFile file) {
       const std::string directory = std::filesystem::path(file.path).parent_path().string();
@@ -141,6 +139,15 @@ class Verify {
       add(std::move(file), name);
       return !Interruption::came();
     });
+  }
+
+  // Adds the paths of the shards, and prints those that are missing.
+  void each_shard(const std::string& manifest, const std::vector<std::string>& words, std::vector<std::string>& paths) {
+    each_file(
+        manifest, words, context_, [&paths](const std::string& path) { paths.push_back(path); },
+        [this](const MissingShards& missing) {
+          if (options_.json) context_.output().write(missing_json(missing));
+        });
   }
 
   void add(ListedFile file, std::size_t name) {
@@ -483,8 +490,8 @@ RunCommand declare_verify(CLI::App& app) {
   app.add_flag(
       "--json", options->json,
       "print one JSON object per file and line\n"
-      "Its `status` is `good`, `empty`, `damaged`, `unreadable`, `unsupported`, or `unchecked` if there was too "
-      "little memory, or if there are no checksums.");
+      "Its `status` is `good`, `empty`, `damaged`, `unreadable`, `unsupported`, `unchecked` if there was too little "
+      "memory or if there are no checksums, or `missing`: a shard, or a range of `shards`.");
   app.add_flag("-v,--verbose", options->verbose, "print at the end how many files were read and how many were skipped");
   begin_group(app, "Databases");
   options->reading.declare_database(app);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Data sets: several files that every command reads as one."""
+import gzip
 import json
 import os
 import subprocess
@@ -375,6 +376,37 @@ class Damage(Sets):
             path.unlink()
         done = self.recordfs("cat", "--allow-missing", self.folder / "text@4.tfrecord")
         self.assertEqual((done.status, done.out), (commands.CANNOT_OPEN, b""))
+
+    def test_missing_shards_are_ranges(self):
+        total = 1_000_000
+        path = self.folder / f"x-00001-of-{total}.tfrecord"
+        path.write_bytes(tfrecord([b"x"]))
+        for word in (f"{self.folder}/x-*", f"{self.folder}/x@{total}.tfrecord"):
+            done = self.recordfs("info", word)
+            self.assertEqual(done.status, commands.DAMAGE)
+            self.assertLess(len(done.out) + len(done.err), 2000)
+            self.assertIn(b"00002-999999 (999998) (missing)\n", done.out)
+            self.assertIn(f"x-?????-of-{total}.tfrecord: shards 00002-999999 (999998) are missing\n", done.err)
+            known = json.loads(self.recordfs("info", "--json", word).out)
+            self.assertEqual(known["missing"], total - 1)
+            self.assertEqual([(row.get("shards"), row.get("count")) for row in known["table"]],
+                             [(None, None), (None, None), ("00002-999999", 999998)])
+
+    def test_shards_with_and_without_compression_are_one_set(self):
+        packed = self.paths[1].with_name(self.paths[1].name + ".gz")
+        packed.write_bytes(gzip.compress(self.paths[1].read_bytes()))
+        self.paths[1].unlink()
+        for words in ([self.pattern], [self.folder], [self.folder / "text@4.tfrecord"], [*self.paths[:1], packed, *self.paths[2:]]):
+            with self.subTest(words=words):
+                self.assertEqual(self.records(*words), self.all)
+
+    def test_file_of_another_suffix_is_named_beside_a_missing_shard(self):
+        self.paths[1].rename(self.paths[1].with_suffix(".bak"))
+        (self.folder / "data").mkdir()
+        for word in (f"{self.folder}/text-*.tfrecord", self.folder / "text@4.tfrecord"):
+            done = self.recordfs("cat", word)
+            self.assertEqual((done.status, done.out), (commands.DAMAGE, b""))
+            self.assertIn(f"{self.paths[1]}: this shard is missing (there is {self.paths[1].with_suffix('.bak')})\n", done.err)
 
     def test_missing_shard_shifts_no_address(self):
         address = f"{self.paths[2].name}:@0/1"

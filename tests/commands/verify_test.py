@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import commands
+from tfrecords import tfrecord
 
 GOOD_FILE = "riegeli/simple_zstd9.riegeli"
 SMALL = "leveldb_log/spec-abc.log"
@@ -106,6 +107,16 @@ class Findings(VerifyCase):
     def test_single_lost_record_is_reported_in_the_singular(self):
         done = self.recordfs("verify", commands.sample("proio/x17-cut-first-payload.proio"))
         self.assertRegex(done.out, rb"; 1 record lost\n")
+
+    def test_missing_shards_have_an_object_for_each_range(self):
+        for number in (0, 4, 6):
+            (self.folder / f"part-{number:05}-of-00007.tfrecord").write_bytes(tfrecord([b"x"]))
+        done, found = self.objects(self.folder / "part@7.tfrecord")
+        self.assertEqual(done.status, commands.DAMAGE)
+        missing = [one for one in found if one["status"] == "missing"]
+        self.assertEqual([(one.get("shards"), one.get("count")) for one in missing], [("00001-00003", 3), (None, None)])
+        self.assertTrue(missing[1]["file"].endswith("part-00005-of-00007.tfrecord"))
+        self.assertEqual(sum(one["status"] == "good" for one in found), 3)
 
     def test_damage_takes_precedence_over_a_missing_file(self):
         missing = self.folder / "missing"

@@ -5,6 +5,7 @@ import os
 import re
 
 import mounting
+from tfrecords import tfrecord
 
 SAMPLE = "riegeli/multiblock_zstd.riegeli"
 SAMPLE_LINE = re.compile(r'(?P<name>[a-z_]+)\{((?P<label>[a-z_]+)="(?P<value>[a-z0-9.]+)",)?mount="(?P<mount>([^"\\]|\\.)+)"\} '
@@ -125,6 +126,17 @@ class Metrics(mounting.Case):
             with contextlib.suppress(OSError):
                 (mounted / "records" / name).read_bytes()
         self.once(lambda found: found["recordfs_damage_total"] == 1, "counted damage")
+        self.assertEqual(mounted.unmount(), 0)
+
+    def test_missing_shards_count_as_damage_and_are_logged(self):
+        data = self.folder / "data"
+        data.mkdir()
+        for number in (0, 4, 6):
+            (data / f"part-{number:05}-of-00007.tfrecord").write_bytes(tfrecord([b"x"]))
+        mounted = self.mount_with_metrics(data, flags=["-f", "--join"])
+        self.once(lambda found: found["recordfs_damage_total"] == 4, "counted shards")
+        mounted.wait_for_log(r"part-\?{5}-of-00007\.tfrecord: shards 00001-00003 \(3\) are missing")
+        mounted.wait_for_log(r"part-00005-of-00007\.tfrecord: this shard is missing")
         self.assertEqual(mounted.unmount(), 0)
 
     def test_file_is_replaced_as_a_whole_and_removed_at_the_end(self):

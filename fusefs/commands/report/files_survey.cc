@@ -42,9 +42,9 @@ void FilesSurvey::add(const std::string& path, const FileSurvey& survey) {
                   .unread = of_file.unread});
 }
 
-void FilesSurvey::add_failure(const std::string& path, std::string_view word, std::string reason) {
-  ++files;
-  ++failed;
+void FilesSurvey::add_failure(const std::string& path, std::string_view word, std::string reason, std::uint64_t count) {
+  files += count;
+  failed += count;
   keep(path, {.word = word, .reason = reason, .is_of_whole_file = true, .status = kExitCannotOpen});
   if (rows.size() < kMostRows) rows.push_back({.path = path, .failure = std::move(reason)});
 }

@@ -33,8 +33,8 @@ struct FilesSurvey {
 
   // Adds a file that was read.
   void add(const std::string& path, const FileSurvey& survey);
-  // Adds a file that is missing or cannot be opened.
-  void add_failure(const std::string& path, std::string_view word, std::string reason);
+  // Adds a file that cannot be opened, or `count` missing ones in one row.
+  void add_failure(const std::string& path, std::string_view word, std::string reason, std::uint64_t count = 1);
 
   std::vector<Row> rows;  // of the first files
   std::uint64_t files = 0;

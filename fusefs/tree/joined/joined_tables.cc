@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/base/utf8.h"
+#include "core/dataset/missing_shards.h"
 #include "core/decoding/json_writer.h"
 #include "fusefs/tree/generated_files.h"
 
@@ -32,6 +33,21 @@ JsonObject::List named(const JoinedShards& shards, const std::vector<std::size_t
     JsonObject& item = list.emplace_back();
     item.set("shard", std::uint64_t{number});
     item.set("name", shards.name(number));
+  }
+  return list;
+}
+
+// A range of missing shards is an item with the name of the first one.
+JsonObject::List named(const JoinedShards& shards, const std::vector<MissingShards>& missing) {
+  JsonObject::List list;
+  for (const MissingShards& range : missing) {
+    if (list.size() == kMostNamed) break;
+    JsonObject& item = list.emplace_back();
+    item.set("shard", std::uint64_t{range.first});
+    item.set("name", shards.name(range.first));
+    if (range.count == 1) continue;
+    item.set("shards", range.numbers);
+    item.set("count", std::uint64_t{range.count});
   }
   return list;
 }
@@ -61,12 +77,11 @@ void add_counts(JsonObject& object, const DataSetTotals& totals) {
 
 JoinedTables::Text JoinedTables::make_info() const {
   DataSet& set = shards_.set();
-  std::vector<std::size_t> missing;
   std::vector<std::size_t> unreadable;
   const DataSet::Progress progress = set.progress();
-  for (std::size_t shard = 0; shard < progress.all; ++shard) {
-    if (set.shard(shard).is_missing) missing.push_back(shard);
-  }
+  const auto missing = missing_shards(progress.all, [&set](std::size_t i) -> const Shard& { return set.shard(i); });
+  std::uint64_t missing_count = 0;
+  for (const MissingShards& range : missing) missing_count += range.count;
   for (std::size_t shard = 0; shard < progress.shards; ++shard) {
     if (!set.shard(shard).is_missing && set.failure(shard)) unreadable.push_back(shard);
   }
@@ -74,7 +89,7 @@ JoinedTables::Text JoinedTables::make_info() const {
   info.set("shards", std::uint64_t{progress.all});
   if (!shards_.format().empty()) info.set("format", shards_.format());
   info.set("size", shards_.stored());
-  info.set("missing", std::uint64_t{missing.size()});
+  info.set("missing", missing_count);
   if (!missing.empty()) info.set("missing_shards", named(shards_, missing));
   info.set("counted_shards", std::uint64_t{progress.shards});
   if (progress.shards == progress.all) {

@@ -1,0 +1,47 @@
+#include "core/dataset/missing_shards.h"
+
+#include <optional>
+#include <utility>
+
+#include "core/dataset/shard_name.h"
+
+namespace recordfs {
+namespace {
+
+// Returns whether a missing shard continues a range, which begins with `first`. A shard that has a file of another
+// suffix is named alone.
+bool is_next(const MissingShards& range, const ShardName& first, std::size_t index, const Shard& shard,
+             const ShardName& name) {
+  return range.first + range.count == index && range.instead.empty() && shard.instead.empty() &&
+         name.family == first.family && name.number == first.number + range.count;
+}
+
+}  // namespace
+
+std::string MissingShards::message() const {
+  if (!numbers.empty()) return path + ": shards " + numbers + " (" + std::to_string(count) + ") are missing";
+  return path + ": this shard is missing" + (instead.empty() ? "" : " (there is " + instead + ")");
+}
+
+std::vector<MissingShards> missing_shards(std::size_t count,
+                                          const std::function<const Shard&(std::size_t index)>& shard) {
+  std::vector<MissingShards> all;
+  std::optional<ShardName> first;  // of the last element of `all`
+  for (std::size_t i = 0; i < count; ++i) {
+    const Shard& one = shard(i);
+    if (!one.is_missing) continue;
+    auto name = parse_shard_name(one.path);
+    if (all.empty() || !name || !first || !is_next(all.back(), *first, i, one, *name)) {
+      all.push_back({.first = i, .count = 1, .path = one.path, .instead = one.instead});
+      first = std::move(name);
+      continue;
+    }
+    MissingShards& last = all.back();
+    ++last.count;
+    if (last.count == 2) last.path = first->family.wildcard(first->width);
+    last.numbers = shard_digits(first->number, first->width) + '-' + shard_digits(name->number, first->width);
+  }
+  return all;
+}
+
+}  // namespace recordfs

@@ -1,0 +1,29 @@
+// The missing shards of a data set as ranges, for messages and tables.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/dataset/shard_list.h"
+
+namespace recordfs {
+
+// Consecutive missing shards of one set.
+struct MissingShards {
+  std::size_t first = 0;  // index of the first shard
+  std::size_t count = 0;
+  std::string path;       // of the only one, or "dir/train-?????-of-00128.tfrecord"
+  std::string numbers{};  // "00021-00117"; empty: there is only one
+  std::string instead{};  // as in Shard
+
+  // Returns "PATH: this shard is missing", or "PATH: shards 00021-00117 (97) are missing".
+  std::string message() const;
+};
+
+// Returns the missing ones of `count` shards, in order. `shard` returns the one with an index.
+std::vector<MissingShards> missing_shards(std::size_t count,
+                                          const std::function<const Shard&(std::size_t index)>& shard);
+
+}  // namespace recordfs
