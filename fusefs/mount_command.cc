@@ -432,6 +432,7 @@ int mount_sources(Options options) {
   if (!index) return refuse(kExitWrongUse, fmt::format("-o index={}: {}", options.index, index.error().detail));
   services.index = std::move(*index);
   services.keeps_scanned = true;
+  services.finds_unreadable = Services::FindsUnreadable::kLocal;
   services.address_bits = address_bits(options);
   if (options.listed_keys) services.keys.table.keys = *options.listed_keys;
   std::unique_ptr<MetricsFile> metrics;

@@ -54,7 +54,8 @@ Result<std::size_t> WindowedSource::copy_kept(const RequestContext& context, Pos
 Result<Slice> WindowedSource::view(const RequestContext& context, Position at, std::uint64_t size) const {
   ASSIGN_OR_RETURN(const auto piece, kept(context, at, size));
   if (piece) return front_of(*piece, at, size);
-  if (size > kMostJoined || kept_ == nullptr || !kept_->find(id_, at)) return below_->view_at(context, at, size);
+  const bool may_join = size <= kMostJoined && kept_ != nullptr && kept_->find(id_, at);
+  if (!may_join && on_unreadable_ == OnUnreadable::kFail) return below_->view_at(context, at, size);
   TRY(context.spend(size));
   ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(std::min(size, this->size() - at))));
   ASSIGN_OR_RETURN(const auto got, read(context, at, bytes.span()));
@@ -62,7 +63,52 @@ Result<Slice> WindowedSource::view(const RequestContext& context, Position at, s
   return owned(std::move(bytes));
 }
 
+Result<void> WindowedSource::find_failed(const RequestContext& context, Position at, std::uint64_t size,
+                                         const Error& why) const {
+  if (!is_of_bytes(why)) return why;
+  const bool is_placed = why.position >= at && why.position - at < size;
+  ASSIGN_OR_RETURN(const auto found, find_unreadable(context, *below_, is_placed ? why.position : at, at + size));
+  if (found) unreadable_.add(*found);
+  return {};
+}
+
 Result<std::size_t> WindowedSource::read(const RequestContext& context, Position at, MutableBytes out) const {
+  if (on_unreadable_ == OnUnreadable::kFail || at >= size()) return read_kept(context, at, out);
+  constexpr int kMostAttempts = 3;  // of a read that fails and then succeeds in parts
+  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size() - at));
+  int attempts = 0;
+  for (std::size_t done = 0; done < wanted;) {
+    const Position from = at + done;
+    const auto bad = unreadable_.first_in(from, at + wanted);
+    if (bad && !context.fills_unreadable()) return bad->error();
+    const Position until = bad ? std::max(bad->begin, from) : at + wanted;
+    if (until > from) {
+      const auto size = static_cast<std::size_t>(until - from);
+      auto got = read_kept(context, from, out.subspan(done, size));
+      if (got) {
+        done += *got;
+        if (*got < size) return done;
+      } else {
+        TRY(find_failed(context, from, size, got.error()));
+        if (!unreadable_.first_in(from, until) && ++attempts == kMostAttempts) return std::move(got).error();
+      }
+      continue;
+    }
+    const auto filled = static_cast<std::size_t>(std::min(bad->end, at + wanted) - from);
+    std::ranges::fill(out.subspan(done, filled), kUnreadableFill);
+    done += filled;
+  }
+  return wanted;
+}
+
+Result<Position> WindowedSource::next_data(const RequestContext& context, Position at) const {
+  if (context.fills_unreadable() && at < size()) {
+    if (const auto bad = unreadable_.first_in(at, at + 1)) return std::min(bad->end, size());
+  }
+  return below_->next_data(context, at);
+}
+
+Result<std::size_t> WindowedSource::read_kept(const RequestContext& context, Position at, MutableBytes out) const {
   if (kept_ == nullptr || kept_->is_empty() || at >= below_->size()) return below_->read_at(context, at, out);
   ASSIGN_OR_RETURN(const auto copied, copy_kept(context, at, out));
   if (copied == out.size() || at + copied == below_->size()) return copied;
@@ -79,7 +125,8 @@ Result<Slice> WindowedSource::view_front(const RequestContext& context, Position
   ReadWindow* const window = ReadWindow::of(context, *this);
   if (window != nullptr) return window->view(context, *this, at, size, 1);
   ASSIGN_OR_RETURN(const auto piece, kept(context, at, 1));
-  return piece ? front_of(*piece, at, size) : below_->view_front(context, at, size);
+  if (piece) return front_of(*piece, at, size);
+  return on_unreadable_ == OnUnreadable::kFail ? below_->view_front(context, at, size) : view(context, at, size);
 }
 
 ReadWindow* ReadWindow::of(const RequestContext& context, const WindowedSource& source) {
@@ -96,7 +143,7 @@ void ReadWindow::forget() {
 
 Result<std::size_t> ReadWindow::read(const RequestContext& context, const WindowedSource& source, Position at,
                                      MutableBytes out) {
-  if (pass_ != nullptr) return read_parts(context, *source.below_, at, out);
+  if (pass_ != nullptr) return read_parts(context, source, at, out);
   const auto bytes = held(context, source, at, out.size());
   if (!bytes) return source.read(context, at, out);
   copy_bytes(*bytes, out);
@@ -131,15 +178,16 @@ Bytes ReadWindow::part(const RequestContext& context, const Source& below, Posit
   return rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(size, rest.size())));
 }
 
-Result<std::size_t> ReadWindow::read_parts(const RequestContext& context, const Source& below, Position at,
+Result<std::size_t> ReadWindow::read_parts(const RequestContext& context, const WindowedSource& source, Position at,
                                            MutableBytes out) {
+  const Source& below = *source.below_;
   const std::uint64_t there = std::min<std::uint64_t>(out.size(), below.size() - std::min(at, below.size()));
   MutableBytes rest = out.first(static_cast<std::size_t>(there));
   while (!rest.empty()) {
     const Position position = at + there - rest.size();
     const Bytes bytes = part(context, below, position, rest.size());
     if (bytes.empty()) {
-      ASSIGN_OR_RETURN(const auto got, below.read_at(context, position, rest));
+      ASSIGN_OR_RETURN(const auto got, source.read(context, position, rest));
       return static_cast<std::size_t>(there) - rest.size() + got;
     }
     copy_bytes(bytes, rest);
@@ -189,7 +237,7 @@ bool ReadWindow::fill(const RequestContext& context, const WindowedSource& sourc
     window_ = std::make_shared<Buffer>(std::move(*buffer));
   }
   const std::uint64_t generation = source.generation();
-  const auto got = source.read(context, at, window_->span().first(wanted));
+  const auto got = source.read(context.filling_unreadable(false), at, window_->span().first(wanted));
   if (!got || *got < least) {
     last_size_ = 0;
     short_steps_ = 0;

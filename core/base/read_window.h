@@ -10,16 +10,30 @@
 #include "core/base/kept_bytes.h"
 #include "core/base/sequential_pass.h"
 #include "core/base/source.h"
+#include "core/base/unreadable_ranges.h"
 
 namespace recordfs {
 
 // Forwards to another source, except for reads in a context with a ReadWindow on this one, and for bytes that such a
 // window has kept. Kept bytes are checked like read ones: a change of the file fails the read, or drops them.
+//
+// If it looks for unreadable bytes, a failed read is repeated in parts to find them. Then a read of them fails with
+// kUnreadable without another attempt, or fills them if the context says so. Windows, passes and kept bytes have no
+// filled bytes.
 class WindowedSource final : public Source {
  public:
+  enum class OnUnreadable : std::uint8_t {
+    kFail,  // with kIo, and read again the next time
+    kFind,
+  };
+
   // `kept` must outlive this; null: keeps nothing.
-  explicit WindowedSource(std::shared_ptr<const Source> below, KeptBytes* kept = nullptr)
-      : below_(std::move(below)), kept_(kept), id_(kept == nullptr ? 0 : kept->add_source()) {}
+  explicit WindowedSource(std::shared_ptr<const Source> below, KeptBytes* kept = nullptr,
+                          OnUnreadable on_unreadable = OnUnreadable::kFail)
+      : below_(std::move(below)),
+        kept_(kept),
+        id_(kept == nullptr ? 0 : kept->add_source()),
+        on_unreadable_(on_unreadable) {}
   ~WindowedSource() override {
     if (kept_ != nullptr) kept_->forget(id_);
   }
@@ -35,9 +49,7 @@ class WindowedSource final : public Source {
   Result<Slice> view_at(const RequestContext& context, Position at, std::uint64_t size) const override;
   Result<Slice> view_front(const RequestContext& context, Position at, std::uint64_t size) const override;
   std::uint64_t filesystem() const override { return below_->filesystem(); }
-  Result<Position> next_data(const RequestContext& context, Position at) const override {
-    return below_->next_data(context, at);
-  }
+  Result<Position> next_data(const RequestContext& context, Position at) const override;
   void expect_sequential_reads() const override { below_->expect_sequential_reads(); }
   std::uint64_t generation() const override { return below_->generation(); }
   std::optional<FileIdentity> identity() const override { return below_->identity(); }
@@ -45,6 +57,9 @@ class WindowedSource final : public Source {
     return below_->check_unchanged(context);
   }
   bool has_grown() const override { return below_->has_grown(); }
+  std::optional<Error> unreadable_in(Position begin, Position end) const override {
+    return unreadable_.error_in(begin, end);
+  }
   std::uint64_t kept_bytes(Position begin, Position end) const override {
     return kept_ == nullptr ? 0 : kept_->count(id_, begin, end);
   }
@@ -54,6 +69,10 @@ class WindowedSource final : public Source {
 
   // Like read_at(), but without a window: copies what is kept, and reads the rest.
   Result<std::size_t> read(const RequestContext& context, Position at, MutableBytes out) const;
+  // The same without regard to unreadable bytes.
+  Result<std::size_t> read_kept(const RequestContext& context, Position at, MutableBytes out) const;
+  // Looks for the unreadable bytes of a failed read. Fails with `why` if it fails for another reason.
+  Result<void> find_failed(const RequestContext& context, Position at, std::uint64_t size, const Error& why) const;
   // Like view_at(), but without a window.
   Result<Slice> view(const RequestContext& context, Position at, std::uint64_t size) const;
   // Returns the kept piece with the bytes [at, at + size), or fewer at the end of the source; nullopt if there is none.
@@ -67,6 +86,8 @@ class WindowedSource final : public Source {
   const std::shared_ptr<const Source> below_;
   KeptBytes* const kept_;
   const std::uint64_t id_;  // in kept_
+  const OnUnreadable on_unreadable_;
+  mutable UnreadableRanges unreadable_;  // empty if on_unreadable_ is kFail
 };
 
 // Serves the reads of `source` in a context that has this window, if that is a WindowedSource. It reads ahead only
@@ -118,7 +139,8 @@ class ReadWindow {
             std::uint64_t most);
   // Returns at most `size` bytes from `at` on, of one piece of the pass; none if the caller must read them itself.
   Bytes part(const RequestContext& context, const Source& below, Position at, std::uint64_t size);
-  Result<std::size_t> read_parts(const RequestContext& context, const Source& below, Position at, MutableBytes out);
+  Result<std::size_t> read_parts(const RequestContext& context, const WindowedSource& source, Position at,
+                                 MutableBytes out);
 
   const Source* const source_;
   SequentialPass* const pass_;  // null: this window reads for itself

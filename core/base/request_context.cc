@@ -16,6 +16,12 @@ RequestContext RequestContext::with(ReadWindow& window) const {
   return context;
 }
 
+RequestContext RequestContext::filling_unreadable(bool fills) const {
+  RequestContext context = *this;
+  context.fills_unreadable_ = fills;
+  return context;
+}
+
 // REQUIRES: attempt_ is not null.
 Error RequestContext::refusal(Work needed) const {
   attempt_->refused = std::max(attempt_->refused, needed);

@@ -65,6 +65,9 @@ class RequestContext {
   // Return a context for a part of the request that also ...
   RequestContext with(LargeAllocations& allocations) const;  // asks before large allocations
   RequestContext with(ReadWindow& window) const;             // reads the window's source through it
+  // Returns a context in which a source that knows of unreadable bytes fills them (kUnreadableFill) or fails at them.
+  // For reads whose result is verified, or only tells where to read.
+  RequestContext filling_unreadable(bool fills = true) const;
 
   Work work() const { return work_; }
   bool is_non_blocking() const { return work_ == Work::kNonBlocking; }
@@ -74,6 +77,7 @@ class RequestContext {
   // Returns whether a waiting thread must poll cancelled().
   bool can_be_cancelled() const { return cancelled_ != nullptr; }
   ReadWindow* window() const { return window_; }
+  bool fills_unreadable() const { return fills_unreadable_; }
 
   // Succeeds if the request has this permission. Fails with kInterrupted if it was cancelled; the mount replies EINTR.
   // Fails with kPending if the permission is missing.
@@ -115,6 +119,7 @@ class RequestContext {
   const Filesystems* filesystems_ = nullptr;
   LargeAllocations* allocations_ = nullptr;
   ReadWindow* window_ = nullptr;
+  bool fills_unreadable_ = false;
 };
 
 }  // namespace recordfs

@@ -19,6 +19,7 @@ std::string_view to_string(Code code) {
     case Code::kInterrupted: return "interrupted";
     case Code::kChanged: return "changed";
     case Code::kIo: return "input/output";
+    case Code::kUnreadable: return "unreadable";
     case Code::kOutOfMemory: return "out of memory";
   }
   return "unknown";
@@ -26,7 +27,7 @@ std::string_view to_string(Code code) {
 
 bool is_permanent(Code code) {
   return code == Code::kDamage || code == Code::kUnfinished || code == Code::kStale || code == Code::kUnsupported ||
-         code == Code::kLimit;
+         code == Code::kLimit || code == Code::kUnreadable;
 }
 
 Error system_error(int number) { return {.code = Code::kIo, .detail = std::strerror(number), .os_error = number}; }

@@ -27,13 +27,15 @@ enum class Code : std::uint8_t {
   kInterrupted,  // the request was cancelled, or its object is stopping; EINTR in the mount
   kChanged,      // the source is no longer the file that was opened
   kIo,           // a system call failed; Error::os_error says why
+  kUnreadable,   // a read of these bytes failed, and others can be read: UnreadableRange
   kOutOfMemory,
 };
 
 // Returns a short English phrase for log lines. Static storage.
 std::string_view to_string(Code code);
 
-// Returns whether the cause is in the bytes, so that retrying fails again. All other failures may pass.
+// Returns whether the cause is in the bytes, so that retrying fails again. All other failures may pass. Bytes count as
+// permanently unreadable for a source that looks for such bytes (WindowedSource).
 bool is_permanent(Code code);
 
 struct WaitTicket;  // core/store/wait_ticket.h
@@ -44,6 +46,7 @@ struct Error {
   std::string detail;                  // the reason, without the file's name and a full stop
   int os_error = 0;                    // errno for kIo, otherwise 0
   std::shared_ptr<WaitTicket> wait{};  // of kPending: what to wait for; null: retry with more permission
+  Position end{};                      // after the bytes that are wrong; 0: unknown
 };
 
 // Returns kOutOfMemory. REQUIRES: at most 15 characters, for which std::string allocates nothing.

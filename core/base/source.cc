@@ -18,6 +18,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/request_context.h"
+#include "core/base/unreadable_ranges.h"
 
 namespace recordfs {
 namespace {
@@ -174,7 +175,9 @@ Result<Slice> view_exactly(const RequestContext& context, const Source& source, 
 }
 
 Result<Position> data_after_hole(const RequestContext& context, const Source& source, Position at, Bytes seen) {
-  if (!are_zeros(seen)) return at;
+  const auto is_fill = [](std::byte byte) { return byte == kUnreadableFill; };
+  const bool is_filled = context.fills_unreadable() && std::ranges::all_of(seen, is_fill);
+  if (!are_zeros(seen) && !is_filled) return at;
   return source.next_data(context, at);
 }
 
@@ -306,6 +309,15 @@ Position FileSource::last_known_data() const {
   return data == last.rend() ? size_ : size_ - static_cast<Position>(data - last.rbegin()) - 1;
 }
 
+// An end that cannot be read counts as empty, so that the rest of the file is accessible.
+Result<void> FileSource::read_end(Position at, Buffer& out) const {
+  auto got = read_descriptor(at, out.span());
+  if (got) return {};
+  if (!is_of_bytes(got.error())) return std::move(got).error();
+  out.truncate(0);
+  return {};
+}
+
 Result<FileSource::Ends> FileSource::read_ends() const {
   const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(size_, kEndBytes));
   auto first = Buffer::allocate({}, length);
@@ -313,8 +325,8 @@ Result<FileSource::Ends> FileSource::read_ends() const {
   if (!first) return std::move(first).error();
   if (!last) return std::move(last).error();
   // Reads the last bytes first, because the next read is usually near the beginning.
-  TRY(read_descriptor(size_ - length, last->span()));
-  TRY(read_descriptor(0, first->span()));
+  TRY(read_end(size_ - length, *last));
+  TRY(read_end(0, *first));
   return Ends{std::move(*first), std::move(*last)};
 }
 

@@ -105,6 +105,9 @@ class Source {
   // Returns whether the file was seen to be larger than the snapshot.
   virtual bool has_grown() const { return false; }
 
+  // Returns why some of the bytes [begin, end) cannot be read, as far as earlier reads have found that (kUnreadable).
+  virtual std::optional<Error> unreadable_in(Position /*begin*/, Position /*end*/) const { return std::nullopt; }
+
   // Returns how many of the bytes [begin, end) are in memory, so that a read of them does not read the file. Cheap.
   virtual std::uint64_t kept_bytes(Position /*begin*/, Position /*end*/) const { return 0; }
 };
@@ -121,8 +124,8 @@ Result<Slice> view_exactly(const RequestContext& context, const Source& source, 
 Result<Buffer> read_up_to(const RequestContext& context, const Source& source, Position at, std::uint64_t size);
 
 // Returns where to continue a search that found nothing in `seen`, the bytes before `at`. If all of `seen` is zeros,
-// that is after the hole that may begin with it; otherwise `at`. So it asks the source for holes only after zeros.
-// Fails like Source::read_at().
+// that is after the hole that may begin with it; otherwise `at`. So it asks the source for holes only after zeros, and
+// after kUnreadableFill for the end of bytes that cannot be read. Fails like Source::read_at().
 Result<Position> data_after_hole(const RequestContext& context, const Source& source, Position at, Bytes seen);
 
 // A regular file or block device. Uses pread(), so a truncated file is an error and never a signal.
@@ -192,6 +195,7 @@ class FileSource final : public Source {
   FileSource(std::string name, Descriptor descriptor, std::uint64_t size, Status status);
 
   Result<std::size_t> read_descriptor(Position at, MutableBytes out) const;
+  Result<void> read_end(Position at, Buffer& out) const;
   Result<Ends> read_ends() const;
   void expect_reads_of_the_end() const;
   Result<bool> ends_are_same() const;

@@ -62,6 +62,7 @@ struct DamagedRegion {
   std::uint64_t records_before = 0;             // records of the same step's chunk that precede the region
   std::optional<std::uint64_t> records_lost{};  // nullopt: unknown
   std::string reason{};
+  std::uint64_t least_lost{};  // if records_lost is unknown: at least as many
 };
 
 // Returns a region with an unknown number of lost records.

@@ -63,6 +63,7 @@ Result<void> Catalog::work(const RequestContext& outer, Lock& lock) {
 Result<void> Catalog::scan(const RequestContext& context, Lock& lock, SequentialPass* pass) {
   const auto begin = std::chrono::steady_clock::now();
   Scanner scanner(container_, source_.size(), detail_, next_, results_.totals(), {}, make_layout_);
+  scanner.name_unreadable(source_);
   Result<void> stepped;
   while (!complete_ && !stopping_) {
     lock.unlock();
@@ -118,7 +119,7 @@ void Catalog::restore(const RequestContext& context, Lock& lock) {
 void Catalog::finish(Lock& lock) {
   const PrefixSums totals = results_.totals();
   std::optional<CatalogSnapshot> found;
-  if (saved_ && !is_invalid_) found = results_.snapshot();
+  if (saved_ && !is_invalid_ && !source_.unreadable_in(0, source_.size())) found = results_.snapshot();
   lock.unlock();
   if (on_scanned_) on_scanned_(totals, scan_time_);
   if (found) saved_->write({}, *found, scan_time_);  // even while the store is being destroyed
@@ -205,6 +206,7 @@ Result<std::shared_ptr<const Interval>> Catalog::scan_interval(const RequestCont
   chunks.reserve(static_cast<std::size_t>(std::min(until.chunks - from.before.chunks, chunks_per_anchor_)));
   ReadWindow window(context, source_);
   Scanner scanner(container_, source_.size(), detail_, from.key, from.before, std::move(cached_sizes), make_layout_);
+  scanner.name_unreadable(source_);
   while (scanner.totals().chunks < until.chunks) {
     if (scanner.at_end()) return changed;
     TRY(scanner.step(context.with(window)));
@@ -231,6 +233,7 @@ bool Catalog::leads_to(const RequestContext& context, const CatalogSnapshot& sna
   auto cached_sizes = cached_sizes_between(snapshot.cached_sizes, from.before.chunks, to.before.chunks);
   ReadWindow window(context, source_);
   Scanner scanner(container_, source_.size(), detail_, from.key, from.before, std::move(cached_sizes), make_layout_);
+  scanner.name_unreadable(source_);
   while (!scanner.at_end() && scanner.next() != to.key && scanner.next().position <= to.key.position) {
     if (!scanner.step(context.with(window))) return false;
   }

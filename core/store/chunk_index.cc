@@ -47,7 +47,7 @@ Result<ChunkInfo> ChunkIndex::chunk_covering(const RequestContext& context, Posi
   }
   const auto covers = [at](const ChunkInfo& chunk) { return at < chunk.end; };
   if (const auto known = located_.find_last_until(at, covers)) return *known;
-  ASSIGN_OR_RETURN(auto chunk, log_.reported(context, file_.container->locate(context, at)));
+  ASSIGN_OR_RETURN(auto chunk, log_.reported(context, file_.container->locate(context.filling_unreadable(), at)));
   if (!chunk) return Error{Code::kNotFound, at, "no chunk covers this byte"};
   // Measured, because the result must not depend on whether the catalog has reached the chunk.
   TRY(log_.reported(context, measure(context, file_.layout_maker(), ScanDetail::kCounts, *chunk)));
@@ -119,8 +119,11 @@ Result<std::shared_ptr<const std::vector<DamageRow>>> ChunkIndex::damage() const
 
 Scanner ChunkIndex::scanner(ScanDetail detail, const std::optional<IndexedChunk>& from, MakeLayout make_layout) const {
   if (!make_layout) make_layout = file_.layout_maker();
-  if (!from) return {*file_.container, file_.source->size(), detail, std::move(make_layout)};
-  return {*file_.container, file_.source->size(), detail, from->chunk.key, from->before, {}, std::move(make_layout)};
+  const ChunkKey begin = from ? from->chunk.key : file_.container->traits().first;
+  Scanner scanner(*file_.container, file_.source->size(), detail, begin, from ? from->before : PrefixSums(), {},
+                  std::move(make_layout));
+  scanner.name_unreadable(*file_.source);
+  return scanner;
 }
 
 std::unique_ptr<SavedIndex> ChunkIndex::saved(ScanDetail detail) const {

@@ -82,10 +82,14 @@ Error explained(Error why, const RequestContext& context, const Source& source, 
 Result<OpenedFile> opened(const RequestContext& context, const Result<std::shared_ptr<const FileSource>>& file,
                           const std::string& path, const Limits& limits, Services& services, const std::string& shown) {
   if (!file) return file.error();
-  const auto source = std::make_shared<const WindowedSource>(*file, services.keeps_scanned ? &services.kept : nullptr);
+  const auto source = services.windowed(*file);
   const std::string name = std::filesystem::path(path).filename();
   const std::string& called = shown.empty() ? path : shown;
-  auto container = open_container(context, source, name, limits);
+  // What a format keeps of its headers has checksums, or is compared with the file's size.
+  auto container = open_container(context.filling_unreadable(), source, name, limits);
+  if (!container && (is_permanent(container.error().code) || container.error().code == Code::kNoContainer)) {
+    if (auto unreadable = source->unreadable_in(0, source->size())) return std::move(*unreadable);
+  }
   if (!container) return explained(std::move(container).error(), context, *source, called);
   for (const Fact& fact : (*container)->traits().facts) {
     if (fact.name != "note") continue;
@@ -128,7 +132,9 @@ Result<bool> is_container_file(const std::string& path) {
 }
 
 std::string open_failure(const std::string& path, const Error& error) {
-  if (error.code == Code::kIo || error.code == Code::kNoContainer) return fmt::format("{}: {}", path, error.detail);
+  const bool has_position =
+      error.code != Code::kIo && error.code != Code::kNoContainer && error.code != Code::kUnreadable;
+  if (!has_position) return fmt::format("{}: {}", path, error.detail);
   return fmt::format("{}: {}", path, to_string(error));
 }
 

@@ -62,8 +62,8 @@ class Writer {
   }
   void put(const DamageRow& row) {
     const DamagedRegion& region = row.region;
-    for (const std::uint64_t number :
-         {region.begin, region.end, region.records_before, region.records_lost.value_or(0), row.first_ordinal}) {
+    for (const std::uint64_t number : {region.begin, region.end, region.records_before,
+                                       region.records_lost.value_or(region.least_lost), row.first_ordinal}) {
       put(number);
     }
     const std::string_view reason = std::string_view(region.reason).substr(0, kLongestReason);
@@ -174,6 +174,7 @@ std::vector<DamageRow> read_rows(Cursor& cursor, std::uint64_t count, const Pref
       return {};
     }
     if (knows_lost == 1) region.records_lost = lost;
+    if (knows_lost == 0) region.least_lost = lost;
     region.damage_class = static_cast<DamageClass>(damage_class);
     rows.push_back(std::move(row));
   }

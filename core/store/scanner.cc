@@ -152,6 +152,7 @@ Scanner::Scanner(const Container& container, Position container_size, ScanDetail
 Scanner::Scanner(const Container& container, Position container_size, ScanDetail detail, ChunkKey from,
                  PrefixSums before, std::vector<CachedSizes> cached_sizes, MakeLayout make_layout)
     : container_(container),
+      size_(container_size),
       detail_(detail),
       make_layout_(make_layout ? std::move(make_layout) : layout_maker(container)),
       steps_left_(container_size + 1),
@@ -176,8 +177,22 @@ Result<std::optional<Error>> Scanner::measure_or_recall(const RequestContext& co
   return unknown;
 }
 
+// Names the bytes that could not be read. Nothing tells how many records followed the end of a truncated file.
+void Scanner::complete(DamagedRegion& region) const {
+  const auto unreadable = source_ == nullptr ? std::nullopt : source_->unreadable_in(region.begin, region.end);
+  if (unreadable) {
+    if (region.damage_class != DamageClass::kDamage) region.records_lost.reset();
+    region.damage_class = DamageClass::kDamage;
+    region.reason = unreadable->detail;
+  }
+  const bool is_exact = region.records_lost.value_or(0) > 0 && container_.traits().begin_tells_count;
+  if (region.damage_class != DamageClass::kUnfinished || region.end < size_ || is_exact) return;
+  region.least_lost = region.records_lost.value_or(0);
+  region.records_lost.reset();
+}
+
 Result<void> Scanner::step(const RequestContext& context) {
-  ASSIGN_OR_RETURN(auto taken, container_.scan(context, *next_));
+  ASSIGN_OR_RETURN(auto taken, container_.scan(context.filling_unreadable(), *next_));
   if (taken.chunk) {
     ASSIGN_OR_RETURN(const auto unknown, measure_or_recall(context, *taken.chunk));
     if (unknown) taken.damage = with_all_of(*taken.chunk, *unknown, std::move(taken.damage));
@@ -185,6 +200,7 @@ Result<void> Scanner::step(const RequestContext& context) {
   chunk_.reset();
   damage_.clear();
   for (DamagedRegion& region : taken.damage) {
+    complete(region);
     const std::uint64_t first = totals_.records + region.records_before;
     damage_.push_back({std::move(region), first});
   }
@@ -226,8 +242,10 @@ bool join_regions(DamagedRegion& last, const DamagedRegion& next, bool is_apart)
       last.end == next.begin && last.damage_class == next.damage_class && last.reason == next.reason && !is_apart;
   if (!is_one) return false;
   last.end = next.end;
+  last.least_lost = last.records_lost.value_or(last.least_lost) + next.records_lost.value_or(next.least_lost);
   if (last.records_lost && next.records_lost) {
-    *last.records_lost += *next.records_lost;
+    last.records_lost = last.least_lost;
+    last.least_lost = 0;
   } else {
     last.records_lost.reset();
   }
@@ -272,6 +290,7 @@ void ScanResults::add_damage(DamageRow row, std::string& too_many) {
     if (join_regions(last, row.region, damage_->back().first_ordinal != row.first_ordinal)) return;
     if (damage_->size() >= bounds_.damage_rows) {
       last.end = std::max(last.end, row.region.end);
+      last.least_lost = last.records_lost.value_or(last.least_lost);
       last.records_lost.reset();
       if (last.reason != kTooManyRegions) last.reason = std::exchange(too_many, {});
       return;

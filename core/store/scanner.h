@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/source.h"
 #include "core/formats/container.h"
 
 namespace recordfs {
@@ -106,6 +107,9 @@ class Scanner {
   // std::bad_alloc; then the same step can be retried. REQUIRES: !at_end().
   Result<void> step(const RequestContext& context);
 
+  // Names the unreadable bytes of the container's source in regions with such bytes, which are damage like others.
+  void name_unreadable(const Source& source) { source_ = &source; }
+
   // Continues elsewhere, with the sums there. chunk() and damage() are those of the last step.
   void move_to(ChunkKey next, const PrefixSums& before) {
     next_ = next;
@@ -123,8 +127,10 @@ class Scanner {
 
  private:
   Result<std::optional<Error>> measure_or_recall(const RequestContext& context, ChunkInfo& chunk);
+  void complete(DamagedRegion& region) const;
 
   const Container& container_;
+  const Position size_;  // of the container
   const ScanDetail detail_;
   const MakeLayout make_layout_;
   std::uint64_t steps_left_;
@@ -135,6 +141,7 @@ class Scanner {
   std::optional<IndexedChunk> chunk_;
   CachedSizes measured_;
   std::vector<DamageRow> damage_;
+  const Source* source_ = nullptr;
 };
 
 using IndexedChunks = std::vector<IndexedChunk>;

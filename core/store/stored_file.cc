@@ -95,11 +95,14 @@ std::unique_ptr<const Container> complete_prefix(std::unique_ptr<const Container
   return std::make_unique<CompletePrefix>(std::move(container), size);
 }
 
+std::string loss_text(const std::optional<std::uint64_t>& records, std::uint64_t at_least) {
+  if (records) return counted(*records, "record") + " lost";
+  return at_least > 0 ? "at least " + counted(at_least, "record") + " lost" : "records may be lost";
+}
+
 std::string damage_line(const DamagedRegion& region) {
-  const std::string lost =
-      region.records_lost ? counted(*region.records_lost, "record") + " lost" : "records may be lost";
   return fmt::format("bytes {} to {}: {}: {}; {}", region.begin, region.end, to_string(region.damage_class),
-                     region.reason, lost);
+                     region.reason, loss_text(region.records_lost, region.least_lost));
 }
 
 DamageLog::DamageLog(const StoredFile& file, const DamageLog* shorter) : file_(file) {
@@ -123,17 +126,18 @@ void DamageLog::report(const RequestContext& context, const Error& error, std::u
 
 void DamageLog::report(const DamagedRegion& region) {
   const bool is_end = region.damage_class == DamageClass::kUnfinished || region.damage_class == DamageClass::kStale;
-  report(is_end ? Severity::kInfo : Severity::kWarning, {region.begin, kRegion}, damage_line(region));
+  report(is_end ? Severity::kInfo : Severity::kWarning, {region.begin, kRegion}, damage_line(region),
+         region.damage_class != DamageClass::kStale);
 }
 
-void DamageLog::report(Severity severity, Reported what, const std::string& text) {
+void DamageLog::report(Severity severity, Reported what, const std::string& text, bool is_damage) {
   bool is_last = false;
   {
     const std::lock_guard lock(mutex_);
     if (reported_.size() >= kReportedPlaces || !reported_.insert(what).second) return;
     is_last = reported_.size() == kReportedPlaces;
   }
-  if (severity >= Severity::kWarning) ++file_.services.damaged_places;
+  if (is_damage) ++file_.services.damaged_places;
   const Log& log = file_.services.log;
   log(severity, fmt::format("{}: {}", file_.name, text));
   if (is_last) log(Severity::kWarning, fmt::format("{}: too many failures; further ones are not logged", file_.name));

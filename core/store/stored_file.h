@@ -20,6 +20,7 @@
 #include "core/base/cancellable_mutex.h"
 #include "core/base/kept_bytes.h"
 #include "core/base/limits.h"
+#include "core/base/read_window.h"
 #include "core/base/request_context.h"
 #include "core/base/source.h"
 #include "core/formats/chunk.h"
@@ -152,6 +153,15 @@ struct Services {
     kept.set_limit(all - std::min(all, chunks.statistics().bytes + layouts.statistics().bytes + bytes));
   }
 
+  // Returns the source of a file that is opened.
+  std::shared_ptr<const WindowedSource> windowed(std::shared_ptr<const Source> file) {
+    using OnUnreadable = WindowedSource::OnUnreadable;
+    const bool finds = finds_unreadable == FindsUnreadable::kAll ||
+                       (finds_unreadable == FindsUnreadable::kLocal && file->filesystem() == 0);
+    return std::make_shared<const WindowedSource>(std::move(file), keeps_scanned ? &kept : nullptr,
+                                                  finds ? OnUnreadable::kFind : OnUnreadable::kFail);
+  }
+
   KeptBytes kept;  // declared before the caches, whose chunks may own a source
   SharedCache<CachedChunk> chunks;
   SharedCache<Layout> layouts;
@@ -163,10 +173,13 @@ struct Services {
   KeyIndex::Bounds keys;                         // of each container
   Limits limits;                                 // of what one scan decodes
   std::atomic<std::uint64_t> decoded_bytes{0};   // of all decoded chunks; of a chunk read on demand, its full size
-  std::atomic<std::uint64_t> damaged_places{0};  // of all files: places that a DamageLog has logged as failed
+  std::atomic<std::uint64_t> damaged_places{0};  // of all files: places that a DamageLog has logged; missing shards
   bool keeps_scanned = false;                    // files opened from now on keep bytes for reads after a scan
-  bool reads_whole_files = false;                // scans read the bytes between headers too, in large pieces
-  unsigned address_bits = 58;                    // of a record's address; fewer if containers share one number space
+  // Which files that are opened from now on look for bytes that cannot be read. Other files fail each read of such
+  // bytes with kIo, because a read of a network filesystem may succeed the next time.
+  enum class FindsUnreadable : std::uint8_t { kNone, kLocal, kAll } finds_unreadable = FindsUnreadable::kNone;
+  bool reads_whole_files = false;  // scans read the bytes between headers too, in large pieces
+  unsigned address_bits = 58;      // of a record's address; fewer if containers share one number space
 };
 
 // Returns `container` without its unfinished tail. A scan ends there, and reports neither an incomplete chunk nor a
@@ -228,6 +241,9 @@ struct StoredFile {
   DecodeBudgets& budgets;
 };
 
+// Returns "3 records lost"; if the number is unknown, "at least 1 record lost", or "records may be lost".
+std::string loss_text(const std::optional<std::uint64_t>& records, std::uint64_t at_least);
+
 // Returns "bytes 10 to 20: damage: checksum mismatch; 3 records lost".
 std::string damage_line(const DamagedRegion& region);
 
@@ -263,7 +279,7 @@ class DamageLog {
     auto operator<=>(const Reported&) const = default;
   };
 
-  void report(Severity severity, Reported what, const std::string& text);
+  void report(Severity severity, Reported what, const std::string& text, bool is_damage = true);
   std::set<Reported> reported() const;
 
   const StoredFile& file_;

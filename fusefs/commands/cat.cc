@@ -204,7 +204,7 @@ std::optional<std::variant<Split, SetPart>> parse_split_or_part(const std::strin
 
 int cat(const CatOptions& options) {
   CommandContext context(options.reading);
-  if (options.split) context.distinguish_retries();
+  if (options.split) context.distinguish_retries(options.form.skips_damage);
   if (names_database(options)) return cat_database(options, context);
   if (!options.skipped.empty()) {
     if (const auto listed = context.list_skipped_in(options.skipped); !listed) {

@@ -203,6 +203,7 @@ CommandContext::CommandContext(const ReadingOptions& options, Log log)
       services_(kCacheBytes, executor_threads(), std::move(log)),
       most_input_(options.most_input) {
   services_.limits = limits_;
+  services_.finds_unreadable = Services::FindsUnreadable::kAll;
   auto place = index_place(options.index, options.limits);
   if (place) {
     services_.index = std::move(*place);
@@ -337,6 +338,7 @@ void CommandContext::print_once(const std::string& line) {
 
 int CommandContext::status_of(const Error& error) {
   switch (error.code) {
+    case Code::kUnreadable:
     case Code::kDamage:
     case Code::kUnfinished:
     case Code::kStale: return kExitDamage;

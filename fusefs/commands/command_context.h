@@ -126,8 +126,12 @@ class CommandContext {
 
   // Prints no message about files that cannot be opened; they count in status().
   void hide_unopened() { hides_unopened_ = true; }
-  // Makes status() kExitTryAgain after failures that may pass, for schedulers.
-  void distinguish_retries() { distinguishes_retries_ = true; }
+  // Makes status() kExitTryAgain after failures that may pass, for schedulers. With `skips_damage`, bytes that cannot
+  // be read are skipped as damage; otherwise reading them may be retried.
+  void distinguish_retries(bool skips_damage) {
+    distinguishes_retries_ = true;
+    services_.finds_unreadable = skips_damage ? Services::FindsUnreadable::kAll : Services::FindsUnreadable::kNone;
+  }
   // Lists what is skipped in a file. Damage that is listed does not count in status(). Fails with kIo.
   Result<void> list_skipped_in(const std::string& path);
   // Lists a damaged region, if there is such a list. note() notes it.

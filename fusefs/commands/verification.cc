@@ -21,6 +21,7 @@ constexpr std::string_view kEmpty = "empty";
 
 std::string_view word_for(Code code) {
   switch (code) {
+    case Code::kUnreadable:
     case Code::kDamage: return "damage";
     case Code::kUnfinished: return "unfinished";
     case Code::kStale: return "stale";
@@ -255,6 +256,7 @@ Finding finding_of(const DamagedRegion& region) {
           .word = to_string(region.damage_class),
           .reason = region.reason,
           .records_lost = region.records_lost,
+          .least_lost = region.least_lost,
           .is_region = true,
           .status = status_of(region.damage_class)};
 }
@@ -288,6 +290,7 @@ JsonObject json_of(const Finding& finding) {
   row.set("class", finding.word);
   row.set("reason", finding.reason);
   if (!finding.is_of_whole_file) row.set("records_lost", finding.records_lost);
+  if (finding.least_lost > 0) row.set("records_lost_at_least", finding.least_lost);
   if (finding.word == kUnchecked && !finding.is_of_whole_file) row.set("chunks_unchecked", finding.chunks_unchecked);
   return row;
 }
@@ -302,9 +305,7 @@ std::string to_string(const Finding& finding) {
     return fmt::format("{}: {}; {}not checked", indexed, finding.reason,
                        chunks > 0 ? counted(chunks, "chunk") + " " : "");
   }
-  const std::string lost =
-      finding.records_lost ? counted(*finding.records_lost, "record") + " lost" : "records may be lost";
-  return fmt::format("{}: {}; {}", indexed, finding.reason, lost);
+  return fmt::format("{}: {}; {}", indexed, finding.reason, loss_text(finding.records_lost, finding.least_lost));
 }
 
 Verdict verify(const RecordStore& store, unsigned threads, std::uint64_t memory,

@@ -29,6 +29,7 @@ struct Finding {
   std::string_view word;          // "damage", "unfinished", "stale", "unsupported", "unreadable", kUnchecked
   std::string reason;
   std::optional<std::uint64_t> records_lost{};
+  std::uint64_t least_lost{};          // if records_lost is unknown
   std::uint64_t chunks_unchecked = 0;  // with kUnchecked; 0: metadata or headers
   bool is_region = false;              // reported by a scan; false: a chunk or record that cannot be read
   bool is_of_whole_file = false;       // found by check_database(): `word` is "missing", "surplus", "wrong size", ...
@@ -45,7 +46,7 @@ Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std
 // containers that need not have checksums are called good, as far as they can be decoded.
 std::optional<Finding> finding_without_checksums(const RecordStore& store);
 
-// Returns begin, end, class, reason and records_lost.
+// Returns begin, end, class, reason and records_lost; records_lost_at_least if that is all that is known.
 JsonObject json_of(const Finding& finding);
 
 // Returns "bytes 10 to 20: damage: checksum mismatch; 3 records lost", "byte 10: the chunk is too short; 5 records

@@ -305,7 +305,7 @@ class Verify {
     const Error& error = opened.error();
     const auto state = identity_of(item.file.path);
     if (state) progress_.add(state->size);
-    if (is_damage(error)) {
+    if (CommandContext::status_of(error) == kExitDamage) {
       // So damaged at its head that it cannot be opened.
       outcome.verdict.emplace().findings.push_back(finding_of(error));
     } else if (is_live_table(item.file.path) && error.code == Code::kNoContainer) {
@@ -453,17 +453,19 @@ RunCommand declare_verify(CLI::App& app) {
   app.footer(
       "Prints nothing for good files, and otherwise one line per damaged region, \"FILE: bytes BEGIN to END: damage: "
       "REASON; N records lost\", or for a chunk that cannot be decoded, \"FILE: byte BEGIN: REASON; N records lost\". "
-      "An empty file is \"FILE: empty\", with status 0; a database may have empty logs. If there is too little memory, "
-      "one line says how many chunks "
-      "were not checked. Files that cannot be read are reported on standard error. The stale end of a recycled log is "
-      "not damage, but an unfinished end is.\n"
+      "The number is a lower bound, \"at least N\", if the file ends too early. An empty file is \"FILE: empty\", with "
+      "status 0; a database may have empty logs. If there is too little memory, one line says how many chunks were not "
+      "checked. Files that cannot be read are reported on standard error. The stale end of a recycled log is not "
+      "damage, "
+      "but an unfinished end is.\n"
       "For the directory of a database, reads its MANIFESTs, logs, tables and blobs, and prints a line for each file "
-      "that is missing, surplus (status 0, also if it is damaged), no table, or of another size or checksum than in "
-      "the "
-      "MANIFEST. A table that was written without checksums is \"unchecked\" (status 5), unless the MANIFEST has one.\n"
+      "that "
+      "is missing, surplus (status 0, also if it is damaged), no table, or of another size or checksum than in the "
+      "MANIFEST. A file whose records have no checksums is \"unchecked\" (status 5), unless a MANIFEST has one of it.\n"
       "Exit status: 0 success, 1 usage error, 2 a file cannot be opened or is not a container, 4 damage, 5 a codec is "
-      "missing, a directory has no container (-r), or something could not be read, checked or written, 75 a "
-      "database is in use and changes too fast: try again. 75 outranks 4, 4 outranks 2, and 2 outranks 5.");
+      "missing, a directory has no container (-r), or something could not be read, checked or written, 75 a database "
+      "is "
+      "in use and changes too fast: try again. 75 outranks 4, 4 outranks 2, and 2 outranks 5.");
   app.add_option("FILE", options->files, "containers, databases, or what names data sets")->type_name("");
   app.add_flag("-r,--recursive", options->recursive,
                "verify all containers below directories, and ignore other files\n"
@@ -491,7 +493,8 @@ RunCommand declare_verify(CLI::App& app) {
       "--json", options->json,
       "print one JSON object per file and line\n"
       "Its `status` is `good`, `empty`, `damaged`, `unreadable`, `unsupported`, `unchecked` if there was too little "
-      "memory or if there are no checksums, or `missing`: a shard, or a range of `shards`.");
+      "memory or if there are no checksums, or `missing`: a shard, or a range of `shards`. If `records_lost` is null, "
+      "`records_lost_at_least` may be a lower bound.");
   app.add_flag("-v,--verbose", options->verbose, "print at the end how many files were read and how many were skipped");
   begin_group(app, "Databases");
   options->reading.declare_database(app);

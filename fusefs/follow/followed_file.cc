@@ -91,7 +91,7 @@ Result<std::unique_ptr<FollowedFile>> FollowedFile::open(const std::string& path
 
 // Makes the next snapshot of the file as it is now.
 Result<void> FollowedFile::take(const std::shared_ptr<const FileSource>& file) {
-  const auto source = std::make_shared<const WindowedSource>(file, services_.keeps_scanned ? &services_.kept : nullptr);
+  const auto source = services_.windowed(file);
   ASSIGN_OR_RETURN(auto container, open_container({}, source, name_, limits_));
   const FollowOptions followed{.is_followed = container->traits().grows_by_appending, .shorter = store_.get()};
   next_ =

@@ -44,6 +44,7 @@ int error_number(const Error& error) {
     case Code::kInterrupted: return EINTR;
     case Code::kOutOfMemory: return ENOMEM;
     case Code::kPending: return EAGAIN;
+    case Code::kUnreadable:
     case Code::kDamage:
     case Code::kUnfinished:
     case Code::kStale:

@@ -106,7 +106,16 @@ class Findings(VerifyCase):
 
     def test_single_lost_record_is_reported_in_the_singular(self):
         done = self.recordfs("verify", commands.sample("proio/x17-cut-first-payload.proio"))
-        self.assertRegex(done.out, rb"; 1 record lost\n")
+        self.assertRegex(done.out, rb"; at least 1 record lost\n")
+
+    def test_truncated_file_has_lost_at_least_the_record_that_it_ends_in(self):
+        file = self.folder / "cut.tfrecord"
+        file.write_bytes(tfrecord([b"x" * 100] * 50)[:16 * 116 + 50])
+        done, (found,) = self.objects(file)
+        self.assertEqual((done.status, found["records"]), (commands.DAMAGE, 16))
+        (row,) = found["damage"]
+        self.assertEqual((row["records_lost"], row["records_lost_at_least"]), (None, 1))
+        self.assertRegex(self.recordfs("verify", file).out, rb": unfinished: [^\n]*; at least 1 record lost\n\Z")
 
     def test_missing_shards_have_an_object_for_each_range(self):
         for number in (0, 4, 6):

@@ -128,6 +128,15 @@ class Metrics(mounting.Case):
         self.once(lambda found: found["recordfs_damage_total"] == 1, "counted damage")
         self.assertEqual(mounted.unmount(), 0)
 
+    def test_truncated_source_counts_as_damage(self):
+        path = self.copy(SAMPLE)
+        os.truncate(path, path.stat().st_size - 100)
+        mounted = self.mount_with_metrics(path, flags=["-f", "-v"])
+        os.listdir(mounted / "records")
+        self.once(lambda found: found["recordfs_damage_total"] == 1, "a counted end")
+        mounted.wait_for_log(": unfinished: ")
+        self.assertEqual(mounted.unmount(), 0)
+
     def test_missing_shards_count_as_damage_and_are_logged(self):
         data = self.folder / "data"
         data.mkdir()

@@ -256,6 +256,8 @@ class BloscpackContainer final : public Container, private Metadata {
                .is_in_file_order = order_->is_file_order(),
                .grows_by_appending = false,  // the writer completes offsets and header at the end
                .has_seek_structure = order_->is_seekable(),
+               .records_have_checksums = survey_.header.digest.has_value(),
+               .begin_tells_count = true,
                .array = std::move(array)};
     std::vector<Fact>& facts = traits_.facts;
     if (survey_.refusal) {

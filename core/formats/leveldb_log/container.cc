@@ -251,7 +251,8 @@ class LogContainer final : public Container {
     const Error changed{Code::kDamage, chunk.begin, "the records are not those that the scan found"};
     if (chunk.begin >= reader.size()) return changed;
     Assembly assembly(reader, limits_, sink);
-    TRY(assembly.run(context, {chunk.begin, false}));
+    // Each fragment is verified, so only records with bytes that cannot be read are missing, as in the scan.
+    TRY(assembly.run(context.filling_unreadable(), {chunk.begin, false}));
     if (!agrees(assembly.tally(), chunk)) return changed;
     return {};
   }

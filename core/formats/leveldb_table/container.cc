@@ -130,7 +130,8 @@ class TableContainer final : public Container, private Metadata {
             .facts = std::move(facts),
             .grows_by_appending = false,  // the index at the end determines what a block is
             .has_seek_structure = survey_.has_index(),
-            .index_fits_in_chunk = false};  // entries with shared keys can take three bytes, and less if compressed
+            .index_fits_in_chunk = false,  // entries with shared keys can take three bytes, and less if compressed
+            .records_have_checksums = dialect.checksum != Checksum::kNone};
   }
 
   RecordSchema make_schema() const {

@@ -92,6 +92,7 @@ bool add_events(Bytes payload, std::uint64_t count, std::vector<Bytes>& records,
 // Adds a bucket to the batch. Returns false if it cannot be decoded. Then some of its records may be in the batch.
 bool add(const RequestContext& context, const BucketHeader& header, Bytes payload, const Limits& limits,
          RecordBatch& batch) {
+  const bool is_covered = is_checksummed(header.compression, payload);
   if (header.compression != kCompressionNone && header.events > 0) {
     auto unpacked = unpack(context, header.compression, payload, limits);
     if (!unpacked) return false;
@@ -99,6 +100,7 @@ bool add(const RequestContext& context, const BucketHeader& header, Bytes payloa
   }
   std::uint64_t bytes = 0;
   if (!add_events(payload, header.events, batch.records, bytes)) return false;
+  batch.has_checksums = batch.has_checksums && (header.events == 0 || is_covered);
   if (bytes > BulkReader::kMostBytes - batch.run.bytes) return false;
   batch.run.bytes += bytes;
   return true;

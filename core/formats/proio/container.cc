@@ -83,7 +83,13 @@ class Stream final : public Container, private Metadata {
   Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override {
     if (is_plain(chunk)) return Verification::kNoChecksum;
     TRY(decode(context, chunk));
-    return compression_of(chunk) == kCompressionGzip ? Verification::kVerified : Verification::kNoChecksum;
+    ASSIGN_OR_RETURN(const auto covered, has_checksum(context, chunk));
+    return covered ? Verification::kVerified : Verification::kNoChecksum;
+  }
+
+  Result<bool> has_checksum(const RequestContext& context, const ChunkInfo& chunk) const override {
+    ASSIGN_OR_RETURN(const auto head, read_up_to(context, *source_, payload_begin(chunk), kPayloadHead));
+    return is_checksummed(compression_of(chunk), head.view());
   }
 
   Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {

@@ -46,4 +46,13 @@ Result<Buffer> unpack(const RequestContext& context, std::uint32_t compression, 
   return std::move(front->content);
 }
 
+bool is_checksummed(std::uint32_t compression, Bytes head) {
+  constexpr std::uint32_t kLz4Magic = 0x184D2204;
+  constexpr std::uint8_t kLz4Checksums = 0x14;  // of the content, or of each block
+  if (compression != kCompressionLz4) return compression == kCompressionGzip;
+  Cursor cursor(head);
+  const bool is_frame = cursor.u32_le() == kLz4Magic;
+  return (cursor.u8() & kLz4Checksums) != 0 && is_frame && cursor.ok();
+}
+
 }  // namespace recordfs::proio

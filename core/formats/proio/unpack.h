@@ -1,6 +1,7 @@
 // Decompresses payloads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/base/buffer.h"
@@ -15,5 +16,10 @@ namespace recordfs::proio {
 // bytes after the compressed data. Fails with kUnsupported for an unknown compression, and as decompress_front() does;
 // positions in errors are 0. Thread-safe. REQUIRES: compression != kCompressionNone.
 Result<Buffer> unpack(const RequestContext& context, std::uint32_t compression, Bytes stored, const Limits& limits);
+
+// Returns whether a checksum covers the data of a compressed payload. `head`: its first kPayloadHead bytes, or all.
+// Thread-safe.
+inline constexpr std::size_t kPayloadHead = 5;
+bool is_checksummed(std::uint32_t compression, Bytes head);
 
 }  // namespace recordfs::proio

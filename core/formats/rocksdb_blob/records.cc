@@ -140,7 +140,7 @@ Result<std::shared_ptr<const Chunk>> Records::decode_one(const RequestContext& c
   return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(payload), std::move(layout)));
 }
 
-Result<std::shared_ptr<const Chunk>> Records::decode(const RequestContext& context, Bytes stored,
+Result<std::shared_ptr<const Chunk>> Records::decode(const RequestContext& context, const Source& source, Bytes stored,
                                                      Position begin) const {
   ASSIGN_OR_RETURN(const auto outlines, outlines_of(context, stored, begin));
   std::uint64_t size = 0;
@@ -148,7 +148,15 @@ Result<std::shared_ptr<const Chunk>> Records::decode(const RequestContext& conte
     if (record.shown > limits_.decoded_chunk - size) return too_large(begin, record.shown);
     size += record.shown;
   }
-  if (outlines.size() == 1) return decode_one(context, stored, outlines.front(), begin);
+  const auto why = [&](Error error, const Outline& record) {
+    if (auto unreadable = source.unreadable_in(begin, begin + record.stored)) error = std::move(*unreadable);
+    error.end = begin + record.stored;
+    return at(begin, std::move(error));
+  };
+  if (outlines.size() == 1) {
+    auto one = decode_one(context, stored, outlines.front(), begin);
+    return !one && one.error().code == Code::kDamage ? why(std::move(one).error(), outlines.front()) : one;
+  }
   ASSIGN_OR_RETURN(auto payload, Buffer::allocate(context, static_cast<std::size_t>(size)));
   Layout layout;
   for (const Outline& record : outlines) {
@@ -161,7 +169,7 @@ Result<std::shared_ptr<const Chunk>> Records::decode(const RequestContext& conte
       layout.add(context, record.shown);
     } else {
       std::ranges::fill(rest.first(static_cast<std::size_t>(record.shown)), std::byte{0});
-      layout.add_failed(context, record.shown, at(begin, std::move(content).error()));
+      layout.add_failed(context, record.shown, why(std::move(content).error(), record));
     }
     stored = stored.subspan(static_cast<std::size_t>(record.stored));
     begin += record.stored;

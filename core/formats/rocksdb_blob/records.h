@@ -49,7 +49,8 @@ class Records {
   // Returns the chunk of `stored`, which consists of records only. Records that cannot be read carry a failure, unless
   // there is only one. `begin`: the file position of `stored`, for errors. Fails with kDamage, kUnsupported, kLimit and
   // kOutOfMemory.
-  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, Bytes stored, Position begin) const;
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const Source& source, Bytes stored,
+                                              Position begin) const;
 
  private:
   struct Content;

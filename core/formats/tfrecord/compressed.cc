@@ -233,7 +233,13 @@ class CompressedFile final : public File {
     if (got < bytes.size()) return not_as_found(chunk.begin);
     ASSIGN_OR_RETURN(auto here, reading.here());
     checkpoints_.add(std::move(here), generation);
-    return split(context, std::move(bytes), chunk.begin);
+    // The record has no place of its own in the file.
+    const auto wrong = [&chunk](std::uint64_t offset, std::uint64_t) {
+      return Error{Code::kDamage, chunk.begin,
+                   fmt::format("a record that does not match its checksum, at byte {} of the decompressed stream",
+                               chunk.key.state + offset)};
+    };
+    return split(context, std::move(bytes), chunk.begin, wrong);
   }
 
  private:

@@ -107,12 +107,16 @@ File::File(const Limits& limits, std::string_view compression, bool index_fits_i
 
 Error not_as_found(Position at) { return {Code::kDamage, at, "the records are not those that the scan found"}; }
 
-Error wrong_data(Position at) { return {Code::kDamage, at, "a record that does not match its checksum"}; }
+Error wrong_data(Position begin, Position end) {
+  return {.code = Code::kDamage, .position = begin, .detail = "a record that does not match its checksum", .end = end};
+}
 
-Result<std::shared_ptr<const Chunk>> split(const RequestContext& context, Buffer stored, Position begin) {
+Result<std::shared_ptr<const Chunk>> split(const RequestContext& context, Buffer stored, Position begin,
+                                           const WrongRecord& wrong) {
   Layout layout;
   const MutableBytes out = stored.span();
   std::size_t first = 0;  // where the first record's data remain
+  std::uint64_t offset = 0;
   for (Bytes rest = stored.view(); !rest.empty();) {
     const auto length = sound_length(rest);
     if (!length || rest.size() < kFrameSize || *length > rest.size() - kFrameSize) return not_as_found(begin);
@@ -123,12 +127,12 @@ Result<std::shared_ptr<const Chunk>> split(const RequestContext& context, Buffer
     if (footer_matches(rest.subspan(kHeaderSize + size, kFooterSize), crc32c(data))) {
       layout.add(context, size);
     } else {
-      layout.add_failed(context, size, wrong_data(begin));
+      layout.add_failed(context, size, wrong(offset, size + kFrameSize));
     }
     // Moves the data to the front, over bytes that were already moved.
     if (layout.records() > 1 && !data.empty()) std::memmove(&out[at], data.data(), data.size());
     rest = rest.subspan(size + kFrameSize);
-    begin += size + kFrameSize;
+    offset += size + kFrameSize;
   }
   stored.truncate(first + static_cast<std::size_t>(layout.end()));
   return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(stored), std::move(layout), first));

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,12 +41,17 @@ std::unique_ptr<Container> open_plain(std::shared_ptr<const Source> source, cons
 
 // Returns an error for records that the scan found and that have changed since.
 Error not_as_found(Position at);
-// Returns the error for a record whose checksum does not match.
-Error wrong_data(Position at);
+// Returns the error for a record [begin, end) of the file whose checksum does not match.
+Error wrong_data(Position begin, Position end);
+
+// Returns the error for a record whose checksum does not match, and which is at this place in the framed records.
+using WrongRecord = std::function<Error(std::uint64_t offset, std::uint64_t size)>;
 
 // Returns the chunk of `stored`, which consists of framed records only. Records whose data do not match their
-// checksum carry a failure. `begin` is the file position of `stored`, for errors. Fails with kDamage. Any thread.
-Result<std::shared_ptr<const Chunk>> split(const RequestContext& context, Buffer stored, Position begin);
+// checksum carry the failure that `wrong` returns. `begin` is where the chunk begins in the file, for errors. Fails
+// with kDamage. Any thread.
+Result<std::shared_ptr<const Chunk>> split(const RequestContext& context, Buffer stored, Position begin,
+                                           const WrongRecord& wrong);
 
 // Finds record boundaries in consecutive pieces. One thread.
 class RecordFollower {

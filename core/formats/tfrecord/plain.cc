@@ -196,7 +196,7 @@ class PlainFile final : public File {
   Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override {
     TRY(each_record(context, *source_, chunk, [&](Position begin, std::uint64_t length) -> Result<void> {
       ASSIGN_OR_RETURN(const auto sound, is_sound(context, *source_, begin, length));
-      if (!sound) return wrong_data(begin - kHeaderSize);
+      if (!sound) return wrong_data(begin - kHeaderSize, begin + length + kFooterSize);
       return {};
     }));
     return Verification::kVerified;
@@ -207,8 +207,16 @@ class PlainFile final : public File {
     if (size > limits().stored_chunk || size - kFrameSize > limits().decoded_chunk) {
       return Error{Code::kLimit, chunk.begin, fmt::format("a record of {} bytes exceeds the limit", size - kFrameSize)};
     }
-    ASSIGN_OR_RETURN(auto stored, read_exactly(context, *source_, chunk.begin, size));
-    return split(context, std::move(stored), chunk.begin);
+    // A record without bytes that cannot be read still matches its checksum.
+    ASSIGN_OR_RETURN(auto stored, read_exactly(context.filling_unreadable(), *source_, chunk.begin, size));
+    const auto wrong = [&](std::uint64_t offset, std::uint64_t length) {
+      const Position begin = chunk.begin + offset;
+      auto error = source_->unreadable_in(begin, begin + length).value_or(wrong_data(begin, begin + length));
+      error.position = begin;
+      error.end = begin + length;
+      return error;
+    };
+    return split(context, std::move(stored), chunk.begin, wrong);
   }
 
   Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
@@ -221,7 +229,7 @@ class PlainFile final : public File {
       if (sound) {
         layout.add(context, length);
       } else {
-        layout.add_failed(context, length, wrong_data(begin - kHeaderSize));
+        layout.add_failed(context, length, wrong_data(begin - kHeaderSize, begin + length + kFooterSize));
       }
       return {};
     }));
@@ -229,7 +237,7 @@ class PlainFile final : public File {
     const auto verify = [data, size = layout.end()](const RequestContext& request,
                                                     const Source& source) -> Result<void> {
       ASSIGN_OR_RETURN(const auto sound, is_sound(request, source, data, size));
-      return sound ? Result<void>() : wrong_data(data - kHeaderSize);
+      return sound ? Result<void>() : wrong_data(data - kHeaderSize, data + size + kFooterSize);
     };
     return std::shared_ptr<const Chunk>(std::make_shared<FileChunk>(
         source_, std::move(layout), FileChunk::stored_at(data), FileChunk::Verified{generation, data, verify}));

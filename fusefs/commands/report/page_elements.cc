@@ -44,14 +44,18 @@ std::string parts_table(std::span<const PartRow> rows, std::uint64_t most, bool 
       are_keys ? "changes" : "entries", text);
 }
 
+std::string loss_of(const Finding& finding) {
+  if (finding.records_lost) return grouped(*finding.records_lost);
+  return finding.least_lost > 0 ? "at least " + grouped(finding.least_lost) : "unknown";
+}
+
 // `file` is null if there is only one.
 std::string finding_row(const Finding& finding, const std::string* file) {
   return fmt::format(
       "<tr>{}<td>{}</td><td>{}</td><td>{}</td><td class=\"text\">{}</td><td class=\"text\">{}</td></tr>\n",
       file == nullptr ? "" : "<td class=\"text path\">" + path_cell(*file) + "</td>",
       finding.is_of_whole_file ? "" : grouped(finding.begin), finding.end ? grouped(*finding.end) : "",
-      finding.records_lost ? grouped(*finding.records_lost) : "unknown", finding.word,
-      cell(finding.reason, kLongestValue));
+      loss_of(finding), finding.word, cell(finding.reason, kLongestValue));
 }
 
 }  // namespace
@@ -80,7 +84,7 @@ std::string records_text(std::uint64_t records) { return grouped(records) + (rec
 void FindingSums::add(const Finding& finding) {
   if (finding.status == kExitGood) return;
   ++(finding.status == kExitDamage ? damaged : unread);
-  records_lost += finding.records_lost.value_or(0);
+  records_lost += finding.records_lost.value_or(finding.least_lost);
   is_lower_bound |= !finding.records_lost;
 }
 

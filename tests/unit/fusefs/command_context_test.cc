@@ -29,7 +29,7 @@ TEST(CommandContext, FailureThatMayPassIsPartlyDoneUnlessRetriesAreDistinguished
 
 TEST(CommandContext, RetryIsWorthMoreThanAnyOtherStatus) {
   CommandContext context(without_index(), {});
-  context.distinguish_retries();
+  context.distinguish_retries(false);
   context.note(failure(Code::kDamage));
   EXPECT_EQ(context.status(), kExitDamage);
   context.note(io_error(EIO));
@@ -41,7 +41,7 @@ TEST(CommandContext, RetryIsWorthMoreThanAnyOtherStatus) {
 TEST(CommandContext, LastingFailuresAreNotRetried) {
   for (const Code code : {Code::kDamage, Code::kUnsupported, Code::kLimit, Code::kChanged, Code::kNotFound}) {
     CommandContext context(without_index(), {});
-    context.distinguish_retries();
+    context.distinguish_retries(false);
     context.note(failure(code));
     EXPECT_NE(context.status(), kExitTryAgain) << to_string(code);
   }
@@ -51,7 +51,7 @@ TEST(CommandContext, FileThatCannotBeOpenedIsRetriedUnlessItWillNeverOpen) {
   for (const auto& [number, status] : {std::pair{ENOENT, kExitCannotOpen}, std::pair{EACCES, kExitCannotOpen},
                                        std::pair{EIO, kExitTryAgain}, std::pair{ESTALE, kExitTryAgain}}) {
     CommandContext context(without_index(), {});
-    context.distinguish_retries();
+    context.distinguish_retries(false);
     context.print_unopened("file", io_error(number));
     EXPECT_EQ(context.status(), status) << number;
   }

@@ -216,7 +216,8 @@ class LegacyContainer final : public Container {
   LegacyContainer(std::shared_ptr<const Source> source, const Limits& limits)
       : source_(std::move(source)),
         limits_(limits),
-        traits_{.format = kFormat.name, .facts = {{"version", std::string("legacy")}}} {}
+        traits_{
+            .format = kFormat.name, .facts = {{"version", std::string("legacy")}}, .records_have_checksums = false} {}
 
   const ContainerTraits& traits() const override { return traits_; }
 

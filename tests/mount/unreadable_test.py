@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Bytes that a disk cannot read: commands and mounts report them as damage, with their place, and read all others."""
+import errno
+import json
+import os
+import re
+
+import faulty
+import mounting
+from tfrecords import tfrecord
+
+DAMAGE = 4
+SIZE = 3000  # bytes of a record, less than a page
+FRAME = 16  # bytes around it in the file
+SAMPLES = ["riegeli/multiblock_zstd.riegeli", "leveldb_log/leftover-06-then-300.log", "recordio/v2-text-100.grail-rio",
+           "proio/c16-metadata.proio", "bloscpack/vl-uniform.blp", "leveldb_table/rocksdb7-filter-in-parts.sst",
+           "array_record/group-10-zstd.array_record", "rocksdb_blob/rocksdb7-zstd.blob", "wandb/swanlab-2.swanlab"]
+PLACE = re.compile(r"bytes (\d+) to (\d+) cannot be read: Input/output error")
+
+
+def record(number):
+    return f"record {number:05} ".encode().ljust(SIZE, b".")
+
+
+def is_local(folder):
+    """Returns whether recordfs takes a folder's filesystem for a local one."""
+    return mounting.run("stat", "-f", "-c", "%T", folder).stdout.strip() in ("tmpfs", "ext2/ext3", "xfs", "btrfs")
+
+
+class Commands(faulty.Case):
+    def setUp(self):
+        super().setUp()
+        self.records = [record(number) for number in range(400)]
+        (self.backing / "x.tfrecord").write_bytes(tfrecord(self.records))
+        self.file = self.below / "x.tfrecord"
+
+    def command(self, *words):
+        return mounting.run(mounting.program("recordfs"), *words, env=self.environment(), timeout=120)
+
+    def unreadable_in(self, text):
+        place = PLACE.search(text)
+        self.assertTrue(place, text)
+        return int(place[1]), int(place[2])
+
+    def readable(self, begin, end):
+        """Returns the records outside of these bytes of the file."""
+        return [one for number, one in enumerate(self.records)
+                if (number + 1) * (SIZE + FRAME) <= begin or number * (SIZE + FRAME) >= end]
+
+    def check_around(self, bad):
+        self.fault(f"eio-range {bad} {bad + 512}")
+        verified = self.command("verify", "--json", self.file)
+        self.assertEqual((verified.returncode, verified.stderr), (DAMAGE, ""))
+        found = json.loads(verified.stdout)
+        begin, end = self.unreadable_in(found["damage"][0]["reason"])
+        self.assertLessEqual(begin, bad)
+        self.assertGreaterEqual(end, bad + 512)
+        self.assertLessEqual(end - begin, 3 * 4096)
+        kept = self.readable(begin, end)
+        self.assertEqual(found["records"], len(kept))
+        self.assertEqual(found["status"], "damaged")
+        copied = self.command("cat", "--lines", "--skip-damage", self.file)
+        self.assertEqual(copied.returncode, DAMAGE)
+        self.assertEqual(copied.stdout.encode().splitlines(), kept)
+        self.assertRegex(copied.stderr, PLACE)
+
+    def test_verify_and_cat_skip_a_bad_sector_in_the_data_of_a_record(self):
+        self.check_around(100 * (SIZE + FRAME) + 1000)
+
+    def test_verify_and_cat_skip_a_bad_sector_at_the_headers_of_records(self):
+        self.check_around(100 * (SIZE + FRAME) - 100)
+
+    def test_verify_and_cat_skip_a_bad_sector_at_the_beginning_and_at_the_end(self):
+        self.check_around(2048)
+        self.check_around(len(self.records) * (SIZE + FRAME) - 512)
+
+    def test_listing_and_counts_go_on_after_a_bad_sector(self):
+        bad = 100 * (SIZE + FRAME) - 100
+        self.fault(f"eio-range {bad} {bad + 512}")
+        listed = self.command("ls", self.file)
+        self.assertEqual(listed.returncode, DAMAGE)
+        begin, end = self.unreadable_in(listed.stderr)
+        rows = [line for line in listed.stdout.splitlines() if line[0].isdigit()]
+        self.assertGreaterEqual(len(rows), len(self.readable(begin, end)))
+        info = self.command("info", "--scan", "--json", self.file)
+        known = json.loads(info.stdout)
+        self.assertEqual((known["records"], known["damaged_regions"]), (len(rows), 1))
+
+    def test_commands_fail_only_for_what_a_bad_sector_hits_in_each_format(self):
+        for name in SAMPLES:
+            source = self.put(name)
+            self.fault()
+            whole = json.loads(self.command("verify", "--json", source).stdout)
+            size = source.stat().st_size
+            for bad in range(0, size, max(512, size // 6 // 512 * 512)):
+                with self.subTest(name=name, bad=bad):
+                    self.fault(f"eio-range {bad} {bad + 512}")
+                    done = self.command("verify", "--json", source)
+                    found = json.loads(done.stdout)
+                    self.assertIn(done.returncode, (DAMAGE, 2))
+                    self.assertRegex(done.stdout + done.stderr, "cannot be read: Input/output error")
+                    if done.returncode == DAMAGE and "records" in found:
+                        self.assertLessEqual(found["records"], whole["records"])
+
+    def test_nothing_is_remembered_of_a_disk_that_works_again(self):
+        self.fault(f"eio-range {300_000} {300_512}")
+        self.assertEqual(self.command("index", self.file).returncode, DAMAGE)
+        self.fault()
+        self.assertEqual(self.command("verify", self.file).returncode, 0)
+        self.assertEqual(self.command("cat", "--lines", self.file).stdout.encode().splitlines(), self.records)
+
+    def test_few_reads_fail_where_much_of_a_disk_cannot_be_read(self):
+        (self.backing / "large.tfrecord").write_bytes(tfrecord([record(number) for number in range(3000)]))
+        file = self.below / "large.tfrecord"
+        self.command("verify", file)
+        before = self.reads()
+        self.fault(f"eio-range {1_000_000} {8_000_000}")
+        found = json.loads(self.command("verify", "--json", file).stdout)
+        self.assertLessEqual(len(found["damage"]), 2)
+        self.assertGreater(found["records"], 600)
+        self.assertLess(self.reads(), before + 200)
+
+
+class Mount(mounting.Case):
+    """A mount of a file on a local disk. On other filesystems each read is tried again: see mount_below."""
+
+    def setUp(self):
+        super().setUp()
+        if not is_local(self.folder):
+            self.skipTest("the files of tests are not on a local filesystem")
+        self.records = [record(number) for number in range(400)]
+        self.file = self.folder / "x.tfrecord"
+        self.file.write_bytes(tfrecord(self.records))
+        self.bad = 100 * (SIZE + FRAME) + 1000
+
+    def environment(self, user=None):
+        sector = f"{self.file.stat().st_ino} {self.bad} {self.bad + 512}"
+        return dict(super().environment(user), LD_PRELOAD=str(mounting.program("bad_sector.so")),
+                    RECORDFS_BAD_SECTOR=sector)
+
+    def test_records_around_a_bad_sector_are_listed_and_read(self):
+        mounted = self.mount(self.file, options=["index=no"])
+        names = sorted(os.listdir(mounted / "records"))
+        self.assertEqual(len(names), len(self.records))
+        failed = []
+        for name, expected in zip(names, self.records):
+            try:
+                self.assertEqual((mounted / "records" / name).read_bytes(), expected)
+            except OSError as error:
+                self.assertEqual(error.errno, errno.EIO)
+                failed.append(int(name))
+        self.assertIn(100, failed)
+        self.assertLessEqual(len(failed), 3)
+        mounted.wait_for_log(PLACE.pattern)
+
+
+if __name__ == "__main__":
+    mounting.main()
