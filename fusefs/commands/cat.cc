@@ -122,6 +122,8 @@ class Cat {
       context_.print_failure(current_->member.path, selection.error());
       return true;
     }
+    // Damage before the first record belongs to it, as it does to a range that begins there.
+    if (selection->records.begin == 0) return current_->copier.copy(Selection{.records = selection->records});
     const IndexedChunk& indexed = *selection->from;
     const std::uint64_t first = indexed.before.records;
     return current_->copier.copy(RequestContext().with(current_->window),

@@ -114,6 +114,11 @@ class Report {
     }
     if (found->verdict.was_stopped) return std::nullopt;
     for (const Finding& finding : found->verdict.findings) context_.note(finding.status);
+    if (const auto unchecked = finding_without_checksums(found->verdict)) {
+      progress_.clear();
+      context_.print_once(fmt::format("{}: {}", file.path, unchecked->reason));
+      context_.note(unchecked->status);
+    }
     return std::move(*found);
   }
 

@@ -49,6 +49,7 @@ bool is_shortage(const Error& error) { return error.code == Code::kOutOfMemory; 
 struct Checked {
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
+  bool has_checksum = true;
   std::vector<Finding> findings{};
   std::optional<Error> shortage{};   // no memory: the rest of the chunk was not read
   std::function<void()> observed{};  // may be empty
@@ -114,6 +115,7 @@ Checked check_chunk(const RequestContext& context, const RecordStore& store, con
     return checked;
   }
   const Layout& layout = (*chunk)->layout();
+  checked.has_checksum = store.has_checksum(context, info).value_or(true);  // a failure is reported below
   if (can_be_read(store, **chunk)) {
     checked.records = layout.records();
     checked.bytes = layout.total();
@@ -144,7 +146,8 @@ class Verifier {
       return [this, step, checked = std::move(checked)]() mutable { return settle(step, std::move(checked)); };
     };
     WorkOnBatch take_batch = [this](const std::shared_ptr<const ScannedBatch>& batch) -> Finish {
-      return [this, run = batch->content.run] { return settle(run); };
+      const bool has_checksums = store_.traits().records_have_checksums && batch->content.has_checksums;
+      return [this, run = batch->content.run, has_checksums] { return settle(run, has_checksums); };
     };
     if (observe) take_batch = {};  // a batch does not have the chunks' headers
     const auto scanned = scan(store_, {.threads = threads, .memory = memory}, check_step, take_batch);
@@ -188,12 +191,14 @@ class Verifier {
     if (checked.shortage) add_shortage(*checked.shortage, 1);
     verdict_.records += checked.records;
     verdict_.bytes += checked.bytes;
+    if (!checked.has_checksum) verdict_.without_checksum += checked.records;
     if (step.indexed) last_ = step.indexed->chunk;
     return count(step.indexed ? last_->end - last_->begin : 0);
   }
 
   // Every record of a batch was read and is intact.
-  bool settle(const ChunkRun& run) {
+  bool settle(const ChunkRun& run, bool has_checksums) {
+    if (!has_checksums) verdict_.without_checksum += run.records;
     verdict_.records += run.records;
     verdict_.bytes += run.bytes;
     return count(run.next.position - run.from.position);
@@ -213,17 +218,20 @@ class Verifier {
     }
     if (store_.trailer() == nullptr) return;
     const auto trailer = (*store_.trailer())({});
-    if (!trailer) add_unless_reported(trailer.error());
+    if (trailer) return;
+    // Without its trailer the file is truncated, and nothing tells how many records followed.
+    const bool is_absent = trailer.error().position >= store_.source().size();
+    add_unless_reported(trailer.error(), is_absent ? std::nullopt : std::optional<std::uint64_t>(0));
   }
 
-  void add_unless_reported(const Error& error) {
+  void add_unless_reported(const Error& error, std::optional<std::uint64_t> records_lost = 0) {
     if (is_shortage(error)) return add_shortage(error, 0);
     const bool is_known = std::ranges::any_of(verdict_.findings, [&](const Finding& finding) {
       return finding.begin <= error.position && error.position < finding.end.value_or(finding.begin + 1);
     });
     if (is_known) return;
     Finding finding = finding_of(error);
-    finding.records_lost = 0;
+    finding.records_lost = records_lost;
     add(std::move(finding));
   }
 
@@ -264,19 +272,20 @@ Finding finding_of(const DamagedRegion& region) {
 Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std::uint64_t> records) {
   Finding finding = finding_of(error);
   if (finding.begin < chunk.begin || finding.begin >= chunk.end) finding.begin = chunk.begin;
-  finding.end = chunk.end;
+  const bool ends_inside = error.end > finding.begin && error.end <= chunk.end;
+  finding.end = ends_inside ? error.end : chunk.end;
   finding.records_lost = records;
   return finding;
 }
 
-std::optional<Finding> finding_without_checksums(const RecordStore& store) {
-  if (!store.schema().key_changes) return std::nullopt;
-  const auto& facts = store.traits().facts;
-  const auto checksum = std::ranges::find(facts, "checksum", &Fact::name);
-  const auto* const name = checksum == facts.end() ? nullptr : std::get_if<std::string>(&checksum->value);
-  if (name == nullptr || *name != "none") return std::nullopt;
+std::optional<Finding> finding_without_checksums(const Verdict& verdict) {
+  if (verdict.without_checksum == 0) return std::nullopt;
+  const std::string which =
+      verdict.without_checksum < verdict.records
+          ? fmt::format("{} of {} have no checksum", verdict.without_checksum, counted(verdict.records, "record"))
+          : "the records have no checksums";
   return Finding{.word = kUnchecked,
-                 .reason = "the file has no checksums, so damage may not have been found",
+                 .reason = which + ", so damage may not have been found",
                  .is_of_whole_file = true,
                  .status = kExitPartlyDone};
 }

@@ -42,10 +42,6 @@ Finding finding_of(const Error& error);
 Finding finding_of(const DamagedRegion& region);
 Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std::uint64_t> records);
 
-// Returns the finding for a table of a database that was written without checksums; nullopt for others. Other
-// containers that need not have checksums are called good, as far as they can be decoded.
-std::optional<Finding> finding_without_checksums(const RecordStore& store);
-
 // Returns begin, end, class, reason and records_lost; records_lost_at_least if that is all that is known.
 JsonObject json_of(const Finding& finding);
 
@@ -55,11 +51,15 @@ std::string to_string(const Finding& finding);
 
 struct Verdict {
   std::uint64_t chunks = 0;
-  std::uint64_t records = 0;  // read completely
-  std::uint64_t bytes = 0;    // of these records
+  std::uint64_t records = 0;           // read completely
+  std::uint64_t bytes = 0;             // of these records
+  std::uint64_t without_checksum = 0;  // of these records, those that no checksum covers
   std::vector<Finding> findings{};
   bool was_stopped = false;  // by `goes_on`; the result is incomplete
 };
+
+// Returns the finding that records have no checksums; nullopt if all have.
+std::optional<Finding> finding_without_checksums(const Verdict& verdict);
 
 // Looks at a chunk that was read; null: it cannot be. Called on any thread. Returns what remains to do on the calling
 // thread, in the container's order, or an empty function. May throw std::bad_alloc.

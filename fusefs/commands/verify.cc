@@ -61,8 +61,6 @@ std::int64_t now_seconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(now).count();
 }
 
-bool is_damage(const Error& error) { return error.code == Code::kDamage || error.code == Code::kUnfinished; }
-
 struct VerifyItem {
   ListedFile file;
   std::size_t name = 0;  // index of its argument on the command line
@@ -338,7 +336,7 @@ class Verify {
       if (auto found = compare_checksum(store.source(), file->checksum, [] { return !Interruption::came(); })) {
         verdict.findings.push_back(std::move(*found));
       }
-    } else if (auto found = finding_without_checksums(store)) {
+    } else if (auto found = finding_without_checksums(verdict)) {
       verdict.findings.push_back(std::move(*found));
     }
     verdict.was_stopped = verdict.was_stopped || Interruption::came();

@@ -10,6 +10,7 @@ import unittest
 
 import commands
 from built import bytes_of, delimited
+from tfrecords import tfrecord
 
 TEXT = "riegeli/simple_zstd9.riegeli"  # 500 records; each starts with its ordinal, none ends with a newline
 BINARY = "riegeli/multiblock_zstd.riegeli"
@@ -74,6 +75,18 @@ class Ranges(Cat):
     def test_number_is_one_record(self):
         for number in (0, 42, 499, -1, -500):
             self.assertEqual(self.records(self.file, str(number)), [self.all[number]], number)
+
+    def test_record_and_range_of_one_end_alike_after_damage(self):
+        file = self.folder / "bad.tfrecord"
+        content = bytearray(tfrecord([b"x%d" % number for number in range(9)]))
+        content[4] ^= 1  # the length of record 0
+        file.write_bytes(content)
+        for first in range(8):
+            one, same = self.recordfs("cat", file, str(first)), self.recordfs("cat", file, f"{first}:{first + 1}")
+            with self.subTest(first=first):
+                self.assertEqual((one.status, one.out, one.err), (same.status, same.out, same.err))
+                self.assertEqual(one.out, b"x%d" % (first + 1))
+                self.assertEqual(one.status, commands.DAMAGE if first == 0 else commands.GOOD)
 
     def test_ranges_are_written_in_the_given_order(self):
         wanted = self.all[7:9] + [self.all[3]] + self.all[-2:] + [self.all[7]]

@@ -37,6 +37,11 @@ def status_of(verified):
     return DAMAGE if classes & {"damage", "unfinished"} else PARTLY_DONE if classes else GOOD
 
 
+def is_sound(verified):
+    """Returns whether `verify` found no fault in a file, whose records may have no checksums."""
+    return verified["status"] != "unreadable" and {row["class"] for row in verified["damage"]} <= {"stale", "unchecked"}
+
+
 class Done(NamedTuple):
     """A finished command: exit status, or minus the signal's number, and its output."""
 

@@ -49,7 +49,7 @@ class EveryFormat(Sets):
         """Returns {format: paths of small samples with at least three records that are read without an error}."""
         found = {}
         for path, verified in self.about_samples("verify").items():
-            is_good = commands.status_of(verified) == commands.GOOD
+            is_good = commands.is_sound(verified)
             if path.stat().st_size < 200_000 and commands.expectation(path).get("num_records", 0) > 2 and is_good:
                 found.setdefault(path.relative_to(commands.corpus()).parts[0], []).append(path)
         return found

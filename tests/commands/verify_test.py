@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """recordfs verify: reports about good and damaged files, and which files it reads again."""
 import fcntl
+import gzip
 import json
 import os
 import shutil
@@ -41,7 +42,7 @@ class Findings(VerifyCase):
                 continue
             with self.subTest(path.name):
                 whole = self.recordfs("cat", path)
-                if all(row["records_lost"] == 0 or row["class"] == "stale" for row in found["damage"]):
+                if all(row.get("records_lost") == 0 or row["class"] in ("stale", "unchecked") for row in found["damage"]):
                     self.assertEqual(len(whole.out), found["bytes"])
                 else:
                     self.assertNotEqual(whole.status, commands.GOOD)
@@ -62,13 +63,13 @@ class Findings(VerifyCase):
                 classes = [row["class"] for row in found["damage"] if row["class"] != "stale"]
                 self.assertEqual(len(printed.out.splitlines()), len(classes))
                 for line in printed.out.splitlines():
-                    self.assertRegex(line, rb"\A" + bytes(path) + rb": (bytes \d+ to \d+: \w+|byte \d+): .*; .* lost\Z")
+                    self.assertRegex(line, rb"\A" + bytes(path) + rb": ((bytes \d+ to \d+: \w+|byte \d+): .*; .* lost|unchecked: .*)\Z")
 
     def test_good_samples_have_the_expected_number_of_records(self):
         judged = 0
         for path, found in self.about_samples("verify").items():
             expected = commands.expectation(path)
-            if commands.status_of(found) == commands.GOOD and not expected.get("damaged") and "num_records" in expected:
+            if commands.is_sound(found) and not expected.get("damaged") and "num_records" in expected:
                 with self.subTest(path.name):
                     self.assertEqual(found["records"], expected["num_records"])
                 judged += 1
@@ -116,6 +117,43 @@ class Findings(VerifyCase):
         (row,) = found["damage"]
         self.assertEqual((row["records_lost"], row["records_lost_at_least"]), (None, 1))
         self.assertRegex(self.recordfs("verify", file).out, rb": unfinished: [^\n]*; at least 1 record lost\n\Z")
+
+    def test_bad_record_of_a_run_ends_where_the_next_one_begins(self):
+        file = self.folder / "bad.tfrecord"
+        content = bytearray(tfrecord([b"x" * 1184] * 50))
+        content[10 * 1200 + 500] ^= 1
+        file.write_bytes(content)
+        _, (found,) = self.objects(file)
+        self.assertEqual([(row["begin"], row["end"], row["records_lost"]) for row in found["damage"]], [(12000, 13200, 1)])
+
+    def test_places_of_a_compressed_file_are_in_the_file_and_name_the_stream(self):
+        content = bytearray(tfrecord([b"x" * 1184] * 50))
+        content[10 * 1200 + 500] ^= 1
+        file = self.folder / "bad.tfrecord.gz"
+        file.write_bytes(gzip.compress(content, mtime=0))
+        done, (found,) = self.objects(file)
+        self.assertEqual((done.status, found["records"]), (commands.DAMAGE, 49))
+        (row,) = found["damage"]
+        self.assertLess(row["begin"], found["size"])
+        self.assertLessEqual(row["end"], found["size"])
+        self.assertIn("at byte 12000 of the decompressed stream", row["reason"])
+
+    def test_recordio_file_cut_at_a_block_has_lost_an_unknown_number_of_records(self):
+        file = self.copy("recordio/v2-header-kv.grail-rio")  # its header declares a trailer
+        os.truncate(file, 65536)
+        done, (found,) = self.objects(file)
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertEqual([row["records_lost"] for row in found["damage"]], [None])
+        self.assertRegex(self.recordfs("verify", file).out, rb"; records may be lost\n\Z")
+
+    def test_records_without_checksums_are_unchecked(self):
+        for name in ("proio/c03-example-none.proio", "bloscpack/v2-2.blp"):
+            done, (found,) = self.objects(commands.sample(name))
+            with self.subTest(name):
+                self.assertEqual((done.status, found["status"]), (commands.PARTLY_DONE, "unchecked"))
+                self.assertEqual([row["class"] for row in found["damage"]], ["unchecked"])
+                self.assertIn("have no checksum", found["damage"][0]["reason"])
+                self.assertIn(b": unchecked: ", self.recordfs("verify", commands.sample(name)).out)
 
     def test_missing_shards_have_an_object_for_each_range(self):
         for number in (0, 4, 6):

@@ -25,7 +25,8 @@ def samples_of(form, number):
         name = str(path.relative_to(place.checkout / "tests" / "corpus"))[:-len(EXPECTATION)]
         expected = mounting.expectation(name)
         if 0 < expected["num_records"] <= 500 and mounting.sample(name).stat().st_size <= LARGEST_SAMPLE:
-            if mounting.run(mounting.program("recordfs"), "verify", mounting.sample(name)).returncode == 0:
+            verified = mounting.run(mounting.program("recordfs"), "verify", mounting.sample(name))
+            if verified.returncode == 0 or " unchecked: " in verified.stdout:
                 found.append(name)
     if number > 7:
         found.sort(key=lambda name: mounting.expectation(name)["num_records"])

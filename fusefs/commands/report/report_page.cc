@@ -37,8 +37,10 @@ std::string state_of(const FileSurvey& survey) {
   for (const Finding& finding : survey.verdict.findings) found.add(finding);
   if (survey.size == 0) return R"(<p class="state">The file is empty.</p>)";
   if (found.damaged + found.unread == 0) {
-    return fmt::format(R"(<p class="state good">Good: {} read, no damage found.</p>)",
-                       records_text(survey.verdict.records));
+    const auto unchecked = finding_without_checksums(survey.verdict);
+    return fmt::format(R"(<p class="state good">Good: {} read, no damage found.{}</p>)",
+                       records_text(survey.verdict.records),
+                       unchecked ? fmt::format(" Not checked: {}.", unchecked->reason) : "");
   }
   return fmt::format(R"(<p class="state bad">{}.</p>)", found.text());
 }
