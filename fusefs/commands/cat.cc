@@ -10,6 +10,7 @@
 
 #include "core/base/read_window.h"
 #include "core/dataset/splits.h"
+#include "fusefs/commands/array_writer.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_reader.h"
@@ -32,7 +33,7 @@ struct CatOptions {
   RandomOptions random;
   std::optional<std::variant<Split, SetPart>> split;
   std::string skipped;  // a file; empty: none
-  bool npy = false;     // the array instead of records
+  ArrayOptions array;   // instead of records
   DatabaseView view;    // of a database
   KeyRangeOptions keys;
 };
@@ -153,7 +154,7 @@ bool names_database(const CatOptions& options) {
 
 // Returns why the options cannot be applied to a database; empty if they can.
 std::string_view why_refused(const CatOptions& options) {
-  if (options.form.form != RecordForm::kJson || options.npy) return "with --json only (try: recordfs get)";
+  if (options.form.form != RecordForm::kJson || options.array.is_wanted) return "with --json only (try: recordfs get)";
   if (options.words.has_ranges()) return "without a RANGE (try: --from)";
   if (options.split || options.random.is_given()) return "without --split, --shuffle and --sample";
   const bool decodes = options.form.json.fields != nullptr || !options.form.types.type.empty() ||
@@ -172,29 +173,6 @@ int cat_database(const CatOptions& options, CommandContext& context) {
                            context);
   }
   return context.finish();
-}
-
-// Writes the numpy array of a container as an .npy file.
-void write_array(SetReader& reader, CommandContext& context) {
-  constexpr std::uint64_t kPiece = 8u << 20;
-  if (!reader.has_one_shard()) {
-    context.print_once(fmt::format("{}: several files, each with an array of its own", reader.name()));
-    return context.note(kExitWrongUse);
-  }
-  const auto member = reader.member(0, 0);
-  if (!member) return;
-  const auto& array = member->store->traits().array;
-  if (!array) {
-    context.print_once(fmt::format("{}: does not hold a numpy array", member->path));
-    return context.note(kExitCannotOpen);
-  }
-  for (std::uint64_t at = 0; at < array->size && context.output().good();) {
-    const auto piece = wait_for([&] { return member->store->streams().read({}, Stream::kArray, at, kPiece); });
-    if (!piece) return context.report(*member->store, piece.error());
-    if (piece->bytes.empty()) return;
-    context.output().write(piece->bytes);
-    at += piece->bytes.size();
-  }
 }
 
 // A split that cannot be parsed as a part of a data set is a range of a file.
@@ -217,8 +195,11 @@ int cat(const CatOptions& options) {
   const auto reader = SetReader::open(options.words, context);
   if (!reader) return context.status();
   Cat copying(options, *reader, context);
-  if (options.npy) {
-    write_array(*reader, context);
+  if (options.array.is_wanted) {
+    const auto& ranges = options.words.ranges;
+    write_array(
+        options.array, ranges.empty() ? std::nullopt : std::optional(std::get<OrdinalRange>(ranges.front())), *reader,
+        [&] { copying.copy(OrdinalRange{}); }, context);
   } else if (options.split) {
     std::visit([&](const auto& split) { copying.copy(split); }, *options.split);
   } else if (options.random.is_given()) {
@@ -230,6 +211,17 @@ int cat(const CatOptions& options) {
   return context.finish();
 }
 
+void check_array_options(const CatOptions& options) {
+  const auto& ranges = options.words.ranges;
+  const bool has_form = options.form.form != RecordForm::kBytes || options.form.skips_damage;
+  if (options.split || options.random.is_given() || has_form) {
+    throw CLI::ValidationError("--npy", "excludes options about records");
+  }
+  const bool has_address = !ranges.empty() && std::holds_alternative<RecordAddress>(ranges.front());
+  if (ranges.size() > 1 || has_address) throw CLI::ValidationError("--npy", "takes one RANGE of rows, as 10:20");
+  if (options.array.is_flat && !ranges.empty()) throw CLI::ValidationError("--flat", "excludes RANGE");
+}
+
 }  // namespace
 
 RunCommand declare_cat(CLI::App& app) {
@@ -239,18 +231,23 @@ RunCommand declare_cat(CLI::App& app) {
         const int ways =
             (options->words.has_ranges() ? 1 : 0) + (options->split ? 1 : 0) + (options->random.is_given() ? 1 : 0);
         if (ways > 1) throw CLI::ValidationError("only one of RANGE, --split and --shuffle or --sample can be given");
-        const bool has_form = options->form.form != RecordForm::kBytes || options->form.skips_damage;
-        if (options->npy && (ways > 0 || has_form)) {
-          throw CLI::ValidationError("--npy", "excludes RANGE and options about records");
+        if (options->array.is_wanted) check_array_options(*options);
+        if (options->array.is_flat && !options->array.is_wanted) {
+          throw CLI::ValidationError("--flat", "requires --npy");
         }
         if (!options->skipped.empty() && (!options->split || !options->form.skips_damage)) {
           throw CLI::ValidationError("--skipped", "requires --split and --skip-damage");
         }
       });
   options->form.declare(app);
-  app.add_flag("--npy", options->npy,
-               "write the numpy array that a file holds, as an .npy file\n"
-               "`numpy.load` reads it. A mount shows the same file as `array.npy`.");
+  app.add_flag(
+      "--npy", options->array.is_wanted,
+      "write the numpy array that a file holds, as an .npy file; RANGE means rows\n"
+      "`numpy.load` reads it. A mount shows the same file as `array.npy`. A RANGE selects rows, which are of the "
+      "first dimension, and keeps the number of dimensions.");
+  app.add_flag("--flat", options->array.is_flat,
+               "with --npy: the elements of all records as one dimension, in stored order\n"
+               "This works if the shape that the metadata states does not match the records, as after an append.");
   begin_group(app, "Which records");
   app.add_option_function<std::string>(
          "--split",

@@ -3,8 +3,10 @@
 import ast
 import hashlib
 import json
+import math
 import re
 import shutil
+import struct
 import subprocess
 import unittest
 
@@ -298,7 +300,57 @@ class Npy(commands.Case):
         self.assert_ends(commands.WRONG_USE, "each with an array of its own", "cat", "--npy", path, path)
         for words in (["--json"], ["--lines"], ["--skip-damage"], ["--split", "0:1"]):
             self.assert_ends(commands.WRONG_USE, "--npy", "cat", "--npy", path, *words)
-        self.assert_ends(commands.WRONG_USE, "--npy", "cat", "--npy", path, "3")
+        for words in (["3", "4"], ["@0/0"], ["--flat", "--json"]):
+            self.assert_ends(commands.WRONG_USE, "--npy", "cat", "--npy", path, *words)
+        self.assert_ends(commands.WRONG_USE, "--flat requires --npy|--flat: requires --npy", "cat", "--flat", path)
+
+    def written(self, shape, order="C", appended=0):
+        """Writes a file with an array of the numbers from 0 on, in chunks of 48 bytes, and so many that were appended."""
+        metadata = json.dumps({"container": "numpy", "dtype": "'<i8'", "shape": shape, "order": order}).encode()
+        numbers = list(range(math.prod(shape) + appended))
+        data = struct.pack(f"<{len(numbers)}q", *numbers)
+        chunks = [data[at:at + 48] for at in range(0, len(data), 48)]
+        section = b"JSON" + bytes(4) + bytes([0, 0, 0, 6]) + struct.pack("<III", *[len(metadata)] * 3) + bytes(8) + metadata
+        header = b"blpk" + struct.pack("<BBBBiiqq", 3, 2, 0, 8, 48, len(chunks[-1]), len(chunks), 0)
+        path = self.folder / "array.blp"
+        path.write_bytes(header + section + b"".join(
+            struct.pack("<BBBBIII", 2, 1, 2, 8, len(chunk), len(chunk), len(chunk) + 16) + chunk for chunk in chunks))
+        return path
+
+    def array(self, *words):
+        """Returns (shape, is in Fortran order, numbers) of the array that a command writes."""
+        whole = self.good("cat", "--npy", *words)
+        size = 10 + int.from_bytes(whole[8:10], "little")
+        header = ast.literal_eval(whole[10:size].decode())
+        self.assertEqual(header["descr"], "<i8")
+        return header["shape"], header["fortran_order"], list(struct.unpack(f"<{len(whole[size:]) // 8}q", whole[size:]))
+
+    def test_range_of_rows_of_an_array(self):
+        path = self.written([10, 3])
+        for text, begin, end in (("2:4", 2, 4), (":", 0, 10), ("-2:", 8, 10), ("9", 9, 10), ("-10", 0, 1), ("5:5", 5, 5), ("8:99", 8, 10)):
+            self.assertEqual(self.array(path, text), ((end - begin, 3), False, list(range(begin * 3, end * 3))), text)
+        for row in ("10", "-11", "11:"):
+            self.assert_ends(commands.PARTLY_DONE, r"no row -?1\d \(there are 10\)", "cat", "--npy", path, row)
+
+    def test_range_of_rows_in_fortran_order(self):
+        path = self.written([10, 3], order="F")
+        self.assertEqual(self.array(path, "4:6"), ((2, 3), True, [4, 5, 14, 15, 24, 25]))
+        self.assertEqual(self.array(path), ((10, 3), True, list(range(30))))
+
+    def test_array_without_dimensions_has_no_rows(self):
+        self.assert_ends(commands.PARTLY_DONE, "no dimension", "cat", "--npy", self.written([]), "0")
+
+    def test_array_that_was_appended_to_is_written_flat_on_request(self):
+        path = self.written([5, 3], appended=4)
+        why = "an array of 120 bytes does not match 3 chunks of 48 bytes and a last one of 8; an append does not update the shape"
+        self.assertEqual(json.loads(self.good("info", "--json", path))["no_array"], why)
+        self.assert_ends(commands.PARTLY_DONE, rf"no array: {why} \(--flat writes", "cat", "--npy", path)
+        self.assertEqual(self.array("--flat", path), ((19,), False, list(range(19))))
+        self.assert_ends(commands.WRONG_USE, "--flat", "cat", "--npy", "--flat", path, "14:17")
+
+    def test_flat_array_has_one_dimension(self):
+        self.assertEqual(self.array("--flat", self.written([5, 3])), ((15,), False, list(range(15))))
+        self.assertEqual(self.array("--flat", self.written([5, 3], order="F")), ((15,), False, list(range(15))))
 
 
 if __name__ == "__main__":

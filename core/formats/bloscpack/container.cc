@@ -224,6 +224,7 @@ class BloscpackContainer final : public Container, private Metadata {
       why_no_array_ = "the type, shape or order of the array is not supported";
       return std::nullopt;
     }
+    dtype_ = array->dtype;
     if (header.chunks < 1 || header.chunk_size < 0 || header.last_chunk < 0) {
       why_no_array_ = "the header does not declare the chunk size";
       return std::nullopt;
@@ -237,8 +238,10 @@ class BloscpackContainer final : public Container, private Metadata {
                                          : last <= chunk_size && chunk_size > 0 && before_last % chunk_size == 0 &&
                                                before_last / chunk_size == whole_chunks);
     if (!fits) {
-      why_no_array_ = fmt::format("an array of {} bytes does not match {} of {} bytes and a last one of {}",
-                                  array->bytes, counted(whole_chunks, "chunk"), chunk_size, last);
+      why_no_array_ = fmt::format(
+          "an array of {} bytes does not match {} of {} bytes and a last one of {}; an append "
+          "does not update the shape",
+          array->bytes, counted(whole_chunks, "chunk"), chunk_size, last);
       return std::nullopt;
     }
     if (!could_be_read(array->bytes, most_decoded(source_->size()), limits_)) {
@@ -273,6 +276,10 @@ class BloscpackContainer final : public Container, private Metadata {
     facts.push_back({"checksum", header.digest ? std::string(to_string(*header.digest)) : "none"});
     facts.push_back({"offsets", survey_.order == Order::kAnchored || survey_.order == Order::kItems});
     if (traits_.array) facts.push_back({"array", traits_.array->name});
+    if (dtype_) {
+      facts.push_back({"dtype", dtype_->description});
+      facts.push_back({"itemsize", dtype_->size});
+    }
     if (!why_no_array_.empty()) facts.push_back({"no_array", why_no_array_});
   }
 
@@ -293,7 +300,8 @@ class BloscpackContainer final : public Container, private Metadata {
   const BloscpackBulkReader bulk_;
   std::unique_ptr<const ChunkOrder> order_;  // this and the rest are set before the container is shared
   ContainerTraits traits_{};
-  std::string why_no_array_;  // set if the metadata describes an array that cannot be offered
+  std::string why_no_array_;    // set if the metadata describes an array that cannot be offered
+  std::optional<Dtype> dtype_;  // of the array that the metadata describes
 };
 
 }  // namespace

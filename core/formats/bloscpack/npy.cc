@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -205,9 +204,7 @@ class DtypeReader : private TextReader {
   const std::uint32_t depth_;
 };
 
-constexpr std::size_t kAlignment = 64;
 constexpr std::uint64_t kLargestArray = std::uint64_t{1} << 62;
-constexpr std::string_view kMagic("\x93NUMPY", 6);
 
 // Returns the last member with this key, as Python does.
 const JsonMember* member(const JsonText& metadata, std::string_view key) {
@@ -247,10 +244,6 @@ std::optional<std::uint64_t> product(std::uint64_t size, const std::vector<std::
   return size;
 }
 
-void put(std::string& text, std::size_t number, int bytes) {
-  for (int i = 0; i < bytes; ++i) text.push_back(static_cast<char>(number >> 8 * i & 0xFF));
-}
-
 }  // namespace
 
 std::optional<Dtype> read_dtype(std::string_view literal, std::uint32_t depth) {
@@ -278,26 +271,6 @@ std::optional<NumpyArray> find_array(const JsonText& metadata, std::uint32_t dep
   array.shape = std::move(*lengths);
   array.bytes = *bytes;
   return array;
-}
-
-std::string npy_header(const NumpyArray& array) {
-  std::string shape;
-  for (const std::uint64_t length : array.shape) shape += fmt::format("{}, ", length);
-  if (array.shape.size() > 1) shape.resize(shape.size() - 2);
-  if (array.shape.size() == 1) shape.pop_back();
-  std::string text = fmt::format("{{'descr': {}, 'fortran_order': {}, 'shape': ({}), }}", array.dtype.description,
-                                 array.is_fortran ? "True" : "False", shape);
-  const bool is_ascii = std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-  // Version 1 has a 2-byte length, version 2 a 4-byte one, and version 3 is version 2 with names in UTF-8.
-  const bool is_short = is_ascii && text.size() + kAlignment <= std::numeric_limits<std::uint16_t>::max();
-  const std::size_t before = kMagic.size() + 2 + (is_short ? 2 : 4);
-  text.append(kAlignment - 1 - (before + text.size()) % kAlignment, ' ');
-  text.push_back('\n');
-  std::string header(kMagic);
-  header.push_back(static_cast<char>(is_short ? 1 : is_ascii ? 2 : 3));
-  header.push_back('\0');
-  put(header, text.size(), is_short ? 2 : 4);
-  return header + text;
 }
 
 }  // namespace recordfs::bloscpack

@@ -1,0 +1,142 @@
+#include "fusefs/commands/array_writer.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "core/base/counted.h"
+#include "core/formats/numpy_array.h"
+#include "core/store/wait_ticket.h"
+#include "fusefs/exit_status.h"
+
+namespace recordfs {
+namespace {
+
+// Returns a fact of a container; null if it has no such fact of this type.
+template <class Value>
+const Value* fact_of(const SetMember& member, std::string_view name) {
+  const auto& facts = member.store->traits().facts;
+  const auto found = std::ranges::find(facts, name, &Fact::name);
+  return found == facts.end() ? nullptr : std::get_if<Value>(&found->value);
+}
+
+// Writes parts of a container's array.
+class ArrayWriter {
+ public:
+  ArrayWriter(const SetMember& member, CommandContext& context) : member_(member), context_(context) {}
+
+  // Prints why the container offers no array.
+  void report_absence() {
+    const auto* const why = fact_of<std::string>(member_, "no_array");
+    const bool has_flat = why != nullptr && fact_of<std::string>(member_, "dtype") != nullptr;
+    fail(has_flat ? kExitPartlyDone : kExitCannotOpen,
+         why == nullptr ? "does not hold a numpy array"
+                        : fmt::format("no array: {}{}", *why,
+                                      has_flat ? " (--flat writes the elements of all records as one dimension)" : ""));
+  }
+
+  void write_flat(const std::function<void()>& copy_records) {
+    const auto* const type = fact_of<std::string>(member_, "dtype");
+    const auto* const element = fact_of<std::uint64_t>(member_, "itemsize");
+    if (type == nullptr || element == nullptr) return report_absence();
+    const auto totals = wait_for([&] { return member_.store->index().totals(ScanDetail::kSizes); });
+    if (!totals) return context_.report(*member_.store, totals.error());
+    if (*element == 0 || totals->bytes % *element != 0) {
+      return fail(kExitPartlyDone, fmt::format("{} are no whole number of elements of {}",
+                                               counted(totals->bytes, "byte"), counted(*element, "byte")));
+    }
+    context_.output().write(
+        npy_header({.dtype = {*type, *element}, .shape = {totals->bytes / *element}, .bytes = totals->bytes}));
+    copy_records();
+  }
+
+  void write_rows(const OrdinalRange& range) {
+    const auto& stored = *member_.store->traits().array;
+    NumpyArray array = described_by(stored.header, stored.size);
+    const auto rows = rows_of(range, array);
+    if (!rows) return;
+    const std::uint64_t all = array.shape.front();
+    const std::uint64_t count = rows->end - rows->begin;
+    const std::uint64_t row = all == 0 ? 0 : array.bytes / all;
+    array.shape.front() = count;
+    context_.output().write(npy_header(array));
+    if (!array.is_fortran) {
+      write(stored.header.size() + rows->begin * row, count * row);
+      return;
+    }
+    // Each column is contiguous.
+    const std::uint64_t element = array.dtype.size;
+    const std::uint64_t columns = element == 0 ? 0 : row / element;
+    for (std::uint64_t column = 0; column < columns; ++column) {
+      if (!write(stored.header.size() + (column * all + rows->begin) * element, count * element)) return;
+    }
+  }
+
+  // Writes a range of the .npy file. Returns false if writing has to end.
+  bool write(std::uint64_t begin, std::uint64_t size) {
+    constexpr std::uint64_t kPiece = 8u << 20;
+    const RecordStore& store = *member_.store;
+    for (std::uint64_t done = 0; done < size && context_.output().good();) {
+      const std::uint64_t wanted = std::min(kPiece, size - done);
+      const auto piece = wait_for([&] { return store.streams().read({}, Stream::kArray, begin + done, wanted); });
+      if (!piece) context_.report(store, piece.error());
+      if (!piece || piece->bytes.empty()) return false;
+      context_.output().write(piece->bytes);
+      done += piece->bytes.size();
+    }
+    return context_.output().good();
+  }
+
+ private:
+  // Returns the rows to write; nullopt after printing why there are none.
+  std::optional<Span> rows_of(const OrdinalRange& range, const NumpyArray& array) {
+    if (array.shape.empty()) {
+      fail(kExitPartlyDone, "the array has no dimension, and so no rows");
+      return std::nullopt;
+    }
+    const std::uint64_t count = array.shape.front();
+    const Span rows = span_of(range, count);
+    if (rows.begin > count || (range.is_one && rows.begin == count)) {
+      fail(kExitPartlyDone, fmt::format("no row {} (there are {})", range.begin, count));
+      return std::nullopt;
+    }
+    return Span{.begin = rows.begin, .end = std::clamp(rows.end, rows.begin, count)};
+  }
+
+  void fail(int status, const std::string& why) {
+    context_.print_once(fmt::format("{}: {}", member_.path, why));
+    context_.note(status);
+  }
+
+  const SetMember& member_;
+  CommandContext& context_;
+};
+
+}  // namespace
+
+void write_array(const ArrayOptions& options, const std::optional<OrdinalRange>& rows, SetReader& reader,
+                 const std::function<void()>& copy_records, CommandContext& context) {
+  if (!reader.has_one_shard()) {
+    context.print_once(fmt::format("{}: several files, each with an array of its own", reader.name()));
+    return context.note(kExitWrongUse);
+  }
+  const auto member = reader.member(0, 0);
+  if (!member) return;
+  ArrayWriter writer(*member, context);
+  const auto& array = member->store->traits().array;
+  if (options.is_flat) {
+    writer.write_flat(copy_records);
+  } else if (!array) {
+    writer.report_absence();
+  } else if (rows) {
+    writer.write_rows(*rows);
+  } else {
+    writer.write(0, array->size);
+  }
+}
+
+}  // namespace recordfs
