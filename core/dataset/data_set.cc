@@ -203,7 +203,8 @@ Result<ShardCounts> DataSet::count_records(const RequestContext& context, std::s
   return ShardCounts{.records = sums.records,
                      .chunks = sums.chunks,
                      .stored = store->source().size(),
-                     .damaged_regions = damage->size(),
+                     .damaged_regions = static_cast<std::uint64_t>(std::ranges::count_if(
+                         *damage, [](const DamageRow& row) { return row.region.damage_class != DamageClass::kStale; })),
                      .format = store->traits().format,
                      .bytes = sums.bytes};
 }

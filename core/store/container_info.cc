@@ -71,8 +71,13 @@ Result<JsonObject> container_info(const RequestContext& context, const RecordSto
 
 void add_totals(JsonObject& info, const RecordStore& store, const PrefixSums& totals,
                 const std::vector<DamageRow>& damage) {
+  std::uint64_t damaged_regions = 0;
   std::uint64_t damaged_bytes = 0;
-  for (const DamageRow& row : damage) damaged_bytes += row.region.end - row.region.begin;
+  for (const DamageRow& row : damage) {
+    if (row.region.damage_class == DamageClass::kStale) continue;
+    ++damaged_regions;
+    damaged_bytes += row.region.end - row.region.begin;
+  }
   info.set("format", store.traits().format);
   info.set("size", store.source().size());
   info.set("chunks", totals.chunks);
@@ -80,7 +85,7 @@ void add_totals(JsonObject& info, const RecordStore& store, const PrefixSums& to
   info.set("decoded", totals.bytes);
   // What a scan always checks. Damage of payloads is only found by decoding a chunk.
   info.set("damage_scope", "headers");
-  info.set("damaged_regions", std::uint64_t{damage.size()});
+  info.set("damaged_regions", damaged_regions);
   info.set("damaged_bytes", damaged_bytes);
 }
 

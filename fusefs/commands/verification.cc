@@ -369,7 +369,10 @@ std::string findings_text(const Outcome& outcome) {
   if (outcome.state() == kEmpty && !outcome.may_be_empty)
     text += fmt::format("{}: {}\n", printable(outcome.path), kEmpty);
   for (const Finding& finding : outcome.verdict->findings) {
-    if (finding.status != kExitGood || finding.is_of_whole_file)
+    // The stale end of a recycled log is usual.
+    const bool is_end = finding.end && outcome.size && *finding.end >= *outcome.size;
+    const bool is_noted = finding.is_of_whole_file || (finding.word == to_string(DamageClass::kStale) && !is_end);
+    if (finding.status != kExitGood || is_noted)
       text += fmt::format("{}: {}\n", printable(outcome.path), printable(to_string(finding)));
   }
   return text;

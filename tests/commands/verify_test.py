@@ -281,6 +281,38 @@ class Findings(VerifyCase):
         return shown
 
 
+class Joined(VerifyCase):
+    """Files that cat(1) joined, not at a multiple of 64 KiB."""
+
+    def setUp(self):
+        super().setUp()
+        first, second = (commands.sample(name).read_bytes() for name in (GOOD_FILE, GOOD_FILE))
+        self.at = len(first)
+        self.joined = self.folder / "joined.riegeli"
+        self.joined.write_bytes(first + second)
+        self.records = self.good("cat", commands.sample(GOOD_FILE))
+
+    def test_joined_riegeli_files_are_named_and_not_damage(self):
+        done = self.recordfs("verify", self.joined)
+        self.assertEqual((done.status, done.err), (commands.GOOD, ""))
+        self.assertEqual(done.out.decode(), f"{self.joined}: bytes {self.at} to {self.at + 64}: stale: another Riegeli file was "
+                         "appended here, not at a multiple of 64 KiB; 0 records lost\n")
+        done, (found,) = self.objects(self.joined)
+        self.assertEqual((done.status, found["status"], found["records"]), (commands.GOOD, "good", 1000))
+        self.assertEqual([(row["class"], row["records_lost"]) for row in found["damage"]], [("stale", 0)])
+
+    def test_records_of_joined_riegeli_files_follow_each_other(self):
+        self.assertEqual(self.good("cat", self.joined), self.records * 2)
+        info = json.loads(self.good("info", "--json", "--scan", self.joined))
+        self.assertEqual((info["records"], info["damaged_regions"], info["damaged_bytes"]), (1000, 0, 0))
+
+    def test_joined_file_after_one_that_was_cut_off_is_damage(self):
+        whole = self.joined.read_bytes()
+        self.joined.write_bytes(whole[:self.at - 10] + whole[self.at:])
+        done, (found,) = self.objects(self.joined)
+        self.assertEqual((done.status, found["damage"][0]["class"]), (commands.DAMAGE, "damage"))
+
+
 class State(VerifyCase):
     """--state remembers the files that have passed."""
 

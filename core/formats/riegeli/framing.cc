@@ -34,6 +34,7 @@ constexpr std::string_view kForeignBlock = "a block header belongs to another ch
 constexpr std::string_view kTooManyRecords = "a chunk header declares more records than the limit";
 constexpr std::string_view kUnfinished = "the file ends inside a chunk";
 constexpr std::string_view kOtherPhase = "bytes were deleted or inserted: blocks are shifted from here on";
+constexpr std::string_view kJoined = "another Riegeli file was appended here, not at a multiple of 64 KiB";
 
 Step damaged_step(DamagedRegion damage, Position size) {
   Step step;
@@ -204,8 +205,13 @@ Result<std::optional<Step>> Framing::go_on(const RequestContext& context, Place 
   ASSIGN_OR_RETURN(auto examined, examine(context, found));
   auto* sound = std::get_if<SoundChunk>(&examined);
   if (sound == nullptr) return std::optional<Step>{};
-  sound->broken_block_headers.insert(sound->broken_block_headers.begin(),
-                                     damaged_region(begin, begin + 1, kOtherPhase));
+  DamagedRegion shift = damaged_region(begin, begin + 1, kOtherPhase);
+  // No valid chunk before this place is incomplete, and a whole file begins here.
+  if (type_of(sound->info.kind) == ChunkType::kSignature && found.phase == begin % kBlockSize) {
+    shift = damaged_region(begin, sound->info.end, kJoined, DamageClass::kStale);
+    shift.records_lost = 0;
+  }
+  sound->broken_block_headers.insert(sound->broken_block_headers.begin(), std::move(shift));
   ASSIGN_OR_RETURN(auto step, step_over(context, std::move(*sound)));
   return std::optional(std::move(step));
 }
