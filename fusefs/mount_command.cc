@@ -313,6 +313,11 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
   MountTree tree(std::move(opened->sources), options.nest, mirror_settings(options, services), options.record_suffix,
                  types);
   tree.containers().prepare({});
+  for (const auto& store : tree.containers().stores()) {
+    if (const auto named = check_types(types, store->schema(), store->metadata()); !named) {
+      return Refusal{kExitWrongUse, "-o descriptors: " + named.error().detail};
+    }
+  }
   std::optional<Follower> follower;
   if (auto followed = followed_of(*opened, tree, options, services)) follower.emplace(std::move(followed));
   const AllowedPaths allowed = allowed_paths(opened->places, options, services, metrics);

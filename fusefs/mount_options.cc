@@ -152,11 +152,13 @@ constexpr MountOption kOptions[] = {
     {"", "descriptors", "FILE",
      "protobuf types of the records, written by protoc --descriptor_set_out\n"
      "FILE is a serialized FileDescriptorSet, and contains imported files if they were written with "
-     "`--include_imports`. It replaces descriptors in the container.",
+     "`--include_imports`. It precedes descriptors in the container. Messages inside a record are decoded "
+     "by the types that the record names.",
      set_text<&Options::descriptors>},
     {"", "type", "NAME",
      "full name of every record's message type; optional if FILE has only one\n"
-     "The type is in the FILE of `descriptors` or in the mounted file. Types that are nested in another do not count.",
+     "The type is in the FILE of `descriptors` or in the mounted file. Types that are nested in another do not count. "
+     "Records that name the types of the messages in them need none.",
      set_text<&Options::type>},
     {"", "record_suffix", "S", "suffix of record files, as in record_suffix=.pb (default: none)", set_record_suffix},
     {"", "listed_keys", "N",

@@ -266,16 +266,15 @@ std::string without_source_info(const DescriptorFile& file) {
 Result<UserTypes> user_types(std::string descriptors, std::string type) {
   ASSIGN_OR_RETURN(const auto set, read_descriptor_set(as_bytes(descriptors)));
   if (type.starts_with('.')) type.erase(0, 1);
-  if (type.empty()) {
-    if (set.types_at_top.empty()) return not_found("contains no message type");
-    if (set.types_at_top.size() > 1) {
-      return not_found(
-          fmt::format("contains {} message types (specify the type of the records)", set.types_at_top.size()));
-    }
-    type = set.types_at_top.front();
+  const std::size_t top_types = set.types_at_top.size();
+  if (top_types == 0 && type.empty()) return not_found("contains no message type");
+  const bool is_only_type = type.empty() && top_types == 1;
+  if (is_only_type) type = set.types_at_top.front();
+  if (!type.empty() && !set.has_type(type)) {
+    return not_found(fmt::format("contains no message type {}", printable(type)));
   }
-  if (!set.has_type(type)) return not_found(fmt::format("contains no message type {}", printable(type)));
-  return UserTypes{std::make_shared<const std::string>(std::move(descriptors)), std::move(type)};
+  return UserTypes{std::make_shared<const std::string>(std::move(descriptors)), std::move(type), is_only_type,
+                   top_types};
 }
 
 }  // namespace recordfs

@@ -294,7 +294,7 @@ void JsonWriter::take_back(const Mark& mark) {
   nesting_ = mark.nesting;
   is_first_ = mark.is_first;
   is_full_ = mark.is_full;
-  is_after_name_ = false;
+  is_after_name_ = mark.is_after_name;
 }
 
 std::uint64_t JsonWriter::closing(std::uint32_t depth) const {

@@ -114,10 +114,10 @@ class JsonWriter {
     std::uint32_t depth;
     std::uint32_t nesting;
     bool is_first;
+    bool is_after_name;
     bool is_full;
   };
-  // REQUIRES: the last name has its value, or the writer became full before it.
-  Mark mark() const { return {text_.size(), depth_, nesting_, is_first_, is_full_}; }
+  Mark mark() const { return {text_.size(), depth_, nesting_, is_first_, is_after_name_, is_full_}; }
   void take_back(const Mark& mark);
 
  private:

@@ -13,6 +13,8 @@ namespace recordfs {
 
 // The value of `why` if out of memory.
 inline constexpr std::string_view kNoMemory = "no memory";
+// The value of `why` if the set has no such type.
+inline constexpr std::string_view kNoDescriptor = "no descriptor of this type";
 
 // The message types of a set of files. Thread-safe. Functions do not throw.
 class MessageTypes {

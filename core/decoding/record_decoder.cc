@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/base/cursor.h"
 #include "core/base/protobuf.h"
 #include "core/base/utf8.h"
@@ -85,6 +87,20 @@ bool is_plain_text(std::string_view text) {
 bool may_pass(Code code) { return !is_permanent(code); }
 
 Error too_much_text() { return {.code = Code::kLimit, .detail = "decoded content too large"}; }
+
+// Writes a message as an object. Returns why that failed; empty on success. Fails with what may pass.
+Result<std::string> write_as(const Result<std::shared_ptr<const MessageTypes>>& types, const Message& message,
+                             JsonWriter& writer) {
+  if (!types) {
+    if (may_pass(types.error().code)) return types.error();
+    return types.error().detail;
+  }
+  if (*types == nullptr) return std::string(kNoDescriptor);
+  std::string why;
+  if ((*types)->write(message.type, message.bytes, writer, why)) return std::string();
+  if (why == kNoMemory) return Error{.code = Code::kOutOfMemory, .detail = std::move(why)};
+  return why;
+}
 
 // Writes the members of a message to an open object.
 using WriteMessage = std::function<void(const Message& message)>;
@@ -178,12 +194,33 @@ void write_fields(JsonWriter& writer, Bytes message, std::uint32_t depth) {
   writer.end_list();
 }
 
+namespace {
+
+// Returns whether a record is not a message itself, but has messages in it and names their types.
+bool names_types(const RecordSchema& schema, const Metadata* metadata) {
+  return schema.value && !schema.may_be_message && metadata != nullptr && metadata->has_descriptors();
+}
+
+}  // namespace
+
+std::string_view type_of_records(const UserTypes& types, const RecordSchema& schema, const Metadata* metadata) {
+  return types.is_only_type && names_types(schema, metadata) ? std::string_view() : types.type;
+}
+
+Result<void> check_types(const UserTypes& types, const RecordSchema& schema, const Metadata* metadata) {
+  if (types.descriptors == nullptr || !types.type.empty() || names_types(schema, metadata)) return {};
+  return Error{.code = Code::kNotFound,
+               .detail = fmt::format("the descriptors contain {} message types (specify the type of the records)",
+                                     types.top_types)};
+}
+
 RecordDecoder::RecordDecoder(const RecordSchema& schema, const Metadata* metadata, UserTypes user_types,
                              std::uint64_t most_text)
     : schema_(schema),
       metadata_(metadata),
       chunk_metadata_(metadata),
       user_types_(std::move(user_types)),
+      user_type_(type_of_records(user_types_, schema, metadata)),
       most_text_(most_text) {}
 
 Result<std::string_view> RecordDecoder::record_type(const RequestContext& context) const {
@@ -196,16 +233,17 @@ bool RecordDecoder::may_have_type(const RequestContext& context) const {
 }
 
 bool RecordDecoder::decodes(const RequestContext& context) const {
-  return !user_types_.type.empty() || schema_.value || schema_.may_be_message || may_have_type(context);
+  return !user_type_.empty() || schema_.value || schema_.may_be_message || may_have_type(context);
 }
 
 bool RecordDecoder::decodes_messages(const RequestContext& context) const {
-  if (!user_types_.type.empty()) return true;
-  return has_descriptors() && (schema_.value || may_have_type(context));
+  if (!user_type_.empty()) return true;
+  return (has_descriptors() || user_types_.descriptors != nullptr) && (schema_.value || may_have_type(context));
 }
 
 Result<std::optional<Value>> RecordDecoder::value_of(const RequestContext& context, Bytes record) const {
-  if (!user_types_.type.empty()) return std::optional(Value{Message{user_types_.type, record}});
+  if (!user_type_.empty()) return std::optional(Value{Message{user_type_, record}});
+  TRY(check_types(user_types_, schema_, metadata_));
   const bool may_be_any_message = schema_.may_be_message;
   if (schema_.value) {
     auto value = schema_.value(record, ValueForm::kJson);
@@ -231,7 +269,6 @@ Result<std::shared_ptr<const ChunkMetadata>> RecordDecoder::add_metadata_at(cons
 }
 
 Result<RecordDecoder::Types> RecordDecoder::find_types(const RequestContext& context, const ChunkInfo& chunk) const {
-  if (user_types_.descriptors != nullptr) return shared_types(user_types_.descriptors);
   if (!has_descriptors()) return Types();
   ASSIGN_OR_RETURN(const auto descriptors, metadata_->descriptors(context, chunk));
   if (descriptors == nullptr || descriptors->empty()) return Types();
@@ -245,18 +282,23 @@ Result<RecordDecoder::Types> RecordDecoder::types_at(const RequestContext& conte
   return recent_.add(chunk.begin, std::move(types));
 }
 
+Result<RecordDecoder::Types> RecordDecoder::types_of_user() const {
+  if (auto known = recent_.find(kOfUser)) return *known;
+  auto types = shared_types(user_types_.descriptors);
+  if (!types && may_pass(types.error().code)) return types;
+  return recent_.add(kOfUser, std::move(types));
+}
+
 Result<std::string> RecordDecoder::write_decoded(const RequestContext& context, JsonWriter& writer,
                                                  const ChunkInfo& chunk, const Message& message) const {
-  const auto types = types_at(context, chunk);
-  if (!types) {
-    if (may_pass(types.error().code)) return types.error();
-    return types.error().detail;
+  const bool has_user_types = user_types_.descriptors != nullptr;
+  if (has_user_types) {
+    const auto mark = writer.mark();
+    ASSIGN_OR_RETURN(auto why, write_as(types_of_user(), message, writer));
+    if (why != kNoDescriptor || !user_type_.empty() || !has_descriptors()) return why;
+    writer.take_back(mark);
   }
-  if (*types == nullptr) return std::string("no descriptor of this type");
-  std::string why;
-  if ((*types)->write(message.type, message.bytes, writer, why)) return std::string();
-  if (why == kNoMemory) return Error{.code = Code::kOutOfMemory, .detail = std::move(why)};
-  return why;
+  return write_as(types_at(context, chunk), message, writer);
 }
 
 Result<void> RecordDecoder::write_message(const RequestContext& context, JsonWriter& writer, const ChunkInfo& chunk,

@@ -35,6 +35,12 @@ bool is_message(Bytes bytes, std::uint32_t depth);
 //   {"field":7,"wire":"group","fields":[...]}
 void write_fields(JsonWriter& writer, Bytes message, std::uint32_t depth);
 
+// Returns the type that the user's types give every record of a container with this schema; empty: none. The only type
+// of some descriptors is that of the records, unless these name the types of messages in them. `metadata` may be null.
+std::string_view type_of_records(const UserTypes& types, const RecordSchema& schema, const Metadata* metadata);
+// Fails with kNotFound if the user's types do not say which type the records have, but must.
+Result<void> check_types(const UserTypes& types, const RecordSchema& schema, const Metadata* metadata);
+
 // Thread-safe.
 class RecordDecoder {
  public:
@@ -91,7 +97,10 @@ class RecordDecoder {
   // Returns the types in effect at a chunk.
   Result<Types> types_at(const RequestContext& context, const ChunkInfo& chunk) const;
   Result<Types> find_types(const RequestContext& context, const ChunkInfo& chunk) const;
-  // Writes a message as an object. On failure takes back the output and returns the reason.
+  // Returns the types of the user's descriptors. REQUIRES: there are some.
+  Result<Types> types_of_user() const;
+  // Writes a message as an object. On failure the caller must take back the output; returns the reason. The user's
+  // descriptors precede those of the container.
   Result<std::string> write_decoded(const RequestContext& context, JsonWriter& writer, const ChunkInfo& chunk,
                                     const Message& message) const;
   Result<void> write_message(const RequestContext& context, JsonWriter& writer, const ChunkInfo& chunk,
@@ -105,8 +114,11 @@ class RecordDecoder {
   const Metadata* const metadata_;
   const ChunkMetadataReader chunk_metadata_;
   const UserTypes user_types_;
+  const std::string_view user_type_;  // of every record; points into user_types_
   const std::uint64_t most_text_;
-  mutable BoundedLru<Position, Result<Types>> recent_{kRecentChunks};  // by chunk; null: there are no descriptors
+  // By chunk, or kOfUser; null: there are no descriptors.
+  static constexpr Position kOfUser = UINT64_MAX;
+  mutable BoundedLru<Position, Result<Types>> recent_{kRecentChunks};
 };
 
 }  // namespace recordfs

@@ -47,8 +47,10 @@ Error unlike_first(std::string_view feature, std::string_view what) {
 Result<std::optional<RecordType>> type_of_shard(const RequestContext& context, const OpenedSet& set,
                                                 std::size_t shard) {
   const UserTypes& types = set.plan().options.types;
-  if (!types.type.empty()) return std::optional(RecordType{types.type, types.descriptors});
+  if (!types.type.empty() && !types.is_only_type) return std::optional(RecordType{types.type, types.descriptors});
   ASSIGN_OR_RETURN(const auto store, set.set().open(context, shard));
+  const std::string_view given = type_of_records(types, store->schema(), store->metadata());
+  if (!given.empty()) return std::optional(RecordType{std::string(given), types.descriptors});
   const Metadata* const metadata = store->metadata();
   // Where the metadata changes along the file, types may too.
   if (metadata == nullptr || metadata->varies()) return std::optional<RecordType>();

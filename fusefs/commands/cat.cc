@@ -184,6 +184,7 @@ std::optional<std::variant<Split, SetPart>> parse_split_or_part(const std::strin
 
 int cat(const CatOptions& options) {
   CommandContext context(options.reading);
+  context.decode_with(options.form.types);
   if (options.split) context.distinguish_retries(options.form.skips_damage);
   if (names_database(options)) return cat_database(options, context);
   if (!options.skipped.empty()) {
@@ -218,7 +219,7 @@ void check_array_options(const CatOptions& options) {
     throw CLI::ValidationError("--npy", "excludes options about records");
   }
   const bool has_address = !ranges.empty() && std::holds_alternative<RecordAddress>(ranges.front());
-  if (ranges.size() > 1 || has_address) throw CLI::ValidationError("--npy", "takes one RANGE of rows, as 10:20");
+  if (ranges.size() > 1 || has_address || options.words.reads_ranges) throw CLI::ValidationError("--npy", "takes one RANGE of rows, as 10:20");
   if (options.array.is_flat && !ranges.empty()) throw CLI::ValidationError("--flat", "excludes RANGE");
 }
 

@@ -215,7 +215,9 @@ CommandContext::CommandContext(const ReadingOptions& options, Log log)
 
 Result<OpenedFile> CommandContext::open_quietly(const RequestContext& context, const std::string& shown) {
   ASSIGN_OR_RETURN(const auto path, real_path(shown));
-  return open_file(context, path, limits_, services_, shown);
+  auto opened = open_file(context, path, limits_, services_, shown);
+  if (opened && types_ != nullptr) TRY(check_types(*types_, opened->store->schema(), opened->store->metadata()));
+  return opened;
 }
 
 Result<std::string> CommandContext::real_path(const std::string& path) {

@@ -91,7 +91,11 @@ class CommandContext {
   explicit CommandContext(const ReadingOptions& options);
   CommandContext(const ReadingOptions& options, Log log);
 
-  // Opens a file. `shown`: its path, or kStandardInput; errors name it so. Fails as open_file() and
+  // Makes opening fail for containers whose records need a type that the user's types do not name. `types` must outlive
+  // this.
+  void decode_with(const UserTypes& types) { types_ = &types; }
+
+  // Opens a file. `shown`: its path, or kStandardInput; errors name it so. Fails as open_file(), check_types() and
   // PipeInput::path(). Prints nothing. Thread-safe.
   Result<OpenedFile> open_quietly(const RequestContext& context, const std::string& shown);
   // Returns the path by which a file can be opened, which is another one for standard input and pipes. Fails as
@@ -165,6 +169,7 @@ class CommandContext {
   std::atomic<int> status_{0};
   bool distinguishes_retries_ = false;
   bool hides_unopened_ = false;
+  const UserTypes* types_ = nullptr;      // may be null
   std::unique_ptr<SkippedList> skipped_;  // null: there is no list
   std::mutex mutex_;
   std::string last_line_;  // guarded by mutex_

@@ -55,6 +55,7 @@ class Grep {
         output_(context_.output()),
         printer_(options, context_),
         flushes_(options.line_buffered || ::isatty(STDOUT_FILENO) == 1) {
+    context_.decode_with(options.types);
     const bool one_is_enough = show_ == Show::kNames || show_ == Show::kNothing;
     most_ = one_is_enough ? std::min<std::uint64_t>(options.most, 1) : options.most;
     if (options.hides_unopened) context_.hide_unopened();

@@ -65,6 +65,7 @@ FormOptions form_of(const EndOptions& options) {
 
 int copy_range(const EndOptions& options, const OrdinalRange& range) {
   CommandContext context(options.reading);
+  context.decode_with(options.form.types);
   const auto reader = SetReader::open(options.words, context);
   if (!reader) return context.status();
   const FormOptions form = form_of(options);
@@ -87,6 +88,7 @@ class Tail {
         directory_(std::filesystem::path(path_).parent_path().string()),
         context_(options.reading) {
     if (directory_.empty()) directory_ = ".";
+    context_.decode_with(options.form.types);
   }
 
   // Returns when the output's reader has gone, or after a failure; with -F only if there is no file to begin with.

@@ -392,6 +392,7 @@ void declare_types(CLI::App& app, UserTypes& types, std::function<bool()> is_use
       ->type_name("FILE");
   app.add_option("--type", given->type,
                  "full name of every record's message type; optional if FILE has only one\n"
+                 "Not needed for records that name the types of the messages in them. "
                  "Same as the mount option `type`.")
       ->type_name("NAME");
   app.parse_complete_callback([given, &types, is_used = std::move(is_used), of_what] {

@@ -250,12 +250,13 @@ class CommandLineTypes(Decoded):
             ((self.folder,), "Is a directory"),
             ((text,), "text: not a serialized FileDescriptorSet"),
             ((self.file("empty", b""),), "empty: not a serialized FileDescriptorSet"),
-            ((self.two,), "contains 2 message types"),
             ((self.two, "--type", "A"), "contains no message type A"),
         ]:
             with self.subTest(reason=reason):
                 self.assert_ends(commands.WRONG_USE, reason, "cat", "--json", "--descriptors", *words,
                                  commands.sample(MESSAGES))
+        self.assert_ends(commands.CANNOT_OPEN, "the descriptors contain 2 message types", "cat", "--json", "--descriptors",
+                         self.two, commands.sample(MESSAGES))
         self.assert_ends(commands.WRONG_USE, "for --json", "cat", "--descriptors", self.one, commands.sample(MESSAGES))
 
     def test_descriptors_with_missing_imports_are_reported(self):
@@ -263,6 +264,53 @@ class CommandLineTypes(Decoded):
         made = self.objects("cat", "--json", "--descriptors", broken, commands.sample(MESSAGES), "0")
         self.assertIn("gone.proto", made[0]["error"])
         self.assertTrue(made[0]["fields"])
+
+
+class TypesNamedByEvents(Decoded):
+    """Entries of a stream without descriptors of their types."""
+
+    def setUp(self):
+        super().setUp()
+        self.a, self.b = message_type("A", field("u32", 3, INT64)), message_type("B", field("text", 1, STRING))
+        self.events = self.file("a.proio", self.stream({7: ("pkg.A", part(3, 42)), 8: (".pkg.B", part(1, "hello"))}))
+
+    @staticmethod
+    def stream(entries, header=b""):
+        names = sorted({name for name, _ in entries.values()})
+        event = b"".join(part(3, part(1, key) + part(2, part(1, names.index(name) + 1) + part(2, payload)))
+                         for key, (name, payload) in entries.items())
+        event += b"".join(part(5, part(1, number + 1) + part(2, name)) for number, name in enumerate(names))
+        header += part(1, 1) + part(2, len(event) + 4)
+        return (b"\xe1\xc1" + bytes(14) + len(header).to_bytes(4, "little") + header + len(event).to_bytes(4, "little") + event)
+
+    def entries(self, *words):
+        return self.objects("cat", "--json", "--no-raw", *words)[0]["decoded"]["entries"]
+
+    def test_entries_are_decoded_by_the_types_that_events_name(self):
+        self.assertEqual({one["error"] for one in self.entries(self.events)}, {"no descriptor of this type"})
+        both = self.file("both.pb", descriptor_set(self.a, self.b))
+        self.assertEqual(self.entries("--descriptors", both, self.events),
+                         [{"id": 7, "type": "pkg.A", "decoded": {"u32": "42"}}, {"id": 8, "type": "pkg.B", "decoded": {"text": "hello"}}])
+
+    def test_only_type_of_the_descriptors_is_not_that_of_events(self):
+        first, second = self.entries("--descriptors", self.file("one.pb", descriptor_set(self.a)), self.events)
+        self.assertEqual(first, {"id": 7, "type": "pkg.A", "decoded": {"u32": "42"}})
+        self.assertEqual((second["type"], second["error"]), ("pkg.B", "no descriptor of this type"))
+
+    def test_type_that_the_descriptors_lack_is_one_of_the_stream(self):
+        own = part(5, part(1, "b.proto") + part(2, "pkg") + self.b)
+        mixed = self.file("b.proio", self.stream({7: ("pkg.A", part(3, 42)), 8: ("pkg.B", part(1, "hello"))}, own))
+        one = self.file("one.pb", descriptor_set(self.a))
+        self.assertEqual([made.get("decoded") for made in self.entries("--descriptors", one, mixed)], [{"u32": "42"}, {"text": "hello"}])
+
+    def test_named_type_is_that_of_the_whole_event(self):
+        one = self.file("one.pb", descriptor_set(self.a))
+        made = self.objects("cat", "--json", "--descriptors", one, "--type", "pkg.A", self.events)[0]
+        self.assertEqual(made["type"], "pkg.A")
+
+    def test_grep_searches_entries_that_were_decoded(self):
+        both = self.file("both.pb", descriptor_set(self.a, self.b))
+        self.assertEqual(self.good("grep", "-c", "--decoded", "--descriptors", both, '"text":"hello"', self.events), b"1\n")
 
 
 class KeysAndValues(Decoded):

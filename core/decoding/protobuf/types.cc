@@ -317,7 +317,7 @@ FoundType Types::find(std::string_view name) const {
     const pb::Descriptor* const descriptor = pool_.FindMessageTypeByName(full_name);
     if (descriptor == nullptr) {
       const auto failure = failures_.find(name);
-      return {nullptr, failure == failures_.end() ? "no descriptor of this type" : *failure->second};
+      return {nullptr, failure == failures_.end() ? std::string(kNoDescriptor) : *failure->second};
     }
     if (work_of_found_ > kMostWorkKept) {
       found_.clear();

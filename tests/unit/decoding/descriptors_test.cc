@@ -188,7 +188,8 @@ TEST(UserTypes, TypeNameIsRequiredIfThereAreSeveral) {
   EXPECT_EQ(user_types(*one, ".p.A.In").value().type, "p.A.In");
   EXPECT_EQ(user_types(*one, "A").error().detail, "contains no message type A");
   const auto two = testing::serialized(set_of({{"a", "message A {}"}, {"b", "message B {}"}}));
-  EXPECT_EQ(user_types(*two, "").error().code, Code::kNotFound);
+  EXPECT_EQ(user_types(*two, "").value().type, "");
+  EXPECT_EQ(user_types(*two, "").value().top_types, 2u);
   EXPECT_EQ(user_types(*two, "B").value().type, "B");
   EXPECT_EQ(user_types("no descriptors", "").error().code, Code::kDamage);
   EXPECT_EQ(user_types("", "").error().code, Code::kDamage);
