@@ -18,7 +18,7 @@ struct Ownership {
   uid_t uid = 0;
   gid_t gid = 0;
   mode_t file_mode = 0400;       // permission bits
-  mode_t directory_mode = 0700;  // directory_mode_for() them
+  mode_t directory_mode = 0700;  // directory_mode_for() those bits
   timespec modified{};
 };
 

@@ -5,6 +5,7 @@ import mmap
 import os
 import shutil
 import tarfile
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -86,8 +87,7 @@ class Copies(mounting.Case):
         self.work.chmod(0o777)
 
     def copied_by(self, top, name):
-        target = self.work / name
-        target.mkdir()
+        target = Path(tempfile.mkdtemp(dir=self.work))
         target.chmod(0o777)
         commands = {"cp": ("cp", "-r", top, target / "copy"), "archive": ("cp", "-a", top, target / "copy"),
                     "tar": ("bash", "-c", f"mkdir {target}/copy && tar -cf - -C {top} . | tar -xpf - -C {target}/copy")}
