@@ -16,6 +16,16 @@
 namespace recordfs {
 namespace {
 
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+
+void append_hex(std::string& text, Bytes bytes) {
+  for (const std::byte byte : bytes) {
+    text += kHexDigits[std::to_integer<std::size_t>(byte >> 4)];
+    text += kHexDigits[std::to_integer<std::size_t>(byte & std::byte{0xF})];
+  }
+}
+
+// Returns UTF-8, with U+FFFD for each byte of anything else.
 std::string shown(std::string_view bytes) {
   std::string text;
   while (!bytes.empty()) {
@@ -26,17 +36,48 @@ std::string shown(std::string_view bytes) {
   return text;
 }
 
+// Appends a quoted string.
+void append_path(std::string& text, std::string_view path) {
+  text += '"';
+  while (!path.empty()) {
+    std::size_t size = 0;
+    while (const std::size_t next = utf8_character(path.substr(size))) size += next;
+    if (size > 0) {
+      std::string quoted;
+      append_json_string(quoted, path.substr(0, size));
+      text.append(quoted, 1, quoted.size() - 2);
+      path.remove_prefix(size);
+    } else {
+      text += "\\udc";
+      append_hex(text, as_bytes(path.substr(0, 1)));
+      path.remove_prefix(1);
+    }
+  }
+  text += '"';
+}
+
+std::string name_of_path_bytes(std::string_view name) { return std::string(name) + "_base64"; }
+
 struct Writer {
   void operator()(std::monostate) const { json.literal("null"); }
   void operator()(bool value) const { json.literal(value ? "true" : "false"); }
   void operator()(std::uint64_t value) const { json.number(value); }
   void operator()(double value) const { json.number(value); }
   void operator()(const std::string& value) const { json.string(shown(value)); }
+  void operator()(const JsonPath& value) const {
+    std::string text;
+    append_path(text, value.bytes);
+    json.literal(text);
+  }
   void operator()(const JsonObject& value) const {
     json.begin_object();
     for (const JsonObject::Member& member : value.members) {
       json.name(shown(member.name));
       std::visit(*this, member.content);
+      if (const auto* path = std::get_if<JsonPath>(&member.content); path != nullptr && !is_utf8(path->bytes)) {
+        json.name(name_of_path_bytes(member.name));
+        json.base64(as_bytes(path->bytes));
+      }
     }
     json.end_object();
   }
@@ -48,8 +89,6 @@ struct Writer {
 
   JsonWriter& json;
 };
-
-constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 constexpr unsigned char kDelete = 0x7F;
 constexpr unsigned char kLatin1 = 0xC2;   // begins U+0080 to U+00BF, whose first ones are the C1 controls
@@ -194,11 +233,7 @@ std::optional<std::string> bytes_of_base64(std::string_view text) {
 namespace {
 
 void append_encoded(std::string& text, Bytes bytes, ByteForm form) {
-  if (form != ByteForm::kHex) return append_base64(text, bytes);
-  for (const std::byte byte : bytes) {
-    text += kHexDigits[std::to_integer<std::size_t>(byte >> 4)];
-    text += kHexDigits[std::to_integer<std::size_t>(byte & std::byte{0xF})];
-  }
+  return form == ByteForm::kHex ? append_hex(text, bytes) : append_base64(text, bytes);
 }
 
 }  // namespace
@@ -244,6 +279,16 @@ void append_json_bytes(std::string& text, std::string_view name, std::string_vie
   text += '"';
   append_encoded(text, bytes, form);
   text += '"';
+}
+
+void append_json_path(std::string& text, std::string_view name, std::string_view path) {
+  text += '"';
+  text += name;
+  text += "\":";
+  append_path(text, path);
+  if (is_utf8(path)) return;
+  text += ",\"" + name_of_path_bytes(name) + "\":";
+  append_json_base64(text, as_bytes(path));
 }
 
 std::string name_of_bytes(ByteForm form, bool is_text, std::string_view name, std::string_view instead) {

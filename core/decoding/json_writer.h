@@ -53,6 +53,11 @@ void append_json_bytes(std::string& text, std::string_view name, std::string_vie
 void write_json_bytes(std::string_view name, std::string_view instead, Bytes bytes,
                       const std::function<void(std::string_view piece)>& write, ByteForm form = ByteForm::kAuto);
 
+// Appends the path of a file, which may hold any bytes, as a member: "NAME":"...". Bytes that are not UTF-8 become
+// \udc80 to \udcff, as os.fsdecode() of Python has them, and a second member "NAME_base64":"..." has the whole path.
+// REQUIRES: the name needs no escaping.
+void append_json_path(std::string& text, std::string_view name, std::string_view path);
+
 enum class JsonLayout : std::uint8_t {
   kLine,      // no white space
   kIndented,  // two spaces per level
@@ -144,10 +149,15 @@ class JsonWriter {
   bool is_full_ = false;
 };
 
+// The path of a file, which append_json_path() writes.
+struct JsonPath {
+  std::string bytes;
+};
+
 struct JsonObject {
   using List = std::vector<JsonObject>;
   // A string may hold any bytes: those that are not UTF-8 are written as U+FFFD. The empty alternative is null.
-  using Content = std::variant<std::monostate, bool, std::uint64_t, double, std::string, JsonObject, List>;
+  using Content = std::variant<std::monostate, bool, std::uint64_t, double, std::string, JsonPath, JsonObject, List>;
   struct Member;
 
   JsonObject();

@@ -2,15 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "core/base/utf8.h"
 #include "core/decoding/json_writer.h"
 
 namespace recordfs {
 
 std::string json_member_of_shard(std::string_view name) {
   if (name.empty()) return {};
-  std::string member = "\"shard\":";
-  append_json_string(member, printable(name));
+  std::string member;
+  append_json_path(member, "shard", name);
   return member + ',';
 }
 

@@ -15,7 +15,7 @@
 
 namespace recordfs {
 
-// Returns `"shard":"NAME",`, a member of a JSON object; nothing if the name is empty.
+// Returns `"shard":"NAME",`, a member of a JSON object as append_json_path() writes it; nothing if the name is empty.
 std::string json_member_of_shard(std::string_view name);
 
 // Names a record by its ordinal, or by "chunk" and "index" if the records before it are not counted.

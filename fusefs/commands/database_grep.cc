@@ -103,8 +103,8 @@ class DatabaseGrep {
   }
 
   void write_json(const ReadKey& read) {
-    std::string line = "{\"database\":";
-    append_json_string(line, printable(reader_.path()));
+    std::string line = "{";
+    append_json_path(line, "database", reader_.path());
     std::string head;
     append_json_key_head(head, as_bytes(read.key), has_families_ ? &read.family : nullptr);
     head.front() = ',';

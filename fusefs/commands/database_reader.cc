@@ -196,9 +196,7 @@ std::string DatabaseReader::text_of(const database::Problem& problem) const {
   return fmt::format("{}: {}", file, reason_of(problem));
 }
 
-std::string DatabaseReader::file_of(const database::Version& version) const {
-  return is_pipe_ ? path_ : printable(version.file);
-}
+std::string DatabaseReader::file_of(const database::Version& version) const { return is_pipe_ ? path_ : version.file; }
 
 void DatabaseReader::append_json_members(std::string& json, const database::Version& version) const {
   const auto append_number = [&json](std::uint64_t number) {
@@ -215,8 +213,8 @@ void DatabaseReader::append_json_members(std::string& json, const database::Vers
   } else {
     json += "null";
   }
-  json += ",\"file\":";
-  append_json_string(json, file_of(version));
+  json += ',';
+  append_json_path(json, "file", file_of(version));
   if (version.timestamp) {
     json += ",\"timestamp\":";
     append_number(*version.timestamp);

@@ -106,7 +106,7 @@ class Get {
         print_json(family, version);
       } else {
         context_.output().write(
-            row_of(version, reader_.file_of(version), columns_of_version(family, version), is_aligned));
+            row_of(version, printable(reader_.file_of(version)), columns_of_version(family, version), is_aligned));
       }
       is_empty = false;
       is_stale |= version.may_be_stale;

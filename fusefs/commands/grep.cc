@@ -247,8 +247,8 @@ class Grep {
   }
 
   static std::string json_member_of_file(std::string_view name) {
-    std::string member = "\"file\":";
-    append_json_string(member, printable(name));
+    std::string member;
+    append_json_path(member, "file", name);
     return member + ',';
   }
 

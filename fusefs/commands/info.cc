@@ -307,7 +307,7 @@ JsonObject json_of(const SetInfo& info, const DataSet& set) {
       shard.set("shards", gap->numbers);
       shard.set("count", std::uint64_t{gap->count});
     } else {
-      shard.set("shard", set.name(number));
+      shard.set("shard", JsonPath{std::string(set.name(number))});
     }
     if (!counts) {
       shard.set("error", reason(counts.error()));
@@ -373,7 +373,7 @@ std::optional<std::string> info_text(const std::string& word, const RecordWords&
   if (!options.json) return table_of(word, *known, reader->set()) + (parts ? parts_table(parts_list(*parts)) : "");
   JsonObject json = json_of(*known, reader->set());
   if (parts) json.set("parts", parts_list(*parts));
-  json.members.insert(json.members.begin(), {"file", word});
+  json.members.insert(json.members.begin(), {"file", JsonPath{word}});
   return to_json(json, JsonLayout::kLine);
 }
 
@@ -383,7 +383,7 @@ std::optional<std::string> info_text(const std::string& word, const RecordWords&
 std::optional<std::string> info_text(const std::string& path, const InfoOptions& options, CommandContext& context,
                                      FileTotals& totals) {
   const auto json_of = [&](JsonObject info) {
-    info.members.insert(info.members.begin(), {"file", path});
+    info.members.insert(info.members.begin(), {"file", JsonPath{path}});
     return to_json(info, JsonLayout::kLine);
   };
   if (is_database_directory(path)) {

@@ -50,8 +50,8 @@ std::string row_of(const ListedMount& mount, std::size_t source_width, std::size
 
 std::string json_of(const ListedMount& mount) {
   JsonObject json;
-  json.set("source", mount.source);
-  json.set("mountpoint", mount.mountpoint);
+  json.set("source", JsonPath{mount.source});
+  json.set("mountpoint", JsonPath{mount.mountpoint});
   json.set("pid", mount.pid ? std::optional(static_cast<std::uint64_t>(*mount.pid)) : std::nullopt);
   json.set("uptime", mount.seconds);
   return to_json(json, JsonLayout::kLine);

@@ -31,7 +31,7 @@ Result<std::unique_ptr<SkippedList>> SkippedList::create(const std::string& path
 
 void SkippedList::add(const std::string& container, const Finding& finding) {
   JsonObject line = json_of(finding);
-  line.members.insert(line.members.begin(), {"file", container});
+  line.members.insert(line.members.begin(), {"file", JsonPath{container}});
   lines_ += to_json(line, JsonLayout::kLine);
   if (lines_.size() >= kBuffered) flush();
 }

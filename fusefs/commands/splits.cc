@@ -108,7 +108,7 @@ class SplitsWriter {
 
   JsonObject range_of(const ShardRange& range) const {
     JsonObject object;
-    object.set("file", set_.shard(range.shard).path);
+    object.set("file", JsonPath{set_.shard(range.shard).path});
     object.set("begin", range.begin);
     object.set("end", range.end);
     return object;

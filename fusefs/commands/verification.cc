@@ -219,7 +219,7 @@ class Verifier {
     if (store_.trailer() == nullptr) return;
     const auto trailer = (*store_.trailer())({});
     if (trailer) return;
-    // Without its trailer the file is truncated, and nothing tells how many records followed.
+    // Without its trailer the file may be truncated, and nothing tells how many records followed.
     const bool is_absent = trailer.error().position >= store_.source().size();
     add_unless_reported(trailer.error(), is_absent ? std::nullopt : std::optional<std::uint64_t>(0));
   }
@@ -380,7 +380,7 @@ std::string findings_text(const Outcome& outcome) {
 
 std::string outcome_json(const Outcome& outcome) {
   JsonObject object;
-  object.set("file", outcome.path);
+  object.set("file", JsonPath{outcome.path});
   object.set("format", outcome.format.empty() ? JsonObject::Content() : std::string(outcome.format));
   object.set("size", outcome.size);
   object.set("status", outcome.state());
@@ -400,7 +400,7 @@ std::string outcome_json(const Outcome& outcome) {
 
 std::string missing_json(const MissingShards& missing) {
   JsonObject object;
-  object.set("file", missing.path);
+  object.set("file", JsonPath{missing.path});
   object.set("format", JsonObject::Content());
   object.set("size", std::optional<std::uint64_t>());
   object.set("status", "missing");
@@ -409,7 +409,7 @@ std::string missing_json(const MissingShards& missing) {
     object.set("shards", missing.numbers);
     object.set("count", std::uint64_t{missing.count});
   }
-  if (!missing.instead.empty()) object.set("instead", missing.instead);
+  if (!missing.instead.empty()) object.set("instead", JsonPath{missing.instead});
   return to_json(object, JsonLayout::kLine);
 }
 

@@ -32,7 +32,7 @@ JsonObject::List named(const JoinedShards& shards, const std::vector<std::size_t
     if (list.size() == kMostNamed) break;
     JsonObject& item = list.emplace_back();
     item.set("shard", std::uint64_t{number});
-    item.set("name", shards.name(number));
+    item.set("name", JsonPath{std::string(shards.name(number))});
   }
   return list;
 }
@@ -44,7 +44,7 @@ JsonObject::List named(const JoinedShards& shards, const std::vector<MissingShar
     if (list.size() == kMostNamed) break;
     JsonObject& item = list.emplace_back();
     item.set("shard", std::uint64_t{range.first});
-    item.set("name", shards.name(range.first));
+    item.set("name", JsonPath{std::string(shards.name(range.first))});
     if (range.count == 1) continue;
     item.set("shards", range.numbers);
     item.set("count", std::uint64_t{range.count});

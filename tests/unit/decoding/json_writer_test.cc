@@ -43,6 +43,24 @@ std::string number(Number value) {
   return text;
 }
 
+std::string path_written(std::string_view path) {
+  std::string text;
+  append_json_path(text, "file", path);
+  return text;
+}
+
+TEST(JsonPath, BytesThatAreNoTextAreSurrogatesAndInASecondMember) {
+  EXPECT_EQ(path_written("a/\"b\n.log"), R"("file":"a/\"b\n.log")");
+  EXPECT_EQ(path_written("caf\xC3\xA9"), "\"file\":\"caf\xC3\xA9\"");
+  EXPECT_EQ(path_written("caf\xE9.log"), R"("file":"caf\udce9.log","file_base64":"Y2Fm6S5sb2c=")");
+  EXPECT_EQ(path_written("\xED\xB3\xA9"), R"("file":"\udced\udcb3\udca9","file_base64":"7bOp")");
+  EXPECT_EQ(path_written(""), R"("file":"")");
+  JsonObject object;
+  object.set("name", JsonPath{"\xFF"});
+  object.set("next", true);
+  EXPECT_EQ(to_json(object, JsonLayout::kLine), "{\"name\":\"\\udcff\",\"name_base64\":\"/w==\",\"next\":true}\n");
+}
+
 TEST(JsonWriter, SingleLineOutputHasNoWhiteSpace) {
   EXPECT_EQ(list_written(JsonLayout::kLine), R"({"list":[1,{},[],"a\"b"],"last":null})");
 }
