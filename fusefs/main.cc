@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,11 +42,12 @@ void reuse_memory() {
 #endif
 }
 
-// Prevents opened files from becoming standard streams, which the daemon closes in the background.
+// Prevents opened files from becoming standard streams. Reading or writing one that was closed fails.
 void fill_standard_descriptors() {
-  int opened = 0;
-  while (opened >= 0 && opened <= STDERR_FILENO) opened = ::open("/dev/null", O_RDWR);
-  if (opened > STDERR_FILENO) ::close(opened);
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
+    const bool is_closed = ::fcntl(stream, F_GETFD) < 0;
+    if (is_closed && ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
+  }
 }
 
 std::string version_text() {
@@ -133,4 +135,9 @@ int run(int argc, const char* const* argv) {
 }  // namespace
 }  // namespace recordfs
 
-int main(int argc, char** argv) { return recordfs::run(argc, argv); }
+int main(int argc, char** argv) {
+  const int status = recordfs::run(argc, argv);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  recordfs::print_message(fmt::format("standard output: {}", std::strerror(errno)));
+  return status == recordfs::kExitGood ? recordfs::kExitPartlyDone : status;
+}

@@ -1,8 +1,6 @@
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -16,11 +14,11 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/counted.h"
-#include "core/base/descriptor.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/record_words.h"
+#include "fusefs/commands/replace_file.h"
 #include "fusefs/commands/report/file_survey.h"
 #include "fusefs/commands/report/files_page.h"
 #include "fusefs/commands/report/files_survey.h"
@@ -144,10 +142,10 @@ bool is_one_of(const std::string& output, const std::vector<ReportedFile>& files
 
 void write_page(const std::string& page, const ReportOptions& options, CommandContext& context) {
   if (options.output.empty() || options.output == kStandardOutput) return context.output().write(page);
-  const Descriptor file(::open(options.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  const int failed = file ? write_all(file.number(), as_bytes(page)) : errno;
-  if (failed == 0) return;
-  print_message(fmt::format("{}: {}", options.output, std::generic_category().message(failed)));
+  constexpr mode_t kMode = 0666;
+  const auto written = replace_file(options.output, page, kMode);
+  if (written) return;
+  print_message(fmt::format("{}: {}", options.output, written.error().detail));
   context.note(kExitPartlyDone);
 }
 
@@ -177,7 +175,7 @@ RunCommand declare_report(CLI::App& app) {
   declare_sets(app, options->words, options->manifest);
   app.add_option("-o,--output", options->output,
                  "write the page to this file; the default is standard output\n"
-                 "An existing file is replaced.")
+                 "An existing file is replaced, once the page is complete.")
       ->type_name("HTML");
   options->reading.declare(app);
   app.footer(

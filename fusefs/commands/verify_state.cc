@@ -1,11 +1,8 @@
 #include "fusefs/commands/verify_state.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -15,7 +12,7 @@
 
 #include "core/base/bytes.h"
 #include "core/hash/highway.h"
-#include "fusefs/commands/command_context.h"
+#include "fusefs/commands/replace_file.h"
 #include "fusefs/commands/verification.h"
 #include "fusefs/messages.h"
 
@@ -68,12 +65,6 @@ Error failed(std::string_view action) {
   Error error = system_error(errno);
   error.detail = fmt::format("{}: {}", action, error.detail);
   return error;
-}
-
-Result<void> write_durably(int file, std::string_view bytes) {
-  errno = write_all(file, as_bytes(bytes));
-  if (errno != 0 || (::fsync(file) != 0 && errno != EINVAL)) return failed("cannot write");
-  return {};
 }
 
 }  // namespace
@@ -138,14 +129,12 @@ Result<void> VerifyState::save() {
       return ::lstat(one.first.c_str(), &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
     });
   }
-  std::string unfinished = path_ + ".XXXXXX";
-  const int file = ::mkostemp(unfinished.data(), O_CLOEXEC);
-  if (file < 0) return failed("cannot save");
-  auto written = write_durably(file, encode());
-  ::close(file);
-  if (written && ::rename(unfinished.c_str(), path_.c_str()) != 0) written = failed("cannot save");
-  if (!written) ::unlink(unfinished.c_str());
-  return written;
+  constexpr mode_t kOwnerOnly = 0600;
+  auto saved = replace_file(path_, encode(), kOwnerOnly);
+  if (saved) return {};
+  Error error = std::move(saved).error();
+  error.detail = "cannot save: " + error.detail;
+  return error;
 }
 
 std::string VerifyState::encode() const {

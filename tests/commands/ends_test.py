@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """How commands end if files, command lines or their output are wrong."""
+import base64
 import bz2
 import gzip
+import json
 import lzma
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import tarfile
@@ -14,6 +17,7 @@ import zipfile
 import commands
 
 TEXT = "riegeli/simple_zstd9.riegeli"
+RECORDS = "tfrecord/examples.tfrecord"
 READING = [["info"], ["ls"], ["cat"], ["head"], ["tail"], ["splits"]]
 
 
@@ -63,6 +67,21 @@ class Files(commands.Case):
     def test_newline_in_a_name_is_escaped_in_messages(self):
         for words in READING:
             self.assert_ends(commands.CANNOT_OPEN, r"two\\x0alines: cannot open: No such file", *words, self.folder / "two\nlines")
+
+    def test_path_that_is_not_utf_8_can_be_opened_from_json(self):
+        for name in (b"caf\xe9-\xed\xa0\x80-\xc3\xa9-00000-of-00001.tfrecord", b"\xff.tfrecord"):
+            path = self.folder / os.fsdecode(name)
+            shutil.copy(commands.sample(RECORDS), path)
+            for words in (["info"], ["verify"], ["grep", "."]):
+                line = json.loads(self.good(words[0], "--json", *words[1:], path).splitlines()[0])
+                with self.subTest(words=words, name=name):
+                    self.assertEqual(line["file"], str(path))
+                    self.assertEqual(base64.b64decode(line["file_base64"]), os.fsencode(path))
+            line = json.loads(self.good("head", "-n", "1", "--json", path, path))
+            self.assertEqual(line["shard"], str(path))
+            self.assertEqual(base64.b64decode(line["shard_base64"]), os.fsencode(path))
+        listed = json.loads(self.good("info", "--json", self.folder))["table"]
+        self.assertEqual({row["shard"] for row in listed}, {os.fsdecode(name) for name in os.listdir(os.fsencode(self.folder)) if name.endswith(b"tfrecord")})
 
     def test_any_file_name_is_accepted(self):
         for name in ("two\nlines", "-x", "--json", "[a,b]", "-5", "a:b", "cat"):
@@ -137,10 +156,27 @@ class Output(commands.Case):
                 self.assertEqual(done.status, commands.PARTLY_DONE)
                 self.assertEqual(done.err, "recordfs: standard output: No space left on device\n")
 
-    def test_closed_standard_output_does_not_crash(self):
-        done = subprocess.run([commands.program("recordfs"), "cat", commands.sample(TEXT)], stdin=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, check=False, preexec_fn=lambda: os.close(1))
-        self.assertEqual((done.returncode, done.stderr), (commands.GOOD, b""))
+    def test_closed_standard_output_is_reported(self):
+        for words in (*self.LONG, *READING):
+            done = self.recordfs(*words, commands.sample(TEXT), stdout=None, preexec_fn=lambda: os.close(1))
+            with self.subTest(words=words):
+                self.assertEqual((done.status, done.err),
+                                 (commands.PARTLY_DONE, "recordfs: standard output: Bad file descriptor\n"))
+
+    def test_help_that_cannot_be_written_is_reported(self):
+        for words in (["--help"], ["cat", "--help"], ["help", "mount"], ["version"]):
+            done = self.recordfs(*words, stdout=None, preexec_fn=lambda: os.close(1))
+            self.assertEqual((done.status, done.err),
+                             (commands.PARTLY_DONE, "recordfs: standard output: Bad file descriptor\n"), words)
+
+    def test_closed_standard_output_is_no_error_if_nothing_is_written(self):
+        done = self.recordfs("grep", "-q", ".", commands.sample(TEXT), stdout=None, preexec_fn=lambda: os.close(1))
+        self.assertEqual((done.status, done.err), (commands.GOOD, ""))
+
+    def test_closed_standard_input_is_reported(self):
+        done = self.recordfs("cat", "-", stdin=None, preexec_fn=lambda: os.close(0))
+        self.assertEqual((done.status, done.out), (commands.CANNOT_OPEN, b""))
+        self.assertIn("Bad file descriptor", done.err)
 
 
 if __name__ == "__main__":

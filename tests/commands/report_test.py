@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 """recordfs report: a page about a file, which shows the file's content as text and nothing else."""
+import fcntl
 import json
+import os
 import random
 import re
+import resource
+import signal
 
 import commands
 import pages
@@ -72,6 +76,45 @@ class Report(commands.Case):
     def test_output_that_cannot_be_written_is_reported(self):
         self.assert_ends(commands.PARTLY_DONE, "No such file or directory", "report", commands.sample(TEXT), "-o",
                          self.folder / "none/page.html")
+
+    def test_output_that_cannot_be_completed_stays_as_it_was(self):
+        page = self.folder / "page.html"
+        page.write_text("before")
+        page.chmod(0o640)
+        link = self.folder / "link.html"
+        link.symlink_to(page.name)
+
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        done = self.recordfs("report", commands.sample(TEXT), "-o", link, preexec_fn=limit, restore_signals=False)
+        self.assertEqual((done.status, done.err), (commands.PARTLY_DONE, f"recordfs: {link}: File too large\n"))
+        self.assertEqual(page.read_text(), "before")
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["link.html", "page.html"])
+        self.good("report", commands.sample(TEXT), "-o", link)
+        self.assertIn("</html>", page.read_text())
+        self.assertEqual((link.is_symlink(), page.stat().st_mode & 0o777), (True, 0o640))
+
+    def test_output_keeps_its_owner_and_may_be_a_link_to_nothing(self):
+        link = self.folder / "link.html"
+        link.symlink_to("page.html")
+        self.good("report", commands.sample(TEXT), "-o", link)
+        page = self.folder / "page.html"
+        self.assertTrue(link.is_symlink())
+        self.assertIn("</html>", page.read_text())
+        if os.geteuid() == 0:
+            os.chown(page, 65534, 65534)
+            self.good("report", commands.sample(TEXT), "-o", page)
+            self.assertEqual((page.stat().st_uid, page.stat().st_gid), (65534, 65534))
+
+    def test_output_may_be_a_pipe(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 1 << 20)
+        self.good("report", commands.sample(TEXT), "-o", pipe)
+        self.assertTrue(os.read(reader, 100).startswith(b"<!"))
 
     def test_file_that_is_not_a_container_has_no_report(self):
         made = self.folder / "page.html"
