@@ -189,7 +189,10 @@ std::vector<OptionText> options_of(const Command& command) {
   return option_texts(app);
 }
 
-int run_command(const Command& command, int argc, const char* const* argv) {
+namespace {
+
+// Throws std::bad_alloc.
+int parse_and_run(const Command& command, int argc, const char* const* argv) {
   CLI::App app{std::string(command.summary), fmt::format("recordfs {}", command.name)};
   app.set_help_flag("-h,--help", kHelpOfHelp);
   app.formatter(std::make_shared<CommandHelp>(command.examples));
@@ -206,8 +209,14 @@ int run_command(const Command& command, int argc, const char* const* argv) {
     print_message(fmt::format("{} (try recordfs {} --help)", usage_error(app, stopped), command.name));
     return command.wrong_use;
   }
+  return run();
+}
+
+}  // namespace
+
+int run_command(const Command& command, int argc, const char* const* argv) {
   try {
-    return run();
+    return parse_and_run(command, argc, argv);
   } catch (const std::bad_alloc&) {
     print_message("out of memory");
     return command.wrong_use == kExitWrongUse ? kExitPartlyDone : command.wrong_use;
