@@ -68,7 +68,9 @@ Result<bool> has_lost_edits(const RequestContext& context, OpenFiles& files, con
   if (found.last_logged_family > set.last_family) return true;
   if (has_current_log(set, found)) return false;
   const std::uint64_t first_log = first_log_on_disk(set, found);
-  const bool is_log_missing = found.is_log_missing || (!set.is_rocksdb && first_log > set.first_log());
+  // A LevelDB that reuses logs names none until its first table, so the logs of any number count.
+  const bool names_log = set.first_log() > 0;
+  const bool is_log_missing = found.is_log_missing || (!set.is_rocksdb && names_log && first_log > set.first_log());
   const bool has_counting_logs = set.is_rocksdb ? first_log != UINT64_MAX : found.first_logged.has_value();
   const std::uint64_t first_logged = found.first_logged.value_or(UINT64_MAX);
   std::uint64_t last = set.last_sequence;

@@ -329,6 +329,19 @@ TEST(LostEditsTest, TableWithNewerWritesThanTheLogsWasNamedByThem) {
   EXPECT_EQ(std::ranges::count(lines, "MANIFEST-000004: the MANIFEST has lost its last edits"), 1);
 }
 
+TEST(LostEditsTest, FirstTableOfALevelDbThatReusesLogsMayBeUnnamed) {
+  const LogDatabase database;
+  leveldb_log::LogWriter manifest;
+  manifest.append("\1"s + text_field("leveldb.BytewiseComparator") + "\2\0\3\2\4\0"s);
+  database.write("MANIFEST-000004", manifest.log());
+  database.write_log("000003.log", {batch(1, 2, put("a", "1") + put("b", "1"))});
+  database.write_log("000005.log", {batch(3, 1, put("c", "1"))});
+  leveldb_table::TableWriter table;
+  table.add({{leveldb_table::internal_key("a", 1, 1), "1"}, {leveldb_table::internal_key("b", 2, 1), "1"}});
+  database.write("000006.ldb", table.finish());
+  EXPECT_EQ(database.read(), (Records{"a=1", "b=1", "c=1"}));
+}
+
 TEST(LostEditsTest, TableWithNewWritesWithoutTheFirstLogWasNamedByThem) {
   const auto problems_with_log = [](const std::string& name) {
     const LogDatabase database;
