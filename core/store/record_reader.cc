@@ -378,8 +378,8 @@ Result<Slice> StreamReader::part_of_array(const RequestContext& context, std::ui
   const std::uint64_t due = std::min(array.record_size, array.size - array.header.size() - begin);
   auto indexed = index_.find(context, SearchKey::kRecords, ordinal);
   if (!indexed && indexed.error().code == Code::kNotFound) {
-    return log_.reported(
-        context, Result<Slice>(Error{Code::kDamage, file_.source->size(), "the records end before the stream does"}));
+    return log_.reported(context, Result<Slice>(Error{Code::kDamage, file_.source->size(),
+                                                      "the records have fewer bytes than the stream declares"}));
   }
   if (!indexed) return std::move(indexed).error();
   const RecordRef record{indexed->chunk, ordinal - indexed->before.records};
