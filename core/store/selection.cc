@@ -58,8 +58,8 @@ Result<Selection> select(const OrdinalRange& range, const RecordStore& store) {
   }
   if (indexed.error().code != Code::kNotFound) return std::move(indexed).error();
   ASSIGN_OR_RETURN(const auto counted, wait_for([&] { return store.index().totals(ScanDetail::kCounts); }));
-  if (!range.is_one && span.begin <= counted.records) {
-    return Selection{.records = {.begin = span.begin, .end = span.begin}};
+  if (!range.is_one && (span.begin <= counted.records || range.may_begin_after_end)) {
+    return Selection{.records = {.begin = counted.records, .end = counted.records}};
   }
   return no_record(range, counted.records);
 }

@@ -15,7 +15,8 @@ namespace recordfs {
 struct OrdinalRange {
   std::int64_t begin = 0;
   std::optional<std::int64_t> end{};
-  bool is_one = false;  // only the record `begin`, which must exist: 42, but not 42:43
+  bool is_one = false;               // only the record `begin`, which must exist: 42, but not 42:43
+  bool may_begin_after_end = false;  // selects nothing if `begin` is larger than the number of records
   bool counts_from_end() const { return begin < 0 || end.value_or(0) < 0; }
   bool operator==(const OrdinalRange&) const = default;
 };
@@ -65,8 +66,8 @@ Error no_record(const OrdinalRange& range, std::uint64_t records);
 inline Selection everything() { return {.records = {}}; }
 
 // Resolves a range without a scan of its own. Waits for the catalog, unless the range begins with record 0 and its end
-// is not negative. Fails with kNotFound if the begin is too large, or if a single record does not exist: "no record 600
-// (there are 500)". Otherwise fails as ChunkIndex::find does. For a single record, `from` is set.
+// is not negative. Fails with kNotFound if the begin is too large and must not be, or if a single record does not
+// exist: "no record 600 (there are 500)". Otherwise fails as ChunkIndex::find does. For a single record, `from` is set.
 Result<Selection> select(const OrdinalRange& range, const RecordStore& store);
 // Finds the record at an address. Fails with kNotFound.
 Result<RecordRef> find(const RequestContext& context, const RecordAddress& address, const RecordStore& store);

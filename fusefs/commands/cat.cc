@@ -108,6 +108,7 @@ class Cat {
   }
 
   bool copy_one(const OrdinalRange& range) {
+    if (range.begin == 0) return copy(range);
     OrdinalRange local = range;
     if (reader_.has_one_shard()) {
       if (!keep(reader_.member(0, 0))) return false;
@@ -120,15 +121,22 @@ class Cat {
     }
     const auto selection = select(local, *current_->member.store);
     if (!selection) {
-      context_.print_failure(current_->member.path, selection.error());
+      reader_.report_unselected(current_->member.path, selection.error());
       return true;
     }
+    if (!copy_one(*selection)) return false;
+    const std::uint64_t ordinal = current_->member.first_ordinal + selection->records.begin;
+    reader_.report_damage_after(range, {.begin = ordinal, .end = ordinal + 1});
+    return true;
+  }
+
+  bool copy_one(const Selection& selection) {
     // Damage before the first record belongs to it, as it does to a range that begins there.
-    if (selection->records.begin == 0) return current_->copier.copy(Selection{.records = selection->records});
-    const IndexedChunk& indexed = *selection->from;
+    if (selection.records.begin == 0) return current_->copier.copy(Selection{.records = selection.records});
+    const IndexedChunk& indexed = *selection.from;
     const std::uint64_t first = indexed.before.records;
     return current_->copier.copy(RequestContext().with(current_->window),
-                                 {indexed.chunk, selection->records.begin - first}, first);
+                                 {indexed.chunk, selection.records.begin - first}, first);
   }
 
   bool keep(std::optional<SetMember> member) {
@@ -219,7 +227,8 @@ void check_array_options(const CatOptions& options) {
     throw CLI::ValidationError("--npy", "excludes options about records");
   }
   const bool has_address = !ranges.empty() && std::holds_alternative<RecordAddress>(ranges.front());
-  if (ranges.size() > 1 || has_address || options.words.reads_ranges) throw CLI::ValidationError("--npy", "takes one RANGE of rows, as 10:20");
+  if (ranges.size() > 1 || has_address || options.words.reads_ranges)
+    throw CLI::ValidationError("--npy", "takes one RANGE of rows, as 10:20");
   if (options.array.is_flat && !ranges.empty()) throw CLI::ValidationError("--flat", "excludes RANGE");
 }
 

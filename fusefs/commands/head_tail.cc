@@ -36,7 +36,7 @@ struct RecordCount {
   // What `head` and `tail` write.
   OrdinalRange at_the_front() const { return {.begin = 0, .end = sign == '-' ? from_end(records) : records}; }
   OrdinalRange at_the_end() const {
-    if (sign == '+') return {.begin = std::max<std::int64_t>(records, 1) - 1};
+    if (sign == '+') return {.begin = std::max<std::int64_t>(records, 1) - 1, .may_begin_after_end = true};
     // A negative bound cannot express zero records.
     return records == 0 ? OrdinalRange{.begin = 0, .end = 0} : OrdinalRange{.begin = -records};
   }

@@ -224,11 +224,13 @@ std::optional<std::uint64_t> SetReader::records() {
   return totals->records;
 }
 
-void SetReader::report_damage() {
+void SetReader::report_damage(std::uint64_t first) {
+  const std::uint64_t end = std::exchange(reported_from_, std::min(first, reported_from_));
+  if (first >= end) return;
   for (std::size_t shard = 0; shard < set_.size(); ++shard) {
     const auto counts = wait_for([&] { return set_.counts(shard); });
     if (!counts) return print_uncounted(counts.error());
-    if (counts->damaged_regions == 0) continue;
+    if (counts->damaged_regions == 0 || counts->first_ordinal + counts->records < first) continue;
     const auto opened = member(shard, counts->first_ordinal);
     if (!opened) continue;
     const auto rows = damage_of(*opened->store);
@@ -237,8 +239,25 @@ void SetReader::report_damage() {
       continue;
     }
     DamageReporter damage(opened->path, *opened->store, context_);
-    for (const DamageRow& row : **rows) damage.add(row.region);
+    for (const DamageRow& row : **rows) {
+      const std::uint64_t ordinal = counts->first_ordinal + row.first_ordinal;
+      if (ordinal >= first && ordinal < end) damage.add(row.region);
+    }
   }
+}
+
+void SetReader::report_damage_after(const OrdinalRange& range, const Span& read) {
+  if (range.counts_from_end()) {
+    report_damage(read.end);
+  } else if (read.is_empty() && !span_of(range, 0).is_empty()) {
+    report_damage(read.begin);
+  }
+}
+
+void SetReader::report_unselected(const std::string& path, const Error& error) {
+  context_.print_failure(path, error);
+  if (error.code != Code::kNotFound) return;
+  if (const auto records = this->records()) report_damage(*records);
 }
 
 std::optional<Span> SetReader::resolve(const OrdinalRange& range) {
@@ -255,8 +274,12 @@ std::optional<RecordInShard> SetReader::locate(const OrdinalRange& range) {
   if (place) return report_unopened(place->shard) ? std::optional(*place) : std::nullopt;
   if (place.error().code != Code::kNotFound) {
     print_uncounted(place.error());
-  } else if (const auto records = this->records(); records && (range.is_one || span->begin > *records)) {
-    context_.print_failure(name_, no_record(range, *records));
+    return std::nullopt;
+  }
+  if (const auto records = this->records()) {
+    const bool exists = !range.is_one && (span->begin == *records || range.may_begin_after_end);
+    if (!exists) context_.print_failure(name_, no_record(range, *records));
+    report_damage(*records);
   }
   return std::nullopt;
 }
@@ -282,41 +305,51 @@ void SetReader::each_range(const RecordWords& words, const std::function<bool(co
 }
 
 bool SetReader::each(const OrdinalRange& range, const Take& take) {
-  const auto take_local = [&](const OrdinalRange& local, const SetMember& member) -> std::optional<std::uint64_t> {
-    const auto selection = select(local, *member.store);
-    if (selection) return take(member, *selection);
-    context_.print_failure(member.path, selection.error());
-    return 0;
-  };
-  if (has_one_shard()) {
-    const auto only = member(0, 0);
-    return only && take_local(range, *only);
+  if (!has_one_shard()) return each_of_several(range, take);
+  const auto only = member(0, 0);
+  if (!only) return false;
+  // The first record needs no search, which would report damage after it.
+  const bool is_first = range.is_one && range.begin == 0;
+  const auto selection = is_first ? Selection{.records = {.begin = 0, .end = 1}} : select(range, *only->store);
+  if (!selection) {
+    report_unselected(only->path, selection.error());
+    return true;
   }
+  const auto records = take(*only, *selection);
+  if (!records) return false;
+  if (is_first && *records == 0) report_unselected(only->path, no_record(range, 0));
+  report_damage_after(range, selection->records);
+  return true;
+}
+
+bool SetReader::each_of_several(const OrdinalRange& range, const Take& take) {
   const auto span = resolve(range);
   if (!span) return false;
-  if (span->is_empty() && span->begin == 0) return true;
   std::size_t shard = 0;
   std::uint64_t base = 0;
-  if (span->begin > 0) {
+  if (span->begin > 0 && !span->is_empty()) {
     const auto place = locate(range);
-    if (!place || span->is_empty()) return true;
+    if (!place) return true;
     shard = place->shard;
     base = span->begin - place->ordinal;
   }
   const auto in_shard = [&](std::uint64_t ordinal) {
     return static_cast<std::int64_t>(std::min(ordinal - std::min(ordinal, base), kLargestSum));
   };
-  for (; shard < set_.size() && base < span->end; ++shard) {
+  for (; !span->is_empty() && shard < set_.size() && base < span->end; ++shard) {
     const auto opened = member(shard, base);
     if (!opened && !allows_missing_) return false;
     if (!opened) continue;
     OrdinalRange local{.begin = in_shard(span->begin)};
     if (span->end != UINT64_MAX) local.end = in_shard(span->end);
-    const auto records = take_local(local, *opened);
+    const auto selection = select(local, *opened->store);
+    if (!selection) context_.print_failure(opened->path, selection.error());
+    const auto records = selection ? take(*opened, *selection) : 0;
     if (!records) return false;
     base += *records;
   }
   if (range.is_one && base <= span->begin) context_.print_failure(name_, no_record(range, base));
+  report_damage_after(range, *span);
   return true;
 }
 

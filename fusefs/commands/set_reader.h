@@ -77,10 +77,16 @@ class SetReader {
   std::size_t first_present() const;
   // Lists the missing and the surplus shards, if there is a list of what is skipped.
   void list_left_out();
-  // Prints and notes the damage that counting found in the headers of all shards.
-  void report_damage();
+  // Print and note damage that counting found in headers, once: that before records with an ordinal of at least
+  // `first`, or at the end; that outside of a range which decides what the range means, all that follows it if its
+  // bounds count from the end, and that at the end of the data set if the range begins there. `read`: its ordinals.
+  void report_damage(std::uint64_t first = 0);
+  void report_damage_after(const OrdinalRange& range, const Span& read);
+  // Prints and notes why select() failed. If a range begins after the last record, reports damage at the end too.
+  void report_unselected(const std::string& path, const Error& error);
 
  private:
+  bool each_of_several(const OrdinalRange& range, const Take& take);
   std::optional<Span> resolve(const OrdinalRange& range);
   bool report_unopened(std::size_t end);
   void print(std::size_t shard, const Error& error);
@@ -93,7 +99,8 @@ class SetReader {
   CommandContext& context_;
   const std::vector<std::string> surplus_;  // paths
   DataSet set_;
-  std::set<std::size_t> printed_;  // shards
+  std::set<std::size_t> printed_;             // shards
+  std::uint64_t reported_from_ = UINT64_MAX;  // damage from this ordinal on was reported
 };
 
 }  // namespace recordfs

@@ -53,6 +53,11 @@ class InAPipe(commands.Case):
                     self.assertEqual(self.good(command, "--lines", f"--records={number}", file), expected)
         self.assertEqual(self.good("tail", "-n", "+400", file, file), self.good("cat", file, file, "399:"))
 
+    def test_tail_after_the_last_record_is_empty(self):
+        for number in ("+502", "+9223372036854775807"):
+            self.assertEqual(self.good("tail", "-n", number, commands.sample(TEXT)), b"")
+        self.assertEqual(self.good("tail", "-n", "+2000", commands.sample(TEXT), commands.sample(TEXT)), b"")
+
     def test_number_as_an_option_is_that_of_head_and_tail(self):
         file = commands.sample(TEXT)
         for command in ("head", "tail"):

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""An answer that lacks something is never silent: the rest of a damaged file, unreadable input, files, and shards."""
+import gzip
+import json
+import os
+
+import commands
+from built import delimited
+from tfrecords import tfrecord
+
+
+class RangesAtTheEnd(commands.Case):
+    """Of a file that is cut inside its 1,001st record."""
+
+    def setUp(self):
+        super().setUp()
+        self.all = [f"record {number}".encode() for number in range(1001)]
+        self.whole = self.folder / "whole.tfrecord"
+        self.whole.write_bytes(tfrecord(self.all[:1000]))
+        self.cut = self.folder / "cut.tfrecord"
+        self.cut.write_bytes(tfrecord(self.all)[:-3])
+
+    def assert_incomplete(self, records, *words):
+        done = self.recordfs(words[0], "--delimited", *words[1:])
+        self.assertEqual((done.status, delimited(done.out)), (commands.DAMAGE, records), (words, done.err))
+        self.assertRegex(done.err, r"cut\.tfrecord: bytes \d+ to \d+: unfinished: the file ends inside a record")
+
+    def test_range_that_begins_at_the_cut_is_incomplete(self):
+        for text in ("1000:", "1000:1001", "1000:2000"):
+            self.assert_incomplete([], "cat", self.cut, text)
+            self.assertEqual(self.good("cat", self.whole, text), b"")
+        self.assert_incomplete([], "tail", "-n", "+1001", self.cut)
+        self.assert_incomplete([], "tail", "-n", "+2000", self.cut)
+
+    def test_range_that_counts_from_an_unknown_end_is_incomplete(self):
+        self.assert_incomplete(self.all[:999], "head", "-n", "-1", self.cut)
+        for text in (":-1", "-5:-2", "-1", "-1:", "0:-999", ":-2000"):
+            begin, end = ("-1", "1000") if text == "-1" else text.split(":")
+            self.assert_incomplete(self.all[:1000][int(begin or 0):int(end or 1000)], "cat", self.cut, text)
+            self.recordfs("cat", self.whole, text)
+
+    def test_range_before_the_cut_is_complete(self):
+        for text in ("0:1000", "500:1000", "999", "1000:1000", "5:3"):
+            self.assertEqual(self.good("cat", self.cut, text), self.good("cat", self.whole, text))
+        self.assertEqual(self.good("head", "-n", "1000", self.cut), self.good("cat", self.whole))
+
+    def test_missing_record_is_reported_with_the_cut(self):
+        for text in ("1000", "2000", "2000:"):
+            done = self.recordfs("cat", self.cut, text)
+            self.assertEqual((done.status, done.out), (commands.DAMAGE, b""))
+            self.assertIn("the file ends inside a record", done.err)
+
+    def test_ls_and_cp_are_incomplete_too(self):
+        for words in (["ls", self.cut, "1000:"], ["ls", self.cut, ":-999"], ["cp", self.cut, "1000:", self.folder / "copied"]):
+            self.assertEqual(self.recordfs(*words).status, commands.DAMAGE, words)
+
+    def test_range_at_the_end_of_a_data_set_is_incomplete(self):
+        for text in ("2000:", "2000:2001", "2000", "3000:", ":-1", "-1"):
+            done = self.recordfs("cat", self.whole, self.cut, text)
+            self.assertEqual(done.status, commands.DAMAGE, text)
+            self.assertEqual(done.err.count("the file ends inside a record"), 1, done.err)
+        self.assertEqual(self.good("cat", self.whole, self.cut, "990:1010"), b"".join(self.all[990:1000] + self.all[:10]))
+        self.assertEqual(self.good("cat", self.whole, self.whole, "2000:"), b"")
+
+    def test_cut_of_every_format_is_reported_after_the_last_record(self):
+        for name in ("riegeli/simple_zstd9.riegeli", "recordio/v2-text-100.grail-rio", "leveldb_log/leftover-06-then-300.log",
+                     "proio/c16-metadata.proio", "array_record/group-10-zstd.array_record"):
+            file = self.copy(name)
+            file.write_bytes(file.read_bytes()[:-7])
+            done = self.recordfs("cat", "--skip-damage", file)
+            if done.status != commands.DAMAGE:
+                continue  # what was cut off is not needed
+            records = json.loads(self.recordfs("info", "--scan", "--json", file).out)["records"]
+            with self.subTest(name=name):
+                self.assertEqual(self.recordfs("cat", "--skip-damage", file, f"{records}:").status, commands.DAMAGE)
+
+    def test_many_ranges_at_the_end_report_it_once(self):
+        done = self.recordfs("cat", "-r", "-1", "-r", "-2", "-r", "-3", self.cut)
+        self.assertEqual((done.status, done.err.count("\n")), (commands.DAMAGE, 1))
+
+    def test_first_record_behind_damage_and_its_range_end_in_one_way(self):
+        # What is lost before the first record is before record 0 and before the range that begins there.
+        damaged = self.folder / "damaged.tfrecord"
+        damaged.write_bytes(b"\xff" * 30 + tfrecord(self.all[:50]))
+        whole = self.recordfs("cat", damaged, "0:1")
+        self.assertEqual(self.recordfs("cat", damaged, "0"), whole)
+        packed = self.folder / "packed.tfrecord.gz"
+        content = bytearray(gzip.compress(tfrecord([os.urandom(1000) for _ in range(100)])))
+        content[20_000] ^= 1
+        packed.write_bytes(content)
+        whole = self.recordfs("cat", packed, "0:1")
+        self.assertEqual(self.recordfs("cat", packed, "0"), whole)
+
+
+if __name__ == "__main__":
+    commands.main()
