@@ -207,7 +207,8 @@ std::shared_ptr<EndOptions> declare(CLI::App& app, const std::string& of_count) 
   app.add_option_function<std::string>(
          "-n,--records", [options = options.get()](const std::string& text) { options->count = count_of(text); },
          of_count)
-      ->type_name("N");
+      ->type_name("N")
+      ->take_last();
   options->form.declare(app);
   options->reading.declare(app);
   app.footer(

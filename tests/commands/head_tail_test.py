@@ -58,6 +58,11 @@ class InAPipe(commands.Case):
             self.assertEqual(self.good("tail", "-n", number, commands.sample(TEXT)), b"")
         self.assertEqual(self.good("tail", "-n", "+2000", commands.sample(TEXT), commands.sample(TEXT)), b"")
 
+    def test_last_of_several_numbers_counts(self):
+        for command in ("head", "tail"):
+            self.assertEqual(self.good(command, "-n", "5", "-n", "3", commands.sample(TEXT)),
+                             self.good(command, "-n", "3", commands.sample(TEXT)))
+
     def test_number_as_an_option_is_that_of_head_and_tail(self):
         file = commands.sample(TEXT)
         for command in ("head", "tail"):
