@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -364,7 +363,7 @@ Result<std::vector<std::string>> read_names(const std::string& path) {
   std::istream& input = path == "-" ? std::cin : file;
   std::vector<std::string> names;
   for (std::string name; std::getline(input, name, '\0');) names.push_back(std::move(name));
-  if (input.bad() || std::ferror(stdin) != 0) return system_error(errno);
+  TRY(input_outcome(input));
   return names;
 }
 

@@ -36,7 +36,9 @@ void append_file(std::vector<std::string>& patterns, const std::string& path) {
   if (path != kStandardInput) file.open(path, std::ios::binary);
   std::istream& input = path == kStandardInput ? std::cin : file;
   for (std::string line; std::getline(input, line);) patterns.push_back(std::move(line));
-  if (!input.eof() || input.bad()) throw CLI::ValidationError("--file", "cannot read " + path);
+  if (const auto read = input_outcome(input); !read) {
+    throw CLI::ValidationError("--file", fmt::format("cannot read {}: {}", path, read.error().detail));
+  }
 }
 
 // Returns whether a pattern of glob(7) matches a path, or the end of it that begins after a slash.

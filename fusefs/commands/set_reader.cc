@@ -299,9 +299,10 @@ void SetReader::each_range(const RecordWords& words, const std::function<bool(co
     }
     if (!take(*range)) return;
   }
-  if (!std::cin.bad()) return;
-  print_message("standard input: cannot be read");
-  context_.note(kExitPartlyDone);
+  if (const auto read = input_outcome(std::cin); !read) {
+    print_message("standard input: " + read.error().detail);
+    context_.note(kExitPartlyDone);
+  }
 }
 
 bool SetReader::each(const OrdinalRange& range, const Take& take) {

@@ -3,10 +3,15 @@
 import gzip
 import json
 import os
+import subprocess
 
 import commands
 from built import delimited
 from tfrecords import tfrecord
+
+CLOSED = "exec <&-"
+FOLDER = "exec </tmp"
+WRITTEN = "exec 0>/dev/null"
 
 
 class RangesAtTheEnd(commands.Case):
@@ -90,6 +95,33 @@ class RangesAtTheEnd(commands.Case):
         packed.write_bytes(content)
         whole = self.recordfs("cat", packed, "0:1")
         self.assertEqual(self.recordfs("cat", packed, "0"), whole)
+
+
+class UnreadableStandardInput(commands.Case):
+    def setUp(self):
+        super().setUp()
+        self.file = self.folder / "x.tfrecord"
+        self.file.write_bytes(tfrecord([b"one", b"two"]))
+
+    def shell(self, before, *words):
+        """Runs a command in a shell after `before`."""
+        ran = subprocess.run(["sh", "-c", f'{before}; exec "$@"', "sh", commands.program("recordfs"), *map(str, words)],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment(), check=False)
+        return commands.Done(ran.returncode, ran.stdout, ran.stderr.decode())
+
+    def test_unreadable_standard_input_is_not_an_empty_list(self):
+        reading = [["cat", "-r", "-", self.file], ["ls", "-r", "-", self.file], ["cp", "-r", "-", self.file, self.folder / "to"],
+                   ["grep", "-f", "-", "x", self.file], ["cat", "--manifest", "-"], ["verify", "--files0-from", "-"]]
+        for words in reading:
+            for before in (CLOSED, FOLDER, WRITTEN):
+                with self.subTest(words=words, before=before):
+                    done = self.shell(before, *words)
+                    self.assertNotIn(done.status, (0, 1) if words[0] != "grep" else (0, ), done)
+                    self.assertRegex(done.err, "Bad file descriptor|Is a directory|cannot be read")
+
+    def test_empty_standard_input_is_an_empty_list(self):
+        for words in (["cat", "-r", "-", self.file], ["ls", "-r", "-", self.file]):
+            self.assertEqual(self.recordfs(*words), commands.Done(0, b"", ""))
 
 
 if __name__ == "__main__":
