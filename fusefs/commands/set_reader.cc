@@ -1,5 +1,7 @@
 #include "fusefs/commands/set_reader.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
@@ -121,6 +123,7 @@ std::unique_ptr<SetReader> SetReader::open(const RecordWords& words, CommandCont
   if (!list) return nullptr;
   auto reader = std::make_unique<SetReader>(set_name(words), std::move(*list), words.allows_missing, context);
   if (reader->has_one_shard() && !reader->member(0, 0)) return nullptr;
+  if (words.files.size() > 1 || !words.manifest.empty()) reader->print_absent_files();
   return reader;
 }
 
@@ -137,9 +140,20 @@ void SetReader::print(std::size_t shard, const Error& error) {
   context_.print_unopened(set_.shard(shard).path, error);
 }
 
-// The detail names the shard.
+// Prints why files that are named one by one cannot be opened, whichever of them a range needs.
+void SetReader::print_absent_files() {
+  for (std::size_t shard = 0; shard < set_.size(); ++shard) {
+    const Shard& named = set_.shard(shard);
+    if (named.is_missing || named.path == kStandardInput || ::access(named.path.c_str(), R_OK) == 0) continue;
+    if (const auto store = set_.open({}, shard); !store) print(shard, store.error());
+  }
+}
+
+// The detail begins with the path of the shard.
 void SetReader::print_uncounted(const Error& error) {
-  context_.print_once(error.detail);
+  const bool is_printed = std::ranges::any_of(
+      printed_, [&](std::size_t shard) { return error.detail.starts_with(set_.shard(shard).path + ": "); });
+  if (!is_printed) context_.print_once(error.detail);
   if (error.code == Code::kIo) return context_.note(kExitCannotOpen);
   context_.note(error);
 }

@@ -90,6 +90,7 @@ class SetReader {
   std::optional<Span> resolve(const OrdinalRange& range);
   bool report_unopened(std::size_t end);
   void print(std::size_t shard, const Error& error);
+  void print_absent_files();
   void print_uncounted(const Error& error);
   bool is_present(std::size_t shard);
   std::optional<std::size_t> find_shard(const std::string& shard);

@@ -124,5 +124,25 @@ class UnreadableStandardInput(commands.Case):
             self.assertEqual(self.recordfs(*words), commands.Done(0, b"", ""))
 
 
+class NamedFiles(commands.Case):
+    def test_named_file_that_does_not_exist_is_never_ignored(self):
+        good = self.folder / "x.tfrecord"
+        good.write_bytes(tfrecord([b"0", b"1", b"2", b"3"]))
+        none = self.folder / "none"
+        listed = self.folder / "listed"
+        listed.write_text("x.tfrecord\nnone\n", encoding="utf-8")
+        for names in ([good, none], ["--manifest", listed]):
+            for words, out in ((["cat", "-r", "3", *names], b"3"), (["head", "-n", "1", *names], b"0"),
+                               (["cat", "-r", ":", *names], b"0123"), (["ls", "-r", "3", *names], b"3\t1\tx.tfrecord:@0/3\n"),
+                               (["cat", "-r", "-1", *names], b""), (["cp", "-r", "3", *names, self.folder / "to"], b"")):
+                with self.subTest(words=words):
+                    done = self.recordfs(*words)
+                    self.assertEqual((done.status, done.out), (commands.CANNOT_OPEN, out), done.err)
+                    self.assertEqual(done.err, f"recordfs: {none}: cannot open: No such file or directory\n")
+            self.assertEqual(os.listdir(self.folder / "to"), ["000000003"])
+            for path in (self.folder / "to").iterdir():
+                path.unlink()
+
+
 if __name__ == "__main__":
     commands.main()
