@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Bytes that a disk cannot read: commands and mounts report them as damage, with their place, and read all others."""
+import base64
 import errno
+import gzip
 import json
 import os
+import random
 import re
 
 import faulty
@@ -101,6 +104,44 @@ class Commands(faulty.Case):
                     self.assertRegex(done.stdout + done.stderr, "cannot be read: Input/output error")
                     if done.returncode == DAMAGE and "records" in found:
                         self.assertLessEqual(found["records"], whole["records"])
+
+    def check_packed(self, bad, least, damage):
+        """Checks that records of x.tfrecord.gz before the bytes from `bad` on are read, at least so many."""
+        self.fault(f"eio-range {bad} {bad + 512}")
+        file = self.below / "x.tfrecord.gz"
+        found = json.loads(self.command("verify", "--json", file).stdout)
+        begin, end = self.unreadable_in(found["damage"][0]["reason"])
+        self.assertLessEqual((begin, bad + 512), (bad, end))
+        self.assertEqual([row["records_lost"] for row in found["damage"]], [None] * damage)
+        copied = self.command("cat", "--lines", "--skip-damage", file)
+        self.assertEqual(copied.returncode, DAMAGE)
+        self.assertRegex(copied.stderr, PLACE)
+        records = copied.stdout.encode().splitlines()
+        self.assertEqual(len(records), found["records"])
+        self.assertGreaterEqual(len(records), least)
+        return records
+
+    def test_bad_sector_ends_a_compressed_stream_like_a_cut(self):
+        noise = [base64.b64encode(random.Random(number).randbytes(1500)) for number in range(400)]
+        packed = gzip.compress(tfrecord(noise))
+        for bad, least in ((len(packed) - 11, 390), (len(packed) // 2, 180), (5000, 0)):
+            with self.subTest(bad=bad):
+                (self.backing / "x.tfrecord.gz").write_bytes(packed)
+                records = self.check_packed(bad, least, 1)
+                self.assertEqual(records, noise[:len(records)])
+                begin = self.unreadable_in(self.command("verify", self.below / "x.tfrecord.gz").stdout)[0]
+                (self.backing / "cut.tfrecord.gz").write_bytes(packed[:begin])
+                self.fault()
+                cut = self.command("cat", "--lines", "--skip-damage", self.below / "cut.tfrecord.gz")
+                self.assertEqual(cut.stdout.encode().splitlines(), records)
+
+    def test_stream_after_that_with_a_bad_sector_is_read(self):
+        noise = [base64.b64encode(random.Random(number).randbytes(1500)) for number in range(400)]
+        first = gzip.compress(tfrecord(noise[:200]))
+        (self.backing / "x.tfrecord.gz").write_bytes(first + gzip.compress(tfrecord(noise[200:])))
+        records = self.check_packed(len(first) // 2, 280, 1)
+        self.assertEqual(records[-200:], noise[200:])
+        self.assertEqual(records[:-200], noise[:len(records) - 200])
 
     def test_nothing_is_remembered_of_a_disk_that_works_again(self):
         self.fault(f"eio-range {300_000} {300_512}")

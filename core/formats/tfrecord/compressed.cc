@@ -33,11 +33,17 @@ std::optional<CodecId> codec_of(Bytes head) {
   return begins_zlib(head) ? std::optional(CodecId::kZlib) : std::nullopt;
 }
 
-// Skips to byte `decoded`. Fails with kChanged if the decoded bytes end before it.
+// Returns why bytes that a scan found were not decoded.
+Error ended_early(const Inflating& reading) {
+  return reading.unreadable().value_or(
+      Error{Code::kChanged, reading.stored(), "the file is no longer the one that was scanned"});
+}
+
+// Skips to byte `decoded`. Fails with kChanged or kUnreadable if the decoded bytes end before it.
 Result<void> go_to(const RequestContext& context, Inflating& reading, std::uint64_t decoded) {
   TRY(reading.skip(context, decoded - reading.decoded()));
   if (reading.decoded() == decoded) return {};
-  return Error{Code::kChanged, reading.stored(), "the file is no longer the one that was scanned"};
+  return ended_early(reading);
 }
 
 // Like go_to(), but resumes after broken parts of the stream.
@@ -230,7 +236,7 @@ class CompressedFile final : public File {
     ASSIGN_OR_RETURN(auto reading, at(context, chunk.key.state));
     ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(decoded + records * kFrameSize)));
     ASSIGN_OR_RETURN(const auto got, reading.read(context, bytes.span()));
-    if (got < bytes.size()) return not_as_found(chunk.begin);
+    if (got < bytes.size()) return reading.unreadable().value_or(not_as_found(chunk.begin));
     ASSIGN_OR_RETURN(auto here, reading.here());
     checkpoints_.add(std::move(here), generation);
     // The record has no place of its own in the file.

@@ -28,8 +28,20 @@ Result<Inflating> Inflating::from(const Source& source, CodecId codec, const Che
 
 bool Inflating::is_starved() const { return !window_.held(at_.stored, Inflater::kLookahead); }
 
+std::optional<Error> Inflating::unreadable() const { return source_->unreadable_in(at_.stored, at_.stored + 1); }
+
+// Bytes that cannot be read end the stream. What would be read instead of them may decode to wrong records.
 Result<Bytes> Inflating::stored_bytes(const RequestContext& context) {
-  return window_.from(context, at_.stored, Inflater::kLookahead);
+  ASSIGN_OR_RETURN(const auto stored, window_.from(context.filling_unreadable(), at_.stored, Inflater::kLookahead));
+  const auto failure = source_->unreadable_in(at_.stored, at_.stored + stored.size());
+  if (!failure) return stored;
+  return stored.first(static_cast<std::size_t>(std::max(failure->position, at_.stored) - at_.stored));
+}
+
+void Inflating::end_early() {
+  const auto failure = unreadable();
+  at_.ending = failure ? Ending::kBroken : Ending::kCut;
+  if (failure) at_.reason = failure->detail;
 }
 
 Result<std::size_t> Inflating::read(const RequestContext& context, MutableBytes out) {
@@ -47,7 +59,7 @@ Result<std::size_t> Inflating::read(const RequestContext& context, MutableBytes 
     } else if (step.verdict == Inflater::Verdict::kEnded) {
       TRY(end_member(context));
     } else if (step.taken == 0 && step.given == 0 && !is_full) {
-      at_.ending = Ending::kCut;
+      end_early();
     }
   }
   return filled;
@@ -56,7 +68,9 @@ Result<std::size_t> Inflating::read(const RequestContext& context, MutableBytes 
 // Bytes after a stream must begin another member; anything else is damage.
 Result<void> Inflating::end_member(const RequestContext& context) {
   ASSIGN_OR_RETURN(const auto after, stored_bytes(context));
-  if (after.empty()) {
+  if (after.empty() && unreadable()) {
+    end_early();
+  } else if (after.empty()) {
     at_.ending = Ending::kWhole;
   } else if (codec_ == CodecId::kGzip && after.front() == kFirstOfGzip) {
     inflater_->reset();
@@ -69,7 +83,7 @@ Result<void> Inflating::end_member(const RequestContext& context) {
 }
 
 Result<bool> Inflating::begins_member(const RequestContext& context, Position at) const {
-  ASSIGN_OR_RETURN(const auto stored, read_up_to(context, *source_, at, kTried));
+  ASSIGN_OR_RETURN(const auto stored, read_up_to(context.filling_unreadable(), *source_, at, kTried));
   ASSIGN_OR_RETURN(const auto inflater, Inflater::open(codec_));
   std::array<std::byte, 4 * kTried> decoded;
   ASSIGN_OR_RETURN(const auto step, inflater->step(stored.view(), decoded));
@@ -89,7 +103,8 @@ Result<bool> Inflating::resume(const RequestContext& context) {
   };
   const auto find = [](Bytes window) { return as_text(window).find(as_text(kMemberMagic)); };
   const auto is_spent = [&](Position) { return tried == kMostTried; };
-  ASSIGN_OR_RETURN(const auto found, resync(context, window_, from, {kMemberMagic.size(), find, test, is_spent}));
+  ASSIGN_OR_RETURN(const auto found,
+                   resync(context.filling_unreadable(), window_, from, {kMemberMagic.size(), find, test, is_spent}));
   if (found.kind != ResyncResult::Kind::kFound) return false;
   ASSIGN_OR_RETURN(inflater_, Inflater::open(codec_));
   at_ = {.stored = found.at, .decoded = at_.decoded + 1, .member = found.at};

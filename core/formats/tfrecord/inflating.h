@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,7 +21,7 @@ enum class Ending : std::uint8_t {
   kNone,    // not yet
   kWhole,   // the stream ends, and the file ends with it
   kCut,     // the file ends inside the stream
-  kBroken,  // the bytes are not a valid stream
+  kBroken,  // the bytes are not a valid stream, or cannot be read
 };
 
 // A restart position in the decoded bytes. Shared by threads.
@@ -39,8 +40,8 @@ class Inflating {
   // Fails as Inflater::open() does.
   static Result<Inflating> from(const Source& source, CodecId codec, const Checkpoint& checkpoint);
 
-  // Fills `out` and returns how many bytes were decoded: fewer than asked only if the decoded bytes end. Fails as
-  // Source does, and with kOutOfMemory.
+  // Fills `out` and returns how many bytes were decoded: fewer than asked only if the decoded bytes end, as they do at
+  // stored bytes that cannot be read. Fails as Source does for other reasons, and with kOutOfMemory.
   Result<std::size_t> read(const RequestContext& context, MutableBytes out);
   // The same, discarding the bytes.
   Result<std::uint64_t> skip(const RequestContext& context, std::uint64_t size);
@@ -54,6 +55,8 @@ class Inflating {
   std::uint64_t decoded() const { return at_.decoded; }
   Ending ending() const { return at_.ending; }
   const std::string& reason() const { return at_.reason; }
+  // Returns why the stored byte at the current position cannot be read; nullopt if it can, as far as is known.
+  std::optional<Error> unreadable() const;
   // Returns a checkpoint at the current position. Fails with kOutOfMemory.
   Result<Checkpoint> here() const;
 
@@ -63,10 +66,13 @@ class Inflating {
   Inflating(const Source& source, CodecId codec, Checkpoint at, std::unique_ptr<Inflater> inflater)
       : source_(&source), codec_(codec), at_(std::move(at)), inflater_(std::move(inflater)) {}
 
-  // Returns kLookahead bytes of the file from the current position, fewer only at the end of the file.
+  // Returns kLookahead bytes of the file from the current position, fewer only at the end of the file and before bytes
+  // that cannot be read.
   Result<Bytes> stored_bytes(const RequestContext& context);
   // Returns whether the window may end inside the input of the bytes decoded last.
   bool is_starved() const;
+  // Sets how the bytes end that are not a whole stream.
+  void end_early();
   Result<void> end_member(const RequestContext& context);
   Result<bool> begins_member(const RequestContext& context, Position at) const;
 
