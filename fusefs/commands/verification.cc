@@ -63,6 +63,16 @@ bool is_reported(const ScannedStep& step, const Error& why) {
   });
 }
 
+// Returns how many records a chunk that cannot be decoded has; nullopt if the scan could not count them.
+std::optional<std::uint64_t> records_of(const ScannedStep& step) {
+  const ChunkInfo& chunk = step.indexed->chunk;
+  const bool is_uncounted =
+      chunk.records == 0u && std::ranges::any_of(step.damage, [&](const DamageRow& row) {
+        return row.region.begin >= chunk.begin && row.region.end <= chunk.end && !row.region.records_lost;
+      });
+  return is_uncounted ? std::nullopt : chunk.records;
+}
+
 Result<std::uint64_t> read_through(const RecordStore& store, const Chunk& chunk, std::uint64_t index) {
   const std::uint64_t size = chunk.layout().extent(index).size;
   std::uint64_t at = 0;
@@ -110,7 +120,7 @@ Checked check_chunk(const RequestContext& context, const RecordStore& store, con
     if (is_shortage(chunk.error())) {
       checked.shortage = chunk.error();
     } else if (!is_reported(step, chunk.error())) {
-      checked.findings.push_back(finding_of(chunk.error(), info, info.records));
+      checked.findings.push_back(finding_of(chunk.error(), info, records_of(step)));
     }
     return checked;
   }

@@ -144,5 +144,12 @@ class NamedFiles(commands.Case):
                 path.unlink()
 
 
+class Shards(commands.Case):
+    def test_records_of_a_block_that_cannot_be_counted_are_not_zero(self):
+        done = self.recordfs("verify", "--json", commands.sample("recordio/bad-cut-table.grail-rio"))
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertEqual({row["records_lost"] for row in json.loads(done.out)["damage"]}, {None})
+
+
 if __name__ == "__main__":
     commands.main()
