@@ -20,7 +20,7 @@ inline Error with_path(std::string_view path, Code code, std::string_view why, i
 
 // Returns the error for a word that names more shards than there may be.
 inline Error too_many(std::string_view word, const NamingBounds& bounds) {
-  return with_path(word, Code::kLimit, "more than " + std::to_string(bounds.shards) + " shards");
+  return with_path(word, Code::kLimit, "a data set of more than " + std::to_string(bounds.shards) + " shards");
 }
 
 }  // namespace recordfs

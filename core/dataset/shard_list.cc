@@ -234,6 +234,8 @@ class Completion {
   Result<void> complete(Members& members, const NamingBounds& bounds) {
     std::ranges::stable_sort(members.shards, {}, [](const auto& member) { return member.first.number; });
     const ShardFamily family = most_frequent(members);
+    if (family.total > bounds.shards)
+      return too_many(members.shards.front().first.family.wildcard(members.shards.front().first.width), bounds);
     std::vector<std::pair<ShardName, std::size_t>> own;
     for (auto& [shard, index] : members.shards) {
       const bool belongs =

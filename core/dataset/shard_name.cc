@@ -11,13 +11,15 @@ constexpr std::string_view kOf = "-of-";
 constexpr std::string_view kDigits = "0123456789";
 constexpr std::size_t kUsualWidth = 5;
 
-// Returns the value of digits; nullopt if there are none, or for kMostShards or more.
+constexpr std::uint64_t kMostNumber = 1'000'000'000'000'000;
+
+// Returns the value of digits; nullopt if there are none, or for kMostNumber or more.
 std::optional<std::uint64_t> number_of(std::string_view digits) {
   if (digits.empty()) return std::nullopt;
   std::uint64_t number = 0;
   for (const char digit : digits) {
     number = number * 10 + static_cast<std::uint64_t>(digit - '0');
-    if (number >= kMostShards) return std::nullopt;
+    if (number >= kMostNumber) return std::nullopt;
   }
   return number;
 }

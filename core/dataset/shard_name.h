@@ -39,7 +39,7 @@ struct ShardName {
 };
 
 // Parses "dir/train-00017-of-00128.tfrecord". The last such numbers of the file name count. Returns nullopt if it is
-// not of this form, if the total is 0, or if a number is kMostShards or more.
+// not of this form, if the total is 0, or if a number is 10^15 or more. The total may exceed kMostShards.
 std::optional<ShardName> parse_shard_name(std::string_view path);
 
 // Parses "dir/train@128.tfrecord": the family of the shards train-00000-of-00128.tfrecord to

@@ -83,7 +83,7 @@ class RangesAtTheEnd(commands.Case):
         done = self.recordfs("cat", "-r", "-1", "-r", "-2", "-r", "-3", self.cut)
         self.assertEqual((done.status, done.err.count("\n")), (commands.DAMAGE, 1))
 
-    def test_first_record_behind_damage_and_its_range_end_in_one_way(self):
+    def test_first_record_after_damage_and_its_range_end_in_one_way(self):
         # What is lost before the first record is before record 0 and before the range that begins there.
         damaged = self.folder / "damaged.tfrecord"
         damaged.write_bytes(b"\xff" * 30 + tfrecord(self.all[:50]))
@@ -145,6 +145,17 @@ class NamedFiles(commands.Case):
 
 
 class Shards(commands.Case):
+    def test_set_with_more_shards_than_there_may_be_is_refused(self):
+        for total in (2_000_000, 123_456_789_012):
+            path = self.folder / f"x-00001-of-{total}.tfrecord"
+            path.write_bytes(tfrecord([b"x"]))
+            for word in (self.folder, self.folder / "x-*", self.folder / f"x@{total}.tfrecord",
+                         self.folder / f"x-?????-of-{total}.tfrecord"):
+                for command in ("info", "cat", "ls"):
+                    self.assert_ends(commands.CANNOT_OPEN, "a data set of more than 1048576 shards", command, word)
+            self.assertEqual(self.good("cat", path), b"x")
+            path.unlink()
+
     def test_records_of_a_block_that_cannot_be_counted_are_not_zero(self):
         done = self.recordfs("verify", "--json", commands.sample("recordio/bad-cut-table.grail-rio"))
         self.assertEqual(done.status, commands.DAMAGE)

@@ -230,6 +230,16 @@ TEST_F(ShardListTest, TooManyShardsFail) {
   EXPECT_EQ(read_manifest(at("m"), bounds).error().code, Code::kLimit);
 }
 
+TEST_F(ShardListTest, TotalThatIsTooLargeFailsBeforeItIsAllocated) {
+  make({"t-1-of-900000000000000", "t-2-of-900000000000000"});
+  const Names both{at("t-1-of-900000000000000"), at("t-2-of-900000000000000")};
+  for (const auto& list : {list_shards(at("t@900000000000000"), is_container), list_shards(at("t-*"), is_container),
+                           list_shards(folder.path(), is_container), list_shards(both, is_container)}) {
+    EXPECT_EQ(list.error().code, Code::kLimit);
+  }
+  EXPECT_TRUE(list_shards(both.front(), is_container));
+}
+
 TEST_F(ShardListTest, NamesWithUnusualBytesAreListed) {
   make({"d/two\nlines", "d/\xff\xfe", "d/ space ", "d/-x"});
   EXPECT_EQ(list("d"), (Names{"d/ space ", "d/-x", "d/two\nlines", "d/\xff\xfe"}));
