@@ -276,8 +276,8 @@ RunCommand declare_cat(CLI::App& app) {
   app.add_option(
          "--skipped", options->skipped,
          "with --split and --skip-damage: list in F what was skipped, as lines of JSON\n"
-         "Each has `file`, `begin`, `end`, `class`, `reason` and `records_lost`. F is replaced. Damage that it lists "
-         "is not counted in the exit status.")
+         "Each has `file`, `begin`, `end`, `class`, `reason` and `records_lost`; missing shards have `shards` and "
+         "`count` instead. F is replaced. Damage that it lists is not counted in the exit status.")
       ->type_name("F");
   options->random.declare(app);
   begin_group(app, "Keys of a database");

@@ -312,8 +312,12 @@ void CommandContext::list_skipped(const std::string& path, const DamagedRegion& 
   if (skipped_ && region.damage_class != DamageClass::kStale) skipped_->add(path, finding_of(region));
 }
 
-void CommandContext::list_skipped(const std::string& path, const Finding& finding) {
-  if (skipped_) skipped_->add(path, finding);
+void CommandContext::list_missing(const MissingShards& missing) {
+  if (skipped_) skipped_->add(missing);
+}
+
+void CommandContext::list_surplus(const std::string& path) {
+  if (skipped_) skipped_->add_surplus(path);
 }
 
 void CommandContext::report_skipped(const std::string& path, const RecordStore& store, const Error& error,

@@ -19,6 +19,7 @@
 #include "core/base/result.h"
 #include "core/database/database.h"
 #include "core/dataset/data_set.h"
+#include "core/dataset/missing_shards.h"
 #include "core/store/open_container.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/skipped_list.h"
@@ -140,8 +141,9 @@ class CommandContext {
   Result<void> list_skipped_in(const std::string& path);
   // Lists a damaged region, if there is such a list. note() notes it.
   void list_skipped(const std::string& path, const DamagedRegion& region);
-  // Lists a file that is not read.
-  void list_skipped(const std::string& path, const Finding& finding);
+  // List shards that are missing, and one that is surplus.
+  void list_missing(const MissingShards& missing);
+  void list_surplus(const std::string& path);
   // Logs why records of a chunk were skipped, and lists or notes it. `records`: how many; nullopt: unknown.
   void report_skipped(const std::string& path, const RecordStore& store, const Error& error, const ChunkInfo& chunk,
                       std::optional<std::uint64_t> records);

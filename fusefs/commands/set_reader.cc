@@ -56,15 +56,6 @@ std::optional<ShardList> named(const RecordWords& words, CommandContext& context
 
 bool is_complete(const ShardList& list) { return list.missing() == 0 && list.surplus.empty(); }
 
-// Returns a finding that a shard is not read.
-Finding left_out(std::string_view word, std::string reason) {
-  Finding finding;
-  finding.word = word;
-  finding.reason = std::move(reason);
-  finding.is_of_whole_file = true;
-  return finding;
-}
-
 // Returns the damage in headers.
 Result<std::shared_ptr<const std::vector<DamageRow>>> damage_of(const RecordStore& store) {
   TRY(wait_for([&] { return store.index().totals(ScanDetail::kCounts); }));
@@ -98,7 +89,8 @@ std::optional<ShardList> name_shards(const RecordWords& words, CommandContext& c
 
 void each_file(const std::string& manifest, const std::vector<std::string>& words, CommandContext& context,
                const std::function<void(const std::string& path)>& take,
-               const std::function<void(const MissingShards& missing)>& take_missing) {
+               const std::function<void(const MissingShards& missing)>& take_missing,
+               const std::function<void(const std::string& path)>& take_surplus) {
   const auto take_all = [&](const RecordWords& set) {
     const auto list = named(set, context);
     if (!list) return;
@@ -113,6 +105,7 @@ void each_file(const std::string& manifest, const std::vector<std::string>& word
         ++next;
       }
     }
+    if (take_surplus) std::ranges::for_each(list->surplus, take_surplus);
   };
   if (!manifest.empty()) take_all({.manifest = manifest});
   for (const std::string& word : words) take_all({.files = {word}});
@@ -206,14 +199,9 @@ std::size_t SetReader::first_present() const {
 }
 
 void SetReader::list_left_out() {
-  for (std::size_t shard = 0; shard < set_.size(); ++shard) {
-    if (set_.shard(shard).is_missing) {
-      context_.list_skipped(set_.shard(shard).path, left_out("missing", "this shard does not exist"));
-    }
-  }
-  for (const std::string& path : surplus_) {
-    context_.list_skipped(path, left_out("surplus", "the data set has fewer shards, or another number of them"));
-  }
+  const auto shard = [this](std::size_t number) -> const Shard& { return set_.shard(number); };
+  for (const MissingShards& missing : missing_shards(set_.size(), shard)) context_.list_missing(missing);
+  for (const std::string& path : surplus_) context_.list_surplus(path);
 }
 
 std::optional<SetMember> SetReader::counted_member(const std::string& shard) {

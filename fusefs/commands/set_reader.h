@@ -30,10 +30,12 @@ std::string set_name(const RecordWords& words);
 
 // Calls `take` with the path of each shard that a manifest names, unless that is empty, and then of those that the
 // words name, one data set a word, for a command that handles files one by one. Prints what is missing or surplus, and
-// notes it, but goes on. Passes ranges of missing ones to `take_missing`, if it is not empty.
+// notes it, but goes on. Passes ranges of missing ones to `take_missing` and surplus ones to `take_surplus`, if these
+// are not empty.
 void each_file(const std::string& manifest, const std::vector<std::string>& words, CommandContext& context,
                const std::function<void(const std::string& path)>& take,
-               const std::function<void(const MissingShards& missing)>& take_missing = {});
+               const std::function<void(const MissingShards& missing)>& take_missing = {},
+               const std::function<void(const std::string& path)>& take_surplus = {});
 
 // For one data set. Each function prints and notes what fails. Not thread-safe.
 class SetReader {

@@ -8,10 +8,12 @@
 
 #include "core/base/descriptor.h"
 #include "core/base/result.h"
+#include "core/dataset/missing_shards.h"
 
 namespace recordfs {
 
 struct Finding;
+struct JsonObject;
 
 // Not thread-safe. After a failure to write it writes nothing more.
 class SkippedList {
@@ -21,11 +23,15 @@ class SkippedList {
 
   // Adds a finding in a container.
   void add(const std::string& container, const Finding& finding);
+  // Adds missing shards, in one line, and a surplus one.
+  void add(const MissingShards& missing);
+  void add_surplus(const std::string& path);
   // Writes what is left. Fails with kIo, also after an earlier failure; the detail begins with the path.
   Result<void> finish();
 
  private:
   SkippedList(std::string path, Descriptor descriptor) : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
+  void add_line(const JsonObject& line);
   void flush();
 
   const std::string path_;

@@ -259,7 +259,26 @@ bool has(const Outcome& outcome, std::string_view word) {
          std::ranges::any_of(outcome.verdict->findings, [&](const Finding& finding) { return finding.word == word; });
 }
 
+// Returns the object for a file that does not belong to its data set, or does not exist.
+JsonObject unread(const std::string& path, std::string_view status) {
+  JsonObject object;
+  object.set("file", JsonPath{path});
+  object.set("format", JsonObject::Content());
+  object.set("size", std::optional<std::uint64_t>());
+  object.set("status", status);
+  object.set("read", false);
+  return object;
+}
+
 }  // namespace
+
+void add_numbers(JsonObject& object, const MissingShards& missing) {
+  if (!missing.numbers.empty()) {
+    object.set("shards", missing.numbers);
+    object.set("count", std::uint64_t{missing.count});
+  }
+  if (!missing.instead.empty()) object.set("instead", JsonPath{missing.instead});
+}
 
 Finding finding_of(const Error& error) {
   return {.begin = error.position,
@@ -409,18 +428,11 @@ std::string outcome_json(const Outcome& outcome) {
 }
 
 std::string missing_json(const MissingShards& missing) {
-  JsonObject object;
-  object.set("file", JsonPath{missing.path});
-  object.set("format", JsonObject::Content());
-  object.set("size", std::optional<std::uint64_t>());
-  object.set("status", "missing");
-  object.set("read", false);
-  if (!missing.numbers.empty()) {
-    object.set("shards", missing.numbers);
-    object.set("count", std::uint64_t{missing.count});
-  }
-  if (!missing.instead.empty()) object.set("instead", JsonPath{missing.instead});
+  JsonObject object = unread(missing.path, "missing");
+  add_numbers(object, missing);
   return to_json(object, JsonLayout::kLine);
 }
+
+std::string surplus_json(const std::string& path) { return to_json(unread(path, "surplus"), JsonLayout::kLine); }
 
 }  // namespace recordfs

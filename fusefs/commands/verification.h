@@ -103,9 +103,13 @@ struct OutcomeCounts {
 // has none.
 std::string findings_text(const Outcome& outcome);
 
-// Returns one JSON object and a newline. That of missing shards has the status "missing", and if there are several,
-// `shards` and `count`.
+// Return one JSON object and a newline. That of missing shards has the status "missing" and the members of
+// add_numbers(), that of a surplus shard "surplus".
 std::string outcome_json(const Outcome& outcome);
 std::string missing_json(const MissingShards& missing);
+std::string surplus_json(const std::string& path);
+
+// Sets `shards` and `count` if several shards are missing, and `instead` if there is a file with another suffix.
+void add_numbers(JsonObject& object, const MissingShards& missing);
 
 }  // namespace recordfs

@@ -139,12 +139,15 @@ class Verify {
     });
   }
 
-  // Adds the paths of the shards, and prints those that are missing.
+  // Adds the paths of the shards, and prints those that are missing or surplus.
   void each_shard(const std::string& manifest, const std::vector<std::string>& words, std::vector<std::string>& paths) {
     each_file(
         manifest, words, context_, [&paths](const std::string& path) { paths.push_back(path); },
         [this](const MissingShards& missing) {
           if (options_.json) context_.output().write(missing_json(missing));
+        },
+        [this](const std::string& path) {
+          if (options_.json) context_.output().write(surplus_json(path));
         });
   }
 
@@ -491,7 +494,8 @@ RunCommand declare_verify(CLI::App& app) {
       "--json", options->json,
       "print one JSON object per file and line\n"
       "Its `status` is `good`, `empty`, `damaged`, `unreadable`, `unsupported`, `unchecked` if there was too little "
-      "memory or if there are no checksums, or `missing`: a shard, or a range of `shards`. If `records_lost` is null, "
+      "memory or if there are no checksums, `surplus`, or `missing`: a shard, or a range of `shards`. If "
+      "`records_lost` is null, "
       "`records_lost_at_least` may be a lower bound.");
   app.add_flag("-v,--verbose", options->verbose, "print at the end how many files were read and how many were skipped");
   begin_group(app, "Databases");

@@ -156,6 +156,31 @@ class Shards(commands.Case):
             self.assertEqual(self.good("cat", path), b"x")
             path.unlink()
 
+    def test_skipped_missing_shards_are_ranges(self):
+        for number in (3, 7):
+            (self.folder / f"x-{number:05}-of-1000000.tfrecord").write_bytes(tfrecord([b"x"]))
+        surplus = self.folder / "x-00000-of-00002.tfrecord"
+        surplus.write_bytes(tfrecord([b"x"]))
+        skipped = self.folder / "skipped"
+        done = self.recordfs("cat", "--allow-missing", "--split", "0/1", "--skip-damage", "--skipped", skipped,
+                             self.folder / "x-*")
+        self.assertEqual((done.status, done.out), (0, b"xx"))
+        rows = [json.loads(line) for line in skipped.read_text(encoding="utf-8").splitlines()]
+        self.assertEqual([(row["class"], row.get("shards"), row.get("count")) for row in rows],
+                         [("missing", "00000-00002", 3), ("missing", "00004-00006", 3), ("missing", "00008-999999", 999_992),
+                          ("surplus", None, None)])
+        self.assertEqual(rows[0]["file"], str(self.folder / "x-?????-of-1000000.tfrecord"))
+        self.assertEqual(rows[-1]["file"], str(surplus))
+
+    def test_surplus_shard_has_a_line_of_json(self):
+        for name in ("x-00000-of-00001", "x-00001-of-00001"):
+            (self.folder / f"{name}.tfrecord").write_bytes(tfrecord([b"x"]))
+        done = self.recordfs("verify", "--json", self.folder / "x-*")
+        rows = {row["file"]: row["status"] for row in map(json.loads, done.out.splitlines())}
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertEqual(rows, {str(self.folder / "x-00000-of-00001.tfrecord"): "good",
+                                str(self.folder / "x-00001-of-00001.tfrecord"): "surplus"})
+
     def test_records_of_a_block_that_cannot_be_counted_are_not_zero(self):
         done = self.recordfs("verify", "--json", commands.sample("recordio/bad-cut-table.grail-rio"))
         self.assertEqual(done.status, commands.DAMAGE)

@@ -226,6 +226,16 @@ class Gaps(JoinCase):
         self.assert_fails_with(errno.EIO, (mounted / "streams" / "concat").read_bytes)
         self.assertEqual(mounted.unmount(), 0)
 
+    def test_missing_shards_are_one_row_of_damage(self):
+        for number in (3, 99_999):
+            (self.data / f"x-{number:05}-of-100000.tfrecord").write_bytes(tfrecord([b"x"]))
+        mounted = self.join(self.data)
+        rows = (mounted / "index" / "damage.tsv").read_text().splitlines()
+        self.assertEqual([row.split("\t")[-1] for row in rows[1:]],
+                         ["shards 00000-00002 (3) are missing", "shards 00004-99998 (99995) are missing"])
+        self.assertEqual(rows[2].split("\t")[0], "x-00004-of-100000.tfrecord")
+        self.assertEqual(mounted.unmount(), 0)
+
     def test_damaged_shard_leaves_the_others_readable(self):
         shards = self.write_tiny(4)
         path = self.data / "part-00002-of-00004.tfrecord"

@@ -162,13 +162,31 @@ Result<Slice> JoinedTables::damage_rows(const RequestContext& context) {
   // Continues the text that has the rows of fewer shards.
   if (unfinished_.empty()) unfinished_ = finished_ == nullptr ? first_line() : *finished_;
   while (next_ < shards && rows_ < kMostDamageRows) {
-    TRY(add_damage(context));
+    TRY(shards_.set().shard(next_).is_missing ? add_missing(shards) : add_damage(context));
   }
   finished_ = std::make_shared<const std::string>(std::exchange(unfinished_, {}));
   const std::lock_guard lock(mutex_);
   damage_shards_ = std::max(damage_shards_, shards);
   damage_ = finished_;
   return slice_of(damage_);
+}
+
+// A range of missing shards has one row, with the name of the first one.
+Result<void> JoinedTables::add_missing(std::size_t shards) {
+  DataSet& set = shards_.set();
+  const std::size_t first = next_;
+  ASSIGN_OR_RETURN(const auto counts, set.counts(first));
+  while (next_ < shards && set.shard(next_).is_missing) ++next_;
+  const auto shard = [&](std::size_t i) -> const Shard& { return set.shard(first + i); };
+  for (const MissingShards& range : missing_shards(next_ - first, shard)) {
+    if (rows_ == kMostDamageRows) break;
+    const std::string reason = range.count == 1 ? "this shard is missing"
+                                                : fmt::format("shards {} ({}) are missing", range.numbers, range.count);
+    unfinished_ += fmt::format("{}\t0\t0\t{}\t-\t{}\t{}\n", printable(shards_.name(first + range.first)),
+                               counts.first_ordinal, to_string(DamageClass::kDamage), reason);
+    ++rows_;
+  }
+  return {};
 }
 
 Result<void> JoinedTables::add_damage(const RequestContext& context) {
@@ -178,9 +196,8 @@ Result<void> JoinedTables::add_damage(const RequestContext& context) {
   std::string rows;
   std::size_t number = 0;
   if (const auto failure = set.failure(next_)) {
-    const std::string reason = set.shard(next_).is_missing ? "this shard is missing" : to_string(*failure);
     rows = fmt::format("{}\t0\t{}\t{}\t-\t{}\t{}\n", name, counts.stored, counts.first_ordinal, class_of(*failure),
-                       printable(reason));
+                       printable(to_string(*failure)));
     number = 1;
   } else if (counts.damaged_regions > 0) {
     ASSIGN_OR_RETURN(const auto container, shards_.container(context, next_));

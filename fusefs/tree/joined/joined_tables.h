@@ -26,8 +26,8 @@ class JoinedTables {
   // Returns index/summary.json and index/shards.tsv. kPending until all shards are counted.
   Result<Slice> summary();
   Result<Slice> shard_rows(const RequestContext& context);
-  // Returns index/damage.tsv: a row for each shard that is missing or cannot be opened, and the rows of the others; the
-  // first 65,536. Scans the damaged shards again. kPending.
+  // Returns index/damage.tsv: a row for each range of missing shards and each shard that cannot be opened, and the rows
+  // of the others; the first 65,536. Scans the damaged shards again. kPending.
   Result<Slice> damage_rows(const RequestContext& context);
 
   // Announces that shards were appended. Texts that are returned from then on include them.
@@ -40,7 +40,8 @@ class JoinedTables {
   Result<Text> make_summary() const;
   Result<Text> make_shard_rows() const;
   Text make_info() const;
-  // Appends the rows of the next shard to unfinished_.
+  // Append the rows of the next shards, of which one that is not missing, to unfinished_.
+  Result<void> add_missing(std::size_t shards);
   Result<void> add_damage(const RequestContext& context);
 
   JoinedShards& shards_;
