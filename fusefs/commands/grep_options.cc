@@ -51,17 +51,51 @@ bool matches_name(const std::string& pattern, const std::string& path) {
   return false;
 }
 
+// Returns whether a pattern matches the name of a directory in a path.
+bool matches_parent(const std::string& pattern, const std::string& path) {
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t slash = path.find('/', at);
+    if (slash == std::string::npos) return false;
+    if (::fnmatch(pattern.c_str(), path.substr(at, slash - at).c_str(), 0) == 0) return true;
+    at = slash + 1;
+  }
+  return false;
+}
+
 // Declares an option that takes a value each time it is given.
 CLI::Option* declare_list(CLI::App& app, const std::string& names, std::vector<std::string>& values,
                           const std::string& text) {
   return app.add_option(names, values, text)->expected(1)->take_all()->allow_extra_args(false);
 }
 
-// Declares options of grep(1) that have no meaning here, so that the message says what does.
-void declare_refused(CLI::App& app) {
+// Declares the other options of grep(1): those that make no difference, and those that are refused, so that the message
+// says what takes their place.
+void declare_others(CLI::App& app) {
+  app.add_flag("-U,--binary")->group("");
+  app.add_option_function<std::string>("--binary-files",
+                                       [](const std::string& type) {
+                                         if (type != "text")
+                                           throw CLI::ValidationError("--binary-files",
+                                                                      "only text: all records are searched as text");
+                                       })
+      ->group("");
   const auto refuse = [&app](const std::string& name, const std::string& why) {
     app.add_flag_callback(name, [why] { throw CLI::ValidationError(why); })->group("");
   };
+  const auto refuse_with_value = [&app](const std::string& name, const std::string& why) {
+    app.add_option_function<std::string>(name, [why](const std::string&) { throw CLI::ValidationError(why); })
+        ->group("");
+  };
+  refuse("-R,--dereference-recursive", "-R is not supported: links below directories are not followed (try: -r)");
+  refuse("-I", "-I is not supported: all records are searched as text");
+  refuse("-T,--initial-tab", "-T is not supported (try: --json)");
+  refuse("--no-ignore-case", "--no-ignore-case is not supported (try: without -i)");
+  refuse_with_value("--label", "--label is not supported: standard input is named -");
+  refuse_with_value("--exclude-from", "--exclude-from is not supported (try: --exclude, which may be repeated)");
+  refuse("--no-group-separator", "--no-group-separator is not supported (try: --json)");
+  refuse_with_value("--group-separator", "--group-separator is not supported: a line -- separates groups");
+  refuse_with_value("-d,--directories", "-d is not supported: a directory is a data set (try: -r)");
+  refuse_with_value("-D,--devices", "-D is not supported (try: --exclude)");
   refuse("-P,--perl-regexp", "-P is not supported: patterns are RE2's, with \\d, \\b, (?i) and lazy repetition");
   refuse("-G,--basic-regexp", "-G is not supported: patterns are RE2's, mostly those of -E");
   refuse("-b,--byte-offset", "-b is not supported (try: --json, which has begin and end of each match)");
@@ -77,6 +111,8 @@ bool GrepOptions::has_colors() const {
 
 bool GrepOptions::wants(const std::string& path) const {
   const auto matches = [&path](const std::string& pattern) { return matches_name(pattern, path); };
+  const auto matches_directory = [&path](const std::string& pattern) { return matches_parent(pattern, path); };
+  if (std::ranges::any_of(excluded_directories, matches_directory)) return false;
   return (included.empty() || std::ranges::any_of(included, matches)) && std::ranges::none_of(excluded, matches);
 }
 
@@ -90,7 +126,7 @@ void GrepOptions::declare_matching(CLI::App& app) {
                "use the patterns in F, one a line; all other words are files; - is standard input\n"
                "An empty F has no pattern, and matches nothing.")
       ->type_name("F");
-  app.add_flag("-i,--ignore-case", rules.ignores_case, "ignore case");
+  app.add_flag("-i,-y,--ignore-case", rules.ignores_case, "ignore case");
   app.add_flag("-v,--invert-match", inverted, "select the records that do not match");
   app.add_flag("-w,--word-regexp", rules.is_word,
                "match only whole words\n"
@@ -121,17 +157,21 @@ void GrepOptions::declare_output(CLI::App& app) {
          },
          "continue with the next file after N records\n"
          "-1 means all records.")
-      ->type_name("N");
+      ->type_name("N")
+      ->take_last();
   app.add_option_function<std::string>("-C,--context", number(before, after, "--context"),
                                        "print the N records before and after each selected one\n"
                                        "A line -- separates groups of records that do not follow each other.")
-      ->type_name("N");
+      ->type_name("N")
+      ->take_last();
   app.add_option_function<std::string>("-A,--after-context", number(after, after, "--after-context"),
                                        "print the N records after each selected one, as ORDINAL-RECORD")
-      ->type_name("N");
+      ->type_name("N")
+      ->take_last();
   app.add_option_function<std::string>("-B,--before-context", number(before, before, "--before-context"),
                                        "print the N records before each selected one")
-      ->type_name("N");
+      ->type_name("N")
+      ->take_last();
   app.add_flag("-n,--line-number")->description("print ordinals, which count from 0 (default)");
   app.add_flag("-H,--with-filename", with_name, "print the file name with each record");
   app.add_flag("-h,--no-filename", without_name, "print no file names");
@@ -166,6 +206,7 @@ void GrepOptions::declare_decoding(CLI::App& app) {
   app.add_option_function<std::string>(
          "--field",
          [this](const std::string& path) {
+           if (path.empty()) throw CLI::ValidationError("--field", "no field is named");
            field = std::make_shared<const FieldPaths>(std::vector<std::string>{path});
            decoded = true;
          },
@@ -185,6 +226,9 @@ void GrepOptions::declare_files(CLI::App& app) {
                "GLOB is a pattern of glob(7) for the name without directories. A data set is one file.")
       ->type_name("GLOB");
   declare_list(app, "--exclude", excluded, "leave out files whose names match GLOB; may be repeated")
+      ->type_name("GLOB");
+  declare_list(app, "--exclude-dir", excluded_directories,
+               "leave out files in directories whose names match GLOB; may be repeated")
       ->type_name("GLOB");
   declare_manifest(app, manifest);
   declare_allow_missing(app, allows_missing);
@@ -245,7 +289,7 @@ void GrepOptions::declare(CLI::App& app) {
   declare_decoding(app);
   declare_files(app);
   reading.declare(app);
-  declare_refused(app);
+  declare_others(app);
   app.final_callback([this, word, first] { finish(first->count() > 0 ? word.get() : nullptr); });
 }
 

@@ -28,6 +28,7 @@ struct GrepOptions {
   std::vector<std::string> files;
   std::vector<std::string> included;  // patterns of names; empty: all
   std::vector<std::string> excluded;
+  std::vector<std::string> excluded_directories;
   std::string manifest;
   bool allows_missing = false;
   MatchRules rules;

@@ -21,7 +21,8 @@ class LikeGrep(commands.Case):
                ["-m", "0"], ["-n"], ["-a"], ["-s"], ["--line-buffered"], ["-A", "1"], ["-B", "1"], ["-C", "1"], ["-A", "2", "-B", "3"],
                ["-C", "1", "-A", "3"], ["-A", "3", "-C", "1"], ["-C", "100"], ["-A1", "-m2"], ["-C1", "-m", "2", "-v"], ["-wC1"], ["-cA1"],
                ["--color=always"], ["--color=always", "-o"], ["--color=always", "-C1"], ["--colour=always", "-w"],
-               ["--color=never"], ["--color"]]
+               ["--color=never"], ["--color"], ["-y"], ["-U"], ["--binary"], ["--binary-files=text"], ["-m", "1", "-m", "2"],
+               ["-C", "3", "-C", "1"]]
     PATTERNS = ["foo", "bar", "^foo$", "fo+|bar", "nothing", "", "a|b", "[0-9]", "x\ny", "."]
 
     def setUp(self):
@@ -74,7 +75,8 @@ class LikeGrep(commands.Case):
     def test_names_of_files_are_included_and_excluded_as_grep_does(self):
         # grep -r lists files in the order of the directory.
         for options in ([], ["--include=*.tfrecord"], ["--include", "c*"], ["--exclude", "*.other"], ["--include=*.other", "--include=a*"],
-                        ["--exclude=a*", "--exclude=b*"], ["--include=none"]):
+                        ["--exclude=a*", "--exclude=b*"], ["--include=none"], ["--exclude-dir=sub"], ["--exclude-dir", "s?b"],
+                        ["--exclude-dir=none"], ["--exclude-dir=a.tfrecord"]):
             for words in (["-r", "-l", *options, "foo"], ["-r", "-l", *options, "foo", "."], ["-r", "-l", *options, "foo", "sub"]):
                 expected = subprocess.run(["grep", *words], cwd=self.texts, stdout=subprocess.PIPE, check=False)
                 done = self.recordfs("grep", *words, cwd=self.containers)
@@ -92,6 +94,23 @@ class LikeGrep(commands.Case):
             self.assertEqual(done.out, self.recordfs("grep", "-c", "-f", patterns, "a.tfrecord", cwd=self.containers).out)
         self.assert_same("-f", "not-there", "a.tfrecord")
         self.assert_ends(FAILED, "--file: standard input cannot have both", "grep", "-f", "-", "-")
+
+    def test_other_options_of_grep_name_what_takes_their_place(self):
+        for words, hint in ((["-R"], "try: -r"), (["-I"], "searched as text"), (["-T"], "try: --json"), (["-P"], "RE2"), (["-G"], "RE2"),
+                            (["-b"], "--json"), (["--label=x"], "named -"), (["--label", "x"], "named -"), (["-3"], "try: -C 3"),
+                            (["--binary-files=without-match"], "searched as text"), (["-d", "skip"], "try: -r"),
+                            (["-D", "read"], "try: --exclude"), (["--exclude-from=x"], "try: --exclude"),
+                            (["--no-ignore-case"], "without -i"), (["--group-separator=x"], "a line --"),
+                            (["--no-group-separator"], "try: --json")):
+            self.assert_ends(FAILED, hint, "grep", *words, "x", self.containers / "a.tfrecord")
+
+    def test_every_option_of_grep_is_known(self):
+        listed = subprocess.run(["grep", "--help"], stdout=subprocess.PIPE, check=True).stdout.decode()
+        options = set(re.findall(r"(?m)^  +(?:-\w, )?(--[\w-]+)", listed)) | set(re.findall(r"(?m)^  (-\w)\b", listed))
+        self.assertGreater(len(options), 40)
+        for option in sorted(options - {"--help", "--version", "-V", "--unix-byte-offsets"}):
+            err = self.recordfs("grep", option, "x", "x", self.containers / "a.tfrecord").err
+            self.assertNotRegex(err, r"unknown option(?!: -N)", option)
 
     def test_messages_about_files_can_be_left_out(self):
         self.assert_same("-s", "foo", "not-there", "a.tfrecord")
