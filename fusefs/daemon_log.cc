@@ -81,13 +81,20 @@ Severity least_of(Verbosity verbosity) {
 }  // namespace
 
 Result<Descriptor> open_log_file(const std::string& path) {
-  // O_NONBLOCK: opening a fifo must not wait for its reader.
+  // O_NONBLOCK: opening a fifo must not wait for its reader. O_NOFOLLOW: in a directory of another user, that user
+  // would choose the file. Links in /dev, such as /dev/stderr, are root's.
   constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-  Descriptor file(::open(path.c_str(), kFlags, S_IRUSR | S_IWUSR));
+  const int follows = path.starts_with("/dev/") ? 0 : O_NOFOLLOW;
+  Descriptor file(::open(path.c_str(), kFlags | follows, S_IRUSR | S_IWUSR));
+  if (!file && errno == ELOOP) return Error{.code = Code::kIo, .detail = "a symbolic link"};
   if (!file) return system_error(errno);
   struct stat st {};
   if (::fstat(file.number(), &st) != 0) return system_error(errno);
   if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode)) return Error{.code = Code::kIo, .detail = "not a regular file"};
+  if (S_ISREG(st.st_mode) && st.st_uid != ::geteuid() && st.st_uid != 0) {
+    return Error{.code = Code::kIo, .detail = "the file belongs to another user"};
+  }
+  if (S_ISREG(st.st_mode) && st.st_nlink > 1) return Error{.code = Code::kIo, .detail = "the file has several names"};
   return file;
 }
 
@@ -101,13 +108,15 @@ Result<void> DaemonLog::open_file(const std::string& path) {
 // The number stays, so that no line of another thread is lost.
 void DaemonLog::replace_file(const Descriptor& file) const { ::dup3(file.number(), file_.number(), O_CLOEXEC); }
 
-void DaemonLog::begin(bool is_in_background) {
-  if (file_) {
-    target_ = Target::kFile;
-  } else if (is_in_background) {
-    ::openlog("recordfs", LOG_PID | LOG_NDELAY, LOG_DAEMON);
-    target_ = Target::kSystemLog;
-  }
+void DaemonLog::connect(bool is_in_background) {
+  if (file_ || !is_in_background) return;
+  ::openlog("recordfs", LOG_PID | LOG_NDELAY, LOG_DAEMON);
+  is_connected_ = true;
+}
+
+void DaemonLog::begin() {
+  if (file_) target_ = Target::kFile;
+  if (is_connected_) target_ = Target::kSystemLog;
 }
 
 void DaemonLog::write(Severity severity, const std::string& line) const {

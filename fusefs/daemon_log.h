@@ -12,7 +12,8 @@
 
 namespace recordfs {
 
-// Opens a log file to append to, creating it for its owner only. Fails with kIo. Thread-safe.
+// Opens a log file to append to, creating it for its owner only. Fails with kIo, also for a symbolic link outside /dev,
+// and for a file that belongs to another user or has several names. Thread-safe.
 Result<Descriptor> open_log_file(const std::string& path);
 
 // Writes to stderr until begin(), and then to a file, the system log, or still stderr. Thread-safe unless noted.
@@ -26,9 +27,11 @@ class DaemonLog {
   // Goes on in another file, which open_log_file() has opened. REQUIRES: open_file() has succeeded.
   void replace_file(const Descriptor& file) const;
 
-  // Switches to the opened file, or without one to the system log if `is_in_background`. Call it on one thread, after
-  // going to the background.
-  void begin(bool is_in_background);
+  // Without a file and `is_in_background`, connects to the system log for begin(). Not thread-safe.
+  void connect(bool is_in_background);
+
+  // Switches to the opened file or the connected system log. Call it once.
+  void begin();
 
   // Writes a line if the verbosity permits.
   void write(Severity severity, const std::string& line) const;
@@ -46,6 +49,7 @@ class DaemonLog {
   const Severity least_;
   const bool redact_;
   Descriptor file_;
+  bool is_connected_ = false;  // to the system log
   std::atomic<Target> target_{Target::kStderr};
 };
 

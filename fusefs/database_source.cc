@@ -1,10 +1,13 @@
 #include "fusefs/database_source.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <utility>
 #include <vector>
 
@@ -13,7 +16,13 @@
 #include "core/base/counted.h"
 #include "core/base/descriptor.h"
 #include "core/base/source.h"
+#include "core/database/directory.h"
+#include "core/database/options_file.h"
+#include "core/database/wal_directory.h"
+#include "fusefs/confinement/confinement.h"
+#include "fusefs/glue/helper_process.h"
 #include "fusefs/mount_sources.h"
+#include "fusefs/source_access.h"
 #include "fusefs/tree/joined/joined_shards.h"
 
 namespace recordfs {
@@ -67,6 +76,7 @@ Result<DatabaseSource> open_database(const std::string& path, std::shared_ptr<co
                  fmt::format("{}: no usable MANIFEST; the state comes from all tables and logs", shown));
   }
   Ownership ownership = ownership_of(*opened, *directory);
+  keep_only_readers(ownership, path, options);
   override_ownership(ownership, options);
   const auto report = [&services, shown](const database::Problem& problem) {
     const std::string file = problem.file.empty() ? shown : fmt::format("{}: {}", shown, problem.file);
@@ -83,6 +93,45 @@ Result<DatabaseSource> open_database(const std::string& path, std::shared_ptr<co
                         .ownership = ownership,
                         .filesystem = filesystem_that_may_hang(directory->number(), st.st_dev),
                         .report = report};
+}
+
+namespace {
+
+constexpr const char* kReader = "recordfs-option";  // name of the process that reads OPTIONS
+
+// Returns wal_dir as the newest OPTIONS file states it; empty if there is none.
+std::string stated_wal_directory(const std::string& path) {
+  const auto listed = database::list_directory(path);
+  if (!listed) return {};
+  const auto number = [](const database::DirectoryEntry& entry) { return database::options_file_number(entry.name); };
+  const auto newest = std::ranges::max_element(*listed, {}, number);
+  if (newest == listed->end() || !number(*newest)) return {};
+  const auto source = FileSource::open(path + "/" + newest->name);
+  const auto read = source ? database::read_options({}, **source) : source.error();
+  return read ? read->wal_directory : std::string();
+}
+
+}  // namespace
+
+std::string wal_directory_of(const std::string& path) {
+  struct stat st {};
+  if (::stat((path + "/CURRENT").c_str(), &st) != 0) return {};
+  std::string stated(PATH_MAX, '\0');
+  HelperProcess reader(kReader, {}, [&path](int line) {
+    AllowedPaths allowed{.readable = {}, .listed = {}, .saved = {}, .devices = {}, .reads_all_owners = true};
+    allowed.readable.push_back(found_at(path));
+    static_cast<void>(confine(allowed));
+    const std::string found = stated_wal_directory(path).substr(0, PATH_MAX);
+    static_cast<void>(::send(line, found.data(), found.size(), MSG_NOSIGNAL));
+  });
+  if (!reader.is_there()) return {};
+  ssize_t got = -1;
+  do {
+    got = ::recv(reader.line().number(), stated.data(), stated.size(), 0);
+  } while (got < 0 && errno == EINTR);
+  stated.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  const std::string found = stated.empty() ? stated : database::find_wal_directory(path, stated).name;
+  return found.empty() || found.starts_with('/') ? found : path + "/" + found;
 }
 
 }  // namespace recordfs

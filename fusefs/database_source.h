@@ -18,4 +18,9 @@ namespace recordfs {
 Result<DatabaseSource> open_database(const std::string& path, std::shared_ptr<const RootedDir> files,
                                      const std::string& shown, const Options& options, const Services& services);
 
+// Returns the directory that the newest OPTIONS file of a database in `path` states for its write-ahead logs, if that
+// is another one; otherwise, and on errors, an empty string. A confined child process reads the file. REQUIRES: the
+// process has one thread.
+std::string wal_directory_of(const std::string& path);
+
 }  // namespace recordfs

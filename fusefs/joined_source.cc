@@ -71,10 +71,10 @@ Result<std::string_view> first_format(const ShardList& list, ShardOpener& opener
 
 // The mounts of recordfs are left out, because a pattern may match the names in this mount.
 IsContainer new_container_test() {
-  return [mounts = std::make_shared<const RecordfsMounts>()](const std::string& path) -> Result<bool> {
+  return [](const std::string& path) -> Result<bool> {
     struct stat st {};
     if (::stat(path.c_str(), &st) != 0) return system_error(errno);
-    if (mounts->contains(st.st_dev)) return false;
+    if (RecordfsMounts::of_process().contains(st.st_dev)) return false;
     return is_container_file(path);
   };
 }
@@ -88,9 +88,29 @@ std::unique_ptr<NewFiles> new_files(const ShardList& list, const Options& option
 
 }  // namespace
 
-Result<JoinedFiles> join_sources(const Options& options, Services& services) {
-  auto list =
-      options.manifest ? read_manifest(options.sources.front()) : list_shards(options.sources, is_container_file);
+Result<SetPlaces> places_of_set(const Options& options, const std::optional<ShardList>& manifest) {
+  const auto any_file = [](const std::string&) -> Result<bool> { return true; };
+  auto list = manifest ? Result<ShardList>(*manifest) : list_shards(options.sources, any_file);
+  if (!list) return Error{.code = Code::kIo, .detail = list.error().detail};
+  ShardExaminer examiner(options);
+  for (Shard& shard : list->shards) examiner.examine(shard);
+  SetPlaces places;
+  if (options.follow) {
+    const auto ignored = [](const std::string&, const std::string&) {};
+    places.read = examiner.places(NewFiles(options.sources, *list, any_file, ignored).tops());
+  } else {
+    places.read = examiner.places({});
+  }
+  if (manifest) return places;
+  for (const std::string& word : options.sources) {
+    const auto directories = directories_of(word);
+    places.listed.insert(places.listed.end(), directories.begin(), directories.end());
+  }
+  return places;
+}
+
+Result<JoinedFiles> join_sources(const Options& options, Services& services, std::optional<ShardList> manifest) {
+  auto list = manifest ? Result<ShardList>(*std::move(manifest)) : list_shards(options.sources, is_container_file);
   if (!list) return Error{.code = Code::kIo, .detail = list.error().detail};
   ShardExaminer examiner(options);
   for (Shard& shard : list->shards) examiner.examine(shard);

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/dataset/shard_list.h"
 #include "core/store/record_store.h"
 #include "fusefs/follow/new_files.h"
 #include "fusefs/options.h"
@@ -23,15 +25,24 @@ struct JoinedFiles {
   std::unique_ptr<NewFiles> new_files{};  // with -o follow; otherwise null
 };
 
-// Names the shards that options.sources mean, and examines each file without opening it, except that it tries the first
-// few until one is a container or a saved index says that it is one. Logs missing and surplus shards. Sets
-// services.address_bits, with -o follow for the shards that may be appended too.
+// Paths of a data set.
+struct SetPlaces {
+  std::vector<std::string> read;    // include all files that may be opened
+  std::vector<std::string> listed;  // directories whose names say which files there are
+};
+
+// Returns what join_sources() will access, without opening a file of the set. Fails like join_sources().
+Result<SetPlaces> places_of_set(const Options& options, const std::optional<ShardList>& manifest);
+
+// Names the shards that options.sources mean, or with -o manifest those of `manifest`, and examines each file without
+// opening it, except that it tries the first few until one is a container or a saved index says that it is one. Logs
+// missing and surplus shards. Sets services.address_bits, with -o follow for the shards that may be appended too.
 //
 // A shard is opened later by its path, and must then be the same file, with the size and the modification time that it
 // has now. Otherwise, and if it cannot be opened for good, JoinedSource::Open fails with kDamage and logs that once.
 //
 // Fails with kIo if there is no shard, or none of those tried can be opened; the detail is a whole message. Both
 // arguments must outlive the result.
-Result<JoinedFiles> join_sources(const Options& options, Services& services);
+Result<JoinedFiles> join_sources(const Options& options, Services& services, std::optional<ShardList> manifest = {});
 
 }  // namespace recordfs

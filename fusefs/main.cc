@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,10 +17,12 @@
 
 #include <fmt/format.h>
 
+#include "core/base/parse_number.h"
 #include "core/codec/codec.h"
 #include "core/decoding/protobuf_module.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/exit_status.h"
+#include "fusefs/glue/helper_process.h"
 #include "fusefs/glue/signals.h"
 #include "fusefs/glue/version.h"
 #include "fusefs/help_layout.h"
@@ -40,6 +43,26 @@ void reuse_memory() {
   mallopt(M_TRIM_THRESHOLD, kKept);
   mallopt(M_TOP_PAD, kGrowth);
 #endif
+}
+
+// Returns the descriptors that a command line names: with a path such as /dev/fd/3 or /proc/self/fd/3, or for
+// --ready-fd.
+std::set<unsigned> named_descriptors(int argc, const char* const* argv) {
+  constexpr std::string_view kFolder = "/fd/";
+  constexpr std::string_view kReady = "--ready-fd";
+  std::set<unsigned> named;
+  bool is_number = false;  // the word is the value of --ready-fd
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const std::size_t folder = word.find(kFolder);
+    std::string_view number = is_number ? word : std::string_view();
+    if (folder != std::string_view::npos) number = word.substr(folder + kFolder.size());
+    if (word.starts_with(kReady) && word.size() > kReady.size()) number = word.substr(kReady.size() + 1);
+    is_number = word == kReady;
+    number = number.substr(0, number.find_first_not_of("0123456789"));
+    if (const auto one = parse_number<unsigned>(number)) named.insert(*one);
+  }
+  return named;
 }
 
 // Prevents opened files from becoming standard streams. Reading or writing one that was closed fails.
@@ -115,6 +138,8 @@ void raise_descriptor_limit() {
 
 int run(int argc, const char* const* argv) {
   fill_standard_descriptors();
+  // Others are open by mistake of the program that started this one. Code that takes over the process could use them.
+  close_descriptors_except(named_descriptors(argc, argv));
   raise_descriptor_limit();
   reuse_memory();
   if (argc > 0 && is_called_by_mount(argv[0])) return mount(Form::kMount8, argc, argv);

@@ -4,6 +4,7 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "core/base/bytes.h"
+#include "core/base/descriptor.h"
 #include "core/base/source.h"
 #include "core/base/thread.h"
 #include "core/base/utf8.h"
@@ -20,6 +22,8 @@
 namespace recordfs {
 namespace {
 
+constexpr const char* kName = "recordfs-metric";  // of the process that writes
+constexpr std::size_t kLongestText = 64u << 10;
 constexpr mode_t kMode = S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;  // another user's exporter reads it
 
 // Returns the value of a label between its quotes. A backslash of printable() is escaped once more.
@@ -112,22 +116,72 @@ std::string metrics_text(std::string_view mount, const Services& services, const
   return text.take();
 }
 
-MetricsFile::MetricsFile(Descriptor directory, std::string name, Log log)
-    : directory_(std::move(directory)),
-      name_(std::move(name)),
-      unfinished_(fmt::format(".{}.{}", name_, ::getpid())),
-      log_(std::move(log)) {}
+namespace {
 
-Result<std::unique_ptr<MetricsFile>> MetricsFile::at(const std::string& path, Log log) {
+// Writes texts to a file in an open directory.
+class Writer {
+ public:
+  Writer(const Descriptor& directory, std::string name)
+      : directory_(directory.number()), name_(std::move(name)), unfinished_(fmt::format(".{}.{}", name_, ::getpid())) {}
+
+  // Returns 0, or errno. In a directory of another user, the hidden name may be any file: it is never opened.
+  int write(std::string_view text) const {
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    ::unlinkat(directory_, unfinished_.c_str(), 0);  // left by a killed process
+    const Descriptor file(::openat(directory_, unfinished_.c_str(), kFlags, kMode));
+    if (!file) return errno;
+    int error = 0;
+    while (!text.empty() && error == 0) {
+      const ssize_t written = ::write(file.number(), text.data(), text.size());
+      if (written >= 0) text.remove_prefix(static_cast<std::size_t>(written));
+      if (written < 0 && errno != EINTR) error = errno;
+    }
+    const bool is_renamed = error == 0 && ::renameat(directory_, unfinished_.c_str(), directory_, name_.c_str()) == 0;
+    if (is_renamed) return 0;
+    if (error == 0) error = errno;
+    ::unlinkat(directory_, unfinished_.c_str(), 0);
+    return error;
+  }
+
+  void remove() const { ::unlinkat(directory_, name_.c_str(), 0); }
+
+  // Writes each text that arrives, and answers with the outcome. Removes the file when the sender has ended.
+  void serve(int line) const {
+    std::string text(kLongestText, '\0');
+    for (;;) {
+      const ssize_t got = ::recv(line, text.data(), text.size(), 0);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) break;
+      const int outcome = write(std::string_view(text).substr(0, static_cast<std::size_t>(got)));
+      if (::send(line, &outcome, sizeof(outcome), MSG_NOSIGNAL) < 0) break;
+    }
+    remove();
+  }
+
+ private:
+  const int directory_;
+  const std::string name_;
+  const std::string unfinished_;  // name of a file that is not complete
+};
+
+}  // namespace
+
+Result<std::unique_ptr<MetricsFile>> MetricsFile::at(const std::string& path, Log log, const Confine& confine) {
   const std::size_t slash = path.find_last_of('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   std::string name = path.substr(slash == std::string::npos ? 0 : slash + 1);
   if (name.empty()) return Error{.code = Code::kIo, .detail = "not the name of a file"};
-  Descriptor directory(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor directory(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!directory) return system_error(errno);
-  std::unique_ptr<MetricsFile> made(new MetricsFile(std::move(directory), std::move(name), std::move(log)));
-  TRY(made->write({}));
-  return made;
+  const Writer writer(directory, std::move(name));
+  if (const int error = writer.write({}); error != 0) return system_error(error);
+  HelperProcess process(kName, {directory.number()}, [&](int line) {
+    confine(folder);
+    writer.serve(line);
+  });
+  if (process.is_there()) return std::unique_ptr<MetricsFile>(new MetricsFile(std::move(process), std::move(log)));
+  writer.remove();
+  return Error{.code = Code::kIo, .detail = "cannot create a process"};
 }
 
 void MetricsFile::start(std::function<std::string()> text) {
@@ -141,7 +195,7 @@ void MetricsFile::stop() {
   }
   over_.notify_all();
   if (thread_.joinable()) thread_.join();
-  ::unlinkat(directory_.number(), name_.c_str(), 0);
+  writer_.end();
 }
 
 void MetricsFile::run(const std::function<std::string()>& text) {
@@ -158,22 +212,15 @@ void MetricsFile::run(const std::function<std::string()>& text) {
 }
 
 Result<void> MetricsFile::write(std::string_view text) const {
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
-  const Descriptor file(::openat(directory_.number(), unfinished_.c_str(), kFlags, kMode));
-  if (!file) return system_error(errno);
-  const auto failed = [this](int number) {
-    ::unlinkat(directory_.number(), unfinished_.c_str(), 0);
-    return system_error(number);
-  };
-  while (!text.empty()) {
-    const ssize_t written = ::write(file.number(), text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return failed(errno);
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  if (::renameat(directory_.number(), unfinished_.c_str(), directory_.number(), name_.c_str()) != 0) {
-    return failed(errno);
-  }
+  const int line = writer_.line().number();
+  int outcome = EPIPE;
+  ssize_t got = ::send(line, text.data(), text.size(), MSG_NOSIGNAL);
+  if (got < 0) return system_error(errno);
+  do {
+    got = ::recv(line, &outcome, sizeof(outcome), 0);
+  } while (got < 0 && errno == EINTR);
+  if (got == 0) return system_error(EPIPE);
+  if (outcome != 0) return system_error(outcome);
   return {};
 }
 

@@ -10,11 +10,12 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
-#include "core/base/descriptor.h"
 #include "core/base/result.h"
 #include "core/store/log.h"
 #include "core/store/stored_file.h"
+#include "fusefs/glue/helper_process.h"
 #include "fusefs/glue/operations.h"
 
 namespace recordfs {
@@ -32,19 +33,22 @@ std::string metrics_text(std::string_view mount, const Services& services, const
                          const SourceCounts& sources, std::chrono::seconds uptime);
 
 // Writes a text to a file every few seconds, on a thread of its own. A reader sees a complete text, because each is
-// written to a hidden file beside it, which then gets the name. The functions are called on one thread.
+// written to a hidden file beside it, which then gets the name. A child process writes and removes the file, also when
+// this process is killed: this one parses untrusted files, and must not be able to write to a directory of others. The
+// functions are called on one thread.
 class MetricsFile {
  public:
   static constexpr std::chrono::seconds kBetween{5};
 
-  // Finds the directory, and checks that a file can be made there. Fails with kIo. `log` must outlive the object.
-  static Result<std::unique_ptr<MetricsFile>> at(const std::string& path, Log log);
+  // Called in the child before it writes: drops all privileges except writing in the directory.
+  using Confine = std::function<void(const std::string& directory)>;
+
+  // Finds the directory, checks that a file can be made there, and forks. Fails with kIo. `log` must outlive the
+  // object. REQUIRES: one thread.
+  static Result<std::unique_ptr<MetricsFile>> at(const std::string& path, Log log, const Confine& confine);
   ~MetricsFile() { stop(); }
   MetricsFile(const MetricsFile&) = delete;
   MetricsFile& operator=(const MetricsFile&) = delete;
-
-  // Returns the directory, which must stay writable.
-  const Descriptor& directory() const { return directory_; }
 
   // Starts the thread, which calls `text` until stop(). Writes nothing if the system provides no thread.
   void start(std::function<std::string()> text);
@@ -52,14 +56,12 @@ class MetricsFile {
   void stop();
 
  private:
-  MetricsFile(Descriptor directory, std::string name, Log log);
+  MetricsFile(HelperProcess writer, Log log) : writer_(std::move(writer)), log_(std::move(log)) {}
 
   void run(const std::function<std::string()>& text);
   Result<void> write(std::string_view text) const;
 
-  const Descriptor directory_;
-  const std::string name_;
-  const std::string unfinished_;  // name of a file that is not complete
+  HelperProcess writer_;
   const Log log_;
   std::mutex mutex_;  // guards the next
   bool is_over_ = false;

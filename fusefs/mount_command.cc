@@ -1,24 +1,19 @@
 #include "fusefs/mount_command.h"
 
 #include <fcntl.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 #include <sched.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,57 +25,37 @@
 
 #include "core/base/counted.h"
 #include "core/base/descriptor.h"
+#include "core/base/parse_number.h"
 #include "core/base/result.h"
-#include "core/base/source.h"
-#include "core/base/utf8.h"
+#include "core/dataset/manifest.h"
 #include "core/dataset/real_paths.h"
 #include "core/decoding/protobuf_module.h"
-#include "core/decoding/record_decoder.h"
 #include "core/store/log.h"
 #include "core/store/open_container.h"
-#include "core/store/record_store.h"
+#include "fusefs/background.h"
 #include "fusefs/confinement/confinement.h"
 #include "fusefs/daemon_log.h"
+#include "fusefs/database_source.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/followed_shards.h"
 #include "fusefs/glue/followed_containers.h"
 #include "fusefs/glue/follower.h"
+#include "fusefs/glue/mount_helper.h"
 #include "fusefs/glue/mount_table.h"
 #include "fusefs/glue/session.h"
+#include "fusefs/joined_source.h"
 #include "fusefs/messages.h"
 #include "fusefs/metrics.h"
 #include "fusefs/mount_point.h"
 #include "fusefs/mount_sources.h"
+#include "fusefs/mount_statistics.h"
 #include "fusefs/options.h"
+#include "fusefs/ready_notification.h"
+#include "fusefs/tree/mirror/rooted_dir.h"
 #include "fusefs/tree/mount_tree.h"
 
 namespace recordfs {
 namespace {
-
-// Accepts a path, or "@" and the name of an abstract socket, as in sd_notify(3).
-Descriptor connected_to(const std::string& socket_name) {
-  sockaddr_un address{};
-  const bool is_name = socket_name.starts_with('/') || socket_name.starts_with('@');
-  if (!is_name || socket_name.size() >= sizeof(address.sun_path)) return {};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, socket_name.data(), socket_name.size());
-  if (socket_name.front() == '@') address.sun_path[0] = '\0';
-  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_name.size());
-  Descriptor made(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!made || ::connect(made.number(), reinterpret_cast<const sockaddr*>(&address), size) != 0) return {};
-  return made;
-}
-
-void send(const Descriptor& socket, const std::string& message) {
-  while (::send(socket.number(), message.data(), message.size(), MSG_NOSIGNAL) < 0 && errno == EINTR) {
-  }
-}
-
-// Returns whether a program listens at /dev/log.
-bool has_system_log() {
-  // EPROTOTYPE: the listener uses another socket type, which syslog(3) supports.
-  return connected_to("/dev/log") || errno == EPROTOTYPE;
-}
 
 // Sanitizers write reports, start a symbolizer, and fork to search for leaks.
 #ifdef RECORDFS_SANITIZED
@@ -89,39 +64,10 @@ constexpr bool kConfines = false;
 constexpr bool kConfines = true;
 #endif
 
-constexpr std::size_t kMostStores = 16;  // with a line in the statistics
+constexpr std::size_t kMostStores = 16;  // with a line in the log
 
 constexpr std::string_view kNoSystemLog =
     "warning: no system log (/dev/log), so the daemon's messages are lost (try: -o log=FILE)";
-
-template <class Value>
-std::string cache_line(std::string_view of_what, const SharedCache<Value>& cache) {
-  const auto statistics = cache.statistics();
-  return fmt::format("cache of {}: {} hits, {} misses, {} of {} bytes", of_what, statistics.hits, statistics.misses,
-                     statistics.bytes, cache.capacity());
-}
-
-// Returns lines about caches, bytes read and decoded, memory, and the scans of the first stores.
-std::vector<std::string> statistics_of(const Services& services,
-                                       const std::vector<std::shared_ptr<const RecordStore>>& stores) {
-  std::vector<std::string> lines = {
-      cache_line("chunks", services.chunks), cache_line("layouts", services.layouts),
-      fmt::format("read: {} bytes; decoded: {} bytes", FileSource::bytes_read(), services.decoded_bytes.load())};
-#ifdef __GLIBC__
-  // Includes freed memory that malloc keeps, because a daemon holds more than it uses.
-  const struct mallinfo2 memory = mallinfo2();
-  lines.push_back(
-      fmt::format("memory: {} bytes in use, {} kept for reuse", memory.uordblks + memory.hblkhd, memory.fordblks));
-#endif
-  const std::size_t shown = std::min(stores.size(), kMostStores);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const Catalog::ScanState state = stores[i]->index().state();
-    lines.push_back(fmt::format("{}: {}, {}, {}", stores[i]->name(), counted(state.totals.chunks, "chunk"),
-                                counted(state.totals.records, "record"), state.complete ? "complete" : "not complete"));
-  }
-  if (shown < stores.size()) lines.push_back(fmt::format("and {} more sources", stores.size() - shown));
-  return lines;
-}
 
 // A failure, and the exit status for it.
 struct Refusal {
@@ -149,26 +95,56 @@ std::optional<std::string> enter_namespace(const std::string& place) {
   return fmt::format("-N {}: {}", place, std::strerror(errno));
 }
 
-// Returns what the daemon accesses after mounting. Call it before: the mount may cover a source.
-AllowedPaths allowed_paths(const std::vector<std::string>& places, const Options& options, const Services& services,
-                           const MetricsFile* metrics) {
+// Returns what the daemon accesses. It is called before anything is parsed, and before the mount may cover a source.
+AllowedPaths allowed_paths(const SetPlaces& places, const Options& options, const Services& services) {
   AllowedPaths allowed;
-  allowed.reads_all_owners = options.join;
-  for (const std::string& place : places) {
-    std::error_code failed;
-    allowed.readable.push_back(found_at(place));
-    allowed.reads_all_owners |= std::filesystem::is_directory(place, failed);
-  }
+  allowed.reads_all_owners = true;
+  allowed.watches = options.follow;
+  for (const std::string& place : places.read) allowed.readable.push_back(found_at(place));
+  for (const std::string& place : places.listed) allowed.listed.push_back(found_at(place));
   for (const std::string& place : options.table_directories) allowed.readable.push_back(found_at(place));
-  if (!options.wal_directory.empty()) allowed.readable.push_back(found_at(options.wal_directory));
+  for (const std::string& place : {options.wal_directory, options.descriptors}) {
+    if (!place.empty()) allowed.readable.push_back(found_at(place));
+  }
   if (services.index) {
     make_directory(*services.index);
     allowed.saved.push_back(found_at(services.index->directory));
   }
-  if (metrics != nullptr) allowed.saved.emplace_back(::fcntl(metrics->directory().number(), F_DUPFD_CLOEXEC, 0));
   // Each thread of the loop opens the device.
   allowed.devices.push_back(found_at("/dev/fuse"));
   return allowed;
+}
+
+// Returns the sources, and the directories that databases among them name for their write-ahead logs.
+std::vector<std::string> places_of_sources(const Options& options) {
+  std::vector<std::string> places = options.sources;
+  for (const std::string& source : options.sources) {
+    auto logs = options.wal_directory.empty() ? wal_directory_of(source) : std::string();
+    if (!logs.empty()) places.push_back(std::move(logs));
+  }
+  return places;
+}
+
+// Drops all privileges, and logs those that could not be dropped.
+Result<void> confine_daemon(const Options& options, const std::optional<ShardList>& manifest,
+                            const Services& services) {
+  const auto places = options.join ? places_of_set(options, manifest)
+                                   : Result<SetPlaces>(SetPlaces{.read = places_of_sources(options), .listed = {}});
+  if (!places) return places.error();
+  RecordfsMounts::of_process();
+  // Opened here because it cannot be opened later, and the types of records are not known yet.
+  open_protobuf_module();
+  for (const std::string& kept : confine(allowed_paths(*places, options, services)))
+    services.log(Severity::kWarning, "privilege not dropped: " + kept);
+  return {};
+}
+
+// Returns whether root still needs to read files of other owners once all sources are open.
+bool opens_files_later(const Options& options) {
+  std::error_code failed;
+  return options.join || std::ranges::any_of(options.sources, [&failed](const std::string& source) {
+           return std::filesystem::is_directory(source, failed);
+         });
 }
 
 // Returns what df(1) and findmnt(8) show as the source: a path that means the same in every directory.
@@ -179,9 +155,8 @@ std::string absolute_source(const std::string& source) {
   return failed ? source : real.string();
 }
 
-SessionOptions session_options(const Options& options, const MountPoint& point) {
-  return {.mountpoint = point.path(),
-          .fsname = options.fsname.value_or(absolute_source(options.sources.front())),
+SessionOptions session_options(const Options& options, const std::string& mountpoint) {
+  return {.mountpoint = mountpoint,
           .foreground = options.foreground,
           .debug = options.debug,
           .single_threaded = options.single_threaded,
@@ -190,9 +165,42 @@ SessionOptions session_options(const Options& options, const MountPoint& point) 
           .allow_other = options.allow_other,
           .has_extended_attributes = options.xattr,
           .auto_unmount = options.auto_unmount,
-          .remove_mountpoint = point.was_made(),
           .timeout = options.timeout,
           .passed_on = options.passed_on};
+}
+
+// Returns how to open the log file again; null if there is none.
+std::function<Descriptor()> log_opener(const Options& options) {
+  if (options.log_file.empty()) return {};
+  return [&path = options.log_file] {
+    auto opened = open_log_file(path);
+    return opened ? std::move(*opened) : Descriptor();
+  };
+}
+
+// Starts the process that mounts, and unmounts.
+MountHelper helper_for(const Options& options, bool confines) {
+  std::optional<MountPoint> kept;  // until the helper's end; its destructor does not run
+  const MountHelper::Config config{.prepare = [&]() -> Result<MountHelper::Point> {
+                                     auto point = MountPoint::at(options);
+                                     if (!point) return std::move(point).error();
+                                     kept.emplace(std::move(*point));
+                                     return MountHelper::Point{kept->path(), kept->was_made()};
+                                   },
+                                   .mount =
+                                       [&](const std::string& path) {
+                                         SessionOptions mounted = session_options(options, path);
+                                         mounted.fsname =
+                                             options.fsname.value_or(absolute_source(options.sources.front()));
+                                         return mount_device(mounted);
+                                       },
+                                   .confine =
+                                       [confines] {
+                                         if (confines)
+                                           static_cast<void>(confine_unmount_guard());  // the helper has no log
+                                       },
+                                   .open_log = log_opener(options)};
+  return MountHelper(config);
 }
 
 // Reads the types of -o descriptors and type. The error's detail is a whole message.
@@ -202,16 +210,6 @@ Result<UserTypes> named_types(const Options& options) {
   Error why = std::move(types).error();
   why.detail = fmt::format("-o descriptors={}: {}", options.redact ? "..." : options.descriptors, why.detail);
   return why;
-}
-
-// Returns whether libprotobuf may be needed. Containers in a mirrored directory or a data
-// set are not known in advance.
-bool may_decode_messages(const MountTree& tree, const UserTypes& types) {
-  const auto stores = tree.containers().stores();
-  if (tree.mirror() != nullptr || tree.joined() != nullptr) return true;
-  return std::ranges::any_of(stores, [&types](const auto& store) {
-    return RecordDecoder(store->schema(), store->metadata(), types).decodes_messages({});
-  });
 }
 
 // Returns whether a path is a directory that contains any of these files or directories, or is one of them.
@@ -231,17 +229,6 @@ std::unique_ptr<Followed> followed_of(OpenedSources& opened, MountTree& tree, co
   return std::make_unique<FollowedContainers>(tree.containers(), std::move(opened.followed), services.log);
 }
 
-// Returns the counts of what the mount shows now. Thread-safe.
-SourceCounts source_counts(MountTree& tree) {
-  if (JoinedSet* set = tree.joined()) {
-    const DataSet::Progress progress = set->progress();
-    return {.all = progress.all, .scanned = progress.shards, .missing = set->missing()};
-  }
-  const auto stores = tree.containers().stores();
-  const auto scanned = std::ranges::count_if(stores, [](const auto& store) { return store->index().state().complete; });
-  return {.all = stores.size(), .scanned = static_cast<std::uint64_t>(scanned)};
-}
-
 // Writes metrics from now on. `statistics` must be callable until the file stops.
 void start(MetricsFile& metrics, const std::string& mount, MountTree& tree, const Services& services,
            const std::function<RequestStatistics()>& statistics) {
@@ -251,6 +238,17 @@ void start(MetricsFile& metrics, const std::string& mount, MountTree& tree, cons
                         std::chrono::duration_cast<std::chrono::seconds>(uptime));
   });
 }
+
+// What a mount has besides its sources.
+struct Process {
+  const Options& options;
+  ReadyNotification& ready;
+  Background& background;
+  const bool prints_name;
+  Services& services;
+  MetricsFile* const metrics;  // may be null
+  DaemonLog& log;
+};
 
 // Logs that the mount begins, and what it shows.
 void log_beginning(const DaemonLog& log, const Options& options, const MountTree& tree) {
@@ -264,15 +262,6 @@ void log_beginning(const DaemonLog& log, const Options& options, const MountTree
                        RECORDFS_VERSION));
 }
 
-// Returns how to open the log file again; null if there is none.
-std::function<Descriptor()> log_opener(const Options& options) {
-  if (options.log_file.empty()) return {};
-  return [&path = options.log_file] {
-    auto opened = open_log_file(path);
-    return opened ? std::move(*opened) : Descriptor();
-  };
-}
-
 // Goes on in the log file that was opened again.
 void reopen(const DaemonLog& log, const Descriptor& opened) {
   if (!opened) {
@@ -282,135 +271,187 @@ void reopen(const DaemonLog& log, const Descriptor& opened) {
   log.note("the log file was opened again");
 }
 
-void log_statistics(const DaemonLog& log, const std::vector<std::string>& lines, MountTree& tree,
-                    const Services& services) {
-  for (const std::string& line : lines) log.answer(line);
-  for (const std::string& line : statistics_of(services, tree.containers().stores())) log.answer(line);
-  if (const Mirror* mirror = tree.mirror())
-    log.answer(fmt::format("mirrored containers: {} open", mirror->open_containers()));
-  if (JoinedSet* set = tree.joined()) {
-    const DataSet::Progress progress = set->progress();
-    log.answer(fmt::format("shards: {} counted, {}, {} open", progress.shards,
-                           counted(progress.totals.records, "record"), set->open_containers()));
-  }
+// Returns what SIGHUP does once the helper has opened the log file again; null if there is none.
+std::function<void(const Descriptor& opened)> log_reopener(const Process& process) {
+  if (process.options.log_file.empty()) return {};
+  return [&log = process.log](const Descriptor& opened) { reopen(log, opened); };
 }
 
-// Mounts the sources and serves them until the end.
-std::optional<Refusal> serve_sources(const Options& options, const UserTypes& types, ReadyNotification& ready,
-                                     bool prints_name, Services& services, MetricsFile* metrics, DaemonLog& log) {
-  const auto cannot_mount = [&](const std::string& reason) {
-    return Refusal{kExitCannotMount, fmt::format("{}: cannot mount: {}", shown_mountpoint(options), reason)};
-  };
-  auto opened = open_sources(options, services);
-  if (!opened) return Refusal{kExitCannotOpen, opened.error().detail};
-  const auto point = MountPoint::at(options);
-  if (!point) return cannot_mount(point.error().detail);
-  if (options.join && hides_any(point->path(), opened->places)) return cannot_mount("it would hide a shard");
+// All arguments must outlive the result. `path`: of the mount point.
+SessionEvents events_of(Process& process, MountTree& tree, const Descriptor& mark, const std::string& path) {
+  const Options& options = process.options;
+  return {
+      .mounted =
+          [&] {
+            mark_daemon(mark, path);
+            if (process.prints_name) std::fputs((options.mountpoint + "\n").c_str(), stdout);
+            std::fflush(stdout);
+          },
+      .init_answered =
+          [&] {
+            process.log.begin();
+            log_beginning(process.log, options, tree);
+            process.ready.notify(fmt::format("{} on {}", shown_source(options, 0), shown_mountpoint(options)),
+                                 !options.foreground);
+            process.background.ready();
+          },
+      .abandoned =
+          [&] { process.log.write(Severity::kWarning, "a source does not answer: exiting without waiting for it"); },
+      .kept_mounted =
+          [&] {
+            process.log.write(Severity::kDetail, fmt::format("{}: no request for {} seconds, but the mount is in use",
+                                                             shown_mountpoint(options), options.timeout));
+          },
+      .began =
+          [&](const std::function<RequestStatistics()>& statistics) {
+            if (process.metrics == nullptr) return;
+            start(*process.metrics, options.redact ? options.metrics_file : path, tree, process.services, statistics);
+          },
+      .ended =
+          [&] {
+            if (process.metrics != nullptr) process.metrics->stop();
+          },
+      .unmounted =
+          [&](const std::string& why) {
+            process.log.note(fmt::format("{}: unmounted: {}", shown_mountpoint(options),
+                                         options.redact ? redacted(why, path) : why));
+          },
+      .log_opened = log_reopener(process),
+      .statistics_requested =
+          [&](const std::vector<std::string>& lines) {
+            for (const std::string& line : lines) process.log.answer(line);
+            for (const std::string& line : statistics_of(process.services, tree)) process.log.answer(line);
+          }};
+}
+
+// Returns why a mount point would hide what the mount reads, or nothing.
+std::optional<std::string> hidden_by(const std::string& path, const Options& options, const OpenedSources& opened) {
+  if (options.join && hides_any(path, opened.places)) return "it would hide a shard";
   // The mount point may have been made, and match a pattern.
-  if (opened->new_shards && hides_any(point->path(), opened->new_shards->directories())) {
-    return cannot_mount("new shards are looked for there");
-  }
-  MountTree tree(std::move(opened->sources), options.nest, mirror_settings(options, services), options.record_suffix,
-                 types);
-  tree.containers().prepare({});
+  if (opened.new_shards && hides_any(path, opened.new_shards->directories())) return "new shards are looked for there";
+  return std::nullopt;
+}
+
+// Returns the absolute path of the mount point, which exists. Fails with kIo; the detail is the reason.
+Result<std::string> prepared_point(MountHelper& helper, const Options& options) {
+  if (helper.is_there()) return helper.prepare();
+  const auto number = parse_number<int>(options.mountpoint.substr(options.mountpoint.rfind('/') + 1));
+  if (!number || ::fcntl(*number, F_GETFD) < 0) return Error{.code = Code::kIo, .detail = "not an open descriptor"};
+  return options.mountpoint;
+}
+
+Refusal cannot_mount(const Options& options, const std::string& reason) {
+  return {kExitCannotMount, fmt::format("{}: cannot mount: {}", shown_mountpoint(options), reason)};
+}
+
+// Returns the refusal for a container whose records name types that -o descriptors lacks, or nothing.
+std::optional<Refusal> unnamed_types(const MountTree& tree, const UserTypes& types) {
   for (const auto& store : tree.containers().stores()) {
     if (const auto named = check_types(types, store->schema(), store->metadata()); !named) {
       return Refusal{kExitWrongUse, "-o descriptors: " + named.error().detail};
     }
   }
+  return std::nullopt;
+}
+
+// Mounts opened sources and serves them until the end.
+std::optional<Refusal> serve_opened(Process& process, OpenedSources opened, const UserTypes& types, MountHelper& helper,
+                                    const Descriptor& mark) {
+  const Options& options = process.options;
+  const auto path = prepared_point(helper, options);
+  if (!path) return cannot_mount(options, path.error().detail);
+  if (const auto reason = hidden_by(*path, options, opened)) return cannot_mount(options, *reason);
+  MountTree tree(std::move(opened.sources), options.nest, mirror_settings(options, process.services),
+                 options.record_suffix, types);
+  tree.containers().prepare({});
+  if (auto refusal = unnamed_types(tree, types)) return refusal;
   std::optional<Follower> follower;
-  if (auto followed = followed_of(*opened, tree, options, services)) follower.emplace(std::move(followed));
-  const AllowedPaths allowed = allowed_paths(opened->places, options, services, metrics);
-  const bool confines = options.sandbox.value_or(kConfines);
-  // Load what cannot be opened after confinement. Read no source between the mount and the first reply: a request in
-  // that time could not be interrupted.
-  if (confines && may_decode_messages(tree, types)) open_protobuf_module();
-  const SessionEvents events{
-      .mounted =
-          [&] {
-            if (!options.foreground && options.log_file.empty() && !has_system_log())
-              log.write(Severity::kWarning, std::string(kNoSystemLog));
-            if (prints_name) std::fputs((options.mountpoint + "\n").c_str(), stdout);
-            std::fflush(stdout);
-          },
-      .in_background = [&] { log.begin(!options.foreground); },
-      .unmount_guard_can_confine =
-          [&] {
-            if (confines) static_cast<void>(confine_unmount_guard());  // the guard has no log
-          },
-      .can_confine =
-          [&] {
-            if (!confines) return;
-            for (const std::string& kept : confine(allowed))
-              log.write(Severity::kWarning, "privilege not dropped: " + kept);
-          },
-      .init_answered =
-          [&] {
-            ready.notify(fmt::format("{} on {}", shown_source(options, 0), shown_mountpoint(options)),
-                         !options.foreground);
-          },
-      .abandoned = [&] { log.write(Severity::kWarning, "a source does not answer: exiting without waiting for it"); },
-      .kept_mounted =
-          [&] {
-            log.write(Severity::kDetail, fmt::format("{}: no request for {} seconds, but the mount is in use",
-                                                     shown_mountpoint(options), options.timeout));
-          },
-      .began =
-          [&](const std::function<RequestStatistics()>& statistics) {
-            log_beginning(log, options, tree);
-            if (metrics != nullptr)
-              start(*metrics, options.redact ? options.metrics_file : point->path(), tree, services, statistics);
-          },
-      .ended =
-          [&] {
-            if (metrics != nullptr) metrics->stop();
-          },
-      .unmounted =
-          [&](const std::string& why) {
-            log.note(fmt::format("{}: unmounted: {}", shown_mountpoint(options),
-                                 options.redact ? redacted(why, point->path()) : why));
-          },
-      .open_log = log_opener(options),
-      .log_opened = [&log](const Descriptor& file) { reopen(log, file); },
-      .statistics_requested =
-          [&](const std::vector<std::string>& lines) { log_statistics(log, lines, tree, services); }};
-  const Descriptor mark = mark_daemon(point->path());
-  const auto served =
-      serve(tree, services.executor, session_options(options, *point), events, follower ? &*follower : nullptr);
+  if (auto followed = followed_of(opened, tree, options, process.services)) follower.emplace(std::move(followed));
+  // Reads no source between the mount and the first reply: a request in that time could not be interrupted.
+  const auto served = serve(tree, process.services.executor, session_options(options, *path), helper,
+                            events_of(process, tree, mark, *path), follower ? &*follower : nullptr);
   if (served) return std::nullopt;
-  return cannot_mount(options.redact ? redacted(served.error().detail, point->path()) : served.error().detail);
+  const std::string& reason = served.error().detail;
+  return cannot_mount(options, options.redact ? redacted(reason, *path) : reason);
+}
+
+// Opens the sources, mounts them, and serves them until the end. Everything that is read of a source is read after the
+// process has dropped its privileges.
+std::optional<Refusal> serve_sources(Process& process) {
+  const Options& options = process.options;
+  const bool confines = options.sandbox.value_or(kConfines);
+  if (!options.foreground && options.log_file.empty() && !has_system_log())
+    process.log.write(Severity::kWarning, std::string(kNoSystemLog));
+  process.log.connect(!options.foreground);
+  const Descriptor mark = new_mark();
+  const bool is_mounted = is_open_device(options.mountpoint);
+  MountHelper helper = is_mounted ? MountHelper() : helper_for(options, confines);
+  if (!is_mounted && !helper.is_there()) return cannot_mount(options, "cannot create a process");
+  std::optional<ShardList> manifest;
+  if (options.manifest) {
+    auto list = read_manifest(options.sources.front());
+    if (!list) return Refusal{kExitCannotOpen, list.error().detail};
+    manifest = std::move(*list);
+  }
+  if (confines) {
+    if (const auto confined = confine_daemon(options, manifest, process.services); !confined)
+      return Refusal{kExitCannotOpen, confined.error().detail};
+  }
+  const auto types = named_types(options);
+  if (!types) return Refusal{kExitWrongUse, types.error().detail};
+  auto opened = open_sources(options, process.services, std::move(manifest));
+  if (!opened) return Refusal{kExitCannotOpen, opened.error().detail};
+  if (confines && !opens_files_later(options)) {
+    for (const std::string& kept : stop_reading_all_owners())
+      process.log.write(Severity::kWarning, "privilege not dropped: " + kept);
+  }
+  return serve_opened(process, std::move(*opened), *types, helper, mark);
+}
+
+int refuse(int status, const std::string& reason) {
+  print_message(reason);
+  return status;
+}
+
+// Mounts with checked options. The log has its file.
+int mount_with(const Options& options, ReadyNotification& ready, bool prints_name, DaemonLog& log) {
+  Services services(options.cache_size, executor_threads(),
+                    [&log](Severity severity, const std::string& line) { log.write(severity, line); });
+  auto index = index_place(options.index, options.limits);
+  if (!index) return refuse(kExitWrongUse, fmt::format("-o index={}: {}", options.index, index.error().detail));
+  services.index = std::move(*index);
+  services.keeps_scanned = true;
+  services.finds_unreadable = Services::FindsUnreadable::kLocal;
+  services.address_bits = address_bits(options);
+  if (options.listed_keys) services.keys.table.keys = *options.listed_keys;
+  auto background = Background::begin(options.foreground);
+  if (!background) return refuse(kExitCannotMount, "cannot create a process: " + background.error().detail);
+  std::unique_ptr<MetricsFile> metrics;
+  if (!options.metrics_file.empty()) {
+    const bool confines = options.sandbox.value_or(kConfines);
+    auto made = MetricsFile::at(options.metrics_file, services.log, [confines](const std::string& directory) {
+      AllowedPaths allowed;
+      allowed.saves_for_all_owners = true;
+      allowed.saved.push_back(found_at(directory));
+      if (confines) static_cast<void>(confine(allowed));  // the process has no log
+    });
+    if (!made) {
+      const std::string shown = options.redact ? "..." : options.metrics_file;
+      return refuse(kExitWrongUse, fmt::format("-o metrics={}: {}", shown, made.error().detail));
+    }
+    metrics = std::move(*made);
+  }
+  Process process{options, ready, *background, prints_name, services, metrics.get(), log};
+  const auto refusal = serve_sources(process);
+  if (!refusal) return kExitGood;
+  log.write(Severity::kError, refusal->reason);
+  return refusal->status;
 }
 
 }  // namespace
 
-Result<ReadyNotification> ReadyNotification::of(std::optional<int> descriptor) {
-  ReadyNotification ready;
-  if (const char* name = std::getenv("NOTIFY_SOCKET")) ready.socket_ = connected_to(name);
-  if (!descriptor) return ready;
-  // Avoids the standard descriptors, which the daemon replaces.
-  ready.descriptor_ = Descriptor(::fcntl(*descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-  if (!ready.descriptor_) return system_error(errno);
-  if (*descriptor > STDERR_FILENO) ::close(*descriptor);
-  return ready;
-}
-
-void ReadyNotification::notify(const std::string& status, bool is_in_background) {
-  while (descriptor_ && ::write(descriptor_.number(), "\n", 1) < 0 && errno == EINTR) {
-  }
-  descriptor_ = Descriptor();
-  if (!socket_) return;
-  std::string message = fmt::format("READY=1\nSTATUS={}\n", printable(status));
-  if (is_in_background) message += fmt::format("MAINPID={}\n", ::getpid());
-  send(socket_, message);
-  socket_ = Descriptor();
-}
-
 int mount_sources(Options options) {
   if (options.fake) return kExitGood;
-  const auto refuse = [](int status, const std::string& reason) {
-    print_message(reason);
-    return status;
-  };
   // First, because a file opened earlier could get the given descriptor's number.
   auto ready = ReadyNotification::of(options.ready_fd);
   if (!ready) {
@@ -419,8 +460,6 @@ int mount_sources(Options options) {
   if (options.mount_namespace) {
     if (auto problem = enter_namespace(*options.mount_namespace)) return refuse(kExitCannotMount, *problem);
   }
-  auto types = named_types(options);
-  if (!types) return refuse(kExitWrongUse, types.error().detail);
   const auto chosen = choose_mount_point(options);
   if (!chosen) return refuse(kExitCannotMount, chosen.error().detail);
   DaemonLog log(options.verbosity, options.redact);
@@ -431,28 +470,11 @@ int mount_sources(Options options) {
     }
     options.log_file = std::filesystem::absolute(options.log_file);  // a daemon changes its directory
   }
-  Services services(options.cache_size, executor_threads(),
-                    [&log](Severity severity, const std::string& line) { log.write(severity, line); });
-  auto index = index_place(options.index, options.limits);
-  if (!index) return refuse(kExitWrongUse, fmt::format("-o index={}: {}", options.index, index.error().detail));
-  services.index = std::move(*index);
-  services.keeps_scanned = true;
-  services.finds_unreadable = Services::FindsUnreadable::kLocal;
-  services.address_bits = address_bits(options);
-  if (options.listed_keys) services.keys.table.keys = *options.listed_keys;
-  std::unique_ptr<MetricsFile> metrics;
-  if (!options.metrics_file.empty()) {
-    auto made = MetricsFile::at(options.metrics_file, services.log);
-    if (!made) {
-      const std::string shown = options.redact ? "..." : options.metrics_file;
-      return refuse(kExitWrongUse, fmt::format("-o metrics={}: {}", shown, made.error().detail));
-    }
-    metrics = std::move(*made);
+  try {
+    return mount_with(options, *ready, *chosen, log);
+  } catch (const std::bad_alloc&) {
+    return refuse(kExitCannotMount, fmt::format("{}: cannot mount: out of memory", shown_mountpoint(options)));
   }
-  const auto refusal = serve_sources(options, *types, *ready, *chosen, services, metrics.get(), log);
-  if (!refusal) return kExitGood;
-  log.write(Severity::kError, refusal->reason);
-  return refusal->status;
 }
 
 }  // namespace recordfs

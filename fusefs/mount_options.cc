@@ -207,7 +207,8 @@ constexpr MountOption kOptions[] = {
      set_auto_unmount},
     {"", "sandbox", "no",
      "keep privileges that the mount does not need (default yes: access only to sources and saved indexes)\n"
-     "With `yes`, the daemon can open only the sources and the saved indexes once the mount is ready. It can start no "
+     "With `yes`, the daemon can open only the sources and the saved indexes before it reads any of them. It can start "
+     "no "
      "program, and open no connection, as far as the kernel supports Landlock and seccomp. It has no capabilities. "
      "Only root keeps one if a source is a directory: to read files of other users.",
      set_sandbox},
@@ -216,16 +217,16 @@ constexpr MountOption kOptions[] = {
      "Each line has the time, the process id, and the level. The first lines name the sources and the mount point, "
      "and the last one says why the mount ended. The file is created with access for its owner only, and a relative "
      "name starts at the current directory. Messages go to standard error until the mount is in place. SIGHUP opens "
-     "the file again, for logrotate(8).",
+     "the file again, for logrotate(8). It must not be a symbolic link, belong to another user, or have several names.",
      set_text<&Options::log_file>},
     {"", "metrics", "FILE",
      "write metrics for Prometheus to FILE every 5 seconds, and remove it at the end\n"
      "They have requests by kind, cache hits, bytes read and decoded, damage, read errors, missing shards, the number "
      "of scanned files, the version, memory, and uptime. Each has the mount point as the label `mount`, or with "
      "`redact` FILE instead. The format is that of node_exporter's textfile "
-     "collector, which reads files that end with `.prom` in its directory. FILE is replaced as a whole. The user that "
-     "mounts must be able to create files in its directory, which stays writable for the daemon. Each mount needs its "
-     "own FILE.",
+     "collector, which reads files that end with `.prom` in its directory. FILE is replaced as a whole, by a "
+     "process that reads no source. The user that mounts must be able to create files in its directory. Each mount "
+     "needs its own FILE.",
      set_text<&Options::metrics_file>},
     {"", "redact", "", "keep names of sources, and keys from files, out of the log", set_flag<&Options::redact>},
     {"", "debug", "", "same as -d", set_debug},

@@ -18,6 +18,7 @@
 #include "core/store/open_container.h"
 #include "fusefs/database_source.h"
 #include "fusefs/joined_source.h"
+#include "fusefs/source_access.h"
 #include "fusefs/tree/inode_table.h"
 
 namespace recordfs {
@@ -76,6 +77,7 @@ Result<MountSource> open_followed(const std::string& path, const std::string& sh
   const FollowedFile& file = *opened;
   log_opened(shown, *file.store(), services);
   Ownership ownership = ownership_of(file.status());
+  keep_only_readers(ownership, path, options);
   override_ownership(ownership, options);
   all.followed.push_back(std::move(opened));
   return MountSource(MountedContainer{file.name(), file.store(), ownership, true});
@@ -103,8 +105,24 @@ Result<MountSource> open_source(std::size_t number, const Options& options, Serv
   ASSIGN_OR_RETURN(auto opened, open_file({}, path, options.limits, services, shown));
   log_opened(shown, *opened.store, services);
   Ownership ownership = ownership_of(opened.status);
+  keep_only_readers(ownership, path, options);
   override_ownership(ownership, options);
   return MountSource(MountedContainer{std::move(opened.name), std::move(opened.store), ownership});
+}
+
+// Returns the permissions that no file below the mirrored directories exceeds, because of the directories above them.
+// They do not restrict the owners of files.
+Ownership above_mirrored_directories(const Options& options) {
+  Ownership all{.file_mode = 0555, .directory_mode = 0755};
+  for (const std::string& source : options.sources) {
+    struct stat st {};
+    if (!is_directory(source) || ::stat(source.c_str(), &st) != 0) continue;
+    Ownership one{st.st_uid, st.st_gid, 0444, directory_mode_for(0444), {}};
+    keep_only_readers(one, source, options);
+    all.file_mode &= one.directory_mode | 0500u;
+    all.directory_mode &= one.directory_mode | 0700u;
+  }
+  return all;
 }
 
 }  // namespace
@@ -146,7 +164,7 @@ std::string shown_source(const Options& options, std::size_t number) {
   return options.redact ? fmt::format("source {}", number + 1) : options.sources[number];
 }
 
-Result<OpenedSources> open_sources(const Options& options, Services& services) {
+Result<OpenedSources> open_sources(const Options& options, Services& services, std::optional<ShardList> manifest) {
   OpenedSources all;
   for (std::size_t i = 0; i < options.sources.size() && !options.manifest; ++i) {
     if (!is_pipe(options.sources[i])) continue;
@@ -157,7 +175,7 @@ Result<OpenedSources> open_sources(const Options& options, Services& services) {
                               shown_source(options, i))};
   }
   if (options.join) {
-    ASSIGN_OR_RETURN(auto joined, join_sources(options, services));
+    ASSIGN_OR_RETURN(auto joined, join_sources(options, services, std::move(manifest)));
     all.sources.emplace_back(std::move(joined.source));
     all.shards = std::move(joined.opener);
     all.new_shards = std::move(joined.new_files);
@@ -189,7 +207,10 @@ MirrorSettings mirror_settings(const Options& options, Services& services) {
     if (!context.was_refused()) services.log(Severity::kWarning, open_failure(shown, opened.error()));
     return std::move(opened).error();
   };
-  return {.probe = is_container, .open = open, .adjust = [&options](Ownership& ownership) {
+  const Ownership most = above_mirrored_directories(options);
+  return {.probe = is_container, .open = open, .adjust = [&options, most](Ownership& ownership) {
+            ownership.file_mode &= most.file_mode;
+            ownership.directory_mode &= most.directory_mode;
             override_ownership(ownership, options);
           }};
 }

@@ -4,10 +4,12 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/dataset/shard_list.h"
 #include "core/store/record_store.h"
 #include "fusefs/follow/followed_file.h"
 #include "fusefs/follow/new_files.h"
@@ -41,9 +43,9 @@ struct OpenedSources {
 // Applies the options that replace owner and permissions.
 void override_ownership(Ownership& ownership, const Options& options);
 
-// Opens all sources. Fails with the error of the first that cannot be opened; the detail is a whole message. `services`
-// must outlive the results.
-Result<OpenedSources> open_sources(const Options& options, Services& services);
+// Opens all sources. `manifest`: the files that -o manifest lists. Fails with the error of the first that cannot be
+// opened; the detail is a whole message. `services` must outlive the results.
+Result<OpenedSources> open_sources(const Options& options, Services& services, std::optional<ShardList> manifest);
 
 // Returns how containers of mirrored directories are opened. Both arguments must outlive the mount.
 MirrorSettings mirror_settings(const Options& options, Services& services);

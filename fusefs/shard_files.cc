@@ -19,6 +19,7 @@
 #include "core/store/open_container.h"
 #include "fusefs/messages.h"
 #include "fusefs/mount_sources.h"
+#include "fusefs/source_access.h"
 
 namespace recordfs {
 namespace {
@@ -48,6 +49,7 @@ void ShardExaminer::examine(Shard& shard) {
     file.identity = FileIdentity::of(st);
     file.filesystem = filesystem_of(directory_of(real), st.st_dev);
     ownership = container_ownership(st.st_uid, st.st_gid, st.st_mode, st.st_mtim);
+    keep_only_readers(ownership, real, options_);
     override_ownership(ownership, options_);
     stored_ += file.identity.size;
     if (places_.size() <= kMostPlaces) places_.insert(real);

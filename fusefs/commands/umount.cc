@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -35,10 +37,13 @@ std::string without_access(const std::string& word) {
   return failed ? plain.string() : (above / plain.filename()).string();
 }
 
-bool names_source(const std::string& word, const std::string& source) {
-  if (word == source || word == fs::path(source).filename() || RealPaths().of(word) == source) return true;
+// Accesses no path that another user has chosen, which may be in a filesystem that hangs.
+bool names_source(const std::string& word, const ListedMount& mount) {
+  if (word == mount.source || word == fs::path(mount.source).filename()) return true;
+  if (RealPaths().of(word) == mount.source) return true;
+  if (mount.owner != 0 && mount.owner != ::geteuid()) return false;
   std::error_code failed;
-  return fs::equivalent(word, source, failed) && !failed;
+  return fs::equivalent(word, mount.source, failed) && !failed;
 }
 
 // Returns the mounts that a word means: the one at this path, or else those of this source. Of several at one path, the
@@ -52,7 +57,7 @@ std::vector<ListedMount> meant_by(const std::string& word) {
   if (top != mounts.rend()) return {*top};
   std::vector<ListedMount> meant;
   std::ranges::copy_if(mounts, std::back_inserter(meant),
-                       [&word](const ListedMount& mount) { return names_source(word, mount.source); });
+                       [&word](const ListedMount& mount) { return names_source(word, mount); });
   return meant;
 }
 

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <cstring>
 #include <ctime>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -49,7 +50,8 @@ constexpr std::uint64_t kReadDirectory = LANDLOCK_ACCESS_FS_READ_DIR;
 constexpr std::uint64_t kOfFiles = LANDLOCK_ACCESS_FS_EXECUTE | kWriteFile | kReadFile | kTruncate | kDeviceControl;
 constexpr std::uint64_t kFirstRights = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // of version 1
 constexpr std::uint64_t kSaving =
-    kReadFile | kReadDirectory | kWriteFile | kTruncate | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
+    kReadFile | kReadDirectory | kWriteFile | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
+constexpr long kVersionWithTruncate = 3;
 
 // struct landlock_ruleset_attr as of version 6.
 struct Ruleset {
@@ -61,7 +63,7 @@ struct Ruleset {
 Ruleset all_rights(long version) {
   Ruleset rights{.files = kFirstRights};
   if (version >= 2) rights.files |= kRefer;
-  if (version >= 3) rights.files |= kTruncate;
+  if (version >= kVersionWithTruncate) rights.files |= kTruncate;
   if (version >= 4) rights.net = kBindTcp | kConnectTcp;
   if (version >= 5) rights.files |= kDeviceControl;
   if (version >= 6) rights.scoped = kAbstractSockets | kSignals;
@@ -98,18 +100,20 @@ class Rules {
   std::uint64_t known_;
 };
 
+// Returns the kernel's version of Landlock; less than 1 if it has none.
+long landlock_version() { return ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION); }
+
 // Allows opening only what is `within`, and blocks TCP connections and signals to other processes as far as the
 // kernel's Landlock version (landlock(7)) supports it. Does nothing if the kernel has no Landlock. Returns what failed,
 // or nullopt.
-std::optional<std::string> keep_files(const AllowedPaths& within) {
-  const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+std::optional<std::string> keep_files(const AllowedPaths& within, long version) {
   if (version < 1) return std::nullopt;
   const Ruleset rights = all_rights(version);
   Descriptor made(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &rights, size_of_rights(version), 0)));
   if (!made) return failure();
   const Rules rules(std::move(made), rights.files);
   const bool all_taken = rules.allow(within.readable, kReadFile | kReadDirectory) &&
-                         rules.allow(within.saved, kSaving) &&
+                         rules.allow(within.listed, kReadDirectory) && rules.allow(within.saved, kSaving) &&
                          rules.allow(within.devices, kReadFile | kWriteFile | kDeviceControl);
   if (!all_taken || !rules.begin()) return failure();
   return std::nullopt;
@@ -119,34 +123,43 @@ std::optional<std::string> keep_files(const AllowedPaths& within) {
 
 // Grouped by purpose. Calls that the processor architecture lacks are skipped.
 constexpr int kAllowed[] = {
-    // reading sources, /dev/fuse and the unmount guard; replying
+    // reading sources, /dev/fuse and the helpers' sockets; replying
     SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(pread64), SCMP_SYS(preadv), SCMP_SYS(preadv2), SCMP_SYS(write),
     SCMP_SYS(writev), SCMP_SYS(splice), SCMP_SYS(vmsplice), SCMP_SYS(tee), SCMP_SYS(pipe2), SCMP_SYS(lseek),
     SCMP_SYS(fadvise64), SCMP_SYS(readahead), SCMP_SYS(recvfrom), SCMP_SYS(recvmsg),
-    // accessible files, and the directory of saved indexes
-    SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(openat2), SCMP_SYS(close), SCMP_SYS(close_range), SCMP_SYS(fcntl),
-    SCMP_SYS(dup), SCMP_SYS(dup2), SCMP_SYS(dup3), SCMP_SYS(stat), SCMP_SYS(lstat), SCMP_SYS(fstat),
-    SCMP_SYS(newfstatat), SCMP_SYS(statx), SCMP_SYS(statfs), SCMP_SYS(fstatfs), SCMP_SYS(access), SCMP_SYS(faccessat),
-    SCMP_SYS(faccessat2), SCMP_SYS(readlink), SCMP_SYS(readlinkat), SCMP_SYS(getdents64), SCMP_SYS(mkdir),
-    SCMP_SYS(mkdirat), SCMP_SYS(unlink), SCMP_SYS(unlinkat), SCMP_SYS(rename), SCMP_SYS(renameat), SCMP_SYS(renameat2),
-    SCMP_SYS(ftruncate), SCMP_SYS(fsync), SCMP_SYS(fdatasync), SCMP_SYS(umask), SCMP_SYS(inotify_init1),
-    SCMP_SYS(inotify_add_watch), SCMP_SYS(inotify_rm_watch),
+    // accessible files
+    SCMP_SYS(close), SCMP_SYS(close_range), SCMP_SYS(dup), SCMP_SYS(dup2), SCMP_SYS(dup3), SCMP_SYS(stat),
+    SCMP_SYS(lstat), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(statx), SCMP_SYS(statfs), SCMP_SYS(fstatfs),
+    SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(readlink), SCMP_SYS(readlinkat),
+    SCMP_SYS(getdents64), SCMP_SYS(getxattr), SCMP_SYS(fgetxattr), SCMP_SYS(chdir), SCMP_SYS(getcwd), SCMP_SYS(umask),
     // waiting
     SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(select), SCMP_SYS(pselect6), SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl),
     SCMP_SYS(epoll_wait), SCMP_SYS(epoll_pwait), SCMP_SYS(eventfd2), SCMP_SYS(futex), SCMP_SYS(nanosleep),
     SCMP_SYS(clock_nanosleep), SCMP_SYS(wait4), SCMP_SYS(restart_syscall),
     // memory
     SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(mincore),
-    // threads, signals, exit
+    // threads, signals, exit; dropping capabilities
     SCMP_SYS(set_robust_list), SCMP_SYS(get_robust_list), SCMP_SYS(rseq), SCMP_SYS(set_tid_address), SCMP_SYS(gettid),
-    SCMP_SYS(getpid), SCMP_SYS(getppid), SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity),
-    SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_getparam), SCMP_SYS(sched_getscheduler), SCMP_SYS(membarrier),
-    SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigpending), SCMP_SYS(rt_sigsuspend),
-    SCMP_SYS(rt_sigtimedwait), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack), SCMP_SYS(exit), SCMP_SYS(exit_group),
+    SCMP_SYS(getpid), SCMP_SYS(getppid), SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity), SCMP_SYS(sched_getparam),
+    SCMP_SYS(sched_getscheduler), SCMP_SYS(membarrier), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
+    SCMP_SYS(rt_sigpending), SCMP_SYS(rt_sigsuspend), SCMP_SYS(rt_sigtimedwait), SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(sigaltstack), SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(capget), SCMP_SYS(capset),
     // clocks, identity
     SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres), SCMP_SYS(gettimeofday), SCMP_SYS(time), SCMP_SYS(getrandom),
     SCMP_SYS(getcpu), SCMP_SYS(sysinfo), SCMP_SYS(uname), SCMP_SYS(getrusage), SCMP_SYS(getuid), SCMP_SYS(geteuid),
     SCMP_SYS(getgid), SCMP_SYS(getegid), SCMP_SYS(getrlimit), SCMP_SYS(arch_prctl)};
+
+// For a process that saves files. Landlock restricts them to directories.
+constexpr int kAllowedToSave[] = {SCMP_SYS(unlink),    SCMP_SYS(unlinkat), SCMP_SYS(rename),   SCMP_SYS(renameat),
+                                  SCMP_SYS(renameat2), SCMP_SYS(fsync),    SCMP_SYS(fdatasync)};
+
+// For a process that watches changes of files.
+constexpr int kAllowedToWatch[] = {SCMP_SYS(inotify_init1), SCMP_SYS(inotify_add_watch), SCMP_SYS(inotify_rm_watch)};
+
+// Commands of fcntl(2) that concern only the descriptor itself. With F_SETOWN and F_SETSIG a process could have the
+// kernel send signals to others; with F_SETLEASE it could delay their opening of files.
+constexpr int kDescriptorCommands[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,      F_SETFD,
+                                       F_GETFL, F_SETFL,         F_SETPIPE_SZ, F_GETPIPE_SZ};
 
 // For a process that waits, answers, unmounts, and opens the log.
 constexpr int kAllowedToUnmountGuard[] = {
@@ -191,27 +204,65 @@ int allow_in_part(scmp_filter_ctx filter) {
   return outcome;
 }
 
-std::optional<std::string> keep(std::span<const int> allowed, int (*allow_more)(scmp_filter_ctx)) {
+// Flags of open(2) that truncate or create files. Landlock before version 3 does not restrict O_TRUNC, not even of a
+// file that is opened for reading.
+int allow_opening(scmp_filter_ctx filter, bool saves) {
+  const std::uint64_t refused = number(O_TRUNC) | (saves ? 0 : number(O_CREAT));
+  const scmp_arg_cmp open_flags = SCMP_A1(SCMP_CMP_MASKED_EQ, refused, 0);
+  const scmp_arg_cmp openat_flags = SCMP_A2(SCMP_CMP_MASKED_EQ, refused, 0);
+  return ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1, open_flags) |
+         ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1, openat_flags);
+}
+
+int allow_descriptor_commands(scmp_filter_ctx filter) {
+  int outcome = 0;
+  for (const int command : kDescriptorCommands) {
+    const scmp_arg_cmp is_this = SCMP_A1(SCMP_CMP_MASKED_EQ, 0xFFFFFFFFu, number(command));
+    outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, is_this);
+  }
+  return outcome;
+}
+
+int allow_each(scmp_filter_ctx filter, std::span<const int> calls) {
+  int outcome = 0;
+  for (const int call : calls) {
+    if (call >= 0) outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0);
+  }
+  return outcome;
+}
+
+std::optional<std::string> keep(const std::function<int(scmp_filter_ctx)>& allow) {
   const Filter filter(::seccomp_init(SCMP_ACT_ERRNO(EPERM)));
   if (!filter) return "system calls: no memory for the filter";
   // Otherwise system calls of the processor's other architectures would kill the process.
   int outcome = ::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
   // A binary tree instead of a list: every read and every reply passes the filter.
   outcome |= ::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
-  for (const int call : allowed) {
-    if (call >= 0) outcome |= ::seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 0);
-  }
-  outcome |= allow_more(filter.get());
+  outcome |= allow(filter.get());
   if (outcome == 0) outcome = ::seccomp_load(filter.get());
   if (outcome == 0) return std::nullopt;
   return fmt::format("system calls: {}", std::strerror(outcome < 0 ? -outcome : EINVAL));
 }
 
 // Makes every system call that the daemon does not need fail with EPERM. Returns the reason if that failed, or nullopt.
-std::optional<std::string> keep_system_calls() { return keep(kAllowed, allow_in_part); }
+std::optional<std::string> keep_system_calls(const AllowedPaths& within, long landlock) {
+  return keep([&](scmp_filter_ctx filter) {
+    const bool saves = !within.saved.empty();
+    int outcome = allow_each(filter, kAllowed) | allow_in_part(filter) | allow_opening(filter, saves) |
+                  allow_descriptor_commands(filter);
+    if (saves) outcome |= allow_each(filter, kAllowedToSave);
+    if (within.watches) outcome |= allow_each(filter, kAllowedToWatch);
+    // The flags of openat2 are in memory, which a filter cannot read. On ENOSYS callers fall back to openat.
+    const auto openat2 = landlock < kVersionWithTruncate ? SCMP_ACT_ERRNO(ENOSYS) : SCMP_ACT_ALLOW;
+    return outcome | ::seccomp_rule_add(filter, openat2, SCMP_SYS(openat2), 0);
+  });
+}
 
 // The same for a process that waits for a byte, answers, unmounts, removes a directory, and opens the log.
-std::optional<std::string> keep_system_calls_of_unmount_guard() { return keep(kAllowedToUnmountGuard, allow_sending); }
+std::optional<std::string> keep_system_calls_of_unmount_guard() {
+  return keep(
+      [](scmp_filter_ctx filter) { return allow_each(filter, kAllowedToUnmountGuard) | allow_sending(filter); });
+}
 
 // --- capabilities
 
@@ -264,10 +315,14 @@ Descriptor found_at(const std::string& path) { return Descriptor(::open(path.c_s
 
 std::vector<std::string> confine(const AllowedPaths& within) {
   open_what_opens_late();
-  return failures_of({forbid_new_privileges(),
-                      give_up_capabilities(within.reads_all_owners ? 1u << CAP_DAC_READ_SEARCH : 0), keep_files(within),
-                      keep_system_calls()});
+  const long version = landlock_version();
+  const unsigned kept = (within.reads_all_owners ? 1u << CAP_DAC_READ_SEARCH : 0u) |
+                        (within.saves_for_all_owners ? 1u << CAP_DAC_OVERRIDE : 0u);
+  return failures_of({forbid_new_privileges(), give_up_capabilities(kept), keep_files(within, version),
+                      keep_system_calls(within, version)});
 }
+
+std::vector<std::string> stop_reading_all_owners() { return failures_of({give_up_capabilities(0)}); }
 
 std::vector<std::string> confine_unmount_guard() {
   if ((own_capabilities() & 1u << CAP_SYS_ADMIN) == 0) return {};

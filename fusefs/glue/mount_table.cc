@@ -5,14 +5,17 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -28,6 +31,8 @@ constexpr const char* kMark = "recordfs-mount";
 constexpr std::string_view kMarkLink = "/memfd:recordfs-mount (deleted)";
 constexpr std::string_view kInName = "reco";  // also of "mount.fuse.recordfs", cut to 15 bytes
 constexpr std::string_view kGuard = "recordfs-guard";
+constexpr std::size_t kLongestMark = PATH_MAX + 1;  // bytes
+constexpr int kMostDescriptors = 1024;              // of a process that are examined; a mark is among the first
 
 // Decodes the escapes of /proc: "\\040" for a space.
 std::string unescaped(std::string_view field) {
@@ -43,17 +48,34 @@ std::string unescaped(std::string_view field) {
   return text;
 }
 
+struct TableEntry {
+  std::string source;
+  std::string point;
+  std::string type;
+  std::string options;
+};
+
 // Calls `take` for each mount of the namespace.
-void each_mount(
-    const std::function<void(const std::string& source, const std::string& point, const std::string& type)>& take) {
+void each_mount(const std::function<void(const TableEntry&)>& take) {
   std::ifstream table("/proc/self/mounts");
   for (std::string line; std::getline(table, line);) {
     std::istringstream fields(line);
-    std::string source;
-    std::string point;
-    std::string type;
-    if (fields >> source >> point >> type) take(unescaped(source), unescaped(point), type);
+    TableEntry entry;
+    if (!(fields >> entry.source >> entry.point >> entry.type >> entry.options)) continue;
+    for (std::string* field : {&entry.source, &entry.point, &entry.type}) *field = unescaped(*field);
+    take(entry);
   }
+}
+
+// Returns the user that mounted: the kernel's option user_id of every FUSE mount. 0 if there is none.
+uid_t owner_in(std::string_view options) {
+  constexpr std::string_view kName = "user_id=";
+  while (!options.empty()) {
+    const std::string_view option = options.substr(0, options.find(','));
+    options.remove_prefix(std::min(option.size() + 1, options.size()));
+    if (option.starts_with(kName)) return parse_number<uid_t>(option.substr(kName.size())).value_or(0);
+  }
+  return 0;
 }
 
 std::string first_line(const fs::path& path) {
@@ -63,23 +85,59 @@ std::string first_line(const fs::path& path) {
   return line;
 }
 
-// Returns the path in a mark; empty if the descriptor is not a mark, or cannot be read.
-std::string marked_by(const fs::path& descriptor) {
+// Returns the user of a process; nullopt if it has several, or has ended. The owner of /proc/PID is no proof: it is
+// root for each process that only root may examine.
+std::optional<uid_t> user_of(const fs::path& process) {
+  std::ifstream file(process / "status");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    std::string name;
+    uid_t real = 0;
+    uid_t effective = 0;
+    uid_t saved = 0;
+    if (!(fields >> name) || name != "Uid:") continue;
+    const bool is_one = fields >> real >> effective >> saved && real == effective && effective == saved;
+    return is_one ? std::optional(real) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// Returns the kernel's device of all memory files.
+std::optional<dev_t> device_of_memory() {
+  const Descriptor own(::memfd_create("recordfs", MFD_CLOEXEC));
+  struct stat st {};
+  if (!own || ::fstat(own.number(), &st) != 0) return std::nullopt;
+  return st.st_dev;
+}
+
+// Returns the path in a mark; empty if the descriptor is not a mark, or cannot be read. A descriptor of another process
+// may be of any file: a FIFO, or one in a filesystem that hangs. So its filesystem is asked nothing before the file is
+// known to be a memory file.
+std::string marked_by(const fs::path& descriptor, dev_t memory) {
   std::error_code failed;
   if (fs::read_symlink(descriptor, failed) != kMarkLink || failed) return {};
-  std::ifstream file(descriptor, std::ios::binary);
-  std::string path;
-  std::getline(file, path, '\0');
-  return path;
+  const Descriptor named(::open(descriptor.c_str(), O_PATH | O_CLOEXEC));
+  struct statx st {};
+  if (!named || ::statx(named.number(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_SIZE, &st) != 0)
+    return {};
+  const bool is_in_memory = makedev(st.stx_dev_major, st.stx_dev_minor) == memory;
+  if (!is_in_memory || !S_ISREG(st.stx_mode) || st.stx_size > kLongestMark) return {};
+  const std::string same = "/proc/self/fd/" + std::to_string(named.number());  // the process may change its descriptor
+  const Descriptor file(::open(same.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  std::string path(kLongestMark, '\0');
+  const ssize_t got = file ? ::pread(file.number(), path.data(), path.size(), 0) : -1;
+  path.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return path.substr(0, path.find('\0'));
 }
 
 // Returns the mount point that a process serves; empty if it serves none.
-std::string served_by(const fs::path& process) {
+std::string served_by(const fs::path& process, dev_t memory) {
   const std::string name = first_line(process / "comm");
   if (name.find(kInName) == std::string::npos || name == kGuard) return {};
   std::error_code failed;
-  for (fs::directory_iterator entry(process / "fd", failed), end; !failed && entry != end; entry.increment(failed)) {
-    if (auto path = marked_by(entry->path()); !path.empty()) return path;
+  fs::directory_iterator entry(process / "fd", failed);
+  for (int i = 0; i < kMostDescriptors && !failed && entry != fs::directory_iterator(); ++i, entry.increment(failed)) {
+    if (auto path = marked_by(entry->path(), memory); !path.empty()) return path;
   }
   return {};
 }
@@ -97,25 +155,53 @@ std::optional<std::uint64_t> number_in_stat(pid_t pid, int fields_before) {
   return number;
 }
 
-// Returns the daemons by mount point. A daemon's children have its descriptors.
-std::map<std::string, pid_t> daemons() {
-  constexpr int kBeforeParent = 1;
-  std::multimap<std::string, pid_t> found;
+struct Daemon {
+  pid_t pid = 0;
+  uid_t user = 0;
+};
+
+using Daemons = std::multimap<std::string, Daemon>;
+
+// Returns the processes of these users that have a mark, by mount point.
+Daemons marked_processes(const std::set<uid_t>& users) {
+  Daemons found;
+  const auto memory = device_of_memory();
+  if (!memory) return found;
   std::error_code failed;
   for (fs::directory_iterator entry("/proc", failed), end; !failed && entry != end; entry.increment(failed)) {
     const auto pid = parse_number<pid_t>(entry->path().filename().native());
-    if (!pid) continue;
-    if (auto path = served_by(entry->path()); !path.empty()) found.emplace(std::move(path), *pid);
+    const auto user = pid ? user_of(entry->path()) : std::nullopt;
+    if (!user || !users.contains(*user)) continue;
+    auto path = served_by(entry->path(), *memory);
+    if (!path.empty() && user_of(entry->path()) == user) found.emplace(std::move(path), Daemon{*pid, *user});
   }
-  std::map<std::string, pid_t> daemons;
+  return found;
+}
+
+// Returns the daemons by mount point. A daemon's children have its descriptors.
+Daemons daemons(const std::set<uid_t>& users) {
+  constexpr int kBeforeParent = 1;
+  const Daemons found = marked_processes(users);
+  Daemons daemons;
   for (const auto& [path, one] : found) {
-    const auto parent = number_in_stat(one, kBeforeParent);
+    const auto parent = number_in_stat(one.pid, kBeforeParent);
     const auto [begin, end] = found.equal_range(path);
     const bool is_child = std::any_of(
-        begin, end, [&parent](const auto& other) { return parent == static_cast<std::uint64_t>(other.second); });
-    if (!is_child) daemons.insert_or_assign(path, one);
+        begin, end, [&parent](const auto& other) { return parent == static_cast<std::uint64_t>(other.second.pid); });
+    if (!is_child) daemons.emplace(path, one);
   }
   return daemons;
+}
+
+// Returns the daemon of a mount: the last one of its user. Another user's process could mark itself for any mount. Root
+// may serve a mount of any user.
+std::optional<pid_t> daemon_of(const ListedMount& mount, const Daemons& daemons) {
+  std::optional<pid_t> last;
+  const auto [begin, end] = daemons.equal_range(mount.mountpoint);
+  for (auto daemon = begin; daemon != end; ++daemon) {
+    if (daemon->second.user == mount.owner || daemon->second.user == 0) last = daemon->second.pid;
+  }
+  return last;
 }
 
 // Returns how long a process has run.
@@ -133,31 +219,31 @@ std::optional<std::uint64_t> seconds_of(pid_t pid) {
 
 std::vector<ListedMount> list_mounts() {
   std::vector<ListedMount> mounts;
-  each_mount([&](const std::string& source, const std::string& point, const std::string& type) {
-    if (type == kMountType) mounts.push_back({.source = source, .mountpoint = point});
+  each_mount([&](const TableEntry& entry) {
+    if (entry.type != kMountType) return;
+    mounts.push_back({.source = entry.source, .mountpoint = entry.point, .owner = owner_in(entry.options)});
   });
   if (mounts.empty()) return mounts;
-  const auto serving = daemons();
+  std::set<uid_t> users = {0};
+  for (const ListedMount& mount : mounts) users.insert(mount.owner);
+  const auto serving = daemons(users);
   for (ListedMount& mount : mounts) {
-    const auto daemon = serving.find(mount.mountpoint);
-    if (daemon == serving.end()) continue;
-    mount.pid = daemon->second;
-    mount.seconds = seconds_of(daemon->second);
+    mount.pid = daemon_of(mount, serving);
+    if (mount.pid) mount.seconds = seconds_of(*mount.pid);
   }
   return mounts;
 }
 
-Descriptor mark_daemon(const std::string& mountpoint) {
-  Descriptor mark(::memfd_create(kMark, MFD_CLOEXEC));
-  const std::size_t size = mountpoint.size() + 1;
-  if (mark && ::write(mark.number(), mountpoint.c_str(), size) != static_cast<ssize_t>(size)) return {};
-  return mark;
+Descriptor new_mark() { return Descriptor(::memfd_create(kMark, MFD_CLOEXEC)); }
+
+void mark_daemon(const Descriptor& mark, const std::string& mountpoint) {
+  if (mark) static_cast<void>(!::write(mark.number(), mountpoint.c_str(), mountpoint.size() + 1));
 }
 
 std::string type_of_mount(const std::string& mountpoint) {
   std::string found;
-  each_mount([&](const std::string&, const std::string& point, const std::string& type) {
-    if (point == mountpoint) found = type;
+  each_mount([&](const TableEntry& entry) {
+    if (entry.point == mountpoint) found = entry.type;
   });
   return found;
 }

@@ -18,17 +18,22 @@ inline constexpr std::string_view kMountType = "fuse.recordfs";  // in the kerne
 struct ListedMount {
   std::string source;                      // as on the command line of the mount, or -o fsname
   std::string mountpoint;                  // absolute path
+  uid_t owner = 0;                         // the user that mounted
   std::optional<pid_t> pid{};              // of the daemon; nullopt if it has ended, or may not be examined
   std::optional<std::uint64_t> seconds{};  // since the daemon started
 };
 
 // Returns the mounts of recordfs in this mount namespace, in the order in which they were made. Sends no request to any
-// of them. Thread-safe.
+// of them. A daemon is a process of the mount's owner or of root: others could claim to serve any mount. Thread-safe.
 std::vector<ListedMount> list_mounts();
 
-// Lets list_mounts() of other processes find the one that holds the result, and its children, as the daemon of a mount
-// point. An absolute path. The result is invalid if the kernel has no memory. Thread-safe.
-Descriptor mark_daemon(const std::string& mountpoint);
+// Returns a file in memory for mark_daemon(), which a confined process could not make. Invalid if the kernel has no
+// memory. Thread-safe.
+Descriptor new_mark();
+
+// Lets list_mounts() of other processes find the process that holds `mark`, and its children, as the daemon of a mount
+// point. An absolute path. Does nothing without a mark. Thread-safe.
+void mark_daemon(const Descriptor& mark, const std::string& mountpoint);
 
 // Returns the type of the topmost mount at an absolute path; empty if there is none. Thread-safe.
 std::string type_of_mount(const std::string& mountpoint);

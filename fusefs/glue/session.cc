@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -28,9 +27,9 @@
 #include "core/base/descriptor.h"
 #include "core/base/thread.h"
 #include "fusefs/glue/dispatcher.h"
+#include "fusefs/glue/mount_helper.h"
 #include "fusefs/glue/operations.h"
 #include "fusefs/glue/signals.h"
-#include "fusefs/glue/unmount_guard.h"
 #include "fusefs/glue/version.h"
 
 namespace recordfs {
@@ -121,12 +120,13 @@ std::string mount_options(const SessionOptions& options) {
   return list;
 }
 
-Session new_session(const SessionOptions& options, Mount& mount) {
+// `mount`: the handlers' context, or null for a session that only mounts.
+Session new_session(const SessionOptions& options, Mount* mount) {
   const std::string list = mount_options(options);
   fuse_args args = FUSE_ARGS_INIT(0, nullptr);
   for (const char* argument : {"recordfs", "-o", list.c_str()}) fuse_opt_add_arg(&args, argument);
-  if (options.debug) fuse_opt_add_arg(&args, "-d");
-  Session session(fuse_session_new(&args, &operations(), sizeof(fuse_lowlevel_ops), &mount));
+  if (options.debug && mount != nullptr) fuse_opt_add_arg(&args, "-d");
+  Session session(fuse_session_new(&args, &operations(), sizeof(fuse_lowlevel_ops), mount));
   fuse_opt_free_args(&args);
   return session;
 }
@@ -176,13 +176,15 @@ std::string reason_in(std::string_view said) {
   return reason.empty() ? "libfuse reported no reason" : reason;
 }
 
-Result<Session> mounted_session(const SessionOptions& options, Mount& context) {
-  CapturedStderr captured;
-  Session session = new_session(options, context);
-  if (!session || fuse_session_mount(session.get(), options.mountpoint.c_str()) != 0)
-    return failure(reason_in(captured.end()));
-  const std::string said = captured.end();
-  std::fputs(said.c_str(), stderr);
+// Returns a session that is mounted.
+Result<Session> connected_session(const SessionOptions& options, MountHelper& helper, Mount& context) {
+  std::string device = options.mountpoint;
+  if (helper.is_there()) {
+    ASSIGN_OR_RETURN(Descriptor connection, helper.mount());
+    device = fmt::format("/dev/fd/{}", connection.release());
+  }
+  Session session = new_session(options, &context);
+  if (!session || fuse_session_mount(session.get(), device.c_str()) != 0) return failure("libfuse refuses the options");
   return session;
 }
 
@@ -195,9 +197,6 @@ int run_loop(fuse_session* session, const SessionOptions& options) {
   return fuse_session_loop_mt(session, config.get());
 }
 
-// False for a device that another program has opened and mounted.
-bool is_directory(const std::string& path) { return !path.starts_with("/dev/fd/"); }
-
 bool is_unmounted(fuse_session* session) {
   pollfd asked{fuse_session_fd(session), 0, 0};
   return ::poll(&asked, 1, 0) > 0 && (asked.revents & POLLERR) != 0;
@@ -205,8 +204,8 @@ bool is_unmounted(fuse_session* session) {
 
 // What exists while the loop runs, besides the session.
 struct Serving {
-  Serving(const MountTree& tree, Executor& executor, std::optional<UnmountGuard>& unmount_guard,
-          const SessionEvents& events, const SessionOptions& options)
+  Serving(const MountTree& tree, Executor& executor, MountHelper& helper, const SessionEvents& events,
+          const SessionOptions& options)
       : dispatcher(executor),
         pusher(tree),
         mount{.tree = tree,
@@ -216,8 +215,8 @@ struct Serving {
               .has_extended_attributes = options.has_extended_attributes,
               .hears_of_opened_directories = options.auto_unmount,
               .init_answered = events.init_answered},
-        idle([&unmount_guard, &events] {
-          const bool unmounted = unmount_guard->unmount_if_unused();
+        idle([&helper, &events] {
+          const bool unmounted = helper.unmount_if_unused();
           if (!unmounted) events.kept_mounted();
           return unmounted;
         }) {}
@@ -242,9 +241,8 @@ struct Serving {
 };
 
 // Returns what SIGHUP does; null: it ends the mount.
-std::function<void()> on_hangup(const SessionOptions& options, const SessionEvents& events,
-                                std::optional<UnmountGuard>& unmount_guard) {
-  if (events.open_log) return [&] { events.log_opened(unmount_guard ? unmount_guard->open_log() : Descriptor()); };
+std::function<void()> on_hangup(const SessionOptions& options, const SessionEvents& events, MountHelper& helper) {
+  if (events.log_opened) return [&] { events.log_opened(helper.open_log()); };
   if (options.foreground) return {};
   return [] {};
 }
@@ -265,10 +263,10 @@ std::string reason_of_end(const Result<void>& result, const Signals& signals, co
 }
 
 Signals::Watched watched(Serving& serving, const SessionOptions& options, const SessionEvents& events,
-                         std::optional<UnmountGuard>& unmount_guard, EndLimit& end_limit) {
+                         MountHelper& helper, EndLimit& end_limit) {
   const auto asked = [&serving] { return serving.mount.requests.asked(); };
   return {.usr1 = [&serving, &events] { events.statistics_requested(serving.statistics()); },
-          .hup = on_hangup(options, events, unmount_guard),
+          .hup = on_hangup(options, events, helper),
           .ending = [&end_limit] { end_limit.begin(); },
           .tick = std::chrono::milliseconds(std::chrono::seconds(options.timeout)) / IdleEnd::kTicks,
           .ticked = [&serving, asked] { serving.idle.tick(asked(), asked); }};
@@ -309,55 +307,54 @@ void EndLimit::run() {
   overdue_();
 }
 
-Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptions& options,
+Result<Descriptor> mount_device(const SessionOptions& options) {
+  CapturedStderr captured;
+  Session session = new_session(options, nullptr);
+  if (!session || fuse_session_mount(session.get(), options.mountpoint.c_str()) != 0)
+    return failure(reason_in(captured.end()));
+  // Not destroyed, which would unmount, and with auto_unmount close the socket that fusermount3 watches.
+  fuse_session* const kept = session.release();
+  return Descriptor(fuse_session_fd(kept));
+}
+
+Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptions& options, MountHelper& helper,
                    const SessionEvents& events, Follower* follower) {
   Signals signals;
-  std::optional<UnmountGuard> unmount_guard;
-  Serving serving(tree, executor, unmount_guard, events, options);
-  ASSIGN_OR_RETURN(const auto session, mounted_session(options, serving.mount));
+  Serving serving(tree, executor, helper, events, options);
+  ASSIGN_OR_RETURN(const auto session, connected_session(options, helper, serving.mount));
   events.mounted();
-  // An automounter's trigger can be passed in this process group. Elsewhere it waits for the end of this process.
-  const std::uint64_t mount_id = is_directory(options.mountpoint) ? mount_at(options.mountpoint) : 0;
+  // A current directory keeps its filesystem busy.
+  if (::chdir("/") != 0) return failure("cannot enter the root directory");
   Result<void> result;
-  std::mutex unmount_guard_mutex;  // held while the guard is destroyed
+  std::mutex helper_mutex;  // held while the helper ends
   EndLimit end_limit(kLongestEnd, [&] {
-    if (const std::unique_lock lock(unmount_guard_mutex, std::try_to_lock); lock && unmount_guard)
-      unmount_guard->unmount();
+    if (const std::unique_lock lock(helper_mutex, std::try_to_lock); lock) helper.unmount();
     events.abandoned();
     // First: exit closes files in order, and a close on a hanging source may block.
     ::close(fuse_session_fd(session.get()));
     ::_exit(0);
   });
-  const bool is_in_background = watch_init_reply(session.get()) == 0 && fuse_daemonize(options.foreground ? 1 : 0) == 0;
-  if (is_in_background) {
-    unmount_guard.emplace(
-        UnmountGuard::Config{.mountpoint = is_directory(options.mountpoint) ? options.mountpoint : std::string(),
-                             .mount = mount_id,
-                             .remove_directory = options.remove_mountpoint,
-                             .confine = events.unmount_guard_can_confine,
-                             .open_log = events.open_log});
-    // Before other threads exist: they might log, and would not be confined.
-    events.in_background();
-    events.can_confine();
-  }
-  if (!is_in_background) {
-    result = failure("cannot daemonize");
-  } else if (!executor.start() || !serving.dispatcher.start() || !serving.pusher.start(session.get()) ||
-             !signals.watch(session.get(), watched(serving, options, events, unmount_guard, end_limit)) ||
-             (follower != nullptr && !follower->start(session.get()))) {
+  const bool has_threads = watch_init_reply(session.get()) == 0 && executor.start() && serving.dispatcher.start() &&
+                           serving.pusher.start(session.get()) &&
+                           signals.watch(session.get(), watched(serving, options, events, helper, end_limit)) &&
+                           (follower == nullptr || follower->start(session.get()));
+  if (!has_threads) {
     result = failure("cannot create a thread");
   } else {
     events.began([&serving] { return serving.counts(); });
-    if (run_loop(session.get(), options) != 0) result = failure("lost the connection to the kernel");
+    const bool has_ended = run_loop(session.get(), options) == 0;
+    // Without a reply to INIT, libfuse had no thread.
+    if (!has_ended && serving.mount.awaits_init_reply) result = failure("cannot create a thread");
+    if (!has_ended && !serving.mount.awaits_init_reply) result = failure("lost the connection to the kernel");
   }
   end_limit.begin();
   events.ended();
   signals.stop();
   // Unmounts before joining threads that may wait for a source.
-  if (unmount_guard && unmount_guard->is_there()) {
-    if (is_unmounted(session.get())) unmount_guard->is_gone();
-    const std::lock_guard lock(unmount_guard_mutex);
-    unmount_guard.reset();
+  if (helper.is_there()) {
+    if (is_unmounted(session.get())) helper.is_gone();
+    const std::lock_guard lock(helper_mutex);
+    helper.end();
   } else {
     serving.dispatcher.close();  // replies need the descriptor that unmounting closes
     fuse_session_unmount(session.get());

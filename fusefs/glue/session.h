@@ -1,4 +1,4 @@
-// Runs a mount from start to end. It ends after a time without requests (-o timeout), and its shutdown has a limit.
+// Serves a mount from start to end. It ends after a time without requests (-o timeout), and its shutdown has a limit.
 #pragma once
 
 #include <chrono>
@@ -15,6 +15,7 @@
 #include "core/base/result.h"
 #include "core/store/executor.h"
 #include "fusefs/glue/follower.h"
+#include "fusefs/glue/mount_helper.h"
 #include "fusefs/glue/operations.h"
 #include "fusefs/tree/mount_tree.h"
 
@@ -22,7 +23,7 @@ namespace recordfs {
 
 struct SessionOptions {
   std::string mountpoint;
-  std::string fsname;
+  std::string fsname{};  // used by mount_device()
   bool foreground = false;
   bool debug = false;  // libfuse logs every request to stderr
   bool single_threaded = false;
@@ -31,34 +32,35 @@ struct SessionOptions {
   bool allow_other = false;
   bool has_extended_attributes = false;
   bool auto_unmount = false;           // lets fusermount3 detect a dead daemon; libfuse's own option starts it
-  bool remove_mountpoint = false;      // at the end, if nothing is mounted there
   unsigned timeout = 0;                // seconds without a request until an unused mount ends; 0: never
   std::vector<std::string> passed_on;  // options for libfuse and the kernel
 };
 
 // Callbacks of serve(), called on the thread of serve() unless noted. They must not throw.
 struct SessionEvents {
-  std::function<void()> mounted;                    // mount(2) succeeded; not yet in the background
-  std::function<void()> in_background;              // or staying in the foreground; no request served yet
-  std::function<void()> unmount_guard_can_confine;  // in the unmount guard's process
-  std::function<void()> can_confine;                // the process has one thread and starts no programs later
-  std::function<void()> init_answered;              // reply to INIT sent; on a loop thread
-  std::function<void()> abandoned;                  // about to _exit() because a source hangs; on EndLimit's thread
-  std::function<void()> kept_mounted;               // idle timeout over, but the mount is in use; on the signal thread
-  // The loop begins: all threads run, and are confined. `statistics` may be called on any thread until `ended`.
+  std::function<void()> mounted;        // mount(2) succeeded; no request served yet
+  std::function<void()> init_answered;  // reply to INIT sent; on a loop thread
+  std::function<void()> abandoned;      // about to _exit() because a source hangs; on EndLimit's thread
+  std::function<void()> kept_mounted;   // idle timeout over, but the mount is in use; on the signal thread
+  // The loop begins: all threads run. `statistics` may be called on any thread until `ended`.
   std::function<void(const std::function<RequestStatistics()>& statistics)> began;
   std::function<void()> ended;                            // the loop has ended
   std::function<void(const std::string& why)> unmounted;  // why: "SIGTERM", for example
-  // Opens the log file again, in the unmount guard's process, which is not confined. Null if there is no log file.
-  std::function<Descriptor()> open_log;
-  // SIGHUP arrived, and `open_log` has succeeded, or else not: an invalid descriptor. On the signal thread.
+  // SIGHUP arrived, and the helper has opened the log file again, or else not: an invalid descriptor. On the signal
+  // thread. Null if there is no log file.
   std::function<void(const Descriptor& opened)> log_opened;
   // SIGUSR1 arrived. `lines`: statistics about requests. On the signal thread, which serves no requests.
   std::function<void(const std::vector<std::string>& lines)> statistics_requested;
 };
 
-// Mounts `tree` and serves it. Returns after an unmount, SIGINT, SIGTERM, or the idle timeout. SIGHUP opens the log
-// file again. Without a log file it ends a mount in the foreground, and has no effect in the background.
+// Mounts options.mountpoint, and returns the connection to the kernel, which the caller serves or passes on. The kernel
+// holds back all requests until then. Fails with kIo; the detail is the reason, often libfuse's. Not thread-safe.
+Result<Descriptor> mount_device(const SessionOptions& options);
+
+// Mounts through `helper`, which calls mount_device(), and serves `tree`. Without a helper, options.mountpoint is an
+// opened device that another program has mounted. Changes the current directory to the root. Returns after an unmount,
+// SIGINT, SIGTERM, or the idle timeout. SIGHUP opens the log file again. Without a log file it ends a mount in the
+// foreground, and has no effect in the background.
 //
 // Requests are received by `threads` threads of libfuse, or by the calling thread if single_threaded. Dispatcher
 // says which threads finish them. Signals, pushed records, and the follower have a thread each.
@@ -67,8 +69,9 @@ struct SessionEvents {
 // joined. If that takes ten seconds because a source hangs, the process ends by _exit(0) instead.
 //
 // `follower`: null without -o follow. Fails with kIo if the mount, a thread, or the loop failed; the detail is the
-// reason, often libfuse's. REQUIRES: one thread, and a call of hold_usr1().
-Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptions& options,
+// reason, often libfuse's.
+// REQUIRES: one thread, and a call of hold_usr1().
+Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptions& options, MountHelper& helper,
                    const SessionEvents& events, Follower* follower = nullptr);
 
 // Tries to unmount when no request arrived for the whole timeout. Open files send no requests, but the kernel then

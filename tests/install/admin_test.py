@@ -49,7 +49,7 @@ class Options(unittest.TestCase):
         known = support.mount_options(support.help_of()) | {"ro"}
         lists = re.findall(r" -o (\S+)", text(TEMPLATE)) + re.findall(r"(?m)^Options=(.*)$", text("mnt-log.mount"))
         lists += re.findall(r'-o, "([^"]+)"', text("compose.yaml"))
-        self.assertEqual(len(lists), 3)
+        self.assertEqual(len(lists), 4)
         used = {item.split("=")[0] for one in lists for item in one.split(",")}
         self.assertEqual(used - known, set())
 

@@ -2,6 +2,7 @@
 """A mount in the background: the command returns once it is mounted, or prints one line and exits with a status."""
 import os
 import socket
+from pathlib import Path
 
 import mounting
 
@@ -24,6 +25,40 @@ class Succeeding(mounting.Case):
         done = mounting.run("bash", "-c", 'x=$("$@" 2>&1); echo "[$x]"', "bash", mounting.program("recordfs"),
                             mounting.sample(SAMPLE), point, env=self.environment(), timeout=20)
         self.assertEqual(done.stdout, "[]\n")
+
+    def test_descriptors_of_the_shell_are_closed(self):
+        other = os.open(self.folder, os.O_RDONLY)
+        self.addCleanup(os.close, other)
+        point = self.new_point()
+        self.recordfs(mounting.sample(SAMPLE), point, pass_fds=[other])
+        for process in mounting.processes(point):
+            opened = [os.readlink(link) for link in Path(f"/proc/{process}/fd").iterdir()]
+            self.assertNotIn(str(self.folder), opened)
+
+    def test_command_succeeds_only_if_the_mount_answers(self):
+        """However little memory there is."""
+        outcomes = set()
+        for mebibytes in (20, 40, 60, 80, 100, 120, 160, 200, 400, 4000):
+            point = self.new_point()
+            done = mounting.run("prlimit", f"--as={mebibytes << 20}", mounting.program("recordfs"), mounting.sample(SAMPLE), point,
+                                env=self.environment())
+            outcomes.add(done.returncode == 0)
+            self.assertEqual(str(point) in mounting.mounts(), done.returncode == 0, (mebibytes, done))
+            if done.returncode == 0:
+                self.assertTrue((point / "info.json").is_file(), mebibytes)
+        self.assertEqual(outcomes, {False, True})
+
+    @mounting.only_root
+    def test_command_fails_without_processes(self):
+        point = self.new_point(mounting.NOBODY)
+        for most in (1, 2, 3, 4, 6, 8):
+            done = mounting.run("prlimit", f"--nproc={most}", mounting.program("recordfs"), mounting.sample(SAMPLE), point,
+                                user=mounting.NOBODY, env=self.environment(mounting.NOBODY))
+            self.assertEqual(str(point) in mounting.mounts(), done.returncode == 0, (most, done))
+            if done.returncode == 0:
+                self.assertEqual(mounting.run("fusermount3", "-u", point, user=mounting.NOBODY).returncode, 0)
+            else:
+                self.assertTrue(done.stderr)
 
     def test_daemon_does_not_keep_the_working_directory(self):
         point = self.new_point()

@@ -24,6 +24,7 @@ def has_landlock():
 
 class Intruder(mounting.ConfinedCase):
     user = None
+    landlock = ""  # the version that the kernel seems to have; empty: its own
     other_errors = {}
 
     def setUp(self):
@@ -55,24 +56,29 @@ class Intruder(mounting.ConfinedCase):
 
     def environment(self, user=None):
         values = {"TOLD": self.folder / "told", "REPORT": self.report, "FOLDER": self.inside, "HOME": self.home,
-                  "OTHER": self.other.pid, "ONLY": self.only}
+                  "OTHER": self.other.pid, "ONLY": self.only, "LANDLOCK": self.landlock}
         changed = dict(super().environment(user), LD_PRELOAD=mounting.program("intruder.so"),
                        **{f"RECORDFS_INTRUDER_{name}": str(value) for name, value in values.items()})
         changed["ASAN_OPTIONS"] += ":verify_asan_link_order=0"  # the intruder is loaded first
         return changed
 
-    def outcomes(self, *words):
-        """Returns {attempt: errno} of the intruder in a new mount's daemon, which must go on serving."""
+    def outcomes(self, *words, told=False):
+        """Returns {attempt: errno} of the intruder in a new mount's daemon, which must go on serving. With `told`, the
+        intruder comes with the first bytes of the source that are read."""
+        if told:
+            (self.folder / "told").touch()
         before = {path: path.read_bytes() for path in self.inside.rglob("*") if path.is_file()}
         # Without a cache, so that the request reads the file.
         mounted = self.mount(self.inside / "source", user=self.user,
-                             options=(*words, "cache_size=1", f"index={self.inside}/index"))
-        self.assertTrue(mounting.run("ls", mounted / self.container / "records", user=self.user).stdout)
+                             options=(*words, "cache_size=1", f"index={self.inside}/index", f"metrics={self.home}/metrics.prom"))
+        listed = mounting.run("ls", mounted / self.container / "records", user=self.user)
+        self.assertTrue(listed.stdout, (listed.stderr, mounted.log()))
         (self.folder / "told").touch()
         done = mounting.run("cat", mounted / self.container / "streams/concat", user=self.user)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(mounted.unmount(), 0)
         self.assertEqual(mounted.log(), "")
+        self.assertEqual({path.name: path.read_text(encoding="utf-8") for path in self.home.iterdir()}, {"secret": "secret"})
         after = {path: path.read_bytes() for path in self.inside.rglob("*") if path.is_file()}
         self.assertEqual({path: data for path, data in after.items() if "/index/" not in str(path)}, before)
         self.assertIsNone(self.other.poll(), "the intruder ended another process")
@@ -82,7 +88,12 @@ class Intruder(mounting.ConfinedCase):
         return {name: int(number) for name, number in lines[:-1]}
 
     def test_confined_daemon_is_refused_what_it_does_not_need(self):
-        found = self.outcomes("sandbox=yes")
+        self.assert_refused(self.outcomes("sandbox=yes"))
+
+    def test_daemon_is_confined_before_it_reads_a_source(self):
+        self.assert_refused(self.outcomes("sandbox=yes", told=True))
+
+    def assert_refused(self, found):
         is_of_files = ("read ", "write ", "process /")
         self.assertGreater(len(found), 100)
         for name, number in found.items():
@@ -104,9 +115,26 @@ class IntruderForOrdinaryUsers(Intruder):
     user = mounting.NOBODY
 
 
+class IntruderOnLandlock2(Intruder):
+    """Without a right to truncate, so that openat2, whose flags are in memory, is missing."""
+    landlock = 2
+    other_errors = {"write source anew by openat2": {errno.ENOSYS}}
+
+
+class IntruderOnLandlock4(Intruder):
+    """Without scopes for signals and sockets, and a right to control devices."""
+    landlock = 4
+
+
+@mounting.only_root
+class IntruderOnLandlock2ForOrdinaryUsers(IntruderOnLandlock2):
+    user = mounting.NOBODY
+
+
 class IntruderInADirectoryMount(Intruder):
     """Root's daemon keeps the capability to read any folder; it must not reach outside the source."""
-    other_errors = dict.fromkeys(("write source", "write source anew", "write by truncate"), {errno.EISDIR})
+    other_errors = dict.fromkeys(("write source", "write source anew", "write source anew by openat2", "write by truncate"),
+                                 {errno.EISDIR})
 
     def make_source(self, source):
         source.mkdir()

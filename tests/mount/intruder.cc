@@ -7,7 +7,9 @@
 //   RECORDFS_INTRUDER_HOME    a folder with a file "secret"
 //   RECORDFS_INTRUDER_OTHER   id of another process of the same user
 //   RECORDFS_INTRUDER_ONLY    if set: only those whose name begins so
+//   RECORDFS_INTRUDER_LANDLOCK  if set: the version of Landlock that the kernel seems to have
 #include <asm/unistd.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -21,6 +23,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -39,7 +42,10 @@ const std::string home = setting("RECORDFS_INTRUDER_HOME");
 const std::string only = setting("RECORDFS_INTRUDER_ONLY");
 const long other = std::strtol(setting("RECORDFS_INTRUDER_OTHER").c_str(), nullptr, 10);
 const int report = ::open(setting("RECORDFS_INTRUDER_REPORT").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+const std::string landlock = setting("RECORDFS_INTRUDER_LANDLOCK");
 std::atomic<bool> is_done{false};
+
+constexpr long kGetVersion = 1;  // LANDLOCK_CREATE_RULESET_VERSION
 
 // What `outcome` of a call says. What it has opened is closed.
 void tell(const std::string& what, long outcome, bool opens = false) {
@@ -78,6 +84,15 @@ void write_files() {
   open_file("write beside", folder + "/beside", O_WRONLY);
   open_file("write new", folder + "/new", O_WRONLY | O_CREAT);
   open_file("write /tmp", folder + "/../new-of-intruder", O_WRONLY | O_CREAT);
+  struct {
+    unsigned long long flags, mode, resolve;
+  } how{O_RDONLY | O_TRUNC, 0, 0};
+  call("write source anew by openat2", SYS_openat2, AT_FDCWD, source.c_str(), &how, sizeof(how));
+  const int opened = ::open(source.c_str(), O_RDONLY | O_CLOEXEC);
+  call("write by ftruncate", SYS_ftruncate, opened, 0);
+  call("write beside metrics", SYS_openat, AT_FDCWD, (home + "/new").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  open_file("write metrics", home + "/metrics.prom", O_WRONLY);
+  call("write unlink metrics", SYS_unlinkat, AT_FDCWD, (home + "/metrics.prom").c_str(), 0);
   open_file("write unnamed", folder, O_WRONLY | O_TMPFILE);
   call("write by truncate", SYS_truncate, source.c_str(), 0);
   call("write unlink", SYS_unlinkat, AT_FDCWD, source.c_str(), 0);
@@ -136,6 +151,15 @@ void connect() {
   call("connection accept", SYS_accept4, 0, nullptr, nullptr, 0);
 }
 
+// Returns the end of a pipe, which stays open.
+int opened_pipe() {
+  static const int end = [] {
+    int ends[2] = {-1, -1};
+    return ::pipe2(ends, O_CLOEXEC) == 0 ? ends[0] : -1;
+  }();
+  return end;
+}
+
 void reach_processes() {
   static char bytes[16];
   const iovec here{bytes, sizeof(bytes)};
@@ -152,6 +176,14 @@ void reach_processes() {
   call("process queue", SYS_rt_sigqueueinfo, other, 0, nullptr);
   call("process limits", SYS_prlimit64, other, 7, bytes, nullptr);
   call("process compare", SYS_kcmp, other, other, 0, 0, 0);
+  call("process owner", SYS_fcntl, opened_pipe(), F_SETOWN, other);
+  const int owner[2] = {1, static_cast<int>(other)};  // F_OWNER_PID
+  call("process owner with type", SYS_fcntl, opened_pipe(), F_SETOWN_EX, owner);
+  call("process owner's signal", SYS_fcntl, opened_pipe(), F_SETSIG, SIGKILL);
+  call("process owner by ioctl", SYS_ioctl, opened_pipe(), 0x8901, &owner[1]);
+  call("process lease", SYS_fcntl, opened_pipe(), F_SETLEASE, F_RDLCK);
+  call("process affinity", SYS_sched_setaffinity, other, sizeof(bytes), bytes);
+  call("process watch", SYS_inotify_init1, 0);
   call("process priority", SYS_setpriority, 0, other, 10);
   call("process advice", SYS_process_madvise, 0, &here, 1, 0, 0);
 }
@@ -169,7 +201,12 @@ void get_rights() {
   call("right setresuid", SYS_setresuid, 1, 1, 1);
   call("right setgid", SYS_setgid, 1);
   call("right setgroups", SYS_setgroups, 0, nullptr);
-  call("right capset", SYS_capset, nullptr, nullptr);
+  struct {
+    unsigned version;
+    int pid;
+  } header{0x20080522, 0};
+  const unsigned all[6] = {~0u, ~0u, 0, ~0u, ~0u, 0};
+  call("right capset", SYS_capset, &header, all);
   call("right personality", SYS_personality, 0);
   call("right handle", SYS_name_to_handle_at, AT_FDCWD, "/", nullptr, nullptr, 0);
   call("right by handle", SYS_open_by_handle_at, AT_FDCWD, nullptr, O_RDONLY);
@@ -218,8 +255,15 @@ void try_all() {
   tell("end", 0);
 }
 
+// False for a file in memory, which the process that mounts reads.
+bool has_name(int file) {
+  struct stat st {};
+  return ::fstat(file, &st) == 0 && st.st_nlink > 0;
+}
+
 long read_source(int file, void* out, std::size_t size, off_t at) {
-  if (report > 0 && !is_done.load() && ::access(told.c_str(), F_OK) == 0 && !is_done.exchange(true)) try_all();
+  const bool comes = report > 0 && !is_done.load() && has_name(file) && ::access(told.c_str(), F_OK) == 0;
+  if (comes && !is_done.exchange(true)) try_all();
   return ::syscall(SYS_pread64, file, out, size, at);
 }
 
@@ -228,3 +272,26 @@ long read_source(int file, void* out, std::size_t size, off_t at) {
 // Both names, since a build may ask for either where an offset has 64 bits.
 extern "C" ssize_t pread(int file, void* out, std::size_t size, off_t at) { return read_source(file, out, size, at); }
 extern "C" ssize_t pread64(int file, void* out, std::size_t size, off_t at) { return read_source(file, out, size, at); }
+
+// Keeps the report open.
+extern "C" int close_range(unsigned first, unsigned last, int flags) {
+  const auto kept = static_cast<unsigned>(report);
+  if (report < 0 || kept < first || kept > last)
+    return static_cast<int>(::syscall(SYS_close_range, first, last, flags));
+  if (kept > first) ::syscall(SYS_close_range, first, kept - 1, flags);
+  return kept < last ? static_cast<int>(::syscall(SYS_close_range, kept + 1, last, flags)) : 0;
+}
+
+// Answers like an older kernel when the program asks for the version of Landlock.
+extern "C" long syscall(long number, ...) {
+  using Call = long (*)(long, long, long, long, long, long, long);
+  static const auto original = reinterpret_cast<Call>(::dlsym(RTLD_NEXT, "syscall"));
+  va_list list;
+  va_start(list, number);
+  long arguments[6];
+  for (long& argument : arguments) argument = va_arg(list, long);
+  va_end(list);
+  const bool is_asked = number == SYS_landlock_create_ruleset && arguments[2] == kGetVersion && !landlock.empty();
+  if (is_asked) return std::strtol(landlock.c_str(), nullptr, 10);
+  return original(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+}

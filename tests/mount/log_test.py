@@ -204,6 +204,23 @@ class LogFile(mounting.Case):
             self.assertEqual((done.returncode, done.stderr), (1, f"recordfs: -o log={path}: {reason}\n"))
         self.assertNotIn(str(self.point), mounting.mounts())
 
+    def refused(self, path):
+        done = self.recordfs(self.source, self.point, "-o", f"log={path}")
+        self.assertEqual(done.returncode, 1)
+        return done.stderr
+
+    def test_log_file_that_another_user_may_have_chosen_is_refused(self):
+        self.log.write_text("before", encoding="utf-8")
+        (self.folder / "link").symlink_to(self.log)
+        self.assertEqual(self.refused(self.folder / "link"), f"recordfs: -o log={self.folder}/link: a symbolic link\n")
+        os.link(self.log, self.folder / "name")
+        self.assertEqual(self.refused(self.log), f"recordfs: -o log={self.log}: the file has several names\n")
+        if mounting.is_root():
+            (self.folder / "name").unlink()
+            os.chown(self.log, mounting.NOBODY, mounting.NOBODY)
+            self.assertEqual(self.refused(self.log), f"recordfs: -o log={self.log}: the file belongs to another user\n")
+        self.assertEqual(self.log.read_text(encoding="utf-8"), "before")
+
     @mounting.only_root
     def test_missing_system_log_is_warned_about_at_the_start(self):
         mounting.remove_system_log(self)

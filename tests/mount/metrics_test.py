@@ -165,6 +165,27 @@ class Metrics(mounting.Case):
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr, rf"\Arecordfs: -o metrics=.*: {reason}\n\Z")
 
+    def test_hidden_name_that_is_taken_is_not_opened(self):
+        other = self.folder / "other"
+        other.write_text("other", encoding="utf-8")
+        taken = []
+        for pid in range(1, 400):
+            taken.append(self.file.parent / f".{self.file.name}.{os.getpid() + pid}")
+            if pid % 2 == 0:
+                taken[-1].symlink_to(other)
+            else:
+                os.mkfifo(taken[-1])
+        mounted = self.mount_with_metrics(self.copy(SAMPLE))
+        self.once(lambda found: True, "metrics")
+        self.assertEqual(other.read_text(encoding="utf-8"), "other")
+        self.assertEqual(mounted.unmount(), 0)
+
+    def test_file_of_a_killed_daemon_is_removed(self):
+        mounted = self.mount_with_metrics(self.copy(SAMPLE), flags=["-f"])
+        self.once(lambda found: True, "metrics")
+        mounted.daemon.kill()
+        mounting.wait_for(lambda: not self.file.exists(), "the file's end")
+
     def test_failed_mount_leaves_no_file(self):
         done = self.recordfs("-o", f"metrics={self.file}", self.folder / "none", self.new_point())
         self.assertEqual(done.returncode, 2)

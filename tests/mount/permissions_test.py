@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+import struct
 
 import mounting
 
@@ -85,6 +86,32 @@ class OtherUsers(mounting.Case):
         top = self.mount(self.source, options=["allow_other"]).point
         self.assertEqual(self.reads(top / "records/000000000"), 0)
         self.assertEqual(self.reads(top / "records/000000000", user=ANOTHER_USER), errno.EACCES)
+
+    def private(self):
+        """Moves the source to a directory that only root can search."""
+        folder = self.folder / "private"
+        folder.mkdir(mode=0o700)
+        return self.source.rename(folder / self.source.name)
+
+    def test_public_file_in_a_private_directory_is_unreadable_for_others(self):
+        source = self.private()
+        source.chmod(0o644)
+        for mounted in (source, source.parent):
+            top = self.mount(mounted, options=["allow_other"]).point
+            self.assertEqual(self.reads(top), errno.EACCES, mounted)
+            self.assertEqual(self.reads(top, user=0), 0, mounted)
+        top = self.mount(source, options=["allow_other,umask=0"]).point
+        self.assertEqual(self.reads(top / "info.json"), 0)
+
+    def test_user_that_an_access_control_list_denies_cannot_read(self):
+        self.source.chmod(0o644)
+        entries = [(1, 6, 2**32 - 1), (2, 0, mounting.NOBODY), (4, 4, 2**32 - 1), (16, 4, 2**32 - 1), (32, 4, 2**32 - 1)]
+        acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+        os.setxattr(self.source, "system.posix_acl_access", acl)
+        self.assertEqual(self.reads(self.source), errno.EACCES)
+        top = self.mount(self.source, options=["allow_other"]).point
+        for name in ("", "info.json", "records/000000000"):
+            self.assertEqual(self.reads(top / name), errno.EACCES, name)
 
     def test_others_are_refused_without_allow_other(self):
         self.source.chmod(0o644)

@@ -2,6 +2,7 @@
 """recordfs mounts lists mounts, and recordfs umount ends them."""
 import json
 import os
+from pathlib import Path
 
 import mounting
 
@@ -60,6 +61,49 @@ class Mounts(Case):
         self.assertIn(f"{self.here}/one\t-\t-\n", self.run_here("mounts").stdout)
         self.run_here("umount", "one")
         self.assertEqual(self.listed(), {})
+
+
+# A process that claims to serve a mount point: its name, and a memory file. Arguments: the mount point, and the size.
+CLAIM = """
+import ctypes, os, sys, time
+ctypes.CDLL(None).prctl(15, b"recordfs-x", 0, 0, 0)
+if sys.argv[2] == "fifo":
+    os.open("/memfd:recordfs-mount (deleted)", os.O_RDWR)
+else:
+    mark = os.memfd_create("recordfs-mount")
+    os.write(mark, sys.argv[1].encode() + bytes(1))
+    os.ftruncate(mark, max(int(sys.argv[2]), len(sys.argv[1]) + 1))
+print(flush=True)
+time.sleep(1000)
+"""
+
+
+@mounting.only_root
+class MountsAsRoot(Case):
+    """Processes of any user can look like daemons."""
+
+    def claim(self, point, size):
+        claiming = self.enter(mounting.started("/usr/bin/python3", "-c", CLAIM, point, size, user=mounting.NOBODY))
+        claiming.stdout.readline()
+        return claiming
+
+    def test_process_of_another_user_is_not_shown_as_the_daemon(self):
+        point = self.start("data.riegeli", "one")
+        self.claim(point, 0)
+        self.assertEqual([self.listed()["one"]["pid"]], mounting.daemons("one"))
+
+    def test_fifos_and_large_files_of_users_with_mounts_are_not_read(self):
+        mounted = self.mount(self.here / "data.riegeli", user=mounting.NOBODY)
+        fifo = Path("/memfd:recordfs-mount (deleted)")
+        os.mkfifo(fifo, 0o666)
+        self.addCleanup(fifo.unlink)
+        fifo.chmod(0o666)
+        self.claim(mounted.point, "fifo")
+        self.claim(mounted.point, 1 << 40)
+        done = self.recordfs("mounts", "--json", timeout=10)
+        pids = [line["pid"] for line in map(json.loads, done.stdout.splitlines()) if line["mountpoint"] == str(mounted.point)]
+        self.assertEqual(pids, [mounted.daemon.pid])
+        self.assertEqual(mounted.unmount(), 0)
 
 
 class Umount(Case):

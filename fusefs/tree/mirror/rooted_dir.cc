@@ -116,6 +116,11 @@ Error place_error(int error_number) {
 
 Error stale_error() { return {.code = Code::kIo, .detail = "the file was replaced or modified", .os_error = ESTALE}; }
 
+const RecordfsMounts& RecordfsMounts::of_process() {
+  static const auto* const mounts = new RecordfsMounts();  // never destroyed: threads may use it at exit
+  return *mounts;
+}
+
 RecordfsMounts::RecordfsMounts() : table_(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)) {}
 
 // The kernel reports all changes since the last call at once, and only once.
@@ -193,7 +198,7 @@ Result<Looked> RootedDir::look_in(const RequestContext& context, const Looked& d
   Descriptor found(::openat(above, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!found) return place_error(errno);
   ASSIGN_OR_RETURN(const auto device, device_of(found));
-  if (device != directory.state.device && recordfs_mounts_.contains(device)) {
+  if (device != directory.state.device && RecordfsMounts::of_process().contains(device)) {
     return Looked{std::move(found), {.device = device}, true};
   }
   TRY(may_ask(context, device));

@@ -59,14 +59,16 @@ Error stale_error();
 // that waits for it. Thread-safe.
 class RecordfsMounts {
  public:
-  // Opens the mount table, because a confined daemon cannot do so later.
-  RecordfsMounts();
+  // Returns the object of this process. The first call opens the mount table, which a confined process cannot do.
+  static const RecordfsMounts& of_process();
 
   // Returns whether the device, as in st_dev, is a mount of recordfs that this process can see. Reads the mount table
   // again if it has changed. Returns true for any device if there is no table.
   bool contains(std::uint64_t device) const;
 
  private:
+  RecordfsMounts();
+
   bool has_changed() const;
   void read() const;
 
@@ -127,7 +129,6 @@ class RootedDir {
   const std::string name_;
   const Looked directory_;
   const std::uint64_t filesystem_;  // 0: cannot hang
-  RecordfsMounts recordfs_mounts_;
 };
 
 // An open directory of the source, readable from any place.

@@ -1,4 +1,4 @@
-#include "fusefs/mount_command.h"
+#include "fusefs/ready_notification.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
