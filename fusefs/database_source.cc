@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -52,11 +55,28 @@ Ownership ownership_of(const database::Database& database, const Descriptor& dir
   return common_ownership(ownerships);
 }
 
-database::Options database_options(const Options& options) {
+// Returns whether no user may read `base` that may not read `file`.
+bool is_as_open(const struct stat& file, const Ownership& base) {
+  const Ownership both[] = {base, container_ownership(file.st_uid, file.st_gid, file.st_mode, file.st_mtim)};
+  const Ownership common = common_ownership(both);
+  return common.uid == base.uid && (base.file_mode & 0444u & ~common.file_mode) == 0;
+}
+
+// What a mount shows of a database; empty while it is being opened.
+using ShownAs = std::shared_ptr<std::optional<Ownership>>;
+
+// With -o allow_other, a file that appears later must not be less open than those that the mount's permissions come
+// from.
+database::Options database_options(const Options& options, const ShownAs& shown_as) {
+  std::function<bool(const struct stat&)> admits;
+  if (options.allow_other && !options.umask) {
+    admits = [shown_as](const struct stat& file) { return !*shown_as || is_as_open(file, **shown_as); };
+  }
   return {.limits = options.limits,
           .wal_directory = options.wal_directory,
           .table_directories = options.table_directories,
-          .follows_changes = true};
+          .follows_changes = true,
+          .admits = std::move(admits)};
 }
 
 }  // namespace
@@ -67,7 +87,9 @@ Result<DatabaseSource> open_database(const std::string& path, std::shared_ptr<co
   if (!*directory) return system_error(errno);
   struct stat st {};
   if (::fstat(directory->number(), &st) != 0) return system_error(errno);
-  ASSIGN_OR_RETURN(auto opened, database::Database::open({}, path_of(*directory, path), database_options(options)));
+  const auto shown_as = std::make_shared<std::optional<Ownership>>();
+  ASSIGN_OR_RETURN(auto opened,
+                   database::Database::open({}, path_of(*directory, path), database_options(options, shown_as)));
   const database::Summary summary = opened->summary();
   services.log(Severity::kDetail, fmt::format("{}: a {} database, {}", shown, summary.engine,
                                               counted(summary.logged_writes, "logged write")));
@@ -76,6 +98,7 @@ Result<DatabaseSource> open_database(const std::string& path, std::shared_ptr<co
                  fmt::format("{}: no usable MANIFEST; the state comes from all tables and logs", shown));
   }
   Ownership ownership = ownership_of(*opened, *directory);
+  *shown_as = ownership;  // no other thread uses the database yet
   keep_only_readers(ownership, path, options);
   override_ownership(ownership, options);
   const auto report = [&services, shown](const database::Problem& problem) {

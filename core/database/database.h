@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,8 @@
 #include "core/base/limits.h"
 #include "core/base/request_context.h"
 #include "core/base/result.h"
+
+struct stat;
 
 namespace recordfs::database {
 
@@ -150,6 +153,8 @@ struct Options {
   // Whether a Database may take a newer state after it has answered, if files of its state are gone. If not, calls fail
   // with kChanged then.
   bool follows_changes = false;
+  // Returns whether an open file may be read; null: all may. Thread-safe.
+  std::function<bool(const struct stat& status)> admits{};
 };
 
 // Keys of an iteration: those at or after `from`, and before `to`, in the order of the family's comparator. If

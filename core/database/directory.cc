@@ -2,11 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -32,6 +36,32 @@ FileKind kind_of_suffix(std::string_view suffix) {
   if (suffix == "ldb" || suffix == "sst") return FileKind::kTable;
   if (suffix == "log") return FileKind::kLog;
   return suffix == "blob" ? FileKind::kBlob : FileKind::kOther;
+}
+
+Error cannot_open(std::string_view why, int number) {
+  return {.code = Code::kIo, .detail = fmt::format("cannot open: {}", why), .os_error = number};
+}
+
+// Opens a file for reading. Without `follows_links`, a symbolic link is followed only inside the file's directory, or
+// not at all if the system lacks openat2. Sets errno to EXDEV or ELOOP for other links.
+Descriptor open_in_place(const std::string& path, bool follows_links) {
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  if (follows_links) return Descriptor(::open(path.c_str(), kFlags));
+  const std::size_t slash = path.rfind('/') + 1;
+  const Descriptor directory(::open(path.substr(0, slash).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory) return {};
+  open_how how{};
+  how.flags = kFlags;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  constexpr int kTries = 8;  // a rename beside it makes the kernel uncertain
+  long opened = -1;
+  for (int tries = 0; tries < kTries; ++tries) {
+    opened = ::syscall(SYS_openat2, directory.number(), path.c_str() + slash, &how, sizeof(how));
+    if (opened >= 0 || errno != EAGAIN) break;
+  }
+  if (opened < 0 && (errno == ENOSYS || errno == EPERM))
+    opened = ::openat(directory.number(), path.c_str() + slash, kFlags | O_NOFOLLOW);
+  return Descriptor(static_cast<int>(opened));
 }
 
 }  // namespace
@@ -69,11 +99,22 @@ std::string OpenFiles::path(const std::string& name) const {
   return name.starts_with('/') ? name : directory_ + "/" + name;
 }
 
+Result<Descriptor> OpenFiles::open_file(const std::string& name) const {
+  Descriptor file = open_in_place(path(name), rules_.follows_links);
+  if (!file && (errno == EXDEV || errno == ELOOP)) return cannot_open("a symbolic link out of the directory", EACCES);
+  if (!file) return cannot_open(std::strerror(errno), errno);
+  struct stat status {};
+  if (!rules_.admits) return file;
+  if (::fstat(file.number(), &status) != 0) return system_error(errno);
+  if (!rules_.admits(status)) return cannot_open("fewer users may read it than the database", EACCES);
+  return file;
+}
+
 Result<void> OpenFiles::pin(const std::string& name) {
-  Descriptor descriptor(::open(path(name).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  if (!descriptor && errno == ENOENT) return system_error(errno);
+  auto descriptor = open_file(name);
+  if (!descriptor && descriptor.error().os_error == ENOENT) return std::move(descriptor).error();
   if (!descriptor) return {};
-  pinned_.insert_or_assign(name, std::move(descriptor));
+  pinned_.insert_or_assign(name, *std::move(descriptor));
   return {};
 }
 
@@ -91,7 +132,8 @@ Result<std::shared_ptr<const Source>> OpenFiles::open(const std::string& name) {
 }
 
 Result<std::shared_ptr<const Source>> OpenFiles::open_anew(const std::string& name) const {
-  ASSIGN_OR_RETURN(auto source, FileSource::open(path(name)));
+  ASSIGN_OR_RETURN(auto descriptor, open_file(name));
+  ASSIGN_OR_RETURN(auto source, FileSource::of(std::move(descriptor), name.substr(name.rfind('/') + 1)));
   return std::shared_ptr<const Source>(std::move(source));
 }
 

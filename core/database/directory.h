@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -42,8 +43,15 @@ Result<std::vector<DirectoryEntry>> list_directory(const std::string& directory)
 // relative to the directory, or absolute.
 class OpenFiles {
  public:
+  // Which files are opened.
+  struct Rules {
+    bool follows_links = true;                              // also out of the file's directory
+    std::function<bool(const struct stat& status)> admits;  // null: all files
+  };
+
   // `most`: sources that are kept open; a caller that holds a source keeps its descriptor too.
-  OpenFiles(std::string directory, std::size_t most) : directory_(std::move(directory)), sources_(most) {}
+  OpenFiles(std::string directory, std::size_t most, Rules rules)
+      : directory_(std::move(directory)), rules_(std::move(rules)), sources_(most) {}
 
   // Opens a file, so that open() returns it even after the database has removed it. Fails with kIo if it does not
   // exist; if it cannot be opened for another reason, open() will fail.
@@ -59,7 +67,10 @@ class OpenFiles {
   std::string path(const std::string& name) const;
 
  private:
+  Result<Descriptor> open_file(const std::string& name) const;
+
   const std::string directory_;
+  const Rules rules_;
   std::map<std::string, Descriptor> pinned_;  // by name
   BoundedLru<std::string, std::shared_ptr<const Source>> sources_;
 };

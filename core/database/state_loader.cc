@@ -27,7 +27,8 @@ class StateLoader {
         lost_edits_(lost_edits),
         state_(new State(options)),
         logs_(context, *state_, only) {
-    state_->open_files_ = std::make_unique<OpenFiles>(directory, options.open_files);
+    state_->open_files_ = std::make_unique<OpenFiles>(
+        directory, options.open_files, OpenFiles::Rules{.follows_links = !only.empty(), .admits = options.admits});
   }
 
   // Fails with kChanged or kIo if a file is gone.

@@ -35,7 +35,7 @@ bool is_database_itself(const OpenFiles& files, const std::string& name) {
 }  // namespace
 
 WalDirectory find_wal_directory(const std::string& directory, const std::string& wal_dir) {
-  const OpenFiles files(directory, 0);
+  const OpenFiles files(directory, 0, {});
   const std::string_view last = last_component(wal_dir);
   struct stat own {};
   if (wal_dir.empty() || last.empty() || ::stat(directory.c_str(), &own) != 0) return {};

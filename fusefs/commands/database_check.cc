@@ -139,7 +139,7 @@ std::optional<Finding> check_table(const std::string& path, const Limits& limits
 
 Result<DatabaseCheck> check_database(const std::string& directory, const database::Options& options) {
   ASSIGN_OR_RETURN(const auto opened, database::Database::open({}, directory, options));
-  const database::OpenFiles files(directory, 1);
+  const database::OpenFiles files(directory, 1, {});
   return Check(*opened, database::read_current({}, files).value_or(std::string())).run();
 }
 

@@ -240,6 +240,29 @@ class Live(DatabaseCase):
         self.assertEqual([name.encode() for name in os.listdir(mounted / "keys")], list(expected))
 
 
+class Trust(DatabaseCase):
+    """A database directory of a user that root's mount shows to others."""
+
+    def test_a_table_that_is_a_link_out_of_the_directory_is_not_read(self):
+        folder = self.database("leveldb-levels")
+        for table in folder.glob("*.ldb"):
+            table.symlink_to(table.rename(self.folder / table.name))
+        mounted = self.mount(folder, options=["allow_other,sandbox=no"])
+        self.assert_fails_with(errno.EACCES, os.listdir, mounted / "keys")
+        done = self.recordfs("keys", folder)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("a symbolic link out of the directory", done.stderr)
+
+    def test_a_table_that_is_a_link_inside_the_directory_is_read(self):
+        folder = self.database("leveldb-levels")
+        for table in folder.glob("*.ldb"):
+            table.symlink_to(table.rename(table.with_suffix(".bytes")).name)
+        mounted = self.mount(folder, options=["sandbox=no"])
+        for key, (size, first) in expected_families("leveldb-levels")["default"].items():
+            value = (mounted / "keys" / key.decode()).read_bytes()
+            self.assertEqual((len(value), value[:len(first)]), (size, first), key)
+
+
 class Others(DatabaseCase):
     def test_several_sources_and_nested_databases_are_mirrored(self):
         folder = self.database("leveldb-levels")

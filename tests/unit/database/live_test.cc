@@ -65,6 +65,20 @@ TEST(LiveDatabaseTest, LookupsMayFollowChanges) {
   EXPECT_EQ(get(*database, "key00100"), to_string(Code::kNotFound));
 }
 
+// For example, a link to a file that other users cannot read.
+TEST(LiveDatabaseTest, NewFilesThatAreNotAdmittedAreNotRead) {
+  const Copy copy("leveldb-levels");
+  bool admits = true;
+  Options options = without_pinned_files();
+  options.follows_changes = true;
+  options.admits = [&admits](const struct stat&) { return admits; };
+  const auto database = open_database(copy.folder(), options);
+  EXPECT_NE(get(*database, "key00100"), to_string(Code::kNotFound));
+  replace(copy, "leveldb-log-only");
+  admits = false;
+  EXPECT_EQ(get(*database, "key00000"), to_string(Code::kIo));
+}
+
 TEST(LiveDatabaseTest, ValueOfTheCurrentKeyIsReadableAfterItsBlobFileIsRemoved) {
   const Copy copy("rocksdb7-blobs");
   const auto database = open_database(copy.folder());
