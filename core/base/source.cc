@@ -309,7 +309,7 @@ Position FileSource::last_known_data() const {
   return data == last.rend() ? size_ : size_ - static_cast<Position>(data - last.rbegin()) - 1;
 }
 
-// An end that cannot be read counts as empty, so that the rest of the file is accessible.
+// An end that cannot be read is empty, so that the rest of the file is accessible.
 Result<void> FileSource::read_end(Position at, Buffer& out) const {
   auto got = read_descriptor(at, out.span());
   if (got) return {};
@@ -332,8 +332,11 @@ Result<FileSource::Ends> FileSource::read_ends() const {
 
 Result<bool> FileSource::ends_are_same() const {
   ASSIGN_OR_RETURN(const auto now, read_ends());
-  return std::ranges::equal(now.first.view(), ends_.first.view()) &&
-         std::ranges::equal(now.last.view(), ends_.last.view());
+  // An end that could not be read, then or now, tells nothing.
+  const auto is_same = [](const Buffer& one, const Buffer& other) {
+    return one.empty() || other.empty() || std::ranges::equal(one.view(), other.view());
+  };
+  return is_same(now.first, ends_.first) && is_same(now.last, ends_.last);
 }
 
 Result<FileSource::Stamp> FileSource::stamp() const {

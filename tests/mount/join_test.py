@@ -12,6 +12,7 @@ from tfrecords import tfrecord
 
 FORMATS = ["array_record", "bloscpack", "leveldb_log", "leveldb_table", "proio", "recordio", "riegeli",
            "rocksdb_blob", "tfrecord", "wandb"]
+PARTLY_DONE = 5
 LARGEST_SAMPLE = 200_000  # bytes
 MOST_OPEN = 64
 TINY = 1024  # shards
@@ -26,7 +27,7 @@ def samples_of(form, number):
         expected = mounting.expectation(name)
         if 0 < expected["num_records"] <= 500 and mounting.sample(name).stat().st_size <= LARGEST_SAMPLE:
             verified = mounting.run(mounting.program("recordfs"), "verify", mounting.sample(name))
-            if verified.returncode == 0 or " unchecked: " in verified.stdout:
+            if verified.returncode == 0 or (verified.returncode == PARTLY_DONE and " unchecked: " in verified.stdout):
                 found.append(name)
     if number > 7:
         found.sort(key=lambda name: mounting.expectation(name)["num_records"])
