@@ -3,12 +3,27 @@
 #include <algorithm>
 #include <compare>
 #include <memory>
+#include <string>
 #include <utility>
 
+#include "core/dataset/record_stream.h"
 #include "core/store/wait_ticket.h"
 
 namespace recordfs {
 namespace {
+
+Result<PlacedRecord> find_record(const RequestContext& context, DataSet& set, std::uint64_t ordinal) {
+  RecordInShard place{.shard = 0, .ordinal = ordinal};
+  // A single shard needs no counts.
+  if (set.size() > 1) {
+    ASSIGN_OR_RETURN(place, wait_for(context, [&] { return set.locate(ordinal); }));
+  }
+  ASSIGN_OR_RETURN(auto store, set.open(context, place.shard));
+  ASSIGN_OR_RETURN(auto indexed,
+                   wait_for(context, [&] { return store->index().find(context, SearchKey::kRecords, place.ordinal); }));
+  const std::uint64_t index = place.ordinal - indexed.before.records;
+  return PlacedRecord{place.shard, std::move(store), std::move(indexed), ordinal - place.ordinal, index};
+}
 
 // Some records of one chunk, copied into one buffer, so that small ones need no memory of their own.
 struct PickedChunk {
@@ -103,9 +118,12 @@ class Picker {
       const PlacedRecord& first = picked->first;
       for (PickedChunk::Failure& failure : picked->failures) {
         const PickedChunk::Record& record = picked->records[failure.record];
-        result.failures.emplace(record.place,
-                                PickedRecords::Failure{std::move(failure.why), first.shard, first.indexed.chunk.end,
-                                                       first.indexed.before.records + record.index});
+        const ChunkInfo& chunk = first.indexed.chunk;
+        Position& begin = failure.why.position;
+        if (begin < chunk.begin || begin >= chunk.end) begin = chunk.begin;
+        const Position end = end_of(failure.why, chunk);
+        result.failures.emplace(record.place, PickedRecords::Failure{std::move(failure.why), first.shard, end,
+                                                                     first.indexed.before.records + record.index});
       }
       result.copies.push_back(std::move(picked->copy));
     }
@@ -185,16 +203,9 @@ class Picker {
 }  // namespace
 
 Result<PlacedRecord> place_record(const RequestContext& context, DataSet& set, std::uint64_t ordinal) {
-  RecordInShard place{.shard = 0, .ordinal = ordinal};
-  // A single shard needs no counts.
-  if (set.size() > 1) {
-    ASSIGN_OR_RETURN(place, wait_for(context, [&] { return set.locate(ordinal); }));
-  }
-  ASSIGN_OR_RETURN(auto store, set.open(context, place.shard));
-  ASSIGN_OR_RETURN(auto indexed,
-                   wait_for(context, [&] { return store->index().find(context, SearchKey::kRecords, place.ordinal); }));
-  const std::uint64_t index = place.ordinal - indexed.before.records;
-  return PlacedRecord{place.shard, std::move(store), std::move(indexed), ordinal - place.ordinal, index};
+  auto placed = find_record(context, set, ordinal);
+  if (placed || placed.error().code != Code::kNotFound) return placed;
+  return Error{.code = Code::kNotFound, .detail = "no record " + std::to_string(ordinal)};
 }
 
 Result<PickedRecords> pick_records(const RequestContext& context, DataSet& set, Executor& executor,

@@ -36,7 +36,7 @@ struct PickedRecords {
   struct Failure {
     Error why;
     std::size_t shard = 0;
-    Position end = 0;           // of its chunk
+    Position end = 0;           // of the region that begins at why.position
     std::uint64_t ordinal = 0;  // in the shard
   };
   std::vector<Bytes> records{};               // of a failure: empty

@@ -25,16 +25,20 @@ Code code_of(DamageClass damage_class) {
   return Code::kDamage;
 }
 
-Error error_of(const DamagedRegion& region) {
-  return {.code = code_of(region.damage_class), .position = region.begin, .detail = region.reason};
-}
-
 bool may_pass(const Error& error) { return !is_permanent(error.code) && error.code != Code::kNoContainer; }
 
 // Records that were read one by one, each with an owner.
 using Owners = std::vector<std::shared_ptr<const void>>;
 
 }  // namespace
+
+Error error_of(const DamagedRegion& region) {
+  return {.code = code_of(region.damage_class), .position = region.begin, .detail = region.reason};
+}
+
+Position end_of(const Error& error, const ChunkInfo& chunk) {
+  return error.end > error.position && error.end <= chunk.end ? error.end : chunk.end;
+}
 
 // Makes the blocks of one decoded chunk.
 class RecordStream::ChunkBlocks {
@@ -234,14 +238,13 @@ Search RecordStream::search(const Part& part) const {
 Result<void> RecordStream::read_all() {
   const RequestContext context(cancelled_);
   const Span& wanted = options_.ordinals;
+  if (wanted.is_empty()) return {};
   std::size_t shard = 0;
   std::uint64_t base = 0;
   if (wanted.begin > 0 && set_.size() > 1) {
-    const auto place = wait_for(context, [&] { return set_.locate(wanted.begin); });
-    if (!place && place.error().code == Code::kNotFound) return {};
-    if (!place) return place.error();
-    shard = place->shard;
-    base = wanted.begin - place->ordinal;
+    ASSIGN_OR_RETURN(const auto place, start_of_records(context));
+    shard = place.shard;
+    base = wanted.begin - std::min(wanted.begin, place.ordinal);
   }
   for (; shard < set_.size() && base < wanted.end && !cancelled_; ++shard) {
     auto store = set_.open(context, shard);
@@ -261,6 +264,32 @@ Result<void> RecordStream::read_all() {
     base += *records;
   }
   return {};
+}
+
+// If there are too few records, returns the shard of the last one, after which records may have been lost.
+Result<RecordInShard> RecordStream::start_of_records(const RequestContext& context) {
+  const std::uint64_t begin = options_.ordinals.begin;
+  auto place = wait_for(context, [&] { return set_.locate(begin); });
+  if (place || place.error().code != Code::kNotFound) return place;
+  ASSIGN_OR_RETURN(const auto totals, wait_for(context, [&] { return set_.totals(); }));
+  if (totals.records == 0) return RecordInShard{.shard = 0, .ordinal = begin};
+  ASSIGN_OR_RETURN(const auto last, set_.locate(totals.records - 1));
+  return RecordInShard{.shard = last.shard, .ordinal = begin - (totals.records - 1 - last.ordinal)};
+}
+
+// Returns the number of records, after the damage that follows the last one.
+Result<std::uint64_t> RecordStream::read_end(const RequestContext& context, const Part& part) {
+  const ChunkIndex& index = part.store->index();
+  ASSIGN_OR_RETURN(const auto totals, wait_for(context, [&] { return index.totals(ScanDetail::kCounts); }));
+  ASSIGN_OR_RETURN(const auto damage, wait_for(context, [&] { return index.damage(); }));
+  RecordBlock block;
+  block.shard = part.shard;
+  for (const DamageRow& row : *damage) {
+    const bool is_stale = row.region.damage_class == DamageClass::kStale;
+    if (!is_stale && row.first_ordinal >= totals.records) block.problems.push_back(problem_of(row));
+  }
+  push(std::move(block));
+  return totals.records;
 }
 
 Result<void> RecordStream::read_split() {
@@ -296,11 +325,7 @@ Result<std::uint64_t> RecordStream::read(Part& part) {
   } else if (part.selection.records.begin > 0) {
     auto indexed = wait_for(
         context, [&] { return part.store->index().find(context, SearchKey::kRecords, part.selection.records.begin); });
-    if (!indexed && indexed.error().code == Code::kNotFound) {
-      ASSIGN_OR_RETURN(const auto totals,
-                       wait_for(context, [&] { return part.store->index().totals(ScanDetail::kCounts); }));
-      return totals.records;
-    }
+    if (!indexed && indexed.error().code == Code::kNotFound) return read_end(context, part);
     ASSIGN_OR_RETURN(part.selection.from, std::move(indexed));
   }
   options.from = part.selection.from;
@@ -334,7 +359,8 @@ StreamProblem RecordStream::problem_of(Error error, const IndexedChunk& indexed,
                                        std::optional<std::uint64_t> records) const {
   const ChunkInfo& chunk = indexed.chunk;
   if (error.position < chunk.begin || error.position >= chunk.end) error.position = chunk.begin;
-  StreamProblem problem{.error = std::move(error), .end = chunk.end, .records_lost = records};
+  const Position end = end_of(error, chunk);
+  StreamProblem problem{.error = std::move(error), .end = end, .records_lost = records};
   if (!options_.split && records) problem.first_ordinal = indexed.before.records + index + *records;
   return problem;
 }

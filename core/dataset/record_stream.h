@@ -35,6 +35,11 @@ struct StreamProblem {
   std::optional<std::uint64_t> records_lost{};   // nullopt: unknown
 };
 
+// Returns the error of what a region had.
+Error error_of(const DamagedRegion& region);
+// Returns the end of the bytes that an error is about, which begin in the chunk: the chunk's if it is unknown.
+Position end_of(const Error& error, const ChunkInfo& chunk);
+
 // Consecutive records of one chunk, among those of a block.
 struct ChunkPart {
   Position begin = 0;       // of the chunk
@@ -63,8 +68,9 @@ struct RecordBlock {
 using TextsOfShard = std::function<TextsOfRecord(std::size_t shard, const std::shared_ptr<const RecordStore>& store)>;
 
 // A thread of the stream scans the shards one after another, with others that decode. It stops when the blocks that
-// were not taken hold `memory` bytes. A failure that may pass is the last problem of the last block; after any other,
-// the stream continues. One thread takes the blocks.
+// were not taken hold `memory` bytes. Damage between the ordinals is a problem of the stream. Damage after the last
+// record is one if the ordinals end later. A failure that may pass is the last problem of the last block; after any
+// other, the stream continues. One thread takes the blocks.
 class RecordStream {
  public:
   struct Options {
@@ -104,6 +110,8 @@ class RecordStream {
   void run();
   Result<void> read_all();
   Result<void> read_split();
+  Result<RecordInShard> start_of_records(const RequestContext& context);
+  Result<std::uint64_t> read_end(const RequestContext& context, const Part& part);
   // Returns the number of records before the place where reading ended.
   Result<std::uint64_t> read(Part& part);
   Finish work_on_step(const RequestContext& context, const Part& part, const ScannedStep& step);

@@ -146,6 +146,33 @@ TEST(RecordStreamTest, RepeatedReadsAreEqual) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(toys.read({.threads = 2}), first);
 }
 
+TEST(RecordStreamTest, DamageAtTheEndIsAProblemOfRangesThatGoBeyondTheLastRecord) {
+  Toys toys(kThreeShards);
+  toys.files["shard-2"].resize(toys.files["shard-2"].size() - 1);
+  const std::uint64_t records = toys.records.size() - 3;  // the last chunk is incomplete
+  for (const Span span : {Span{records - 1, UINT64_MAX}, Span{records, UINT64_MAX}, Span{records, records + 1},
+                          Span{records + 2, records + 9}, Span{records + 100, UINT64_MAX}}) {
+    const auto found = toys.read({.ordinals = span});
+    ASSERT_EQ(found.size(), span.begin < records ? 2 : 1) << span.begin;
+    EXPECT_TRUE(found.back().starts_with('!')) << span.begin;
+  }
+  for (const Span span : {Span{records - 1, records}, Span{records, records}, Span{records + 9, records + 9}}) {
+    EXPECT_EQ(toys.read({.ordinals = span}), toys.between(std::min(span.begin, records), std::min(span.end, records)));
+  }
+}
+
+TEST(RecordStreamTest, MissingShardsAtTheEndAreProblemsOfRangesThatBeginThere) {
+  Toys toys(kThreeShards);
+  toys.list.shards[1].is_missing = toys.list.shards[2].is_missing = true;
+  const std::vector<std::string> missing{"!shard-1: this shard is missing", "!shard-2: this shard is missing"};
+  EXPECT_EQ(toys.read({.ordinals = {.begin = 140}}), missing);
+  EXPECT_EQ(toys.read({.ordinals = {.begin = 500, .end = 501}}), missing);
+  EXPECT_EQ(toys.read({.ordinals = {.begin = 100, .end = 140}}), toys.between(100, 140));
+  Toys empty({{.chunks = 0}, {.chunks = 0}});
+  empty.list.shards[0].is_missing = true;
+  EXPECT_EQ(empty.read({.ordinals = {.begin = 3}}), std::vector<std::string>{"!shard-0: this shard is missing"});
+}
+
 TEST(RecordStreamTest, DamagedShardCostsRecordsOfItsOwnOnly) {
   const std::vector<toy::Shape> shapes{{.chunks = 2}, {.chunks = 4}, {.chunks = 3}};
   const Toys intact(shapes);
