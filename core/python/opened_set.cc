@@ -62,6 +62,8 @@ Result<std::unique_ptr<OpenedSet>> OpenedSet::open(std::shared_ptr<SetPlan> plan
       std::make_shared<Services>(plan->options.cache_bytes, executor_threads(), [](Severity, const std::string&) {});
   services->index = std::move(index);
   services->limits = plan->limits;
+  using FindsUnreadable = Services::FindsUnreadable;
+  services->finds_unreadable = plan->options.skips_unreadable ? FindsUnreadable::kAll : FindsUnreadable::kLocal;
   return std::unique_ptr<OpenedSet>(new OpenedSet(std::move(plan), std::move(services)));
 }
 
@@ -85,6 +87,15 @@ std::shared_ptr<const OpenedSet::Decoding> OpenedSet::decoding(std::size_t shard
                                                                const std::shared_ptr<const RecordStore>& store) const {
   if (auto known = decoding_.find(shard)) return *known;
   return decoding_.add(shard, std::make_shared<const Decoding>(store, plan_->options.types));
+}
+
+std::string path_in(const OpenedSet& set, const Error& error) {
+  const auto& shards = set.plan().list.shards;
+  const auto is_named = [&](const Shard& shard) {
+    return error.detail.starts_with(shard.path) && error.detail.compare(shard.path.size(), 2, ": ") == 0;
+  };
+  const auto named = set.has_one_shard() ? shards.begin() : std::ranges::find_if(shards, is_named);
+  return named == shards.end() ? std::string() : named->path;
 }
 
 }  // namespace recordfs::python

@@ -27,8 +27,9 @@ inline constexpr unsigned kMostThreads = 1024;
 struct OpenOptions {
   std::string index = "auto";  // as for the mount
   std::uint64_t cache_bytes = 64u << 20;
-  unsigned threads = 0;         // that decode, at most kMostThreads; 0: one per core
-  std::uint64_t max_chunk = 0;  // bytes; 0: the default limits
+  unsigned threads = 0;           // that decode, at most kMostThreads; 0: one per core
+  std::uint64_t max_chunk = 0;    // bytes; 0: the default limits
+  bool skips_unreadable = false;  // bytes that cannot be read are damage on network filesystems too
   UserTypes types{};
 };
 
@@ -127,5 +128,9 @@ class OpenedSet {
   mutable SkippedRegions skipped_;
   mutable BoundedLru<std::size_t, std::shared_ptr<const Decoding>> decoding_{kRecentShards};
 };
+
+// Returns the path of the shard that an error may be about: the only one, or the one with whose path the message
+// begins. Empty if there is none.
+std::string path_in(const OpenedSet& set, const Error& error);
 
 }  // namespace recordfs::python

@@ -18,6 +18,7 @@
 #include "core/python/buffers.h"
 #include "core/python/errors.h"
 #include "core/python/interrupt.h"
+#include "core/python/losses.h"
 #include "core/python/opened_set.h"
 #include "core/python/parts.h"
 #include "core/python/process.h"
@@ -44,14 +45,10 @@ struct FoundRecord {
 
 const std::string& path_of(const OpenedSet& set, std::size_t shard) { return set.plan().list.shards[shard].path; }
 
-// Returns the path for an error that may be of any shard.
-std::string path_of(const OpenedSet& set) { return set.has_one_shard() ? path_of(set, 0) : std::string(); }
-
 // Returns the path for an error about a record.
-std::string path_of_record(const OpenedSet& set, std::uint64_t ordinal) {
-  if (set.has_one_shard()) return path_of(set);
+std::string path_of_record(const OpenedSet& set, std::uint64_t ordinal, const Error& error) {
   const auto place = set.set().locate(ordinal);
-  return place ? path_of(set, place->shard) : std::string();
+  return place && !set.has_one_shard() ? path_of(set, place->shard) : path_in(set, error);
 }
 
 void check_shard(const OpenedSet& set, std::size_t shard) {
@@ -60,12 +57,13 @@ void check_shard(const OpenedSet& set, std::size_t shard) {
 
 template <class T>
 T value_of(Result<T> result, const OpenedSet& set, std::optional<std::size_t> shard = {}) {
-  return value_or_raise(std::move(result), shard ? path_of(set, *shard) : path_of(set));
+  if (!result) raise(exception_of(result.error(), shard ? path_of(set, *shard) : path_in(set, result.error())));
+  return std::move(*result);
 }
 
 template <class T>
 T value_of_record(Result<T> result, const OpenedSet& set, std::uint64_t ordinal) {
-  if (!result) raise(exception_of(result.error(), path_of_record(set, ordinal)));
+  if (!result) raise(exception_of(result.error(), path_of_record(set, ordinal, result.error())));
   return std::move(*result);
 }
 
@@ -81,16 +79,21 @@ SetPlan copied_plan(const OpenedSet& set) {
 
 SetPointer open_set(const std::vector<ShardTuple>& shards, const std::string& index, std::uint64_t cache_size,
                     unsigned threads, std::uint64_t max_chunk, const std::string& descriptors, const std::string& type,
-                    const std::vector<FileTuple>& files) {
+                    bool skips_unreadable, const std::vector<FileTuple>& files) {
   if (shards.empty()) throw py::value_error("no shards");
-  if (threads > kMostThreads) throw py::value_error(fmt::format("threads: at most {}, not {}", kMostThreads, threads));
+  if (threads > kMostThreads)
+    throw py::value_error(fmt::format("threads: at most {}, not {}", kMostThreads, threads));
   for (const std::string& path : {index, descriptors}) check_path(path);
   ShardList list;
   for (const auto& [path, is_missing] : shards) {
     check_path(path);
     list.shards.push_back({.path = path, .is_missing = is_missing});
   }
-  OpenOptions options{.index = index, .cache_bytes = cache_size, .threads = threads, .max_chunk = max_chunk};
+  OpenOptions options{.index = index,
+                      .cache_bytes = cache_size,
+                      .threads = threads,
+                      .max_chunk = max_chunk,
+                      .skips_unreadable = skips_unreadable};
   options.types = value_or_raise(read_user_types(descriptors, type), descriptors);
   auto plan = std::make_shared<SetPlan>(std::move(list), std::move(options));
   for (const auto& [shard, size, seconds, nanoseconds] : files) {
@@ -275,8 +278,8 @@ py::list metadata(const OpenedSet& set, std::size_t shard) {
   return list;
 }
 
-// Returns (begin, end, first_ordinal, records_lost, kind, reason) of each region that a scan finds, and then of those
-// that were skipped for another reason.
+// Returns (begin, end, first_ordinal, records_lost, kind, reason, least_lost) of each region that a scan finds, and
+// then of those that were skipped for another reason.
 py::list damage(const OpenedSet& set, std::size_t shard) {
   check_shard(set, shard);
   const auto rows =
@@ -290,13 +293,34 @@ py::list damage(const OpenedSet& set, std::size_t shard) {
   py::list list;
   for (const DamageRow& row : *rows) {
     list.append(py::make_tuple(row.region.begin, row.region.end, row.first_ordinal, row.region.records_lost,
-                               shown_text(to_string(row.region.damage_class)), shown_text(row.region.reason)));
+                               shown_text(to_string(row.region.damage_class)), shown_text(row.region.reason),
+                               row.region.least_lost));
     skipped.erase(skipped.lower_bound(row.region.begin), skipped.lower_bound(row.region.end));
   }
   for (const auto& [begin, region] : skipped) {
     list.append(py::make_tuple(begin, region.end, region.first_ordinal, region.records_lost,
-                               shown_text(to_string(region.code)), shown_text(region.reason)));
+                               shown_text(to_string(region.code)), shown_text(region.reason), 0));
   }
+  return list;
+}
+
+// Returns (shard, count, reason) of each range of missing shards.
+py::list missing(const OpenedSet& set) {
+  py::list list;
+  for (const MissingShards& range : missing_shards(set)) {
+    list.append(py::make_tuple(range.first, range.count, shown_text(range.message())));
+  }
+  return list;
+}
+
+// Returns the exceptions of the first `most` places among the records of a range where others may have been lost.
+py::list lost(const OpenedSet& set, std::uint64_t begin, std::uint64_t end, std::size_t most) {
+  py::list list;
+  if (begin >= end) return list;
+  const auto found = value_of(
+      run([&](const RequestContext& context) { return losses(context, set, {.begin = begin, .end = end}, most); }),
+      set);
+  for (const Loss& loss : found) list.append(exception_of(loss.error, loss.path));
   return list;
 }
 
@@ -319,12 +343,7 @@ py::list splits(const OpenedSet& set, std::size_t shard, std::uint64_t size) {
 // Returns the sizes of the shards' files. Throws OSError with the path of the shard that has none.
 std::vector<std::uint64_t> sizes_of(const OpenedSet& set) {
   auto sizes = run_long([&](const RequestContext&) { return shard_sizes(set.set()); });
-  if (sizes) return std::move(*sizes);
-  const std::string& detail = sizes.error().detail;
-  const auto& shards = set.plan().list.shards;
-  const auto failed =
-      std::ranges::find_if(shards, [&](const Shard& shard) { return detail.starts_with(shard.path + ": "); });
-  raise(exception_of(sizes.error(), failed == shards.end() ? std::string() : failed->path));
+  return value_of(std::move(sizes), set);
 }
 
 // Returns the SetPart::check of the parts of this data set.
@@ -338,7 +357,7 @@ std::vector<std::tuple<std::size_t, Position, Position>> split_ranges(const Open
     if (part->check && *part->check != check_of(set.set(), sizes)) {
       const Error error{.code = Code::kChanged,
                         .detail = "the names or sizes of files have changed since this split was made: " + text};
-      raise(exception_of(error, path_of(set)));
+      raise(exception_of(error, path_in(set, error)));
     }
     for (const ShardRange& range : ranges_of(*part, sizes)) ranges.emplace_back(range.shard, range.begin, range.end);
     return ranges;
@@ -397,7 +416,8 @@ py::object array_file(const OpenedSet& set, std::size_t shard) {
 void define_set(py::module_& module) {
   py::class_<OpenedSet, SetPointer>(module, "Set")
       .def(py::init(&open_set), py::arg("shards"), py::arg("index"), py::arg("cache_size"), py::arg("threads"),
-           py::arg("max_chunk"), py::arg("descriptors"), py::arg("type"), py::arg("files"))
+           py::arg("max_chunk"), py::arg("descriptors"), py::arg("type"), py::arg("skips_unreadable") = false,
+           py::arg("files") = std::vector<FileTuple>())
       .def("reopened", &reopened)
       .def("shard",
            [](const OpenedSet& set, std::size_t shard) -> SetPointer {
@@ -429,6 +449,8 @@ void define_set(py::module_& module) {
       .def("shard_counts", &shard_counts)
       .def("metadata", &metadata)
       .def("damage", &damage)
+      .def("missing", &missing)
+      .def("lost", &lost)
       .def("splits", &splits)
       .def("check", &check)
       .def("split_ranges", &split_ranges)

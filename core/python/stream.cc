@@ -144,7 +144,9 @@ class Stream {
 
   void handle(const StreamProblem& problem) {
     const Error& error = problem.error;
-    const py::object exception = exception_of(error, set_->plan().list.shards[block_.shard].path);
+    const std::string named = may_skip(error) ? std::string() : path_in(*set_, error);
+    const py::object exception =
+        exception_of(error, named.empty() ? set_->plan().list.shards[block_.shard].path : named);
     if (on_damage_ == "raise" || !may_skip(error)) {
       is_over_ = true;
       block_ = RecordBlock();

@@ -2,6 +2,8 @@
 """What each way to handle damage does, and which exceptions there are."""
 import errno
 import os
+import subprocess
+import sys
 import unittest
 import warnings
 
@@ -60,7 +62,7 @@ class FlippedByte(Case):
                     read(ds)
                 found, = ds.damage
                 self.assertEqual((found.shard, found.begin // 20, found.kind), (0, 50, "damage"))
-                self.assertGreaterEqual(found.end, 20 * 51)
+                self.assertEqual(found.end - found.begin, 20)
                 self.assertIn("checksum", found.reason)
                 self.assertIn(found.first_ordinal, (51, None))
         with self.assertRaises(recordfs.DamageError):
@@ -89,7 +91,167 @@ class FlippedByte(Case):
             list(recordfs.open(self.path).shuffled(1))
 
 
+# Reads a whole data set, in several ways.
+READERS = {
+    "shuffled": lambda ds: list(ds.shuffled(1)),
+    "part of shuffled": lambda ds: list(ds.shuffled(1)[3:]),
+    "reversed": lambda ds: list(reversed(ds)),
+    "slice with a step": lambda ds: list(ds[::2]),
+    "sample": lambda ds: list(ds.sample(5)),
+    "batch of a DataLoader": lambda ds: ds.__getitems__(range(len(ds))),
+    "slice of the counted records": lambda ds: list(ds[: len(ds)]),
+    "slice from the end": lambda ds: list(ds[-len(ds):]),
+    "long slice": lambda ds: list(ds[:4000]),
+    "counted slice": lambda ds: [len(view := ds[:4000]), list(view)],
+    "batches": lambda ds: list(ds[:4000].batches(7)),
+}
+
+
+class LostRecords(Case):
+    """Records that the count does not include."""
+
+    def check(self, ways, words, expected):
+        for name, read in ways.items():
+            with self.subTest(name=name):
+                with self.assertRaisesRegex(recordfs.DamageError, expected):
+                    read(recordfs.open(words))
+                with self.assertWarnsRegex(recordfs.DamageWarning, expected):
+                    read(recordfs.open(words, on_damage="report"))
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    read(recordfs.open(words, on_damage="skip"))
+
+    def write_set(self, missing):
+        """Writes a set of four shards with ten records each, without the missing ones. Returns its name."""
+        name = "without" + "".join(map(str, missing))
+        for shard in set(range(4)) - set(missing):
+            self.write(f"{name}-{shard:05}-of-00004", [b"%d" % (10 * shard + i) for i in range(10)])
+        return self.folder / f"{name}@4"
+
+    def write_cut(self, count=100):
+        """Writes a file that ends in a record. Returns its path."""
+        path = self.write("cut.tfrecord", [b"%04d" % i for i in range(count + 1)])
+        os.truncate(path, 20 * count + 7)
+        return path
+
+    def test_no_view_of_a_cut_file_is_silently_short(self):
+        self.check(READERS, self.write_cut(), "byte 2000: the file ends inside a record")
+
+    def test_no_view_of_a_set_without_a_shard_is_silently_short(self):
+        for missing in ([0], [1], [3], [1, 2], [2, 3]):
+            with self.subTest(missing=missing):
+                self.check(READERS, self.write_set(missing), "missing")
+
+    def test_no_view_of_a_file_with_a_damaged_header_is_silently_short(self):
+        path = self.write("a.tfrecord", [b"%04d" % i for i in range(100)])
+        with path.open("r+b") as file:
+            file.seek(20 * 50)
+            file.write(b"\xff" * 12)
+        self.check(READERS, path, "byte 1000: ")
+
+    def test_slice_that_begins_at_the_damaged_end(self):
+        ways = {str(bounds): lambda ds, bounds=bounds: self.assertEqual(list(ds[slice(*bounds)]), [])
+                for bounds in ((100, None), (100, 101), (100, 2000), (150, None))}
+        self.check(ways, self.write_cut(), "byte 2000: the file ends inside a record")
+        ways = {str(bounds): lambda ds, bounds=bounds: self.assertEqual(list(ds[slice(*bounds)]), [])
+                for bounds in ((20, None), (20, 21), (25, 35))}
+        self.check(ways, self.write_set([2, 3]), "missing")
+
+    def test_views_without_the_lost_records_are_read(self):
+        ds = recordfs.open(self.write_cut())
+        self.assertEqual(len(ds), 100)
+        self.assertEqual(len(ds[:10].shuffled().__getitems__(range(10))), 10)
+        for view, count in ((ds[:99], 99), (ds[:10].shuffled(), 10), (ds[5:50:3], 15), (ds[-10:-1], 9), (ds[9::-1], 10), (ds[100:100], 0),
+                            (ds[20:50].sample(100), 30), (ds[10:20][::-1][2:5], 3), (ds[10:20][::-1][2:5][::-1], 3)):
+            self.assertEqual(len(list(view)), count)
+        ds = recordfs.open(self.write_set([2]))
+        self.assertEqual(sorted(ds[:20].shuffled()), sorted(b"%d" % i for i in range(20)))
+        self.assertEqual(list(ds[29:20:-1]), [b"%d" % i for i in range(39, 30, -1)])
+
+    def test_lower_bound_of_the_lost_records(self):
+        found, = recordfs.open(self.write_cut()).damage
+        self.assertEqual((found.begin, found.kind, found.first_ordinal, found.records_lost, found.least_lost),
+                         (2000, "unfinished", 100, None, 1))
+
+    def test_consecutive_missing_shards_are_one_entry(self):
+        self.write("x-00001-of-100000", [b"a"])
+        self.write("x-00777-of-100000", [b"b"])
+        ds = recordfs.open(self.folder / "x@100000", on_damage="skip")
+        self.assertEqual(sorted(ds.shuffled(1)), [b"a", b"b"])
+        found = ds.damage
+        self.assertEqual([(one.shard, one.kind) for one in found], [(0, "missing"), (2, "missing"), (778, "missing")])
+        self.assertIn("x-00000-of-100000: this shard is missing", found[0].reason)
+        self.assertIn("shards 00002-00776 (775) are missing", found[1].reason)
+        with self.assertWarnsRegex(recordfs.DamageWarning, "00778-99999") as warned:
+            list(recordfs.open(self.folder / "x@100000", on_damage="report").shuffled(1))
+        self.assertLessEqual(len(warned.warnings), 3)
+
+    def test_end_of_the_damage_is_that_of_the_bad_record(self):
+        path = self.write("a.tfrecord", [b"%04d" % i for i in range(3000)])
+        with path.open("r+b") as file:
+            file.seek(20 * 1500 + 13)
+            file.write(b"X")
+        for read in (list, lambda ds: list(ds.shuffled(1)), lambda ds: list(ds.grep("0")), lambda ds: list(ds.batches(100))):
+            read(ds := recordfs.open(path, on_damage="skip"))
+            found, = ds.damage
+            self.assertEqual((found.begin, found.end), (20 * 1500, 20 * 1501))
+
+
+class BadSector(Case):
+    SCRIPT = """
+import sys, warnings, recordfs
+path, records = sys.argv[1], int(sys.argv[2])
+warnings.simplefilter("ignore")
+for how in ("skip", "report"):
+    ds = recordfs.open(path, on_damage=how, index="no")
+    read = list(ds)
+    assert records - 20 < len(read) < records, len(read)
+    assert read[0] == ds[0] and read[-1] == ds[-1]
+    assert len(ds) - 20 <= len(read) <= len(ds)
+    for other in (lambda: ds.shuffled(1), lambda: [record for _, record in ds.grep("")],
+                  lambda: [record for split in ds.splits(9999) for record in ds.read_split(split)]):
+        assert sorted(other()) == sorted(read)
+    found = ds.damage
+    assert any("cannot be read: Input/output error" in one.reason for one in found), found
+    assert all(abs(one.begin - 100000) < 9000 for one in found), found
+ds = recordfs.open(path, index="no")
+assert len(ds[:600]) == 600 and ds[0] == read[0]
+for use in (list, lambda ds: list(ds.shuffled(1)), lambda ds: list(ds.grep("x"))):
+    try:
+        use(ds)
+    except recordfs.DamageError as error:
+        assert abs(error.offset - 100000) < 9000, error.offset
+        assert "cannot be read: Input/output error" in error.reason, error.reason
+    except OSError:
+        assert not %(is_local)r
+    else:
+        raise AssertionError("nothing was raised")
+"""
+
+    def test_only_records_in_a_bad_sector_are_lost(self):
+        library = cases.program("bad_sector.so")
+        if not os.path.exists(library):
+            self.skipTest("built without the tests of mounts")
+        path = self.write("a.tfrecord", [b"%06d" % i * 20 for i in range(2000)])
+        kind = subprocess.run(["stat", "-f", "-c", "%T", path], stdout=subprocess.PIPE, check=True).stdout.strip()
+        is_local = kind in (b"tmpfs", b"ext2/ext3", b"xfs", b"btrfs")
+        done = subprocess.run([sys.executable, "-c", self.SCRIPT % {"is_local": is_local}, path, "2000"],
+                              env={**os.environ, "LD_PRELOAD": library,
+                                   "RECORDFS_BAD_SECTOR": f"{path.stat().st_ino} 100000 100512"},
+                              stderr=subprocess.PIPE, check=False, timeout=cases.PATIENCE)
+        self.assertEqual((done.returncode, done.stderr.decode()), (0, ""))
+
+
 class OtherErrors(Case):
+    def test_error_of_a_set_names_the_shard(self):
+        path = self.write("a.tfrecord", [b"a"] * 10)
+        nothing = self.folder / "nothing"
+        for use in (len, lambda ds: ds[10], lambda ds: list(ds), lambda ds: list(ds[20:]), lambda ds: list(ds.shuffled()),
+                    lambda ds: ds.splits(count=2)):
+            with self.assertRaises(FileNotFoundError) as raised:
+                use(recordfs.open([path, nothing]))
+            self.assertEqual((raised.exception.filename, raised.exception.strerror), (str(nothing), "No such file or directory"))
+
     def test_file_that_is_rewritten(self):
         path = self.write("a.tfrecord", [b"x" * 100] * 1000)
         ds = recordfs.open(path, cache_size=0)

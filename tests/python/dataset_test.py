@@ -209,7 +209,7 @@ class ShardSet(Case):
             self.assertEqual(self.records_of(f"{number}/{count}" for number in range(count)), self.records)
         split = self.ds.splits(count=3)[1]
         self.assertEqual(run("cat", "--split", split, self.folder / "train@4.tfrecord")[1],
-                         b"".join(self.ds[10:].read_split(split)))
+                         b"".join(self.ds.read_split(split)))
         self.assertEqual(recordfs.open(self.folder, copy=False).splits(count=3)[1], split)
 
     def test_splits_that_the_command_prints(self):
@@ -233,6 +233,14 @@ class ShardSet(Case):
             self.ds.read_split("0:9")
         with self.assertRaisesRegex(IndexError, "no shard other"):
             self.ds.read_split("other:0:9")
+
+    def test_splits_of_a_view_are_refused(self):
+        for view in (self.ds[5:9], self.ds[:0], self.ds[::2], self.ds.shuffled(1)):
+            for use in (lambda: view.splits(), lambda: view.splits(count=2), lambda: view.read_split("0/2"),
+                        lambda: view.read_split((0, 0, 100))):
+                with self.assertRaisesRegex(ValueError, "splits are of a whole data set, and this is a view"):
+                    use()
+        self.assertEqual(len(self.ds[:].splits(count=2)), 2)
 
     def test_splits_of_changed_files_are_refused(self):
         split, = self.ds.splits(count=1)
@@ -267,7 +275,7 @@ class ShardSet(Case):
         ds = recordfs.open(self.folder / "train@4.tfrecord", on_damage="skip")
         self.assertEqual(list(ds), self.records[:250] + self.records[500:])
         self.assertEqual(len(ds), 750)
-        self.assertEqual([(damage.shard, damage.kind) for damage in ds.damage], [(1, "damage")])
+        self.assertEqual([(damage.shard, damage.kind) for damage in ds.damage], [(1, "missing")])
         with self.assertRaises(recordfs.DamageError) as raised:
             list(recordfs.open(self.folder / "train@4.tfrecord"))
         self.assertEqual(raised.exception.reason, "this shard is missing")

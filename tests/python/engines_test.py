@@ -2,6 +2,7 @@
 """Dask, fsspec and PyTorch read data sets. Each test is skipped without its library."""
 import importlib
 import importlib.util
+import os
 import sys
 import types
 import unittest
@@ -187,6 +188,22 @@ class Torch(Shards):
             other.load_state_dict(records.state_dict())
             with self.assertRaisesRegex(ValueError, "this state is of another iteration: "):
                 iter(other)
+
+    def test_lost_records_are_not_silently_left_out(self):
+        os.remove(self.paths[1])
+        name = self.folder / "train@3"
+        for view_of in (lambda ds: ds, lambda ds: ds[:], lambda ds: ds[:len(ds)], lambda ds: ds.shuffled(1), lambda ds: ds[::-1]):
+            for options in ({}, {"pad": True}, {"drop_last": True}):
+                with self.assertRaisesRegex(recordfs.DamageError, "missing"):
+                    self.shared(view_of(recordfs.open(name)), **options)
+        with self.assertWarnsRegex(recordfs.DamageWarning, "missing"):
+            self.shared(recordfs.open(name, on_damage="report").shuffled(1))
+        with self.paths[1].open("wb"), self.paths[2].open("r+b") as file:
+            file.truncate(self.paths[2].stat().st_size - 1)
+        for options in ({}, {"pad": True}):
+            for view_of in (lambda ds: ds, lambda ds: ds.shuffled(2), lambda ds: ds[5:]):
+                with self.assertRaises(recordfs.DamageError):
+                    self.shared(view_of(recordfs.open(*self.paths[::2])), **options)
 
     def test_wrong_ranks(self):
         for rank, size in ((2, 2), (-1, 2), (0, 0)):

@@ -104,8 +104,9 @@ def open(path: str | os.PathLike | Iterable[str | os.PathLike] = "", *more: str 
     shards, surplus = _recordfs.named_shards(words, join, os.fsencode(manifest))
     shards = [(os.path.abspath(name), is_missing) for name, is_missing in shards]  # the current directory may change
     descriptors = os.path.abspath(descriptors) if os.fspath(descriptors) else ""
-    options = {"index": os.fsencode(index), "cache_size": cache_size, "threads": threads, "max_chunk": max_chunk,
-               "descriptors": os.fsencode(descriptors), "type": type}
+    options = {"index": os.fsencode(index), "cache_size": cache_size,
+               "threads": threads, "max_chunk": max_chunk,
+               "descriptors": os.fsencode(descriptors), "type": type, "skips_unreadable": on_damage != "raise"}
     is_one = join and len(words) == 1 and _recordfs.is_database(words[0])
     place = _DatabasePlace(os.path.abspath(os.fsdecode(words[0])) if is_one else "", _absolute(wal_dir),
                            tuple(map(_absolute, _paths_of(db_path))), as_of_timestamp)

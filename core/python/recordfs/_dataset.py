@@ -12,21 +12,23 @@ from typing import Any, Union, overload
 from . import _recordfs
 from ._arrow import Arrow
 from ._decoded import flat, typed
-from ._errors import DamageError, DamageWarning, UnsupportedError, shown
+from ._errors import DamageWarning, UnsupportedError, shown
 from ._html import html_of
 from ._keys import Keys
 from ._opened import DatabasePlace, Opened
 from ._picked import picked, picked_records
-from ._ranges import Damage, Split
-from ._rows import ENDLESS, Rows, Shuffled, checked_seed, clipped, needs_count
+from ._ranges import Damage, damage_of
+from ._rows import ENDLESS, Rows, Shuffled, are_consecutive, checked_seed, clipped, narrowed, needs_count
+from ._splits import Splittable
 
 Record = Union[bytes, memoryview]
 
 _MOST_FIRST = 1024  # records that define the features of all
 _MOST_FIRST_BYTES = 64 << 20
+_MOST_WARNINGS = 1024  # of one view
 
 
-class Dataset(Sequence):
+class Dataset(Splittable, Sequence):
     """Records by ordinal, from 0. Made by `recordfs.open`; slices are lazy views of it.
 
     A data set may be used by several threads at the same time, survives `os.fork`, and can be pickled: it is opened
@@ -44,17 +46,21 @@ class Dataset(Sequence):
     [0, 300]
     """
 
-    def __init__(self, opened: Opened, rows: Rows = range(ENDLESS), on_damage: str = "raise", copy: bool = True) -> None:
+    def __init__(self, opened: Opened, rows: Rows = range(ENDLESS), on_damage: str = "raise", copy: bool = True,
+                 span: range = range(ENDLESS)) -> None:
         self._opened = opened
         self._rows = rows
-        self._is_view = rows != range(ENDLESS)
+        self._span = span  # the ordinals that the rows are chosen from
+        self._is_checked = False
+        self._is_view = not are_consecutive(rows) or span != range(ENDLESS)
         self._is_clipped = not isinstance(rows, range) or rows.stop <= 0
         self._on_damage = on_damage
         self._copy = copy
 
-    def _view(self, rows: Rows) -> Dataset:
-        view = Dataset(self._opened, rows, self._on_damage, self._copy)
+    def _view(self, rows: Rows, span: range) -> Dataset:
+        view = Dataset(self._opened, rows, self._on_damage, self._copy, span)
         view._is_clipped = self._is_clipped or view._is_clipped
+        view._is_checked = self._is_checked and span == self._span
         return view
 
     def _counted_rows(self) -> Rows:
@@ -63,10 +69,27 @@ class Dataset(Sequence):
             self._is_clipped = True
         return self._rows
 
+    def _check_lost(self) -> None:
+        """Raises or warns, as `on_damage` wants it, if the ordinals of this view are not those of all its records.
+
+        Views that are not read in order call it, because no record is in the place of those that were lost.
+        """
+        if self._is_checked or self._on_damage == "skip":
+            return
+        does_raise = self._on_damage == "raise"
+        for lost in self._opened.checked().lost(self._span.start, self._span.stop, 1 if does_raise else _MOST_WARNINGS):
+            if does_raise:
+                raise lost
+            warnings.warn(str(lost), DamageWarning, stacklevel=3)
+        self._is_checked = True
+
     # --- records
 
     def __len__(self) -> int:
-        """The number of records. The first call scans the headers of all shards, or takes their saved indexes."""
+        """The number of records. The first call scans the headers of all shards, or takes their saved indexes.
+
+        Does not count records that a missing shard or damage in headers has cost, and raises nothing: see `damage`.
+        """
         return len(self._counted_rows())
 
     @overload
@@ -80,7 +103,7 @@ class Dataset(Sequence):
         """``ds[i]``: a record. ``ds[a:b]``: a view. ``ds[[5, 3, 9]]``: a list of records, one decode for each chunk."""
         if isinstance(index, slice):
             rows = self._counted_rows() if needs_count(index) or self._is_clipped else self._rows
-            return self._view(rows[index])
+            return self._view(rows[index], narrowed(self._span, rows, index))
         try:
             ordinal = self._ordinal(operator.index(index))
         except TypeError:
@@ -90,7 +113,11 @@ class Dataset(Sequence):
         return list(picked_records(self._opened, [self._ordinal(operator.index(one)) for one in index], "raise", self._copy))
 
     def __getitems__(self, indexes: Iterable[int]) -> list[Record]:
-        """Returns a list of records. PyTorch's DataLoader calls this for each batch."""
+        """Returns a list of records. PyTorch's DataLoader calls this for each batch.
+
+        Before the first batch, raises or warns like an iteration if this data set or view has lost records.
+        """
+        self._check_lost()
         return self[list(indexes)]
 
     def _ordinal(self, index: int) -> int:
@@ -102,28 +129,43 @@ class Dataset(Sequence):
             raise IndexError(f"no record {index}") from None
 
     def __iter__(self) -> Iterator[Record]:
-        """Iterates over the records, which are decoded ahead on all cores."""
+        """Iterates over the records, which are decoded ahead on all cores.
+
+        A view in another order counts the records first. It raises DamageError, or warns, before the first record if
+        damage in headers or a missing shard has cost any of those that it is chosen from.
+        """
         rows = self._rows
-        if isinstance(rows, range) and rows.step == 1:
+        if are_consecutive(rows):
             return itertools.chain.from_iterable(self._stream())
+        self._check_lost()
         return picked_records(self._opened, self._counted_rows(), self._on_damage, self._copy)
+
+    def __reversed__(self) -> Iterator[Record]:
+        return iter(self[::-1])
 
     def _stream(self, **options: Any) -> _recordfs.Stream:
         """Returns a stream of the records, which must be consecutive."""
         rows = self._rows
-        if not isinstance(rows, range) or rows.step != 1:
+        if not are_consecutive(rows):
             raise ValueError("this view is not a range of consecutive records")
         options = {"on_damage": self._on_damage, "copies": self._copy, **options}
         if "split" not in options:
-            options |= {"begin": rows.start, "end": None if rows.stop >= ENDLESS else max(rows.stop, rows.start)}
+            options |= dict(zip(("begin", "end"), self._ends()))
         return _recordfs.Stream(self._opened.checked(), **options)
+
+    def _ends(self) -> tuple[int, int | None]:
+        """Returns the first ordinal of consecutive records, and the one after the last; None: the end of the data set."""
+        begin, end = self._span.start, self._span.stop
+        has_all = end >= ENDLESS or (self._opened.is_counted and end >= self._opened.count())
+        return begin, None if has_all and begin < end else max(begin, end)
 
     def _numbered(self) -> Iterator[tuple[int, Record]]:
         """Yields (place in this view, record)."""
         rows = self._counted_rows()
-        if isinstance(rows, range) and rows.step == 1:
+        if are_consecutive(rows):
             return ((ordinal - rows.start, record)
                     for ordinal, record in itertools.chain.from_iterable(self._stream(is_numbered=True)))
+        self._check_lost()
         return ((first + i, record) for first, records in picked(self._opened, rows, self._on_damage, self._copy)
                 for i, record in enumerate(records))
 
@@ -199,19 +241,20 @@ class Dataset(Sequence):
     def shuffled(self, seed: int = 0) -> Dataset:
         """Returns a view of all records in a random order, the same for a seed and a number of records anywhere.
 
-        Records that damage in headers has cost are not among them, and raise nothing: `damage` lists such regions.
+        Iterating over it raises or warns, as `on_damage` wants it, if damage or a missing shard has cost records.
         """
-        return self._view(Shuffled(self._counted_rows(), checked_seed(seed)))
+        return self._view(Shuffled(self._counted_rows(), checked_seed(seed)), self._span)
 
     def sample(self, n: int, seed: int = 0) -> Dataset:
         """Returns a view of `n` records that are chosen at random, in ascending order, without repetition.
 
-        Of fewer than `n` records, returns all.
+        Of fewer than `n` records, returns all. Lost records are handled as by `shuffled`.
         """
         if n < 0:
             raise ValueError(f"not a number of records: {n}")
         rows = self._counted_rows()
-        return self._view([rows[place] for place in _recordfs.sample(len(rows), min(n, len(rows)), checked_seed(seed))])
+        chosen = _recordfs.sample(len(rows), min(n, len(rows)), checked_seed(seed))
+        return self._view([rows[place] for place in chosen], self._span)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Arrow's PyCapsule protocol: pyarrow, polars and DuckDB read a view of consecutive records.
@@ -242,15 +285,14 @@ class Dataset(Sequence):
 
     def _arrow_stream(self, first_records: Callable[[], list[bytes]] | None) -> object:
         rows = self._rows
-        if not isinstance(rows, range) or rows.step != 1:
+        if not are_consecutive(rows):
             raise ValueError("this view is not a range of consecutive records")
-        end = None if rows.stop >= ENDLESS else max(rows.stop, rows.start)
-        return _recordfs.arrow_stream(self._opened.checked(), rows.start, end, self._on_damage, first_records)
+        return _recordfs.arrow_stream(self._opened.checked(), *self._ends(), self._on_damage, first_records)
 
     def _first_records(self) -> list[bytes]:
         records: list[bytes] = []
         left = _MOST_FIRST_BYTES
-        for record in Dataset(self._opened, self._rows, on_damage="skip"):
+        for record in Dataset(self._opened, self._rows, on_damage="skip", span=self._span):
             left -= len(record)
             records.append(record)
             if left <= 0 or len(records) == _MOST_FIRST:
@@ -359,103 +401,10 @@ class Dataset(Sequence):
     def damage(self) -> list[Damage]:
         """The damaged regions that a scan of the headers of all shards finds, and the shards that cannot be read.
 
-        Records whose header is intact are checked when they are read: the list has those that iterations of this data
+        Consecutive missing shards are one entry, whose `shard` is the first of them. Records whose header is intact are checked when they are read: the list has those that iterations of this data
         set or its views have skipped, after the other regions of their shard.
         """
-        found = []
-        for number in range(len(self._opened.shards)):
-            try:
-                found += [Damage(number, *row) for row in self._opened.native.damage(number)]
-            except Exception as failed:  # every error of a shard is damage of the set
-                if len(self._opened.shards) == 1 or isinstance(failed, MemoryError):
-                    raise
-                found.append(Damage(number, 0, 0, 0, None, "damage", str(failed)))
-        return found
-
-    @overload
-    def splits(self, size: int = ...) -> list[Split]: ...
-    @overload
-    def splits(self, *, count: int) -> list[str]: ...
-
-    def splits(self, size=None, *, count=None):
-        """Returns parts for other processes, which have each record once together. See `read_split`.
-
-        Parameters
-        ----------
-        size : int
-            Bytes of each split, about; 64 MiB by default. A split is in one shard.
-        count : int
-            Instead of `size`: the number of splits. They have the same number of bytes, and may span shards. Some may have
-            no record. Only the names and sizes of the files are read.
-
-        Returns
-        -------
-        list of Split, or with `count` list of str
-            A text is ``I/N@CHECK``, as ``recordfs splits --count`` prints it. It can be read only while the names and sizes
-            of the files are the same; ``I/N`` is not checked.
-
-        Raises
-        ------
-        DamageError
-            With ``on_damage="raise"``: a shard is missing.
-
-        Examples
-        --------
-        >>> ds = recordfs.open(sample)
-        >>> [text.partition("@")[0] for text in ds.splits(count=3)]
-        ['0/3', '1/3', '2/3']
-        >>> [len(record) for text in ds.splits(count=3) for record in ds.read_split(text)]
-        [6, 0, 300, 6]
-        """
-        if size is not None and count is not None:
-            raise ValueError("only one of size and count can be given")
-        if count is not None and not 1 <= count < 1 << 64:
-            raise ValueError(f"not a positive number: {count}")
-        size = 64 << 20 if size is None else size
-        if size < 1:
-            raise ValueError("a split has at least one byte")
-        self._check_missing()
-        native = self._opened.native
-        if count is not None:
-            check = native.check()
-            return [f"{number}/{count}@{check:016x}" for number in range(count)]
-        return [Split(shard, begin, end) for shard, (_, is_missing) in enumerate(self._opened.shards)
-                if not is_missing for begin, end in native.splits(shard, size)]
-
-    def read_split(self, split: Sequence[int] | str) -> Iterator[Record]:
-        """Iterates over the records of a split of this data set, whatever the view.
-
-        Parameters
-        ----------
-        split : Split or str
-            Of `splits`, or a text that ``recordfs cat --split`` reads: ``I/N`` with or without ``@CHECK``, or
-            ``[SHARD:]BEGIN:END``.
-
-        Raises
-        ------
-        OSError
-            With ``@CHECK``: the names or sizes of the files have changed since the split was made (ESTALE).
-        """
-        whole = Dataset(self._opened, on_damage=self._on_damage, copy=self._copy)
-        if not isinstance(split, str):
-            return itertools.chain.from_iterable(whole._stream(split=tuple(split)))
-        if ":" not in split and "\t" not in split:  # it is of the whole data set
-            self._check_missing()
-        ranges = self._opened.native.split_ranges(os.fsencode(split))
-        return itertools.chain.from_iterable(
-            itertools.chain.from_iterable(whole._stream(split=one)) for one in ranges)
-
-    def _check_missing(self) -> None:
-        """Raises or warns, as `on_damage` wants it, if a shard is missing: no split has its records."""
-        for number, (_, is_missing) in enumerate(self._opened.shards):
-            if not is_missing or self._on_damage == "skip":
-                continue
-            try:
-                self._opened.native.open_shard(number)
-            except DamageError as missing:
-                if self._on_damage == "raise":
-                    raise
-                warnings.warn(str(missing), DamageWarning, stacklevel=3)
+        return damage_of(self._opened)
 
     def __repr__(self) -> str:
         count = len(self._opened.shards)

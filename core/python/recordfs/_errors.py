@@ -37,7 +37,7 @@ class Error(Exception):
 
 
 class DamageError(Error):
-    """The bytes contradict themselves or a checksum, or the file ends too early."""
+    """The bytes contradict themselves or a checksum, a disk cannot read them, the file ends too early, or a shard is missing."""
 
 
 class UnsupportedError(Error):
@@ -56,6 +56,7 @@ _CLASSES = {
     "damage": DamageError,
     "unfinished": DamageError,
     "stale": DamageError,
+    "unreadable": DamageError,
     "unsupported": UnsupportedError,
     "no container": UnsupportedError,
     "limit": LimitError,
@@ -75,6 +76,13 @@ def exception_of(code: str, path: str, offset: int, reason: str, os_error: int) 
     if code == "input/output" and os_error:
         return OSError(os_error, os.strerror(os_error), path or reason)
     return OSError(errno.EIO, reason, path)
+
+
+def kind_of(exception: Exception) -> str:
+    """Returns the `Damage.kind` of a shard that cannot be read."""
+    if isinstance(exception, LimitError):
+        return "limit"
+    return "unsupported" if isinstance(exception, UnsupportedError) else "damage"
 
 
 def warn_of(exception: Exception) -> None:

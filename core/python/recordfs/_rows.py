@@ -53,6 +53,24 @@ def clipped(rows: Rows, count: int) -> Rows:
     return rows
 
 
+def are_consecutive(rows: Rows) -> bool:
+    return isinstance(rows, range) and rows.step == 1
+
+
+def narrowed(span: range, rows: Rows, index: slice) -> range:
+    """Returns the ordinals that a slice of rows chooses from, if the rows are chosen from `span`.
+
+    A slice that includes the last row includes the end of the span, and damage there. A part of rows that are not
+    consecutive is chosen from the whole span, unless it is consecutive itself.
+    """
+    if not are_consecutive(rows):
+        return rows[index] if are_consecutive(rows[index]) else span
+    known = rows if needs_count(index) else span
+    part = known[index]
+    begin, end = (part.start, part.stop) if part.step > 0 else (part.stop + 1, part.start + 1)
+    return range(begin, span.stop if end >= known.stop else end)
+
+
 def needs_count(index: "int | slice") -> bool:
     """Returns whether an index or a slice counts from the end."""
     if isinstance(index, slice):

@@ -112,7 +112,7 @@ class _Iterator:
 
     def _of_rows(self, of: IterableRecords, worker: int, workers: int) -> Iterator[Any]:
         """Yields the rows of this worker: a part of those of the rank, whose number is the same for each if that is wanted."""
-        count = len(of._dataset)
+        count = len(of._dataset._counted_rows())
         begin, end = count * of._rank // of._ranks, count * (of._rank + 1) // of._ranks
         if of._is_equal:
             size = -(-count // of._ranks) if of._is_padded else count // of._ranks
@@ -120,6 +120,7 @@ class _Iterator:
         size = end - begin
         begin, end = begin + size * worker // workers, begin + size * (worker + 1) // workers
         done = self._record  # rows
+        of._dataset._check_lost()
         while begin + done < end:
             first = (begin + done) % count  # the first rows follow the last one
             stop = min(first + end - begin - done, count)
