@@ -61,16 +61,15 @@ class Stream {
     py::list list(count);
     for (std::size_t i = 0; i < count; ++i, ++at_) {
       py::object record = record_object(block_.records[at_], block_.owner, copies_);
-      has_found_ = true;
       list[i] = is_numbered_ ? py::object(py::make_tuple(ordinal_of(at_), record)) : std::move(record);
     }
     return list;
   }
 
-  // Returns whether no record was returned yet, and none that was searched has the field.
+  // Returns whether none of the records that were searched has the field.
   bool lacks_field() {
     const IteratorMutex::Lock lock(mutex_);
-    return !has_found_ && fields_ && !fields_->absent().empty();
+    return fields_ && !fields_->absent().empty();
   }
 
   // Returns (data, offsets) of the next `count` records, fewer only at the end. Throws StopIteration after the last
@@ -185,7 +184,6 @@ class Stream {
   std::size_t at_ = 0;       // the next record
   std::size_t problem_ = 0;  // the next problem
   std::size_t most_ = 0;     // bytes of the largest batch
-  bool has_found_ = false;   // any record
   bool is_over_ = false;
   std::optional<py::error_already_set> later_;
   std::shared_ptr<RecordStream> stream_;  // destroyed before the set

@@ -220,10 +220,10 @@ class Dataset(Splittable, Sequence):
         record : bytes or memoryview
             The whole record, also with `field`.
 
-        Warns
-        -----
-        UserWarning
-            None was selected, and no record has the field.
+        Raises
+        ------
+        ValueError
+            At the end: no record that was searched has the field, also with `invert`.
 
         Examples
         --------
@@ -236,7 +236,7 @@ class Dataset(Splittable, Sequence):
         stream = self._stream(patterns=encoded, ignores_case=ignore_case, is_literal=fixed, is_inverted=invert, field=field)
         first = self._rows.start
         found = ((ordinal - first, record) for ordinal, record in itertools.chain.from_iterable(stream))
-        return itertools.chain(found, _warned_of_field(stream, field)) if field else found
+        return itertools.chain(found, _checked_field(stream, field)) if field else found
 
     def shuffled(self, seed: int = 0) -> Dataset:
         """Returns a view of all records in a random order, the same for a seed and a number of records anywhere.
@@ -437,8 +437,8 @@ class _Shards(Sequence):
         return Dataset(opened, on_damage=self._of._on_damage, copy=self._of._copy)
 
 
-def _warned_of_field(stream: _recordfs.Stream, field: str) -> Iterator[Any]:
-    """Yields nothing. Warns if no record was selected because none has the field."""
+def _checked_field(stream: _recordfs.Stream, field: str) -> Iterator[Any]:
+    """Yields nothing. Raises ValueError if no record that was searched has the field."""
     if stream.lacks_field():
-        warnings.warn(f"no record has a field {field}", stacklevel=2)
+        raise ValueError(f"no record has a field {field}")
     yield from ()
