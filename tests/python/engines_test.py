@@ -205,6 +205,38 @@ class Torch(Shards):
                 with self.assertRaises(recordfs.DamageError):
                     self.shared(view_of(recordfs.open(*self.paths[::2])), **options)
 
+    def test_state_of_another_place_is_refused(self):
+        ds = recordfs.open(*self.paths)
+
+        def begin(view, state, **options):
+            records = self.torch.IterableRecords(view, **options)
+            records.load_state_dict(state)
+            return list(records)
+
+        def state_of(view, count=3, **options):
+            records = self.torch.IterableRecords(view, **options)
+            iterator = iter(records)
+            for _ in range(count):
+                next(iterator)
+            return records.state_dict()
+
+        for view, others in ((ds.shuffled(1), (ds.shuffled(2), ds.shuffled(1)[1:], ds[:], ds[:3000], ds.sample(3000))),
+                             (ds[5:], (ds[6:], ds[5:2000], ds[5::2])), (ds.sample(9, 1), (ds.sample(9, 2), ds.sample(8, 1)))):
+            state = state_of(view)
+            self.assertEqual(begin(view, state), list(view)[3:])
+            for other in others:
+                with self.assertRaisesRegex(ValueError, "this state is of another iteration: "):
+                    begin(other, state)
+                self.assertEqual(begin(other, state_of(view, 0)), list(other))
+        with self.assertRaisesRegex(ValueError, "rows is "):
+            begin(ds, state_of(ds, pad=True), drop_last=True)
+        for view in (ds, ds.shuffled(1)):
+            for wrong in ({"part": 99}, {"record": 10**9}, {"record": -5}, {"part": -1}, {"record": "3"}, {"part": None}):
+                with self.assertRaisesRegex(ValueError, "this state is of another iteration: "):
+                    begin(view, {**state_of(view), **wrong})
+        with self.assertRaisesRegex(ValueError, "files is "):
+            begin(recordfs.open(self.paths[:2]), state_of(ds))
+
     def test_wrong_ranks(self):
         for rank, size in ((2, 2), (-1, 2), (0, 0)):
             with self.assertRaisesRegex(ValueError, f"rank {rank} of {size}"):

@@ -1,6 +1,8 @@
 """Which records of a data set a view has, in which order."""
 from __future__ import annotations
 
+import array
+import zlib
 from typing import Sequence, Union
 
 from . import _recordfs
@@ -31,6 +33,8 @@ class Shuffled(Sequence):
     def __reduce__(self):
         return Shuffled, (self._base, self._seed, self._places)
 
+    def described(self) -> str:
+        return f"seed {self._seed} of ({described(self._base)}), {described(self._places)}"
 
     def numbers(self) -> list[int]:
         """Returns all of them, faster than one by one."""
@@ -44,6 +48,15 @@ class Shuffled(Sequence):
 def numbers(rows: Rows) -> list[int]:
     """Returns the numbers of all rows."""
     return rows.numbers() if isinstance(rows, Shuffled) else list(rows)
+
+
+def described(rows: Rows) -> str:
+    """Returns a text that is the same for the same rows, and different for almost all others."""
+    if isinstance(rows, Shuffled):
+        return rows.described()
+    if isinstance(rows, range):
+        return f"{rows.start}:{rows.stop}:{rows.step}"
+    return f"{len(rows)} rows, {zlib.crc32(array.array('Q', rows).tobytes()):08x}"
 
 
 def clipped(rows: Rows, count: int) -> Rows:

@@ -7,7 +7,7 @@ from typing import Any, Callable
 import torch.distributed
 import torch.utils.data
 
-from . import _dataset, _errors
+from . import _dataset, _errors, _rows
 
 
 class IterableRecords(torch.utils.data.IterableDataset):
@@ -66,7 +66,11 @@ class IterableRecords(torch.utils.data.IterableDataset):
         return self._newest.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Makes the next iterator begin at a place, with as many workers and ranks as before."""
+        """Makes the next iterator begin at a place.
+
+        It raises ValueError if the state is of other files, of another view or order, or of another number of workers or
+        ranks. A state of the beginning, or of the end of an iteration, fits any view.
+        """
         self._start = dict(state)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -77,14 +81,14 @@ class _Iterator:
     """The records of one worker."""
 
     def __init__(self, of: IterableRecords, worker: int, workers: int, start: dict[str, Any] | None) -> None:
+        is_whole = not of._is_equal and not of._dataset._is_view
         self._shared = {"share": of._rank * workers + worker, "shares": of._ranks * workers,
-                        "split_size": 0 if of._is_equal or of._dataset._is_view else of._split_size}
-        for name, value in self._shared.items():
-            if start and start.get(name) != value:
-                raise ValueError(f"this state is of another iteration: {name} is {start.get(name)}, not {value}")
-        self._part, self._record = (start["part"], start["record"]) if start else (0, 0)
+                        "split_size": of._split_size if is_whole else 0,
+                        "files": f"{of._dataset._opened.native.check():016x}",
+                        "rows": "all" if is_whole else _described(of)}
+        self._part, self._record = _place_in(start, self._shared) if start else (0, 0)
         self._transform = of._transform
-        self._records = self._of_rows(of, worker, workers) if self._shared["split_size"] == 0 else self._of_splits(of)
+        self._records = self._of_splits(of) if is_whole else self._of_rows(of, worker, workers)
 
     def __iter__(self) -> _Iterator:
         return self
@@ -103,12 +107,18 @@ class _Iterator:
     def _of_splits(self, of: IterableRecords) -> Iterator[Any]:
         mine = of._dataset.splits(of._split_size)[self._shared["share"]::self._shared["shares"]]
         first, skip = self._part, self._record
+        if first > 0 and first >= len(mine):
+            raise _of_another("part", first, f"less than {len(mine)}")
         for part in range(first, len(mine)):
-            for count, record in enumerate(of._dataset.read_split(mine[part])):
-                if part == first and count < skip:
+            left, count = skip if part == first else 0, 0
+            for count, record in enumerate(of._dataset.read_split(mine[part]), 1):
+                if count <= left:
                     continue
-                self._part, self._record = part, count + 1
+                self._part, self._record = part, count
                 yield record
+                left = 0
+            if part == first and left > count:
+                raise _of_another("record", skip, f"at most {count}")
 
     def _of_rows(self, of: IterableRecords, worker: int, workers: int) -> Iterator[Any]:
         """Yields the rows of this worker: a part of those of the rank, whose number is the same for each if that is wanted."""
@@ -120,6 +130,8 @@ class _Iterator:
         size = end - begin
         begin, end = begin + size * worker // workers, begin + size * (worker + 1) // workers
         done = self._record  # rows
+        if self._part != 0 or done > end - begin:
+            raise _of_another("record", f"{done} of part {self._part}", f"at most {end - begin} of part 0")
         of._dataset._check_lost()
         while begin + done < end:
             first = (begin + done) % count  # the first rows follow the last one
@@ -129,6 +141,30 @@ class _Iterator:
                 self._record = done + place + 1
                 yield record
             self._record = done = done + stop - first
+
+
+def _described(of: IterableRecords) -> str:
+    how = ", padded" if of._is_padded else ", without the last" if of._is_equal else ""
+    return _rows.described(of._dataset._counted_rows()) + how
+
+
+def _place_in(state: dict[str, Any], shared: dict[str, Any]) -> tuple[int, int]:
+    """Returns (part, record) of a state. Raises ValueError if it is of an iteration that is not like `shared`."""
+    place = []
+    for name in ("part", "record"):
+        number = state.get(name)
+        if not isinstance(number, int) or number < 0:
+            raise _of_another(name, number, "a number")
+        place.append(number)
+    for name, value in shared.items():
+        is_begin = name in ("rows", "split_size") and place == [0, 0]  # where iterations in another order begin too
+        if state.get(name) != value and not is_begin:
+            raise _of_another(name, state.get(name), value)
+    return place[0], place[1]
+
+
+def _of_another(name: str, found: Any, expected: Any) -> ValueError:
+    return ValueError(f"this state is of another iteration: {name} is {found}, not {expected}")
 
 
 def _filled(view: _dataset.Dataset) -> Iterator[tuple[int, Any]]:
