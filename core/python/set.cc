@@ -82,7 +82,7 @@ SetPointer open_set(const std::vector<ShardTuple>& shards, const std::string& in
                     bool skips_unreadable, const std::vector<FileTuple>& files) {
   if (shards.empty()) throw py::value_error("no shards");
   if (threads > kMostThreads)
-    throw py::value_error(fmt::format("threads: at most {}, not {}", kMostThreads, threads));
+    throw py::value_error(fmt::format("threads: from 0 to {}, not {}", kMostThreads, threads));
   for (const std::string& path : {index, descriptors}) check_path(path);
   ShardList list;
   for (const auto& [path, is_missing] : shards) {

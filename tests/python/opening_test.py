@@ -40,9 +40,38 @@ class Opening(Shards):
 
     def test_number_of_threads_has_a_limit(self):
         for threads in (1025, 1 << 20, (1 << 32) - 1):
-            with self.assertRaisesRegex(ValueError, f"threads: at most 1024, not {threads}"):
+            with self.assertRaisesRegex(ValueError, f"threads: from 0 to 1024, not {threads}"):
                 recordfs.open(self.paths[0], threads=threads)
         self.assertEqual(list(recordfs.open(self.paths[0], threads=1024)[:3]), self.records[:3])
+
+    def test_messages_about_wrong_arguments_name_them(self):
+        path = self.paths[0]
+        ds = recordfs.open(path)
+        whole = "cannot be interpreted as an integer"
+        for error, message, use in (
+                (ValueError, "threads: from 0 to 1024, not -1", lambda: recordfs.open(path, threads=-1)),
+                (ValueError, f"threads: from 0 to 1024, not {1 << 40}", lambda: recordfs.open(path, threads=1 << 40)),
+                (TypeError, "threads: not a whole number: '2'", lambda: recordfs.open(path, threads="2")),
+                (ValueError, f"max_chunk: from 0 to {(1 << 63) - 1}, not -1", lambda: recordfs.open(path, max_chunk=-1)),
+                (TypeError, "cache_size: not a whole number: 1.5", lambda: recordfs.open(path, cache_size=1.5)),
+                (ValueError, "as_of_timestamp: from 0 to .*, not -1", lambda: recordfs.open(path, as_of_timestamp=-1)),
+                (TypeError, "type: not a str: 3", lambda: recordfs.open(path, type=3)),
+                (ValueError, "a batch has at least one record", lambda: next(ds.batches(0))),
+                (TypeError, whole, lambda: next(ds.batches("2"))), (TypeError, whole, lambda: ds.sample("2")),
+                (TypeError, whole, lambda: ds.shuffled("2")), (TypeError, whole, lambda: ds.splits("2")),
+                (TypeError, whole, lambda: ds.splits(count=2.5)),
+                (ValueError, "begin: from 0 to .*, not -1", lambda: ds.read_split((0, -1, 2))),
+                (TypeError, "field: not a str: 3", lambda: ds.grep("1", field=3)),
+                (TypeError, "a bytes-like object is required", lambda: ds.grep(3)),
+                (IndexError, "no shard -1", lambda: ds.at(0, shard=-1)), (IndexError, "no record 0 in", lambda: ds.at(1 << 70)),
+                (IndexError, r"\Ano record 250\Z", lambda: recordfs.open(path)[250]),
+                (IndexError, r"\Ano record 250\Z", lambda: recordfs.open(path)[[0, 250]]),
+                (IndexError, r"\Ano record 1000\Z", lambda: recordfs.open(self.paths)[1000])):
+            with self.subTest(message=message), self.assertRaisesRegex(error, message) as raised:
+                use()
+            self.assertNotIn("_recordfs", str(raised.exception))
+        self.assertEqual([len(offsets) - 1 for _, offsets in ds.batches(1 << 70)], [250])
+        self.assertEqual(len(ds.splits(1 << 70)), 1)
 
     def test_path_that_is_not_utf8(self):
         folder = self.folder / os.fsdecode(b"\xff\xfe")

@@ -13,6 +13,7 @@ from . import _recordfs
 
 _recordfs.check_interpreter()
 
+from ._arguments import text, whole_number
 from ._dataset import Dataset, Record
 from ._errors import DamageError, DamageWarning, Error, LimitError, UnsupportedError
 from ._keys import Keys
@@ -23,6 +24,7 @@ from ._recordfs import __version__
 __all__ = ["Damage", "DamageError", "DamageWarning", "Dataset", "Error", "Keys", "LimitError", "Record", "Split",
            "UnsupportedError", "__version__", "open"]
 
+_MOST_THREADS = 1024
 _ON_DAMAGE = ("raise", "skip", "report")
 
 for _class in (Damage, DamageError, DamageWarning, Dataset, Error, Keys, LimitError, Split, UnsupportedError):
@@ -104,9 +106,11 @@ def open(path: str | os.PathLike | Iterable[str | os.PathLike] = "", *more: str 
     shards, surplus = _recordfs.named_shards(words, join, os.fsencode(manifest))
     shards = [(os.path.abspath(name), is_missing) for name, is_missing in shards]  # the current directory may change
     descriptors = os.path.abspath(descriptors) if os.fspath(descriptors) else ""
-    options = {"index": os.fsencode(index), "cache_size": cache_size,
-               "threads": threads, "max_chunk": max_chunk,
-               "descriptors": os.fsencode(descriptors), "type": type, "skips_unreadable": on_damage != "raise"}
+    options = {"index": os.fsencode(index), "cache_size": whole_number("cache_size", cache_size),
+               "threads": whole_number("threads", threads, most=_MOST_THREADS), "max_chunk": whole_number("max_chunk", max_chunk),
+               "descriptors": os.fsencode(descriptors), "type": text("type", type), "skips_unreadable": on_damage != "raise"}
+    if as_of_timestamp is not None:
+        as_of_timestamp = whole_number("as_of_timestamp", as_of_timestamp, most=(1 << 64) - 1)
     is_one = join and len(words) == 1 and _recordfs.is_database(words[0])
     place = _DatabasePlace(os.path.abspath(os.fsdecode(words[0])) if is_one else "", _absolute(wal_dir),
                            tuple(map(_absolute, _paths_of(db_path))), as_of_timestamp)

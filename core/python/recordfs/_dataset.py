@@ -5,11 +5,13 @@ import itertools
 import json
 import operator
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Union, overload
 
 from . import _recordfs
+from ._arguments import LARGEST, text
 from ._arrow import Arrow
 from ._decoded import flat, typed
 from ._errors import DamageWarning, UnsupportedError, shown
@@ -175,7 +177,7 @@ class Dataset(Splittable, Sequence):
         Unlike an ordinal, that address does not change if other parts of the file are damaged.
         """
         offset, index = operator.index(offset), operator.index(index)
-        if offset < 0 or index < 0:
+        if not 0 <= offset <= LARGEST or not 0 <= index <= LARGEST:
             raise IndexError(f"no record {index} in a chunk at byte {offset}")
         return self._opened.native.record_at(self._shard_number(shard), offset, index, self._copy)
 
@@ -189,6 +191,7 @@ class Dataset(Splittable, Sequence):
         offsets : memoryview of int64, shape (n + 1,)
             Record i is ``data[offsets[i]:offsets[i + 1]]``.
         """
+        n = min(operator.index(n), sys.maxsize)
         if n < 1:
             raise ValueError("a batch has at least one record")
         stream = self._stream()
@@ -232,7 +235,8 @@ class Dataset(Splittable, Sequence):
         """
         if not patterns:
             raise ValueError("no pattern")
-        encoded = [one.encode() if isinstance(one, str) else bytes(one) for one in patterns]
+        encoded = [one.encode() if isinstance(one, str) else bytes(memoryview(one)) for one in patterns]
+        field = None if field is None else text("field", field)
         stream = self._stream(patterns=encoded, ignores_case=ignore_case, is_literal=fixed, is_inverted=invert, field=field)
         first = self._rows.start
         found = ((ordinal - first, record) for ordinal, record in itertools.chain.from_iterable(stream))
@@ -250,6 +254,7 @@ class Dataset(Splittable, Sequence):
 
         Of fewer than `n` records, returns all. Lost records are handled as by `shuffled`.
         """
+        n = operator.index(n)
         if n < 0:
             raise ValueError(f"not a number of records: {n}")
         rows = self._counted_rows()
@@ -371,10 +376,9 @@ class Dataset(Splittable, Sequence):
         return _Shards(self)
 
     def _shard_number(self, shard: int | str) -> int:
-        if not isinstance(shard, str):
-            return operator.index(shard)
-        number = self._opened.native.find_shard(os.fsencode(shard))
-        if number is None:
+        native = self._opened.native
+        number = native.find_shard(os.fsencode(shard)) if isinstance(shard, str) else operator.index(shard)
+        if number is None or not 0 <= number < len(self._opened.shards):
             raise IndexError(f"no shard {shard}")
         return number
 

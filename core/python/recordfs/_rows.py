@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import array
+import operator
 import zlib
 from typing import Sequence, Union
 
@@ -93,7 +94,8 @@ def needs_count(index: "int | slice") -> bool:
 
 
 def checked_seed(seed: int) -> int:
-    """Returns a seed that is in range. Raises ValueError."""
+    """Returns a seed that is in range. Raises TypeError or ValueError."""
+    seed = operator.index(seed)
     if not 0 <= seed < 1 << 64:
         raise ValueError(f"a seed is from 0 to 2**64 - 1, not {seed}")
     return seed

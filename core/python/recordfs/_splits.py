@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import os
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from ._arguments import LARGEST, whole_number
 from ._errors import DamageError, DamageWarning
 from ._opened import Opened
 from ._ranges import Split
@@ -65,6 +67,8 @@ class Splittable:
         self._check_whole()
         if size is not None and count is not None:
             raise ValueError("only one of size and count can be given")
+        count = None if count is None else operator.index(count)
+        size = None if size is None else min(operator.index(size), LARGEST)
         if count is not None and not 1 <= count < 1 << 64:
             raise ValueError(f"not a positive number: {count}")
         size = 64 << 20 if size is None else size
@@ -96,7 +100,8 @@ class Splittable:
         """
         self._check_whole()
         if not isinstance(split, str):
-            return itertools.chain.from_iterable(self._stream(split=tuple(split)))
+            numbers = [whole_number(name, number, most=(1 << 64) - 1) for name, number in zip(Split._fields, Split(*split))]
+            return itertools.chain.from_iterable(self._stream(split=numbers))
         if ":" not in split and "\t" not in split:  # it is of the whole data set
             self._check_missing()
         ranges = self._opened.native.split_ranges(os.fsencode(split))
