@@ -14,7 +14,8 @@ TEST(ShardNameTest, NameIsTakenApart) {
   EXPECT_EQ(shard->family.prefix, "some/dir-00001-of-00002/train-");
   EXPECT_EQ(shard->family.total, 128u);
   EXPECT_EQ(shard->family.total_digits, "00128");
-  EXPECT_EQ(shard->family.suffix, ".tfrecord.gz");
+  EXPECT_EQ(shard->family.suffix, ".tfrecord");
+  EXPECT_EQ(shard->family.packing, ".gz");
   EXPECT_EQ(shard->number, 17u);
   EXPECT_EQ(shard->width, 5u);
   EXPECT_EQ(shard->family.path(18, shard->width), "some/dir-00001-of-00002/train-00018-of-00128.tfrecord.gz");
