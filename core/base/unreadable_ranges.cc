@@ -14,7 +14,7 @@
 namespace recordfs {
 namespace {
 
-constexpr std::uint64_t kBlock = 4096;  // bytes that the kernel reads together
+constexpr std::uint64_t kBlock = 512;  // the smallest sector; a larger one takes three more failing reads
 constexpr std::uint64_t kTrialPiece = 256u << 10;
 constexpr std::size_t kMostRanges = 65536;
 

@@ -168,7 +168,7 @@ class Commands(faulty.Case):
         found = json.loads(self.command("verify", "--json", file).stdout)
         self.assertLessEqual(len(found["damage"]), 2)
         self.assertGreater(found["records"], 600)
-        self.assertLess(self.reads(), before + 400)  # of 1,709 blocks
+        self.assertLess(self.reads(), before + 400)  # of 13,672 sectors
 
 
 class Mount(mounting.Case):
