@@ -115,8 +115,11 @@ void DaemonLog::connect(bool is_in_background) {
 }
 
 void DaemonLog::begin() {
+  const std::lock_guard lock(mutex_);
   if (file_) target_ = Target::kFile;
   if (is_connected_) target_ = Target::kSystemLog;
+  for (const auto& [priority, line] : early_) put_in_log(priority, line);
+  early_.clear();
 }
 
 void DaemonLog::write(Severity severity, const std::string& line) const {
@@ -130,11 +133,17 @@ void DaemonLog::note(const std::string& line) const {
 void DaemonLog::answer(const std::string& line) const { put(LOG_NOTICE, line); }
 
 void DaemonLog::put(int priority, const std::string& line) const {
-  switch (target_.load()) {
-    case Target::kStderr: return print_message(line);
-    case Target::kSystemLog: return ::syslog(priority, "%s", printable(line).c_str());
-    case Target::kFile: break;
-  }
+  if (target_ != Target::kStderr) return put_in_log(priority, line);
+  print_message(line);
+  constexpr std::size_t kMostEarly = 1000;
+  const std::lock_guard lock(mutex_);
+  if (!file_ && !is_connected_) return;
+  if (early_.size() == kMostEarly) early_.pop_front();
+  early_.emplace_back(priority, line);
+}
+
+void DaemonLog::put_in_log(int priority, const std::string& line) const {
+  if (target_ == Target::kSystemLog) return ::syslog(priority, "%s", printable(line).c_str());
   append(file_, fmt::format("{} recordfs[{}]: {}: {}\n", time_stamp(), ::getpid(), name_of(priority), printable(line)));
 }
 

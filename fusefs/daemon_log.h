@@ -3,7 +3,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include "core/base/descriptor.h"
 #include "core/base/result.h"
@@ -30,7 +33,7 @@ class DaemonLog {
   // Without a file and `is_in_background`, connects to the system log for begin(). Not thread-safe.
   void connect(bool is_in_background);
 
-  // Switches to the opened file or the connected system log. Call it once.
+  // Switches to the opened file or the connected system log, which gets the last lines before this too. Call it once.
   void begin();
 
   // Writes a line if the verbosity permits.
@@ -45,12 +48,15 @@ class DaemonLog {
   enum class Target : std::uint8_t { kStderr, kSystemLog, kFile };
 
   void put(int priority, const std::string& line) const;
+  void put_in_log(int priority, const std::string& line) const;
 
   const Severity least_;
   const bool redact_;
   Descriptor file_;
   bool is_connected_ = false;  // to the system log
   std::atomic<Target> target_{Target::kStderr};
+  mutable std::mutex mutex_;
+  mutable std::deque<std::pair<int, std::string>> early_;  // guarded by mutex_: priorities and lines before begin()
 };
 
 }  // namespace recordfs

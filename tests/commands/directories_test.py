@@ -267,7 +267,7 @@ class Directories(Case):
         done = self.recordfs("verify", table)
         self.assertEqual((done.status, done.err), (commands.PARTLY_DONE, ""))
         self.assertEqual(done.out.decode(),
-                         f"{table}: unchecked: the file has no checksums, so damage may not have been found\n")
+                         f"{table}: unchecked: the records have no checksums, so damage may not have been found\n")
         self.assertEqual(self.json_lines("verify", "--json", table)[0]["status"], "unchecked")
 
     def test_verify_counts_keys_that_may_be_stale_in_a_damaged_database(self):

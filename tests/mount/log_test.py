@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import shutil
 import signal
 import socket
 import time
@@ -160,6 +161,16 @@ class LogFile(mounting.Case):
             self.assertRegex(line, self.LINE)
         self.assertTrue(any(f"recordfs[{daemon}]: warning: {self.source}: byte 83928: " in line for line in self.lines()))
         self.assertEqual(self.log.stat().st_mode & 0o777, 0o600)
+
+    def test_log_has_what_was_found_while_sources_were_opened(self):
+        first = self.folder / "x-00000-of-00003.riegeli"
+        shutil.copy(mounting.sample(SAMPLE), first)
+        done = self.recordfs("--join", "-v", self.folder / "x@3.riegeli", self.point, "-o", f"log={self.log}")
+        missing = "x-?????-of-00003.riegeli: shards 00001-00002 (2) are missing"
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertIn(missing, done.stderr)
+        for words in (f"warning: .*{re.escape(missing)}", f"{re.escape(str(first))}: riegeli, "):
+            self.assertTrue(any(re.search(words, line) for line in self.lines()), (words, self.lines()))
 
     def test_lines_are_appended_even_after_a_truncation(self):
         self.log.write_text("before\n", encoding="utf-8")
