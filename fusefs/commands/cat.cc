@@ -191,16 +191,20 @@ std::optional<std::variant<Split, SetPart>> parse_split_or_part(const std::strin
 }
 
 int cat(const CatOptions& options) {
+  std::unique_ptr<SkippedList> skipped;
+  if (!options.skipped.empty()) {
+    auto created = SkippedList::create(options.skipped);
+    if (!created) {
+      print_message(created.error().detail);
+      return kExitPartlyDone;
+    }
+    skipped = std::move(*created);
+  }
   CommandContext context(options.reading);
+  context.list_skipped_in(std::move(skipped));
   context.decode_with(options.form.types);
   if (options.split) context.distinguish_retries(options.form.skips_damage);
   if (names_database(options)) return cat_database(options, context);
-  if (!options.skipped.empty()) {
-    if (const auto listed = context.list_skipped_in(options.skipped); !listed) {
-      print_message(listed.error().detail);
-      return kExitPartlyDone;
-    }
-  }
   const auto reader = SetReader::open(options.words, context);
   if (!reader) return context.status();
   Cat copying(options, *reader, context);

@@ -18,7 +18,9 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/base/sandbox.h"
 #include "core/dataset/saved_counts.h"
+#include "core/store/saved_index.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/verification.h"
 #include "fusefs/exit_status.h"
@@ -131,6 +133,7 @@ int Output::finish() {
 }
 
 void ReadingOptions::declare(CLI::App& app) {
+  declared_on = &app;
   begin_group(app, "General");
   app.add_option_function<std::string>(
          "--max-chunk",
@@ -190,12 +193,29 @@ database::Options ReadingOptions::database_options() const {
   return options;
 }
 
-CommandContext::CommandContext(const ReadingOptions& options)
-    : CommandContext(options, [this](Severity severity, const std::string& line) {
-        if (severity > Severity::kInfo) print_once(line);
-      }) {}
+std::vector<std::string> ReadingOptions::pipes() const {
+  std::vector<std::string> found;
+  bool has_word = false;
+  for (const CLI::Option* option :
+       declared_on->get_options([](const CLI::Option* one) { return one->get_positional(); })) {
+    for (const std::string& word : option->results()) {
+      has_word = has_word || option->get_name() == "FILE";
+      if (is_pipe(word)) found.push_back(word);
+    }
+  }
+  if (!has_word) found.emplace_back(kStandardInput);  // which is grep's default
+  return found;
+}
 
-CommandContext::CommandContext(const ReadingOptions& options, Log log)
+CommandContext::CommandContext(const ReadingOptions& options, const std::string& output)
+    : CommandContext(
+          options,
+          [this](Severity severity, const std::string& line) {
+            if (severity > Severity::kInfo) print_once(line);
+          },
+          output) {}
+
+CommandContext::CommandContext(const ReadingOptions& options, Log log, const std::string& output)
     : limits_(options.limits),
       database_options_(options.database_options()),
       threads_(options.threads != 0 ? options.threads : std::max(std::thread::hardware_concurrency(), 1u)),
@@ -210,6 +230,23 @@ CommandContext::CommandContext(const ReadingOptions& options, Log log)
     print_message(fmt::format("--index={}: {}", options.index, place.error().detail));
     note(kExitPartlyDone);
   }
+  if (options.declared_on != nullptr) confine(options, output);
+}
+
+void CommandContext::confine(const ReadingOptions& options, const std::string& output) {
+  for (const std::string& path : options.pipes()) {
+    auto& pipe = pipes_[path];
+    if (pipe) continue;
+    pipe = std::make_unique<PipeInput>(path, most_input_);
+    pipe->make_room();
+  }
+  std::vector<std::string> writable;
+  if (services_.index) {
+    make_directory(*services_.index);
+    writable.push_back(services_.index->directory);
+  }
+  if (!output.empty()) writable.push_back(output);
+  confine_thread(writable);
 }
 
 Result<OpenedFile> CommandContext::open_quietly(const RequestContext& context, const std::string& shown) {
@@ -301,11 +338,6 @@ void CommandContext::note(const DamagedRegion& region) {
 void CommandContext::report(const RecordStore& store, const Error& error) {
   store.log().report({}, error);
   note(error);
-}
-
-Result<void> CommandContext::list_skipped_in(const std::string& path) {
-  ASSIGN_OR_RETURN(skipped_, SkippedList::create(path));
-  return {};
 }
 
 void CommandContext::list_skipped(const std::string& path, const DamagedRegion& region) {

@@ -76,21 +76,27 @@ struct ReadingOptions {
   std::string index = "auto";              // as for the mount
   unsigned threads = 0;                    // for decoding; 0: one per core
   database::Options database{};            // the limits are those above
+  const CLI::App* declared_on = nullptr;   // that declare() was called with
 
-  // Declares the options on `app`. The object must outlive the parsing.
+  // Declares the options on `app`, which must outlive commands that run. The object must outlive the parsing.
   void declare(CLI::App& app);
   // Declares the options that say where the files of a database are, in the present group.
   void declare_database(CLI::App& app);
+  // Returns the words of the command line that name pipes, or standard input.
+  std::vector<std::string> pipes() const;
   // Returns how to open a database.
   database::Options database_options() const;
 };
 
-// The state of a command's run. Without a `log`, warnings and errors go to stderr, without repetition. Not thread-safe,
-// except note(), report(), print_failure() and print_once().
+// The state of a command's run. Not thread-safe, except note(), report(), print_failure() and print_once().
 class CommandContext {
  public:
-  explicit CommandContext(const ReadingOptions& options);
-  CommandContext(const ReadingOptions& options, Log log);
+  // Confines the process (see confine_thread()) if the options are those of a command line. It then writes only to open
+  // descriptors, to saved indexes, and below the directory `output` unless it is empty. A command that writes other
+  // files opens them before. Without a `log`, warnings and errors go to stderr, without repetition. REQUIRES: the
+  // process has one thread.
+  explicit CommandContext(const ReadingOptions& options, const std::string& output = {});
+  CommandContext(const ReadingOptions& options, Log log, const std::string& output = {});
 
   // Makes opening fail for containers whose records need a type that the user's types do not name. `types` must outlive
   // this.
@@ -137,8 +143,8 @@ class CommandContext {
     distinguishes_retries_ = true;
     services_.finds_unreadable = skips_damage ? Services::FindsUnreadable::kAll : Services::FindsUnreadable::kNone;
   }
-  // Lists what is skipped in a file. Damage that is listed does not count in status(). Fails with kIo.
-  Result<void> list_skipped_in(const std::string& path);
+  // Lists what is skipped. Damage that is listed does not count in status(). `list` may be null.
+  void list_skipped_in(std::unique_ptr<SkippedList> list) { skipped_ = std::move(list); }
   // Lists a damaged region, if there is such a list. note() notes it.
   void list_skipped(const std::string& path, const DamagedRegion& region);
   // List shards that are missing, and one that is surplus.
@@ -165,6 +171,8 @@ class CommandContext {
   static int status_of(const Error& error);
 
  private:
+  void confine(const ReadingOptions& options, const std::string& output);
+
   const Limits limits_;
   const database::Options database_options_;
   const unsigned threads_;

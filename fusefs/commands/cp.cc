@@ -168,22 +168,31 @@ Result<Selection> select_at(const RecordAddress& address, const RecordStore& sto
   return Error{.code = Code::kNotFound, .detail = fmt::format("no chunk begins at byte {}", address.begin)};
 }
 
+// Opens DIR, and creates it if it is missing and the command may find records.
+Result<Descriptor> output_directory(const RecordWords& words) {
+  const bool may_find = !words.manifest.empty() || std::ranges::any_of(words.files, names_file);
+  if (may_find) ::mkdir(words.directory.c_str(), 0777);  // if it fails, so does open()
+  Descriptor directory(::open(words.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory) return system_error(errno);
+  return directory;
+}
+
 class Cp {
  public:
   explicit Cp(const CpOptions& options)
-      : options_(options), context_(options.reading), progress_("cp", Progress::Unit::kRecords) {}
+      : options_(options),
+        directory_(output_directory(options.words)),
+        context_(options.reading, options.words.directory),
+        progress_("cp", Progress::Unit::kRecords) {}
 
   int run() {
     const auto reader = SetReader::open(options_.words, context_);
     if (!reader) return context_.status();
-    const std::string& path = options_.words.directory;
-    ::mkdir(path.c_str(), 0777);  // if it fails, so does open()
-    Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!directory) {
-      print_message(fmt::format("{}: {}", path, system_error(errno).detail));
+    if (!directory_) {
+      print_message(fmt::format("{}: {}", options_.words.directory, directory_.error().detail));
       return kExitCannotOpen;
     }
-    files_.emplace(std::move(directory), options_);
+    files_.emplace(std::move(*directory_), options_);
     reader->each_range(options_.words, [&](const Range& range) { return copy(range, *reader); });
     progress_.clear();
     for (std::size_t i = 0; i < without_part_.size(); ++i) {
@@ -286,6 +295,7 @@ class Cp {
 
   const CpOptions& options_;
   const Interruption interruption_;
+  Result<Descriptor> directory_;  // opened before the context confines the process
   CommandContext context_;
   Progress progress_;
   std::optional<RecordFiles> files_;

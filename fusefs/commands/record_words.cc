@@ -17,10 +17,6 @@
 namespace recordfs {
 namespace {
 
-bool names_file(const std::string& word) {
-  return word == kStandardInput || ::access(word.c_str(), F_OK) == 0 || names_set(word);
-}
-
 Range range_of(const std::string& text) {
   const auto range = parse_range(text);
   if (!range) throw CLI::ValidationError("RANGE", not_a_range(text));
@@ -93,6 +89,10 @@ void sort_words(GivenWords given, WordUse use, RecordWords& words) {
 }
 
 }  // namespace
+
+bool names_file(const std::string& word) {
+  return word == kStandardInput || ::access(word.c_str(), F_OK) == 0 || names_set(word);
+}
 
 void declare_allow_missing(CLI::App& app, bool& allows_missing) {
   app.add_flag("--allow-missing", allows_missing,

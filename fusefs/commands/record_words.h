@@ -34,6 +34,9 @@ struct RecordWords {
   bool has_ranges() const { return reads_ranges || !ranges.empty(); }
 };
 
+// Returns whether a word is standard input, a path at which something is, or a data set's name.
+bool names_file(const std::string& word);
+
 // Declares the words and options on `app`, with a text for the ranges. `check` runs after a successful parsing, and may
 // throw CLI::Error. `words` must outlive the parsing.
 void declare_words(CLI::App& app, RecordWords& words, WordUse use,

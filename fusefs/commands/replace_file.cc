@@ -1,12 +1,16 @@
 #include "fusefs/commands/replace_file.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "core/base/bytes.h"
 #include "core/base/descriptor.h"
@@ -57,7 +61,79 @@ bool keeps_owner(int file, const struct stat& before) {
   return is_same || ::fchown(file, before.st_uid, before.st_gid) == 0;
 }
 
+// --- between a process and the one that writes for it: the size of a content, its pieces, and the outcome
+
+constexpr std::uint64_t kMostContent = 4ull << 30;
+constexpr std::size_t kPacket = 64u << 10;
+
+// Returns false if nothing more comes. The system keeps packets whole.
+bool receive(int line, void* out, std::size_t size) {
+  for (;;) {
+    const ssize_t got = ::recv(line, out, size, 0);
+    if (got < 0 && errno == EINTR) continue;
+    return got >= 0 && static_cast<std::size_t>(got) == size;
+  }
+}
+
+bool send(int line, const void* bytes, std::size_t size) {
+  for (;;) {
+    const ssize_t sent = ::send(line, bytes, size, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    return sent >= 0;
+  }
+}
+
+// Memory grows with the bytes that come.
+bool receive_content(int line, std::string& content) {
+  std::uint64_t size = 0;
+  if (!receive(line, &size, sizeof(size)) || size > kMostContent) return false;
+  content.clear();
+  while (content.size() < size) {
+    const std::size_t at = content.size();
+    content.resize(at + std::min<std::uint64_t>(kPacket, size - at));
+    if (!receive(line, content.data() + at, content.size() - at)) return false;
+  }
+  return true;
+}
+
+void serve(int line, const std::string& path, mode_t mode) {
+  std::string content;
+  while (receive_content(line, content)) {
+    const auto replaced = replace_file(path, content, mode);
+    const int outcome = replaced ? 0 : replaced.error().os_error;
+    if (!send(line, &outcome, sizeof(outcome))) return;
+  }
+}
+
 }  // namespace
+
+Result<ReplacedFile> ReplacedFile::at(const std::string& path, mode_t mode) {
+  struct stat st {};
+  if (::stat(path.c_str(), &st) == 0 && !S_ISREG(st.st_mode)) {
+    Descriptor opened(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!opened) return system_error(errno);
+    return ReplacedFile(std::move(opened));
+  }
+  // The path may lead through this process's own descriptors.
+  const std::string target = followed(path).string();
+  HelperProcess writer("recordfs-writer", {}, [&](int line) { serve(line, target, mode); });
+  if (!writer.is_there()) return system_error(EAGAIN);
+  return ReplacedFile(std::move(writer));
+}
+
+Result<void> ReplacedFile::write(std::string_view content) const {
+  if (opened_) return status_of(write_all(opened_.number(), as_bytes(content)));
+  if (content.size() > kMostContent) return system_error(EFBIG);
+  const int line = writer_.line().number();
+  const std::uint64_t size = content.size();
+  bool is_there = send(line, &size, sizeof(size));
+  for (; is_there && !content.empty(); content.remove_prefix(std::min(kPacket, content.size()))) {
+    is_there = send(line, content.data(), std::min(kPacket, content.size()));
+  }
+  int outcome = EPIPE;
+  if (is_there && !receive(line, &outcome, sizeof(outcome))) outcome = EPIPE;
+  return status_of(outcome);
+}
 
 Result<void> replace_file(const std::string& path, std::string_view content, mode_t mode) {
   struct stat st {};

@@ -140,10 +140,17 @@ bool is_one_of(const std::string& output, const std::vector<ReportedFile>& files
   });
 }
 
-void write_page(const std::string& page, const ReportOptions& options, CommandContext& context) {
-  if (options.output.empty() || options.output == kStandardOutput) return context.output().write(page);
+// Returns nullopt for standard output.
+std::optional<Result<ReplacedFile>> output_file(const std::string& path) {
   constexpr mode_t kMode = 0666;
-  const auto written = replace_file(options.output, page, kMode);
+  if (path.empty() || path == kStandardOutput) return std::nullopt;
+  return ReplacedFile::at(path, kMode);
+}
+
+void write_page(const std::string& page, const std::optional<Result<ReplacedFile>>& output,
+                const ReportOptions& options, CommandContext& context) {
+  if (!output) return context.output().write(page);
+  const auto written = *output ? (*output)->write(page) : output->error();
   if (written) return;
   print_message(fmt::format("{}: {}", options.output, written.error().detail));
   context.note(kExitPartlyDone);
@@ -151,6 +158,7 @@ void write_page(const std::string& page, const ReportOptions& options, CommandCo
 
 int report(const ReportOptions& options) {
   const Interruption interruption;
+  const auto output = output_file(options.output);  // before the context confines the process
   CommandContext context(options.reading);
   const auto files = files_of(options, context);
   if (is_one_of(options.output, files)) {
@@ -162,7 +170,7 @@ int report(const ReportOptions& options) {
     return kExitWrongUse;
   }
   if (!files.empty()) {
-    if (const auto page = Report(options, context).page_of(files)) write_page(*page, options, context);
+    if (const auto page = Report(options, context).page_of(files)) write_page(*page, output, options, context);
   }
   Interruption::pass_on();
   return context.finish();

@@ -1,6 +1,7 @@
 #include "fusefs/commands/standard_input.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,6 +56,13 @@ Result<Descriptor> unnamed_file(const std::string& directory) {
   return file;
 }
 
+// Fails with the system's error.
+Result<Descriptor> file_in_memory() {
+  Descriptor file(::memfd_create("recordfs", MFD_CLOEXEC));
+  if (!file) return system_error(errno);
+  return file;
+}
+
 // A time stamp in the future keeps the index of a file that is about to go from being saved.
 void mark_as_passing(const Descriptor& file) {
   constexpr std::time_t kDay = 86'400;  // seconds
@@ -79,6 +87,12 @@ Result<void> input_outcome(const std::istream& input) {
 
 std::string PipeInput::name() const { return path_ == kStandardInput ? "standard input" : "the pipe"; }
 
+void PipeInput::make_room() {
+  if (path_ == kStandardInput && is_whole_file()) return;
+  place_ = temporary_directory();
+  file_ = unnamed_file(place_);
+}
+
 Result<std::string> PipeInput::path() {
   const std::lock_guard lock(mutex_);
   if (!result_) result_ = saved();
@@ -88,19 +102,17 @@ Result<std::string> PipeInput::path() {
 Result<std::string> PipeInput::saved() {
   const bool is_input = path_ == kStandardInput;
   if (is_input && is_whole_file()) return std::string(kOwnInput);
-  const std::string directory = temporary_directory();
-  auto file = unnamed_file(directory);
-  if (!file) return cannot_save(name(), directory, file.error().os_error);
-  file_ = std::move(*file);
+  if (file_ && !*file_) file_ = file_in_memory();
+  if (!file_) return cannot_save(name(), place_, file_.error().os_error);
   Descriptor pipe;
   if (!is_input) pipe = Descriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
   if (!is_input && !pipe) return system_error(errno);
-  TRY(save(is_input ? STDIN_FILENO : pipe.number(), directory));
-  mark_as_passing(file_);
-  return fmt::format("/proc/self/fd/{}", file_.number());
+  TRY(save(is_input ? STDIN_FILENO : pipe.number()));
+  mark_as_passing(*file_);
+  return fmt::format("/proc/self/fd/{}", file_->number());
 }
 
-Result<void> PipeInput::save(int pipe, const std::string& directory) {
+Result<void> PipeInput::save(int pipe) {
   std::vector<std::byte> piece(kInputPiece);
   std::uint64_t size = 0;
   for (;;) {
@@ -112,7 +124,7 @@ Result<void> PipeInput::save(int pipe, const std::string& directory) {
     if (bytes.size() > most_bytes_ - size) {
       return input_error(fmt::format("{} has more than {} bytes (see --max-input)", name(), most_bytes_));
     }
-    if (const int error = write_all(file_.number(), bytes); error != 0) return cannot_save(name(), directory, error);
+    if (const int error = write_all(file_->number(), bytes); error != 0) return cannot_save(name(), place_, error);
     size += bytes.size();
   }
 }

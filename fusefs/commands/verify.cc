@@ -30,6 +30,7 @@
 #include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/record_words.h"
+#include "fusefs/commands/replace_file.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/commands/verification.h"
 #include "fusefs/commands/verify_state.h"
@@ -61,6 +62,15 @@ std::int64_t now_seconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(now).count();
 }
 
+// Returns nullopt if there is no state, or a path that read_state() refuses.
+std::optional<Result<ReplacedFile>> state_file(const std::string& path) {
+  constexpr mode_t kOwnerOnly = 0600;
+  std::error_code failed;
+  const bool is_other = std::filesystem::exists(path, failed) && !std::filesystem::is_regular_file(path, failed);
+  if (path.empty() || is_other) return std::nullopt;
+  return ReplacedFile::at(path, kOwnerOnly);
+}
+
 struct VerifyItem {
   ListedFile file;
   std::size_t name = 0;  // index of its argument on the command line
@@ -70,6 +80,7 @@ class Verify {
  public:
   explicit Verify(const VerifyOptions& options)
       : options_(options),
+        state_file_(state_file(options.state)),
         context_(options.reading, [](Severity, const std::string&) {}),
         progress_("verify", Progress::Unit::kBytes) {}
 
@@ -410,8 +421,9 @@ class Verify {
 
   void save() {
     saved_ = Clock::now();
-    if (!state_) return;
-    if (const auto saved = state_->save(); !saved) {
+    if (!state_ || !state_file_) return;
+    const Result<ReplacedFile>& file = *state_file_;
+    if (const auto saved = file ? state_->save(*file) : file.error(); !saved) {
       progress_.clear();
       print_message(fmt::format("{}: {}", options_.state, saved.error().detail));
       context_.note(kExitPartlyDone);
@@ -422,6 +434,7 @@ class Verify {
 
   const VerifyOptions& options_;
   const Interruption interruption_;
+  const std::optional<Result<ReplacedFile>> state_file_;  // made before the context confines the process
   CommandContext context_;
   Progress progress_;
   std::unique_ptr<VerifyState> state_;

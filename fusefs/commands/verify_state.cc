@@ -12,7 +12,6 @@
 
 #include "core/base/bytes.h"
 #include "core/hash/highway.h"
-#include "fusefs/commands/replace_file.h"
 #include "fusefs/commands/verification.h"
 #include "fusefs/messages.h"
 
@@ -76,7 +75,7 @@ std::optional<FileIdentity> identity_of(const std::string& path) {
 }
 
 Result<std::unique_ptr<VerifyState>> VerifyState::read(const std::string& path, std::string& remark) {
-  auto state = std::unique_ptr<VerifyState>(new VerifyState(absolute(path)));
+  auto state = std::unique_ptr<VerifyState>(new VerifyState);
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0) {
     if (errno == ENOENT) return state;
@@ -121,7 +120,7 @@ void VerifyState::remove(const std::string& path) {
   passed_.erase(name);
 }
 
-Result<void> VerifyState::save() {
+Result<void> VerifyState::save(const ReplacedFile& file) {
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(passed_, [](const auto& one) {
@@ -129,8 +128,7 @@ Result<void> VerifyState::save() {
       return ::lstat(one.first.c_str(), &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
     });
   }
-  constexpr mode_t kOwnerOnly = 0600;
-  auto saved = replace_file(path_, encode(), kOwnerOnly);
+  auto saved = file.write(encode());
   if (saved) return {};
   Error error = std::move(saved).error();
   error.detail = "cannot save: " + error.detail;

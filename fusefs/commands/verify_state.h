@@ -11,6 +11,7 @@
 
 #include "core/base/result.h"
 #include "core/base/source.h"
+#include "fusefs/commands/replace_file.h"
 
 namespace recordfs {
 
@@ -37,14 +38,13 @@ class VerifyState {
   void set(const std::string& path, const Passed& passed);
   void remove(const std::string& path);
 
-  // Replaces the file with the current state, without files that no longer exist. Fails with kIo.
-  Result<void> save();
+  // Replaces `file` with the current state, without files that no longer exist. Fails with kIo.
+  Result<void> save(const ReplacedFile& file);
 
  private:
-  explicit VerifyState(std::string path) : path_(std::move(path)) {}
+  VerifyState() = default;
   std::string encode() const;
 
-  const std::string path_;
   mutable std::mutex mutex_;
   std::map<std::string, Passed> passed_;  // by absolute path
 };

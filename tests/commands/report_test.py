@@ -90,7 +90,7 @@ class Report(commands.Case):
         done = self.recordfs("report", commands.sample(TEXT), "-o", link, preexec_fn=limit, restore_signals=False)
         self.assertEqual((done.status, done.err), (commands.PARTLY_DONE, f"recordfs: {link}: File too large\n"))
         self.assertEqual(page.read_text(), "before")
-        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["link.html", "page.html"])
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["caches", "link.html", "page.html"])
         self.good("report", commands.sample(TEXT), "-o", link)
         self.assertIn("</html>", page.read_text())
         self.assertEqual((link.is_symlink(), page.stat().st_mode & 0o777), (True, 0o640))

@@ -246,7 +246,7 @@ void do_the_work() {
 void try_all() {
   read_files();
   do_the_work();
-  if (!only.empty()) return tell("end", 0);
+  if (only == "read ") return tell("end", 0);
   write_files();
   start_programs();
   connect();

@@ -22,13 +22,13 @@ ReadingOptions without_index() {
 }
 
 TEST(CommandContext, FailureThatMayPassIsPartlyDoneUnlessRetriesAreDistinguished) {
-  CommandContext context(without_index(), {});
+  CommandContext context(without_index(), Log());
   context.note(io_error(EIO));
   EXPECT_EQ(context.status(), kExitPartlyDone);
 }
 
 TEST(CommandContext, RetryIsWorthMoreThanAnyOtherStatus) {
-  CommandContext context(without_index(), {});
+  CommandContext context(without_index(), Log());
   context.distinguish_retries(false);
   context.note(failure(Code::kDamage));
   EXPECT_EQ(context.status(), kExitDamage);
@@ -40,7 +40,7 @@ TEST(CommandContext, RetryIsWorthMoreThanAnyOtherStatus) {
 
 TEST(CommandContext, LastingFailuresAreNotRetried) {
   for (const Code code : {Code::kDamage, Code::kUnsupported, Code::kLimit, Code::kChanged, Code::kNotFound}) {
-    CommandContext context(without_index(), {});
+    CommandContext context(without_index(), Log());
     context.distinguish_retries(false);
     context.note(failure(code));
     EXPECT_NE(context.status(), kExitTryAgain) << to_string(code);
@@ -50,7 +50,7 @@ TEST(CommandContext, LastingFailuresAreNotRetried) {
 TEST(CommandContext, FileThatCannotBeOpenedIsRetriedUnlessItWillNeverOpen) {
   for (const auto& [number, status] : {std::pair{ENOENT, kExitCannotOpen}, std::pair{EACCES, kExitCannotOpen},
                                        std::pair{EIO, kExitTryAgain}, std::pair{ESTALE, kExitTryAgain}}) {
-    CommandContext context(without_index(), {});
+    CommandContext context(without_index(), Log());
     context.distinguish_retries(false);
     context.print_unopened("file", io_error(number));
     EXPECT_EQ(context.status(), status) << number;
@@ -59,9 +59,9 @@ TEST(CommandContext, FileThatCannotBeOpenedIsRetriedUnlessItWillNeverOpen) {
 
 TEST(CommandContext, DeniedPermissionHasOneStatus) {
   for (const int number : {EACCES, EPERM}) {
-    CommandContext opening(without_index(), {});
+    CommandContext opening(without_index(), Log());
     opening.print_unopened("file", io_error(number));
-    CommandContext reading(without_index(), {});
+    CommandContext reading(without_index(), Log());
     reading.note(io_error(number));
     EXPECT_EQ(opening.status(), kExitCannotOpen) << number;
     EXPECT_EQ(reading.status(), kExitCannotOpen) << number;
