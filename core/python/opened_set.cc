@@ -6,9 +6,11 @@
 #include <optional>
 #include <thread>
 
+#include "core/base/sandbox.h"
 #include "core/dataset/saved_counts.h"
 #include "core/python/process.h"
 #include "core/store/open_container.h"
+#include "core/store/saved_index.h"
 
 namespace recordfs::python {
 namespace {
@@ -61,6 +63,9 @@ Result<std::unique_ptr<OpenedSet>> OpenedSet::open(std::shared_ptr<SetPlan> plan
   auto services =
       std::make_shared<Services>(plan->options.cache_bytes, executor_threads(), [](Severity, const std::string&) {});
   services->index = std::move(index);
+  if (services->index) make_directory(*services->index);
+  // Threads that parse. The user's own threads stay as they are.
+  confine_new_threads(services->index ? services->index->directory : std::string());
   services->limits = plan->limits;
   using FindsUnreadable = Services::FindsUnreadable;
   services->finds_unreadable = plan->options.skips_unreadable ? FindsUnreadable::kAll : FindsUnreadable::kLocal;

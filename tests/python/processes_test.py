@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import unittest
+from pathlib import Path
 
 import cases
 import recordfs
@@ -279,6 +280,24 @@ class Threads(Case):
         stop.set()
         thread.join()
         self.assertGreater(len(ticks), 3)
+
+    def test_helper_threads_are_confined_and_the_users_are_not(self):
+        path = self.write("many.tfrecord", [bytes(1000)] * 20_000)
+        stream = iter(recordfs.open(path, threads=3))
+        next(stream)
+        user = threading.Thread(target=time.sleep, args=(1,))
+        user.start()
+        confined = {}
+        for thread in Path("/proc/self/task").iterdir():
+            fields = dict(line.split(":\t", 1) for line in (thread / "status").read_text().splitlines())
+            confined[int(thread.name)] = (fields["NoNewPrivs"], fields["Seccomp"])
+        own = {threading.main_thread().native_id, user.native_id}
+        user.join()
+        before = ("0", confined[threading.main_thread().native_id][1])
+        self.assertEqual({confined[number] for number in own}, {before})
+        self.assertEqual({state for number, state in confined.items() if number not in own}, {("1", "2")})
+        (self.folder / "new").write_text("the main thread still writes")
+        self.assertEqual(subprocess.run(["true"], check=False).returncode, 0)
 
 
 if __name__ == "__main__":
