@@ -30,6 +30,7 @@
 #include "core/dataset/manifest.h"
 #include "core/dataset/real_paths.h"
 #include "core/decoding/protobuf_module.h"
+#include "core/decoding/record_decoder.h"
 #include "core/store/log.h"
 #include "core/store/open_container.h"
 #include "fusefs/background.h"
@@ -110,6 +111,9 @@ AllowedPaths allowed_paths(const SetPlaces& places, const Options& options, cons
     make_directory(*services.index);
     allowed.saved.push_back(found_at(services.index->directory));
   }
+  // For libprotobuf, if a source turns out to need it.
+  allowed.loads_code = true;
+  for (const std::string& place : protobuf_module_places()) allowed.readable.push_back(found_at(place));
   // Each thread of the loop opens the device.
   allowed.devices.push_back(found_at("/dev/fuse"));
   return allowed;
@@ -132,8 +136,6 @@ Result<void> confine_daemon(const Options& options, const std::optional<ShardLis
                                    : Result<SetPlaces>(SetPlaces{.read = places_of_sources(options), .listed = {}});
   if (!places) return places.error();
   RecordfsMounts::of_process();
-  // Opened here because it cannot be opened later, and the types of records are not known yet.
-  open_protobuf_module();
   for (const std::string& kept : confine(allowed_paths(*places, options, services)))
     services.log(Severity::kWarning, "privilege not dropped: " + kept);
   return {};
@@ -212,6 +214,15 @@ Result<UserTypes> named_types(const Options& options) {
   return why;
 }
 
+// Returns whether libprotobuf may be needed. Containers in a mirrored directory or a data set are not known in advance.
+bool may_decode_messages(const MountTree& tree, const UserTypes& types) {
+  const auto stores = tree.containers().stores();
+  if (tree.mirror() != nullptr || tree.joined() != nullptr) return true;
+  return std::ranges::any_of(stores, [&types](const auto& store) {
+    return RecordDecoder(store->schema(), store->metadata(), types).decodes_messages({});
+  });
+}
+
 // Returns whether a path is a directory that contains any of these files or directories, or is one of them.
 bool hides_any(const std::string& path, const std::vector<std::string>& places) {
   return std::ranges::any_of(places,
@@ -248,6 +259,7 @@ struct Process {
   Services& services;
   MetricsFile* const metrics;  // may be null
   DaemonLog& log;
+  bool lacks_log = false;  // messages will be lost
 };
 
 // Logs that the mount begins, and what it shows.
@@ -365,8 +377,14 @@ std::optional<Refusal> serve_opened(Process& process, OpenedSources opened, cons
                  options.record_suffix, types);
   tree.containers().prepare({});
   if (auto refusal = unnamed_types(tree, types)) return refusal;
+  if (options.sandbox.value_or(kConfines)) {
+    if (may_decode_messages(tree, types)) open_protobuf_module();
+    for (const std::string& kept : stop_loading_code())
+      process.log.write(Severity::kWarning, "privilege not dropped: " + kept);
+  }
   std::optional<Follower> follower;
   if (auto followed = followed_of(opened, tree, options, process.services)) follower.emplace(std::move(followed));
+  if (process.lacks_log) process.log.write(Severity::kWarning, std::string(kNoSystemLog));
   // Reads no source between the mount and the first reply: a request in that time could not be interrupted.
   const auto served = serve(tree, process.services.executor, session_options(options, *path), helper,
                             events_of(process, tree, mark, *path), follower ? &*follower : nullptr);
@@ -380,8 +398,7 @@ std::optional<Refusal> serve_opened(Process& process, OpenedSources opened, cons
 std::optional<Refusal> serve_sources(Process& process) {
   const Options& options = process.options;
   const bool confines = options.sandbox.value_or(kConfines);
-  if (!options.foreground && options.log_file.empty() && !has_system_log())
-    process.log.write(Severity::kWarning, std::string(kNoSystemLog));
+  process.lacks_log = !options.foreground && options.log_file.empty() && !has_system_log();
   process.log.connect(!options.foreground);
   const Descriptor mark = new_mark();
   const bool is_mounted = is_open_device(options.mountpoint);

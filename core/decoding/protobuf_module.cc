@@ -3,8 +3,10 @@
 #include <dlfcn.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <mutex>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -96,6 +98,14 @@ Result<std::shared_ptr<const MessageTypes>> shared_types(const std::shared_ptr<c
 }
 
 void open_protobuf_module() { static_cast<void>(loaded_module()); }
+
+std::vector<std::string> protobuf_module_places() {
+  std::vector<std::string> places = {"/etc/ld.so.cache", "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"};
+  std::error_code failed;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (!failed) places.push_back((program.parent_path() / kProtobufModuleName).string());
+  return places;
+}
 
 std::string protobuf_version() {
   const Loaded& loaded = loaded_module();

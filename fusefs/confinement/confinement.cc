@@ -182,8 +182,8 @@ int allow_sending(scmp_filter_ctx filter) {
 }
 
 // Calls that are allowed only with certain arguments.
-int allow_in_part(scmp_filter_ctx filter) {
-  // Memory cannot become executable after this.
+int allow_in_part(scmp_filter_ctx filter, bool loads_code) {
+  // Memory cannot become executable after this, unless libraries are still opened.
   const scmp_arg_cmp not_executable = SCMP_A2(SCMP_CMP_MASKED_EQ, number(PROT_EXEC), 0);
   const scmp_arg_cmp thread = SCMP_A0(SCMP_CMP_MASKED_EQ, number(CLONE_THREAD), number(CLONE_THREAD));
   // Signals to other processes of the same user would need no privilege.
@@ -192,8 +192,14 @@ int allow_in_part(scmp_filter_ctx filter) {
   const scmp_arg_cmp clones_device = SCMP_A1(SCMP_CMP_EQ, number(FUSE_DEV_IOC_CLONE), 0);
   const scmp_arg_cmp names_thread = SCMP_A0(SCMP_CMP_EQ, number(PR_SET_NAME), 0);
   int outcome = allow_sending(filter);
-  outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, not_executable);
-  outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, not_executable);
+  if (loads_code) {
+    outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 0);
+    outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 0);
+    outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(seccomp), 0);
+  } else {
+    outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, not_executable);
+    outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, not_executable);
+  }
   outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, thread);
   outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, itself);
   outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, asks_for_limits);
@@ -248,8 +254,8 @@ std::optional<std::string> keep(const std::function<int(scmp_filter_ctx)>& allow
 std::optional<std::string> keep_system_calls(const AllowedPaths& within, long landlock) {
   return keep([&](scmp_filter_ctx filter) {
     const bool saves = !within.saved.empty();
-    int outcome = allow_each(filter, kAllowed) | allow_in_part(filter) | allow_opening(filter, saves) |
-                  allow_descriptor_commands(filter);
+    int outcome = allow_each(filter, kAllowed) | allow_in_part(filter, within.loads_code) |
+                  allow_opening(filter, saves) | allow_descriptor_commands(filter);
     if (saves) outcome |= allow_each(filter, kAllowedToSave);
     if (within.watches) outcome |= allow_each(filter, kAllowedToWatch);
     // The flags of openat2 are in memory, which a filter cannot read. On ENOSYS callers fall back to openat.
@@ -258,7 +264,24 @@ std::optional<std::string> keep_system_calls(const AllowedPaths& within, long la
   });
 }
 
-// The same for a process that waits for a byte, answers, unmounts, removes a directory, and opens the log.
+// Adds a filter to that of keep_system_calls(), for all threads.
+std::optional<std::string> refuse_executable_memory() {
+  const Filter filter(::seccomp_init(SCMP_ACT_ALLOW));
+  if (!filter) return "executable memory: no memory for the filter";
+  const scmp_arg_cmp executable = SCMP_A2(SCMP_CMP_MASKED_EQ, number(PROT_EXEC), number(PROT_EXEC));
+  int outcome = ::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
+  outcome |= ::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_NNP, 0);  // the process has no new privileges already
+  outcome |= ::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, 1);
+  outcome |= ::seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), SCMP_SYS(mmap), 1, executable);
+  outcome |= ::seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), SCMP_SYS(mprotect), 1, executable);
+  outcome |= ::seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), SCMP_SYS(seccomp), 0);
+  if (outcome == 0) outcome = ::seccomp_load(filter.get());
+  if (outcome == 0) return std::nullopt;
+  return fmt::format("executable memory: {}", std::strerror(outcome < 0 ? -outcome : EINVAL));
+}
+
+// As keep_system_calls(), for a process that waits for a byte, answers, unmounts, removes a directory, and opens the
+// log.
 std::optional<std::string> keep_system_calls_of_unmount_guard() {
   return keep(
       [](scmp_filter_ctx filter) { return allow_each(filter, kAllowedToUnmountGuard) | allow_sending(filter); });
@@ -323,6 +346,8 @@ std::vector<std::string> confine(const AllowedPaths& within) {
 }
 
 std::vector<std::string> stop_reading_all_owners() { return failures_of({give_up_capabilities(0)}); }
+
+std::vector<std::string> stop_loading_code() { return failures_of({refuse_executable_memory()}); }
 
 std::vector<std::string> confine_unmount_guard() {
   if ((own_capabilities() & 1u << CAP_SYS_ADMIN) == 0) return {};

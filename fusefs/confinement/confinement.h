@@ -18,6 +18,7 @@ struct AllowedPaths {
   bool reads_all_owners = false;      // root still reads files of other owners
   bool saves_for_all_owners = false;  // root still creates and removes files in directories of other owners
   bool watches = false;               // uses inotify(7)
+  bool loads_code = false;            // opens libraries, until stop_loading_code()
 };
 
 // Opens whatever is at `path` for use in AllowedPaths, without read access (O_PATH). Returns an empty descriptor if
@@ -31,6 +32,10 @@ std::vector<std::string> confine(const AllowedPaths& within);
 // Drops the capability that AllowedPaths::reads_all_owners has kept. Returns as confine() does. REQUIRES: the process
 // has one thread.
 std::vector<std::string> stop_reading_all_owners();
+
+// Forbids all threads to make memory executable, which AllowedPaths::loads_code has permitted. Returns as confine()
+// does.
+std::vector<std::string> stop_loading_code();
 
 // Confines a process that only waits for a byte on a descriptor, answers, unmounts, and removes a directory. Does
 // nothing without CAP_SYS_ADMIN: such a process has to start fusermount3, and a confined process cannot start a setuid

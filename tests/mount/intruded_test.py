@@ -14,6 +14,8 @@ REFUSED = {errno.EPERM, errno.EACCES}
 # seccomp cannot inspect clone3's arguments, which are in memory. With ENOSYS the C library uses clone instead.
 MISSING = {"program clone3": {errno.ENOSYS}}
 CREATE_RULESET, GET_ABI_VERSION = 444, 1
+# Until the sources are open, libprotobuf may be loaded; then another filter is added.
+LOADING = {"program code", "program code later", "right seccomp"}
 NEVER_DUE = 1000  # seconds that the victim process sleeps
 
 
@@ -91,7 +93,9 @@ class Intruder(mounting.ConfinedCase):
         self.assert_refused(self.outcomes("sandbox=yes"))
 
     def test_daemon_is_confined_before_it_reads_a_source(self):
-        self.assert_refused(self.outcomes("sandbox=yes", told=True))
+        found = self.outcomes("sandbox=yes", told=True)
+        self.assertLessEqual(LOADING, found.keys())
+        self.assert_refused({name: number for name, number in found.items() if name not in LOADING})
 
     def assert_refused(self, found):
         is_of_files = ("read ", "write ", "process /")
