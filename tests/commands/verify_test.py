@@ -42,7 +42,7 @@ class Findings(VerifyCase):
                 continue
             with self.subTest(path.name):
                 whole = self.recordfs("cat", path)
-                # Behind a trailer that is missing there may have been records, which cat cannot know.
+                # After a missing trailer there may have been records, which cat cannot know.
                 if all(row.get("records_lost") == 0 or row["class"] in ("stale", "unchecked") or
                        row["begin"] == found["size"] for row in found["damage"]):
                     self.assertEqual(len(whole.out), found["bytes"])
