@@ -27,6 +27,7 @@
 #include "core/base/descriptor.h"
 #include "core/base/parse_number.h"
 #include "core/base/result.h"
+#include "core/base/sandbox.h"
 #include "core/dataset/manifest.h"
 #include "core/dataset/real_paths.h"
 #include "core/decoding/protobuf_module.h"
@@ -57,13 +58,6 @@
 
 namespace recordfs {
 namespace {
-
-// Sanitizers write reports, start a symbolizer, and fork to search for leaks.
-#ifdef RECORDFS_SANITIZED
-constexpr bool kConfines = false;
-#else
-constexpr bool kConfines = true;
-#endif
 
 constexpr std::size_t kMostStores = 16;  // with a line in the log
 
@@ -377,7 +371,7 @@ std::optional<Refusal> serve_opened(Process& process, OpenedSources opened, cons
                  options.record_suffix, types);
   tree.containers().prepare({});
   if (auto refusal = unnamed_types(tree, types)) return refusal;
-  if (options.sandbox.value_or(kConfines)) {
+  if (options.sandbox.value_or(confines_threads())) {
     if (may_decode_messages(tree, types)) open_protobuf_module();
     for (const std::string& kept : stop_loading_code())
       process.log.write(Severity::kWarning, "privilege not dropped: " + kept);
@@ -397,7 +391,7 @@ std::optional<Refusal> serve_opened(Process& process, OpenedSources opened, cons
 // process has dropped its privileges.
 std::optional<Refusal> serve_sources(Process& process) {
   const Options& options = process.options;
-  const bool confines = options.sandbox.value_or(kConfines);
+  const bool confines = options.sandbox.value_or(confines_threads());
   process.lacks_log = !options.foreground && options.log_file.empty() && !has_system_log();
   process.log.connect(!options.foreground);
   const Descriptor mark = new_mark();
@@ -445,7 +439,7 @@ int mount_with(const Options& options, ReadyNotification& ready, bool prints_nam
   if (!background) return refuse(kExitCannotMount, "cannot create a process: " + background.error().detail);
   std::unique_ptr<MetricsFile> metrics;
   if (!options.metrics_file.empty()) {
-    const bool confines = options.sandbox.value_or(kConfines);
+    const bool confines = options.sandbox.value_or(confines_threads());
     auto made = MetricsFile::at(options.metrics_file, services.log, [confines](const std::string& directory) {
       AllowedPaths allowed;
       allowed.saves_for_all_owners = true;

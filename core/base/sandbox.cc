@@ -4,7 +4,6 @@
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
-#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "core/base/descriptor.h"
+#include "core/base/landlock.h"
 
 namespace recordfs {
 namespace {
@@ -33,48 +33,20 @@ constexpr bool kConfines = true;
 
 // --- files (Landlock)
 
-// Constants of newer kernels that older headers lack. See landlock(7), "VERSIONS".
-constexpr std::uint64_t kRefer = 1ull << 13;
-constexpr std::uint64_t kTruncate = 1ull << 14;
-constexpr std::uint64_t kTcp = 1ull << 0 | 1ull << 1;     // bind, connect
-constexpr std::uint64_t kScopes = 1ull << 0 | 1ull << 1;  // abstract sockets, signals
-constexpr long kVersionWithTruncate = 3;
-
-// What version 1 has, without reading.
-constexpr std::uint64_t kFirstRights =
-    ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1) & ~(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR);
 // With the right to remove directories, the kernel says that a file cannot replace one.
-constexpr std::uint64_t kWriting = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
-                                   LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | kTruncate;
-
-// struct landlock_ruleset_attr as of version 6.
-struct Ruleset {
-  std::uint64_t files = kFirstRights;
-  std::uint64_t net = 0;
-  std::uint64_t scoped = 0;
-};
-
-// Returns the kernel's version of Landlock; less than 1 if it has none.
-long landlock_version() { return ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION); }
+constexpr std::uint64_t kWriting = landlock::kWriteFile | landlock::kMakeFile | landlock::kRemoveFile |
+                                   landlock::kRemoveDirectory | landlock::kTruncate;
+// Terminals are controlled, and files are read.
+constexpr std::uint64_t kFree = landlock::kReadFile | landlock::kReadDirectory | landlock::kDeviceControl;
 
 void keep_files(std::span<const std::string> writable, long version) {
   if (version < 1) return;
-  constexpr std::size_t kNumber = sizeof(std::uint64_t);
-  Ruleset rights;
-  if (version >= 2) rights.files |= kRefer;
-  if (version >= kVersionWithTruncate) rights.files |= kTruncate;
-  if (version >= 4) rights.net = kTcp;
-  if (version >= 6) rights.scoped = kScopes;
-  const std::size_t size = version < 4 ? kNumber : version < 6 ? 2 * kNumber : 3 * kNumber;
-  const Descriptor rules(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &rights, size, 0)));
+  const auto rules = landlock::Rules::deny(kFree, version);
   if (!rules) return;
   for (const std::string& directory : writable) {
-    const Descriptor there(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!there) continue;
-    const landlock_path_beneath_attr rule{.allowed_access = kWriting & rights.files, .parent_fd = there.number()};
-    ::syscall(SYS_landlock_add_rule, rules.number(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+    rules->allow(Descriptor(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)), kWriting);
   }
-  ::syscall(SYS_landlock_restrict_self, rules.number(), 0);
+  rules->begin();
 }
 
 // --- system calls (seccomp). libseccomp would take longer than all the rest.
@@ -211,16 +183,6 @@ void keep_system_calls(bool refuses_truncation) {
 // To read and replace files of other owners.
 constexpr unsigned kKeptCapabilities = 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH | 1u << CAP_FOWNER;
 
-void give_up_capabilities() {
-  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-  __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3]{};
-  if (::syscall(SYS_capget, &header, sets) != 0) return;
-  const unsigned kept = sets[0].permitted & sets[0].effective & kKeptCapabilities;
-  sets[0] = {.effective = kept, .permitted = kept, .inheritable = 0};
-  sets[1] = {};
-  ::syscall(SYS_capset, &header, sets);
-}
-
 // --- threads
 
 thread_local bool is_confined = false;
@@ -231,13 +193,29 @@ std::atomic<const std::vector<std::string>*> writable_by_new_threads{nullptr};
 
 }  // namespace
 
+bool confines_threads() { return kConfines; }
+
+unsigned own_capabilities() {
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3]{};
+  return ::syscall(SYS_capget, &header, sets) == 0 ? sets[0].effective & sets[0].permitted : 0;
+}
+
+bool keep_capabilities(unsigned kept) {
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3]{};
+  if (kept != 0) kept &= own_capabilities();
+  sets[0] = {.effective = kept, .permitted = kept, .inheritable = 0};
+  return ::syscall(SYS_capset, &header, sets) == 0;
+}
+
 void confine_thread(std::span<const std::string> writable) {
   if (!kConfines || is_confined || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return;
   is_confined = true;
-  const long version = landlock_version();
-  give_up_capabilities();
+  const long version = landlock::version();
+  keep_capabilities(kKeptCapabilities);
   keep_files(writable, version);
-  keep_system_calls(version < kVersionWithTruncate);
+  keep_system_calls(version < landlock::kVersionWithTruncate);
 }
 
 void confine_new_threads(const std::string& writable) {

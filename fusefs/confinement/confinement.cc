@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/fuse.h>
-#include <linux/landlock.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
@@ -30,93 +29,32 @@
 
 #include <fmt/format.h>
 
+#include "core/base/landlock.h"
+#include "core/base/sandbox.h"
+
 namespace recordfs {
 namespace {
 
 // --- files (Landlock)
 
-// Constants of newer kernels that older headers lack. See landlock(7), "VERSIONS".
-constexpr std::uint64_t kRefer = 1ull << 13;
-constexpr std::uint64_t kTruncate = 1ull << 14;
-constexpr std::uint64_t kDeviceControl = 1ull << 15;
-constexpr std::uint64_t kBindTcp = 1ull << 0;
-constexpr std::uint64_t kConnectTcp = 1ull << 1;
-constexpr std::uint64_t kAbstractSockets = 1ull << 0;
-constexpr std::uint64_t kSignals = 1ull << 1;
-
-constexpr std::uint64_t kReadFile = LANDLOCK_ACCESS_FS_READ_FILE;
-constexpr std::uint64_t kWriteFile = LANDLOCK_ACCESS_FS_WRITE_FILE;
-constexpr std::uint64_t kReadDirectory = LANDLOCK_ACCESS_FS_READ_DIR;
-constexpr std::uint64_t kOfFiles = LANDLOCK_ACCESS_FS_EXECUTE | kWriteFile | kReadFile | kTruncate | kDeviceControl;
-constexpr std::uint64_t kFirstRights = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // of version 1
-constexpr std::uint64_t kSaving =
-    kReadFile | kReadDirectory | kWriteFile | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
-constexpr long kVersionWithTruncate = 3;
-
-// struct landlock_ruleset_attr as of version 6.
-struct Ruleset {
-  std::uint64_t files = 0;
-  std::uint64_t net = 0;
-  std::uint64_t scoped = 0;
-};
-
-Ruleset all_rights(long version) {
-  Ruleset rights{.files = kFirstRights};
-  if (version >= 2) rights.files |= kRefer;
-  if (version >= kVersionWithTruncate) rights.files |= kTruncate;
-  if (version >= 4) rights.net = kBindTcp | kConnectTcp;
-  if (version >= 5) rights.files |= kDeviceControl;
-  if (version >= 6) rights.scoped = kAbstractSockets | kSignals;
-  return rights;
-}
-
-// Size of the prefix of Ruleset that a kernel with this Landlock version supports.
-std::size_t size_of_rights(long version) {
-  constexpr std::size_t kNumber = sizeof(std::uint64_t);
-  return version < 4 ? kNumber : version < 6 ? 2 * kNumber : 3 * kNumber;
-}
-
-std::string failure() { return fmt::format("files: Landlock: {}", std::strerror(errno)); }
-
-class Rules {
- public:
-  Rules(Descriptor descriptor, std::uint64_t known) : descriptor_(std::move(descriptor)), known_(known) {}
-
-  // Returns false if a place exists and the kernel rejects the rule.
-  bool allow(const std::vector<Descriptor>& places, std::uint64_t rights) const {
-    return std::ranges::all_of(places, [&](const Descriptor& there) {
-      struct stat st {};
-      if (!there || ::fstat(there.number(), &st) != 0) return true;
-      const std::uint64_t possible = S_ISDIR(st.st_mode) ? rights : rights & kOfFiles;
-      const landlock_path_beneath_attr rule{.allowed_access = possible & known_, .parent_fd = there.number()};
-      return ::syscall(SYS_landlock_add_rule, descriptor_.number(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
-    });
-  }
-
-  bool begin() const { return ::syscall(SYS_landlock_restrict_self, descriptor_.number(), 0) == 0; }
-
- private:
-  Descriptor descriptor_;
-  std::uint64_t known_;
-};
-
-// Returns the kernel's version of Landlock; less than 1 if it has none.
-long landlock_version() { return ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION); }
+constexpr std::uint64_t kReading = landlock::kReadFile | landlock::kReadDirectory;
+constexpr std::uint64_t kSaving = kReading | landlock::kWriteFile | landlock::kMakeFile | landlock::kRemoveFile;
+constexpr std::uint64_t kUsingDevices = landlock::kReadFile | landlock::kWriteFile | landlock::kDeviceControl;
 
 // Allows opening only what is `within`, and blocks TCP connections and signals to other processes as far as the
 // kernel's Landlock version (landlock(7)) supports it. Does nothing if the kernel has no Landlock. Returns what failed,
 // or nullopt.
 std::optional<std::string> keep_files(const AllowedPaths& within, long version) {
   if (version < 1) return std::nullopt;
-  const Ruleset rights = all_rights(version);
-  Descriptor made(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &rights, size_of_rights(version), 0)));
-  if (!made) return failure();
-  const Rules rules(std::move(made), rights.files);
-  const bool all_taken = rules.allow(within.readable, kReadFile | kReadDirectory) &&
-                         rules.allow(within.listed, kReadDirectory) && rules.allow(within.saved, kSaving) &&
-                         rules.allow(within.devices, kReadFile | kWriteFile | kDeviceControl);
-  if (!all_taken || !rules.begin()) return failure();
-  return std::nullopt;
+  const auto rules = landlock::Rules::deny(0, version);
+  if (!rules) return "files: Landlock: " + rules.error().detail;
+  const auto allow = [&rules](const std::vector<Descriptor>& places, std::uint64_t rights) {
+    return std::ranges::all_of(places, [&](const Descriptor& there) { return rules->allow(there, rights); });
+  };
+  const bool all_taken = allow(within.readable, kReading) && allow(within.listed, landlock::kReadDirectory) &&
+                         allow(within.saved, kSaving) && allow(within.devices, kUsingDevices);
+  if (all_taken && rules->begin()) return std::nullopt;
+  return fmt::format("files: Landlock: {}", std::strerror(errno));
 }
 
 // --- system calls (seccomp)
@@ -251,7 +189,7 @@ std::optional<std::string> keep(const std::function<int(scmp_filter_ctx)>& allow
 }
 
 // Makes every system call that the daemon does not need fail with EPERM. Returns the reason if that failed, or nullopt.
-std::optional<std::string> keep_system_calls(const AllowedPaths& within, long landlock) {
+std::optional<std::string> keep_system_calls(const AllowedPaths& within, long landlock_version) {
   return keep([&](scmp_filter_ctx filter) {
     const bool saves = !within.saved.empty();
     int outcome = allow_each(filter, kAllowed) | allow_in_part(filter, within.loads_code) |
@@ -259,7 +197,7 @@ std::optional<std::string> keep_system_calls(const AllowedPaths& within, long la
     if (saves) outcome |= allow_each(filter, kAllowedToSave);
     if (within.watches) outcome |= allow_each(filter, kAllowedToWatch);
     // The flags of openat2 are in memory, which a filter cannot read. On ENOSYS callers fall back to openat.
-    const auto openat2 = landlock < kVersionWithTruncate ? SCMP_ACT_ERRNO(ENOSYS) : SCMP_ACT_ALLOW;
+    const auto openat2 = landlock_version < landlock::kVersionWithTruncate ? SCMP_ACT_ERRNO(ENOSYS) : SCMP_ACT_ALLOW;
     return outcome | ::seccomp_rule_add(filter, openat2, SCMP_SYS(openat2), 0);
   });
 }
@@ -302,20 +240,8 @@ std::optional<std::string> failed(std::string_view what) { return fmt::format("{
 constexpr unsigned kCapabilitiesOfUnmountGuard =
     1u << CAP_SYS_ADMIN | 1u << CAP_DAC_READ_SEARCH | 1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER;
 
-// Returns the first 32 capabilities of the process, or 0 if they cannot be read.
-unsigned own_capabilities() {
-  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-  __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3]{};
-  return ::syscall(SYS_capget, &header, sets) == 0 ? sets[0].effective & sets[0].permitted : 0;
-}
-
-// Drops all capabilities except those in `kept` that the process has.
 std::optional<std::string> give_up_capabilities(unsigned kept) {
-  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-  __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3]{};
-  if (kept != 0) kept &= own_capabilities();
-  sets[0] = {.effective = kept, .permitted = kept, .inheritable = 0};
-  if (::syscall(SYS_capset, &header, sets) != 0) return failed("capabilities");
+  if (!keep_capabilities(kept)) return failed("capabilities");
   return std::nullopt;
 }
 
@@ -338,7 +264,7 @@ Descriptor found_at(const std::string& path) { return Descriptor(::open(path.c_s
 
 std::vector<std::string> confine(const AllowedPaths& within) {
   open_what_opens_late();
-  const long version = landlock_version();
+  const long version = landlock::version();
   const unsigned kept = (within.reads_all_owners ? 1u << CAP_DAC_READ_SEARCH : 0u) |
                         (within.saves_for_all_owners ? 1u << CAP_DAC_OVERRIDE : 0u);
   return failures_of({forbid_new_privileges(), give_up_capabilities(kept), keep_files(within, version),

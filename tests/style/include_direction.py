@@ -38,7 +38,7 @@ PLACES = {
     "google/protobuf/": ["core/decoding/protobuf/"],
     "dlfcn.h": ["core/decoding/", "fusefs/confinement/"],
     "seccomp.h": ["fusefs/confinement/"],
-    "linux/landlock.h": ["fusefs/confinement/", "core/base/sandbox"],
+    "linux/landlock.h": ["core/base/landlock"],
     "nlohmann/": [],
     "re2/": ["core/search/record_matcher"],
     "zstd": ["core/codec/zstd"],
