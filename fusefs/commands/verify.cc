@@ -1,11 +1,8 @@
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,6 +21,7 @@
 #include "core/store/executor.h"
 #include "core/store/open_container.h"
 #include "fusefs/commands/amounts.h"
+#include "fusefs/commands/checked_databases.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_check.h"
@@ -101,7 +99,7 @@ class Verify {
     progress_.set_total(to_read_);
     progress_.add(0);
     verify_all();
-    report_rest_of_databases();
+    databases_.each_left([this](const Outcome& outcome) { print(outcome); });
     progress_.clear();
     print_directories_without_containers(names);
     static_cast<void>(context_.finish());
@@ -128,11 +126,7 @@ class Verify {
   void list(const std::vector<std::string>& names, std::size_t name) {
     if (is_database_directory(names[name]) && !options_.recursive) {
       const std::string directory = without_final_slash(names[name]);
-      if (const DatabaseCheck* const found = check(directory)) {
-        for (const database::File& file : found->files) {
-          add({.path = path_in(directory, file.name), .was_found = true}, name);
-        }
-      }
+      for (std::string& path : check(directory)) add({.path = std::move(path), .was_found = true}, name);
       has_container_[name] = true;
       return;
     }
@@ -167,95 +161,18 @@ class Verify {
     items_.push_back({std::move(file), name});
   }
 
-  // --- databases
-
-  static std::string path_in(const std::string& directory, const std::string& file) {
-    return file.empty() ? directory : (std::filesystem::path(directory) / file).string();
-  }
-
   static std::string without_final_slash(const std::string& directory) {
     const std::filesystem::path path(directory);
     return path.has_filename() || path == path.root_path() ? directory : path.parent_path().string();
   }
 
-  // Checks a database as a whole. Returns null if it cannot be opened, which is reported.
-  const DatabaseCheck* check(const std::string& directory) {
-    auto checked = check_database(directory, options_.reading.database_options());
-    if (!checked) {
-      print_message(open_failure(directory, checked.error()));
-      context_.note(status_of_opening(checked.error()));
-      return nullptr;
-    }
-    const DatabaseCheck& kept = checks_.emplace_back(std::move(*checked));
-    for (const database::File& file : kept.files) {
-      if (file.state == database::File::State::kLive) live_.emplace(path_in(directory, file.name), &file);
-    }
-    for (const auto& [file, position] : kept.ends_of_logs) ends_of_logs_[path_in(directory, file)] = position;
-    for (const auto& [file, findings] : kept.findings) {
-      findings_[path_in(directory, file)] = findings;
-      for (const Finding& finding : findings) is_damaged_[directory] |= finding.status == kExitDamage;
-    }
-    is_damaged_.try_emplace(directory, false);
-    return &kept;
-  }
-
-  // Returns a file of the state of a database; null for others.
-  const database::File* live_file(const std::string& path) const {
-    const auto found = live_.find(path);
-    return found == live_.end() ? nullptr : found->second;
-  }
-
-  // Adds what the check of the file's database found, except for damage that the check of the file has found too.
-  // Damage in a surplus file costs nothing: it may be the unfinished table of a writer that was killed.
-  void add_findings_of_database(Outcome& outcome) {
-    drop_end_of_log(outcome);
-    auto found = findings_.extract(outcome.path);
-    if (found.empty()) return;
-    const int known = outcome.status();
-    if (!outcome.verdict) outcome.verdict.emplace();
-    const auto is_unused = [](const Finding& finding) { return finding.word == kSurplus || finding.word == kSpare; };
-    if (std::ranges::any_of(found.mapped(), is_unused)) {
-      for (Finding& finding : outcome.verdict->findings) finding.status = kExitGood;
-    }
-    for (Finding& finding : found.mapped()) {
-      const bool is_damage = finding.word == "damage" || finding.word == "unsupported";
-      if (finding.word == kSpare || (is_damage && known != kExitGood && worse_of(known, finding.status) == known))
-        continue;
-      outcome.verdict->findings.push_back(std::move(finding));
-    }
-  }
-
-  // An older log may have left any bytes after the end of a recycled one, which the database does not read.
-  void drop_end_of_log(Outcome& outcome) const {
-    const auto end = ends_of_logs_.find(outcome.path);
-    if (end == ends_of_logs_.end() || !outcome.verdict) return;
-    std::erase_if(outcome.verdict->findings, [&](const Finding& finding) {
-      return finding.is_region && finding.word == "damage" && finding.begin == end->second;
-    });
-  }
-
-  // Reports findings of missing files, of files that are no containers, and of databases as a whole.
-  void report_rest_of_databases() {
-    while (!findings_.empty() && !Interruption::came()) {
-      Outcome outcome{.path = findings_.begin()->first};
-      add_findings_of_database(outcome);
-      print(outcome);
-    }
-    for (const auto& [directory, is_damaged] : is_damaged_) {
-      if (is_damaged && !Interruption::came()) report_stale_keys(directory);
-    }
-  }
-
-  void report_stale_keys(const std::string& directory) {
-    auto found = find_stale_keys(directory, options_.reading.database_options());
-    if (found && !*found) return;
-    Outcome outcome{.path = directory};
-    if (found) {
-      outcome.verdict.emplace().findings.push_back(std::move(**found));
-    } else {
-      outcome.failure = std::move(found).error();
-    }
-    print(outcome);
+  // Checks a database as a whole. Returns the paths of its files; none if it cannot be opened, which is reported.
+  std::vector<std::string> check(const std::string& directory) {
+    auto files = databases_.check(directory);
+    if (files) return *std::move(files);
+    print_message(open_failure(directory, files.error()));
+    context_.note(status_of_opening(files.error()));
+    return {};
   }
 
   // A mistyped path must not look verified.
@@ -282,7 +199,7 @@ class Verify {
       const auto finish = [this, outcome, &item](bool has_run) {
         if (!has_run) outcome->failure = shortage("out of memory");
         if (!outcome->is_ignored) report(*outcome, item);
-        if (outcome->is_removed) findings_.erase(outcome->path);
+        if (outcome->is_removed) databases_.forget(outcome->path);
         return true;
       };
       return Executor::OrderedTask{.run = [this, outcome, &item] { *outcome = verify_item(item); }, .finish = finish};
@@ -320,7 +237,7 @@ class Verify {
     if (CommandContext::status_of(error) == kExitDamage) {
       // So damaged at its head that it cannot be opened.
       outcome.verdict.emplace().findings.push_back(finding_of(error));
-    } else if (is_live_table(item.file.path) && error.code == Code::kNoContainer) {
+    } else if (databases_.is_live_table(item.file.path) && error.code == Code::kNoContainer) {
       add_unless_table(item.file.path, outcome.verdict.emplace());
     } else if (item.file.was_found && (error.code == Code::kNoContainer || error.os_error == ENOENT)) {
       outcome.is_ignored = true;  // a database in use removes files meanwhile
@@ -332,11 +249,6 @@ class Verify {
     return outcome;
   }
 
-  bool is_live_table(const std::string& path) const {
-    const auto* const file = live_file(path);
-    return file != nullptr && file->kind == database::FileKind::kTable;
-  }
-
   void add_unless_table(const std::string& path, Verdict& verdict) const {
     if (auto found = check_table(path, options_.reading.limits)) verdict.findings.push_back(std::move(*found));
   }
@@ -344,8 +256,8 @@ class Verify {
   // Compares the checksum of the whole file, if the MANIFEST has one. Reports that there are no checksums at all, and
   // that the file of a table is not one.
   void check_as_file_of_database(const std::string& path, const RecordStore& store, Verdict& verdict) const {
-    const auto* const file = live_file(path);
-    if (verdict.findings.empty() && is_live_table(path)) add_unless_table(path, verdict);
+    const auto* const file = databases_.live_file(path);
+    if (verdict.findings.empty() && databases_.is_live_table(path)) add_unless_table(path, verdict);
     if (file != nullptr && is_known(file->checksum)) {
       if (auto found = compare_checksum(store.source(), file->checksum, [] { return !Interruption::came(); })) {
         verdict.findings.push_back(std::move(*found));
@@ -396,13 +308,7 @@ class Verify {
 
   void report(Outcome& outcome, const VerifyItem& item) {
     has_container_[item.name] = true;
-    add_findings_of_database(outcome);
-    const auto database = is_damaged_.find(std::filesystem::path(outcome.path).parent_path().string());
-    if (database != is_damaged_.end()) {
-      database->second |= outcome.status() == kExitDamage;
-      outcome.may_be_empty = true;
-    }
-    if (live_file(outcome.path) != nullptr) outcome.may_be_empty = true;
+    databases_.complete(outcome);
     counts_.add(outcome);
     print(outcome);
     if (Clock::now() - saved_ >= kBetweenSaves) save();
@@ -441,12 +347,8 @@ class Verify {
   std::vector<VerifyItem> items_;
   std::vector<bool> has_container_;    // by name on the command line; also true if opening failed
   std::set<std::string> directories_;  // below which files were found
-  std::deque<DatabaseCheck> checks_;
-  std::map<std::string, const database::File*> live_;  // of all databases, by path; in checks_
-  std::map<std::string, Position> ends_of_logs_;       // of all databases, by path
-  DatabaseFindings findings_;                          // of all databases, by path
-  std::map<std::string, bool> is_damaged_;             // by the directory of a database
-  std::uint64_t to_read_ = 0;                          // bytes; only if progress is shown
+  CheckedDatabases databases_{options_.reading.database_options()};
+  std::uint64_t to_read_ = 0;  // bytes; only if progress is shown
   OutcomeCounts counts_;
   Clock::time_point saved_ = Clock::now();
   std::mutex large_;  // held while a large file is verified
