@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """Data sets: several files that every command reads as one."""
-import gzip
 import json
 import os
 import subprocess
@@ -8,40 +7,8 @@ from collections import Counter
 
 import commands
 from built import delimited, opened_in, shard_counts
+from data_sets import Sets, records_in
 from tfrecords import tfrecord
-
-
-def records_in(path):
-    return commands.expectation(path)["num_records"]
-
-
-class Sets(commands.Case):
-    def make_set(self, samples, count, name="set"):
-        """Links `count` shards to samples in turn. Returns their paths."""
-        suffix = "".join(samples[0].suffixes[-1:])
-        paths = []
-        for i in range(count):
-            path = self.folder / f"{name}-{i:05}-of-{count:05}{suffix}"
-            path.symlink_to(samples[i % len(samples)])
-            paths.append(path)
-        return paths
-
-    def make_text_set(self, counts, name="text"):
-        """Writes TFRecord shards of so many short records. Returns paths, and all records."""
-        paths, records = [], []
-        for i, count in enumerate(counts):
-            shard = [f"record {len(records) + n}".encode() for n in range(count)]
-            path = self.folder / f"{name}-{i:05}-of-{len(counts):05}.tfrecord"
-            path.write_bytes(tfrecord(shard))
-            paths.append(path)
-            records += shard
-        return paths, records
-
-    def records(self, *words):
-        return delimited(self.good("cat", "--delimited", *words))
-
-    def lines(self, *words):
-        return [json.loads(line) for line in self.good(*words).splitlines()]
 
 
 class EveryFormat(Sets):
@@ -330,138 +297,6 @@ class Commands(Sets):
         self.assertEqual(self.records(self.pattern, "9:"), [])
         self.assertEqual(self.records(self.pattern, "5:3"), [])
         self.assertEqual(self.records(self.pattern, "-100:2", "3", "-1"), [*self.all[:2], self.all[3], self.all[-1]])
-
-
-class Damage(Sets):
-    def setUp(self):
-        super().setUp()
-        self.paths, self.all = self.make_text_set([3, 1, 4, 2])
-        self.pattern = self.folder / "text-*"
-
-    def test_missing_shard_stops_before_anything_is_written(self):
-        self.paths[1].unlink()
-        for words in (["cat"], ["head"], ["ls"], ["splits"], ["cat", "--shuffle", "1"]):
-            for names in ([self.pattern], [path for path in self.paths if path.exists()]):
-                done = self.recordfs(*words, *names)
-                with self.subTest(words=words, names=names):
-                    self.assertEqual((done.status, done.out), (commands.DAMAGE, b""))
-                    self.assertIn(f"{self.paths[1]}: this shard is missing\n", done.err)
-                    self.assertIn("try: --allow-missing", done.err)
-
-    def test_missing_shard_is_skipped_on_request(self):
-        self.paths[1].unlink()
-        done = self.recordfs("cat", "--delimited", "--allow-missing", self.pattern)
-        self.assertEqual(delimited(done.out), self.all[:3] + self.all[4:])
-        self.assertEqual(done.status, commands.GOOD)
-        self.assertEqual(done.err, f"recordfs: {self.paths[1]}: this shard is missing\n")
-        done = self.recordfs("cat", "--allow-missing", self.pattern, "3")
-        self.assertEqual(done.out, self.all[4])
-
-    def test_allowed_missing_shard_does_not_fail_any_command(self):
-        self.paths[1].unlink()
-        for words, status in ((["head"], 0), (["tail"], 0), (["ls"], 0), (["splits"], 0), (["splits", "--count", "2"], 0),
-                              (["cat", "--shuffle", "1"], 0), (["grep", "-c", ""], 0), (["grep", "no such text"], 1)):
-            with self.subTest(words=words):
-                done = self.recordfs(words[0], "--allow-missing", *words[1:], self.pattern)
-                self.assertEqual(done.status, status, done.err)
-                self.assertIn(f"{self.paths[1]}: this shard is missing\n", done.err)
-
-    def test_record_of_an_allowed_missing_shard_is_still_an_error(self):
-        self.paths[1].unlink()
-        done = self.recordfs("cat", "--allow-missing", self.pattern, "1:@0/0")
-        self.assertEqual((done.status, done.out), (commands.DAMAGE, b""))
-
-    def test_set_of_which_every_shard_is_missing_cannot_be_opened(self):
-        for path in self.paths:
-            path.unlink()
-        done = self.recordfs("cat", "--allow-missing", self.folder / "text@4.tfrecord")
-        self.assertEqual((done.status, done.out), (commands.CANNOT_OPEN, b""))
-
-    def test_missing_shards_are_ranges(self):
-        total = 1_000_000
-        path = self.folder / f"x-00001-of-{total}.tfrecord"
-        path.write_bytes(tfrecord([b"x"]))
-        for word in (f"{self.folder}/x-*", f"{self.folder}/x@{total}.tfrecord"):
-            done = self.recordfs("info", word)
-            self.assertEqual(done.status, commands.DAMAGE)
-            self.assertLess(len(done.out) + len(done.err), 2000)
-            self.assertIn(b"00002-999999 (999998) (missing)\n", done.out)
-            self.assertIn(f"x-?????-of-{total}.tfrecord: shards 00002-999999 (999998) are missing\n", done.err)
-            known = json.loads(self.recordfs("info", "--json", word).out)
-            self.assertEqual(known["missing"], total - 1)
-            self.assertEqual([(row.get("shards"), row.get("count")) for row in known["table"]],
-                             [(None, None), (None, None), ("00002-999999", 999998)])
-
-    def test_shards_with_and_without_compression_are_one_set(self):
-        packed = self.paths[1].with_name(self.paths[1].name + ".gz")
-        packed.write_bytes(gzip.compress(self.paths[1].read_bytes()))
-        self.paths[1].unlink()
-        for words in ([self.pattern], [self.folder], [self.folder / "text@4.tfrecord"], [*self.paths[:1], packed, *self.paths[2:]]):
-            with self.subTest(words=words):
-                self.assertEqual(self.records(*words), self.all)
-
-    def test_file_of_another_suffix_is_named_beside_a_missing_shard(self):
-        self.paths[1].rename(self.paths[1].with_suffix(".bak"))
-        (self.folder / "data").mkdir()
-        for word in (f"{self.folder}/text-*.tfrecord", self.folder / "text@4.tfrecord"):
-            done = self.recordfs("cat", word)
-            self.assertEqual((done.status, done.out), (commands.DAMAGE, b""))
-            self.assertIn(f"{self.paths[1]}: this shard is missing (there is {self.paths[1].with_suffix('.bak')})\n", done.err)
-
-    def test_missing_shard_shifts_no_address(self):
-        address = f"{self.paths[2].name}:@0/1"
-        self.paths[1].unlink()
-        for word in (address, "2:@0/1"):
-            done = self.recordfs("cat", "--allow-missing", self.pattern, word)
-            self.assertEqual(done.out, self.all[5])
-
-    def test_surplus_shards_are_reported(self):
-        surplus = self.folder / "text-00004-of-00004.tfrecord"
-        older = self.folder / "text-00000-of-00002.tfrecord"
-        for path in (surplus, older):
-            path.write_bytes(tfrecord([b"surplus"]))
-        done = self.recordfs("cat", "--delimited", "--allow-missing", self.pattern)
-        self.assertEqual((done.status, delimited(done.out)), (commands.GOOD, self.all))
-        for path in (surplus, older):
-            self.assertIn(f"{path}: this shard is surplus", done.err)
-        self.assertEqual(self.recordfs("cat", self.pattern).out, b"")
-
-    def test_shard_that_is_no_container_is_reported_by_name(self):
-        self.paths[2].write_text("something else", encoding="utf-8")
-        done = self.recordfs("cat", "--delimited", self.pattern)
-        self.assertEqual((done.status, delimited(done.out)), (commands.CANNOT_OPEN, self.all[:4]))
-        self.assertIn(f"{self.paths[2]}: ", done.err)
-        done = self.recordfs("cat", "--delimited", "--allow-missing", self.pattern)
-        self.assertEqual((done.status, delimited(done.out)), (commands.CANNOT_OPEN, self.all[:4] + self.all[8:]))
-        done = self.recordfs("cat", self.pattern, "5")
-        self.assertEqual((done.status, done.out), (commands.CANNOT_OPEN, b""))
-
-    def test_damaged_record_is_reported_with_its_shard(self):
-        commands.with_bit_flipped(self.paths[2], 14)
-        done = self.recordfs("cat", "--delimited", "--skip-damage", self.pattern)
-        self.assertEqual(done.status, commands.DAMAGE)
-        self.assertIn(f"{self.paths[2]}: byte", done.err)
-        self.assertEqual(delimited(done.out)[:4], self.all[:4])
-        self.assertEqual(delimited(done.out)[-2:], self.all[-2:])
-        self.assertEqual(self.recordfs("verify", self.pattern).status, commands.DAMAGE)
-
-    def test_info_and_verify_report_incomplete_sets(self):
-        self.paths[1].unlink()
-        self.paths[2].write_text("something else", encoding="utf-8")
-        done = self.recordfs("info", "--json", self.pattern)
-        known = json.loads(done.out)
-        self.assertEqual((done.status, known["missing"], known["unreadable"], known["records"]), (commands.DAMAGE, 1, 1, 5))
-        self.assertIn("error", known["table"][1])
-        done = self.recordfs("verify", self.pattern)
-        self.assertEqual(done.status, commands.DAMAGE)
-        self.assertIn("this shard is missing", done.err)
-
-    def test_part_of_a_set_may_be_named(self):
-        self.assertEqual(self.records(self.folder / "text-0000[12]-*"), self.all[3:8])
-        self.assertEqual(self.records(self.paths[1], self.paths[2]), self.all[3:8])
-        self.paths[3].unlink()
-        self.assertEqual(self.records(self.folder / "text-0000[12]-*"), self.all[3:8])
-        self.assertEqual(self.records(self.paths[0]), self.all[:3])
 
 
 class RandomOrder(Sets):
