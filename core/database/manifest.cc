@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 #include <utility>
-#include <variant>
 
 #include <fmt/format.h>
 
@@ -19,58 +18,10 @@ namespace {
 constexpr std::size_t kMostFamilies = 65536;
 constexpr std::size_t kMostTables = 4'000'000;
 constexpr std::size_t kMostDamage = 1000;
-constexpr std::uint32_t kLastTagOfLevelDb = 9;
 
-using Object = Value::Object;
-
-// The fields of a change by their names in leveldb_log's FORMAT.md.
-class Fields {
- public:
-  explicit Fields(const Object& members) : members_(members) {}
-
-  std::uint64_t number(std::string_view name) const {
-    const auto* found = find<std::uint64_t>(name);
-    return found == nullptr ? 0 : *found;
-  }
-  Bytes bytes(std::string_view name) const {
-    const auto* found = find<Bytes>(name);
-    return found == nullptr ? Bytes() : *found;
-  }
-  std::string text(std::string_view name) const { return std::string(as_text(bytes(name))); }
-  std::string_view name() const {
-    const auto* found = find<std::string>("name");
-    return found == nullptr ? std::string_view() : *found;
-  }
-  // Returns the content of an additional field; nullopt if it is absent.
-  std::optional<Bytes> custom(std::uint64_t tag) const {
-    const auto* list = find<Value::List>("custom");
-    if (list == nullptr) return std::nullopt;
-    for (const Value& pair : *list) {
-      const Fields fields(std::get<Object>(pair.is));
-      if (fields.number("custom_tag") == tag) return fields.bytes("value");
-    }
-    return std::nullopt;
-  }
-  // The same for a number; 0 if it is absent.
-  std::uint64_t custom_number(std::uint64_t tag) const {
-    const auto* list = find<Value::List>("custom");
-    for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
-      const Fields fields(std::get<Object>((*list)[i].is));
-      if (fields.number("custom_tag") == tag) return fields.number("value");
-    }
-    return 0;
-  }
-  bool has(std::string_view name) const { return std::ranges::find(members_, name, &Member::name) != members_.end(); }
-
- private:
-  template <class Type>
-  const Type* find(std::string_view name) const {
-    const auto found = std::ranges::find(members_, name, &Member::name);
-    return found == members_.end() ? nullptr : std::get_if<Type>(&found->value.is);
-  }
-
-  const Object& members_;
-};
+using leveldb_log::Change;
+using leveldb_log::ChangeKind;
+using leveldb_log::Edit;
 
 enum CustomTag : std::uint8_t {
   kLeastLogToKeep = 3,
@@ -89,31 +40,44 @@ FileChecksum checksum_of(Bytes function, Bytes value) {
   return {.function = std::string(as_text(function)), .value = std::string(as_text(value))};
 }
 
-// Returns nullopt for a table that cannot be.
-std::optional<TableFile> table_of(const Fields& fields, std::uint32_t family) {
-  TableFile table{.number = fields.number("number"),
+// Returns nullopt for an invalid table.
+std::optional<TableFile> table_of(const Change& change, std::uint32_t family) {
+  TableFile table{.number = change.number,
                   .family = family,
-                  .level = static_cast<std::uint32_t>(std::min<std::uint64_t>(fields.number("level"), kMostLevels)),
-                  .size = fields.number("file_size"),
-                  .smallest = fields.text("smallest"),
-                  .largest = fields.text("largest"),
-                  .path = fields.number("path_id")};
-  if (fields.has("smallest_seqno")) table.smallest_sequence = fields.number("smallest_seqno");
-  if (fields.has("largest_seqno")) table.largest_sequence = fields.number("largest_seqno");
-  if (const auto path = fields.custom(kPath); path && path->size() == 1) {
+                  .level = static_cast<std::uint32_t>(std::min<std::uint64_t>(change.level, kMostLevels)),
+                  .size = change.size,
+                  .smallest = std::string(as_text(change.smallest)),
+                  .largest = std::string(as_text(change.largest)),
+                  .path = change.path};
+  if (change.tag != leveldb_log::kNewFileOfLevelDb) {
+    table.smallest_sequence = change.smallest_sequence;
+    table.largest_sequence = change.largest_sequence;
+  }
+  if (const auto path = change.custom_text(kPath); path && path->size() == 1) {
     table.path = std::to_integer<std::uint64_t>(path->front());
   }
-  if (const auto persists = fields.custom(kPersistsTimestamps); persists && persists->size() == 1) {
+  if (const auto persists = change.custom_text(kPersistsTimestamps); persists && persists->size() == 1) {
     table.lacks_timestamps = persists->front() == std::byte{0};
   }
-  if (const auto oldest = fields.custom(kOldestBlob)) table.oldest_blob = Cursor(*oldest).varint64();
-  if (const auto function = fields.custom(kChecksumFunction)) {
-    table.checksum = checksum_of(*function, fields.custom(kChecksum).value_or(Bytes()));
+  if (const auto oldest = change.custom_text(kOldestBlob)) table.oldest_blob = Cursor(*oldest).varint64();
+  if (const auto function = change.custom_text(kChecksumFunction)) {
+    table.checksum = checksum_of(*function, change.custom_text(kChecksum).value_or(Bytes()));
   }
   const bool is_possible = table.number > 0 && table.number <= INT64_MAX && table.level < kMostLevels &&
                            table.smallest.size() >= kTagSize && table.largest.size() >= kTagSize;
   return is_possible ? std::optional(std::move(table)) : std::nullopt;
 }
+
+// Returns the value of the last change of a kind; nullopt if there is none.
+std::optional<std::uint64_t> last_value(const Edit& edit, ChangeKind kind) {
+  std::optional<std::uint64_t> value;
+  for (const Change& change : edit) {
+    if (change.kind == kind) value = change.value;
+  }
+  return value;
+}
+
+bool has(const Edit& edit, ChangeKind kind) { return std::ranges::find(edit, kind, &Change::kind) != edit.end(); }
 
 // Applies edits to a FileSet.
 class Editor {
@@ -124,90 +88,80 @@ class Editor {
   bool is_complete() const { return has_log_number_ && has_next_file_ && has_last_sequence_; }
 
   // Applies one edit. Fails with kDamage if it contradicts itself or the state, and with kLimit.
-  Result<void> apply(const Value::List& edit) {
-    family_ = family_of(edit);
+  Result<void> apply(const Edit& edit) {
+    family_ = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(last_value(edit, ChangeKind::kFamily).value_or(0), UINT32_MAX));
     TRY(check_family(edit));
     // An edit may delete a table and add it again at another level.
-    for (const Value& change : edit) {
-      const Fields fields(std::get<Object>(change.is));
-      if (fields.name() == "deleted_file") delete_table(fields);
+    for (const Change& change : edit) {
+      if (change.kind == ChangeKind::kDeletedTable) delete_table(change);
     }
-    for (const Value& change : edit) TRY(apply_change(Fields(std::get<Object>(change.is))));
+    for (const Change& change : edit) TRY(apply_change(change));
     return {};
   }
 
  private:
-  static std::uint32_t family_of(const Value::List& edit) {
-    std::uint64_t family = 0;
-    for (const Value& change : edit) {
-      const Fields fields(std::get<Object>(change.is));
-      if (fields.name() == "column_family") family = fields.number("value");
-    }
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(family, UINT32_MAX));
-  }
-
   // RocksDB rejects a MANIFEST that refers to a family which does not exist, or adds one twice.
-  Result<void> check_family(const Value::List& edit) const {
-    const auto has = [&](std::string_view name) {
-      return std::ranges::any_of(
-          edit, [&](const Value& change) { return Fields(std::get<Object>(change.is)).name() == name; });
-    };
+  Result<void> check_family(const Edit& edit) const {
     const bool exists = files_.families.contains(family_);
-    if (has("column_family_add")) {
+    if (has(edit, ChangeKind::kNewFamily)) {
       if (!exists || family_ == 0) return {};
       return Error{.code = Code::kDamage, .detail = fmt::format("an edit adds column family {} again", family_)};
     }
-    if (exists || has("wal_addition") || has("wal_deletion")) return {};
+    if (exists || has(edit, ChangeKind::kNewLog) || has(edit, ChangeKind::kDeletedLogs)) return {};
     return Error{.code = Code::kDamage, .detail = fmt::format("an edit of the unknown column family {}", family_)};
   }
 
-  void delete_table(const Fields& fields) {
-    const auto found = files_.tables.find(fields.number("number"));
-    if (found == files_.tables.end() || found->second.level != fields.number("level")) return;
+  void delete_table(const Change& change) {
+    const auto found = files_.tables.find(change.number);
+    if (found == files_.tables.end() || found->second.level != change.level) return;
     tables_of_[found->second.family].erase(found->first);
     if (files_.removed_tables.size() < kMostTables) files_.removed_tables.insert(found->first);
     files_.tables.erase(found);
   }
 
-  Result<void> apply_change(const Fields& fields) {
-    const std::string_view name = fields.name();
-    const std::uint64_t value = fields.number("value");
-    files_.is_rocksdb |= fields.number("tag") > kLastTagOfLevelDb;
-    has_log_number_ |= name == "log_number";
-    has_next_file_ |= name == "next_file_number";
-    has_last_sequence_ |= name == "last_sequence";
-    if (name.starts_with("new_file")) return add_table(fields);
-    if (name == "comparator") return set_comparator(fields.text("value"));
-    if (name == "log_number") return set_log_number(value);
-    if (name == "column_family_add") return add_family(fields.text("value"));
-    if (name == "column_family_drop") drop_family();
-    if (name == "full_history_ts_low") return set_least_timestamp(fields.bytes("value"));
-    if (name == "last_sequence") files_.last_sequence = std::max(files_.last_sequence, value);
-    if (name == "prev_log_number") files_.previous_log = value;
-    if (name == "next_file_number") files_.last_number = std::max(files_.last_number, value);
-    if (name == "min_log_number_to_keep") files_.least_log = std::max(files_.least_log, value);
-    if (name == "max_column_family") files_.last_family = std::max(files_.last_family, value);
-    if (name == "db_id") files_.database_id = fields.text("value");
-    if (name == "blob_file_addition") {
-      files_.blob_files[fields.number("number")] = {
-          .family = family_,
-          .values = fields.number("blob_count"),
-          .checksum = checksum_of(fields.bytes("checksum_method"), fields.bytes("checksum_value"))};
+  Result<void> apply_change(const Change& change) {
+    const auto raise = [&](std::uint64_t& number) { number = std::max(number, change.value); };
+    files_.is_rocksdb |= change.tag > leveldb_log::kLastTagOfLevelDb;
+    has_log_number_ |= change.kind == ChangeKind::kLogNumber;
+    has_next_file_ |= change.kind == ChangeKind::kNextFileNumber;
+    has_last_sequence_ |= change.kind == ChangeKind::kLastSequence;
+    switch (change.kind) {
+      case ChangeKind::kNewTable: return add_table(change);
+      case ChangeKind::kComparator: return set_comparator(std::string(as_text(change.text)));
+      case ChangeKind::kLogNumber: return set_log_number(change.value);
+      case ChangeKind::kNewFamily: return add_family(std::string(as_text(change.text)));
+      case ChangeKind::kDroppedFamily: drop_family(); break;
+      case ChangeKind::kLeastTimestamp: return set_least_timestamp(change.text);
+      case ChangeKind::kLastSequence: raise(files_.last_sequence); break;
+      case ChangeKind::kPreviousLog: files_.previous_log = change.value; break;
+      case ChangeKind::kNextFileNumber: raise(files_.last_number); break;
+      case ChangeKind::kLeastLogToKeep: raise(files_.least_log); break;
+      case ChangeKind::kLargestFamily: raise(files_.last_family); break;
+      case ChangeKind::kDatabaseId: files_.database_id = as_text(change.text); break;
+      case ChangeKind::kNewBlobFile:
+        files_.blob_files[change.number] = {.family = family_,
+                                            .values = change.blobs,
+                                            .checksum = checksum_of(change.checksum_function, change.checksum)};
+        break;
+      case ChangeKind::kBlobGarbage: add_garbage(change); break;
+      case ChangeKind::kNewLog: track_log(change.number, change.custom_number(kSyncedSize)); break;
+      case ChangeKind::kDeletedLogs: forget_logs_before(change.value); break;
+      case ChangeKind::kSkippableNewLog:
+      case ChangeKind::kSkippableDeletedLogs: return apply_log_change(change);
+      default: break;
     }
-    if (name == "blob_file_garbage") add_garbage(fields);
-    return apply_log_change(fields);
+    return {};
   }
 
   // A later RocksDB puts the fields into a string, so that an earlier one can skip them.
-  Result<void> apply_log_change(const Fields& fields) {
-    const std::string_view name = fields.name();
-    Cursor cursor(fields.bytes("value"));
-    if (name == "wal_addition") track_log(fields.number("number"), fields.custom_number(kSyncedSize));
-    if (name == "wal_deletion") forget_logs_before(fields.number("value"));
-    if (name == "wal_deletion2") forget_logs_before(cursor.varint64());
-    if (name == "wal_addition2") {
-      const std::uint64_t number = cursor.varint64();
-      std::uint64_t size = 0;
+  Result<void> apply_log_change(const Change& change) {
+    Cursor cursor(change.text);
+    const std::uint64_t number = cursor.varint64();
+    std::uint64_t size = 0;
+    if (change.kind == ChangeKind::kSkippableDeletedLogs) {
+      forget_logs_before(number);
+    } else {
       for (std::uint32_t tag = cursor.varint32(); cursor.ok() && tag == kSyncedSize; tag = cursor.varint32()) {
         size = cursor.varint64();
       }
@@ -228,19 +182,19 @@ class Editor {
     files_.tracked_logs.erase(files_.tracked_logs.begin(), files_.tracked_logs.lower_bound(first_tracked_));
   }
 
-  void add_garbage(const Fields& fields) {
-    const auto found = files_.blob_files.find(fields.number("number"));
+  void add_garbage(const Change& change) {
+    const auto found = files_.blob_files.find(change.number);
     if (found == files_.blob_files.end()) return;
     const std::uint64_t left = found->second.values - found->second.garbage;
-    found->second.garbage += std::min(left, fields.number("blob_count"));
+    found->second.garbage += std::min(left, change.blobs);
     if (found->second.garbage == found->second.values) files_.blob_files.erase(found);
   }
 
-  Result<void> add_table(const Fields& fields) {
-    auto table = table_of(fields, family_);
+  Result<void> add_table(const Change& change) {
+    auto table = table_of(change, family_);
     if (!table)
       return Error{.code = Code::kDamage, .detail = "the MANIFEST adds a table with an invalid number, level or key"};
-    if (const auto log = fields.custom(kLeastLogToKeep); log && log->size() == sizeof(std::uint64_t)) {
+    if (const auto log = change.custom_text(kLeastLogToKeep); log && log->size() == sizeof(std::uint64_t)) {
       files_.least_log = std::max(files_.least_log, Cursor(*log).u64_le());
     }
     if (files_.tables.size() == kMostTables) return Error{.code = Code::kLimit, .detail = "too many tables"};
@@ -314,7 +268,7 @@ class EditVisitor final : public LogVisitor {
       : manifest_(manifest), limits_(limits), editor_(manifest.files) {}
 
   Result<void> take_record(const RecordPlace& place, Bytes record) override {
-    auto edit = leveldb_log::edit_value(record, limits_);
+    auto edit = leveldb_log::parse_edit(record, limits_);
     if (!edit) return report(place.chunk.position, std::move(edit).error());
     auto applied = take_edit(*edit, record);
     if (applied) return {};
@@ -335,16 +289,10 @@ class EditVisitor final : public LogVisitor {
   }
 
  private:
-  Result<void> take_edit(const Value& edit, Bytes record) {
-    const auto& changes = std::get<Value::List>(edit.is);
-    std::optional<std::uint64_t> left;
-    for (const Value& change : changes) {
-      const Fields fields(std::get<Object>(change.is));
-      if (fields.name() == "in_atomic_group") left = fields.number("value");
-    }
-    if (left) return take_of_group(record, *left);
+  Result<void> take_edit(const Edit& edit, Bytes record) {
+    if (const auto left = last_value(edit, ChangeKind::kAtomicGroup)) return take_of_group(record, *left);
     if (!std::exchange(group_, {}).empty()) return Error{.code = Code::kDamage, .detail = "a group of edits is cut"};
-    return editor_.apply(changes);
+    return editor_.apply(edit);
   }
 
   // The edits of a group take effect together, or not at all. Each states how many follow it.
@@ -361,8 +309,8 @@ class EditVisitor final : public LogVisitor {
     group_.emplace_back(as_text(record));
     if (left > 0) return {};
     for (const std::string& held : std::exchange(group_, {})) {
-      ASSIGN_OR_RETURN(const auto edit, leveldb_log::edit_value(as_bytes(held), limits_));
-      TRY(editor_.apply(std::get<Value::List>(edit.is)));
+      ASSIGN_OR_RETURN(const auto edit, leveldb_log::parse_edit(as_bytes(held), limits_));
+      TRY(editor_.apply(edit));
     }
     return {};
   }

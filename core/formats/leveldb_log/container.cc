@@ -188,7 +188,7 @@ class LogContainer final : public Container {
   RecordSchema make_schema() const {
     RecordSchema schema;
     if (head_.content == kManifest) {
-      schema.value = [this](Bytes record, ValueForm) { return edit_value(record, limits_, EditKeys::kSplit); };
+      schema.value = [this](Bytes record, ValueForm) { return edit_value(record, limits_); };
     } else if (head_.content == kWriteAheadLog) {
       schema.value = [this](Bytes record, ValueForm form) {
         return batch_value(record, limits_, form, head_.numbering);

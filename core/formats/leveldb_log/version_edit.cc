@@ -1,7 +1,6 @@
 #include "core/formats/leveldb_log/version_edit.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,165 +11,232 @@
 namespace recordfs::leveldb_log {
 namespace {
 
-// How a tag is laid out: one letter a field, and the fields' names.
+// A field of a change. Encodings:
 //   v  varint    s  varint length and that many bytes    k  the same, an internal key
 //   c  pairs of a tag and a string, ended by tag 1    b  the same, ended by tag 0
 //   w  pairs of a tag and a varint, ended by tag 1
-struct Shape {
-  std::uint32_t tag;
-  std::string_view name;
-  std::string_view fields;
-  std::string_view names;
+struct EditField {
+  char letter;
+  char encoding;
+  std::string_view name;  // in JSON
+  std::uint64_t Change::*number = nullptr;
+  Bytes Change::*bytes = nullptr;
 };
 
-constexpr Shape kEditShapes[] = {
-    {1, "comparator", "s", "value"},
-    {2, "log_number", "v", "value"},
-    {3, "next_file_number", "v", "value"},
-    {4, "last_sequence", "v", "value"},
-    {5, "compact_pointer", "vk", "level internal_key"},
-    {6, "deleted_file", "vv", "level number"},
-    {7, "new_file", "vvvkk", "level number file_size smallest largest"},
-    {9, "prev_log_number", "v", "value"},
-    {10, "min_log_number_to_keep", "v", "value"},
-    {100, "new_file2", "vvvkkvv", "level number file_size smallest largest smallest_seqno largest_seqno"},
-    {102, "new_file3", "vvvvkkvv", "level number path_id file_size smallest largest smallest_seqno largest_seqno"},
-    {103, "new_file4", "vvvkkvvc", "level number file_size smallest largest smallest_seqno largest_seqno custom"},
-    {200, "column_family", "v", "value"},
-    {201, "column_family_add", "s", "value"},
-    {202, "column_family_drop", "", ""},
-    {203, "max_column_family", "v", "value"},
-    {300, "in_atomic_group", "v", "value"},
-    {400, "blob_file_addition", "vvvssb", "number blob_count blob_bytes checksum_method checksum_value custom"},
-    {401, "blob_file_garbage", "vvvb", "number blob_count blob_bytes custom"},
-    {8193, "db_id", "s", "value"},
-    {8194, "blob_file_addition", "vvvssb", "number blob_count blob_bytes checksum_method checksum_value custom"},
-    {8195, "blob_file_garbage", "vvvb", "number blob_count blob_bytes custom"},
-    {8196, "wal_addition", "vw", "number custom"},
-    {8197, "wal_deletion", "v", "value"},
-    {8198, "full_history_ts_low", "s", "value"},
-    {8199, "wal_addition2", "s", "value"},
-    {8200, "wal_deletion2", "s", "value"},
-    {8201, "persist_user_defined_timestamps", "s", "value"},
+constexpr EditField kEditFields[] = {
+    {'v', 'v', "value", &Change::value},
+    {'t', 's', "value", nullptr, &Change::text},
+    {'n', 'v', "number", &Change::number},
+    {'l', 'v', "level", &Change::level},
+    {'p', 'v', "path_id", &Change::path},
+    {'z', 'v', "file_size", &Change::size},
+    {'i', 'k', "internal_key", nullptr, &Change::text},
+    {'k', 'k', "smallest", nullptr, &Change::smallest},
+    {'K', 'k', "largest", nullptr, &Change::largest},
+    {'s', 'v', "smallest_seqno", &Change::smallest_sequence},
+    {'S', 'v', "largest_seqno", &Change::largest_sequence},
+    {'c', 'v', "blob_count", &Change::blobs},
+    {'b', 'v', "blob_bytes", &Change::blob_bytes},
+    {'f', 's', "checksum_method", nullptr, &Change::checksum_function},
+    {'x', 's', "checksum_value", nullptr, &Change::checksum},
+    {'1', 'c', "custom", nullptr, &Change::custom},
+    {'0', 'b', "custom", nullptr, &Change::custom},
+    {'w', 'w', "custom", nullptr, &Change::custom},
 };
-constexpr std::uint32_t kNewFileOfLevelDb = 7;  // RocksDB writes 100 and above for new files
-constexpr std::uint32_t kLastTagOfLevelDb = 9;
+
+// How a tag is laid out: the letters of its fields.
+struct EditShape {
+  std::uint32_t tag;
+  std::string_view name;
+  ChangeKind kind;
+  std::string_view fields;
+};
+
+constexpr EditShape kEditShapes[] = {
+    {1, "comparator", ChangeKind::kComparator, "t"},
+    {2, "log_number", ChangeKind::kLogNumber, "v"},
+    {3, "next_file_number", ChangeKind::kNextFileNumber, "v"},
+    {4, "last_sequence", ChangeKind::kLastSequence, "v"},
+    {5, "compact_pointer", ChangeKind::kOther, "li"},
+    {6, "deleted_file", ChangeKind::kDeletedTable, "ln"},
+    {7, "new_file", ChangeKind::kNewTable, "lnzkK"},
+    {9, "prev_log_number", ChangeKind::kPreviousLog, "v"},
+    {10, "min_log_number_to_keep", ChangeKind::kLeastLogToKeep, "v"},
+    {100, "new_file2", ChangeKind::kNewTable, "lnzkKsS"},
+    {102, "new_file3", ChangeKind::kNewTable, "lnpzkKsS"},
+    {103, "new_file4", ChangeKind::kNewTable, "lnzkKsS1"},
+    {200, "column_family", ChangeKind::kFamily, "v"},
+    {201, "column_family_add", ChangeKind::kNewFamily, "t"},
+    {202, "column_family_drop", ChangeKind::kDroppedFamily, ""},
+    {203, "max_column_family", ChangeKind::kLargestFamily, "v"},
+    {300, "in_atomic_group", ChangeKind::kAtomicGroup, "v"},
+    {400, "blob_file_addition", ChangeKind::kNewBlobFile, "ncbfx0"},
+    {401, "blob_file_garbage", ChangeKind::kBlobGarbage, "ncb0"},
+    {8193, "db_id", ChangeKind::kDatabaseId, "t"},
+    {8194, "blob_file_addition", ChangeKind::kNewBlobFile, "ncbfx0"},
+    {8195, "blob_file_garbage", ChangeKind::kBlobGarbage, "ncb0"},
+    {8196, "wal_addition", ChangeKind::kNewLog, "nw"},
+    {8197, "wal_deletion", ChangeKind::kDeletedLogs, "v"},
+    {8198, "full_history_ts_low", ChangeKind::kLeastTimestamp, "t"},
+    {8199, "wal_addition2", ChangeKind::kSkippableNewLog, "t"},
+    {8200, "wal_deletion2", ChangeKind::kSkippableDeletedLogs, "t"},
+    {8201, "persist_user_defined_timestamps", ChangeKind::kOther, "t"},
+};
 constexpr std::size_t kTagOfKey = 8;  // bytes of an internal key after the user's key
-constexpr Shape kSkipped{0, "unknown", "s", "value"};
+constexpr EditShape kSkipped{0, "unknown", ChangeKind::kOther, "t"};
 
 constexpr std::uint32_t kMaySkip = 1u << 13;  // an unknown tag with this bit has a length
 
-const Shape* find_shape(std::uint32_t tag) {
-  const auto* shape = std::ranges::find(kEditShapes, tag, &Shape::tag);
+const EditShape* find_shape(std::uint32_t tag) {
+  const auto* shape = std::ranges::find(kEditShapes, tag, &EditShape::tag);
   if (shape != std::ranges::end(kEditShapes)) return shape;
   return (tag & kMaySkip) != 0 ? &kSkipped : nullptr;
 }
 
-// Parses an edit to its end, or to the first error.
+const EditField& field_of(char letter) { return *std::ranges::find(kEditFields, letter, &EditField::letter); }
+
+std::uint64_t take_number(Cursor& cursor) { return cursor.varint64(); }
+Bytes take_string(Cursor& cursor) { return cursor.take(cursor.varint32()); }
+
+bool is_split(Bytes internal_key) { return internal_key.size() >= kTagOfKey; }
+
+// Parses an edit to its end, or to the first error, or until it has too many values.
 class EditReader {
  public:
-  // Appends the changes to a list, if it is not null.
-  explicit EditReader(Bytes record, std::uint64_t limit = UINT64_MAX, Value::List* changes = nullptr,
-                      EditKeys keys = EditKeys::kStored)
-      : cursor_(record), limit_(limit), keys_(keys), is_empty_(record.empty()) {
+  // `values_of_key`: how many values an internal key has beside itself.
+  EditReader(Bytes record, std::uint64_t limit, std::uint64_t values_of_key)
+      : cursor_(record), limit_(limit), values_of_key_(values_of_key) {}
+
+  Result<Edit> run() {
+    constexpr std::uint64_t kValuesBesideFields = 3;
+    Edit edit;
     while (goes_on() && !cursor_.at_end()) {
       const std::uint32_t tag = cursor_.varint32();
-      const Shape* shape = find_shape(tag);
+      const EditShape* shape = find_shape(tag);
       if (shape == nullptr) {
         cursor_.fail();
-        return;
+        break;
       }
-      has_leveldb_tag_ |= tag == kNewFileOfLevelDb;
-      has_rocksdb_tag_ |= tag > kLastTagOfLevelDb;
-      Value::Object members;
-      add_member(members, "tag", std::uint64_t{tag});
-      add_member(members, "name", std::string(shape->name));
-      read_fields(*shape, members);
-      values_ += 1 + members.size();
-      if (changes != nullptr) changes->emplace_back().is = std::move(members);
+      edit.push_back({.kind = shape->kind, .tag = tag});
+      for (const char letter : shape->fields) read_field(field_of(letter), edit.back());
+      values_ += kValuesBesideFields + shape->fields.size();
     }
+    if (!cursor_.ok()) return Error{.code = Code::kDamage, .detail = "the record is not a version edit"};
+    if (values_ > limit_) return Error{.code = Code::kLimit, .detail = "too many values in a version edit"};
+    return edit;
   }
-
-  // Returns whether the record is an edit to its last byte, or empty: RocksDB writes edits without a change.
-  bool is_whole() const { return cursor_.ok(); }
-  // Likewise, but an empty record is no evidence for an edit.
-  bool is_edit() const { return is_whole() && !is_empty_; }
-  bool has_leveldb_tag() const { return has_leveldb_tag_; }  // a tag that RocksDB reads but does not write
-  bool has_rocksdb_tag() const { return has_rocksdb_tag_; }  // a tag that LevelDB does not have
-  bool is_within_limit() const { return values_ <= limit_; }
 
  private:
-  bool goes_on() const { return cursor_.ok() && is_within_limit(); }
+  bool goes_on() const { return cursor_.ok() && values_ <= limit_; }
 
-  void read_fields(const Shape& shape, Value::Object& members) {
-    std::string_view names = shape.names;
-    for (const char field : shape.fields) {
-      const std::string_view name = names.substr(0, names.find(' '));
-      names.remove_prefix(std::min(names.size(), name.size() + 1));
-      add_member(members, name, std::move(read_field(field).is));
+  void read_field(const EditField& field, Change& change) {
+    switch (field.encoding) {
+      case 'v': change.*field.number = take_number(cursor_); break;
+      case 'w': change.*field.bytes = take_pairs(take_number, 1); break;
+      case 'b': change.*field.bytes = take_pairs(take_string, 0); break;
+      case 'c': change.*field.bytes = take_pairs(take_string, 1); break;
+      default: change.*field.bytes = take_string(cursor_);
     }
+    if (field.encoding == 'k' && is_split(change.*field.bytes)) values_ += values_of_key_;
   }
 
-  Value read_field(char field) {
-    switch (field) {
-      case 'v': return {cursor_.varint64()};
-      case 's': return {cursor_.take(cursor_.varint32())};
-      case 'k': return read_key();
-      case 'b': return read_pairs('s', 0);
-      case 'w': return read_pairs('v', 1);
-      default: return read_pairs('s', 1);
-    }
-  }
-
-  Value read_key() {
-    const Bytes key = cursor_.take(cursor_.varint32());
-    if (keys_ == EditKeys::kStored || key.size() < kTagOfKey) return {key};
-    const std::uint64_t tag = Cursor(key.last(kTagOfKey)).u64_le();
-    Value::Object members;
-    add_member(members, "key", key.first(key.size() - kTagOfKey));
-    add_member(members, "sequence", tag >> 8);
-    add_member(members, "type", name_of_type(static_cast<std::uint8_t>(tag)));
-    values_ += members.size();
-    return {std::move(members)};
-  }
-
-  Value read_pairs(char field, std::uint32_t end) {
+  // Returns the pairs before the tag that ends them.
+  template <class Take>
+  Bytes take_pairs(const Take& take, std::uint32_t end) {
     constexpr std::uint64_t kValuesOfAPair = 3;
-    Value::List pairs;
-    while (goes_on()) {
-      const std::uint32_t tag = cursor_.varint32();
-      if (tag == end || !cursor_.ok()) break;
-      Value::Object members;
-      add_member(members, "custom_tag", std::uint64_t{tag});
-      add_member(members, "value", std::move(read_field(field).is));
-      pairs.emplace_back().is = std::move(members);
+    const Bytes begin = cursor_.rest();
+    std::size_t size = 0;
+    while (goes_on() && cursor_.varint32() != end && cursor_.ok()) {
+      take(cursor_);
+      size = begin.size() - cursor_.remaining();
       values_ += kValuesOfAPair;
     }
-    return {std::move(pairs)};
+    return begin.first(size);
   }
 
   Cursor cursor_;
   std::uint64_t limit_;
-  EditKeys keys_;
-  bool is_empty_;
+  std::uint64_t values_of_key_;
   std::uint64_t values_ = 1;
-  bool has_leveldb_tag_ = false;
-  bool has_rocksdb_tag_ = false;
 };
+
+Value value_of_key(Bytes key) {
+  if (!is_split(key)) return {key};
+  const std::uint64_t tag = Cursor(key.last(kTagOfKey)).u64_le();
+  Value::Object members;
+  add_member(members, "key", key.first(key.size() - kTagOfKey));
+  add_member(members, "sequence", tag >> 8);
+  add_member(members, "type", name_of_type(static_cast<std::uint8_t>(tag)));
+  return {std::move(members)};
+}
+
+template <class Take>
+Value value_of_pairs(Bytes pairs, const Take& take) {
+  Value::List list;
+  for (Cursor cursor(pairs); !cursor.at_end();) {
+    Value::Object members;
+    add_member(members, "custom_tag", std::uint64_t{cursor.varint32()});
+    add_member(members, "value", take(cursor));
+    list.emplace_back().is = std::move(members);
+  }
+  return {std::move(list)};
+}
+
+Value value_of_field(const Change& change, const EditField& field) {
+  switch (field.encoding) {
+    case 'v': return {change.*field.number};
+    case 's': return {change.*field.bytes};
+    case 'k': return value_of_key(change.*field.bytes);
+    case 'w': return value_of_pairs(change.*field.bytes, take_number);
+    default: return value_of_pairs(change.*field.bytes, take_string);
+  }
+}
+
+Value value_of_change(const Change& change) {
+  const EditShape& shape = *find_shape(change.tag);
+  Value::Object members;
+  members.reserve(2 + shape.fields.size());
+  add_member(members, "tag", std::uint64_t{change.tag});
+  add_member(members, "name", std::string(shape.name));
+  for (const char letter : shape.fields) {
+    const EditField& field = field_of(letter);
+    add_member(members, field.name, std::move(value_of_field(change, field).is));
+  }
+  return {std::move(members)};
+}
+
+// Returns the value of the first pair with this tag.
+template <class Take>
+auto find_pair(Bytes pairs, std::uint32_t wanted, const Take& take)
+    -> std::optional<decltype(take(std::declval<Cursor&>()))> {
+  for (Cursor cursor(pairs); !cursor.at_end();) {
+    const bool is_wanted = cursor.varint32() == wanted;
+    auto value = take(cursor);
+    if (is_wanted) return value;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
-Result<Value> edit_value(Bytes record, const Limits& limits, EditKeys keys) {
-  Value::List changes;
-  const EditReader reader(record, limits.parts_per_record, &changes, keys);
-  if (!reader.is_whole()) return Error{.code = Code::kDamage, .detail = "the record is not a version edit"};
-  if (!reader.is_within_limit()) return Error{.code = Code::kLimit, .detail = "too many values in a version edit"};
-  return Value{std::move(changes)};
+std::optional<Bytes> Change::custom_text(std::uint32_t tag_of_pair) const {
+  return find_pair(custom, tag_of_pair, take_string);
 }
 
-EditTags tags_of_edit(Bytes record) {
-  const EditReader edit(record);
-  return {edit.is_edit(), edit.is_edit() && edit.has_leveldb_tag(), edit.is_edit() && edit.has_rocksdb_tag()};
+std::uint64_t Change::custom_number(std::uint32_t tag_of_pair) const {
+  return find_pair(custom, tag_of_pair, take_number).value_or(0);
+}
+
+Result<Edit> parse_edit(Bytes record, const Limits& limits) {
+  return EditReader(record, limits.parts_per_record, 0).run();
+}
+
+Result<Value> edit_value(Bytes record, const Limits& limits) {
+  constexpr std::uint64_t kMembersOfKey = 3;
+  ASSIGN_OR_RETURN(const auto edit, EditReader(record, limits.parts_per_record, kMembersOfKey).run());
+  Value::List changes;
+  for (const Change& change : edit) changes.push_back(value_of_change(change));
+  return Value{std::move(changes)};
 }
 
 }  // namespace recordfs::leveldb_log

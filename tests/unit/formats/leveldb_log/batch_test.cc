@@ -168,9 +168,9 @@ TEST(VersionEdit, FieldsHaveNames) {
   EXPECT_EQ(word(list[4], "name"), "column_family_drop");
 }
 
-TEST(VersionEdit, InternalKeysAreSplitOnRequest) {
+TEST(VersionEdit, InternalKeysAreSplitInJson) {
   const std::string record = "\5\1\x0auk\1\x2c\1\0\0\0\0\0\5\2\3abc"s;
-  const auto edit = edit_value(as_bytes(record), {}, EditKeys::kSplit);
+  const auto edit = edit_value(as_bytes(record), {});
   ASSERT_TRUE(edit);
   const auto& list = std::get<Value::List>(edit->is);
   const Value key = *member(list[0], "internal_key");
@@ -178,9 +178,30 @@ TEST(VersionEdit, InternalKeysAreSplitOnRequest) {
   EXPECT_EQ(word(key, "sequence"), "300");
   EXPECT_EQ(word(key, "type"), "put");
   EXPECT_EQ(word(list[1], "internal_key"), "abc");
-  const auto stored = edit_value(as_bytes(record), {});
+  const auto stored = parse_edit(as_bytes(record), {});
   ASSERT_TRUE(stored);
-  EXPECT_EQ(word(std::get<Value::List>(stored->is)[0], "internal_key"), record.substr(3, 10));
+  EXPECT_EQ(as_text((*stored)[0].text), record.substr(3, 10));
+}
+
+TEST(VersionEdit, ChangesHaveTypedFields) {
+  const std::string record = "\x67\1\2\3\1a\1b\5\6\x05\1c\x07\2de\1\x84\x40\1\2\x9\1\7\1\2\3\1a\1b\xca\1"s;
+  const auto edit = parse_edit(as_bytes(record), {});
+  ASSERT_TRUE(edit);
+  ASSERT_EQ(edit->size(), 4u);
+  const Change& table = (*edit)[0];
+  EXPECT_EQ(table.kind, ChangeKind::kNewTable);
+  EXPECT_EQ(table.level, 1u);
+  EXPECT_EQ(table.number, 2u);
+  EXPECT_EQ(table.size, 3u);
+  EXPECT_EQ(as_text(table.smallest), "a");
+  EXPECT_EQ(table.largest_sequence, 6u);
+  EXPECT_EQ(as_text(table.custom_text(7).value_or(Bytes())), "de");
+  EXPECT_FALSE(table.custom_text(6));
+  EXPECT_EQ((*edit)[1].kind, ChangeKind::kNewLog);
+  EXPECT_EQ((*edit)[1].custom_number(2), 9u);
+  EXPECT_EQ((*edit)[1].custom_number(3), 0u);
+  EXPECT_EQ((*edit)[2].kind, ChangeKind::kNewTable);
+  EXPECT_EQ((*edit)[3].kind, ChangeKind::kDroppedFamily);
 }
 
 TEST(VersionEdit, IncompleteOrTooLargeEditIsRefused) {
