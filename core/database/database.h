@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -143,6 +144,8 @@ struct Options {
   std::uint64_t index_bytes = std::uint64_t{64} << 20;      // cached indexes and filters of tables
   std::uint64_t log_value_bytes = std::uint64_t{64} << 20;  // values of logs kept in memory; others are read again
   std::uint64_t log_key_bytes = std::uint64_t{512} << 20;   // keys of logs; opening fails with kLimit beyond
+  // The users' keys that will be looked up; empty: any. Of the logs, only their writes are kept then.
+  std::set<std::string, std::less<>> only_keys{};
   // The directory of the write-ahead logs; empty: the one that RocksDB's OPTIONS file names, or the database's own.
   std::string wal_directory{};
   // Further directories with tables and blob files (RocksDB's db_paths).

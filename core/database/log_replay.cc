@@ -32,6 +32,7 @@ Code code_of(DamageClass damage_class) {
 
 LogReplay::LogReplay(const Options& options, Setup setup)
     : setup_(std::move(setup)),
+      only_keys_(options.only_keys),
       writes_({.value_bytes = options.log_value_bytes, .key_bytes = options.log_key_bytes}),
       chain_(setup_.chain, [this](const std::string& log, const Error& why) { lose_in(log, why); }) {}
 
@@ -154,17 +155,25 @@ Result<void> LogReplay::take_write(const leveldb_log::BatchOperation& operation,
     return {};
   }
   if (is_kept && is_dropped(operation.family)) return transactions_.keep({.family = operation.family});
-  Pending write{.family = operation.family,
-                .type = operation.type,
-                .log = log_,
-                .key = std::string(as_text(operation.key)),
-                .place = place,
-                .value_begin = extent_in(record, operation.value).begin,
-                .value_size = operation.value.size()};
-  write.is_value_in_memory = operation.type == kTypeDeleteRange || writes_.has_room_for(operation.value.size());
-  if (write.is_value_in_memory) write.value = as_text(operation.value);
+  Pending write{.family = operation.family, .type = operation.type, .log = log_, .is_wanted = is_wanted(operation)};
+  if (write.is_wanted) {
+    write.key = as_text(operation.key);
+    write.place = place;
+    write.value_begin = extent_in(record, operation.value).begin;
+    write.value_size = operation.value.size();
+    write.is_value_in_memory = operation.type == kTypeDeleteRange || writes_.has_room_for(operation.value.size());
+    if (write.is_value_in_memory) write.value = as_text(operation.value);
+  }
   if (is_kept) return transactions_.keep(std::move(write));
   return add(is_per_sub_batch() ? *operation.sequence : next_sequence_++, write);
+}
+
+// The comparator may not be known yet, so the key may end with a timestamp.
+bool LogReplay::is_wanted(const leveldb_log::BatchOperation& operation) const {
+  const std::string_view key = as_text(operation.key);
+  const std::size_t end = key.size() - std::min(key.size(), kTimestampSize);
+  return only_keys_.empty() || operation.type == kTypeDeleteRange || only_keys_.contains(key) ||
+         only_keys_.contains(key.substr(0, end));
 }
 
 // The writes of a transaction that writes when it commits get their numbers then, and their timestamps.

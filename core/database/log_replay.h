@@ -41,6 +41,7 @@ class LogReplay final : private LogVisitor {
     // Whether the database refuses logs that end inside a record (kAbsoluteConsistency).
     bool refuses_torn_ends = false;
   };
+  // `options` must outlive this.
   LogReplay(const Options& options, Setup setup);
 
   // Replays one log. Call in the order of the logs. Damage becomes problems and losses. Fails with kLimit, with
@@ -77,6 +78,7 @@ class LogReplay final : private LogVisitor {
   Result<void> take_marker(const leveldb_log::BatchOperation& operation);
   Result<void> commit(const std::string& transaction, Bytes timestamp);
   Result<void> add(std::uint64_t sequence, const Pending& write);
+  bool is_wanted(const leveldb_log::BatchOperation& operation) const;
   bool is_dropped(std::uint32_t family) const;
   bool counts(std::uint32_t family) const;
   bool is_per_sub_batch() const { return setup_.numbering == leveldb_log::Numbering::kPerSubBatch; }
@@ -87,6 +89,7 @@ class LogReplay final : private LogVisitor {
   void check_gap(std::uint64_t start, Position at);
 
   const Setup setup_;
+  const std::set<std::string, std::less<>>& only_keys_;  // of the options
   LoggedWrites writes_;
   std::vector<Problem> problems_;
   std::vector<Loss> losses_;

@@ -18,6 +18,9 @@ std::uint32_t LoggedWrites::add_log(std::string name) {
 }
 
 Result<void> LoggedWrites::add(std::uint64_t sequence, const Pending& write) {
+  OfFamily& of = families_[write.family];
+  ++count_;
+  if (!write.is_wanted) return {};
   const bool is_range = write.type == kTypeDeleteRange;
   std::uint64_t needed = write.key.size() + sizeof(LoggedWrite);
   if (is_range) needed += write.value.size();
@@ -26,8 +29,6 @@ Result<void> LoggedWrites::add(std::uint64_t sequence, const Pending& write) {
     return Error{.code = Code::kLimit, .detail = "the keys of the write-ahead logs exceed the memory limit"};
   }
   used_ += needed;
-  ++count_;
-  OfFamily& of = families_[write.family];
   if (is_range) {
     of.range_deletions.add({write.key, write.value, sequence});
     return {};

@@ -45,6 +45,7 @@ class LoggedWrites {
     std::uint32_t family = 0;
     std::uint8_t type = 0;
     std::uint32_t log = 0;
+    bool is_wanted = true;  // if not, only its number counts
     std::string key{};
     std::string value{};  // if it is in memory
     bool is_value_in_memory = true;

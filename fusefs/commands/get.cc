@@ -234,8 +234,10 @@ bool get(const GetOptions& options, const std::vector<std::string>& keys, Comman
 }
 
 int get(const GetOptions& options) {
-  CommandContext context(options.reading);
   const auto keys = keys_of(options);
+  ReadingOptions reading = options.reading;
+  if (keys) reading.database.only_keys.insert(keys->begin(), keys->end());
+  CommandContext context(reading);
   if (!keys) {
     print_message("--encoded: not an escaped key (try recordfs get --help)");
     return kExitGrepFailed;

@@ -118,6 +118,31 @@ TEST_P(DatabaseSampleTest, EachKeyIsFoundByItself) {
   }
 }
 
+TEST_P(DatabaseSampleTest, KeysHaveTheSameVersionsIfOnlyTheyAreLookedUp) {
+  for (const Json& family : families()) {
+    const auto id = family["id"].get<std::uint32_t>();
+    const auto keys = keys_of(family);
+    for (std::size_t i = 0; i < keys.size(); i += keys.size() / 4 + 1) {
+      Options only = options();
+      only.only_keys = {keys[i].key, "absent"};
+      const auto looked_up = open_database(kCorpus + GetParam(), only);
+      ASSERT_NE(looked_up, nullptr);
+      EXPECT_EQ(get(*looked_up, keys[i].key, id), get(database(), keys[i].key, id));
+      EXPECT_EQ(get(*looked_up, "absent", id), to_string(Code::kNotFound));
+      const auto expected = database().history({}, id, as_bytes(keys[i].key));
+      const auto found = looked_up->history({}, id, as_bytes(keys[i].key));
+      ASSERT_TRUE(expected && found);
+      ASSERT_EQ(found->size(), expected->size());
+      for (std::size_t n = 0; n < found->size(); ++n) {
+        EXPECT_EQ((*found)[n].sequence, (*expected)[n].sequence);
+        EXPECT_EQ((*found)[n].file, (*expected)[n].file);
+      }
+      EXPECT_EQ(looked_up->summary().last_sequence, database().summary().last_sequence);
+      EXPECT_TRUE(looked_up->problems().empty());
+    }
+  }
+}
+
 TEST_P(DatabaseSampleTest, AbsentKeysAreNotFound) {
   for (const Json& family : families()) {
     for (const Expected& key : keys_of(family)) {
