@@ -9,7 +9,7 @@
 
 #include "core/base/cursor.h"
 #include "core/base/protobuf.h"
-#include "core/formats/leveldb_table/wire.h"
+#include "core/formats/leveldb_table/tail.h"
 #include "core/formats/rocksdb_blob/wire.h"
 
 namespace recordfs::database {
@@ -37,10 +37,7 @@ Result<Slice> read_embedded(const RequestContext& context, const State& state, c
   ASSIGN_OR_RETURN(const auto source, state.open_files().open(table));
   const auto read = [&]() -> Result<Buffer> {
     if (place.compression != 0) return Error{.code = Code::kUnsupported, .detail = "an embedded value is compressed"};
-    const std::uint64_t size = source->size();
-    const std::uint64_t tail_size = std::min(size, leveldb_table::kRocksDbFooterSize);
-    ASSIGN_OR_RETURN(const auto tail, read_up_to(context, *source, size - tail_size, tail_size));
-    const auto footer = leveldb_table::parse_footer(tail.view(), size);
+    ASSIGN_OR_RETURN(const auto footer, leveldb_table::read_footer(context, *source));
     const leveldb_table::BlockPlace block{place.begin, place.size};
     if (!footer || !footer->flaw.empty()) return Error{.detail = "an embedded value in a table without its footer"};
     if (!fits(block, footer->begin)) return Error{.detail = "the place of an embedded value is invalid"};

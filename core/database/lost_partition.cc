@@ -11,7 +11,6 @@
 namespace recordfs::database {
 namespace {
 
-using leveldb_table::BlockIterator;
 using leveldb_table::BlockList;
 using leveldb_table::BlockPlace;
 using leveldb_table::Dialect;
@@ -55,10 +54,7 @@ class BlockSearch {
     if (kind != leveldb_table::Kind::kData) return {};
     auto content = read_block(context, source_, place, dialect_, limits_);
     if (!content) return is_permanent(content.error().code) ? Result<void>() : std::move(content).error();
-    auto entries = BlockIterator::over(content->view(), dialect_);
-    std::optional<std::string> last;
-    for (; entries && entries->is_valid(); entries->next()) last = as_text(entries->key());
-    if (last) found_.add(as_bytes(*last), place);
+    if (const auto last = last_key_of(content->view(), dialect_)) found_.add(as_bytes(*last), place);
     return {};
   }
 

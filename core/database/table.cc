@@ -14,23 +14,24 @@ using leveldb_table::BlockIterator;
 using leveldb_table::BlockList;
 
 std::size_t Table::memory() const {
-  const std::size_t filter = filter_place_ ? static_cast<std::size_t>(filter_place_->size) : 0;
-  const auto& read = data_dialect_.dictionary;
+  const auto& filter_place = tail_.blocks.whole_filter;
+  const std::size_t filter = filter_place ? static_cast<std::size_t>(filter_place->size) : 0;
+  const auto& read = tail_.dictionary;
   const std::size_t dictionary = read && *read ? (*read)->size() : 0;
-  const std::size_t names = properties_.column_family_name.size() + properties_.comparator.size() +
-                            filter_kind_.size() + filter_policy_.size();
+  const std::size_t names = tail_.properties.column_family_name.size() + tail_.properties.comparator.size() +
+                            tail_.blocks.filter_kind.size() + tail_.blocks.filter.size();
   return sizeof(Table) + blocks_.memory() + range_deletions_.memory() + filter + dictionary + names;
 }
 
 Result<BlockList> Table::read_part(const RequestContext& context, const Source& source, std::size_t part) const {
-  leveldb_table::IndexForm form = properties_.index;
+  leveldb_table::IndexForm form = tail_.properties.index;
   form.has_two_levels = false;
-  return read_block_list(context, source, blocks_.place(part), dialect_, form, end_, limits_);
+  return read_block_list(context, source, blocks_.place(part), tail_.dialect, form, end_, limits_);
 }
 
 Result<Buffer> Table::read_data(const RequestContext& context, const Source& source,
                                 const leveldb_table::BlockPlace& place) const {
-  return read_block(context, source, place, data_dialect_, limits_);
+  return read_block(context, source, place, tail_.dialect_of_data(), limits_);
 }
 
 Result<BlockList> Table::recover_part(const RequestContext& context, const Source& source, std::size_t part) const {
@@ -72,10 +73,10 @@ Result<std::shared_ptr<const Table::LostParts>> Table::find_lost_parts(const Req
     extent.end = std::min(extent.end, after->place(0).begin);
     break;
   }
-  ASSIGN_OR_RETURN(const auto found, find_data_blocks(context, source, extent, data_dialect_, limits_));
+  ASSIGN_OR_RETURN(const auto found, find_data_blocks(context, source, extent, tail_.dialect_of_data(), limits_));
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Bytes key = found.key(i);
-    const bool has_tag = properties_.has_user_keys_in_index && key.size() >= kTagSize;
+    const bool has_tag = tail_.properties.has_user_keys_in_index && key.size() >= kTagSize;
     lost.blocks.add(has_tag ? user_key_of(key) : key, found.place(i));
   }
   return std::make_shared<const LostParts>(std::move(lost));
@@ -94,7 +95,7 @@ bool Table::is_in_part(Bytes last_key, const LostParts& lost, std::size_t part) 
 }
 
 bool Table::has_tag_in_index(Bytes index_key) const {
-  return has_internal_keys_ && !properties_.has_user_keys_in_index && index_key.size() >= kTagSize;
+  return has_internal_keys_ && !tail_.properties.has_user_keys_in_index && index_key.size() >= kTagSize;
 }
 
 Bytes Table::user_key_in_index(Bytes index_key) const {
@@ -108,7 +109,7 @@ bool Table::is_index_key_before(Bytes index_key, Bytes user_key, std::uint64_t t
 }
 
 bool Table::may_contain(const RequestContext& context, const Source& source, Bytes user_key, Position block) const {
-  if (!filter_place_) return true;
+  if (!tail_.blocks.whole_filter) return true;
   const auto found = filter(context, source);
   return !found || found->may_contain(user_key, block);
 }
@@ -121,12 +122,13 @@ std::shared_ptr<const leveldb_table::Filter> Table::filter(const RequestContext&
     if (is_filter_read_) return filter_;
   }
   // Writers do not compress it.
-  auto content = leveldb_table::read_metadata(context, source, *filter_place_, dialect_, limits_, "the filter",
-                                              filter_place_->size);
+  const leveldb_table::MetaBlocks& blocks = tail_.blocks;
+  auto content = leveldb_table::read_metadata(context, source, *blocks.whole_filter, tail_.dialect, limits_,
+                                              "the filter", blocks.whole_filter->size);
   if (!content && !is_permanent(content.error().code)) return nullptr;
   std::shared_ptr<const leveldb_table::Filter> read;
   if (content) {
-    auto known = leveldb_table::Filter::of(std::move(*content), filter_kind_, filter_policy_);
+    auto known = leveldb_table::Filter::of(std::move(*content), blocks.filter_kind, blocks.filter);
     if (known) read = std::make_shared<const leveldb_table::Filter>(*std::move(known));
   }
   const std::lock_guard lock(mutex_);

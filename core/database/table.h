@@ -21,6 +21,7 @@
 #include "core/formats/leveldb_table/filter.h"
 #include "core/formats/leveldb_table/index.h"
 #include "core/formats/leveldb_table/seek.h"
+#include "core/formats/leveldb_table/tail.h"
 #include "core/formats/leveldb_table/wire.h"
 
 namespace recordfs::database {
@@ -51,9 +52,9 @@ class Table {
   const KeyOrder& order() const { return order_; }
   // Returns whether the table was written without the user-defined timestamps that the keys of its database have.
   // Its iterators return the keys with the timestamp 0.
-  bool lacks_timestamps() const { return !properties_.has_timestamps; }
+  bool lacks_timestamps() const { return !tail_.properties.has_timestamps; }
   const RangeDeletions& range_deletions() const { return range_deletions_; }
-  const leveldb_table::Properties& properties() const { return properties_; }
+  const leveldb_table::Properties& properties() const { return tail_.properties; }
   // Returns whether keys have a sequence number and a type. If not, each entry is a put with the sequence number 0.
   bool has_internal_keys() const { return has_internal_keys_; }
   // Returns what is wrong with the table as a whole: its entries may be incomplete. nullopt: nothing.
@@ -65,7 +66,7 @@ class Table {
 
   // The blocks of the first level of the index: data blocks, or parts of the index.
   const leveldb_table::BlockList& blocks() const { return blocks_; }
-  bool has_two_levels() const { return properties_.index.has_two_levels; }
+  bool has_two_levels() const { return tail_.properties.index.has_two_levels; }
   // Reads a part of the index. Fails like read_block_list().
   Result<leveldb_table::BlockList> read_part(const RequestContext& context, const Source& source,
                                              std::size_t part) const;
@@ -76,7 +77,7 @@ class Table {
   // Reads a data block. Fails like read_block().
   Result<Buffer> read_data(const RequestContext& context, const Source& source,
                            const leveldb_table::BlockPlace& place) const;
-  const leveldb_table::Dialect& dialect() const { return dialect_; }
+  const leveldb_table::Dialect& dialect() const { return tail_.dialect; }
   const Limits& limits() const { return limits_; }
 
   // Compares the key of an index, which is at or after the last key of a block, with an internal key.
@@ -114,17 +115,13 @@ class Table {
   bool has_internal_keys_ = true;
   Limits limits_;
   std::uint64_t file_size_ = 0;
-  leveldb_table::Dialect dialect_;
-  leveldb_table::Dialect data_dialect_;  // the same with the dictionary, which only data blocks use
-  leveldb_table::Properties properties_;
+  leveldb_table::Tail tail_;  // with the place of the filter only if lookups can use it
   leveldb_table::BlockList blocks_;
   RangeDeletions range_deletions_;
   std::optional<std::uint64_t> sequence_of_all_;
   std::shared_ptr<const SequenceRanges> hidden_;  // null: no entry is hidden
   std::optional<Error> damage_;
   Position end_ = 0;  // of the blocks
-  std::optional<leveldb_table::BlockPlace> filter_place_;
-  std::string filter_kind_, filter_policy_;
 
   mutable std::mutex mutex_;  // guards the following
   mutable bool was_asked_ = false;

@@ -5,8 +5,6 @@
 #include "core/database/table.h"
 #include "core/formats/foreign_file.h"
 #include "core/formats/leveldb_table/format.h"
-#include "core/formats/leveldb_table/survey.h"
-#include "core/formats/leveldb_table/tail.h"
 
 namespace recordfs::database {
 
@@ -36,7 +34,7 @@ class TableOpener {
     if (auto read = read_by_index(); !read) {
       if (!may_be_read_by_checksums(read.error().code)) return std::move(read).error();
       TRY(read_by_checksums(read.error()));
-    } else if (about_.may_have_user_keys && !table_->dialect_.is_rocksdb) {
+    } else if (about_.may_have_user_keys && !table_->tail_.dialect.is_rocksdb) {
       ASSIGN_OR_RETURN(const auto survey, leveldb_table::survey(context_, *source_, table_->limits_));
       table_->has_internal_keys_ = !survey || survey->has_database_keys;
     }
@@ -60,43 +58,35 @@ class TableOpener {
     if (!footer) return Error{Code::kDamage, source_->size(), "the footer of the table is missing"};
     Table& table = *table_;
     table.end_ = footer->begin;
-    ASSIGN_OR_RETURN(auto tail, leveldb_table::read_tail(context_, *source_, *footer, table.limits_));
-    if (tail.flaw) return *std::move(tail.flaw);
-    table.dialect_ = tail.dialect;
-    table.properties_ = std::move(tail.properties);
+    ASSIGN_OR_RETURN(table.tail_, leveldb_table::read_tail(context_, *source_, *footer, table.limits_));
+    const leveldb_table::Tail& tail = table.tail_;
+    if (tail.flaw) return *tail.flaw;
     take_properties();
-    table.data_dialect_ = table.dialect_;
-    ASSIGN_OR_RETURN(table.data_dialect_.dictionary,
-                     leveldb_table::read_dictionary(context_, *source_, tail, table.limits_));
-    TRY(read_meta_blocks(tail.blocks));
-    ASSIGN_OR_RETURN(table.blocks_, read_block_list(context_, *source_, tail.index, table.dialect_,
-                                                    table.properties_.index, footer->begin, table.limits_));
+    TRY(read_meta_blocks(table.tail_.blocks));
+    ASSIGN_OR_RETURN(table.blocks_, read_block_list(context_, *source_, tail.index, tail.dialect, tail.properties.index,
+                                                    footer->begin, table.limits_));
     return {};
   }
 
   void take_properties() {
-    const auto& properties = table_->properties_;
+    const auto& properties = table_->tail_.properties;
     if (table_->lacks_timestamps()) table_->order_ = table_->order_.of_user_keys();
     if (!properties.is_external) return;
     const std::uint64_t own = properties.external_sequence;
     table_->sequence_of_all_ = own != 0 ? own : about_.largest_sequence.value_or(0);
   }
 
-  Result<void> read_meta_blocks(const leveldb_table::MetaBlocks& meta) {
-    Table& table = *table_;
-    if (meta.range_deletions) TRY(read_range_deletions(*meta.range_deletions));
-    const bool is_usable = table.properties_.filters_whole_keys && !table.order_.has_timestamps();
-    if (meta.whole_filter && is_usable) {
-      table.filter_place_ = meta.whole_filter;
-      table.filter_kind_ = meta.filter_kind;
-      table.filter_policy_ = meta.filter;
-    }
+  Result<void> read_meta_blocks(leveldb_table::MetaBlocks& blocks) {
+    if (blocks.range_deletions) TRY(read_range_deletions(*blocks.range_deletions));
+    const bool is_usable = table_->tail_.properties.filters_whole_keys && !table_->order_.has_timestamps();
+    if (!is_usable) blocks.whole_filter.reset();
+    blocks.pieces = {};
     return {};
   }
 
   Result<void> read_range_deletions(const BlockPlace& place) {
     ASSIGN_OR_RETURN(const auto content,
-                     read_metadata(context_, *source_, place, table_->dialect_, table_->limits_, kRangeDeletions));
+                     read_metadata(context_, *source_, place, table_->tail_.dialect, table_->limits_, kRangeDeletions));
     return take_range_deletions(content.view(), place.begin);
   }
 
@@ -104,7 +94,7 @@ class TableOpener {
   Result<void> take_range_deletions(Bytes content, Position begin) {
     constexpr std::uint64_t kMemoryOfOne = sizeof(RangeDeletion) + sizeof(std::size_t);
     const std::uint64_t most = largest_index(source_->size(), table_->limits_);
-    auto entries = BlockIterator::over(content, table_->dialect_);
+    auto entries = BlockIterator::over(content, table_->tail_.dialect);
     for (; entries && entries->is_valid(); entries->next()) {
       const Bytes key = entries->key();
       if (key.size() < kTagSize) continue;
@@ -126,16 +116,16 @@ class TableOpener {
     table.blocks_ = {};
     table.range_deletions_ = {};
     range_deletion_bytes_ = 0;
-    table.properties_ = {};
-    table.properties_.has_timestamps = !about_.lacks_timestamps;
+    table.tail_ = {};
+    table.tail_.properties.has_timestamps = !about_.lacks_timestamps;
     table.order_ = about_.lacks_timestamps ? about_.order.of_user_keys() : about_.order;
-    table.filter_place_.reset();
     table.end_ = source_->size();
     table.damage_ = why;
     ASSIGN_OR_RETURN(auto survey, leveldb_table::survey(context_, *source_, table.limits_));
     if (!survey) return why;
     table.has_internal_keys_ = !about_.may_have_user_keys || survey->has_database_keys;
-    ASSIGN_OR_RETURN(const auto container, leveldb_table::kFormat.open(context_, source_, table.limits_));
+    table.tail_.dictionary = survey->tail.dictionary;
+    const auto container = leveldb_table::open_surveyed(source_, table.limits_, *survey);
     for (std::optional<ChunkKey> at = container->traits().first; at;) {
       TRY(context_.spend(0));
       ASSIGN_OR_RETURN(const auto step, container->scan(context_, *at));
@@ -147,24 +137,21 @@ class TableOpener {
   }
 
   Result<void> take_block(const leveldb_table::Survey& survey, const ChunkInfo& chunk) {
-    const bool is_data = chunk.kind == to_string(leveldb_table::Kind::kData);
-    const bool is_range_deletions = chunk.kind == to_string(leveldb_table::Kind::kRangeDeletions);
-    if (!is_data && !is_range_deletions) return {};
+    const leveldb_table::Kind kind = leveldb_table::kind_of(chunk);
+    if (!has_records(kind)) return {};
+    const bool is_data = kind == leveldb_table::Kind::kData;
     const BlockPlace place{chunk.begin, chunk.end - chunk.begin - kTrailerSize};
-    table_->dialect_ = survey.dialect_of(chunk.begin, leveldb_table::Kind::kOther);
-    table_->data_dialect_ = survey.dialect_of(chunk.begin, leveldb_table::Kind::kData);
-    auto content = is_data
-                       ? table_->read_data(context_, *source_, place)
-                       : read_metadata(context_, *source_, place, table_->dialect_, table_->limits_, kRangeDeletions);
+    table_->tail_.dialect = survey.dialect_of(chunk.begin, leveldb_table::Kind::kOther);
+    auto content =
+        is_data ? table_->read_data(context_, *source_, place)
+                : read_metadata(context_, *source_, place, table_->tail_.dialect, table_->limits_, kRangeDeletions);
     if (!content) return is_permanent(content.error().code) ? Result<void>() : std::move(content).error();
     return is_data ? add_block(content->view(), place) : take_range_deletions(content->view(), place.begin);
   }
 
   // Adds a block to the index, with its own last key.
   Result<void> add_block(Bytes content, const BlockPlace& place) {
-    auto entries = BlockIterator::over(content, table_->dialect_);
-    std::optional<std::string> last;
-    for (; entries && entries->is_valid(); entries->next()) last = as_text(entries->key());
+    const auto last = last_key_of(content, table_->tail_.dialect);
     if (!last || (table_->has_internal_keys_ && last->size() < kTagSize)) return {};
     const std::uint64_t most = largest_index(source_->size(), table_->limits_);
     if (last->size() > most - table_->blocks_.key_bytes()) {

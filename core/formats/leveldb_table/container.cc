@@ -51,7 +51,6 @@ DamagedRegion region_of(Position begin, Position end, const Error& why) {
 }
 
 BlockPlace place_of(const ChunkInfo& chunk) { return {chunk.begin, chunk.detail[kSizeDetail]}; }
-Kind kind_of(const ChunkInfo& chunk) { return static_cast<Kind>(chunk.detail[kKindDetail]); }
 
 // An open table. Its chunks are the file's blocks; each entry of a data block is a record.
 class TableContainer final : public Container, private Metadata {
@@ -123,8 +122,10 @@ class TableContainer final : public Container, private Metadata {
     facts.push_back({"checksum", std::string(to_string(dialect.checksum))});
     if (survey_.has_index()) facts.push_back({"data_blocks", survey_.data_blocks});
     facts.push_back({"internal_keys", survey_.has_database_keys});
-    if (survey_.column_family) facts.push_back({"column_family", std::uint64_t{*survey_.column_family}});
-    if (!survey_.filter.empty()) facts.push_back({"filter", survey_.filter});
+    if (const auto family = survey_.tail.properties.column_family) {
+      facts.push_back({"column_family", std::uint64_t{*family}});
+    }
+    if (!survey_.tail.blocks.filter.empty()) facts.push_back({"filter", survey_.tail.blocks.filter});
     if (survey_.flaw) facts.push_back({"damage", to_string(*survey_.flaw)});
     return {.format = kFormat.name,
             .facts = std::move(facts),
@@ -135,29 +136,31 @@ class TableContainer final : public Container, private Metadata {
   }
 
   RecordSchema make_schema() const {
+    const std::uint32_t family = survey_.tail.properties.column_family.value_or(0);
     return {.value = [this](Bytes record, ValueForm) { return value_of(record, survey_.has_database_keys); },
             .parts = RecordSchema::Parts::kRequired,
             .key_changes =
-                [this](Bytes record, const TakeKeyChange& take) {
-                  return change_of(record, survey_.has_database_keys, survey_.column_family.value_or(0), take);
+                [this, family](Bytes record, const TakeKeyChange& take) {
+                  return change_of(record, survey_.has_database_keys, family, take);
                 },
             .may_be_message = false};
   }
 
   Result<std::vector<Attribute>> attributes(const RequestContext& context, const ChunkInfo*) const override {
     std::vector<Attribute> attributes;
-    if (!survey_.properties) return attributes;
-    ASSIGN_OR_RETURN(const auto content, read_metadata(context, *source_, *survey_.properties, survey_.dialect, limits_,
-                                                       "the block of properties"));
+    const auto& place = survey_.tail.blocks.properties;
+    if (!place) return attributes;
+    ASSIGN_OR_RETURN(const auto content,
+                     read_metadata(context, *source_, *place, survey_.dialect, limits_, "the block of properties"));
     const auto extents = split_content(content.view(), survey_.dialect.is_rocksdb);
-    if (!extents) return Error{Code::kDamage, survey_.properties->begin, "the properties are not a block of entries"};
+    if (!extents) return Error{Code::kDamage, place->begin, "the properties are not a block of entries"};
     EntryReader reader(*extents);
     KeyBuilder keys;
     while (!reader.at_end()) {
       const auto entry = reader.next();
-      if (!entry) return Error{Code::kDamage, survey_.properties->begin, "a property does not fit its block"};
+      if (!entry) return Error{Code::kDamage, place->begin, "a property does not fit its block"};
       if (attributes.size() == limits_.metadata_values) {
-        return Error{Code::kLimit, survey_.properties->begin,
+        return Error{Code::kLimit, place->begin,
                      fmt::format("the table has more than {} properties", limits_.metadata_values)};
       }
       const Bytes key = keys.key(*entry);
@@ -195,7 +198,7 @@ class TableContainer final : public Container, private Metadata {
   // --- values between the data blocks
 
   bool has_blobs_before(const Piece& piece) const {
-    return survey_.has_embedded_blobs && has_records(piece.kind) && is_searchable(survey_.dialect);
+    return survey_.tail.properties.has_embedded_blobs && has_records(piece.kind) && is_searchable(survey_.dialect);
   }
 
   static ChunkInfo blobs_chunk(Position begin, Position end) {
@@ -371,10 +374,16 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
                                         const Limits& limits) {
   ASSIGN_OR_RETURN(auto found, survey(context, *source, limits));
   if (!found) return Error{Code::kNoContainer, 0, "neither the footer of a table nor a valid first block was found"};
-  return std::unique_ptr<Container>(std::make_unique<TableContainer>(std::move(source), limits, std::move(*found)));
+  return open_surveyed(std::move(source), limits, std::move(*found));
 }
 
 }  // namespace
+
+Kind kind_of(const ChunkInfo& chunk) { return static_cast<Kind>(chunk.detail[kKindDetail]); }
+
+std::unique_ptr<Container> open_surveyed(std::shared_ptr<const Source> source, const Limits& limits, Survey found) {
+  return std::make_unique<TableContainer>(std::move(source), limits, std::move(found));
+}
 
 const Format kFormat = {.name = "leveldb-table", .probe = bid_for, .open = open};
 

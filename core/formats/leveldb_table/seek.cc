@@ -27,4 +27,11 @@ void BlockIterator::go_to(std::size_t restart) {
   next();
 }
 
+std::optional<std::string> last_key_of(Bytes content, const Dialect& dialect) {
+  std::optional<std::string> last;
+  auto entries = BlockIterator::over(content, dialect);
+  for (; entries && entries->is_valid(); entries->next()) last = as_text(entries->key());
+  return last;
+}
+
 }  // namespace recordfs::leveldb_table

@@ -53,4 +53,7 @@ class BlockIterator {
   bool has_skipped_ = false;
 };
 
+// Returns the last key of a block; nullopt if it has none, or is not a block of entries. Any thread.
+std::optional<std::string> last_key_of(Bytes content, const Dialect& dialect);
+
 }  // namespace recordfs::leveldb_table

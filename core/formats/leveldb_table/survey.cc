@@ -7,7 +7,6 @@
 
 #include "core/formats/leveldb_table/entries.h"
 #include "core/formats/leveldb_table/salvage.h"
-#include "core/formats/leveldb_table/tail.h"
 #include "core/formats/leveldb_table/wire.h"
 
 namespace recordfs::leveldb_table {
@@ -129,12 +128,11 @@ class Surveyor {
     survey_.footer = std::move(footer);
     // Blocks at the indexes' own places may belong to another table, or to a copy of this one.
     TRY(read_shifted(context));
-    auto read = survey_.shifted.empty() ? read_indexes(context) : elsewhere();
+    const Error elsewhere{Code::kDamage, survey_.footer->begin, "the footer's blocks are not where it says"};
+    auto read = survey_.shifted.empty() ? read_indexes(context) : elsewhere;
     if (!read) {
       if (!is_permanent(read.error().code)) return std::move(read).error();
       survey_.flaw = std::move(read).error();
-      survey_.pieces.clear();
-      survey_.data_blocks = 0;
     }
     const Position begin = survey_.footer->begin;
     const std::uint64_t size = survey_.footer->size();
@@ -166,7 +164,6 @@ class Surveyor {
     auto& pieces = inner.pieces;
     std::erase_if(pieces, [&](const Piece& piece) { return shift < 0 && piece.begin < std::uint64_t{0} - shift_bits; });
     for (Piece& piece : pieces) piece.begin += shift_bits;
-    if (inner.properties) inner.properties->begin += shift_bits;
     inner.dialect.shift = shift;
     // Blocks before the deleted or inserted bytes are at another distance.
     std::size_t first = 0;
@@ -184,16 +181,10 @@ class Surveyor {
     // The bytes before may belong to another table.
     ASSIGN_OR_RETURN(const auto other, find_first_block(context, source_));
     if (other && dialect_differs(other->dialect)) survey_.dialect = other->dialect;
-    survey_.filter = std::move(inner.filter);
-    survey_.dictionary = std::move(inner.dictionary);
     survey_.has_database_keys = inner.has_database_keys;
-    survey_.column_family = inner.column_family;
-    survey_.has_embedded_blobs = inner.has_embedded_blobs;
+    survey_.tail = std::move(inner.tail);
+    survey_.tail.blocks.properties.reset();
     return {};
-  }
-
-  Result<void> elsewhere() const {
-    return Error{Code::kDamage, survey_.footer->begin, "the footer's blocks are not where it says"};
   }
 
   bool dialect_differs(const Dialect& other) const {
@@ -203,19 +194,19 @@ class Surveyor {
 
   Result<void> read_indexes(const RequestContext& context) {
     const Footer& footer = *survey_.footer;
-    ASSIGN_OR_RETURN(const auto tail, read_tail(context, source_, footer, limits_));
+    ASSIGN_OR_RETURN(auto tail, read_tail(context, source_, footer, limits_));
     survey_.dialect = tail.dialect;
-    survey_.column_family = tail.properties.column_family;
-    survey_.has_embedded_blobs = tail.properties.has_embedded_blobs;
+    survey_.tail.properties = tail.properties;
     // LevelDB's index has one form. RocksDB's is given by properties that the meta index names, whatever the footer.
     const bool is_form_known = !tail.flaw || !tail.dialect.is_rocksdb;
     const IndexForm& form = tail.properties.index;
     ASSIGN_OR_RETURN(auto index,
                      is_form_known ? read_index(context, source_, tail.index, tail.dialect, form, footer.begin, limits_)
                                    : read_index_of_any_form(context, tail.index, *tail.flaw));
-    take(std::move(index), tail.blocks);
-    ASSIGN_OR_RETURN(survey_.dictionary, read_dictionary(context, source_, tail, limits_));
-    return tail.blocks.filter_index ? take_filter(context, *tail.blocks.filter_index, form) : Result<void>();
+    survey_.tail = std::move(tail);
+    take(std::move(index));
+    const auto& filter = survey_.tail.blocks.filter_index;
+    return filter ? take_filter(context, *filter, survey_.tail.properties.index) : Result<void>();
   }
 
   // Reads the index in the form in which it leads from block to block; no other form does by chance. Fails with `why`
@@ -232,13 +223,11 @@ class Surveyor {
     return why;
   }
 
-  void take(Index index, const MetaBlocks& blocks) {
+  void take(Index index) {
     survey_.pieces = std::move(index.pieces);
     survey_.data_blocks = index.data_blocks;
     survey_.has_database_keys = index.has_database_keys;
-    survey_.filter = blocks.filter;
-    survey_.properties = blocks.properties;
-    std::vector<Piece> others = blocks.pieces;
+    std::vector<Piece> others = std::exchange(survey_.tail.blocks.pieces, {});
     const BlockPlace& metaindex = survey_.footer->metaindex;
     if (metaindex.size <= UINT32_MAX - kTrailerSize) {
       others.push_back({metaindex.begin, static_cast<std::uint32_t>(metaindex.size + kTrailerSize), Kind::kMetaIndex});
@@ -307,7 +296,7 @@ class Surveyor {
 
 Dialect Survey::dialect_of(Position begin, Kind kind) const {
   Dialect found = !shifted.empty() && begin >= shifted.front().begin ? shifted_dialect : dialect;
-  found.dictionary = kind == Kind::kData ? dictionary : nullptr;
+  found.dictionary = kind == Kind::kData ? tail.dictionary : nullptr;
   return found;
 }
 

@@ -11,6 +11,7 @@
 #include "core/base/result.h"
 #include "core/base/source.h"
 #include "core/formats/leveldb_table/index.h"
+#include "core/formats/leveldb_table/tail.h"
 #include "core/formats/leveldb_table/wire.h"
 #include "core/formats/registry.h"
 
@@ -29,11 +30,7 @@ struct Survey {
   Dialect shifted_dialect;
   std::uint64_t data_blocks = 0;
   bool has_database_keys = true;
-  std::string filter;                            // the name of the filter's policy
-  std::shared_ptr<const Dictionary> dictionary;  // for the compression of data blocks; null: none
-  std::optional<BlockPlace> properties;
-  std::optional<std::uint32_t> column_family;  // RocksDB's; nullopt where the table does not say it
-  bool has_embedded_blobs = false;             // values of entries are between the data blocks
+  Tail tail;  // without a usable index: only the properties, and what the shifted blocks need
 
   bool has_index() const { return !flaw; }
   // Returns the dialect of the block at `begin`.

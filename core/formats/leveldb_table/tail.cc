@@ -13,41 +13,51 @@ Result<std::optional<Footer>> read_footer(const RequestContext& context, const S
   return parse_footer(bytes.view(), size);
 }
 
+namespace {
+
+// Takes a value, or why it cannot be read. Fails with failures that may pass.
+template <class T>
+Result<void> take(Result<T> read, T& value, std::optional<Error>& flaw) {
+  if (!read && !is_permanent(read.error().code)) return std::move(read).error();
+  if (read) {
+    value = *std::move(read);
+  } else {
+    flaw = std::move(read).error();
+  }
+  return {};
+}
+
+}  // namespace
+
+Dialect Tail::dialect_of_data() const {
+  Dialect of_data = dialect;
+  of_data.dictionary = dictionary;
+  return of_data;
+}
+
 Result<Tail> read_tail(const RequestContext& context, const Source& source, const Footer& footer,
                        const Limits& limits) {
   if (!footer.flaw.empty()) return Error{footer.flaw_code, footer.begin, footer.flaw};
   Tail tail;
   tail.dialect = footer.dialect;
-  auto blocks = read_meta_index(context, source, footer.metaindex, footer.dialect, footer.begin, limits);
-  if (!blocks && !is_permanent(blocks.error().code)) return std::move(blocks).error();
-  if (blocks) {
-    tail.blocks = *std::move(blocks);
-  } else {
-    tail.flaw = std::move(blocks).error();
-  }
-  const auto index = footer.index ? footer.index : tail.blocks.index;
+  MetaBlocks& blocks = tail.blocks;
+  TRY(take(read_meta_index(context, source, footer.metaindex, footer.dialect, footer.begin, limits), blocks,
+           tail.flaw));
+  const auto index = footer.index ? footer.index : blocks.index;
   if (!index && tail.flaw) return *std::move(tail.flaw);
   if (!index) return Error{Code::kDamage, footer.metaindex.begin, "the meta index does not name an index"};
   tail.index = *index;
-  if (!tail.blocks.properties) return tail;
-  // An old RocksDB, or format version 0, uses LevelDB's footer with RocksDB's blocks.
-  tail.dialect.is_rocksdb = true;
-  auto properties = read_properties(context, source, *tail.blocks.properties, tail.dialect, limits);
-  if (!properties && !is_permanent(properties.error().code)) return std::move(properties).error();
-  if (properties) {
-    tail.properties = *std::move(properties);
-  } else {
-    tail.flaw = std::move(properties).error();
+  if (blocks.properties) {
+    // An old RocksDB, or format version 0, uses LevelDB's footer with RocksDB's blocks.
+    tail.dialect.is_rocksdb = true;
+    TRY(take(read_properties(context, source, *blocks.properties, tail.dialect, limits), tail.properties, tail.flaw));
+  }
+  if (blocks.dictionary) {
+    auto read = read_metadata(context, source, *blocks.dictionary, tail.dialect, limits, "the dictionary");
+    if (!read && !is_permanent(read.error().code)) return std::move(read).error();
+    tail.dictionary = std::make_shared<const Dictionary>(std::move(read));
   }
   return tail;
-}
-
-Result<std::shared_ptr<const Dictionary>> read_dictionary(const RequestContext& context, const Source& source,
-                                                          const Tail& tail, const Limits& limits) {
-  if (!tail.blocks.dictionary) return std::shared_ptr<const Dictionary>();
-  auto read = read_metadata(context, source, *tail.blocks.dictionary, tail.dialect, limits, "the dictionary");
-  if (!read && !is_permanent(read.error().code)) return std::move(read).error();
-  return std::make_shared<const Dictionary>(std::move(read));
 }
 
 }  // namespace recordfs::leveldb_table

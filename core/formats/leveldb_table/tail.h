@@ -1,4 +1,5 @@
-// The tail of a table: its footer, and the metadata to which that leads. FORMAT.md, "Index".
+// The tail of a table: its footer, and the metadata to which that leads. Tables are opened here, for their records and
+// for lookups of keys. FORMAT.md, "Index".
 #pragma once
 
 #include <memory>
@@ -16,21 +17,19 @@ namespace recordfs::leveldb_table {
 Result<std::optional<Footer>> read_footer(const RequestContext& context, const Source& source);
 
 struct Tail {
-  Dialect dialect;        // of all blocks, without the dictionary
-  MetaBlocks blocks;      // none if the meta index cannot be read
-  BlockPlace index;       // of the blocks; of the first level if it has two
-  Properties properties;  // defaults if there are none, or if they cannot be read
+  Dialect dialect;                                 // of all blocks, without the dictionary
+  MetaBlocks blocks;                               // none if the meta index cannot be read
+  BlockPlace index;                                // of the blocks; of the first level if it has two
+  Properties properties;                           // defaults if there are none, or if they cannot be read
+  std::shared_ptr<const Dictionary> dictionary{};  // of data blocks, or why it cannot be read; null: there is none
   // Why the meta index or the properties cannot be read; nullopt: they can.
   std::optional<Error> flaw;
+
+  Dialect dialect_of_data() const;  // with the dictionary
 };
 
-// Reads the meta index and the properties of a table with this footer. Fails with the footer's flaw, with kDamage if
-// nothing names an index, with failures that may pass, and as Source does. Any thread.
+// Reads the meta index, the properties and the dictionary of a table with this footer. Fails with the footer's flaw,
+// with kDamage if nothing names an index, with failures that may pass, and as Source does. Any thread.
 Result<Tail> read_tail(const RequestContext& context, const Source& source, const Footer& footer, const Limits& limits);
-
-// Returns the dictionary of a table, or why it cannot be read; null if it has none. Fails with failures that may pass.
-// Any thread.
-Result<std::shared_ptr<const Dictionary>> read_dictionary(const RequestContext& context, const Source& source,
-                                                          const Tail& tail, const Limits& limits);
 
 }  // namespace recordfs::leveldb_table
