@@ -434,7 +434,6 @@ int mount_with(const Options& options, ReadyNotification& ready, bool prints_nam
   services.keeps_scanned = true;
   services.finds_unreadable = Services::FindsUnreadable::kLocal;
   services.address_bits = address_bits(options);
-  if (options.listed_keys) services.keys.table.keys = *options.listed_keys;
   auto background = Background::begin(options.foreground);
   if (!background) return refuse(kExitCannotMount, "cannot create a process: " + background.error().detail);
   std::unique_ptr<MetricsFile> metrics;

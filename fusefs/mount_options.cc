@@ -25,7 +25,6 @@ constexpr std::string_view kAccepted =
 constexpr unsigned kNobody = 0xFFFFFFFFu;  // means "unchanged" to chown(2)
 constexpr mode_t kPermissionBits = 0777;
 constexpr std::size_t kLongestSuffix = 32;
-constexpr std::size_t kMostListedKeys = 1u << 30;
 constexpr unsigned kLongestTimeout = 100u * 365 * 24 * 3600;
 
 bool is_accepted(std::string_view name) {
@@ -161,10 +160,6 @@ constexpr MountOption kOptions[] = {
      "Records that name the types of the messages in them need none.",
      set_text<&Options::type>},
     {"", "record_suffix", "S", "suffix of record files, as in record_suffix=.pb (default: none)", set_record_suffix},
-    {"", "listed_keys", "N",
-     "maximum number of keys that keys/ lists; all others can be opened by name (default 1000000)\n"
-     "Each listed key of a log or a table takes 100 to 200 bytes of memory.",
-     set_number<&Options::listed_keys, kMostListedKeys>},
     {"", "wal_dir", "DIR",
      "the directory of a database's write-ahead logs (RocksDB's wal_dir)\n"
      "Without it, the logs are in the database's directory or in the one that its OPTIONS file names.",

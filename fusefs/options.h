@@ -68,7 +68,6 @@ struct Options {
   std::vector<std::string> table_directories;  // of a database, besides its own
   std::string descriptors;                     // file; empty: none
   std::string type;                            // of all records; empty: from the file
-  std::optional<std::size_t> listed_keys;      // maximum per container
   std::vector<std::string> passed_on;          // to libfuse, unchanged
   Limits limits;
 };

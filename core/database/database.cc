@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <ranges>
 #include <set>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -48,13 +47,12 @@ bool has_edits(const RequestContext& context, const std::shared_ptr<const Source
 
 // Returns whether a file is a log, a table or a blob file. Fails with kNoContainer if it is none of them, with
 // kUnsupported for other files of databases, and as Source.
-Result<FileKind> kind_of_file(const RequestContext& context, const std::string& path, const std::string& name,
-                              const Limits& limits) {
+Result<FileKind> kind_of_file(const RequestContext& context, const std::shared_ptr<const Source>& source,
+                              const std::string& name, const Limits& limits) {
   const Error manifest{Code::kNoContainer, 0,
                        "a MANIFEST, which has no keys of the database (try: recordfs keys DIRECTORY)"};
   const FileKind named = parse_file_name(name).kind;
   if (named == FileKind::kManifest) return manifest;
-  ASSIGN_OR_RETURN(const std::shared_ptr<const Source> source, FileSource::open(path));
   ASSIGN_OR_RETURN(const auto foreign, recognize_foreign_file(context, *source));
   if (foreign) return Error{.code = Code::kUnsupported, .detail = foreign->text()};
   ASSIGN_OR_RETURN(const int table, leveldb_table::kFormat.probe(context, *source, name, ProbeDepth::kSearch));
@@ -69,15 +67,20 @@ Result<FileKind> kind_of_file(const RequestContext& context, const std::string& 
 }
 
 // Returns the entry of a log, table or blob file; its number is 0 if its name has none.
+Result<DirectoryEntry> entry_of(const RequestContext& context, const std::shared_ptr<const Source>& source,
+                                const std::string& name, const Limits& limits) {
+  ASSIGN_OR_RETURN(const FileKind kind, kind_of_file(context, source, name, limits));
+  const FileName named = parse_file_name(name);
+  return DirectoryEntry{.name = name, .is = {kind, named.kind == kind ? named.number : 0}, .size = source->size()};
+}
+
 Result<DirectoryEntry> entry_of(const RequestContext& context, const std::string& directory, const std::string& name,
                                 const Limits& limits) {
   const std::filesystem::path path = std::filesystem::path(directory) / name;
-  ASSIGN_OR_RETURN(const FileKind kind, kind_of_file(context, path.string(), path.filename().string(), limits));
-  const FileName named = parse_file_name(path.filename().string());
-  std::error_code ignored;
-  const auto size = std::filesystem::file_size(path, ignored);
-  return DirectoryEntry{
-      .name = name, .is = {kind, named.kind == kind ? named.number : 0}, .size = ignored ? 0 : std::uint64_t{size}};
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Source> source, FileSource::open(path.string()));
+  ASSIGN_OR_RETURN(auto entry, entry_of(context, source, path.filename().string(), limits));
+  entry.name = name;
+  return entry;
 }
 
 Error named(const std::string& name, Error error) {
@@ -215,6 +218,11 @@ class OpenDatabase final : public Database {
   const std::shared_ptr<PresentState> present_;
 };
 
+Result<std::unique_ptr<const Database>> opened(const RequestContext& context, std::shared_ptr<PresentState> present) {
+  TRY(present->newer_than(context, nullptr));
+  return std::unique_ptr<const Database>(std::make_unique<OpenDatabase>(std::move(present)));
+}
+
 }  // namespace
 
 std::string_view to_string(Operation operation) {
@@ -244,9 +252,7 @@ std::string_view to_string(FileKind kind) {
 
 Result<std::unique_ptr<const Database>> Database::open(const RequestContext& context, const std::string& directory,
                                                        const Options& options) {
-  auto present = std::make_shared<PresentState>(directory, options);
-  TRY(present->newer_than(context, nullptr));
-  return std::unique_ptr<const Database>(std::make_unique<OpenDatabase>(std::move(present)));
+  return opened(context, std::make_shared<PresentState>(directory, options));
 }
 
 Result<std::unique_ptr<const Database>> Database::open_files(const RequestContext& context,
@@ -260,9 +266,17 @@ Result<std::unique_ptr<const Database>> Database::open_files(const RequestContex
     files.push_back(*std::move(file));
   }
   give_numbers(files);
-  auto present = std::make_shared<PresentState>(directory, options, std::move(files));
-  TRY(present->newer_than(context, nullptr));
-  return std::unique_ptr<const Database>(std::make_unique<OpenDatabase>(std::move(present)));
+  return opened(context, std::make_shared<PresentState>(directory, options, std::move(files)));
+}
+
+Result<std::unique_ptr<const Database>> Database::open_source(const RequestContext& context,
+                                                              std::shared_ptr<const Source> source,
+                                                              const std::string& name, const Options& options) {
+  ASSIGN_OR_RETURN(auto file, entry_of(context, source, name, options.limits));
+  file.source = std::move(source);
+  std::vector<DirectoryEntry> files{std::move(file)};
+  give_numbers(files);
+  return opened(context, std::make_shared<PresentState>(std::string(), options, std::move(files)));
 }
 
 Result<std::unique_ptr<const Database>> Database::open_file(const RequestContext& context, const std::string& path,

@@ -19,6 +19,7 @@
 #include "core/base/limits.h"
 #include "core/base/request_context.h"
 #include "core/base/result.h"
+#include "core/base/source.h"
 
 struct stat;
 
@@ -230,6 +231,11 @@ class Database {
   // Opens one log, table or blob file.
   static Result<std::unique_ptr<const Database>> open_file(const RequestContext& context, const std::string& path,
                                                            const Options& options = {});
+  // Opens one log, table or blob file that is open already. `name` is its name, without a directory; it tells the
+  // number of a log. No other file is read, so values in blob files of a table or log are missing.
+  static Result<std::unique_ptr<const Database>> open_source(const RequestContext& context,
+                                                             std::shared_ptr<const Source> source,
+                                                             const std::string& name, const Options& options = {});
 
   virtual Summary summary() const = 0;
   // Returns the column families by number. At least one.

@@ -111,6 +111,7 @@ Result<Descriptor> OpenFiles::open_file(const std::string& name) const {
 }
 
 Result<void> OpenFiles::pin(const std::string& name) {
+  if (given_.contains(name)) return {};
   auto descriptor = open_file(name);
   if (!descriptor && descriptor.error().os_error == ENOENT) return std::move(descriptor).error();
   if (!descriptor) return {};
@@ -119,6 +120,7 @@ Result<void> OpenFiles::pin(const std::string& name) {
 }
 
 Result<std::shared_ptr<const Source>> OpenFiles::open(const std::string& name) {
+  if (const auto given = given_.find(name); given != given_.end()) return given->second;
   if (auto found = sources_.find(name)) return *std::move(found);
   const auto pinned = pinned_.find(name);
   if (pinned == pinned_.end()) {
@@ -132,6 +134,7 @@ Result<std::shared_ptr<const Source>> OpenFiles::open(const std::string& name) {
 }
 
 Result<std::shared_ptr<const Source>> OpenFiles::open_anew(const std::string& name) const {
+  if (const auto given = given_.find(name); given != given_.end()) return given->second;
   ASSIGN_OR_RETURN(auto descriptor, open_file(name));
   ASSIGN_OR_RETURN(auto source, FileSource::of(std::move(descriptor), name.substr(name.rfind('/') + 1)));
   return std::shared_ptr<const Source>(std::move(source));

@@ -31,7 +31,8 @@ FileName parse_file_name(std::string_view name);
 struct DirectoryEntry {
   std::string name;
   FileName is;
-  std::uint64_t size = 0;  // bytes
+  std::uint64_t size = 0;                  // bytes
+  std::shared_ptr<const Source> source{};  // of a file that was given open; null: the file is opened by its name
 
   bool operator==(const DirectoryEntry& other) const { return name == other.name; }
 };
@@ -39,8 +40,8 @@ struct DirectoryEntry {
 // Returns the regular files of a directory, sorted by name. Fails with kIo, and with kLimit beyond 4,000,000 files.
 Result<std::vector<DirectoryEntry>> list_directory(const std::string& directory);
 
-// Opens files of a directory, and keeps a bounded number of them open. Thread-safe, except for pin(). Names are
-// relative to the directory, or absolute.
+// Opens files of a directory, and keeps a bounded number of them open. Thread-safe, except for pin() and give(). Names
+// are relative to the directory, or absolute.
 class OpenFiles {
  public:
   // Which files are opened.
@@ -52,6 +53,9 @@ class OpenFiles {
   // `most`: sources that are kept open; a caller that holds a source keeps its descriptor too.
   OpenFiles(std::string directory, std::size_t most, Rules rules)
       : directory_(std::move(directory)), rules_(std::move(rules)), sources_(most) {}
+
+  // Makes open() and open_anew() return a source for a name.
+  void give(const std::string& name, std::shared_ptr<const Source> source) { given_[name] = std::move(source); }
 
   // Opens a file, so that open() returns it even after the database has removed it. Fails with kIo if it does not
   // exist; if it cannot be opened for another reason, open() will fail.
@@ -71,7 +75,8 @@ class OpenFiles {
 
   const std::string directory_;
   const Rules rules_;
-  std::map<std::string, Descriptor> pinned_;  // by name
+  std::map<std::string, Descriptor> pinned_;                    // by name
+  std::map<std::string, std::shared_ptr<const Source>> given_;  // likewise
   BoundedLru<std::string, std::shared_ptr<const Source>> sources_;
 };
 

@@ -29,6 +29,9 @@ class StateLoader {
         logs_(context, *state_, only) {
     state_->open_files_ = std::make_unique<OpenFiles>(
         directory, options.open_files, OpenFiles::Rules{.follows_links = !only.empty(), .admits = options.admits});
+    for (const DirectoryEntry& file : only) {
+      if (file.source != nullptr) state_->open_files_->give(file.name, file.source);
+    }
   }
 
   // Fails with kChanged or kIo if a file is gone.

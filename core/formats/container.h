@@ -90,9 +90,9 @@ struct RecordSchema {
   // The largest record, in bytes, whose parts are shown. The whole record must be in memory for that.
   std::uint64_t largest_record_with_parts = UINT64_MAX;
 
-  // Passes each change of a record to `take`, in the order in which they take effect. The last values of the keys are
-  // shown as keys/KEY. If it fails, `take` was not called.
-  std::function<Result<void>(Bytes record, const TakeKeyChange& take)> key_changes{};
+  // Passes the kind of each change that a record makes to the keys of a database. Not null: the container is a log, a
+  // table or a blob file, whose last values database::Database returns. If it fails, `take` was not called.
+  std::function<Result<void>(Bytes record, const TakeChangeKind& take)> change_kinds{};
 
   // Whether records without a declared type may be protobuf messages.
   bool may_be_message = true;

@@ -59,11 +59,12 @@ void add_member(Value::Object& members, std::string_view name, Content content) 
   member.value.is = std::move(content);
 }
 
+// What a record of a database does to a key.
 enum class KeyChangeKind : std::uint8_t {
   kSet,          // the key has a value
   kUnknown,      // the key has a value that is not in this container (a merge result, or stored elsewhere)
   kDelete,       // the key is deleted
-  kDeleteRange,  // deletes all keys from `key` on that are less than `end`, bytewise
+  kDeleteRange,  // all keys of a range are deleted
 
   // Of transactions. Changes between kBegin and kPrepare take effect at the transaction's commit, in the commit's
   // place, and never if it is rolled back or has no end. One transaction may have several such sections.
@@ -72,19 +73,6 @@ enum class KeyChangeKind : std::uint8_t {
   kCommit,
   kRollback,
 };
-
-// The last of several changes to one key counts: the one with the highest sequence if they have one, otherwise the
-// one that comes last in the container.
-struct KeyChange {
-  KeyChangeKind kind = KeyChangeKind::kSet;
-  std::uint32_t family = 0;                 // equal keys in two families are different keys
-  Bytes key{};                              // of kPrepare, kCommit and kRollback: the transaction's name
-  Bytes end{};                              // of kDeleteRange
-  Extent value{};                           // of kSet: position in the record, which contains it completely
-  std::optional<std::uint64_t> sequence{};  // either all changes of a container have one, or none
-};
-
-// Receives one change. Key and end are valid during the call. Returns whether to continue.
-using TakeKeyChange = std::function<bool(const KeyChange&)>;
+using TakeChangeKind = std::function<void(KeyChangeKind)>;
 
 }  // namespace recordfs

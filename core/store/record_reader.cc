@@ -268,24 +268,6 @@ Result<RecordParts> RecordReader::parts(const RequestContext& context, const Rec
   return failed(context, record, value.error().code, value.error().detail);
 }
 
-Result<Slice> RecordReader::read_value(const RequestContext& context, const FoundKey& key, std::uint64_t offset,
-                                       std::uint64_t length) const {
-  ASSIGN_OR_RETURN(const auto record, record_at(context, key.record));
-  if (key.state == FoundKey::State::kTwice)
-    return failed(context, record, Code::kDamage, "two keys have the same hash");
-  if (key.state == FoundKey::State::kUnknown) {
-    return failed(context, record, Code::kUnsupported,
-                  "value not stored in this file (merge operand or external blob)");
-  }
-  if (offset >= key.value.size) return Slice{};
-  const std::uint64_t wanted = std::min(length, key.value.size - offset);
-  auto slice = read(context, record, key.value.begin + offset, wanted);
-  if (slice && slice->bytes.size() != wanted) {
-    return failed(context, record, Code::kChanged, "the key's value is no longer in the record");
-  }
-  return slice;
-}
-
 Result<std::uint64_t> StreamReader::size(Stream stream) const {
   if (stream == Stream::kArray) return file_.container->traits().array->size;
   if (stream == Stream::kChunkRows) {

@@ -1,4 +1,4 @@
-// Reads the records of one container, the values of its keys, and what it offers as one long file.
+// Reads the records of one container, and what it offers as one long file.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,6 @@
 #include "core/formats/value.h"
 #include "core/store/chunk_index.h"
 #include "core/store/chunk_reader.h"
-#include "core/store/key_index.h"
 
 namespace recordfs {
 
@@ -76,11 +75,6 @@ class RecordReader {
   // Returns the parts of a record. Not cached. Fails like read() and RecordSchema::value. REQUIRES: the schema has
   // them.
   Result<RecordParts> parts(const RequestContext& context, const RecordRef& record) const;
-  // Returns up to `length` bytes of a key's value, fewer only at its end. Fails with kUnsupported if the container does
-  // not contain the value, with kDamage if two keys have its number, with kChanged if the record has changed, and like
-  // read(). kPending.
-  Result<Slice> read_value(const RequestContext& context, const FoundKey& key, std::uint64_t offset,
-                           std::uint64_t length) const;
 
  private:
   static constexpr std::uint64_t kFirstWindow = 16u << 10;

@@ -13,8 +13,7 @@ RecordStore::RecordStore(std::string name, std::shared_ptr<const Source> source,
       index_(file_, log_, bounds, follow.shorter != nullptr ? &follow.shorter->index_ : nullptr),
       chunks_(file_, index_, log_),
       records_(file_, index_, chunks_, log_, follow.shorter != nullptr ? &follow.shorter->records_ : nullptr),
-      streams_(file_, index_, chunks_, records_, log_),
-      keys_(schema().key_changes ? std::make_unique<KeyIndex>(*this, services.keys, services.log) : nullptr) {}
+      streams_(file_, index_, chunks_, records_, log_) {}
 
 Result<std::shared_ptr<const std::vector<Attribute>>> RecordStore::attributes(const RequestContext& context) const {
   {

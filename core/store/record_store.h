@@ -8,7 +8,6 @@
 
 #include "core/store/chunk_index.h"
 #include "core/store/chunk_reader.h"
-#include "core/store/key_index.h"
 #include "core/store/record_reader.h"
 #include "core/store/stored_file.h"
 
@@ -26,13 +25,13 @@ struct FollowOptions {
   const RecordStore* shorter = nullptr;
 };
 
-// All functions, and those of the five parts, may be called from any thread. One that returns a Result works on the
+// All functions, and those of the four parts, may be called from any thread. One that returns a Result works on the
 // calling thread, as far as the RequestContext permits: it fails with kPending if a permission is missing or a scan has
 // not reached the answer (Error::wait tells which), and with kInterrupted if the request was cancelled.
 class RecordStore {
  public:
   // `name` is the file's name in log lines and errors. `services` must outlive the store. Services bounds the caches of
-  // chunks and layouts; Catalog::Bounds and KeyIndex::Bounds bound what a container keeps besides.
+  // chunks and layouts; Catalog::Bounds bounds what a container keeps besides.
   RecordStore(std::string name, std::shared_ptr<const Source> source, std::unique_ptr<const Container> container,
               Services& services, Catalog::Bounds bounds = {}, FollowOptions follow = {});
 
@@ -41,11 +40,10 @@ class RecordStore {
   const RecordReader& records() const { return records_; }
   const StreamReader& streams() const { return streams_; }
   DamageLog& log() const { return log_; }
-  // Returns the last values of keys; null if the container has no keys.
-  KeyIndex* keys() const { return keys_.get(); }
 
   const std::string& name() const { return file_.name; }
   const Source& source() const { return *file_.source; }
+  const std::shared_ptr<const Source>& shared_source() const { return file_.source; }
   const Limits& limits() const { return file_.services.limits; }
 
   // As in Container.
@@ -74,7 +72,6 @@ class RecordStore {
   const StreamReader streams_;
   mutable std::mutex mutex_;  // guards the next
   mutable std::shared_ptr<const std::vector<Attribute>> attributes_;
-  const std::unique_ptr<KeyIndex> keys_;  // declared after everything that its thread uses
 };
 
 }  // namespace recordfs

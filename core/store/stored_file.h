@@ -28,7 +28,6 @@
 #include "core/formats/container.h"
 #include "core/store/catalog.h"
 #include "core/store/executor.h"
-#include "core/store/key_index.h"
 #include "core/store/log.h"
 #include "core/store/saved_index.h"
 #include "core/store/scanner.h"
@@ -170,7 +169,6 @@ struct Services {
   Executor executor;  // declared after the caches, which its tasks use
   Log log;
   std::optional<IndexLocation> index;            // where to save indexes; nullopt: nowhere
-  KeyIndex::Bounds keys;                         // of each container
   Limits limits;                                 // of what one scan decodes
   std::atomic<std::uint64_t> decoded_bytes{0};   // of all decoded chunks; of a chunk read on demand, its full size
   std::atomic<std::uint64_t> damaged_places{0};  // of all files: places that a DamageLog has logged; missing shards

@@ -23,7 +23,7 @@ class Waitable;
 struct WaitTicket {
   Waitable* waitable = nullptr;
   SearchKey search_key = SearchKey::kChunks;  // for a Catalog
-  std::uint64_t value = 0;                    // Catalog: a value of search_key; KeyIndex: a number of turns
+  std::uint64_t value = 0;                    // of search_key
   std::shared_ptr<const void> owner{};        // keeps the waitable alive; held by the waiter
 };
 

@@ -54,7 +54,7 @@ void MountedContainers::prepare(const RequestContext& context) const {
 void MountedContainers::prepare(const RequestContext& context, const ContainerTree& tree) {
   if (tree.store().source().filesystem() == 0) return;
   // A failure is reported to the first reader.
-  constexpr Node kInfoFile{NodeKind::kStatic, kInfo};
+  const Node kInfoFile{NodeKind::kStatic, kInfo};
   static_cast<void>(tree.view(kInfoFile)->attributes(context, kInfoFile).has_value());
 }
 
@@ -66,7 +66,7 @@ std::vector<std::uint64_t> MountedContainers::grow(const RequestContext& context
   next->tree = std::make_shared<const ContainerTree>(store, cache_, before->id);
   prepare(context, *next->tree);
   std::vector<std::uint64_t> numbers;
-  for (const Node node : next->tree->changed_since(context, *before->tree)) numbers.push_back(next->number(node));
+  for (const Node& node : next->tree->changed_since(context, *before->tree)) numbers.push_back(next->number(node));
   replaced_.push_back(before);
   const std::lock_guard lock(mutex_);
   current_[container] = std::move(next);

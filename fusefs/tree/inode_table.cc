@@ -93,7 +93,7 @@ void InodeTable::remove(std::uint64_t container) {
 
 // Row numbers are reused only after all others, so that a number hardly ever changes its meaning during a mount.
 std::uint64_t InodeTable::look_up_and_reference(std::uint64_t container, Node node) {
-  const Counted counted{container, node.kind, node.value};
+  const Counted counted{container, node.kind, node.value, node.key};
   const std::lock_guard lock(mutex_);
   auto known = row_numbers_.find(counted);
   if (known == row_numbers_.end()) {
@@ -121,7 +121,7 @@ std::optional<InodeTable::ResolvedInode> InodeTable::find(std::uint64_t number) 
     const auto found = row(number);
     if (found == rows_.end()) return std::nullopt;
     const Counted& counted = found->second.counted;
-    return ResolvedInode{counted.container, {counted.kind, counted.value, number % kParts}};
+    return ResolvedInode{counted.container, {counted.kind, counted.value, number % kParts, counted.key}};
   }
   const std::uint64_t value = number % kValuesOfAKind;
   const auto after = ranges_.upper_bound(value);

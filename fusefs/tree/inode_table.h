@@ -11,7 +11,6 @@
 // a record's position, because programs that walk large directories sort by inode number.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -20,6 +19,7 @@
 #include <shared_mutex>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 
 #include "fusefs/tree/mirror/rooted_dir.h"
@@ -142,7 +142,11 @@ class InodeTable {
     std::uint64_t container = 0;
     NodeKind kind = NodeKind::kPart;
     std::uint64_t value = 0;
-    auto operator<=>(const Counted&) const = default;
+    std::shared_ptr<const std::string> key{};  // as in Node
+    bool operator<(const Counted& other) const { return identity() < other.identity(); }
+    std::tuple<std::uint64_t, NodeKind, std::uint64_t, std::string_view> identity() const {
+      return {container, kind, value, key == nullptr ? std::string_view() : std::string_view(*key)};
+    }
   };
   struct Row {
     Counted counted;

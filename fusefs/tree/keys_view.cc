@@ -1,192 +1,257 @@
-// keys/: the last value of each key in a container of key changes.
+// keys/: the last value of each key in a log, a table or a blob file of a database.
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include <fmt/format.h>
-
+#include "core/base/bounded_lru.h"
+#include "core/database/database.h"
+#include "core/store/background_work.h"
+#include "fusefs/tree/database/key_files.h"
 #include "fusefs/tree/view.h"
 
 namespace recordfs {
 namespace {
 
+using database::Family;
+
 // How many keys of a listing have attributes. Each costs a row of InodeTable.
 constexpr std::uint64_t kWithAttributes = 250000;
+// Places of a listing's entries after the keys.
+constexpr std::uint64_t kFamiliesPlace = std::uint64_t{1} << 61;
+constexpr std::uint64_t kNamesPlace = kFamiliesPlace + 1;
 
-constexpr Node kFamilies{NodeKind::kStatic, kKeyFamilies};
+constexpr std::size_t kFamilyBytes = 4;
 
-constexpr std::string_view kHeader = "name\tkey\n";
-constexpr std::size_t kRowsOfABlock = 256;  // keys per block
+const Node kFamilies{NodeKind::kStatic, kKeyFamilies};
 
-// names.tsv in a directory of keys. It has a row for each listed key whose file name differs from the key. There may be
-// very many rows, so they are generated when read. Immutable and thread-safe.
-class KeyNames {
- public:
-  // Iterates over all keys of the family.
-  KeyNames(std::shared_ptr<const KeyTable> table, std::uint32_t family)
-      : table_(std::move(table)), places_(table_->places(family)) {
-    std::uint64_t end = kHeader.size();
-    for (std::size_t place = places_.begin; place < places_.end; ++place) {
-      const bool begins_block = (place - places_.begin) % kRowsOfABlock == 0;
-      if (begins_block) lines_.blocks.push_back({place, lines_.blocks.empty() ? 0 : end});
-      end += row(place).size();
-    }
-    if (end > kHeader.size()) lines_.size = end;
+Node key_node(std::uint32_t family, std::string_view key) {
+  std::string text;
+  for (std::size_t byte = 0; byte < kFamilyBytes; ++byte) text += static_cast<char>(family >> 8 * byte & 0xFFu);
+  text += key;
+  return {NodeKind::kKey, key_number(family, key), 0, std::make_shared<const std::string>(std::move(text))};
+}
+
+// Returns the family of a key, of a directory of keys or of its names.tsv.
+std::uint32_t family_of(const Node& node) {
+  if (node.kind != NodeKind::kKey) return node.kind == NodeKind::kStatic ? 0 : static_cast<std::uint32_t>(node.value);
+  std::uint32_t family = 0;
+  for (std::size_t byte = 0; byte < kFamilyBytes; ++byte) {
+    family |= std::uint32_t{static_cast<unsigned char>(node.text()[byte])} << 8 * byte;
   }
+  return family;
+}
 
-  // Returns the size in bytes. 0 means that there are no rows, and so no file.
-  std::uint64_t size() const { return lines_.size; }
+// Returns whether a node is the directory of a family's keys.
+bool has_keys(const Node& node) { return node.kind == NodeKind::kKeyFamily || node == Node{NodeKind::kStatic, kKeys}; }
 
-  Result<Slice> read(const RequestContext& context, std::uint64_t offset, std::uint64_t length) const {
-    return lines_.read(context, offset, length, [&](std::size_t block) -> Result<Slice> {
-      std::string text(block == 0 ? kHeader : std::string_view());
-      const auto first = static_cast<std::size_t>(lines_.blocks[block].first);
-      for (std::size_t place = first; place < std::min(first + kRowsOfABlock, places_.end); ++place) text += row(place);
-      ASSIGN_OR_RETURN(auto bytes, Buffer::copy_of(context, as_bytes(text)));
-      return owned(std::move(bytes));
-    });
+// Opens the container's file as a database on its own thread, because that may read all of it.
+class FileDatabase final : public BackgroundWork {
+ public:
+  // `store` must outlive this. Reads nothing before the first wait().
+  explicit FileDatabase(const RecordStore& store) : store_(store) {}
+  ~FileDatabase() override { stop(); }
+
+  // Returns the keys. kPending until the file was opened. Fails as Database::open_source().
+  Result<std::shared_ptr<KeyFiles>> keys() {
+    const std::lock_guard lock(mutex_);
+    return opened_ ? *opened_ : failure_or_pending(SearchKey::kChunks, 1);
   }
 
  private:
-  // Returns an empty string for a key that equals its name.
-  std::string row(std::size_t place) const {
-    const KeyTable::Listed listed = table_->at(place);
-    const std::string name = key_file_name(listed.key, listed.number);
-    return name == listed.key ? std::string() : fmt::format("{}\t{}\n", name, percent_encoded(listed.key, ""));
+  Result<void> work(const RequestContext& context, Lock& lock) override {
+    lock.unlock();
+    const std::string& path = store_.name();
+    auto database = database::Database::open_source(context, store_.shared_source(), path.substr(path.rfind('/') + 1),
+                                                    {.limits = store_.limits()});
+    lock.lock();
+    if (!database && !is_permanent(database.error().code)) return std::move(database).error();
+    if (database) {
+      opened_ = std::make_shared<KeyFiles>(std::move(*database));
+    } else {
+      opened_ = std::move(database).error();
+    }
+    return {};
   }
+  bool has_reached(SearchKey, std::uint64_t) const override { return opened_.has_value(); }
 
-  const std::shared_ptr<const KeyTable> table_;
-  const KeyTable::Places places_;
-  LineTable lines_;  // `first`: a place in the table; the first block also has the header
+  const RecordStore& store_;
+  std::optional<Result<std::shared_ptr<KeyFiles>>> opened_;  // guarded by mutex_
 };
-
-// Returns the size of a key's file, which is never 0 if the value is unreadable.
-std::uint64_t size_of(FoundKey::State state, std::uint64_t value_size) {
-  return state == FoundKey::State::kValue ? value_size : 1;
-}
-
-// Returns whether a listing has keys of a family other than the first.
-bool lists_families(const KeyTable& table) { return table.places(0).size() < table.size(); }
-
-// Returns the family of a directory of keys or of its names.tsv.
-std::uint32_t family_of(Node node) {
-  return node.kind == NodeKind::kStatic ? 0 : static_cast<std::uint32_t>(node.value);
-}
 
 class KeysView : public View {
  public:
-  using View::View;
+  explicit KeysView(const ContainerTree& tree) : View(tree), file_(tree.store()) {}
 
-  Result<Node> lookup(const RequestContext&, Node directory, std::string_view name) const override {
-    return directory == kFamilies ? lookup_family(name) : lookup_key(family_of(directory), name);
-  }
-  Result<void> list(const RequestContext&, Node directory, std::uint64_t place, const Emit& emit) const override {
-    return directory == kFamilies ? list_families(place, emit) : list_keys(family_of(directory), place, emit);
+  Result<Node> lookup(const RequestContext& context, Node directory, std::string_view name) const override {
+    if (directory == kFamilies) return lookup_family(context, name);
+    if (!has_keys(directory)) return no_such_name();
+    const std::uint32_t family = family_of(directory);
+    if (name == kNamesTable) {
+      ASSIGN_OR_RETURN(const auto names, names_of(context, family));
+      if (names->empty()) return no_such_name();
+      return Node{NodeKind::kKeyNames, family};
+    }
+    if (name == kKeyFamiliesName) {
+      ASSIGN_OR_RETURN(const auto others, other_families(context));
+      if (family != 0 || others.empty()) return no_such_name();
+      return kFamilies;
+    }
+    ASSIGN_OR_RETURN(const auto keys, this->keys(context));
+    ASSIGN_OR_RETURN(const auto key, keys->key_of(context, family, name));
+    const Node node = key_node(family, key);
+    TRY(find(context, node));
+    return node;
   }
 
-  Result<std::uint64_t> size(const RequestContext&, Node file) const override {
+  Result<void> list(const RequestContext& context, Node directory, std::uint64_t place,
+                    const Emit& emit) const override {
+    if (directory == kFamilies) return list_families(context, place, emit);
+    if (!has_keys(directory)) return View::list(context, directory, place, emit);
+    return list_keys(context, family_of(directory), place, emit);
+  }
+
+  Result<std::uint64_t> size(const RequestContext& context, Node file) const override {
     if (file.kind == NodeKind::kKeyNames) {
-      ASSIGN_OR_RETURN(const auto names, names_of(family_of(file)));
+      ASSIGN_OR_RETURN(const auto names, names_of(context, family_of(file)));
       return names->size();
     }
-    ASSIGN_OR_RETURN(const auto found, keys().find(file.value));
-    return size_of(found.state, found.value.size);
+    ASSIGN_OR_RETURN(const auto found, find(context, file));
+    return found->size();
   }
 
   Result<Slice> read(const RequestContext& context, Node file, std::uint64_t offset,
                      std::uint64_t length) const override {
     if (file.kind == NodeKind::kKeyNames) {
-      ASSIGN_OR_RETURN(const auto names, names_of(family_of(file)));
-      return names->read(context, offset, length);
+      ASSIGN_OR_RETURN(const auto names, names_of(context, family_of(file)));
+      return part_of({as_bytes(*names), names}, offset, length);
     }
-    ASSIGN_OR_RETURN(const auto found, keys().find(file.value));
-    return store().records().read_value(context, found, offset, length);
+    ASSIGN_OR_RETURN(const auto found, find(context, file));
+    ASSIGN_OR_RETURN(auto value, store().log().reported(context, found->value));
+    return part_of(std::move(value), offset, length);
   }
 
   std::uint64_t values() const override { return std::uint64_t{1} << 32; }  // families
 
  private:
-  Result<Node> lookup_family(std::string_view name) const {
-    const auto family = number_from(name);
-    if (!family || *family == 0 || *family > UINT32_MAX || std::to_string(*family) != name) return no_such_name();
-    ASSIGN_OR_RETURN(const auto table, keys().table());
-    const bool is_there = table->has_more() || table->places(static_cast<std::uint32_t>(*family)).size() > 0;
-    if (!is_there) return no_such_name();
-    return Node{NodeKind::kKeyFamily, *family};
+  using Found = std::shared_ptr<const KeyFiles::Found>;
+  using Names = std::shared_ptr<const std::string>;
+
+  Result<std::shared_ptr<KeyFiles>> keys(const RequestContext& context) const {
+    ASSIGN_OR_RETURN(auto keys, store().log().reported(context, file_.keys()));
+    report_problems(context, keys->database());
+    return keys;
   }
 
-  Result<void> list_families(std::uint64_t place, const Emit& emit) const {
-    ASSIGN_OR_RETURN(const auto table, keys().table());
-    std::vector<std::uint32_t> families = table->families();
-    std::erase(families, 0u);
+  void report_problems(const RequestContext& context, const database::Database& database) const {
+    for (database::Problem& problem : database.problems()) {
+      if (!problem.loses_data) continue;
+      const std::uint64_t thing = std::hash<std::string>{}(problem.error.detail);
+      problem.error.detail += " (keys may be missing, or their values older ones)";
+      store().log().report(context, problem.error, thing);
+    }
+  }
+
+  // Fails with kNotFound for a node that is no key.
+  Result<Found> find(const RequestContext& context, const Node& node) const {
+    const std::string text(node.text());
+    if (node.kind != NodeKind::kKey || text.size() < kFamilyBytes) return no_such_name();
+    if (auto known = found_.find(text)) return *std::move(known);
+    ASSIGN_OR_RETURN(const auto keys, this->keys(context));
+    ASSIGN_OR_RETURN(auto found, keys->find(context, family_of(node), text.substr(kFamilyBytes)));
+    if (!found.value) report_problems(context, keys->database());
+    auto shared = std::make_shared<const KeyFiles::Found>(std::move(found));
+    return found_.add(text, shared, text.size() + shared->size());
+  }
+
+  // Returns the families with keys, but for the default one.
+  Result<std::vector<Family>> other_families(const RequestContext& context) const {
+    ASSIGN_OR_RETURN(const auto keys, this->keys(context));
+    std::vector<Family> families;
+    for (Family& family : keys->database().families()) {
+      if (family.id == 0) continue;
+      ASSIGN_OR_RETURN(const bool has_key, keys->database().keys(family.id, {})->next(context));
+      if (has_key) families.push_back(std::move(family));
+    }
+    return families;
+  }
+
+  Result<Node> lookup_family(const RequestContext& context, std::string_view name) const {
+    ASSIGN_OR_RETURN(const auto families, other_families(context));
+    const auto named = [&](const Family& family) { return std::to_string(family.id) == name; };
+    const auto found = std::ranges::find_if(families, named);
+    if (found == families.end()) return no_such_name();
+    return Node{NodeKind::kKeyFamily, found->id};
+  }
+
+  Result<void> list_families(const RequestContext& context, std::uint64_t place, const Emit& emit) const {
+    ASSIGN_OR_RETURN(const auto families, other_families(context));
     for (; place < families.size(); ++place) {
-      const std::uint32_t family = families[static_cast<std::size_t>(place)];
+      const std::uint32_t family = families[static_cast<std::size_t>(place)].id;
       if (!emit({std::to_string(family), {NodeKind::kKeyFamily, family}, FileType::kDirectory, 0, place + 1})) break;
     }
     return {};
   }
 
-  Result<Node> lookup_key(std::uint32_t family, std::string_view name) const {
-    if (name == kNamesTable) {
-      ASSIGN_OR_RETURN(const auto names, names_of(family));
-      if (names->size() == 0) return no_such_name();
-      return Node{NodeKind::kKeyNames, family};
+  Result<void> list_keys(const RequestContext& context, std::uint32_t family, std::uint64_t place,
+                         const Emit& emit) const {
+    ASSIGN_OR_RETURN(const auto keys, this->keys(context));
+    bool came_forward = false;
+    if (place < kFamiliesPlace) {
+      bool was_rejected = false;
+      const auto take = [&](const KeyFiles::Listed& listed) {
+        const bool has_size = listed.place < kWithAttributes && listed.version.operation == database::Operation::kPut &&
+                              !listed.version.unread && !listed.version.is_in_blob_file;
+        was_rejected = !emit({listed.name, key_node(family, listed.key), FileType::kRegular,
+                              has_size ? listed.version.size : std::nullopt, listed.place + 1});
+        came_forward |= !was_rejected;
+        return !was_rejected;
+      };
+      for (const Family& each : keys->database().families()) {
+        if (each.id == family) TRY(keys->list(context, each, place, take));
+      }
+      if (was_rejected) return {};
     }
-    if (name == kKeyFamiliesName) {
-      ASSIGN_OR_RETURN(const auto table, keys().table());
-      const bool is_there = lists_families(*table) || table->has_more();
-      if (family != 0 || !is_there) return no_such_name();
-      return kFamilies;
-    }
-    auto number = key_number_in(name);
-    if (!number) {
-      const auto decoded = percent_decoded(name, "/");
-      if (!decoded) return no_such_name();
-      number = key_number(family, *decoded);
-      if (key_file_name(*decoded, *number) != name) return no_such_name();
-    }
-    ASSIGN_OR_RETURN(const auto found, keys().find(*number));
-    const bool is_it = found.family == family && key_file_name(found.key, *number) == name;
-    if (!is_it && found.state != FoundKey::State::kTwice) return no_such_name();
-    return Node{NodeKind::kKey, *number};
+    const auto outcome = list_after_keys(context, family, place, emit);
+    return outcome ? outcome : stopped(outcome.error(), came_forward);
   }
 
-  Result<void> list_keys(std::uint32_t family, std::uint64_t place, const Emit& emit) const {
-    ASSIGN_OR_RETURN(const auto table, keys().table());
-    const KeyTable::Places places = table->places(family);
-    for (; place < places.size(); ++place) {
-      const KeyTable::Listed listed = table->at(places.begin + static_cast<std::size_t>(place));
-      std::optional<std::uint64_t> size;
-      if (place < kWithAttributes) size = size_of(listed.state, listed.value_size);
-      const std::string name = key_file_name(listed.key, listed.number);
-      if (!emit({name, {NodeKind::kKey, listed.number}, FileType::kRegular, size, place + 1})) return {};
+  Result<void> list_after_keys(const RequestContext& context, std::uint32_t family, std::uint64_t place,
+                               const Emit& emit) const {
+    if (place <= kFamiliesPlace && family == 0) {
+      ASSIGN_OR_RETURN(const auto others, other_families(context));
+      const bool is_listed =
+          others.empty() || emit({kKeyFamiliesName, kFamilies, FileType::kDirectory, 0, kNamesPlace});
+      if (!is_listed) return {};
     }
-    const bool with_families = family == 0 && lists_families(*table);
-    if (place == places.size()) {
-      if (with_families && !emit({kKeyFamiliesName, kFamilies, FileType::kDirectory, 0, place + 1})) return {};
-      ++place;
-    }
-    ASSIGN_OR_RETURN(const auto names, names_of(family));
-    if (place == places.size() + 1 && names->size() > 0) {
-      emit({kNamesTable, {NodeKind::kKeyNames, family}, FileType::kRegular, names->size(), place + 1});
-    }
+    if (place > kNamesPlace) return {};
+    ASSIGN_OR_RETURN(const auto names, names_of(context, family));
+    if (names->empty()) return {};
+    emit({kNamesTable, {NodeKind::kKeyNames, family}, FileType::kRegular, names->size(), kNamesPlace + 1});
     return {};
   }
 
-  Result<std::shared_ptr<const KeyNames>> names_of(std::uint32_t family) const {
-    ASSIGN_OR_RETURN(const auto table, keys().table());
-    return names_.get(family, [&]() -> Result<KeyNames> { return KeyNames(table, family); });
+  Result<Names> names_of(const RequestContext& context, std::uint32_t family) const {
+    if (auto known = names_.find(family)) return *std::move(known);
+    ASSIGN_OR_RETURN(const auto keys, this->keys(context));
+    ASSIGN_OR_RETURN(auto table, keys->names_table(context, family));
+    report_problems(context, keys->database());
+    auto shared = std::make_shared<const std::string>(std::move(table));
+    return names_.add(family, shared, shared->size());
   }
 
-  KeyIndex& keys() const { return *store().keys(); }
-
-  const KeptValues<KeyNames> names_{};  // by family
+  mutable FileDatabase file_;
+  mutable BoundedLru<std::string, Found> found_{64, 16u << 20};
+  mutable BoundedLru<std::uint32_t, Names> names_{256, 16u << 20};
 };
 
 }  // namespace
 
 ViewPointer make_keys_view(const ContainerTree& tree) {
-  return tree.store().keys() == nullptr ? nullptr : std::make_unique<KeysView>(tree);
+  return tree.store().schema().change_kinds ? std::make_unique<KeysView>(tree) : nullptr;
 }
 
 }  // namespace recordfs

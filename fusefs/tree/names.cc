@@ -10,6 +10,7 @@
 
 #include "core/base/utf8.h"
 #include "core/hash/fnv.h"
+#include "core/hash/highway.h"
 
 namespace recordfs {
 namespace {
@@ -101,6 +102,13 @@ std::optional<std::string> percent_decoded(std::string_view name, std::string_vi
   }
   if (percent_encoded(key, also) != name) return std::nullopt;
   return key;
+}
+
+std::uint64_t key_number(std::uint32_t family, std::string_view key) {
+  std::string text;
+  for (int shift = 24; shift >= 0; shift -= 8) text += static_cast<char>(family >> shift & 0xFFu);
+  text += key;
+  return highway_hash(as_bytes(text));
 }
 
 std::string key_name(std::string_view key, std::uint64_t number, const std::vector<std::string_view>& reserved) {

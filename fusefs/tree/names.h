@@ -36,6 +36,9 @@ std::string percent_encoded(std::string_view key, std::string_view also);
 // Reverses percent_encoded() with the same `also`. Returns nullopt if `name` is not the result for any key.
 std::optional<std::string> percent_decoded(std::string_view name, std::string_view also);
 
+// Returns the number of a database's key: a hash of it and its column family, the same in every file and program.
+std::uint64_t key_number(std::uint32_t family, std::string_view key);
+
 // Returns the file name of a key in a directory whose keys are not all known. This is the percent-encoded key if
 // names_for() would accept it and it does not end like the alternative. Otherwise it is a prefix, "~" and `number` as
 // 16 hex digits. Keys with different numbers have different names.

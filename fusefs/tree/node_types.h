@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -81,7 +82,13 @@ struct Node {
   NodeKind kind = NodeKind::kStatic;
   std::uint64_t value = kRoot;
   std::uint64_t part = 0;  // of kPart only
-  bool operator==(const Node&) const = default;
+  // Of kKey only: what distinguishes it from keys with the same number.
+  std::shared_ptr<const std::string> key{};
+
+  bool operator==(const Node& other) const {
+    return kind == other.kind && value == other.value && part == other.part && text() == other.text();
+  }
+  std::string_view text() const { return key == nullptr ? std::string_view() : std::string_view(*key); }
 };
 
 // An index into kViewFactories (view.h).

@@ -14,7 +14,7 @@ constexpr std::uint64_t kThousandRecords = 1000;  // per directory in thousands/
 constexpr std::uint64_t kLargestDecoded = 128u << 20;
 constexpr std::uint64_t kSmallChunk = 64u << 10;
 
-constexpr Node kThousandsDirectory{NodeKind::kStatic, kThousands};
+const Node kThousandsDirectory{NodeKind::kStatic, kThousands};
 
 // What the name of a file means: a record or a decoded one, by ordinal or index.
 struct RecordFile {

@@ -188,7 +188,7 @@ bool has_attributes(std::uint64_t place, std::uint64_t entries);
 //
 // Thread-safe. A function that returns a Result may return kPending in two cases, and the caller repeats the call
 // later:
-// - The scan has not reached the data. Error::wait names what to wait for: a Catalog or KeyIndex.
+// - The scan has not reached the data. Error::wait names what to wait for: a Catalog or another BackgroundWork.
 // - The function would block or do slow work, and RequestContext does not permit that. Error::wait is then null, and
 //   RequestContext::was_refused() is true.
 // These functions may read and decode, as far as RequestContext permits, but never wait for a scan. They also fail as
@@ -201,18 +201,19 @@ class View {
   View& operator=(const View&) = delete;
 
   // Returns the node that `name` means in a directory. Fails with kNotFound if there is none. Looking up NAME.json
-  // decodes the record. A key beyond the listed ones is pending until all records have been read once more for it.
+  // decodes the record.
   virtual Result<Node> lookup(const RequestContext& context, Node directory, std::string_view name) const;
 
-  // Emits the entries of a directory without "." and "..". Starts at `place`: 0, or the `next` of an entry. A place is
-  // the number of entries before it, and stays valid as long as the tree. Succeeds once `emit` returned false or every
-  // entry was emitted. Also succeeds if it has to wait or fails after its first entries; the next call reports that.
+  // Emits the entries of a directory without "." and "..". Starts at `place`: 0, or the `next` of an entry. A place
+  // stays valid as long as the tree; it is the number of entries before it, but for what follows the keys of keys/.
+  // Succeeds once `emit` returned false or every entry was emitted. Also succeeds if it has to wait or fails after its
+  // first entries; the next call reports that.
   //
   // A listing of records reads the headers of their chunks, and their record sizes. It decodes a chunk only if the
   // format does not state the number of records, if LayoutCost is kDecode and the chunk is small, or if its layout
   // would cost as much (ChunkReader::layout()). In a listing of more than 1,000,000 records, only the first 250,000
-  // have sizes; so do the first 250,000 keys. inside/ORDINAL parses the record. keys/ is pending until all records have
-  // been read once, and damage/ until the scan is over.
+  // have sizes; so do the first 250,000 keys. inside/ORDINAL parses the record. keys/ is pending until the file
+  // is open as a database, which reads all of a log, and damage/ until the scan is over.
   virtual Result<void> list(const RequestContext& context, Node directory, std::uint64_t place, const Emit& emit) const;
 
   // Returns the type and the exact size. For data that cannot be read, the size is the declared one or 1, and never 0.

@@ -193,7 +193,7 @@ class LogContainer final : public Container {
       schema.value = [this](Bytes record, ValueForm form) {
         return batch_value(record, limits_, form, head_.numbering);
       };
-      if (!head_.is_of_another_log()) schema.key_changes = batch_changes;
+      if (!head_.is_of_another_log()) schema.change_kinds = batch_changes;
       // A valid record that is not a batch may occur too.
       schema.parts = RecordSchema::Parts::kOptional;
     }

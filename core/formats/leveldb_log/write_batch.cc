@@ -241,22 +241,6 @@ Value value_of(const Operation& operation, const Limits& limits, ValueForm form)
   return {std::move(members)};
 }
 
-std::optional<KeyChange> change_of(const Operation& operation, Bytes record) {
-  if (!operation.shape->change) return std::nullopt;
-  KeyChange change{.kind = *operation.shape->change, .family = operation.family.value_or(0)};
-  if (const auto& name = operation.key ? operation.key : operation.transaction) change.key = *name;
-  if (operation.end) change.end = *operation.end;
-  if (change.kind != KeyChangeKind::kSet) return change;
-  change.value = extent_in(record, *operation.value);
-  if (operation.shape->name != kTimedPut) return change;
-  if (change.value.size < kWriteTimeSize) {
-    change.kind = KeyChangeKind::kUnknown;
-  } else {
-    change.value.size -= kWriteTimeSize;
-  }
-  return change;
-}
-
 // Returns the type of a tag's entries in a table: tags with a column family have their own numbers.
 std::uint8_t type_of(std::uint8_t tag) {
   switch (tag) {
@@ -339,12 +323,11 @@ Result<Value> batch_value(Bytes record, const Limits& limits, ValueForm form, Nu
   return Value{std::move(members)};
 }
 
-Result<void> batch_changes(Bytes record, const TakeKeyChange& take) {
+Result<void> batch_changes(Bytes record, const TakeChangeKind& take) {
   if (!is_write_batch(record)) return no_batch();
   BatchReader batch(record);
   while (const auto operation = batch.next()) {
-    const auto change = change_of(*operation, record);
-    if (change && !take(*change)) break;
+    if (operation->shape->change) take(*operation->shape->change);
   }
   return {};
 }

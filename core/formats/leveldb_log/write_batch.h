@@ -46,8 +46,8 @@ Result<BatchSummary> summarize_batch(Bytes record);
 Result<Value> batch_value(Bytes record, const Limits& limits, ValueForm form,
                           Numbering numbering = Numbering::kPerWrite);
 
-// Passes each change to `take` in the order of the batch. Keeps nothing in memory.
-Result<void> batch_changes(Bytes record, const TakeKeyChange& take);
+// Passes the kind of each change to `take` in the order of the batch. Keeps nothing in memory.
+Result<void> batch_changes(Bytes record, const TakeChangeKind& take);
 
 // One operation of a batch. Bytes point into the record.
 struct BatchOperation {

@@ -136,13 +136,13 @@ class TableContainer final : public Container, private Metadata {
   }
 
   RecordSchema make_schema() const {
-    const std::uint32_t family = survey_.tail.properties.column_family.value_or(0);
     return {.value = [this](Bytes record, ValueForm) { return value_of(record, survey_.has_database_keys); },
             .parts = RecordSchema::Parts::kRequired,
-            .key_changes =
-                [this, family](Bytes record, const TakeKeyChange& take) {
-                  return change_of(record, survey_.has_database_keys, family, take);
-                },
+            .change_kinds = [this](Bytes record, const TakeChangeKind& take) -> Result<void> {
+              ASSIGN_OR_RETURN(const auto kind, change_kind_of(record, survey_.has_database_keys));
+              take(kind);
+              return {};
+            },
             .may_be_message = false};
   }
 

@@ -402,16 +402,9 @@ Result<Value> value_of(Bytes record, bool has_database_keys) {
   return Value{std::move(members)};
 }
 
-Result<void> change_of(Bytes record, bool has_database_keys, std::uint32_t family, const TakeKeyChange& take) {
+Result<KeyChangeKind> change_kind_of(Bytes record, bool has_database_keys) {
   ASSIGN_OR_RETURN(const auto content, content_of(record, has_database_keys));
-  KeyChange change{.family = family, .key = content.key, .value = extent_in(record, content.value)};
-  if (content.tag) {
-    change.kind = kind_of(content.tag->type);
-    change.sequence = content.tag->sequence;
-  }
-  if (change.kind == KeyChangeKind::kDeleteRange) change.end = content.value;
-  take(change);
-  return {};
+  return content.tag ? kind_of(content.tag->type) : KeyChangeKind::kSet;
 }
 
 }  // namespace recordfs::leveldb_table

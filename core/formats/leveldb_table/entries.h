@@ -154,7 +154,6 @@ std::string record_front(Bytes key, std::uint64_t value_size);
 // `has_database_keys`: whether keys are internal keys of a database; other keys are shown unchanged. Both fail with
 // kDamage if the bytes are not a record. Any thread.
 Result<Value> value_of(Bytes record, bool has_database_keys);
-// `family` is the table's column family.
-Result<void> change_of(Bytes record, bool has_database_keys, std::uint32_t family, const TakeKeyChange& take);
+Result<KeyChangeKind> change_kind_of(Bytes record, bool has_database_keys);
 
 }  // namespace recordfs::leveldb_table

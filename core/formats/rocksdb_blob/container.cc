@@ -123,10 +123,11 @@ class BlobFile final : public Container {
   RecordSchema make_schema() const {
     return {.value = [](Bytes record, ValueForm) { return leveldb_table::value_of(record, false); },
             .parts = RecordSchema::Parts::kRequired,
-            .key_changes =
-                [family = ends_.header ? ends_.header->column_family : 0](Bytes record, const TakeKeyChange& take) {
-                  return leveldb_table::change_of(record, false, family, take);
-                },
+            .change_kinds = [](Bytes record, const TakeChangeKind& take) -> Result<void> {
+              ASSIGN_OR_RETURN(const auto kind, leveldb_table::change_kind_of(record, false));
+              take(kind);
+              return {};
+            },
             .may_be_message = false};
   }
 

@@ -34,12 +34,13 @@ class Keys(Mapping):
             of = self._opened.database
             database = _recordfs.Keys(native, os.fsencode(of.directory), os.fsencode(of.wal_dir),
                                       [os.fsencode(path) for path in of.db_paths])
-            numbers = {name: number for number, name in database.families()}
+            numbers = {name or str(number): number for number, name in database.families()}
             # Tables that were given alone may all be of one other family than the default one.
             family = self._family or (next(iter(numbers)) if len(numbers) == 1 else "default")
-            if family not in numbers:
+            by_number = {str(number): number for number in numbers.values()}
+            if family not in numbers and family not in by_number:
                 raise KeyError(f"no column family {family}")
-            self._database = (os.getpid(), database, numbers[family])
+            self._database = (os.getpid(), database, numbers.get(family, by_number.get(family)))
         return self._database[1], self._database[2]
 
     def __getstate__(self):
@@ -102,7 +103,7 @@ class Keys(Mapping):
         return self._view(*self._range[:2], prefix)
 
     def family(self, name: str) -> Keys:
-        """Returns the keys of another column family of RocksDB."""
+        """Returns the keys of another column family of RocksDB, by its name or number."""
         return Keys(self._opened, name, self._at, *self._range)
 
     def as_of(self, sequence: int) -> Keys:
@@ -114,8 +115,8 @@ class Keys(Mapping):
 
     @property
     def families(self) -> list[str]:
-        """The names of the column families."""
-        return [name for _, name in self._native()[0].families()]
+        """The names of the column families; for one whose name the files do not have, its number."""
+        return [name or str(number) for number, name in self._native()[0].families()]
 
     @property
     def problems(self) -> list[tuple[str, str, bool]]:

@@ -86,7 +86,7 @@ class Surveyor {
       : store_(store), survey_(survey), decoder_(store.schema(), store.metadata(), {}, kMostText) {
     survey_.size = store.source().size();
     survey_.bins.resize(static_cast<std::size_t>(std::min<std::uint64_t>(FileSurvey::kBins, survey_.size)));
-    survey_.has_keys = store.schema().key_changes != nullptr;
+    survey_.has_keys = store.schema().change_kinds != nullptr;
     survey_.codecs.push_back({.name = "no records"});
   }
 

@@ -35,14 +35,9 @@ std::string below(const std::string& name, std::string_view member) {
 
 bool PartCounts::add(const RecordSchema& schema, Bytes record) {
   ++record_;
-  if (schema.key_changes) {
-    return schema
-        .key_changes(record,
-                     [this](const KeyChange& change) {
-                       add_entry(std::string(name_of_kind(change.kind)), {});
-                       return true;
-                     })
-        .has_value();
+  if (schema.change_kinds) {
+    const auto take = [this](KeyChangeKind kind) { add_entry(std::string(name_of_kind(kind)), {}); };
+    return schema.change_kinds(record, take).has_value();
   }
   const auto value = schema.value(record, ValueForm::kParts);
   if (!value) return false;

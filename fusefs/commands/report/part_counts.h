@@ -33,7 +33,7 @@ class PartCounts {
 
   // Returns whether records of this kind have parts or keys.
   static bool has(const RecordSchema& schema) {
-    return schema.key_changes != nullptr || schema.parts != RecordSchema::Parts::kNone;
+    return schema.change_kinds != nullptr || schema.parts != RecordSchema::Parts::kNone;
   }
 
   // Counts the parts of a record. Returns false if it is not a record of this kind.

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/hash/fnv.h"
-#include "core/store/key_table.h"
 #include "fusefs/tree/database/database_info.h"
 #include "fusefs/tree/inode_table.h"
 #include "fusefs/tree/names.h"
@@ -34,7 +33,6 @@ constexpr int kRoleShift = 32;
 constexpr std::string_view kKeysName = "keys";
 constexpr std::string_view kHistoryName = "history";
 constexpr std::string_view kInfoName = "info.json";
-constexpr std::string_view kNamesHeader = "name\tkey\n";
 
 constexpr std::string_view kKeyAttribute = "user.recordfs.key";
 constexpr std::string_view kSequenceAttribute = "user.recordfs.sequence";
@@ -108,7 +106,7 @@ DatabaseTree::DatabaseTree(DatabaseSource source, Files files)
       filesystem_(source.filesystem),
       report_(std::move(source.report)),
       files_(files),
-      listing_(database_) {
+      keys_(database_) {
   report_problems();
 }
 
@@ -175,7 +173,7 @@ Result<std::uint64_t> DatabaseTree::lookup_family(std::string_view name, bool is
 
 Result<std::uint64_t> DatabaseTree::lookup_key(const RequestContext& context, const Keys& in, std::string_view name) {
   const std::uint32_t family = in.family.id;
-  ASSIGN_OR_RETURN(const std::string key, key_of(context, family, name));
+  ASSIGN_OR_RETURN(std::string key, keys_.key_of(context, family, name));
   if (in.is_history) {
     TRY(database_->history(context, family, as_bytes(key)));
     DatabaseNode node{.kind = DatabaseNode::Kind::kHistory, .is_in_families = in.is_in_families};
@@ -183,82 +181,28 @@ Result<std::uint64_t> DatabaseTree::lookup_key(const RequestContext& context, co
     node.key = key;
     return kKind | kRowBit | nodes_.reference(std::move(node));
   }
-  std::optional<Slice> value;
-  auto found = find_key(context, family, key, value);
+  auto found = keys_.find(context, family, key);
   const bool may_be_damaged =
-      found ? found->version.may_be_stale || !found->is_readable : found.error().code == Code::kDamage;
+      found ? found->version.may_be_stale || !found->value : found.error().code == Code::kDamage;
   if (may_be_damaged) report_problems();
   if (!found) return std::move(found).error();
-  const std::uint64_t row = nodes_.reference(*std::move(found));
-  if (value) values_.add(row, *value, value->bytes.size());
+  const std::uint64_t row = nodes_.reference({.kind = DatabaseNode::Kind::kKey,
+                                              .family = family,
+                                              .key = std::move(key),
+                                              .version = std::move(found->version),
+                                              .size = found->size(),
+                                              .is_readable = found->value.has_value()});
+  if (found->value) values_.add(row, *found->value, found->size());
   return kKind | kRowBit | row;
 }
 
 Result<std::uint64_t> DatabaseTree::lookup_names(const RequestContext& context, const Keys& in) {
-  TRY(context.permit_slow_work());
-  DatabaseNode names{.kind = DatabaseNode::Kind::kNames, .family = in.family.id, .key = std::string(kNamesHeader)};
-  const auto keys = database_->keys(in.family.id, {});
-  while (true) {
-    ASSIGN_OR_RETURN(const bool has_key, keys->next(context));
-    if (!has_key) break;
-    const std::string_view key = as_text(keys->key());
-    const std::string name = key_file_name(key, key_number(in.family.id, key));
-    if (name == key) continue;
-    names.key.append(name).append(1, '\t').append(percent_encoded(key, "")).append(1, '\n');
-    if (names.key.size() > kMostOfNames) return Error{.code = Code::kLimit, .detail = "names.tsv is too large"};
-  }
+  ASSIGN_OR_RETURN(auto table, keys_.names_table(context, in.family.id));
   report_problems();
-  if (names.key.size() == kNamesHeader.size()) return no_such_name();
+  if (table.empty()) return no_such_name();
+  DatabaseNode names{.kind = DatabaseNode::Kind::kNames, .family = in.family.id, .key = std::move(table)};
   names.size = names.key.size();
   return kKind | kRowBit | nodes_.reference(std::move(names));
-}
-
-Result<std::string> DatabaseTree::key_of(const RequestContext& context, std::uint32_t family, std::string_view name) {
-  const auto has_name = [&](std::string_view key) { return key_file_name(key, key_number(family, key)) == name; };
-  const auto number = key_number_in(name);
-  if (!number) {
-    auto key = percent_decoded(name, "/");
-    if (!key || !has_name(*key)) return no_such_name();
-    return *std::move(key);
-  }
-  if (auto known = long_names_.find({family, *number}); known && has_name(*known)) return *std::move(known);
-  // The name begins with the key's first bytes, and ends in "~" and 16 digits.
-  auto prefix = percent_decoded(name.substr(0, name.size() - 17), "/");
-  if (!prefix) return no_such_name();
-  if (has_name(*prefix)) return *std::move(prefix);
-  TRY(context.permit_slow_work());
-  const auto keys = database_->keys(family, {.from = {}, .to = {}, .prefix = *prefix});
-  while (true) {
-    ASSIGN_OR_RETURN(const bool is_there, keys->next(context));
-    if (!is_there) return no_such_name();
-    const std::string_view key = as_text(keys->key());
-    if (key_number(family, key) == *number && has_name(key)) return std::string(key);
-  }
-}
-
-// Sets `value` if it is readable.
-Result<DatabaseNode> DatabaseTree::find_key(const RequestContext& context, std::uint32_t family, const std::string& key,
-                                            std::optional<Slice>& value) const {
-  DatabaseNode node{.kind = DatabaseNode::Kind::kKey, .family = family, .key = key};
-  auto found = database_->get(context, family, as_bytes(key));
-  if (found) {
-    value = std::move(found->value);
-    node.version = std::move(found->version);
-    node.size = value->bytes.size();
-    return node;
-  }
-  const Code why = found.error().code;
-  if (!is_permanent(why) && why != Code::kNotFound) return std::move(found).error();
-  // There may be a value that cannot be read.
-  auto versions = database_->history(context, family, as_bytes(key));
-  if (!versions && !is_permanent(versions.error().code) && versions.error().code != Code::kNotFound) {
-    return std::move(versions).error();
-  }
-  if (!versions || versions->empty() || deletes(versions->front().operation)) return std::move(found).error();
-  node.version = std::move(versions->front());
-  node.size = 1;
-  node.is_readable = false;
-  return node;
 }
 
 Result<std::uint64_t> DatabaseTree::lookup_version(const RequestContext& context, const DatabaseNode& in,
@@ -434,18 +378,13 @@ Result<void> DatabaseTree::list_keys(const RequestContext& context, const Keys& 
     if (!emit({.name = kKeyFamiliesName, .inode = number, .type = FileType::kDirectory, .next = 1})) return {};
   }
   if (in.is_history) return {};
-  const std::uint32_t family = in.family.id;
-  const auto take = [&](Bytes bytes, std::uint64_t at) {
-    const std::string_view key = as_text(bytes);
-    const std::uint64_t number = key_number(family, key);
-    const std::string name = key_file_name(key, number);
-    if (key_number_in(name)) long_names_.add({family, number}, std::string(key), key.size());
-    return emit({.name = name,
-                 .inode = inode_of(DatabaseNode::Kind::kKey, family, key),
+  const auto take = [&](const KeyFiles::Listed& listed) {
+    return emit({.name = listed.name,
+                 .inode = inode_of(DatabaseNode::Kind::kKey, in.family.id, listed.key),
                  .type = FileType::kRegular,
-                 .next = at + 2});
+                 .next = listed.place + 2});
   };
-  TRY(listing_.list(context, in.family, std::max<std::uint64_t>(place, 1) - 1, take));
+  TRY(keys_.list(context, in.family, std::max<std::uint64_t>(place, 1) - 1, take));
   report_problems();
   return {};
 }

@@ -15,7 +15,7 @@
 #include "core/base/bounded_lru.h"
 #include "core/database/database.h"
 #include "fusefs/tree/database/database_nodes.h"
-#include "fusefs/tree/database/key_listing.h"
+#include "fusefs/tree/database/key_files.h"
 #include "fusefs/tree/file_status.h"
 #include "fusefs/tree/mirror/mirror.h"
 
@@ -65,9 +65,6 @@ class DatabaseTree {
 
  private:
   static constexpr std::size_t kReported = 65536;
-  static constexpr std::size_t kMostOfNames = std::size_t{64} << 20;  // bytes of names.tsv
-  static constexpr std::size_t kLongNames = 4096;
-  static constexpr std::uint64_t kLongNameBytes = 8u << 20;
   static constexpr std::size_t kValues = 64;
   static constexpr std::uint64_t kValueBytes = 16u << 20;
 
@@ -86,10 +83,6 @@ class DatabaseTree {
   // Reads all keys of the family.
   Result<std::uint64_t> lookup_names(const RequestContext& context, const Keys& in);
   Result<std::uint64_t> lookup_version(const RequestContext& context, const DatabaseNode& in, std::string_view name);
-  // Returns the key that a name means. It need not exist.
-  Result<std::string> key_of(const RequestContext& context, std::uint32_t family, std::string_view name);
-  Result<DatabaseNode> find_key(const RequestContext& context, std::uint32_t family, const std::string& key,
-                                std::optional<Slice>& value) const;
 
   // Returns the value of a file in keys/ or history/. Fails like Database::get() and Database::version().
   Result<database::VersionedValue> read_value(const RequestContext& context, const DatabaseNode& of) const;
@@ -109,8 +102,7 @@ class DatabaseTree {
   const std::function<void(const database::Problem&)> report_;
   const Files files_;
   DatabaseNodes nodes_;
-  KeyListing listing_;
-  BoundedLru<std::pair<std::uint32_t, std::uint64_t>, std::string> long_names_{kLongNames, kLongNameBytes};
+  KeyFiles keys_;
   BoundedLru<std::uint64_t, Slice> values_{kValues, kValueBytes};  // by node
   std::mutex mutex_;                                               // guards the next
   std::set<std::pair<std::string, std::string>> reported_;         // files and texts of problems

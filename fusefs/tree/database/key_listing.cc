@@ -17,7 +17,7 @@ Result<void> KeyListing::list(const RequestContext& context, const database::Fam
       if (!*found && !came_forward) return {};  // the listing has ended, and needs no iterator any more
       if (!*found) break;
     }
-    if (at >= place && !take(position.keys->key(), at)) break;
+    if (at >= place && !take(position.keys->key(), position.keys->version(), at)) break;
     came_forward |= at >= place;
     position.is_on_key = false;
     ++at;

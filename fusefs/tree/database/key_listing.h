@@ -22,7 +22,7 @@ class KeyListing {
   explicit KeyListing(std::shared_ptr<const database::Database> database) : database_(std::move(database)) {}
 
   // Returns false to reject the key.
-  using Take = std::function<bool(Bytes key, std::uint64_t place)>;
+  using Take = std::function<bool(Bytes key, const database::Version& version, std::uint64_t place)>;
   // Calls `take` for the keys of a family from `place` on, in the order of Database::keys(), until it rejects one.
   // Fails as KeyIterator::next(), but not after the first call of `take`: the next call reports that. Without a known
   // comparator, a place that no iterator is at costs an iteration over all keys before it.

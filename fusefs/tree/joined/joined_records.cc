@@ -8,7 +8,7 @@ namespace recordfs {
 namespace {
 
 constexpr std::uint64_t kRecordsOfThousand = 1000;  // per directory in thousands/
-constexpr Node kRecordsOfShard{NodeKind::kStatic, kRecords};
+const Node kRecordsOfShard{NodeKind::kStatic, kRecords};
 
 }  // namespace
 

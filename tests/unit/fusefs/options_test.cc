@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "core/store/key_index.h"
 #include "fusefs/exit_status.h"
 
 namespace recordfs {
@@ -65,8 +64,7 @@ TEST(Options, DefaultsMatchTheHelp) {
         fmt::format("(default {}M stored, {}G decoded)", limits.stored_chunk >> 20, limits.decoded_chunk >> 30),
         fmt::format("answer requests (default {})", options.threads),
         fmt::format("(default {}: never)", options.timeout),
-        fmt::format("{} (default: ~/.cache/recordfs)", options.index),
-        fmt::format("by name (default {})", KeyTable::Bounds{}.keys)}) {
+        fmt::format("{} (default: ~/.cache/recordfs)", options.index)}) {
     EXPECT_NE(text.find(stated), std::string::npos) << stated;
   }
 }
@@ -262,9 +260,6 @@ TEST(Options, InvalidValuesAreRefused) {
                            "cache_size=-1",
                            "max_chunk=0",
                            "max_chunk=x",
-                           "listed_keys=x",
-                           "listed_keys=-1",
-                           "listed_keys=99999999999",
                            "timeout=-1",
                            "timeout=1s",
                            "timeout=99999999999",

@@ -155,7 +155,7 @@ TEST(Values, ValuesMatchTheCorpus) {
     const auto log = open_log(bytes);
     ASSERT_NE(log, nullptr);
     ASSERT_TRUE(log->schema().value);
-    EXPECT_EQ(log->schema().key_changes != nullptr, has_batches);
+    EXPECT_EQ(log->schema().change_kinds != nullptr, has_batches);
     EXPECT_EQ(log->schema().parts != RecordSchema::Parts::kNone, has_batches);
     const Reading reading = read_all(*log);
     if (has_batches) {

@@ -22,27 +22,6 @@ std::string text_of(const Value& value) {
   return bytes ? std::string(as_text(*bytes)) : std::get<std::string>(value.is);
 }
 
-struct Change {
-  KeyChangeKind kind;
-  std::string key, value;
-  std::optional<std::uint64_t> sequence;
-};
-
-Change change_in(const std::string& record, bool has_database_keys) {
-  Change found{};
-  int count = 0;
-  const auto result = change_of(as_bytes(record), has_database_keys, 0, [&](const KeyChange& change) {
-    ++count;
-    found = {change.kind, std::string(as_text(change.key)),
-             record.substr(static_cast<std::size_t>(change.value.begin), static_cast<std::size_t>(change.value.size)),
-             change.sequence};
-    return true;
-  });
-  EXPECT_TRUE(result);
-  EXPECT_EQ(count, 1);
-  return found;
-}
-
 TEST(ContentTest, PutHasKeySequenceTypeAndValue) {
   const std::string put = record(internal_key("name", 77, 1), "value");
   const auto value = value_of(as_bytes(put), true);
@@ -76,8 +55,6 @@ TEST(ContentTest, UserDefinedKeysAreShownUnchanged) {
   const Parts parts = parts_in(*value, as_bytes(own));
   ASSERT_EQ(parts.size(), 2u);
   EXPECT_EQ(slice(own, parts[0]), "short");
-  EXPECT_EQ(change_in(own, false).key, "short");
-  EXPECT_EQ(change_in(own, false).sequence, std::nullopt);
 }
 
 TEST(ContentTest, KeyTooShortForADatabaseIsDamage) {
@@ -91,16 +68,16 @@ TEST(ContentTest, InvalidRecordIsDamage) {
   }
 }
 
-TEST(ContentTest, EntriesBecomeKeyChanges) {
-  const Change put = change_in(record(internal_key("k", 5, 1), "v"), true);
-  EXPECT_EQ(put.kind, KeyChangeKind::kSet);
-  EXPECT_EQ(put.key, "k");
-  EXPECT_EQ(put.value, "v");
-  EXPECT_EQ(put.sequence, 5u);
-  EXPECT_EQ(change_in(record(internal_key("k", 5, 0), ""), true).kind, KeyChangeKind::kDelete);
-  EXPECT_EQ(change_in(record(internal_key("k", 5, 7), ""), true).kind, KeyChangeKind::kDelete);
-  EXPECT_EQ(change_in(record(internal_key("k", 5, 15), "n"), true).kind, KeyChangeKind::kDeleteRange);
-  EXPECT_EQ(change_in(record(internal_key("k", 5, 2), "v"), true).kind, KeyChangeKind::kUnknown);
+TEST(ContentTest, TypesOfEntriesAreKindsOfChanges) {
+  const auto kind = [](std::uint8_t type) {
+    return change_kind_of(as_bytes(record(internal_key("k", 5, type), "v")), true);
+  };
+  EXPECT_EQ(kind(1).value(), KeyChangeKind::kSet);
+  EXPECT_EQ(kind(0).value(), KeyChangeKind::kDelete);
+  EXPECT_EQ(kind(7).value(), KeyChangeKind::kDelete);
+  EXPECT_EQ(kind(15).value(), KeyChangeKind::kDeleteRange);
+  EXPECT_EQ(kind(2).value(), KeyChangeKind::kUnknown);
+  EXPECT_EQ(change_kind_of(as_bytes(record("own", "v")), false).value(), KeyChangeKind::kSet);
 }
 
 TEST(KeysTest, DatabaseEntryIsRecognizedByItsTag) {
