@@ -366,6 +366,30 @@ class Rest(JoinCase):
         self.assertEqual(there.read_bytes(), (alone / "records" / "3.json").read_bytes())
         self.assertEqual(there.stat().st_ino, (mounted / "shards" / "examples.tfrecord" / "records" / "3.json").stat().st_ino)
 
+    def test_parts_of_records_are_inside_the_set_by_its_ordinals(self):
+        for shard in range(2):
+            mounting.copy_of("leveldb_log/rocksdb-cf-txn/000018.log", self.data, f"part-{shard:05}-of-00002.log")
+        mounted = self.join(self.data)
+        number = len(os.listdir(mounted / "records"))
+        self.assertEqual(os.readlink(mounted / "inside"), ".views/inside")
+        self.assertEqual(sorted(os.listdir(mounted / "inside")), [f"{ordinal:09}" for ordinal in range(number)])
+        self.assertEqual(os.readlink(mounted / "inside" / str(number - 1)), f"{number - 1:09}")
+        for ordinal in (0, number // 2 - 1, number // 2, number - 1):
+            shard, own = divmod(ordinal, number // 2)
+            of_shard = mounted / "shards" / str(shard) / "inside" / f"{own:09}"
+            of_set = mounted / "inside" / str(ordinal)
+            self.assertEqual(sorted(os.listdir(of_set)), sorted(os.listdir(of_shard)))
+            self.assertEqual((of_set / "000000/op").read_bytes(), (of_shard / "000000/op").read_bytes())
+            self.assertEqual((of_set / "000000").stat().st_ino, (of_shard / "000000").stat().st_ino)
+        self.assertFalse(os.path.lexists(mounted / "inside" / str(number)))
+
+    def test_set_of_records_without_parts_has_no_inside(self):
+        for shard, name in enumerate(samples_of("recordio", 2)):
+            mounting.copy_of(name, self.data, f"part-{shard:05}-of-00002.recordio")
+        mounted = self.join(self.data)
+        self.assertFalse(os.path.lexists(mounted / "inside"))
+        self.assertNotIn("inside", os.listdir(mounted / ".views"))
+
     def test_options_that_exclude_each_other_are_refused(self):
         done = self.recordfs("-o", "join,nest", self.data, self.new_point())
         self.assertEqual((done.returncode, done.stdout), (1, ""))

@@ -8,7 +8,11 @@ namespace recordfs {
 namespace {
 
 constexpr std::uint64_t kRecordsOfThousand = 1000;  // per directory in thousands/
-const Node kRecordsOfShard{NodeKind::kStatic, kRecords};
+
+// Returns the directory of a shard's container that shows the same of its records.
+Node directory_of_shard(JoinedRecords::Shows shows) {
+  return {NodeKind::kStatic, shows == JoinedRecords::Shows::kInsides ? kInside : kRecords};
+}
 
 }  // namespace
 
@@ -18,17 +22,20 @@ JoinedRecords::Span JoinedRecords::span_of_thousand(std::uint64_t thousand) {
 
 std::uint64_t JoinedRecords::thousand_of(std::uint64_t ordinal) { return ordinal / kRecordsOfThousand; }
 
-// The shard's container decides what follows the ordinal in a name: ".json", for example.
-Result<JoinedRecords::Found> JoinedRecords::lookup(const RequestContext& context, std::string_view name,
+// The shard's container decides what follows the ordinal in a name: ".json", for example. It knows only listed names of
+// directories, because a link would have the ordinal in the shard.
+Result<JoinedRecords::Found> JoinedRecords::lookup(const RequestContext& context, Shows shows, std::string_view name,
                                                    const Span& in) {
   const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
   const auto ordinal = number_from(name.substr(0, digits));
   if (!ordinal || *ordinal < in.begin || *ordinal >= in.end) return no_such_name();
   ASSIGN_OR_RETURN(const auto at, shards_.set().locate(*ordinal));
   ASSIGN_OR_RETURN(auto container, shards_.container(context, at.shard));
-  const std::string in_shard = std::to_string(at.ordinal).append(name.substr(digits));
-  const View& records = *container->tree->view(kRecordsOfShard);
-  ASSIGN_OR_RETURN(const auto node, kept_open(container, records.lookup(context, kRecordsOfShard, in_shard)));
+  const std::string in_shard = record_name(at.ordinal).append(name.substr(digits));
+  const Node directory = directory_of_shard(shows);
+  const View* const records = container->tree->view(directory);
+  if (records == nullptr) return no_such_name();
+  ASSIGN_OR_RETURN(const auto node, kept_open(container, records->lookup(context, directory, in_shard)));
   return Found{std::move(container), node};
 }
 
@@ -57,7 +64,7 @@ Result<void> JoinedRecords::list_thousands(std::uint64_t place, const EmitEntry&
 }
 
 // A place is the number of entries before it.
-Result<void> JoinedRecords::list(const RequestContext& context, const Span& in, std::uint64_t place,
+Result<void> JoinedRecords::list(const RequestContext& context, Shows shows, const Span& in, std::uint64_t place,
                                  const EmitEntry& emit) {
   const std::uint64_t began_at = place;
   while (place < in.end - in.begin) {
@@ -67,7 +74,7 @@ Result<void> JoinedRecords::list(const RequestContext& context, const Span& in, 
     ASSIGN_OR_RETURN(const auto counts, shards_.set().counts(at->shard));
     const std::uint64_t end = std::min(in.end, counts.first_ordinal + counts.records);
     bool is_full = false;
-    auto reached = list_of_shard(context, *at, end, in, emit, is_full);
+    auto reached = list_of_shard(context, shows, *at, end, in, emit, is_full);
     if (!reached) return stopped(reached.error(), place > began_at);
     if (is_full) return {};
     if (*reached == ordinal) {
@@ -80,16 +87,17 @@ Result<void> JoinedRecords::list(const RequestContext& context, const Span& in, 
 }
 
 // Emits records of one shard, up to the ordinal `end` of the set. Returns the ordinal of the next one to emit.
-Result<std::uint64_t> JoinedRecords::list_of_shard(const RequestContext& context, const RecordInShard& from,
-                                                   std::uint64_t end, const Span& in, const EmitEntry& emit,
-                                                   bool& is_full) {
+Result<std::uint64_t> JoinedRecords::list_of_shard(const RequestContext& context, Shows shows,
+                                                   const RecordInShard& from, std::uint64_t end, const Span& in,
+                                                   const EmitEntry& emit, bool& is_full) {
   ASSIGN_OR_RETURN(const auto container, shards_.container(context, from.shard));
   ASSIGN_OR_RETURN(const auto counts, shards_.set().counts(from.shard));
   const std::uint64_t records = shards_.set().progress().totals.records;
   std::uint64_t reached = counts.first_ordinal + from.ordinal;
   const auto renumbered = [&](const DirectoryEntry& entry) {
     if (reached == end) return false;
-    const std::string name = record_name(reached).append(cache_.record_suffix);
+    std::string name = record_name(reached);
+    if (shows == Shows::kRecords) name += cache_.record_suffix;
     MountEntry shown{.name = name,
                      .inode = container->inode(entry.node),
                      .type = entry.type,
@@ -102,8 +110,9 @@ Result<std::uint64_t> JoinedRecords::list_of_shard(const RequestContext& context
     if (!is_full) ++reached;
     return !is_full;
   };
-  const View& view = *container->tree->view(kRecordsOfShard);
-  TRY(kept_open(container, view.list(context, kRecordsOfShard, from.ordinal, renumbered)));
+  const Node directory = directory_of_shard(shows);
+  const View* const view = container->tree->view(directory);
+  if (view != nullptr) TRY(kept_open(container, view->list(context, directory, from.ordinal, renumbered)));
   return reached;
 }
 

@@ -10,9 +10,9 @@
 
 namespace recordfs {
 
-// The names in records/ and thousands/, which are made from ordinals of the set. The nodes are those of the containers
-// of the shards. Thread-safe. Functions block only as far as RequestContext permits. kPending until DataSet has counted
-// far enough, or as the container that they ask.
+// The names in records/, inside/ and thousands/, which are made from ordinals of the set. The nodes are those of the
+// containers of the shards. Thread-safe. Functions block only as far as RequestContext permits. kPending until DataSet
+// has counted far enough, or as the container that they ask.
 class JoinedRecords {
  public:
   // Both must outlive this.
@@ -31,18 +31,21 @@ class JoinedRecords {
     std::shared_ptr<const ContainerNode> container;
     Node node;
   };
+  // What a directory shows of each record: the record, or the directory with its parts.
+  enum class Shows : std::uint8_t { kRecords, kInsides };
   // Returns what a name in a directory of these records means.
-  Result<Found> lookup(const RequestContext& context, std::string_view name, const Span& in);
+  Result<Found> lookup(const RequestContext& context, Shows shows, std::string_view name, const Span& in);
   // Emits the records of a directory.
-  Result<void> list(const RequestContext& context, const Span& in, std::uint64_t place, const EmitEntry& emit);
+  Result<void> list(const RequestContext& context, Shows shows, const Span& in, std::uint64_t place,
+                    const EmitEntry& emit);
 
   // Return numbers of the data set's own nodes, which are directories and links in thousands/.
   Result<std::uint64_t> lookup_thousand(std::string_view name);
   Result<void> list_thousands(std::uint64_t place, const EmitEntry& emit);
 
  private:
-  Result<std::uint64_t> list_of_shard(const RequestContext& context, const RecordInShard& from, std::uint64_t end,
-                                      const Span& in, const EmitEntry& emit, bool& is_full);
+  Result<std::uint64_t> list_of_shard(const RequestContext& context, Shows shows, const RecordInShard& from,
+                                      std::uint64_t end, const Span& in, const EmitEntry& emit, bool& is_full);
 
   JoinedShards& shards_;
   CachedFiles& cache_;

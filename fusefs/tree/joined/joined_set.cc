@@ -27,6 +27,8 @@ enum SetNode : std::uint64_t {
   kSetSummary,
   kSetConcat,
   kSetLines,
+  kInsideOfSetLink,
+  kInsideOfSet,
   kFirstShardLink = 4096,
 };
 
@@ -46,11 +48,13 @@ constexpr std::array kSetEntries = {
     SetEntry{kSetRecords, "records", FileType::kDirectory},
     SetEntry{kShardLinks, "shards", FileType::kDirectory, kSetRoot, {}, false},
     SetEntry{kThousandsOfSetLink, "thousands", FileType::kLink, kSetRoot, ".views/thousands", false},
+    SetEntry{kInsideOfSetLink, "inside", FileType::kLink, kSetRoot, ".views/inside", false},
     SetEntry{kSetIndexLink, "index", FileType::kLink, kSetRoot, ".views/index", false},
     SetEntry{kSetStreamsLink, "streams", FileType::kLink, kSetRoot, ".views/streams", false},
     SetEntry{kSetViews, ".views", FileType::kDirectory, kSetRoot, {}, false},
     SetEntry{kShardDirectories, ".shards", FileType::kDirectory, kSetRoot, {}, false},
     SetEntry{kThousandsOfSet, "thousands", FileType::kDirectory, kSetViews},
+    SetEntry{kInsideOfSet, "inside", FileType::kDirectory, kSetViews},
     SetEntry{kSetIndex, "index", FileType::kDirectory, kSetViews},
     SetEntry{kSetStreams, "streams", FileType::kDirectory, kSetViews},
     SetEntry{kShardRows, "shards.tsv", FileType::kRegular, kSetIndex},
@@ -73,12 +77,17 @@ const SetEntry* entry_of(Node node) {
 }
 
 bool is_thousand(Node node) { return node.kind == NodeKind::kThousand; }
+bool is_inside(Node node) { return node == Node{NodeKind::kStatic, kInsideOfSet}; }
 
 // Returns the ordinals of the records that are in a directory; nullopt for any other node.
 std::optional<JoinedRecords::Span> records_in(Node node) {
   if (is_thousand(node)) return JoinedRecords::span_of_thousand(node.value);
-  if (node == Node{NodeKind::kStatic, kSetRecords}) return JoinedRecords::Span{0, kEverything};
+  if (node == Node{NodeKind::kStatic, kSetRecords} || is_inside(node)) return JoinedRecords::Span{0, kEverything};
   return std::nullopt;
+}
+
+JoinedRecords::Shows shown_in(Node node) {
+  return is_inside(node) ? JoinedRecords::Shows::kInsides : JoinedRecords::Shows::kRecords;
 }
 
 std::optional<Stream> stream_of(Node node) {
@@ -94,9 +103,10 @@ Result<std::uint64_t> lookup_static(Node directory, std::string_view name) {
   return number_of(found->node);
 }
 
-Result<void> list_static(Node directory, std::uint64_t place, const EmitEntry& emit) {
+Result<void> list_static(Node directory, bool has_parts, std::uint64_t place, const EmitEntry& emit) {
   std::uint64_t next = 0;
   for (const SetEntry& entry : kSetEntries) {
+    if (entry.node == kInsideOfSet && !has_parts) continue;
     if (entry.parent != directory.value || !entry.is_listed || next++ < place) continue;
     if (!emit({.name = entry.name, .inode = number_of(entry.node), .type = entry.type, .next = next})) break;
   }
@@ -145,7 +155,9 @@ Result<JoinedSet::Named> JoinedSet::lookup(const RequestContext& context, std::u
                                            std::string_view name) {
   const Node node = node_of(directory);
   if (const auto span = records_in(node)) {
-    ASSIGN_OR_RETURN(auto found, records_.lookup(context, name, *span));
+    const auto ordinal = is_inside(node) ? number_from(name) : std::nullopt;
+    if (ordinal && name != record_name(*ordinal)) return lookup_inside_alias(*ordinal);
+    ASSIGN_OR_RETURN(auto found, records_.lookup(context, shown_in(node), name, *span));
     return Named{.container = std::move(found.container), .node = found.node};
   }
   if (node.kind != NodeKind::kStatic) return no_such_name();
@@ -154,7 +166,29 @@ Result<JoinedSet::Named> JoinedSet::lookup(const RequestContext& context, std::u
                 : node.value == kThousandsOfSet             ? records_.lookup_thousand(name)
                                                             : lookup_static(node, name);
   if (!number) return std::move(number).error();
+  if (*number == number_of(kInsideOfSetLink) || *number == number_of(kInsideOfSet)) {
+    ASSIGN_OR_RETURN(const bool has_parts, this->has_parts(context));
+    if (!has_parts) return no_such_name();
+  }
   return Named{.number = *number};
+}
+
+// Returns a link to the listed name of an ordinal in inside/.
+Result<JoinedSet::Named> JoinedSet::lookup_inside_alias(std::uint64_t ordinal) {
+  TRY(shards_.set().locate(ordinal));
+  const std::uint64_t number = number_in(0, {NodeKind::kInsideAlias, ordinal});
+  if (!shards_.numbers().is_own(number)) return no_such_name();
+  return Named{.number = number};
+}
+
+// Returns whether the records of the first shard that is there have parts.
+Result<bool> JoinedSet::has_parts(const RequestContext& context) {
+  for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
+    if (shards_.set().shard(shard).is_missing) continue;
+    ASSIGN_OR_RETURN(const auto container, shards_.container(context, shard));
+    return container->tree->view({NodeKind::kStatic, kInside}) != nullptr;
+  }
+  return false;
 }
 
 // A link has its shard's number as an unlisted name.
@@ -176,6 +210,7 @@ std::uint64_t JoinedSet::parent(std::uint64_t directory) const {
 Result<std::string> JoinedSet::target(std::uint64_t link) const {
   const Node node = node_of(link);
   if (node.kind == NodeKind::kThousandAlias) return thousand_name(node.value);
+  if (node.kind == NodeKind::kInsideAlias) return record_name(node.value);
   if (node.kind != NodeKind::kStatic) return no_such_name();
   if (node.value >= kFirstShardLink && node.value - kFirstShardLink < shards_.size()) {
     return std::string(kLinkToShard).append(shards_.name(static_cast<std::size_t>(node.value - kFirstShardLink)));
@@ -243,7 +278,7 @@ Result<Slice> JoinedSet::read(const RequestContext& context, std::uint64_t file,
 Result<void> JoinedSet::list(const RequestContext& context, std::uint64_t directory, std::uint64_t place,
                              const EmitEntry& emit) {
   const Node node = node_of(directory);
-  if (const auto span = records_in(node)) return records_.list(context, *span, place, emit);
+  if (const auto span = records_in(node)) return records_.list(context, shown_in(node), *span, place, emit);
   const SetEntry* entry = entry_of(node);
   if (node != Node{} && (entry == nullptr || entry->type != FileType::kDirectory)) {
     return Error{.code = Code::kNotFound, .detail = "not a directory"};
@@ -252,7 +287,11 @@ Result<void> JoinedSet::list(const RequestContext& context, std::uint64_t direct
     case kShardLinks: return list_shards(true, place, emit);
     case kShardDirectories: return list_shards(false, place, emit);
     case kThousandsOfSet: return records_.list_thousands(place, emit);
-    default: return list_static(node, place, emit);
+    case kSetViews: {
+      ASSIGN_OR_RETURN(const bool has_parts, this->has_parts(context));
+      return list_static(node, has_parts, place, emit);
+    }
+    default: return list_static(node, false, place, emit);
   }
 }
 

@@ -73,6 +73,8 @@ class JoinedSet {
   std::size_t open_containers() const { return shards_.open_containers(); }
 
  private:
+  Result<Named> lookup_inside_alias(std::uint64_t ordinal);
+  Result<bool> has_parts(const RequestContext& context);
   Result<std::uint64_t> lookup_shard(std::string_view name, bool in_links) const;
   Result<void> list_shards(bool as_links, std::uint64_t place, const EmitEntry& emit) const;
   Result<Slice> contents(const RequestContext& context, std::uint64_t file);

@@ -12,7 +12,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/store/key_table.h"
 #include "tests/unit/fusefs/toy_tree.h"
 #include "tests/unit/support/temp_folder.h"
 
