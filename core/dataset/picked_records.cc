@@ -26,66 +26,69 @@ Result<PlacedRecord> find_record(const RequestContext& context, DataSet& set, st
 }
 
 // Some records of one chunk, copied into one buffer, so that small ones need no memory of their own.
-struct PickedChunk {
+struct ChunkPick {
   struct Record {
     std::size_t place = 0;    // in the result
     std::uint64_t index = 0;  // in the chunk
     Bytes bytes{};
   };
-  struct Failure {
-    std::size_t record = 0;  // of `records`
-    Error why;
-  };
 
   PlacedRecord first;
   std::vector<Record> records{};
-  std::vector<Failure> failures{};
+  std::map<std::size_t, PickedRecords::Failure> failures{};  // by place
   Slice copy{};
+
+  std::uint64_t bytes() const {
+    std::uint64_t bytes = 0;
+    for (const Record& record : records) bytes += record.bytes.size();
+    return bytes;
+  }
+
+  void read(const RequestContext& context, const RenderRecord& render) {
+    const auto chunk = first.store->chunks().get_quietly(context, first.indexed.chunk);
+    std::vector<Slice> owners;  // until the records are copied
+    for (Record& record : records) {
+      auto made = chunk ? render(context, first, **chunk, record.index) : RenderedRecord{.failure = chunk.error()};
+      if (made.failure) fail(record, std::move(*made.failure), made.is_last);
+      record.bytes = made.bytes.bytes;
+      if (owners.empty() || owners.back().owner != made.bytes.owner) owners.push_back(std::move(made.bytes));
+    }
+    if (const auto copied = copy_records(context); !copied) {
+      for (Record& record : records) {
+        record.bytes = {};
+        fail(record, copied.error(), false);
+      }
+    }
+    first.store.reset();  // many shards may have records, and few files can be open
+  }
+
+  // Drops the records from `place` on, and their memory.
+  Result<void> drop_from(std::size_t place, const RequestContext& context) {
+    failures.erase(failures.lower_bound(place), failures.end());
+    const auto dropped = std::erase_if(records, [&](const Record& record) { return record.place >= place; });
+    return dropped == 0 ? Result<void>() : copy_records(context);
+  }
+
+ private:
+  void fail(const Record& record, Error why, bool is_last) {
+    PlacedRecord place = first;
+    place.index = record.index;
+    failures.insert_or_assign(record.place, PickedRecords::Failure{std::move(why), std::move(place), is_last});
+  }
+
+  // Copies the records into a buffer of their own, in place of what they point into.
+  Result<void> copy_records(const RequestContext& context) {
+    ASSIGN_OR_RETURN(auto buffer, Buffer::allocate(context, static_cast<std::size_t>(bytes())));
+    std::size_t at = 0;
+    for (Record& record : records) {
+      copy_bytes(record.bytes, buffer.span().subspan(at));
+      record.bytes = buffer.view().subspan(at, record.bytes.size());
+      at += record.bytes.size();
+    }
+    copy = owned(std::move(buffer));
+    return {};
+  }
 };
-
-std::uint64_t bytes_of(const PickedChunk& picked) {
-  std::uint64_t bytes = 0;
-  for (const PickedChunk::Record& record : picked.records) bytes += record.bytes.size();
-  return bytes;
-}
-
-// Copies the records of a chunk into a buffer of their own, in place of what they point into.
-Result<void> copy_records(const RequestContext& context, PickedChunk& picked) {
-  ASSIGN_OR_RETURN(auto buffer, Buffer::allocate(context, static_cast<std::size_t>(bytes_of(picked))));
-  std::size_t at = 0;
-  for (PickedChunk::Record& record : picked.records) {
-    copy_bytes(record.bytes, buffer.span().subspan(at));
-    record.bytes = buffer.view().subspan(at, record.bytes.size());
-    at += record.bytes.size();
-  }
-  picked.copy = owned(std::move(buffer));
-  return {};
-}
-
-// Reads the records, each with its failure.
-void read_records(const RequestContext& context, PickedChunk& picked) {
-  const auto fail_all = [&](const Error& why) {
-    picked.failures.clear();
-    for (std::size_t i = 0; i < picked.records.size(); ++i) {
-      picked.records[i].bytes = {};
-      picked.failures.push_back({i, why});
-    }
-  };
-  const RecordStore& store = *picked.first.store;
-  const auto chunk = store.chunks().get_alone(context, picked.first.indexed.chunk);
-  if (!chunk) return fail_all(chunk.error());
-  std::vector<Slice> owners;  // until the records are copied
-  for (std::size_t i = 0; i < picked.records.size(); ++i) {
-    auto read = store.records().read(context, **chunk, picked.records[i].index, 0, UINT64_MAX);
-    if (!read) {
-      picked.failures.push_back({i, std::move(read).error()});
-      continue;
-    }
-    picked.records[i].bytes = read->bytes;
-    if (owners.empty() || owners.back().owner != read->owner) owners.push_back(std::move(*read));
-  }
-  if (const auto copied = copy_records(context, picked); !copied) fail_all(copied.error());
-}
 
 // The records that were read so far.
 class Picker {
@@ -96,108 +99,94 @@ class Picker {
   };
 
  public:
-  Picker(const RequestContext& context, DataSet& set, std::span<const std::uint64_t> ordinals, std::uint64_t most_bytes)
-      : context_(context), set_(set), most_bytes_(most_bytes), wanted_(ordinals.size()) {
+  Picker(const RequestContext& context, DataSet& set, std::span<const std::uint64_t> ordinals, std::uint64_t most_bytes,
+         const RenderRecord& render)
+      : context_(context), set_(set), most_bytes_(most_bytes), render_(render), wanted_(ordinals.size()) {
     sorted_.reserve(ordinals.size());
     for (const std::uint64_t ordinal : ordinals) sorted_.push_back({ordinal, sorted_.size()});
     std::ranges::sort(sorted_);
   }
 
-  Result<PickedRecords> run(Executor& executor) {
+  PickedRecords run(Executor& executor) {
     executor.run_in_order({.tasks = 2 * std::size_t{executor.threads() + 1}, .bytes = most_bytes_},
                           [&] { return next_task(); });
-    if (!outcome_) return std::move(outcome_).error();
-    PickedRecords result;
-    result.records.resize(wanted_);
-    result.copy_of.resize(wanted_);
-    for (const auto& picked : picked_) {
-      for (const PickedChunk::Record& record : picked->records) {
-        result.records[record.place] = record.bytes;
-        result.copy_of[record.place] = static_cast<std::uint32_t>(result.copies.size());
-      }
-      const PlacedRecord& first = picked->first;
-      for (PickedChunk::Failure& failure : picked->failures) {
-        const PickedChunk::Record& record = picked->records[failure.record];
-        const ChunkInfo& chunk = first.indexed.chunk;
-        Position& begin = failure.why.position;
-        if (begin < chunk.begin || begin >= chunk.end) begin = chunk.begin;
-        const Position end = end_of(failure.why, chunk);
-        result.failures.emplace(record.place, PickedRecords::Failure{std::move(failure.why), first.shard, end,
-                                                                     first.indexed.before.records + record.index});
-      }
-      result.copies.push_back(std::move(picked->copy));
-    }
-    return result;
+    return result();
   }
 
  private:
   std::optional<Executor::OrderedTask> next_task() {
     while (at_ < sorted_.size() && sorted_[at_].place >= wanted_) ++at_;
-    if (at_ == sorted_.size() || !outcome_) return std::nullopt;
+    if (at_ == sorted_.size() || stop_) return std::nullopt;
     auto first = place_record(context_, set_, sorted_[at_].ordinal);
     if (!first) {
-      outcome_ = std::move(first).error();
+      stop_ = {std::move(first).error(), sorted_[at_].ordinal};
       return std::nullopt;
     }
-    const auto picked = std::make_shared<PickedChunk>(PickedChunk{.first = std::move(*first)});
+    const auto picked = std::make_shared<ChunkPick>(ChunkPick{.first = std::move(*first)});
     const std::uint64_t begin = picked->first.base + picked->first.indexed.before.records;
     const std::uint64_t end = picked->first.base + picked->first.indexed.after().records;
     for (; at_ < sorted_.size() && sorted_[at_].ordinal < end; ++at_) {
       if (sorted_[at_].place < wanted_) picked->records.push_back({sorted_[at_].place, sorted_[at_].ordinal - begin});
     }
-    return Executor::OrderedTask{.run = [this, picked] { read_records(context_, *picked); },
+    return Executor::OrderedTask{.run = [this, picked] { picked->read(context_, render_); },
                                  .finish = [this, picked](bool has_run) { return take(picked, has_run); },
                                  .bytes = picked->first.indexed.chunk.stored_size};
   }
 
   // If there are too many bytes, drops the second half of the records, again and again.
-  bool take(const std::shared_ptr<PickedChunk>& picked, bool has_run) {
-    if (!has_run) outcome_ = shortage("no memory");
+  bool take(const std::shared_ptr<ChunkPick>& picked, bool has_run) {
+    const std::uint64_t ordinal = picked->first.base + picked->first.indexed.before.records;
+    if (!has_run) stop_ = {shortage("out of memory"), ordinal};
     if (!has_run) return false;
     picked_.push_back(picked);
-    drop_unwanted(*picked);
-    bytes_ += bytes_of(*picked);
-    while (bytes_ > most_bytes_ && wanted_ > 1) {
+    auto dropped = picked->drop_from(wanted_, context_);
+    bytes_ += picked->bytes();
+    while (dropped && bytes_ > most_bytes_ && wanted_ > 1) {
       wanted_ /= 2;
       bytes_ = 0;
       for (const auto& one : picked_) {
-        drop_unwanted(*one);
-        bytes_ += bytes_of(*one);
+        if (dropped) dropped = one->drop_from(wanted_, context_);
+        bytes_ += one->bytes();
       }
       std::erase_if(picked_, [](const auto& one) { return one->records.empty(); });
     }
-    return outcome_.has_value();
+    if (!dropped) stop_ = {std::move(dropped).error(), ordinal};
+    return dropped.has_value();
   }
 
-  // Drops the records at places that are no longer wanted, and their memory.
-  void drop_unwanted(PickedChunk& picked) {
-    const auto is_unwanted = [&](const PickedChunk::Record& record) { return record.place >= wanted_; };
-    if (std::ranges::none_of(picked.records, is_unwanted)) return;
-    std::vector<PickedChunk::Record> records;
-    std::vector<PickedChunk::Failure> failures;
-    auto failure = picked.failures.begin();
-    for (std::size_t i = 0; i < picked.records.size(); ++i) {
-      const bool has_failed = failure != picked.failures.end() && failure->record == i;
-      if (!is_unwanted(picked.records[i])) {
-        if (has_failed) failures.push_back({records.size(), std::move(failure->why)});
-        records.push_back(picked.records[i]);
+  PickedRecords result() {
+    PickedRecords result;
+    result.records.resize(wanted_);
+    result.copy_of.resize(wanted_, kUnread);
+    for (const auto& picked : picked_) {
+      for (const ChunkPick::Record& record : picked->records) {
+        if (record.place >= wanted_) continue;
+        result.records[record.place] = record.bytes;
+        result.copy_of[record.place] = static_cast<std::uint32_t>(result.copies.size());
       }
-      if (has_failed) ++failure;
+      result.failures.merge(picked->failures);
+      result.copies.push_back(std::move(picked->copy));
     }
-    picked.records = std::move(records);
-    picked.failures = std::move(failures);
-    if (auto copied = copy_records(context_, picked); !copied) outcome_ = std::move(copied);
+    result.stop = std::move(stop_);
+    const auto read = static_cast<std::size_t>(std::ranges::find(result.copy_of, kUnread) - result.copy_of.begin());
+    result.records.resize(read);
+    result.copy_of.resize(read);
+    result.failures.erase(result.failures.lower_bound(read), result.failures.end());
+    return result;
   }
+
+  static constexpr std::uint32_t kUnread = UINT32_MAX;
 
   const RequestContext& context_;
   DataSet& set_;
   const std::uint64_t most_bytes_;
+  const RenderRecord& render_;
   std::size_t wanted_;          // the first so many are returned
   std::vector<Wanted> sorted_;  // by ordinal
   std::size_t at_ = 0;          // of the next task, in sorted_
-  std::vector<std::shared_ptr<PickedChunk>> picked_;
+  std::vector<std::shared_ptr<ChunkPick>> picked_;
   std::uint64_t bytes_ = 0;  // of picked_
-  Result<void> outcome_;
+  std::optional<PickedRecords::Stop> stop_;
 };
 
 }  // namespace
@@ -208,9 +197,17 @@ Result<PlacedRecord> place_record(const RequestContext& context, DataSet& set, s
   return Error{.code = Code::kNotFound, .detail = "no record " + std::to_string(ordinal)};
 }
 
-Result<PickedRecords> pick_records(const RequestContext& context, DataSet& set, Executor& executor,
-                                   std::span<const std::uint64_t> ordinals, std::uint64_t most_bytes) {
-  return Picker(context, set, ordinals, most_bytes).run(executor);
+RenderedRecord read_record(const RequestContext& context, const PlacedRecord& place, const Chunk& chunk,
+                           std::uint64_t index) {
+  auto read = place.store->records().read(context, chunk, index, 0, UINT64_MAX);
+  if (!read) return {.failure = std::move(read).error()};
+  return {.bytes = std::move(*read)};
+}
+
+PickedRecords pick_records(const RequestContext& context, DataSet& set, Executor& executor,
+                           std::span<const std::uint64_t> ordinals, std::uint64_t most_bytes,
+                           const RenderRecord& render) {
+  return Picker(context, set, ordinals, most_bytes, render).run(executor);
 }
 
 }  // namespace recordfs

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,26 +32,47 @@ struct PlacedRecord {
 // as DataSet::locate(), DataSet::open() and ChunkIndex::find(). Thread-safe.
 Result<PlacedRecord> place_record(const RequestContext& context, DataSet& set, std::uint64_t ordinal);
 
+// A record, or what a caller makes of it.
+struct RenderedRecord {
+  Slice bytes{};
+  std::optional<Error> failure{};  // why it cannot be read; `bytes` may then be the beginning
+  bool is_last = false;            // after a failure, the caller takes no further record
+};
+
+// Returns what is made of a record of a decoded chunk. `place` is that of another record of the chunk. Called on any
+// thread. May throw std::bad_alloc.
+using RenderRecord = std::function<RenderedRecord(const RequestContext& context, const PlacedRecord& place,
+                                                  const Chunk& chunk, std::uint64_t index)>;
+// Returns the bytes of the record.
+RenderedRecord read_record(const RequestContext& context, const PlacedRecord& place, const Chunk& chunk,
+                           std::uint64_t index);
+
 // Records in the order in which they were asked for.
 struct PickedRecords {
   // A record that cannot be read.
   struct Failure {
     Error why;
-    std::size_t shard = 0;
-    Position end = 0;           // of the region that begins at why.position
-    std::uint64_t ordinal = 0;  // in the shard
+    PlacedRecord place;
+    bool is_last = false;  // as in RenderedRecord
   };
-  std::vector<Bytes> records{};               // of a failure: empty
+  // A record that cannot be found, or that there was no memory for.
+  struct Stop {
+    Error why;
+    std::uint64_t ordinal = 0;
+  };
+  std::vector<Bytes> records{};
   std::map<std::size_t, Failure> failures{};  // by place in `records`
   std::vector<Slice> copies{};                // hold the records
   std::vector<std::uint32_t> copy_of{};       // the one that holds a record, by its place
+  std::optional<Stop> stop{};                 // `records` are the first ones that were read
 };
 
 // Returns the records in the given order: all of them, or as many of the first as have `most_bytes` together, but at
 // least one. Works in the order of the shards and chunks, on the threads of `executor` and the calling one. Copies the
-// records, so that they keep no chunk. Fails like place_record(), and with kOutOfMemory. Thread-safe. REQUIRES: not
-// called from a task of the executor.
-Result<PickedRecords> pick_records(const RequestContext& context, DataSet& set, Executor& executor,
-                                   std::span<const std::uint64_t> ordinals, std::uint64_t most_bytes);
+// records, so that they keep no chunk. Stops as place_record() fails, and with kOutOfMemory. Logs nothing. Thread-safe.
+// REQUIRES: not called from a task of the executor.
+PickedRecords pick_records(const RequestContext& context, DataSet& set, Executor& executor,
+                           std::span<const std::uint64_t> ordinals, std::uint64_t most_bytes,
+                           const RenderRecord& render = read_record);
 
 }  // namespace recordfs

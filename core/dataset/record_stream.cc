@@ -36,8 +36,14 @@ Error error_of(const DamagedRegion& region) {
   return {.code = code_of(region.damage_class), .position = region.begin, .detail = region.reason};
 }
 
-Position end_of(const Error& error, const ChunkInfo& chunk) {
-  return error.end > error.position && error.end <= chunk.end ? error.end : chunk.end;
+StreamProblem problem_of(Error error, const IndexedChunk& indexed, std::uint64_t index,
+                         std::optional<std::uint64_t> records) {
+  const ChunkInfo& chunk = indexed.chunk;
+  if (error.position < chunk.begin || error.position >= chunk.end) error.position = chunk.begin;
+  const Position end = error.end > error.position && error.end <= chunk.end ? error.end : chunk.end;
+  StreamProblem problem{.error = std::move(error), .end = end, .records_lost = records};
+  if (records) problem.first_ordinal = indexed.before.records + index + *records;
+  return problem;
 }
 
 // Makes the blocks of one decoded chunk.
@@ -357,11 +363,8 @@ StreamProblem RecordStream::problem_of(const DamageRow& row, std::size_t before)
 
 StreamProblem RecordStream::problem_of(Error error, const IndexedChunk& indexed, std::uint64_t index,
                                        std::optional<std::uint64_t> records) const {
-  const ChunkInfo& chunk = indexed.chunk;
-  if (error.position < chunk.begin || error.position >= chunk.end) error.position = chunk.begin;
-  const Position end = end_of(error, chunk);
-  StreamProblem problem{.error = std::move(error), .end = end, .records_lost = records};
-  if (!options_.split && records) problem.first_ordinal = indexed.before.records + index + *records;
+  StreamProblem problem = recordfs::problem_of(std::move(error), indexed, index, records);
+  if (options_.split) problem.first_ordinal.reset();
   return problem;
 }
 

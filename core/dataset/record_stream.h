@@ -37,8 +37,9 @@ struct StreamProblem {
 
 // Returns the error of what a region had.
 Error error_of(const DamagedRegion& region);
-// Returns the end of the bytes that an error is about, which begin in the chunk: the chunk's if it is unknown.
-Position end_of(const Error& error, const ChunkInfo& chunk);
+// Returns the problem that records of a chunk cannot be read: `records` from `index` on, if their number is known.
+StreamProblem problem_of(Error error, const IndexedChunk& indexed, std::uint64_t index,
+                         std::optional<std::uint64_t> records);
 
 // Consecutive records of one chunk, among those of a block.
 struct ChunkPart {

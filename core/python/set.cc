@@ -154,10 +154,12 @@ py::object record_at(const OpenedSet& set, std::size_t shard, std::uint64_t offs
 // of those that cannot be read are added to skipped().
 py::tuple records(const OpenedSet& set, const std::vector<std::uint64_t>& ordinals, std::uint64_t most_bytes,
                   bool copies, bool skips) {
-  auto picked = value_of(run_long([&](const RequestContext& context) {
-                           return pick_records(context, set.set(), set.executor(), ordinals, most_bytes);
-                         }),
-                         set);
+  const auto picked = value_of(run_long([&](const RequestContext& context) -> Result<PickedRecords> {
+                                 auto read = pick_records(context, set.set(), set.executor(), ordinals, most_bytes);
+                                 if (read.stop) return std::move(read.stop->why);
+                                 return read;
+                               }),
+                               set);
   py::list list(picked.records.size());
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < picked.records.size(); ++i) {
@@ -167,13 +169,10 @@ py::tuple records(const OpenedSet& set, const std::vector<std::uint64_t>& ordina
   }
   py::list failed;
   for (const auto& [place, failure] : picked.failures) {
-    list[place] = exception_of(failure.why, path_of(set, failure.shard));
+    const StreamProblem problem = problem_of(failure.why, failure.place.indexed, failure.place.index, 1);
+    list[place] = exception_of(problem.error, path_of(set, failure.place.shard));
     failed.append(place);
-    if (skips && may_skip(failure.why)) {
-      set.skipped().add(
-          failure.shard,
-          {.error = failure.why, .end = failure.end, .first_ordinal = failure.ordinal + 1, .records_lost = 1});
-    }
+    if (skips && may_skip(problem.error)) set.skipped().add(failure.place.shard, problem);
   }
   return py::make_tuple(list, failed, bytes);
 }

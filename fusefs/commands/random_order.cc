@@ -5,16 +5,18 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "core/base/bounded_lru.h"
 #include "core/dataset/permutation.h"
+#include "core/dataset/picked_records.h"
 #include "core/dataset/sampler.h"
 #include "core/store/executor.h"
-#include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 
 namespace recordfs {
@@ -41,35 +43,6 @@ NextOrdinal order_of(const RandomOptions& options, std::uint64_t records) {
   };
 }
 
-// A record to write.
-struct Picked {
-  std::uint64_t ordinal = 0;
-  std::optional<Rendered> rendered{};
-  std::shared_ptr<const SetMember> failed{};  // the shard, if it cannot be read
-};
-
-// The records of one chunk among those that are read ahead.
-struct PickedChunk {
-  std::shared_ptr<const SetMember> member;
-  std::shared_ptr<const RecordText> text;
-  IndexedChunk indexed;
-  std::vector<std::pair<std::size_t, std::uint64_t>> records;  // place in the window, and index in the chunk
-  std::vector<Rendered> rendered{};                            // of each
-
-  // Any thread.
-  void run() {
-    const auto chunk = member->store->chunks().get_quietly({}, indexed.chunk);
-    for (const auto& [place, index] : records) {
-      if (!chunk) {
-        rendered.push_back({.failures = {{.why = chunk.error()}}, .is_over = !text->options.skips_damage});
-        continue;
-      }
-      rendered.push_back(
-          text->render({indexed.chunk, {.begin = index, .end = index + 1}, indexed.before.records}, **chunk));
-    }
-  }
-};
-
 class RandomCopy {
  public:
   RandomCopy(const FormOptions& form, SetReader& reader, CommandContext& context)
@@ -77,131 +50,83 @@ class RandomCopy {
 
   // Returns whether all were copied.
   bool copy(const NextOrdinal& next) {
-    while (goes_on_ && context_.output().good()) {
+    while (context_.output().good()) {
       while (window_.size() < ahead_) {
         const auto ordinal = next();
         if (!ordinal) break;
-        window_.push_back({.ordinal = *ordinal});
+        window_.push_back(*ordinal);
       }
       if (window_.empty()) return true;
-      read_window();
-      write_window();
+      if (!copy_window()) return false;
     }
     return false;
   }
 
  private:
-  // Reads the records of the window in the order of the data set, until their text is too long.
-  void read_window() {
-    std::vector<std::size_t> places;  // in ascending order of ordinals
-    for (std::size_t i = 0; i < std::min(window_.size(), ahead_); ++i) {
-      if (!window_[i].rendered) places.push_back(i);
-    }
-    std::ranges::sort(places, {}, [this](std::size_t place) { return window_[place].ordinal; });
-    std::size_t at = 0;
-    const std::size_t threads = std::max(context_.threads(), 1u);
-    executor_.run_in_order({.tasks = 2 * threads, .bytes = kMostText}, [&]() -> std::optional<Executor::OrderedTask> {
-      while (at < places.size() && places[at] >= ahead_) ++at;
-      if (at == places.size() || !goes_on_) return std::nullopt;
-      const auto chunk = next_chunk(places, at);
-      if (!chunk) return std::nullopt;
-      return Executor::OrderedTask{.run = [chunk] { chunk->run(); },
-                                   .finish = [this, chunk](bool has_run) { return take(*chunk, has_run); },
-                                   .bytes = chunk->indexed.chunk.stored_size};
-    });
+  // A shard, and what the text of its records depends on.
+  struct Shard {
+    Shard(SetMember opened, const FormOptions& form) : member(std::move(opened)), text(member, form) {}
+    const SetMember member;
+    const RecordText text;
+  };
+
+  // Thread-safe.
+  std::shared_ptr<const Shard> shard_of(const PlacedRecord& place) {
+    if (auto known = shards_.find(place.shard)) return *known;
+    return shards_.add(place.shard,
+                       std::make_shared<const Shard>(reader_.member(place.shard, place.store, place.base), form_));
   }
 
-  // Returns null if that fails, and then the copy ends.
-  std::shared_ptr<PickedChunk> next_chunk(const std::vector<std::size_t>& places, std::size_t& at) {
-    const std::uint64_t ordinal = window_[places[at]].ordinal;
-    auto chunk = std::make_shared<PickedChunk>();
-    goes_on_ = find(ordinal, *chunk);
-    if (!goes_on_) return nullptr;
-    const std::uint64_t first = chunk->member->first_ordinal + chunk->indexed.before.records;
-    const std::uint64_t end = chunk->member->first_ordinal + chunk->indexed.after().records;
-    for (; at < places.size() && window_[places[at]].ordinal < end; ++at) {
-      chunk->records.emplace_back(places[at], window_[places[at]].ordinal - first);
-    }
-    return chunk;
+  RenderedRecord render(const PlacedRecord& place, const Chunk& chunk, std::uint64_t index) {
+    auto rendered = shard_of(place)->text.render(
+        {place.indexed.chunk, {.begin = index, .end = index + 1}, place.indexed.before.records}, chunk);
+    const auto text = std::make_shared<const std::string>(std::move(rendered.text));
+    RenderedRecord record{.bytes = {as_bytes(*text), text}, .is_last = rendered.is_over};
+    if (!rendered.failures.empty()) record.failure = std::move(rendered.failures.front().why);
+    return record;
   }
 
-  bool find(std::uint64_t ordinal, PickedChunk& chunk) {
-    const auto place = reader_.locate({.begin = static_cast<std::int64_t>(ordinal), .is_one = true});
-    if (!place) return false;
-    const std::uint64_t first = ordinal - place->ordinal;
-    if (!member_ || shard_ != place->shard) {
-      auto opened = reader_.member(place->shard, first);
-      if (!opened) return false;
-      member_ = std::make_shared<const SetMember>(std::move(*opened));
-      text_ = std::make_shared<const RecordText>(*member_, form_);
-      shard_ = place->shard;
+  // Copies records from the front of the window, as many as can be read together. Returns false if the copy ends.
+  bool copy_window() {
+    const std::size_t wanted = std::min(window_.size(), ahead_);
+    const auto picked = pick_records({}, reader_.set(), executor_, std::span(window_).first(wanted), kMostText,
+                                     [this](const RequestContext&, const PlacedRecord& place, const Chunk& chunk,
+                                            std::uint64_t index) { return render(place, chunk, index); });
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < picked.records.size() && context_.output().good(); ++i) {
+      context_.output().write(picked.records[i]);
+      bytes += picked.records[i].size();
+      const auto failed = picked.failures.find(i);
+      if (failed == picked.failures.end()) continue;
+      context_.report(*failed->second.place.store, failed->second.why);
+      if (failed->second.is_last || !form_.skips_damage) return false;
     }
-    auto indexed = wait_for([&] { return member_->store->index().find({}, SearchKey::kRecords, place->ordinal); });
-    if (!indexed) {
-      context_.print_failure(member_->path, indexed.error());
-      return false;
-    }
-    chunk.member = member_;
-    chunk.text = text_;
-    chunk.indexed = std::move(*indexed);
-    return true;
-  }
-
-  // If there is too much text, drops that of the second half of the window, which is read again later.
-  bool take(PickedChunk& chunk, bool has_run) {
-    if (!has_run) {
-      context_.print_failure(chunk.member->path, shortage("out of memory"));
-      return goes_on_ = false;
-    }
-    for (std::size_t i = 0; i < chunk.records.size(); ++i) {
-      const std::size_t place = chunk.records[i].first;
-      if (place >= ahead_) continue;
-      if (!chunk.rendered[i].failures.empty()) window_[place].failed = chunk.member;
-      text_bytes_ += chunk.rendered[i].text.size();
-      window_[place].rendered = std::move(chunk.rendered[i]);
-    }
-    while (text_bytes_ > kMostText && ahead_ > 1) {
-      ahead_ /= 2;
-      for (std::size_t i = ahead_; i < window_.size(); ++i) {
-        if (!window_[i].rendered) continue;
-        text_bytes_ -= window_[i].rendered->text.size();
-        window_[i].rendered.reset();
-        window_[i].failed.reset();
-      }
-    }
-    return true;
-  }
-
-  void write_window() {
-    std::size_t written = 0;
-    for (; written < window_.size() && window_[written].rendered && context_.output().good(); ++written) {
-      const Rendered& rendered = *window_[written].rendered;
-      context_.output().write(rendered.text);
-      for (const auto& failure : rendered.failures) context_.report(*window_[written].failed->store, failure.why);
-      if (rendered.is_over) {
-        goes_on_ = false;
-        return;
-      }
-    }
-    const bool was_full = written == window_.size();
-    window_.erase(window_.begin(), window_.begin() + static_cast<std::ptrdiff_t>(written));
     context_.output().flush();
-    if (was_full && text_bytes_ < kMostText / 4) ahead_ = std::min(2 * ahead_, kMostAhead);
-    text_bytes_ = 0;
-    for (const Picked& picked : window_) text_bytes_ += picked.rendered ? picked.rendered->text.size() : 0;
+    if (picked.stop) report(*picked.stop);
+    if (picked.stop) return false;
+    const std::size_t copied = picked.records.size();
+    const bool was_full = copied == window_.size();
+    window_.erase(window_.begin(), window_.begin() + static_cast<std::ptrdiff_t>(copied));
+    ahead_ = was_full && bytes < kMostText / 4 ? std::min(2 * wanted, kMostAhead) : copied;
+    return true;
   }
+
+  // Prints why a record cannot be found. Opens its shard again, which prints why that fails.
+  void report(const PickedRecords::Stop& stop) {
+    const auto place = reader_.locate({.begin = static_cast<std::int64_t>(stop.ordinal), .is_one = true});
+    const auto member = place ? reader_.member(place->shard, 0) : std::nullopt;
+    if (member) context_.print_failure(member->path, stop.why);
+  }
+
+  static constexpr std::size_t kRecentShards = 16;
 
   const FormOptions& form_;
   SetReader& reader_;
   CommandContext& context_;
   Executor executor_;
-  std::vector<Picked> window_;  // in the order in which they are written
+  BoundedLru<std::size_t, std::shared_ptr<const Shard>> shards_{kRecentShards};
+  std::vector<std::uint64_t> window_;  // ordinals, in the order in which they are written
   std::size_t ahead_ = kFirstAhead;
-  std::uint64_t text_bytes_ = 0;
-  bool goes_on_ = true;
-  std::size_t shard_ = 0;  // of the next
-  std::shared_ptr<const SetMember> member_;
-  std::shared_ptr<const RecordText> text_;
 };
 
 }  // namespace

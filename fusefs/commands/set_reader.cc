@@ -167,8 +167,13 @@ std::optional<SetMember> SetReader::member(std::size_t shard, std::uint64_t firs
     print(shard, store.error());
     return std::nullopt;
   }
-  return SetMember{set_.shard(shard).path, std::move(*store),
-                   has_one_shard() ? std::string() : std::string(set_.name(shard)), first_ordinal};
+  return member(shard, std::move(*store), first_ordinal);
+}
+
+SetMember SetReader::member(std::size_t shard, std::shared_ptr<const RecordStore> store,
+                            std::uint64_t first_ordinal) const {
+  return {set_.shard(shard).path, std::move(store), has_one_shard() ? std::string() : std::string(set_.name(shard)),
+          first_ordinal};
 }
 
 std::optional<std::size_t> SetReader::find_shard(const std::string& shard) {

@@ -53,6 +53,8 @@ class SetReader {
 
   // Opens a shard. nullopt if that fails.
   std::optional<SetMember> member(std::size_t shard, std::uint64_t first_ordinal);
+  // Returns a shard that is open.
+  SetMember member(std::size_t shard, std::shared_ptr<const RecordStore> store, std::uint64_t first_ordinal) const;
   // Opens a shard that is named in an address. nullopt if that fails, or if there is no such shard. Does not count
   // records, so the first ordinal is 0.
   std::optional<SetMember> member(const std::string& shard);

@@ -224,11 +224,11 @@ TEST(PickedRecordsTest, AreInTheGivenOrder) {
   Executor executor(2);
   std::vector<std::uint64_t> ordinals{167, 0, 140, 139, 3, 3, 20};
   const auto picked = pick_records({}, toys.set(), executor, ordinals, 1u << 20);
-  ASSERT_TRUE(picked);
-  ASSERT_EQ(picked->records.size(), ordinals.size());
-  EXPECT_TRUE(picked->failures.empty());
+  ASSERT_FALSE(picked.stop);
+  ASSERT_EQ(picked.records.size(), ordinals.size());
+  EXPECT_TRUE(picked.failures.empty());
   for (std::size_t i = 0; i < ordinals.size(); ++i) {
-    EXPECT_EQ(as_text(picked->records[i]), toys.records[static_cast<std::size_t>(ordinals[i])]);
+    EXPECT_EQ(as_text(picked.records[i]), toys.records[static_cast<std::size_t>(ordinals[i])]);
   }
 }
 
@@ -238,10 +238,10 @@ TEST(PickedRecordsTest, AreFewerIfTheyAreLarge) {
   std::vector<std::uint64_t> ordinals(100);
   for (std::size_t i = 0; i < ordinals.size(); ++i) ordinals[i] = 99 - i;
   const auto picked = pick_records({}, toys.set(), executor, ordinals, toys.records[99].size() * 10);
-  ASSERT_TRUE(picked);
-  EXPECT_GE(picked->records.size(), 1u);
-  EXPECT_LT(picked->records.size(), 50u);
-  for (std::size_t i = 0; i < picked->records.size(); ++i) EXPECT_EQ(as_text(picked->records[i]), toys.records[99 - i]);
+  ASSERT_FALSE(picked.stop);
+  EXPECT_GE(picked.records.size(), 1u);
+  EXPECT_LT(picked.records.size(), 50u);
+  for (std::size_t i = 0; i < picked.records.size(); ++i) EXPECT_EQ(as_text(picked.records[i]), toys.records[99 - i]);
 }
 
 TEST(PickedRecordsTest, CancelledCallFailsAndTheNextOneSucceeds) {
@@ -250,20 +250,23 @@ TEST(PickedRecordsTest, CancelledCallFailsAndTheNextOneSucceeds) {
   const std::vector<std::uint64_t> ordinals{160, 3};
   const std::atomic<bool> cancelled{true};
   const auto refused = pick_records(RequestContext(cancelled), toys.set(), executor, ordinals, 1 << 20);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Code::kInterrupted);
+  ASSERT_TRUE(refused.stop);
+  EXPECT_EQ(refused.stop->why.code, Code::kInterrupted);
   const auto picked = pick_records({}, toys.set(), executor, ordinals, 1 << 20);
-  ASSERT_TRUE(picked);
-  EXPECT_EQ(as_text(picked->records[0]), toys.records[160]);
-  EXPECT_EQ(as_text(picked->records[1]), toys.records[3]);
+  ASSERT_FALSE(picked.stop);
+  EXPECT_EQ(as_text(picked.records[0]), toys.records[160]);
+  EXPECT_EQ(as_text(picked.records[1]), toys.records[3]);
 }
 
-TEST(PickedRecordsTest, RecordThatDoesNotExistFails) {
+TEST(PickedRecordsTest, StopsAtARecordThatDoesNotExist) {
   Toys toys(kThreeShards);
   Executor executor(0);
-  const auto picked = pick_records({}, toys.set(), executor, std::vector<std::uint64_t>{1, 168}, 1u << 20);
-  ASSERT_FALSE(picked);
-  EXPECT_EQ(picked.error().code, Code::kNotFound);
+  const auto picked = pick_records({}, toys.set(), executor, std::vector<std::uint64_t>{1, 168, 2}, 1u << 20);
+  ASSERT_TRUE(picked.stop);
+  EXPECT_EQ(picked.stop->why.code, Code::kNotFound);
+  EXPECT_EQ(picked.stop->ordinal, 168u);
+  ASSERT_EQ(picked.records.size(), 1u);
+  EXPECT_EQ(as_text(picked.records[0]), toys.records[1]);
 }
 
 }  // namespace
