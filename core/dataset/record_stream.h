@@ -11,59 +11,16 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <thread>
-#include <vector>
 
-#include "core/base/bytes.h"
 #include "core/base/result.h"
 #include "core/dataset/data_set.h"
+#include "core/dataset/record_block.h"
 #include "core/dataset/splits.h"
 #include "core/search/record_matcher.h"
 #include "core/search/record_search.h"
-#include "core/store/parallel_scan.h"
-#include "core/store/selection.h"
 
 namespace recordfs {
-
-// Something that cannot be read: a record, a region of the file, a shard.
-struct StreamProblem {
-  std::size_t before = 0;  // records of the block that precede it
-  Error error{};
-  Position end = 0;                              // of the region that begins at error.position; 0: unknown
-  std::optional<std::uint64_t> first_ordinal{};  // in the shard, of the first record after it; nullopt: unknown
-  std::optional<std::uint64_t> records_lost{};   // nullopt: unknown
-};
-
-// Returns the error of what a region had.
-Error error_of(const DamagedRegion& region);
-// Returns the problem that records of a chunk cannot be read: `records` from `index` on, if their number is known.
-StreamProblem problem_of(Error error, const IndexedChunk& indexed, std::uint64_t index,
-                         std::optional<std::uint64_t> records);
-
-// Consecutive records of one chunk, among those of a block.
-struct ChunkPart {
-  Position begin = 0;       // of the chunk
-  std::uint64_t index = 0;  // in the chunk, of the first record
-  std::uint64_t records = 0;
-};
-
-// Consecutive records of a shard, or the matching ones among them. Movable.
-struct RecordBlock {
-  RecordBlock() = default;
-  RecordBlock(RecordBlock&&) noexcept = default;
-  RecordBlock& operator=(RecordBlock&&) noexcept = default;
-
-  std::size_t shard = 0;
-  std::uint64_t first_ordinal = 0;   // in the data set, of the first record; of a split: unknown
-  std::span<const Bytes> records{};  // in `own_records`, or of `owner`
-  std::vector<Bytes> own_records{};
-  std::vector<std::uint64_t> ordinals{};  // of each record, if the stream searches
-  std::vector<ChunkPart> chunks{};        // of all records, unless the stream searches
-  std::vector<StreamProblem> problems{};  // in order
-  std::shared_ptr<const void> owner{};    // keeps the records alive
-  std::uint64_t bytes = 0;                // memory that the block holds
-};
 
 // Returns what is searched of the records of a shard instead of their bytes.
 using TextsOfShard = std::function<TextsOfRecord(std::size_t shard, const std::shared_ptr<const RecordStore>& store)>;
@@ -98,33 +55,14 @@ class RecordStream {
   Next next(RecordBlock& block, std::chrono::milliseconds timeout);
 
  private:
-  // A shard, and which of its records.
-  struct Part {
-    std::size_t shard = 0;
-    std::shared_ptr<const RecordStore> store{};
-    std::uint64_t base = 0;  // ordinal in the data set of the shard's first record
-    Selection selection{};   // ordinals in the shard
-    TextsOfRecord texts_of{};
-  };
-  class ChunkBlocks;
-
   void run();
   Result<void> read_all();
-  Result<void> read_split();
-  Result<RecordInShard> start_of_records(const RequestContext& context);
-  Result<std::uint64_t> read_end(const RequestContext& context, const Part& part);
+  Result<RecordInShard> start_of_records();
+  Result<std::uint64_t> read_end(std::size_t shard, const RecordStore& store);
   // Returns the number of records before the place where reading ended.
-  Result<std::uint64_t> read(Part& part);
-  Finish work_on_step(const RequestContext& context, const Part& part, const ScannedStep& step);
-  Finish work_on_batch(const Part& part, const std::shared_ptr<const ScannedBatch>& batch);
-  bool takes(const Part& part, const DamageRow& row) const;
-  // Return a problem with what is known of its region. `index`: in the chunk, of the first of `records` that are lost.
-  StreamProblem problem_of(const DamageRow& row, std::size_t before = 0) const;
-  StreamProblem problem_of(Error error, const IndexedChunk& indexed, std::uint64_t index,
-                           std::optional<std::uint64_t> records) const;
+  Result<std::uint64_t> read(std::size_t shard, std::uint64_t base, Selection selection);
   bool push(RecordBlock block);
   bool push_problem(std::size_t shard, Error error);
-  Search search(const Part& part) const;
 
   DataSet& set_;
   const Options options_;

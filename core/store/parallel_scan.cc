@@ -347,8 +347,8 @@ class Steps {
 
 }  // namespace
 
-Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, const Work& work,
-                        const WorkOnBatch& work_on_batch) {
+Result<ScanEnd> scan(const RecordStore& store, const ScanOptions& options, const Work& work,
+                     const WorkOnBatch& work_on_batch) {
   // In another order than the file's, a shared pass would read large pieces repeatedly.
   std::optional<SequentialPass> pass;
   if (store.traits().is_in_file_order) pass.emplace(store.source(), options.end_position);
@@ -400,7 +400,7 @@ Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, co
     executor.run_in_order(bounds, next);
   } while (is_wanted && scanned && !steps.is_done());
   if (!scanned) return std::move(scanned).error();
-  return steps.totals();
+  return ScanEnd{steps.totals(), !is_wanted};
 }
 
 }  // namespace recordfs

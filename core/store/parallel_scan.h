@@ -51,14 +51,18 @@ using Work = std::function<Finish(const RequestContext& context, const ScannedSt
 // Does the same for a batch, which its result may share.
 using WorkOnBatch = std::function<Finish(const std::shared_ptr<const ScannedBatch>& batch)>;
 
+// The sums of what was scanned; after batches, without rows.
+struct ScanEnd : PrefixSums {
+  bool was_stopped = false;  // by a Finish
+};
+
 // Calls `work` for each step, on several threads, and its results on the calling thread, one at a time. The first
 // result comes as soon as its chunk was processed. With `work_on_batch`, many small chunks without damage are batches
-// instead of steps, if the format supports that. Returns the totals of what was scanned; after batches, without rows.
-// Fails as Scanner::step does, with kOutOfMemory if `work` throws, and with kLimit before the chunk that follows more
-// than largest_decoded_file() bytes of others, after finishing everything before the failure.
-// REQUIRES: not called from a task of the executor.
-Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, const Work& work,
-                        const WorkOnBatch& work_on_batch = {});
+// instead of steps, if the format supports that. Fails as Scanner::step does, with kOutOfMemory if `work` throws, and
+// with kLimit before the chunk that follows more than largest_decoded_file() bytes of others, after finishing
+// everything before the failure. REQUIRES: not called from a task of the executor.
+Result<ScanEnd> scan(const RecordStore& store, const ScanOptions& options, const Work& work,
+                     const WorkOnBatch& work_on_batch = {});
 
 // Joins pieces of damaged regions that several steps of a scan report. Passes each whole region to `take` once, when
 // its end is known. REQUIRES: regions in the order of the scan. Not thread-safe.

@@ -41,7 +41,7 @@ Result<Span> resolve(const OrdinalRange& range, const RecordStore& store);
 
 // Consecutive records.
 struct Selection {
-  Span records;                        // ordinals
+  Span records{};                      // ordinals
   std::optional<IndexedChunk> from{};  // chunk of the first record; default: the beginning
 
   bool is_empty() const { return records.is_empty(); }
@@ -61,9 +61,6 @@ struct Selection {
 Span span_of(const OrdinalRange& range, std::uint64_t records);
 // Returns "no record 600 (there are 500)".
 Error no_record(const OrdinalRange& range, std::uint64_t records);
-
-// Returns all records of a container.
-inline Selection everything() { return {.records = {}}; }
 
 // Resolves a range without a scan of its own. Waits for the catalog, unless the range begins with record 0 and its end
 // is not negative. Fails with kNotFound if the begin is too large and must not be, or if a single record does not

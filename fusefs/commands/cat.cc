@@ -45,19 +45,16 @@ class Cat {
       : options_(options), reader_(reader), context_(context) {}
 
   bool copy(const OrdinalRange& range) {
-    return reader_.each(range,
-                        [&](const SetMember& member, const Selection& selection) -> std::optional<std::uint64_t> {
-                          RecordCopier copier(member, options_.form, context_);
-                          if (!copier.copy(selection)) return std::nullopt;
-                          return copier.scanned_records();
-                        });
+    return reader_.each(range, [&](const SetMember& member, const Selection& selection) {
+      return RecordCopier(member, options_.form, context_).copy(selection);
+    });
   }
 
   bool copy(const Split& split) {
     const auto shard = split.shard.empty() ? std::optional(std::size_t{0}) : reader_.set().find_shard(split.shard);
     if (split.begin == 0 && shard == reader_.first_present()) reader_.list_left_out();
     auto member = reader_.member(split.shard);
-    return member && RecordCopier(*member, options_.form, context_).copy(split);
+    return member && copy(*member, split);
   }
 
   bool copy(const SetPart& part) {
@@ -77,7 +74,7 @@ class Cat {
     return std::ranges::all_of(ranges_of(part, *sizes), [&](const ShardRange& range) {
       const auto member = reader_.member(range.shard, 0);
       if (!member) return options_.words.allows_missing;
-      return RecordCopier(*member, options_.form, context_).copy({.begin = range.begin, .end = range.end});
+      return copy(*member, {.begin = range.begin, .end = range.end});
     });
   }
 
@@ -97,6 +94,12 @@ class Cat {
     RecordCopier copier;
     ReadWindow window;
   };
+
+  bool copy(const SetMember& member, const Split& split) {
+    return RecordCopier(member, options_.form, context_)
+        .copy(PassPart{.store = *member.store, .split = split})
+        .has_value();
+  }
 
   bool copy_at(const RecordAddress& address) {
     if (!keep(reader_.member(address.shard))) return true;
@@ -132,7 +135,7 @@ class Cat {
 
   bool copy_one(const Selection& selection) {
     // Damage before the first record belongs to it, as it does to a range that begins there.
-    if (selection.records.begin == 0) return current_->copier.copy(Selection{.records = selection.records});
+    if (selection.records.begin == 0) return current_->copier.copy(Selection{.records = selection.records}).has_value();
     const IndexedChunk& indexed = *selection.from;
     const std::uint64_t first = indexed.before.records;
     return current_->copier.copy(RequestContext().with(current_->window),

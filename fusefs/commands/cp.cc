@@ -20,6 +20,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/descriptor.h"
+#include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
@@ -156,16 +157,10 @@ class RecordFiles {
 
 // Finds the ordinal of the record at an address, which takes a scan.
 Result<Selection> select_at(const RecordAddress& address, const RecordStore& store) {
-  TRY(find({}, address, store));
-  Scanner scanner = store.index().scanner(ScanDetail::kCounts);
-  while (!scanner.at_end()) {
-    TRY(scanner.step({}));
-    const auto& indexed = scanner.chunk();
-    if (!indexed || indexed->chunk.begin != address.begin) continue;
-    const std::uint64_t ordinal = indexed->before.records + address.index;
-    return Selection{.records = {.begin = ordinal, .end = ordinal + 1}, .from = *indexed};
-  }
-  return Error{.code = Code::kNotFound, .detail = fmt::format("no chunk begins at byte {}", address.begin)};
+  ASSIGN_OR_RETURN(const auto record, find({}, address, store));
+  ASSIGN_OR_RETURN(auto indexed, wait_for([&] { return store.index().place_of({}, record.chunk); }));
+  const std::uint64_t ordinal = indexed.before.records + record.index;
+  return Selection{.records = {.begin = ordinal, .end = ordinal + 1}, .from = std::move(indexed)};
 }
 
 // Opens DIR, and creates it if it is missing and the command may find records.
@@ -236,16 +231,13 @@ class Cp {
       return std::nullopt;
     }
     DamageReporter damage(member.path, *member.store, context_);
-    goes_on_ = true;
-    const bool is_scanned =
-        damage.scan(selection, [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
-          // cppcheck-suppress returnDanglingLifetime
-          return [&, copied = copy_chunk(context, member, selection, indexed)] {
-            return goes_on_ = settle(*member.store, copied);
-          };
-        });
-    if (!is_scanned || !goes_on_) return std::nullopt;
-    return damage.scanned_records();
+    return damage.read({.store = *member.store, .selection = selection}, {.threads = context_.threads()},
+                       [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
+                         // cppcheck-suppress returnDanglingLifetime
+                         return [&, copied = copy_chunk(context, member, selection, indexed)] {
+                           return settle(*member.store, copied);
+                         };
+                       });
   }
 
   // Thread-safe.
@@ -300,7 +292,6 @@ class Cp {
   Progress progress_;
   std::optional<RecordFiles> files_;
   std::atomic<bool> is_stopped_{false};
-  bool goes_on_ = true;
   std::vector<std::uint64_t> without_part_ = std::vector<std::uint64_t>(options_.parts.size());  // records, by part
 };
 

@@ -1,8 +1,5 @@
 #include "fusefs/commands/damage_reporter.h"
 
-#include <utility>
-#include <vector>
-
 #include <fmt/format.h>
 
 #include "fusefs/messages.h"
@@ -14,36 +11,21 @@ void DamageReporter::add(const DamagedRegion& region) {
   regions_.add(region);
 }
 
-bool DamageReporter::scan(ScanOptions options, const std::function<bool(const DamageRow&)>& takes,
-                          const WorkOnChunk& work, const WorkOnBatch& work_on_batch) {
-  options.threads = context_.threads();
+std::optional<std::uint64_t> DamageReporter::read(const PassPart& part, const ScanOptions& options,
+                                                  const WorkOnChunk& work, const WorkOnBatch& work_on_batch) {
+  const bool damage_precedes_chunks = part.split && !store_.traits().is_in_file_order;
   const auto work_on_step = [&](const RequestContext& context, const ScannedStep& step) -> Finish {
-    std::vector<DamagedRegion> damage;
-    for (const DamageRow& row : step.damage) {
-      if (takes(row)) damage.push_back(row.region);
-    }
-    return [this, damage = std::move(damage), finish = step.indexed ? work(context, *step.indexed) : Finish()] {
-      for (const DamagedRegion& region : damage) add(region);
+    return [this, damage_precedes_chunks, damage = step.damage,
+            finish = step.indexed ? work(context, *step.indexed) : Finish()] {
+      for (const DamageRow& row : damage) add(row.region);
+      if (damage_precedes_chunks && finish) regions_.finish();
       return !finish || finish();
     };
   };
-  const auto scanned = recordfs::scan(store_, options, work_on_step, work_on_batch);
+  const auto end = read_part(part, options, work_on_step, work_on_batch);
   regions_.finish();
-  if (scanned) scanned_records_ = scanned->records;
-  if (!scanned) context_.print_failure(path_, scanned.error());
-  return scanned.has_value();
-}
-
-bool DamageReporter::scan(const Selection& selection, const WorkOnChunk& work, const WorkOnBatch& work_on_batch,
-                          std::uint64_t bytes_per_record, bool decodes) {
-  if (selection.is_empty()) return true;
-  ScanOptions options;
-  options.from = selection.from;
-  options.end_record = selection.records.end;
-  options.bytes_per_record = bytes_per_record;
-  options.decodes = decodes;
-  return scan(
-      options, [&](const DamageRow& row) { return selection.lies_inside(row.first_ordinal); }, work, work_on_batch);
+  if (!end) context_.print_failure(path_, end.error());
+  return !end || end->was_stopped ? std::nullopt : std::optional(end->records);
 }
 
 void DamageReporter::report(const DamagedRegion& region) {

@@ -1,14 +1,14 @@
-// Scans a container for a command, and reports the damage that the scan finds once, as part of the exit status.
+// Reads a container for a command, and reports the damage that is found once, as part of the exit status.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 
-#include "core/store/parallel_scan.h"
+#include "core/dataset/ordered_pass.h"
 #include "core/store/record_store.h"
-#include "core/store/selection.h"
 #include "fusefs/commands/command_context.h"
 
 namespace recordfs {
@@ -33,18 +33,11 @@ class DamageReporter {
   void add(const DamagedRegion& region);
   // Reports the last region, which might have continued.
   void finish() { regions_.finish(); }
-  // Returns the number of records before the place where the last scan() ended: all of the container's if that is its
-  // end.
-  std::uint64_t scanned_records() const { return scanned_records_; }
 
-  // Calls `work` for the chunks of a scan, or `work_on_batch`, as recordfs::scan() does, and reports the damage for
-  // which `takes` is true. Returns false if the scan failed, after printing why.
-  bool scan(ScanOptions options, const std::function<bool(const DamageRow&)>& takes, const WorkOnChunk& work,
-            const WorkOnBatch& work_on_batch = {});
-  // The same from the first selected chunk to the last, with the damage between them. `bytes_per_record` and `decodes`
-  // are those of ScanOptions.
-  bool scan(const Selection& selection, const WorkOnChunk& work, const WorkOnBatch& work_on_batch = {},
-            std::uint64_t bytes_per_record = 0, bool decodes = true);
+  // Reads a part as read_part() does, and reports its damage. Returns the number of records before the place where
+  // reading ended; nullopt if a result stopped it, or after printing why it failed.
+  std::optional<std::uint64_t> read(const PassPart& part, const ScanOptions& options, const WorkOnChunk& work,
+                                    const WorkOnBatch& work_on_batch = {});
 
  private:
   void report(const DamagedRegion& region);
@@ -54,7 +47,6 @@ class DamageReporter {
   CommandContext& context_;
   Regions regions_;
   std::set<Position> unfinished_;  // reported
-  std::uint64_t scanned_records_ = 0;
 };
 
 }  // namespace recordfs

@@ -151,6 +151,7 @@ class Grep {
     const RecordDecoder decoder(member.store->schema(), member.store->metadata(), options_.types);
     const Searched searched{.member = member, .name = name, .decoder = decoder};
     printer_.begin(member, name);
+    std::uint64_t records = 0;
     if (selected_ < most_) {
       const auto search_step = [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
         if (indexed.chunk.records == 0u) return {};
@@ -165,14 +166,17 @@ class Grep {
         };
       };
       const bool needs_chunks = options_.decoded || options_.json || options_.has_context();
-      damage.scan(everything(), search_step, needs_chunks ? WorkOnBatch() : search_records);
+      records = damage
+                    .read({.store = *member.store}, {.threads = context_.threads()}, search_step,
+                          needs_chunks ? WorkOnBatch() : search_records)
+                    .value_or(0);
     }
     has_selected_ = has_selected_ || selected_ > 0;
     if (show_ == Show::kNames) end_of_shard(member.path);
     const bool is_over =
         !output_.good() || (options_.quiet && has_selected_) || (show_ != Show::kNames && selected_ >= most_);
     if (is_over) return std::nullopt;
-    return damage.scanned_records();
+    return records;
   }
 
   // Writes the name of what has matches, or of what has none.

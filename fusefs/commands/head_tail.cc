@@ -69,10 +69,8 @@ int copy_range(const EndOptions& options, const OrdinalRange& range) {
   const auto reader = SetReader::open(options.words, context);
   if (!reader) return context.status();
   const FormOptions form = form_of(options);
-  reader->each(range, [&](const SetMember& member, const Selection& selection) -> std::optional<std::uint64_t> {
-    RecordCopier copier(member, form, context);
-    if (!copier.copy(selection)) return std::nullopt;
-    return copier.scanned_records();
+  reader->each(range, [&](const SetMember& member, const Selection& selection) {
+    return RecordCopier(member, form, context).copy(selection);
   });
   report_absent(form.json.fields.get(), context);
   return context.finish();
@@ -159,7 +157,7 @@ class Tail {
     const auto begin = static_cast<std::int64_t>(records.begin);
     const auto selection = select({.begin = begin, .end = static_cast<std::int64_t>(records.end)}, store);
     const SetMember member{path_, {std::shared_ptr<const void>(), &store}};  // not owned
-    if (selection) return RecordCopier(member, form_, context_).copy(*selection);
+    if (selection) return RecordCopier(member, form_, context_).copy(*selection).has_value();
     context_.print_failure(path_, selection.error());
     return false;
   }

@@ -16,9 +16,9 @@
 
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
+#include "core/dataset/ordered_pass.h"
 #include "core/decoding/json_writer.h"
 #include "core/store/container_info.h"
-#include "core/store/parallel_scan.h"
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/amounts.h"
 #include "fusefs/commands/command.h"
@@ -103,7 +103,7 @@ Result<JsonObject::List> later_metadata(const RecordStore& store, unsigned threa
     }
     return later.size() < kMost;
   };
-  TRY(scan(store, {.threads = threads}, [&](const RequestContext&, const ScannedStep& step) -> Finish {
+  TRY(read_part({.store = store}, {.threads = threads}, [&](const RequestContext&, const ScannedStep& step) -> Finish {
     if (!step.indexed) return {};
     return [&compare, chunk = step.indexed->chunk] { return compare(chunk); };
   }));

@@ -143,20 +143,16 @@ class Listing {
 
   // Returns as SetReader::Take does.
   std::optional<std::uint64_t> list(const Selection& selection) {
-    const bool goes_on = damage_.scan(
-        selection,
-        [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
-          const Span which = selection.within(indexed);
-          if (options_.chunks || which.end - which.begin <= kRowsAtOnce) {
-            return [this, text = text_of(context, indexed, selection)] { return write(text); };
-          }
-          return [this, indexed, which, layout = layout_of(context, store_, indexed.chunk)] {
-            return write_in_pieces(layout, indexed, which);
-          };
-        },
-        {}, 0, false);
-    if (!goes_on || !context_.output().good()) return std::nullopt;
-    return damage_.scanned_records();
+    return damage_.read({.store = store_, .selection = selection}, {.threads = context_.threads(), .decodes = false},
+                        [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
+                          const Span which = selection.within(indexed);
+                          if (options_.chunks || which.end - which.begin <= kRowsAtOnce) {
+                            return [this, text = text_of(context, indexed, selection)] { return write(text); };
+                          }
+                          return [this, indexed, which, layout = layout_of(context, store_, indexed.chunk)] {
+                            return write_in_pieces(layout, indexed, which);
+                          };
+                        });
   }
 
   void list(const RecordRef& record) {

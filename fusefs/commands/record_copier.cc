@@ -8,14 +8,6 @@ namespace {
 
 constexpr std::uint64_t kLargestInWindow = 64u << 10;
 
-// Returns whether streams skip a chunk, readable or not, because it has no bytes and no records.
-bool holds_nothing(const ChunkInfo& chunk) { return chunk.records == 0u && chunk.decoded_size == 0u; }
-
-// Returns all records of a chunk, whose ordinals were not counted.
-ChunkRecords all_of(const IndexedChunk& indexed) {
-  return {.info = indexed.chunk, .which = {.begin = 0, .end = indexed.chunk.records.value_or(0)}};
-}
-
 }  // namespace
 
 RecordCopier::RecordCopier(const SetMember& member, const FormOptions& options, CommandContext& context)
@@ -65,18 +57,13 @@ bool RecordCopier::settle(const Rendered& rendered, const ChunkInfo& chunk) {
   return !rendered.is_over && output_.good();
 }
 
-Finish RecordCopier::copy_ahead(const RequestContext& context, const ChunkRecords& records) {
-  if (holds_nothing(records.info)) return {};
-  return [this, prepared = prepare(context, records)] { return goes_on_ = write(prepared); };
-}
-
 Finish RecordCopier::copy_batch(const std::shared_ptr<const ScannedBatch>& batch, Span which) {
   const auto records =
       std::span(batch->content.records)
           .subspan(static_cast<std::size_t>(which.begin), static_cast<std::size_t>(which.end - which.begin));
   const auto settle_batch = [this] {
     has_written_ = true;
-    return goes_on_ = output_.good();
+    return output_.good();
   };
   if (context_.threads() <= 1) {
     return [this, batch, records, settle_batch] {
@@ -90,54 +77,21 @@ Finish RecordCopier::copy_batch(const std::shared_ptr<const ScannedBatch>& batch
   };
 }
 
-bool RecordCopier::copy(const Selection& selection) {
-  goes_on_ = true;
+std::optional<std::uint64_t> RecordCopier::copy(const PassPart& part) {
   const auto copy_chunk = [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
-    const Span which = selection.within(indexed);
-    if (which.is_empty() && !selection.lies_inside(indexed.before.records)) return {};
-    return copy_ahead(context, {indexed.chunk, which, indexed.before.records});
+    if (holds_nothing(indexed.chunk)) return {};
+    ChunkRecords records{.info = indexed.chunk, .which = part.within(indexed)};
+    if (!part.split) records.first_ordinal = indexed.before.records;  // those of splits are not counted
+    return [this, prepared = prepare(context, records)] { return write(prepared); };
   };
   WorkOnBatch copy_records;
   if (text_.depends_on_bytes_alone()) {
     copy_records = [&](const std::shared_ptr<const ScannedBatch>& batch) {
-      return copy_batch(batch, selection.within(batch->before.records, batch->content.run.records));
+      return copy_batch(batch, part.within(*batch));
     };
   }
-  return damage_.scan(selection, copy_chunk, copy_records, text_.bytes_per_record()) && goes_on_;
-}
-
-bool RecordCopier::copy(const Split& split) {
-  if (!store_.traits().is_in_file_order) return copy_in_file_order(split);
-  auto start = start_of({}, split, store_);
-  if (!start) {
-    context_.print_failure(path_, start.error());
-    return false;
-  }
-  ScanOptions options;
-  options.from = std::move(*start);
-  options.end_position = split.end;
-  options.bytes_per_record = text_.bytes_per_record();
-  goes_on_ = true;
-  const bool is_scanned = damage_.scan(
-      options, [&](const DamageRow& row) { return split.owns(row.region.begin); },
-      [&](const RequestContext& context, const IndexedChunk& indexed) {
-        return split.owns(indexed.chunk.begin) ? copy_ahead(context, all_of(indexed)) : Finish();
-      });
-  return goes_on_ && is_scanned;
-}
-
-bool RecordCopier::copy_in_file_order(const Split& split) {
-  const auto content = content_of({}, split, store_);
-  if (!content) {
-    context_.print_failure(path_, content.error());
-    return false;
-  }
-  for (const DamagedRegion& region : content->damage) damage_.add(region);
-  damage_.finish();
-  return std::ranges::all_of(content->chunks, [this](const IndexedChunk& indexed) {
-    const Finish finish = copy_ahead({}, all_of(indexed));
-    return !finish || finish();
-  });
+  return damage_.read(part, {.threads = context_.threads(), .bytes_per_record = text_.bytes_per_record()}, copy_chunk,
+                      copy_records);
 }
 
 bool RecordCopier::copy(const RequestContext& context, const RecordRef& record,

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "core/dataset/splits.h"
+#include "core/dataset/ordered_pass.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
@@ -16,20 +16,22 @@
 
 namespace recordfs {
 
-// For one container. Not thread-safe. Prints and notes errors as they occur. Each copy() returns false if copying has
-// to stop, after an unreadable record that must not be skipped, or a write error.
+// For one container. Not thread-safe. Prints and notes errors as they occur. Copying has to stop after an unreadable
+// record that must not be skipped, or a write error.
 class RecordCopier {
  public:
   // The arguments must outlive the object.
   RecordCopier(const SetMember& member, const FormOptions& options, CommandContext& context);
 
-  bool copy(const Selection& selection);
+  // Copies a part of the container. Returns the number of records before the place where copying ended; nullopt if it
+  // has to stop.
+  std::optional<std::uint64_t> copy(const PassPart& part);
+  std::optional<std::uint64_t> copy(const Selection& selection) {
+    return copy(PassPart{.store = store_, .selection = selection});
+  }
   // Copies one record, and reads no more than that needs. `first_ordinal` is of its chunk; nullopt: not counted.
+  // Returns false if copying has to stop.
   bool copy(const RequestContext& context, const RecordRef& record, std::optional<std::uint64_t> first_ordinal);
-  // Copies the records of the chunks that begin in the split, in file order.
-  bool copy(const Split& split);
-  // Returns the number of records before the place where copying a selection ended, as DamageReporter does.
-  std::uint64_t scanned_records() const { return damage_.scanned_records(); }
 
  private:
   // Some records of a chunk, decoded and perhaps rendered ahead by a worker.
@@ -39,9 +41,7 @@ class RecordCopier {
     std::optional<Rendered> rendered{};
   };
 
-  Finish copy_ahead(const RequestContext& context, const ChunkRecords& records);
   Finish copy_batch(const std::shared_ptr<const ScannedBatch>& batch, Span which);
-  bool copy_in_file_order(const Split& split);
   PreparedChunk prepare(const RequestContext& context, const ChunkRecords& records) const;
   bool write(const PreparedChunk& prepared);
   bool write_all(const PreparedChunk& prepared);
@@ -55,7 +55,6 @@ class RecordCopier {
   const RecordText text_;
   DamageReporter damage_;
   bool has_written_ = false;
-  bool goes_on_ = true;
 };
 
 }  // namespace recordfs

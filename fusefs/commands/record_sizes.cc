@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/store/parallel_scan.h"
+#include "core/dataset/ordered_pass.h"
 
 namespace recordfs {
 
@@ -16,19 +16,20 @@ Result<std::shared_ptr<const Layout>> layout_of(const RequestContext& context, c
 
 Result<SizeHistogram> sizes_of(const RecordStore& store, unsigned threads) {
   SizeHistogram sizes;
-  TRY(scan(store, {.threads = threads}, [&](const RequestContext& context, const ScannedStep& step) -> Finish {
-    if (!step.indexed) return {};
-    const auto layout = layout_of(context, store, step.indexed->chunk);
-    if (!layout) return {};
-    const auto of_chunk = std::make_shared<SizeHistogram>();
-    for (std::uint64_t i = 0; i < (*layout)->records(); ++i) {
-      if ((*layout)->failure(i) == nullptr) of_chunk->add((*layout)->extent(i).size);
-    }
-    return [&sizes, of_chunk] {
-      sizes.add(*of_chunk);
-      return true;
-    };
-  }));
+  TRY(read_part({.store = store}, {.threads = threads},
+                [&](const RequestContext& context, const ScannedStep& step) -> Finish {
+                  if (!step.indexed) return {};
+                  const auto layout = layout_of(context, store, step.indexed->chunk);
+                  if (!layout) return {};
+                  const auto of_chunk = std::make_shared<SizeHistogram>();
+                  for (std::uint64_t i = 0; i < (*layout)->records(); ++i) {
+                    if ((*layout)->failure(i) == nullptr) of_chunk->add((*layout)->extent(i).size);
+                  }
+                  return [&sizes, of_chunk] {
+                    sizes.add(*of_chunk);
+                    return true;
+                  };
+                }));
   return sizes;
 }
 

@@ -14,7 +14,8 @@ namespace recordfs {
 Result<std::shared_ptr<const Layout>> layout_of(const RequestContext& context, const RecordStore& store,
                                                 const ChunkInfo& chunk);
 
-// Returns the sizes of all records that can be read. Uses `threads`, the calling one included. Fails as scan() does.
+// Returns the sizes of all records that can be read. Uses `threads`, the calling one included. Fails as read_part()
+// does.
 Result<SizeHistogram> sizes_of(const RecordStore& store, unsigned threads);
 
 }  // namespace recordfs

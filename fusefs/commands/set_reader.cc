@@ -333,30 +333,27 @@ bool SetReader::each(const OrdinalRange& range, const Take& take) {
 bool SetReader::each_of_several(const OrdinalRange& range, const Take& take) {
   const auto span = resolve(range);
   if (!span) return false;
-  std::size_t shard = 0;
-  std::uint64_t base = 0;
+  RecordInShard first{.shard = 0, .ordinal = span->begin};
   if (span->begin > 0 && !span->is_empty()) {
     const auto place = locate(range);
     if (!place) return true;
-    shard = place->shard;
-    base = span->begin - place->ordinal;
+    first = *place;
   }
-  const auto in_shard = [&](std::uint64_t ordinal) {
-    return static_cast<std::int64_t>(std::min(ordinal - std::min(ordinal, base), kLargestSum));
-  };
-  for (; !span->is_empty() && shard < set_.size() && base < span->end; ++shard) {
-    const auto opened = member(shard, base);
-    if (!opened && !allows_missing_) return false;
-    if (!opened) continue;
-    OrdinalRange local{.begin = in_shard(span->begin)};
-    if (span->end != UINT64_MAX) local.end = in_shard(span->end);
-    const auto selection = select(local, *opened->store);
-    if (!selection) context_.print_failure(opened->path, selection.error());
-    const auto records = selection ? take(*opened, *selection) : 0;
-    if (!records) return false;
-    base += *records;
-  }
-  if (range.is_one && base <= span->begin) context_.print_failure(name_, no_record(range, base));
+  const auto bound = [](std::uint64_t ordinal) { return static_cast<std::int64_t>(std::min(ordinal, kLargestSum)); };
+  const auto records =
+      each_shard(set_, *span, first,
+                 [&](std::size_t shard, std::uint64_t base, const Span& wanted) -> std::optional<std::uint64_t> {
+                   const auto opened = member(shard, base);
+                   if (!opened) return allows_missing_ ? std::optional(std::uint64_t{0}) : std::nullopt;
+                   OrdinalRange local{.begin = bound(wanted.begin)};
+                   if (wanted.end != UINT64_MAX) local.end = bound(wanted.end);
+                   const auto selection = select(local, *opened->store);
+                   if (selection) return take(*opened, *selection);
+                   context_.print_failure(opened->path, selection.error());
+                   return 0;
+                 });
+  if (!records) return false;
+  if (range.is_one && *records <= span->begin) context_.print_failure(name_, no_record(range, *records));
   report_damage_after(range, *span);
   return true;
 }

@@ -7,6 +7,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
+#include "core/dataset/ordered_pass.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
 #include "fusefs/exit_status.h"
@@ -160,7 +161,7 @@ class Verifier {
       return [this, run = batch->content.run, has_checksums] { return settle(run, has_checksums); };
     };
     if (observe) take_batch = {};  // a batch does not have the chunks' headers
-    const auto scanned = scan(store_, {.threads = threads, .memory = memory}, check_step, take_batch);
+    const auto scanned = read_part({.store = store_}, {.threads = threads, .memory = memory}, check_step, take_batch);
     regions_.finish();
     if (verdict_.was_stopped) return std::move(verdict_);
     if (scanned) {

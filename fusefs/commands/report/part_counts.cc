@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/store/parallel_scan.h"
+#include "core/dataset/ordered_pass.h"
 
 namespace recordfs {
 namespace {
@@ -120,7 +120,7 @@ Result<PartCounts> count_parts(const RecordStore& store, unsigned threads,
       return true;
     };
   };
-  TRY(scan(store, {.threads = threads}, count));
+  TRY(read_part({.store = store}, {.threads = threads}, count));
   return sum;
 }
 

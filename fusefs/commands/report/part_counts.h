@@ -55,7 +55,7 @@ class PartCounts {
 };
 
 // Reads all records, and counts their parts. Chunks and records that cannot be read are passed to `failed`, on the
-// calling thread. Uses `threads`, that one included. Fails as scan() does.
+// calling thread. Uses `threads`, that one included. Fails as read_part() does.
 Result<PartCounts> count_parts(const RecordStore& store, unsigned threads,
                                const std::function<void(const Error& why)>& failed);
 

@@ -5,12 +5,15 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "core/dataset/ordered_pass.h"
 #include "core/dataset/picked_records.h"
 #include "tests/unit/store/toy_store.h"
 
@@ -217,6 +220,37 @@ TEST(RecordStreamTest, ReadsNoFurtherAheadThanItsMemory) {
   RecordBlock block;
   EXPECT_EQ(stream.next(block, kPatience), RecordStream::Next::kBlock);
   // Destroyed while its thread waits for room.
+}
+
+TEST(OrderedPassTest, EachShardHasItsOwnOrdinals) {
+  Toys toys(kThreeShards);
+  std::vector<std::tuple<std::size_t, std::uint64_t, std::uint64_t, std::uint64_t>> seen;
+  const std::uint64_t records[] = {140, 1, 27};
+  const auto read = [&](std::size_t shard, std::uint64_t base, const Span& wanted) -> std::optional<std::uint64_t> {
+    seen.emplace_back(shard, base, wanted.begin, wanted.end);
+    return records[shard];
+  };
+  EXPECT_EQ(each_shard(toys.set(), {.begin = 130, .end = 145}, {.shard = 0, .ordinal = 130}, read), 168u);
+  EXPECT_EQ(seen, (decltype(seen){{0, 0, 130, 145}, {1, 140, 0, 5}, {2, 141, 0, 4}}));
+  seen.clear();
+  EXPECT_EQ(each_shard(toys.set(), {.begin = 140}, {.shard = 1, .ordinal = 0}, read), 168u);
+  EXPECT_EQ(seen, (decltype(seen){{1, 140, 0, UINT64_MAX}, {2, 141, 0, UINT64_MAX}}));
+  const auto stop = [](std::size_t, std::uint64_t, const Span&) { return std::optional<std::uint64_t>(); };
+  EXPECT_EQ(each_shard(toys.set(), {}, {}, stop), std::nullopt);
+}
+
+TEST(OrderedPassTest, ResultThatNeedsNoMoreStopsIt) {
+  Toys toys(kThreeShards);
+  const auto store = toys.set().open({}, 0);
+  ASSERT_TRUE(store);
+  std::uint64_t chunks = 0;
+  const auto count = [&](const RequestContext&, const ScannedStep& step) -> Finish {
+    return [&chunks, has_chunk = step.indexed.has_value()] { return (chunks += has_chunk ? 1 : 0) < 3; };
+  };
+  const auto end = read_part({.store = **store}, {.threads = 2}, count);
+  ASSERT_TRUE(end);
+  EXPECT_TRUE(end->was_stopped);
+  EXPECT_EQ(chunks, 3u);
 }
 
 TEST(PickedRecordsTest, AreInTheGivenOrder) {

@@ -1,0 +1,92 @@
+#include "core/dataset/ordered_pass.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace recordfs {
+namespace {
+
+// Reads a split of a container that is not in file order, in file order, on the calling thread.
+Result<ScanEnd> read_in_file_order(const RequestContext& context, const PassPart& part, const Work& work) {
+  ASSIGN_OR_RETURN(const auto content, content_of(context, *part.split, part.store));
+  ScanEnd end;
+  const auto take = [&](const ScannedStep& step) {
+    const Finish finish = work(context, step);
+    end.was_stopped = finish && !finish();
+    return !end.was_stopped;
+  };
+  const auto take_damage = [&](const DamagedRegion& region) {
+    return take({.indexed = {}, .damage = {DamageRow{.region = region}}});
+  };
+  const auto take_chunk = [&](const IndexedChunk& indexed) { return take({.indexed = indexed, .damage = {}}); };
+  static_cast<void>(std::ranges::all_of(content.damage, take_damage) &&
+                    std::ranges::all_of(content.chunks, take_chunk));
+  return end;
+}
+
+}  // namespace
+
+bool PassPart::has(const DamageRow& row) const {
+  return split ? split->owns(row.region.begin) : selection.lies_inside(row.first_ordinal);
+}
+
+bool PassPart::has(const IndexedChunk& indexed) const {
+  if (split) return split->owns(indexed.chunk.begin);
+  return !within(indexed).is_empty() || selection.lies_inside(indexed.before.records);
+}
+
+Span PassPart::within(const IndexedChunk& indexed) const {
+  return split ? Span{.begin = 0, .end = indexed.chunk.records.value_or(0)} : selection.within(indexed);
+}
+
+Span PassPart::within(const ScannedBatch& batch) const {
+  const RecordBatch& content = batch.content;
+  if (!split) return selection.within(batch.before.records, content.run.records);
+  // The first chunks may begin before the split.
+  Span which{.begin = 0, .end = content.run.records};
+  for (const BatchChunk& chunk : content.chunks) {
+    if (split->owns(chunk.begin)) break;
+    which.begin += chunk.records;
+  }
+  return which;
+}
+
+Result<ScanEnd> read_part(const PassPart& part, ScanOptions options, const Work& work,
+                          const WorkOnBatch& work_on_batch) {
+  const RequestContext context = options.cancelled == nullptr ? RequestContext() : RequestContext(*options.cancelled);
+  if (!part.split && part.selection.is_empty()) return ScanEnd{};
+  if (!part.split) {
+    options.from = part.selection.from;
+    options.end_record = part.selection.records.end;
+  } else if (part.store.traits().is_in_file_order) {
+    ASSIGN_OR_RETURN(options.from, start_of(context, *part.split, part.store));
+    options.end_position = part.split->end;
+  } else {
+    return read_in_file_order(context, part, work);
+  }
+  const auto has = [&part](const DamageRow& row) { return part.has(row); };
+  const auto work_on_step = [&](const RequestContext& working, const ScannedStep& step) -> Finish {
+    const bool has_chunk = step.indexed && part.has(*step.indexed);
+    if (has_chunk && std::ranges::all_of(step.damage, has)) return work(working, step);
+    ScannedStep own;
+    std::ranges::copy_if(step.damage, std::back_inserter(own.damage), has);
+    if (has_chunk) own.indexed = step.indexed;
+    return has_chunk || !own.damage.empty() ? work(working, own) : Finish();
+  };
+  return scan(part.store, options, work_on_step, work_on_batch);
+}
+
+std::optional<std::uint64_t> each_shard(const DataSet& set, const Span& wanted, const RecordInShard& first,
+                                        const ReadShard& read) {
+  std::uint64_t base = wanted.begin - std::min(wanted.begin, first.ordinal);
+  for (std::size_t shard = first.shard; !wanted.is_empty() && shard < set.size() && base < wanted.end; ++shard) {
+    const auto records = read(shard, base,
+                              {.begin = wanted.begin - std::min(wanted.begin, base),
+                               .end = wanted.end == UINT64_MAX ? UINT64_MAX : wanted.end - base});
+    if (!records) return std::nullopt;
+    base += *records;
+  }
+  return base;
+}
+
+}  // namespace recordfs
