@@ -31,10 +31,14 @@ struct PassPart {
 };
 
 // Calls `work` and `work_on_batch` as scan() does, for the chunks and the damage that the part has: a step without such
-// a chunk has none. Sets the bounds of `options`. Fails like start_of(), content_of() and
+// a chunk has none. Sets the bounds of `options`, and uses only useful threads. Fails like start_of(), content_of() and
 // scan(). The sums of a split are invalid. REQUIRES: as scan().
 Result<ScanEnd> read_part(const PassPart& part, ScanOptions options, const Work& work,
                           const WorkOnBatch& work_on_batch = {});
+
+// Returns how many of `threads` make a pass over a container faster. `copies`: the work only copies records. If these
+// are small and not compressed, one thread alone copies them while they are in its processor's cache, and is faster.
+unsigned useful_threads(const RecordStore& store, unsigned threads, bool copies);
 
 // Reads the records `wanted` of a shard, by ordinals in the shard, of which the first has the ordinal `base` in the
 // set. Returns the number of records before the place where reading ended; nullopt to stop.

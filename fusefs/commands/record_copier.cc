@@ -17,6 +17,7 @@ RecordCopier::RecordCopier(const SetMember& member, const FormOptions& options, 
       context_(context),
       output_(context.output()),
       text_(member, options),
+      threads_(useful_threads(store_, context.threads(), text_.depends_on_bytes_alone())),
       damage_(path_, store_, context) {}
 
 RecordCopier::PreparedChunk RecordCopier::prepare(const RequestContext& context, const ChunkRecords& records) const {
@@ -65,7 +66,7 @@ Finish RecordCopier::copy_batch(const std::shared_ptr<const ScannedBatch>& batch
     has_written_ = true;
     return output_.good();
   };
-  if (context_.threads() <= 1) {
+  if (threads_ <= 1) {
     return [this, batch, records, settle_batch] {
       text_.write(records, batch, output_);
       return settle_batch();
@@ -90,7 +91,7 @@ std::optional<std::uint64_t> RecordCopier::copy(const PassPart& part) {
       return copy_batch(batch, part.within(*batch));
     };
   }
-  return damage_.read(part, {.threads = context_.threads(), .bytes_per_record = text_.bytes_per_record()}, copy_chunk,
+  return damage_.read(part, {.threads = threads_, .bytes_per_record = text_.bytes_per_record()}, copy_chunk,
                       copy_records);
 }
 

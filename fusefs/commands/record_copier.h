@@ -53,6 +53,7 @@ class RecordCopier {
   CommandContext& context_;
   Output& output_;
   const RecordText text_;
+  const unsigned threads_;
   DamageReporter damage_;
   bool has_written_ = false;
 };

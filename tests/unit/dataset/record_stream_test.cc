@@ -253,6 +253,13 @@ TEST(OrderedPassTest, ResultThatNeedsNoMoreStopsIt) {
   EXPECT_EQ(chunks, 3u);
 }
 
+TEST(OrderedPassTest, SmallFileIsReadByOneThread) {
+  Toys toys(kThreeShards);
+  const auto store = toys.set().open({}, 0);
+  ASSERT_TRUE(store);
+  EXPECT_EQ(useful_threads(**store, 8, false), 1u);
+}
+
 TEST(PickedRecordsTest, AreInTheGivenOrder) {
   Toys toys(kThreeShards);
   Executor executor(2);
