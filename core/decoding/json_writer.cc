@@ -134,19 +134,6 @@ bool begins_with_c1(std::string_view text) {
   return second >= kFirstC1 && second < kAfterC1;
 }
 
-std::uint64_t escaped_size(char character) {
-  switch (character) {
-    case '\b':
-    case '\f':
-    case '\n':
-    case '\r':
-    case '\t':
-    case '"':
-    case '\\': return 2;
-    default: return is_plain(character) ? 1 : 6;
-  }
-}
-
 constexpr std::size_t kLongestEscape = 6;
 
 struct Escape {
@@ -200,6 +187,7 @@ constexpr std::uint64_t kIndent = 2;
 constexpr std::uint32_t kOfObject = 2;
 constexpr std::uint32_t kOfList = 1;
 constexpr std::size_t kLongestNumber = 32;
+constexpr std::string_view kNull = "null";
 
 // Returns the size of base64, rounded up.
 constexpr std::uint64_t encoded_size(std::uint64_t size) { return (size / 3 + 1) * 4; }
@@ -216,18 +204,6 @@ void append_base64(std::string& text, Bytes bytes) {
   const std::size_t before = text.size();
   text.resize(before + BASE64_ENCODE_RAW_LENGTH(bytes.size()));
   base64_encode_raw(text.data() + before, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
-}
-
-std::optional<std::string> bytes_of_base64(std::string_view text) {
-  base64_decode_ctx decoding{};
-  base64_decode_init(&decoding);
-  std::string bytes(BASE64_DECODE_LENGTH(text.size()), '\0');
-  std::size_t size = bytes.size();
-  const bool is_valid = base64_decode_update(&decoding, &size, reinterpret_cast<std::uint8_t*>(bytes.data()),
-                                             text.size(), text.data()) == 1;
-  if (!is_valid || base64_decode_final(&decoding) != 1) return std::nullopt;
-  bytes.resize(size);
-  return bytes;
 }
 
 namespace {
@@ -253,7 +229,7 @@ std::uint64_t json_string_size(std::string_view value) {
   std::uint64_t size = 2;
   for (std::size_t at = 0; at < value.size(); ++at) {
     if (const std::string_view rest = value.substr(at); !is_latin1(rest)) {
-      size += escaped_size(value[at]);
+      size += is_plain(value[at]) ? 1 : kEscapes[static_cast<unsigned char>(value[at])].size;
     } else if (begins_with_c1(rest)) {
       size += kLongestEscape;
       ++at;
@@ -262,12 +238,6 @@ std::uint64_t json_string_size(std::string_view value) {
     }
   }
   return size;
-}
-
-void append_json_base64(std::string& text, Bytes bytes) {
-  text += '"';
-  append_base64(text, bytes);
-  text += '"';
 }
 
 void append_json_bytes(std::string& text, std::string_view name, std::string_view instead, Bytes bytes, ByteForm form) {
@@ -287,8 +257,9 @@ void append_json_path(std::string& text, std::string_view name, std::string_view
   text += "\":";
   append_path(text, path);
   if (is_utf8(path)) return;
-  text += ",\"" + name_of_path_bytes(name) + "\":";
-  append_json_base64(text, as_bytes(path));
+  text += ",\"" + name_of_path_bytes(name) + "\":\"";
+  append_base64(text, as_bytes(path));
+  text += '"';
 }
 
 std::string name_of_bytes(ByteForm form, bool is_text, std::string_view name, std::string_view instead) {
@@ -333,13 +304,20 @@ JsonWriter JsonWriter::in_object(std::string& line, std::uint64_t most_bytes, By
   return writer;
 }
 
-void JsonWriter::take_back(const Mark& mark) {
+JsonMark JsonWriter::mark() const {
+  JsonMark mark{text_.size(), depth_, nesting_, is_first_, is_after_name_, is_full_};
+  if (filter_ != nullptr) filter_->save(mark);
+  return mark;
+}
+
+void JsonWriter::take_back(const JsonMark& mark) {
   text_.resize(mark.size);
   depth_ = mark.depth;
   nesting_ = mark.nesting;
   is_first_ = mark.is_first;
   is_full_ = mark.is_full;
   is_after_name_ = mark.is_after_name;
+  if (filter_ != nullptr) filter_->take_back(mark);
 }
 
 std::uint64_t JsonWriter::closing(std::uint32_t depth) const {
@@ -364,6 +342,7 @@ bool JsonWriter::make_room(std::uint64_t size) {
     is_full_ = true;
     return false;
   }
+  if (has_no_quotes()) return true;
   if (is_after_name_) {
     is_after_name_ = false;
     return true;
@@ -382,24 +361,39 @@ void JsonWriter::new_line() {
   text_.append(kIndent * depth_, ' ');
 }
 
+bool JsonWriter::begin_scalar() {
+  if (filter_ == nullptr) return true;
+  const auto verdict = filter_->scalar(mark());
+  if (verdict == JsonFilter::Verdict::kUndo) take_back(filter_->undone());
+  if (verdict == JsonFilter::Verdict::kNull && make_room(kNull.size())) text_ += kNull;
+  return verdict == JsonFilter::Verdict::kWrite;
+}
+
 void JsonWriter::begin(char bracket) {
-  if (!make_room(1 + closing(depth_ + 1) - closing(depth_))) return;
-  text_ += bracket;
+  if (is_full_) return;
+  if (filter_ == nullptr || filter_->begin(bracket == '[', mark()) == JsonFilter::Verdict::kWrite) {
+    if (!make_room(1 + closing(depth_ + 1) - closing(depth_))) return;
+    text_ += bracket;
+    is_first_ = true;
+  }
   ++depth_;
   nesting_ += bracket == '{' ? kOfObject : kOfList;
-  is_first_ = true;
 }
 
 void JsonWriter::end(char bracket) {
   if (is_full_) return;
+  const auto verdict = filter_ == nullptr ? JsonFilter::Verdict::kWrite : filter_->end();
+  if (verdict == JsonFilter::Verdict::kUndo) return take_back(filter_->undone());
   --depth_;
   nesting_ -= bracket == '}' ? kOfObject : kOfList;
+  if (verdict == JsonFilter::Verdict::kSkip) return;
   if (!is_first_) new_line();
   text_ += bracket;
   is_first_ = false;
 }
 
 void JsonWriter::name(std::string_view name) {
+  if (filter_ != nullptr && filter_->name(name, mark()) != JsonFilter::Verdict::kWrite) return;
   if (!make_room_for(name)) return;
   append_json_string(text_, name);
   text_ += layout_ == JsonLayout::kIndented ? ": " : ":";
@@ -407,25 +401,34 @@ void JsonWriter::name(std::string_view name) {
 }
 
 void JsonWriter::string(std::string_view text) {
-  if (make_room_for(text)) append_json_string(text_, text);
+  if (!begin_scalar()) return;
+  if (!has_no_quotes()) {
+    if (make_room_for(text)) append_json_string(text_, text);
+  } else if (make_room(text.size())) {
+    text_ += text;
+  }
 }
 
-void JsonWriter::base64(Bytes bytes) {
+void JsonWriter::encoded(Bytes bytes, ByteForm form) {
   constexpr std::string_view kMark = "\\ud800";
-  if (!make_room(encoded_size(bytes.size()) + 2 + kMark.size())) return;
-  text_ += '"';
+  const std::uint64_t size = form == ByteForm::kHex ? 2 * bytes.size() : encoded_size(bytes.size()) + kMark.size();
+  if (!begin_scalar() || !make_room(size + 2)) return;
+  const std::string_view quote = has_no_quotes() ? "" : "\"";
+  text_ += quote;
   if (is_typed()) text_ += kMark;
-  append_base64(text_, bytes);
-  text_ += '"';
+  append_encoded(text_, bytes, form);
+  text_ += quote;
 }
+
+void JsonWriter::base64(Bytes bytes) { encoded(bytes, ByteForm::kBase64); }
 
 void JsonWriter::literal(std::string_view text) {
-  if (make_room(text.size())) text_ += text;
+  if (begin_scalar() && make_room(text.size())) text_ += text;
 }
 
 template <class Number>
 void JsonWriter::write_number(Number number, bool is_quoted) {
-  is_quoted = is_quoted && !is_typed();
+  is_quoted = is_quoted && !is_typed() && !has_no_quotes();
   if constexpr (std::is_floating_point_v<Number>) {
     if (!std::isfinite(number)) return is_typed() ? literal(word_of(number)) : string(word_of(number));
   }
@@ -433,7 +436,7 @@ void JsonWriter::write_number(Number number, bool is_quoted) {
   char* const begin = digits.data();
   const auto written = std::to_chars(begin, begin + digits.size(), number);
   const std::string_view text(begin, static_cast<std::size_t>(written.ptr - begin));
-  if (!make_room(text.size() + 2)) return;
+  if (!begin_scalar() || !make_room(text.size() + 2)) return;
   if (is_quoted) text_ += '"';
   text_ += text;
   if (is_quoted) text_ += '"';
@@ -450,15 +453,19 @@ template void JsonWriter::write_number(float, bool);
 void JsonWriter::bytes(std::string_view name, std::string_view instead, Bytes bytes) {
   const bool is_text = !is_typed() && form_ == ByteForm::kAuto && is_utf8(as_text(bytes));
   this->name(name_of_bytes(form_, is_text || is_typed(), name, instead));
-  if (is_text) {
-    string(as_text(bytes));
-  } else if (form_ != ByteForm::kHex) {
-    base64(bytes);
-  } else if (make_room(2 * bytes.size() + 2)) {
-    text_ += '"';
-    append_encoded(text_, bytes, form_);
-    text_ += '"';
+  if (is_text) return string(as_text(bytes));
+  encoded(bytes, form_ == ByteForm::kHex ? ByteForm::kHex : ByteForm::kBase64);
+}
+
+void JsonWriter::bytes(Bytes bytes) {
+  if (is_typed()) return base64(bytes);
+  if (has_no_quotes() && begin_scalar()) {
+    if (make_room(bytes.size())) text_ += as_text(bytes);
+    return;
   }
+  begin_object();
+  this->bytes("text", "base64", bytes);
+  end_object();
 }
 
 // Defined where Member is complete.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/bytes.h"
+#include "core/decoding/json_filter.h"
 
 namespace recordfs {
 
@@ -30,9 +31,6 @@ std::string name_of_bytes(ByteForm form, bool is_text, std::string_view name, st
 // multiple of 3 bytes. Thread-safe.
 void append_base64(std::string& text, Bytes bytes);
 
-// Returns the bytes that append_base64() wrote as `text`; nullopt if it is not base64. Thread-safe.
-std::optional<std::string> bytes_of_base64(std::string_view text);
-
 // The functions append to a string. Thread-safe.
 //
 // Appends a quoted and escaped string. REQUIRES: `value` is UTF-8.
@@ -40,9 +38,6 @@ void append_json_string(std::string& text, std::string_view value);
 
 // Returns how many bytes append_json_string() appends.
 std::uint64_t json_string_size(std::string_view value);
-
-// Appends bytes as a base64 string.
-void append_json_base64(std::string& text, Bytes bytes);
 
 // Appends bytes as a member: "NAME":"..." if they are UTF-8, otherwise "INSTEAD":"..." in base64; or as `form` says, in
 // the member of name_of_bytes(). REQUIRES: the names need no escaping.
@@ -81,6 +76,9 @@ class JsonWriter {
   // Returns a writer that continues an open, non-empty object at the end of `line`.
   static JsonWriter in_object(std::string& line, std::uint64_t most_bytes, ByteForm form = ByteForm::kAuto);
 
+  // Writes only what the filter selects, which must outlive the writer. May be null.
+  void set_filter(JsonFilter* filter) { filter_ = filter; }
+
   void begin_object() { begin('{'); }
   void end_object() { end('}'); }
   void begin_list() { begin('['); }
@@ -107,23 +105,16 @@ class JsonWriter {
   // Writes a member: "NAME":"..." if the bytes are UTF-8, otherwise "INSTEAD":"..." in base64; or as the ByteForm says,
   // in the member of name_of_bytes(). With kTyped always "NAME", and bytes.
   void bytes(std::string_view name, std::string_view instead, Bytes bytes);
+  // Writes a value: an object with "text" or "base64". With kTyped, bytes.
+  void bytes(Bytes bytes);
 
   // Returns the nesting of the next value as jq counts it: two for each open object, one for each open list.
   std::uint32_t nesting() const { return nesting_; }
   bool is_full() const { return is_full_; }
   bool is_typed() const { return layout_ == JsonLayout::kTyped; }
 
-  // A position in the output that the writer can return to.
-  struct Mark {
-    std::size_t size;
-    std::uint32_t depth;
-    std::uint32_t nesting;
-    bool is_first;
-    bool is_after_name;
-    bool is_full;
-  };
-  Mark mark() const { return {text_.size(), depth_, nesting_, is_first_, is_after_name_, is_full_}; }
-  void take_back(const Mark& mark);
+  JsonMark mark() const;
+  void take_back(const JsonMark& mark);
 
  private:
   // Returns how many bytes it takes to close `depth` open objects and lists.
@@ -132,6 +123,10 @@ class JsonWriter {
   // Prepares for a value or a name of `size` bytes. Returns false if there is no room.
   bool make_room(std::uint64_t size);
   bool make_room_for(std::string_view string);
+  bool has_no_quotes() const { return filter_ != nullptr && filter_->writes_values(); }
+  // Returns whether the filter lets the writer write a scalar.
+  bool begin_scalar();
+  void encoded(Bytes bytes, ByteForm form);
   void new_line();
   void begin(char bracket);
   void end(char bracket);
@@ -141,6 +136,7 @@ class JsonWriter {
   std::string& text_;
   const JsonLayout layout_;
   const std::uint64_t end_;
+  JsonFilter* filter_ = nullptr;
   ByteForm form_ = ByteForm::kAuto;
   std::uint32_t depth_ = 0;  // open objects and lists
   std::uint32_t nesting_ = 0;

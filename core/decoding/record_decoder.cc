@@ -132,12 +132,7 @@ class ValueWriter {
   void operator()(std::uint64_t value) const { writer_.number(value); }
   void operator()(double value) const { writer_.number(value); }
   void operator()(const std::string& value) const { writer_.string(value); }
-  void operator()(Bytes value) const {
-    if (writer_.is_typed()) return writer_.base64(value);
-    writer_.begin_object();
-    writer_.bytes("text", "base64", value);
-    writer_.end_object();
-  }
+  void operator()(Bytes value) const { writer_.bytes(value); }
   void operator()(const Message& value) const {
     writer_.begin_object();
     write_message_(value);
@@ -346,7 +341,7 @@ Result<void> RecordDecoder::write(const RequestContext& context, JsonWriter& wri
 }
 
 Result<void> RecordDecoder::append_members(const RequestContext& context, std::string& line, const ChunkInfo& chunk,
-                                           Bytes record, ByteForm form) const {
+                                           Bytes record, ByteForm form, JsonFilter* filter) const {
   auto value = value_of(context, record);
   if (!value && may_pass(value.error().code)) return value.error();
   if (value && !*value) return {};
@@ -354,8 +349,9 @@ Result<void> RecordDecoder::append_members(const RequestContext& context, std::s
   if (value) {
     ASSIGN_OR_RETURN(metadata, add_metadata_at(context, chunk, **value));
   }
-  const std::size_t before = line.size();
   auto writer = JsonWriter::in_object(line, most_text_, form);
+  writer.set_filter(filter);
+  const auto before = writer.mark();
   if (value) {
     const bool is_of_schema = schema_.type && std::holds_alternative<Value::Object>((*value)->is);
     if (const auto type = is_of_schema ? schema_.type(**value) : std::string_view(); !type.empty()) {
@@ -364,7 +360,7 @@ Result<void> RecordDecoder::append_members(const RequestContext& context, std::s
     }
     auto written = write(context, writer, chunk, **value, true);
     if (written && !writer.is_full()) return {};
-    line.resize(before);
+    writer.take_back(before);
     if (!written) return written;
   }
   auto instead = JsonWriter::in_object(line, kLongestReason);
@@ -374,9 +370,10 @@ Result<void> RecordDecoder::append_members(const RequestContext& context, std::s
 }
 
 Result<std::string> RecordDecoder::document_of(const RequestContext& context, const ChunkInfo& chunk,
-                                               const Value& value, JsonLayout layout) const {
+                                               const Value& value, JsonLayout layout, JsonFilter* filter) const {
   std::string text;
   JsonWriter writer(text, layout, most_text_);
+  writer.set_filter(filter);
   TRY(write(context, writer, chunk, value, false));
   if (writer.is_full()) return too_much_text();
   text += '\n';
@@ -384,16 +381,16 @@ Result<std::string> RecordDecoder::document_of(const RequestContext& context, co
 }
 
 Result<std::string> RecordDecoder::document(const RequestContext& context, const ChunkInfo& chunk, Bytes record,
-                                            JsonLayout layout) const {
+                                            JsonLayout layout, JsonFilter* filter) const {
   ASSIGN_OR_RETURN(auto value, value_of(context, record));
   if (!value) return Error{.code = Code::kNotFound, .detail = "this record has no decoded form"};
   ASSIGN_OR_RETURN(const auto metadata, add_metadata_at(context, chunk, *value));  // `value` points into it
-  return document_of(context, chunk, *value, layout);
+  return document_of(context, chunk, *value, layout, filter);
 }
 
 Result<std::string> RecordDecoder::document_of_message(const RequestContext& context, const ChunkInfo& chunk,
                                                        const Message& message) const {
-  return document_of(context, chunk, Value{message}, JsonLayout::kIndented);
+  return document_of(context, chunk, Value{message}, JsonLayout::kIndented, nullptr);
 }
 
 }  // namespace recordfs

@@ -64,15 +64,15 @@ class RecordDecoder {
   // effect at the chunk, as add_metadata() describes.
   //
   // A record of the wrong format, or with more than `most_text` bytes of output, gets a member "error". Fails with the
-  // transient errors of Metadata's functions, and with kOutOfMemory; nothing is appended then.
+  // transient errors of Metadata's functions, and with kOutOfMemory; nothing is appended then. `filter` may be null.
   Result<void> append_members(const RequestContext& context, std::string& line, const ChunkInfo& chunk, Bytes record,
-                              ByteForm form = ByteForm::kAuto) const;
+                              ByteForm form = ByteForm::kAuto, JsonFilter* filter = nullptr) const;
 
   // Returns the decoded record as a document with a final newline: the value of "decoded", or an object with
   // the members that replace it. Fails with kNotFound if the record has no decoded form, with kLimit, and with the
-  // transient errors of Metadata's functions.
+  // transient errors of Metadata's functions. `filter` may be null.
   Result<std::string> document(const RequestContext& context, const ChunkInfo& chunk, Bytes record,
-                               JsonLayout layout = JsonLayout::kIndented) const;
+                               JsonLayout layout = JsonLayout::kIndented, JsonFilter* filter = nullptr) const;
 
   // As document(), for a message inside a record of the chunk.
   Result<std::string> document_of_message(const RequestContext& context, const ChunkInfo& chunk,
@@ -108,7 +108,7 @@ class RecordDecoder {
   Result<void> write(const RequestContext& context, JsonWriter& writer, const ChunkInfo& chunk, const Value& value,
                      bool is_member) const;
   Result<std::string> document_of(const RequestContext& context, const ChunkInfo& chunk, const Value& value,
-                                  JsonLayout layout) const;
+                                  JsonLayout layout, JsonFilter* filter) const;
 
   const RecordSchema& schema_;
   const Metadata* const metadata_;

@@ -48,26 +48,10 @@ std::string json_line_head(const RecordName& name, std::uint64_t size, std::stri
 
 Result<void> append_decoded(std::string& line, const RecordDecoder& decoder, const ChunkInfo& chunk, Bytes record,
                             const JsonLineOptions& options) {
-  const std::size_t before = line.size();
-  TRY(decoder.append_members({}, line, chunk, record, options.bytes));
-  if (!options.fields) return {};
-  if (line.size() == before) {
-    options.fields->look_at_nothing();
-    return {};
-  }
-  bool is_decoded = false;
-  const std::string members = "{" + line.substr(before + 1) + "}";
-  line.resize(before);
-  each_json_member(members, [&](std::string_view name, std::string_view value) {
-    line += fmt::format(",\"{}\":", name);
-    if (name == "decoded") {
-      is_decoded = true;
-      line += options.fields->pick(value);
-    } else {
-      line += value;
-    }
-  });
-  if (!is_decoded) options.fields->look_at_nothing();
+  if (!options.fields) return decoder.append_members({}, line, chunk, record, options.bytes);
+  JsonFilter filter(*options.fields, JsonFilter::Form::kMember);
+  TRY(decoder.append_members({}, line, chunk, record, options.bytes, &filter));
+  filter.finish();
   return {};
 }
 

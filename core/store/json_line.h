@@ -9,7 +9,6 @@
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
-#include "core/decoding/picked_json.h"
 #include "core/decoding/record_decoder.h"
 #include "core/store/selection.h"
 

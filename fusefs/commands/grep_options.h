@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/decoding/descriptor_set.h"
-#include "core/decoding/picked_json.h"
+#include "core/decoding/json_filter.h"
 #include "core/search/record_matcher.h"
 #include "core/store/json_line.h"
 #include "fusefs/commands/command_context.h"

@@ -1,0 +1,150 @@
+#include "core/decoding/json_filter.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace recordfs {
+namespace {
+
+// Returns what is left of a path after a member's name: empty if the path ends there; nullopt if it does not lead
+// there.
+std::optional<std::string_view> rest_of(std::string_view path, std::string_view name) {
+  if (!path.starts_with(name)) return std::nullopt;
+  path.remove_prefix(name.size());
+  if (path.empty()) return path;
+  if (path.front() != '.' || path.size() == 1) return std::nullopt;
+  return path.substr(1);
+}
+
+}  // namespace
+
+FieldPaths::FieldPaths(const std::vector<std::string>& paths)
+    : fields_(paths), found_(std::make_unique<std::atomic<bool>[]>(paths.size())) {
+  constexpr std::array kPlaces = {"", "features.feature.", "context.feature.", "feature_lists.feature_list."};
+  for (std::size_t field = 0; field < fields_.size(); ++field) {
+    for (const char* place : kPlaces) paths_.push_back({place + fields_[field], field});
+  }
+}
+
+void FieldPaths::note(const std::vector<std::size_t>& found) const {
+  if (!has_searched_) has_searched_ = true;
+  for (const std::size_t field : found) {
+    if (!found_[field]) found_[field] = true;
+  }
+}
+
+std::vector<std::string> FieldPaths::absent() const {
+  std::vector<std::string> absent;
+  for (std::size_t field = 0; has_searched_ && field < fields_.size(); ++field) {
+    if (!found_[field]) absent.push_back(fields_[field]);
+  }
+  return absent;
+}
+
+JsonFilter::JsonFilter(const FieldPaths& fields, Form form) : fields_(fields), form_(form) {
+  for (const auto& [names, field] : fields.paths_) rests_.push_back({names, field});
+  next_ = {0, rests_.size()};
+}
+
+JsonFilter::Verdict JsonFilter::name(std::string_view name, const JsonMark& before) {
+  if (skipped_ > 0 || (whole_ > 0 && writes_values())) return Verdict::kSkip;
+  if (whole_ > 0) return Verdict::kWrite;
+  before_ = before;
+  if (open_.empty()) {
+    is_other_ = name != "decoded";
+    next_ = {0, fields_.paths_.size()};
+    return Verdict::kWrite;
+  }
+  const PathRests rests = open_.back().rests;
+  rests_.resize(rests.end);
+  for (std::size_t i = rests.begin; i < rests.end; ++i) {
+    if (const auto path = rest_of(rests_[i].path, name)) rests_.push_back({*path, rests_[i].field});
+  }
+  next_ = {rests.end, rests_.size()};
+  return next_.begin == next_.end || writes_values() ? Verdict::kSkip : Verdict::kWrite;
+}
+
+bool JsonFilter::is_selected(const JsonMark& before) {
+  if (open_.empty() && is_other_) return true;
+  if (!open_.empty() && open_.back().is_list) {
+    next_ = open_.back().rests;
+    before_ = before;
+  }
+  bool has_end = false;
+  for (std::size_t i = next_.begin; i < next_.end; ++i) {
+    if (!rests_[i].path.empty()) continue;
+    has_end = true;
+    if (std::ranges::find(found_, rests_[i].field) == found_.end()) found_.push_back(rests_[i].field);
+  }
+  if (has_end && !open_.empty()) open_.back().has_part = true;
+  return has_end;
+}
+
+JsonFilter::Verdict JsonFilter::scalar(const JsonMark& before) {
+  if (skipped_ > 0) return Verdict::kSkip;
+  if (whole_ > 0 || is_selected(before)) {
+    if (writes_values()) values_.push_back(before.size);
+    return Verdict::kWrite;
+  }
+  if (writes_values() || next_.begin == next_.end) return Verdict::kSkip;
+  return open_.empty() ? Verdict::kNull : Verdict::kUndo;
+}
+
+JsonFilter::Verdict JsonFilter::begin(bool is_list, const JsonMark& before) {
+  const Verdict verdict = writes_values() ? Verdict::kSkip : Verdict::kWrite;
+  const bool is_skipped = skipped_ > 0;
+  if (!is_skipped && (whole_ > 0 || is_selected(before))) {
+    ++whole_;
+    return verdict;
+  }
+  if (!is_skipped && next_.begin != next_.end) {
+    open_.push_back({next_, before_, is_list, false});
+    return verdict;
+  }
+  ++skipped_;
+  return Verdict::kSkip;
+}
+
+JsonFilter::Verdict JsonFilter::end() {
+  const Verdict verdict = writes_values() ? Verdict::kSkip : Verdict::kWrite;
+  if (skipped_ > 0) {
+    --skipped_;
+    return Verdict::kSkip;
+  }
+  if (whole_ > 0) {
+    --whole_;
+    return verdict;
+  }
+  const Level level = open_.back();
+  open_.pop_back();
+  if (open_.empty() || writes_values()) return verdict;
+  if (level.has_part) {
+    open_.back().has_part = true;
+    return verdict;
+  }
+  before_ = level.before;
+  return Verdict::kUndo;
+}
+
+void JsonFilter::save(JsonMark& mark) const {
+  mark.has_part = !open_.empty() && open_.back().has_part;
+  mark.next = next_;
+  mark.open = open_.size();
+  mark.whole = whole_;
+  mark.skipped = skipped_;
+  mark.found = found_.size();
+  mark.values = values_.size();
+}
+
+void JsonFilter::take_back(const JsonMark& mark) {
+  open_.resize(mark.open);
+  if (!open_.empty()) open_.back().has_part = mark.has_part;
+  next_ = mark.next;
+  whole_ = mark.whole;
+  skipped_ = mark.skipped;
+  found_.resize(mark.found);
+  values_.resize(mark.values);
+}
+
+}  // namespace recordfs

@@ -1,0 +1,163 @@
+#include "core/decoding/json_filter.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/decoding/json_writer.h"
+
+namespace recordfs::testing {
+namespace {
+
+constexpr std::string_view kPerson =
+    R"({"name":"A \"B\"\n\u0007","age":7,"tags":["x","y,]}"],"home":{"street.name":"Main","no":[1,[2,3]]},"none":{}})";
+
+constexpr std::string_view kExample =
+    R"({"features":{"feature":{"a.b":{"float_list":{"value":[0.5]}},"image/class":{"bytes_list":{"value":[{"text":"cat"},)"
+    R"({"base64":"/wAB"}]}},"label":{"int64_list":{"value":[64,7]}},"none":{"bytes_list":{"value":[]}}}}})";
+
+using Json = nlohmann::ordered_json;
+
+// Writes a value. An object whose only member is "base64" is bytes.
+void write(JsonWriter& writer, const Json& value) {
+  if (value.is_array()) {
+    writer.begin_list();
+    for (const Json& element : value) write(writer, element);
+    return writer.end_list();
+  }
+  if (value.is_string()) return writer.string(value.get<std::string>());
+  if (!value.is_object()) return writer.literal(value.dump());
+  if (value == Json{{"base64", "/wAB"}}) return writer.bytes(as_bytes(std::string_view("\xff\0\1", 3)));
+  if (value.size() == 1 && value.contains("text")) return writer.bytes(as_bytes(value["text"].get<std::string>()));
+  writer.begin_object();
+  for (const auto& [name, member] : value.items()) {
+    writer.name(name);
+    write(writer, member);
+  }
+  writer.end_object();
+}
+
+// Returns the values at a path, each followed by a bar.
+std::string values_at(std::string_view json, const FieldPaths& fields) {
+  std::string text;
+  JsonFilter filter(fields, JsonFilter::Form::kValues);
+  JsonWriter writer(text, JsonLayout::kLine, 10000);
+  writer.set_filter(&filter);
+  write(writer, Json::parse(json));
+  filter.finish();
+  std::string values;
+  filter.each_value(text, [&](std::string_view value) { (values += value) += '|'; });
+  return values;
+}
+
+std::string values_at(std::string_view json, const std::string& path) { return values_at(json, FieldPaths({path})); }
+
+std::string pick(std::string_view json, const FieldPaths& fields) {
+  std::string line = "{\"a\":1";
+  JsonFilter filter(fields, JsonFilter::Form::kMember);
+  auto writer = JsonWriter::in_object(line, 10000);
+  writer.set_filter(&filter);
+  writer.name("type");
+  write(writer, Json::parse(R"({"b":[1]})"));
+  writer.name("decoded");
+  write(writer, Json::parse(json));
+  filter.finish();
+  constexpr std::string_view kBefore = R"({"a":1,"type":{"b":[1]},"decoded":)";
+  EXPECT_TRUE(line.starts_with(kBefore));
+  return line.substr(kBefore.size());
+}
+
+std::string text_at(const std::string& path) { return values_at(kPerson, path); }
+
+std::string pick_json(std::string_view json, const std::vector<std::string>& paths) {
+  return pick(json, FieldPaths(paths));
+}
+
+TEST(JsonFilter, PathLeadsToScalarsWithoutQuotesAndEscapes) {
+  EXPECT_EQ(text_at("name"), "A \"B\"\n\a|");
+  EXPECT_EQ(text_at("age"), "7|");
+  EXPECT_EQ(text_at("home.street.name"), "Main|");
+}
+
+TEST(JsonFilter, EachElementOfAListIsAValue) {
+  EXPECT_EQ(text_at("tags"), "x|y,]}|");
+  EXPECT_EQ(text_at("home.no"), "1|2|3|");
+  EXPECT_EQ(values_at(R"([{"a":1},{"b":2},{"a":[3]}])", "a"), "1|3|");
+}
+
+TEST(JsonFilter, EachMemberOfAnObjectIsAValue) {
+  EXPECT_EQ(text_at("home"), "Main|1|2|3|");
+  EXPECT_EQ(text_at("none"), "");
+}
+
+TEST(JsonFilter, FeatureHasItsOwnNameAsAPath) {
+  EXPECT_EQ(values_at(kExample, "label"), "64|7|");
+  EXPECT_EQ(values_at(kExample, "features.feature.label"), "64|7|");
+  EXPECT_EQ(values_at(kExample, "a.b"), "0.5|");
+  EXPECT_EQ(values_at(R"({"context":{"feature":{"x":{"int64_list":{"value":[1]}}}}})", "x"), "1|");
+  EXPECT_EQ(values_at(R"({"feature_lists":{"feature_list":{"x":{"feature":[{"int64_list":{"value":[1]}}]}}}})", "x"),
+            "1|");
+  EXPECT_EQ(pick_json(kExample, {"a.b"}), R"({"features":{"feature":{"a.b":{"float_list":{"value":[0.5]}}}}})");
+}
+
+TEST(JsonFilter, BytesAreDecoded) {
+  EXPECT_EQ(values_at(kExample, "image/class"), std::string("cat|\xff\0\1|", 8));
+  EXPECT_EQ(values_at(kExample, "features.feature.image/class.bytes_list.value.base64"), "/wAB|");
+}
+
+TEST(JsonFilter, PathThatLeadsNowhereIsAbsent) {
+  for (const auto* path : {"nam", "name.x", "home.street", "home.", "tags.x", "x"}) {
+    const FieldPaths fields({path});
+    EXPECT_EQ(values_at(kPerson, fields), "");
+    EXPECT_EQ(fields.absent(), std::vector<std::string>{path});
+    EXPECT_EQ(pick_json(kPerson, {path}), "{}");
+  }
+}
+
+TEST(JsonFilter, PathIsAbsentUnlessItLedSomewhereOnce) {
+  const FieldPaths fields({"a", "b", "c"});
+  EXPECT_EQ(fields.absent(), std::vector<std::string>{});
+  fields.note({});
+  EXPECT_EQ(fields.absent(), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(pick(R"({"b":{}})", fields), R"({"b":{}})");
+  EXPECT_EQ(values_at(R"({"c":[]})", fields), "");
+  EXPECT_EQ(fields.absent(), std::vector<std::string>{"a"});
+}
+
+TEST(JsonFilter, OnlyPickedMembersAreLeft) {
+  EXPECT_EQ(pick_json(kPerson, {"age", "home.no"}), R"({"age":7,"home":{"no":[1,[2,3]]}})");
+  EXPECT_EQ(pick_json(kPerson, {"home.street.name", "home"}), R"({"home":{"street.name":"Main","no":[1,[2,3]]}})");
+  EXPECT_EQ(pick_json(kPerson, {"none"}), R"({"none":{}})");
+  EXPECT_EQ(pick_json(R"([{"a":1,"b":2},{"b":3},{"a":4}])", {"a"}), R"([{"a":1},{"a":4}])");
+}
+
+TEST(JsonFilter, NothingPickedIsAnEmptyValue) {
+  EXPECT_EQ(pick_json(kPerson, {"x"}), "{}");
+  EXPECT_EQ(pick_json("[1]", {"x"}), "[]");
+  EXPECT_EQ(pick_json("\"text\"", {"x"}), "null");
+}
+
+TEST(JsonFilter, WhatIsTakenBackIsNotFound) {
+  const FieldPaths fields({"a", "b"});
+  std::string text;
+  JsonFilter filter(fields, JsonFilter::Form::kValues);
+  JsonWriter writer(text, JsonLayout::kLine, 10000);
+  writer.set_filter(&filter);
+  const auto mark = writer.mark();
+  writer.begin_object();
+  writer.name("a");
+  writer.begin_list();
+  writer.string("1");
+  writer.take_back(mark);
+  write(writer, Json::parse(R"({"b":2})"));
+  filter.finish();
+  EXPECT_EQ(text, "2");
+  EXPECT_EQ(fields.absent(), std::vector<std::string>{"a"});
+}
+
+}  // namespace
+}  // namespace recordfs::testing
