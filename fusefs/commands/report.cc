@@ -20,9 +20,8 @@
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/replace_file.h"
 #include "fusefs/commands/report/file_survey.h"
-#include "fusefs/commands/report/files_page.h"
-#include "fusefs/commands/report/files_survey.h"
 #include "fusefs/commands/report/report_page.h"
+#include "fusefs/commands/report/set_survey.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
@@ -63,22 +62,19 @@ class Report {
 
   // Returns nullopt if no file can be read, or after a signal.
   std::optional<std::string> page_of(const std::vector<ReportedFile>& files) {
-    if (files.size() == 1) {
-      auto surveyed = survey_file(files.front());
-      return surveyed ? std::optional(report_page(files.front().path, *surveyed)) : std::nullopt;
-    }
-    FilesSurvey all;
+    SetSurvey all;
     for (const ReportedFile& file : files) {
-      const auto surveyed = survey_file(file);
+      auto surveyed = survey_file(file);
       if (Interruption::came()) return std::nullopt;
       if (surveyed) {
-        all.add(file.path, *surveyed);
+        all.add(file.path, std::move(*surveyed));
       } else {
         all.add_failure(file.path, file.missing > 0 ? "missing" : "unreadable", why_,
                         std::max<std::uint64_t>(file.missing, 1));
       }
     }
-    return all.failed < all.files ? std::optional(files_page(name(all.files), all)) : std::nullopt;
+    if (all.failed == all.files) return std::nullopt;
+    return report_page(files.size() == 1 ? files.front().path : name(all.files), all);
   }
 
  private:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <variant>
 
@@ -19,6 +21,8 @@ namespace {
 
 // Escaping makes text up to six times as long, and the page must stay below 1 MiB.
 constexpr std::size_t kMostShownMetadata = 50;
+constexpr std::size_t kFirstRows = 50;  // the others are in a closed part of the page
+
 std::string file_name(std::string_view path) {
   const std::string_view name = path.substr(path.find_last_of('/') + 1);
   return std::string(name.empty() ? path : name);
@@ -32,30 +36,42 @@ std::string text_of(const JsonObject& info, std::string_view name) {
 
 // --- the head
 
-std::string state_of(const FileSurvey& survey) {
-  FindingSums found;
-  for (const Finding& finding : survey.verdict.findings) found.add(finding);
-  if (survey.size == 0) return R"(<p class="state">The file is empty.</p>)";
-  if (found.damaged + found.unread == 0) {
-    const auto unchecked = finding_without_checksums(survey.verdict);
-    return fmt::format(R"(<p class="state good">Good: {} read, no damage found.{}</p>)",
-                       records_text(survey.verdict.records),
-                       unchecked ? fmt::format(" Not checked: {}.", unchecked->reason) : "");
+std::string state_of(const SetSurvey& survey) {
+  const FileSurvey* const file = survey.only_file();
+  if (file != nullptr && file->size == 0) return R"(<p class="state">The file is empty.</p>)";
+  const std::string in_files = file == nullptr ? " in " + counted(survey.files, "file") : "";
+  if (survey.failed + survey.faulty == 0) {
+    const auto unchecked = file == nullptr ? std::nullopt : finding_without_checksums(file->verdict);
+    return fmt::format(R"(<p class="state good">Good: {}{} read, no damage found.{}</p>)", records_text(survey.records),
+                       in_files, unchecked ? fmt::format(" Not checked: {}.", unchecked->reason) : "");
   }
-  return fmt::format(R"(<p class="state bad">{}.</p>)", found.text());
+  std::string text;
+  if (survey.faulty > 0) {
+    const std::string in_faulty = file == nullptr ? " in " + counted(survey.faulty, "file") : "";
+    text = fmt::format("{}{}.", survey.sums.text(), in_faulty);
+  }
+  if (survey.failed > 0) {
+    text += fmt::format("{}Cannot be read: {}.", text.empty() ? "" : " ", counted(survey.failed, "file"));
+  }
+  return fmt::format(R"(<p class="state bad">{}</p>)", text);
 }
 
-std::string tiles(const FileSurvey& survey) {
-  const Verdict& verdict = survey.verdict;
-  std::string text = tile("Records", grouped(verdict.records));
-  text += tile("Size of the file", short_size(survey.size), grouped(survey.size) + " bytes");
-  text += tile("Size of the records", short_size(verdict.bytes), grouped(verdict.bytes) + " bytes");
+double ratio_in(std::uint64_t bytes, std::uint64_t size) {
+  return static_cast<double>(bytes) / static_cast<double>(size);
+}
+
+std::string tiles(const SetSurvey& survey) {
+  const bool is_set = survey.only_file() == nullptr;
+  std::string text = is_set ? tile("Files", grouped(survey.files)) : "";
+  text += tile("Records", grouped(survey.records));
+  text +=
+      tile(is_set ? "Size of the files" : "Size of the file", short_size(survey.size), grouped(survey.size) + " bytes");
+  text += tile("Size of the records", short_size(survey.bytes), grouped(survey.bytes) + " bytes");
   if (survey.size > 0) {
-    text += tile("Ratio", fmt::format("{:.2f}", static_cast<double>(verdict.bytes) / static_cast<double>(survey.size)),
-                 "bytes of records per byte");
+    text += tile("Ratio", fmt::format("{:.2f}", ratio_in(survey.bytes, survey.size)), "bytes of records per byte");
   }
-  text += tile("Chunks", grouped(verdict.chunks));
-  if (survey.sizes.count() > 0) {
+  text += tile("Chunks", grouped(survey.chunks));
+  if (!is_set && survey.sizes.count() > 0) {
     text +=
         tile("Median record", short_size(survey.sizes.quantile(0.5)), "largest " + short_size(survey.sizes.largest()));
   }
@@ -81,6 +97,50 @@ std::string facts(const FileSurvey& survey) {
 }
 
 // --- sections
+
+std::string state_of_row(const SetSurvey::Row& row) {
+  if (!row.failure.empty()) return cell(row.failure, kLongestName);
+  if (row.damaged > 0) return fmt::format("damaged: {}", counted(row.damaged, "region"));
+  if (row.unread > 0) return fmt::format("not read: {}", counted(row.unread, "region"));
+  return row.size == 0 ? "empty" : "good";
+}
+
+// Returns a table of rows, with bars relative to a file of `largest` bytes.
+std::string files_table(std::span<const SetSurvey::Row> rows, std::uint64_t largest) {
+  std::string text;
+  for (const SetSurvey::Row& row : rows) {
+    const bool was_read = row.failure.empty();
+    text += fmt::format(
+        "<tr><th scope=\"row\" class=\"path\">{}</th><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>{}</td>"
+        "<td class=\"text\">{}</td><td class=\"share\"><i style=\"width:{:.1f}%\"></i></td></tr>\n",
+        path_cell(row.path), html(row.format), was_read ? grouped(row.records) : "",
+        was_read ? short_size(row.size) : "",
+        was_read && row.size > 0 ? fmt::format("{:.2f}", ratio_in(row.bytes, row.size)) : "", state_of_row(row),
+        100 * ratio_in(row.size, std::max<std::uint64_t>(largest, 1)));
+  }
+  return fmt::format(
+      "<div class=\"wide\"><table class=\"left\"><thead><tr><th scope=\"col\">file</th><th scope=\"col\" "
+      "class=\"text\">format</th><th scope=\"col\">records</th><th scope=\"col\">size</th><th scope=\"col\">ratio</th>"
+      "<th scope=\"col\" class=\"text\">state</th><td></td></tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
+      text);
+}
+
+std::string files_section(const SetSurvey& survey) {
+  std::uint64_t largest = 0;
+  for (const SetSurvey::Row& row : survey.rows) largest = std::max(largest, row.size);
+  const std::span<const SetSurvey::Row> all(survey.rows);
+  const std::size_t first = std::min(all.size(), kFirstRows);
+  std::string text = files_table(all.first(first), largest);
+  if (first < all.size()) {
+    text += fmt::format("<details><summary>{} more</summary>\n{}</details>\n", all.size() - first,
+                        files_table(all.subspan(first), largest));
+  }
+  if (all.size() < survey.files) {
+    text += paragraph(
+        fmt::format("These are the first {} of {} files. The sums are of all.", all.size(), grouped(survey.files)));
+  }
+  return section("Files", text);
+}
 
 std::string map_section(const FileSurvey& survey) {
   if (survey.size == 0) return {};
@@ -139,21 +199,29 @@ std::string metadata_section(const FileSurvey& survey) {
                              rows, more));
 }
 
+std::string body_of_set(const SetSurvey& survey) {
+  return files_section(survey) + damage_section(survey.findings, survey.finding_files, survey.all_findings) +
+         sizes_section(survey.sizes) + parts_section(survey.parts, false) + parts_section(survey.keys, true);
+}
+
+std::string body_of_file(const SetSurvey& survey, const FileSurvey& file) {
+  return facts(file) + map_section(file) + damage_section(survey.findings, {}, survey.all_findings) +
+         compression_section(file) + sizes_section(survey.sizes) + parts_section(survey.parts, false) +
+         parts_section(survey.keys, true) + records_section(file) + metadata_section(file);
+}
+
 }  // namespace
 
-std::string report_page(std::string_view path, const FileSurvey& survey) {
-  const std::string name = file_name(path);
-  const std::string body = tiles(survey) + facts(survey) + map_section(survey) +
-                           damage_section(survey.verdict.findings, {}, survey.verdict.findings.size()) +
-                           compression_section(survey) + sizes_section(survey.sizes) +
-                           parts_section(survey.parts, survey.has_keys) + records_section(survey) +
-                           metadata_section(survey);
-  return page_document({.title = html(name),
-                        .kind = html(text_of(survey.info, "format")),
-                        .heading = html_isolated(name),
+std::string report_page(std::string_view name, const SetSurvey& survey) {
+  const FileSurvey* const file = survey.only_file();
+  const std::string heading = file == nullptr ? std::string(name) : file_name(name);
+  const std::string body = tiles(survey) + (file == nullptr ? body_of_set(survey) : body_of_file(survey, *file));
+  return page_document({.title = html(heading),
+                        .kind = html(fmt::format("{}", fmt::join(survey.formats, ", "))),
+                        .heading = html_isolated(heading),
                         .state = state_of(survey),
                         .body = body,
-                        .source = html_isolated(path)});
+                        .source = file == nullptr ? counted(survey.files, "file") : html_isolated(name)});
 }
 
 }  // namespace recordfs

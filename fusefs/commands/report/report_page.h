@@ -4,12 +4,12 @@
 #include <string>
 #include <string_view>
 
-#include "fusefs/commands/report/file_survey.h"
+#include "fusefs/commands/report/set_survey.h"
 
 namespace recordfs {
 
-// Returns an HTML document that needs no other file, no script and no network. `path` names the container. Nothing that
-// comes from the container can become markup.
-std::string report_page(std::string_view path, const FileSurvey& survey);
+// Returns an HTML document that needs no other file, no script and no network. `name` is the path of the only file, or
+// names the set. Nothing that comes from a container can become markup.
+std::string report_page(std::string_view name, const SetSurvey& survey);
 
 }  // namespace recordfs

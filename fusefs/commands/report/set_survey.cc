@@ -1,4 +1,4 @@
-#include "fusefs/commands/report/files_survey.h"
+#include "fusefs/commands/report/set_survey.h"
 
 #include <utility>
 #include <variant>
@@ -7,14 +7,14 @@
 
 namespace recordfs {
 
-void FilesSurvey::keep(const std::string& path, const Finding& finding) {
+void SetSurvey::keep(const std::string& path, const Finding& finding) {
   ++all_findings;
   if (findings.size() == kMostShownFindings) return;
   findings.push_back(finding);
   finding_files.push_back(path);
 }
 
-void FilesSurvey::add(const std::string& path, const FileSurvey& survey) {
+void SetSurvey::add(const std::string& path, FileSurvey&& survey) {
   FindingSums of_file;
   for (const Finding& finding : survey.verdict.findings) {
     of_file.add(finding);
@@ -32,17 +32,20 @@ void FilesSurvey::add(const std::string& path, const FileSurvey& survey) {
   if (format != nullptr) formats.insert(*format);
   sizes.add(survey.sizes);
   (survey.has_keys ? keys : parts).add(survey.parts);
-  if (rows.size() == kMostRows) return;
-  rows.push_back({.path = path,
-                  .format = format == nullptr ? "" : *format,
-                  .size = survey.size,
-                  .records = survey.verdict.records,
-                  .bytes = survey.verdict.bytes,
-                  .damaged = of_file.damaged,
-                  .unread = of_file.unread});
+  if (rows.size() < kMostRows) {
+    rows.push_back({.path = path,
+                    .format = format == nullptr ? "" : *format,
+                    .size = survey.size,
+                    .records = survey.verdict.records,
+                    .bytes = survey.verdict.bytes,
+                    .damaged = of_file.damaged,
+                    .unread = of_file.unread});
+  }
+  first_file.reset();
+  if (files == 1) first_file = std::move(survey);
 }
 
-void FilesSurvey::add_failure(const std::string& path, std::string_view word, std::string reason, std::uint64_t count) {
+void SetSurvey::add_failure(const std::string& path, std::string_view word, std::string reason, std::uint64_t count) {
   files += count;
   failed += count;
   keep(path, {.word = word, .reason = reason, .is_of_whole_file = true, .status = kExitCannotOpen});

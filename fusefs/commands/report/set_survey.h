@@ -1,8 +1,10 @@
-// What a report shows of several files: a row for each of the first, and sums over all.
+// What a report shows of one or several files: a row for each of the first, sums over all, and details of a single
+// file.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,7 +19,7 @@
 namespace recordfs {
 
 // Memory does not depend on the number of files. Not thread-safe.
-struct FilesSurvey {
+struct SetSurvey {
   static constexpr std::size_t kMostRows = 200;
 
   struct Row {
@@ -32,11 +34,15 @@ struct FilesSurvey {
   };
 
   // Adds a file that was read.
-  void add(const std::string& path, const FileSurvey& survey);
+  void add(const std::string& path, FileSurvey&& survey);
   // Adds a file that cannot be opened, or `count` missing ones in one row.
   void add_failure(const std::string& path, std::string_view word, std::string reason, std::uint64_t count = 1);
 
-  std::vector<Row> rows;  // of the first files
+  // Returns the survey of the only file; null if there are several.
+  const FileSurvey* only_file() const { return files == 1 && first_file ? &*first_file : nullptr; }
+
+  std::optional<FileSurvey> first_file;  // while no other file is added
+  std::vector<Row> rows;                 // of the first files
   std::uint64_t files = 0;
   std::uint64_t failed = 0;  // files that could not be read at all
   std::uint64_t faulty = 0;  // files with findings, without those
