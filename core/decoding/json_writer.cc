@@ -362,7 +362,6 @@ void JsonWriter::new_line() {
 }
 
 bool JsonWriter::begin_scalar() {
-  if (filter_ == nullptr) return true;
   const auto verdict = filter_->scalar(mark());
   if (verdict == JsonFilter::Verdict::kUndo) take_back(filter_->undone());
   if (verdict == JsonFilter::Verdict::kNull && make_room(kNull.size())) text_ += kNull;
@@ -401,7 +400,7 @@ void JsonWriter::name(std::string_view name) {
 }
 
 void JsonWriter::string(std::string_view text) {
-  if (!begin_scalar()) return;
+  if (filter_ != nullptr && !begin_scalar()) return;
   if (!has_no_quotes()) {
     if (make_room_for(text)) append_json_string(text_, text);
   } else if (make_room(text.size())) {
@@ -412,7 +411,7 @@ void JsonWriter::string(std::string_view text) {
 void JsonWriter::encoded(Bytes bytes, ByteForm form) {
   constexpr std::string_view kMark = "\\ud800";
   const std::uint64_t size = form == ByteForm::kHex ? 2 * bytes.size() : encoded_size(bytes.size()) + kMark.size();
-  if (!begin_scalar() || !make_room(size + 2)) return;
+  if ((filter_ != nullptr && !begin_scalar()) || !make_room(size + 2)) return;
   const std::string_view quote = has_no_quotes() ? "" : "\"";
   text_ += quote;
   if (is_typed()) text_ += kMark;
@@ -423,7 +422,7 @@ void JsonWriter::encoded(Bytes bytes, ByteForm form) {
 void JsonWriter::base64(Bytes bytes) { encoded(bytes, ByteForm::kBase64); }
 
 void JsonWriter::literal(std::string_view text) {
-  if (begin_scalar() && make_room(text.size())) text_ += text;
+  if ((filter_ == nullptr || begin_scalar()) && make_room(text.size())) text_ += text;
 }
 
 template <class Number>
@@ -436,7 +435,7 @@ void JsonWriter::write_number(Number number, bool is_quoted) {
   char* const begin = digits.data();
   const auto written = std::to_chars(begin, begin + digits.size(), number);
   const std::string_view text(begin, static_cast<std::size_t>(written.ptr - begin));
-  if (!begin_scalar() || !make_room(text.size() + 2)) return;
+  if ((filter_ != nullptr && !begin_scalar()) || !make_room(text.size() + 2)) return;
   if (is_quoted) text_ += '"';
   text_ += text;
   if (is_quoted) text_ += '"';

@@ -124,7 +124,7 @@ class JsonWriter {
   bool make_room(std::uint64_t size);
   bool make_room_for(std::string_view string);
   bool has_no_quotes() const { return filter_ != nullptr && filter_->writes_values(); }
-  // Returns whether the filter lets the writer write a scalar.
+  // Returns whether the filter lets the writer write a scalar. REQUIRES: there is a filter.
   bool begin_scalar();
   void encoded(Bytes bytes, ByteForm form);
   void new_line();
