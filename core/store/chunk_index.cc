@@ -61,6 +61,9 @@ Result<IndexedChunk> ChunkIndex::find(const RequestContext& context, SearchKey s
 
 Result<IndexedChunk> ChunkIndex::place_of(const RequestContext& context, const ChunkInfo& chunk) const {
   if (file_.container->traits().is_in_file_order) return find(context, SearchKey::kPosition, chunk.begin);
+  // The key of a chunk that is out of file order has its number, which is its ordinal unless the file is damaged.
+  auto expected = find(context, SearchKey::kRecords, chunk.key.state);
+  if (expected && expected->chunk.begin == chunk.begin) return expected;
   for (std::uint64_t number = 0;; ++number) {
     auto indexed = find(context, SearchKey::kChunks, number);
     if (!indexed || indexed->chunk.begin == chunk.begin) return indexed;
