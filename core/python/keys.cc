@@ -66,14 +66,14 @@ py::bytes bytes_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.da
 using At = std::pair<std::uint64_t, std::uint64_t>;
 database::Snapshot snapshot_of(const At& at) { return {at.first, at.second}; }
 
-// Returns None if the key has no value.
+// Returns (value, whether it may be an older one); None if the key has no value.
 py::object get(const OpenedDatabase& opened, std::uint32_t family, const std::string& key, const At& at) {
   const auto found = run_long([&](const RequestContext& context) {
     return opened.database->get(context, family, as_bytes(key), snapshot_of(at));
   });
   if (!found && found.error().code == Code::kNotFound) return py::none();
   if (!found) raise(exception_of(found.error(), opened.path));
-  return bytes_of(found->value.bytes);
+  return py::make_tuple(bytes_of(found->value.bytes), found->version.may_be_stale);
 }
 
 // Returns whether a key has a value, also if that is merged by an operator that recordfs does not have.

@@ -18,7 +18,7 @@ def databases():
 
 
 def open_all(path, known):
-    return recordfs.open(path, db_path=[path / name for name in known.get("db_paths", [])])
+    return recordfs.open(path, db_path=[path / name for name in known.get("db_paths", [])], on_damage="skip")
 
 
 class EveryDatabase(Case):
@@ -53,6 +53,37 @@ class EveryDatabase(Case):
                         except recordfs.Error:  # a merge, a plain table
                             self.assertTrue(path.name.startswith("rocksdb"))
 
+
+    def test_damage_that_may_have_cost_keys_ends_an_iteration(self):
+        database = self.folder / "damaged"
+        shutil.copytree(sample("database/leveldb-levels"), database)
+        table = sorted(database.glob("*.ldb"))[0]
+        content = bytearray(table.read_bytes())
+        content[10] ^= 1
+        table.write_bytes(content)
+        skipped = recordfs.open(database, on_damage="skip").keys
+        left = list(skipped)
+        self.assertTrue(skipped.problems)
+        keys = recordfs.open(database).keys
+        for read in (len, list, dict, lambda keys: list(keys.items()), lambda keys: list(keys.prefix(b"key"))):
+            with self.assertRaisesRegex(recordfs.DamageError, rf"{table.name}.*may be lost"):
+                read(keys)
+        with self.assertWarnsRegex(recordfs.DamageWarning, "may be lost"):
+            self.assertEqual(list(recordfs.open(database, on_damage="report").keys), left)
+        self.assertEqual([skipped[key] for key in left], [value for _, value in skipped.items()])
+
+    def test_value_that_may_be_an_older_one_is_an_error(self):
+        database = self.folder / "database"
+        shutil.copytree(sample("database/leveldb-levels"), database)
+        newest = max(database.glob("*.ldb"))
+        newest.unlink()
+        keys = recordfs.open(database, on_damage="skip").keys
+        _, lines = run("keys", "--json", database)
+        stale = [line["key"].encode() for line in map(json.loads, lines.splitlines()) if line.get("stale")]
+        self.assertTrue(stale)
+        self.assertTrue(keys[stale[0]])
+        with self.assertRaisesRegex(recordfs.DamageError, "may have a newer value, or may be deleted"):
+            recordfs.open(database).keys[stale[0]]
 
     def test_key_is_there_though_only_its_own_operator_could_merge_it(self):
         keys = self.open("database/rocksdb7-merges").keys
@@ -122,7 +153,7 @@ class Places(Case):
 
     def test_logs_in_wal_dir(self):
         logs = self.move("*.log", "logs")
-        self.assertNotEqual(dict(recordfs.open(self.database).keys.items()), self.intact)
+        self.assertNotEqual(dict(recordfs.open(self.database, on_damage="skip").keys.items()), self.intact)
         moved = recordfs.open(self.database, wal_dir=logs)
         for opened in (moved, pickle.loads(pickle.dumps(moved))):
             self.assertEqual(dict(opened.keys.items()), self.intact)

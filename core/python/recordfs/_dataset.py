@@ -149,7 +149,7 @@ class Dataset(Splittable, Sequence):
         """Returns a stream of the records, which must be consecutive."""
         rows = self._rows
         if not are_consecutive(rows):
-            raise ValueError("this view is not a range of consecutive records")
+            raise ValueError("this view is not a range of consecutive records (try: lists of ordinals, as in view[[0, 1, 2]])")
         options = {"on_damage": self._on_damage, "copies": self._copy, **options}
         if "split" not in options:
             options |= dict(zip(("begin", "end"), self._ends()))
@@ -291,7 +291,7 @@ class Dataset(Splittable, Sequence):
     def _arrow_stream(self, first_records: Callable[[], list[bytes]] | None) -> object:
         rows = self._rows
         if not are_consecutive(rows):
-            raise ValueError("this view is not a range of consecutive records")
+            raise ValueError("this view is not a range of consecutive records (try: lists of ordinals, as in view[[0, 1, 2]])")
         return _recordfs.arrow_stream(self._opened.checked(), *self._ends(), self._on_damage, first_records)
 
     def _first_records(self) -> list[bytes]:
@@ -347,7 +347,7 @@ class Dataset(Splittable, Sequence):
     @property
     def keys(self) -> Keys:
         """The keys of a LevelDB or RocksDB database, or of its files, with their newest values: a Mapping of bytes."""
-        return Keys(self._opened)
+        return Keys(self._opened, self._on_damage)
 
     # --- the data set
 

@@ -3,25 +3,30 @@ from __future__ import annotations
 
 import itertools
 import os
+import warnings
 from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from typing import Any
 
 from . import _recordfs
-from ._errors import shown
+from ._errors import DamageError, DamageWarning, shown
 
 
 class Keys(Mapping):
     """A Mapping of the keys of a database to their newest values, both bytes.
 
     Keys are in the order of the database's comparator. ``keys[b"a":b"b"]`` and ``keys.prefix(b"user/")`` are lazy views
-    of some of them. ``len`` iterates over all keys. Damage that may have cost a key raises DamageError instead of
-    KeyError; `problems` lists all that was found. A value that needs the database's own merge operator raises
+    of some of them. ``len`` iterates over all keys. A value that needs the database's own merge operator raises
     UnsupportedError.
+
+    Damage that may have cost a key raises DamageError instead of KeyError. If keys or newer values may be lost, an
+    iteration raises DamageError at its end, and a lookup of a value that may be an older one raises it at once; with
+    ``on_damage="report"`` both warn, and with ``"skip"`` only `problems` tells, which always lists all that was found.
     """
 
-    def __init__(self, opened: Any, family: str | None = None, at: int = _recordfs.NEWEST, first: bytes = b"",
-                 end: bytes | None = None, prefix: bytes = b"") -> None:
+    def __init__(self, opened: Any, on_damage: str = "raise", family: str | None = None, at: int = _recordfs.NEWEST,
+                 first: bytes = b"", end: bytes | None = None, prefix: bytes = b"") -> None:
         self._opened = opened
+        self._on_damage = on_damage
         self._family = family
         self._at = at
         self._range = (first, end, prefix)
@@ -62,9 +67,12 @@ class Keys(Mapping):
                               key.stop if self._range[1] is None else min(self._range[1], key.stop or self._range[1]),
                               self._range[2])
         database, family = self._native()
-        value = database.get(family, key, self._snapshot()) if self._has(key) else None
-        if value is None:
+        found = database.get(family, key, self._snapshot()) if self._has(key) else None
+        if found is None:
             raise KeyError(key)
+        value, may_be_stale = found
+        if may_be_stale:
+            self._report(DamageError(self._path(), 0, f"key {key!r} may have a newer value, or may be deleted, in what is damaged"))
         return value
 
     def __contains__(self, key: Any) -> bool:
@@ -81,7 +89,25 @@ class Keys(Mapping):
     def _iterate(self, has_values: bool) -> Iterator[Any]:
         database, family = self._native()
         first, end, prefix = self._range
-        return itertools.chain.from_iterable(database.iterate(family, first, end, prefix, self._snapshot(), has_values))
+        entries = database.iterate(family, first, end, prefix, self._snapshot(), has_values)
+        return itertools.chain(itertools.chain.from_iterable(entries), self._end(database))
+
+    def _end(self, database: _recordfs.Keys) -> Iterator[Any]:
+        """Yields nothing. Raises or warns if keys or newer values may be lost."""
+        for file, reason, loses_data in database.problems():
+            if loses_data:
+                path = os.path.join(self._opened.database.directory or os.path.dirname(self._path()), file)
+                self._report(DamageError(path, 0, f"{reason} (keys or newer values may be lost)"))
+        yield from ()
+
+    def _report(self, error: DamageError) -> None:
+        if self._on_damage == "raise":
+            raise error
+        if self._on_damage == "report":
+            warnings.warn(str(error), DamageWarning, stacklevel=3)
+
+    def _path(self) -> str:
+        return self._opened.database.directory or self._opened.shards[0][0]
 
     def _snapshot(self) -> tuple[int, int]:
         timestamp = self._opened.database.as_of_timestamp
@@ -96,7 +122,7 @@ class Keys(Mapping):
     def _view(self, first: bytes, end: bytes | None, prefix: bytes) -> Keys:
         for key in (first, b"" if end is None else end, prefix):
             _check_key(key)
-        return Keys(self._opened, self._family, self._at, first, end, prefix)
+        return Keys(self._opened, self._on_damage, self._family, self._at, first, end, prefix)
 
     def prefix(self, prefix: bytes) -> Keys:
         """Returns a view of the keys that begin with `prefix`."""
@@ -104,14 +130,14 @@ class Keys(Mapping):
 
     def family(self, name: str) -> Keys:
         """Returns the keys of another column family of RocksDB, by its name or number."""
-        return Keys(self._opened, name, self._at, *self._range)
+        return Keys(self._opened, self._on_damage, name, self._at, *self._range)
 
     def as_of(self, sequence: int) -> Keys:
         """Returns the state at a sequence number, as far as older versions are still stored.
 
         `as_of_timestamp` of `recordfs.open` chooses it by a user-defined timestamp instead, or also.
         """
-        return Keys(self._opened, self._family, sequence, *self._range)
+        return Keys(self._opened, self._on_damage, self._family, sequence, *self._range)
 
     @property
     def families(self) -> list[str]:
@@ -124,8 +150,7 @@ class Keys(Mapping):
         return self._native()[0].problems()
 
     def __repr__(self) -> str:
-        of = self._opened.database.directory or self._opened.shards[0][0]
-        return f"<recordfs.Keys of {shown(of)}, family {self._family}>"
+        return f"<recordfs.Keys of {shown(self._path())}, family {self._family}>"
 
 
 def _check_key(key: object) -> None:
