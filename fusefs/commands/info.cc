@@ -112,10 +112,10 @@ Result<JsonObject::List> later_metadata(const RecordStore& store, unsigned threa
 }
 
 // Adds the results of a full scan, and reports damage.
-Result<void> add_scanned(const std::string& path, const RecordStore& store, CommandContext& context, JsonObject& info) {
+Result<void> add_scanned(const RecordStore& store, CommandContext& context, DamageReporter& reporter,
+                         JsonObject& info) {
   ASSIGN_OR_RETURN(const auto totals, wait_for([&] { return store.index().totals(ScanDetail::kSizes); }));
   ASSIGN_OR_RETURN(const auto damage, wait_for([&] { return store.index().damage(); }));
-  DamageReporter reporter(path, store, context);
   for (const DamageRow& row : *damage) reporter.add(row.region);
   add_totals(info, store, totals, *damage);
   if (store.metadata() != nullptr && store.metadata()->varies()) {
@@ -132,13 +132,11 @@ Result<void> add_scanned(const std::string& path, const RecordStore& store, Comm
 Result<JsonObject> info_of(const std::string& path, const RecordStore& store, const InfoOptions& options,
                            CommandContext& context) {
   ASSIGN_OR_RETURN(auto info, container_info({}, store));
-  if (options.scan) {
-    TRY(add_scanned(path, store, context, info));
-  }
+  DamageReporter reporter(path, store, context);
+  if (options.scan) TRY(add_scanned(store, context, reporter, info));
   if (options.tags && PartCounts::has(store.schema())) {
-    ASSIGN_OR_RETURN(const auto parts,
-                     count_parts(store, context.threads(), [&](const Error& why) { context.report(store, why); }));
-    info.set("parts", parts_list(parts));
+    const auto parts = count_parts(store, reporter, context);
+    if (parts) info.set("parts", parts_list(*parts));
   }
   return info;
 }

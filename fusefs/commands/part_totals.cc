@@ -20,8 +20,9 @@ namespace {
 void add_parts(const std::string& path, const RecordStore& store, CommandContext& context,
                std::optional<PartCounts>& sum) {
   if (!PartCounts::has(store.schema())) return;
-  const auto parts = count_parts(store, context.threads(), [&](const Error& why) { context.report(store, why); });
-  if (!parts) return context.print_failure(path, parts.error());
+  DamageReporter damage(path, store, context);
+  const auto parts = count_parts(store, damage, context);
+  if (!parts) return;
   if (!sum) sum.emplace();
   sum->add(*parts);
 }

@@ -88,6 +88,16 @@ class Info(commands.Case):
         self.assertRegex(self.table("--tags", self.folder), r"(?m)^ +entries +records  part +type$")
         self.assertNotIn("parts", json.loads(self.good("info", "--json", self.folder)))
 
+    def test_tags_of_a_truncated_file_say_what_is_missing(self):
+        for name in ("tfrecord/examples.tfrecord", "proio/c16-metadata.proio"):
+            cut = commands.copy_of(name, self.folder)
+            with cut.open("r+b") as file:
+                file.truncate(cut.stat().st_size - 10)
+            for words in (("--tags",), ("--tags", "--scan"), ("--tags", "--json")):
+                done = self.recordfs("info", *words, cut)
+                self.assertEqual(done.status, commands.DAMAGE, (name, words))
+                self.assertRegex(done.err, r"\Arecordfs: [^\n]*: bytes \d+ to \d+: [^\n]*\n\Z", (name, words))
+
     def test_tags_of_unreadable_events_are_reported_as_damage(self):
         done = self.recordfs("info", "--tags", commands.sample("proio/x13-flip-payload-gzip.proio"))
         self.assertEqual(done.status, commands.DAMAGE)

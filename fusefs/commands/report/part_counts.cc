@@ -5,8 +5,6 @@
 #include <variant>
 #include <vector>
 
-#include "core/dataset/ordered_pass.h"
-
 namespace recordfs {
 namespace {
 
@@ -90,38 +88,36 @@ void PartCounts::add(const PartCounts& other) {
   add_count(others_, other.others_);
 }
 
-Result<PartCounts> count_parts(const RecordStore& store, unsigned threads,
-                               const std::function<void(const Error& why)>& failed) {
+std::optional<PartCounts> count_parts(const RecordStore& store, DamageReporter& damage, CommandContext& context) {
   struct OfChunk {
     PartCounts parts;
     std::vector<Error> failures;
   };
   PartCounts sum;
-  const auto count = [&](const RequestContext& context, const ScannedStep& step) -> Finish {
-    if (!step.indexed) return {};
+  const auto count = [&](const RequestContext& request, const IndexedChunk& indexed) -> Finish {
     const auto counted = std::make_shared<OfChunk>();
-    const auto chunk = store.chunks().decode_ahead(context, step.indexed->chunk);
+    const auto chunk = store.chunks().decode_ahead(request, indexed.chunk);
     if (!chunk) counted->failures.push_back(chunk.error());
     for (std::uint64_t i = 0; chunk && i < (*chunk)->layout().records(); ++i) {
       const Extent extent = (*chunk)->layout().extent(i);
       if (extent.size > store.schema().largest_record_with_parts) continue;
       const Error* const why = (*chunk)->layout().failure(i);
       const auto record =
-          why != nullptr ? Result<Slice>(*why) : store.chunks().read(context, **chunk, extent.begin, extent.size);
+          why != nullptr ? Result<Slice>(*why) : store.chunks().read(request, **chunk, extent.begin, extent.size);
       if (record) {
         counted->parts.add(store.schema(), record->bytes);
       } else {
         counted->failures.push_back(record.error());
       }
     }
-    return [&sum, &failed, counted] {
+    return [&sum, &store, &context, counted] {
       sum.add(counted->parts);
-      for (const Error& why : counted->failures) failed(why);
+      for (const Error& why : counted->failures) context.report(store, why);
       return true;
     };
   };
-  TRY(read_part({.store = store}, {.threads = threads}, count));
-  return sum;
+  const auto end = damage.read({.store = store}, {.threads = context.threads()}, count);
+  return end ? std::optional(std::move(sum)) : std::nullopt;
 }
 
 }  // namespace recordfs

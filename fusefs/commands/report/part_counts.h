@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,6 +13,8 @@
 #include "core/formats/container.h"
 #include "core/formats/value.h"
 #include "core/store/record_store.h"
+#include "fusefs/commands/command_context.h"
+#include "fusefs/commands/damage_reporter.h"
 
 namespace recordfs {
 
@@ -54,9 +55,8 @@ class PartCounts {
   bool omits_tables_ = false;
 };
 
-// Reads all records, and counts their parts. Chunks and records that cannot be read are passed to `failed`, on the
-// calling thread. Uses `threads`, that one included. Fails as read_part() does.
-Result<PartCounts> count_parts(const RecordStore& store, unsigned threads,
-                               const std::function<void(const Error& why)>& failed);
+// Reads all records, and counts their parts. Damage is reported, and printed and noted is what else cannot be read.
+// Returns nullopt after printing why it failed. `damage` is of the container.
+std::optional<PartCounts> count_parts(const RecordStore& store, DamageReporter& damage, CommandContext& context);
 
 }  // namespace recordfs
