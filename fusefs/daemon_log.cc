@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <ctime>
 #include <string_view>
 #include <utility>
@@ -127,7 +128,8 @@ void DaemonLog::write(Severity severity, const std::string& line) const {
 }
 
 void DaemonLog::note(const std::string& line) const {
-  write(target_ == Target::kStderr ? Severity::kDetail : Severity::kInfo, line);
+  const bool is_seen = target_ == Target::kStderr && ::getenv("JOURNAL_STREAM") == nullptr;  // by a user
+  write(is_seen ? Severity::kDetail : Severity::kInfo, line);
 }
 
 void DaemonLog::answer(const std::string& line) const { put(LOG_NOTICE, line); }

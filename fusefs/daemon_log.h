@@ -38,8 +38,8 @@ class DaemonLog {
 
   // Writes a line if the verbosity permits.
   void write(Severity severity, const std::string& line) const;
-  // Writes a line about the beginning and the end of the mount: to a file or the system log if the verbosity permits,
-  // and to stderr, where a user sees them anyway, only with kDetails.
+  // Writes a line about the beginning and the end of the mount: to a file, the system log or the journal if the
+  // verbosity permits, and to another stderr, where a user sees them anyway, only with kDetails.
   void note(const std::string& line) const;
   // Writes a line that the user requested.
   void answer(const std::string& line) const;

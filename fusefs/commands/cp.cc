@@ -334,7 +334,8 @@ RunCommand declare_cp(CLI::App& app) {
       ->type_name("S");
   app.add_option("--part", options->parts,
                  "copy a part of each record, by its path in inside/: image/encoded; may be repeated\n"
-                 "PATH is as in a mount, but slashes in names need no encoding. A record without this part creates no "
+                 "PATH is as in a mount, but slashes in names need no encoding. It names one file and not a directory: "
+                 "tags/Truth/2. A record without this part creates no "
                  "file, and the exit status is 5. Of several parts, each file has the path in its name, with dots: "
                  "`000000042.image.encoded` and `000000042.label`.")
       ->type_name("PATH")

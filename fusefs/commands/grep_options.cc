@@ -159,9 +159,11 @@ void GrepOptions::declare_output(CLI::App& app) {
          "-1 means all records.")
       ->type_name("N")
       ->take_last();
-  app.add_option_function<std::string>("-C,--context", number(before, after, "--context"),
-                                       "print the N records before and after each selected one\n"
-                                       "A line -- separates groups of records that do not follow each other.")
+  app.add_option_function<std::string>(
+         "-C,--context", number(before, after, "--context"),
+         "print the N records before and after each selected one\n"
+         "A line -- separates groups of records that do not follow each other. Context excludes `--json`, "
+         "`--decoded` and `--field`.")
       ->type_name("N")
       ->take_last();
   app.add_option_function<std::string>("-A,--after-context", number(after, after, "--after-context"),

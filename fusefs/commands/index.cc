@@ -106,7 +106,7 @@ RunCommand declare_index(CLI::App& app) {
       "Later mounts with the same --max-chunk and --index (-o max_chunk=, -o index=) do not scan or wait. This command "
       "does not check records; recordfs verify does.\n"
       "Exit status: 4 if headers are damaged, and the index is saved nevertheless; 5 if it is not saved.");
-  declare_sets(app, options->files, options->manifest);
+  declare_sets(app, options->files, options->manifest, false);
   app.add_flag("-v,--verbose", options->verbose, "print the path of each index");
   options->reading.declare(app);
   return [options] { return Index(*options).run(); };

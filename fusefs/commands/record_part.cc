@@ -17,7 +17,8 @@ constexpr std::size_t kLongestPlainName =
     200;  // of an entry whose name does not end in a hash, as names_for() makes them
 
 std::optional<std::uint64_t> entry_of(const Inside& inside, std::uint64_t directory, std::string_view key) {
-  const auto entry = inside.find(directory, names_for({key}, {}).front());
+  auto entry = inside.find(directory, names_for({key}, {}).front());
+  if (!entry) entry = inside.find(directory, key);  // the name of the file
   return entry && !inside.message_of(*entry) ? entry : std::nullopt;
 }
 

@@ -109,8 +109,10 @@ void declare_manifest(CLI::App& app, std::string& manifest) {
       ->type_name("F");
 }
 
-void declare_sets(CLI::App& app, std::vector<std::string>& words, std::string& manifest) {
-  app.add_option("FILE", words, "containers, - for standard input, or data sets: 'NAME-*', NAME@128.EXT, DIR")
+void declare_sets(CLI::App& app, std::vector<std::string>& words, std::string& manifest, bool takes_input) {
+  app.add_option("FILE", words,
+                 takes_input ? "containers, - for standard input, or data sets: 'NAME-*', NAME@128.EXT, DIR"
+                             : "containers, or data sets: 'NAME-*', NAME@128.EXT, DIR")
       ->type_name("");
   begin_group(app, "Data sets");
   declare_manifest(app, manifest);
@@ -123,7 +125,10 @@ void declare_sets(CLI::App& app, std::vector<std::string>& words, std::string& m
 void declare_words(CLI::App& app, RecordWords& words, WordUse use, const std::string& ranges_text,
                    std::function<void()> check) {
   const auto given = std::make_shared<GivenWords>();
-  app.add_option("FILE", given->words, "containers, - for standard input, or a data set: 'NAME-*', NAME@128.EXT, DIR")
+  app.add_option("FILE", given->words,
+                 use == WordUse::kFiles
+                     ? "containers, or a data set: 'NAME-*', NAME@128.EXT, DIR"
+                     : "containers, - for standard input, or a data set: 'NAME-*', NAME@128.EXT, DIR")
       ->type_name("");
   if (use != WordUse::kFiles) {
     // For the help. All words go to the first argument, and are sorted later.

@@ -43,8 +43,8 @@ void declare_words(CLI::App& app, RecordWords& words, WordUse use,
                    const std::string& ranges_text = "which records (default: all)", std::function<void()> check = {});
 
 // Declares FILE... for a command that takes each word as a data set of its own, and --manifest. One of them is
-// required. The results must outlive the parsing.
-void declare_sets(CLI::App& app, std::vector<std::string>& words, std::string& manifest);
+// required. `takes_input`: what the help says of standard input. The results must outlive the parsing.
+void declare_sets(CLI::App& app, std::vector<std::string>& words, std::string& manifest, bool takes_input = true);
 
 // Declare --allow-missing, and --manifest. The result must outlive the parsing.
 void declare_allow_missing(CLI::App& app, bool& allows_missing);

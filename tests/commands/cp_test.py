@@ -122,6 +122,7 @@ class Cp(commands.Case):
         self.assertEqual(list(self.copied()), ["000000000"])
         for part in ("image", "image/object/class/text", "image/encoded/x", "/"):
             self.assert_ends(commands.PARTLY_DONE, "1 record without a part", "cp", "-f", "--part", part, examples, "0", self.target)
+        self.good("cp", "-f", "--part", "image%2Fencoded", examples, "0", self.target)  # the name of the file
         strangers = commands.sample("tfrecord/strangers.tfrecord")
         self.assert_ends(commands.PARTLY_DONE, "without a part x", "cp", "-f", "--part", "x", strangers, ":", self.target)
 

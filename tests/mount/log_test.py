@@ -295,6 +295,14 @@ class LifeCycle(mounting.Case):
         mounted = self.mount(self.source, point=self.point)
         self.assertEqual((mounted.unmount(), mounted.log()), (0, ""))
 
+    def test_journal_gets_the_mount_and_its_end(self):
+        usual = self.environment
+        self.environment = lambda user: dict(usual(user), JOURNAL_STREAM="8:1")
+        mounted = self.mount(self.source, point=self.point)
+        mounted.wait_for_log("mounted on")
+        self.assertEqual(mounted.unmount(), 0)
+        mounted.wait_for_log(f"{self.point}: unmounted: by umount")
+
     def test_sighup_opens_the_log_again(self):
         for user in (None, mounting.NOBODY) if mounting.is_root() else (None,):
             with self.subTest(user=user):

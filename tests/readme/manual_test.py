@@ -32,7 +32,7 @@ def recipes(page):
     """Returns the text of each recipe in a page of mdoc(7)."""
     blocks = re.findall(r"(?ms)^\.Bd -literal.*?\n(.*?)^\.Ed$", page.split("\n.Sh EXAMPLES\n", 1)[1])
     lines = [line for line in re.findall(r"(?m)^\.Dl (.*)$", page)]
-    return [text.replace("\\e", "\\").replace("\\-", "-").strip() for text in (*blocks, *lines)]
+    return [text.replace("\\e", "\\").replace("\\&", "").replace("\\-", "-").strip() for text in (*blocks, *lines)]
 
 
 class Recipes(unittest.TestCase):
