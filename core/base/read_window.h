@@ -57,6 +57,7 @@ class WindowedSource final : public Source {
     return below_->check_unchanged(context);
   }
   bool has_grown() const override { return below_->has_grown(); }
+  bool is_removed() const override { return below_->is_removed(); }
   std::optional<Error> unreadable_in(Position begin, Position end) const override {
     return unreadable_.error_in(begin, end);
   }

@@ -346,8 +346,12 @@ Result<FileSource::Stamp> FileSource::stamp() const {
 }
 
 FileSource::Stamp FileSource::stamp_of(const struct stat& st, std::uint64_t device_size) {
-  return {S_ISREG(st.st_mode) ? static_cast<std::uint64_t>(st.st_size) : device_size, st.st_mtim.tv_sec,
-          st.st_mtim.tv_nsec, st.st_ctim.tv_sec, st.st_ctim.tv_nsec};
+  return {S_ISREG(st.st_mode) ? static_cast<std::uint64_t>(st.st_size) : device_size,
+          st.st_mtim.tv_sec,
+          st.st_mtim.tv_nsec,
+          st.st_ctim.tv_sec,
+          st.st_ctim.tv_nsec,
+          static_cast<std::uint64_t>(st.st_nlink)};
 }
 
 Result<void> FileSource::check_unchanged() const {
@@ -376,6 +380,7 @@ Result<void> FileSource::check_unchanged() const {
   const bool was_appended = now->size > seen_.size;
   seen_ = *now;
   if (now->size > size_) grown_.store(true, std::memory_order_relaxed);
+  if (now->links == 0) removed_.store(true, std::memory_order_relaxed);
   if (!is_followed_ || !was_appended) generation_.fetch_add(1, std::memory_order_acq_rel);
   return {};
 }

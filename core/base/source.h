@@ -104,6 +104,8 @@ class Source {
 
   // Returns whether the file was seen to be larger than the snapshot.
   virtual bool has_grown() const { return false; }
+  // Returns whether the file was seen to have no name any more: it was removed, or another one took its place.
+  virtual bool is_removed() const { return false; }
 
   // Returns why some of the bytes [begin, end) cannot be read, as far as earlier reads have found that (kUnreadable).
   virtual std::optional<Error> unreadable_in(Position /*begin*/, Position /*end*/) const { return std::nullopt; }
@@ -160,6 +162,7 @@ class FileSource final : public Source {
     return check_unchanged();
   }
   bool has_grown() const override { return grown_.load(std::memory_order_relaxed); }
+  bool is_removed() const override { return removed_.load(std::memory_order_relaxed); }
 
   // The result of fstat() when the source was opened.
   struct Status {
@@ -186,6 +189,7 @@ class FileSource final : public Source {
     std::int64_t mtime_nanoseconds = 0;
     std::int64_t ctime_seconds = 0;
     std::int64_t ctime_nanoseconds = 0;
+    std::uint64_t links = 1;  // names of the file
     bool operator==(const Stamp&) const = default;
   };
   struct Ends {
@@ -221,6 +225,7 @@ class FileSource final : public Source {
   mutable std::atomic<bool> changed_{false};  // never reset
   mutable std::atomic<std::uint64_t> generation_{0};
   mutable std::atomic<bool> grown_{false};
+  mutable std::atomic<bool> removed_{false};
   mutable std::atomic<std::uint64_t> unchecked_{0};  // bytes of read_next() since the last check
 };
 

@@ -266,6 +266,7 @@ Result<ChunkReader::Pointer> ChunkReader::get_quietly(const RequestContext& cont
                    file_.services.chunks.get(context, key, [&]() -> Result<std::shared_ptr<const CachedChunk>> {
                      auto made = decode(context, info);
                      if (file_.source->has_grown()) log_.report_growth();
+                     if (file_.source->is_removed()) log_.report_removal();
                      if (!made) return std::move(made).error();
                      file_.services.make_room((*made)->memory());
                      return std::make_shared<const CachedChunk>(CachedChunk{info, std::move(*made)});

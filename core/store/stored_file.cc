@@ -143,12 +143,17 @@ void DamageLog::report(Severity severity, Reported what, const std::string& text
   if (is_last) log(Severity::kWarning, fmt::format("{}: too many failures; further ones are not logged", file_.name));
 }
 
+void DamageLog::report_once(std::atomic<bool>& was_reported, std::string_view what) {
+  if (file_.is_followed || was_reported.exchange(true)) return;
+  file_.services.log(Severity::kInfo, fmt::format("{}: {}", file_.name, what));
+}
+
 void DamageLog::report_growth() {
-  if (file_.is_followed || logged_growth_.exchange(true)) return;
-  file_.services.log(
-      Severity::kInfo,
-      fmt::format("{}: the file has grown since it was opened; this snapshot does not show what was added",
-                  file_.name));
+  report_once(logged_growth_, "the file has grown since it was opened; this snapshot does not show what was added");
+}
+
+void DamageLog::report_removal() {
+  report_once(logged_removal_, "the file was removed or replaced after it was opened; this snapshot shows the old one");
 }
 
 Catalog::OnScanned DamageLog::scan_logger(std::string_view of_what) const {

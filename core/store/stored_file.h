@@ -264,8 +264,10 @@ class DamageLog {
     return outcome;
   }
 
-  // Logs, once, that the file has grown and the growth is not shown. Does nothing for a followed file.
+  // Log, once each, that the file has grown, and that it has no name any more; neither is shown. Do nothing for a
+  // followed file.
   void report_growth();
+  void report_removal();
   // Returns a function that logs the duration of a scan.
   Catalog::OnScanned scan_logger(std::string_view of_what) const;
 
@@ -281,7 +283,10 @@ class DamageLog {
   std::set<Reported> reported() const;
 
   const StoredFile& file_;
+  void report_once(std::atomic<bool>& was_reported, std::string_view what);
+
   std::atomic<bool> logged_growth_{false};
+  std::atomic<bool> logged_removal_{false};
   mutable std::mutex mutex_;  // guards the next
   std::set<Reported> reported_;
 };

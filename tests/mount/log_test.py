@@ -11,6 +11,7 @@ from pathlib import Path
 
 import mounting
 import slow
+from tfrecords import tfrecord
 
 SAMPLE = "riegeli/multiblock_zstd.riegeli"
 RECORDS = 1250
@@ -302,6 +303,17 @@ class LifeCycle(mounting.Case):
         mounted.wait_for_log("mounted on")
         self.assertEqual(mounted.unmount(), 0)
         mounted.wait_for_log(f"{self.point}: unmounted: by umount")
+
+    def test_replaced_source_is_logged_once(self):
+        records = [bytes([65 + number]) * 300000 for number in range(4)]
+        source, other = self.folder / "records.tfrecord", self.folder / "other"
+        for path in (source, other):
+            path.write_bytes(tfrecord(records))
+        mounted = self.mount(source)
+        os.replace(other, source)
+        for number, record in enumerate(records):
+            self.assertEqual((mounted / f"records/{number}").read_bytes(), record)
+        self.assertEqual(mounted.log().count("the file was removed or replaced after it was opened"), 1)
 
     def test_sighup_opens_the_log_again(self):
         for user in (None, mounting.NOBODY) if mounting.is_root() else (None,):
