@@ -48,6 +48,16 @@ std::uint32_t family_of(const Node& node) {
 // Returns whether a node is the directory of a family's keys.
 bool has_keys(const Node& node) { return node.kind == NodeKind::kKeyFamily || node == Node{NodeKind::kStatic, kKeys}; }
 
+// Logs what was found wrong so far, once each.
+void report_problems(const RequestContext& context, const RecordStore& store, const database::Database& database) {
+  for (database::Problem& problem : database.problems()) {
+    if (!problem.loses_data) continue;
+    const std::uint64_t thing = std::hash<std::string>{}(problem.error.detail);
+    problem.error.detail += " (keys may be missing, or their values older ones)";
+    store.log().report(context, problem.error, thing);
+  }
+}
+
 // Opens the container's file as a database on its own thread, because that may read all of it.
 class FileDatabase final : public BackgroundWork {
  public:
@@ -67,6 +77,7 @@ class FileDatabase final : public BackgroundWork {
     const std::string& path = store_.name();
     auto database = database::Database::open_source(context, store_.shared_source(), path.substr(path.rfind('/') + 1),
                                                     {.limits = store_.limits()});
+    if (database) report_problems(context, store_, **database);
     lock.lock();
     if (!database && !is_permanent(database.error().code)) return std::move(database).error();
     if (database) {
@@ -141,18 +152,7 @@ class KeysView : public View {
   using Names = std::shared_ptr<const std::string>;
 
   Result<std::shared_ptr<KeyFiles>> keys(const RequestContext& context) const {
-    ASSIGN_OR_RETURN(auto keys, store().log().reported(context, file_.keys()));
-    report_problems(context, keys->database());
-    return keys;
-  }
-
-  void report_problems(const RequestContext& context, const database::Database& database) const {
-    for (database::Problem& problem : database.problems()) {
-      if (!problem.loses_data) continue;
-      const std::uint64_t thing = std::hash<std::string>{}(problem.error.detail);
-      problem.error.detail += " (keys may be missing, or their values older ones)";
-      store().log().report(context, problem.error, thing);
-    }
+    return store().log().reported(context, file_.keys());
   }
 
   // Fails with kNotFound for a node that is no key.
@@ -162,7 +162,7 @@ class KeysView : public View {
     if (auto known = found_.find(text)) return *std::move(known);
     ASSIGN_OR_RETURN(const auto keys, this->keys(context));
     ASSIGN_OR_RETURN(auto found, keys->find(context, family_of(node), text.substr(kFamilyBytes)));
-    if (!found.value) report_problems(context, keys->database());
+    if (!found.value || found.version.may_be_stale) report_problems(context, store(), keys->database());
     auto shared = std::make_shared<const KeyFiles::Found>(std::move(found));
     return found_.add(text, shared, text.size() + shared->size());
   }
@@ -228,9 +228,11 @@ class KeysView : public View {
       if (!is_listed) return {};
     }
     if (place > kNamesPlace) return {};
-    ASSIGN_OR_RETURN(const auto names, names_of(context, family));
-    if (names->empty()) return {};
-    emit({kNamesTable, {NodeKind::kKeyNames, family}, FileType::kRegular, names->size(), kNamesPlace + 1});
+    const auto names = names_of(context, family);
+    if (!names && names.error().code == Code::kLimit) return {};  // too large to be shown
+    if (!names) return names.error();
+    if ((*names)->empty()) return {};
+    emit({kNamesTable, {NodeKind::kKeyNames, family}, FileType::kRegular, (*names)->size(), kNamesPlace + 1});
     return {};
   }
 
@@ -238,7 +240,7 @@ class KeysView : public View {
     if (auto known = names_.find(family)) return *std::move(known);
     ASSIGN_OR_RETURN(const auto keys, this->keys(context));
     ASSIGN_OR_RETURN(auto table, keys->names_table(context, family));
-    report_problems(context, keys->database());
+    report_problems(context, store(), keys->database());
     auto shared = std::make_shared<const std::string>(std::move(table));
     return names_.add(family, shared, shared->size());
   }

@@ -383,6 +383,13 @@ class Rest(JoinCase):
             self.assertEqual((of_set / "000000").stat().st_ino, (of_shard / "000000").stat().st_ino)
         self.assertFalse(os.path.lexists(mounted / "inside" / str(number)))
 
+    def test_shard_that_cannot_be_opened_hides_no_inside(self):
+        (self.data / "part-00000-of-00002.log").write_bytes(b"no container" * 1000)
+        mounting.copy_of("leveldb_log/rocksdb-cf-txn/000018.log", self.data, "part-00001-of-00002.log")
+        mounted = self.join(self.data)
+        self.assertIn("inside", os.listdir(mounted / ".views"))
+        self.assertEqual(os.readlink(mounted / "inside"), ".views/inside")
+
     def test_set_of_records_without_parts_has_no_inside(self):
         for shard, name in enumerate(samples_of("recordio", 2)):
             mounting.copy_of(name, self.data, f"part-{shard:05}-of-00002.recordio")

@@ -68,6 +68,12 @@ class KeysAgree(mounting.Case):
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         return {json_bytes(line, "key"): json_bytes(line, "value") for line in lines}
 
+    def catted(self, source, family):
+        """Returns {key: value} as `cat --json` of a database prints them, without those that cannot be read."""
+        done = self.commands("cat", "--json", "--column-family", family, source)
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        return {json_bytes(line, "key"): json_bytes(line, "value") for line in lines if "value" in line or "value_base64" in line}
+
     def python_values(self, source, family, keys):
         of = recordfs().open(str(source), on_damage="skip").keys
         if len(of.families) > 1:
@@ -94,6 +100,9 @@ class KeysAgree(mounting.Case):
         in_blob_files = self.of_blob_files(source, values)
         got = self.gotten(source, family, spread(escaped))
         self.assertEqual({key: got[key] for key in got if key not in in_blob_files}, readable)
+        if source.is_dir():
+            catted = self.catted(source, family)
+            self.assertEqual({key: catted[key] for key in some if key in catted}, readable)
         keys, in_python = self.python_values(source, family, some)
         self.assertEqual(keys, list(found))
         self.assertEqual({key: in_python[key] for key in in_python if key not in in_blob_files}, readable)

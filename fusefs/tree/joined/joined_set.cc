@@ -181,12 +181,14 @@ Result<JoinedSet::Named> JoinedSet::lookup_inside_alias(std::uint64_t ordinal) {
   return Named{.number = number};
 }
 
-// Returns whether the records of the first shard that is there have parts.
+// Returns whether the records of the first shard that can be opened have parts.
 Result<bool> JoinedSet::has_parts(const RequestContext& context) {
   for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
     if (shards_.set().shard(shard).is_missing) continue;
-    ASSIGN_OR_RETURN(const auto container, shards_.container(context, shard));
-    return container->tree->view({NodeKind::kStatic, kInside}) != nullptr;
+    const auto container = shards_.container(context, shard);
+    if (container) return (*container)->tree->view({NodeKind::kStatic, kInside}) != nullptr;
+    const Code why = container.error().code;
+    if (why == Code::kPending || why == Code::kInterrupted || why == Code::kOutOfMemory) return container.error();
   }
   return false;
 }
