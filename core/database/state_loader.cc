@@ -381,12 +381,13 @@ class StateLoader {
 
 Result<std::shared_ptr<const State>> State::load(const RequestContext& context, const std::string& directory,
                                                  const Options& options, const std::vector<DirectoryEntry>& only) {
-  constexpr int kMostReadings = 20;
+  constexpr int kMostReadings = 30;
+  constexpr int kMostPauses = 19;
   constexpr std::chrono::milliseconds kPause(50);
   std::set<std::uint64_t> missing;
   bool lost_edits = false;
   std::optional<std::uint64_t> suspected;  // the size of a MANIFEST that seems to have lost edits
-  for (int attempt = 0; attempt < kMostReadings; ++attempt) {
+  for (int attempt = 0, pauses = 0; attempt < kMostReadings; ++attempt) {
     StateLoader loader(context, directory, options, only, lost_edits);
     auto read = loader.read();
     if (!read && !is_gone(read.error())) return std::move(read).error();
@@ -396,7 +397,7 @@ Result<std::shared_ptr<const State>> State::load(const RequestContext& context, 
     if (std::exchange(missing, loader.missing()) != loader.missing()) continue;
     ASSIGN_OR_RETURN(const auto is_whole, loader.is_still_there());
     if (!is_whole) continue;
-    if (loader.may_have_raced() && attempt + 1 < kMostReadings) {
+    if (loader.may_have_raced() && pauses++ < kMostPauses) {
       TRY(context.permit_slow_work());
       std::this_thread::sleep_for(kPause);  // the writer needs time to go on; nothing tells when it has
       continue;

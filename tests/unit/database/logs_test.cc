@@ -55,6 +55,9 @@ class LogDatabase {
   void write(const std::string& name, const std::string& bytes) const {
     std::ofstream(folder() + "/" + name, std::ios::binary) << bytes;
   }
+  void append(const std::string& name, const std::string& bytes) const {
+    std::ofstream(folder() + "/" + name, std::ios::binary | std::ios::app) << bytes;
+  }
   void write_log(const std::string& name, const Records& batches,
                  std::optional<std::uint32_t> log_number = std::nullopt) const {
     leveldb_log::LogWriter log({.log_number = log_number});
@@ -325,6 +328,35 @@ TEST(LostEditsTest, TableWithNewerWritesThanTheLogsWasNamedByThem) {
   };
   EXPECT_EQ(problems_with_table_of(11), (Records{"a=1", "b=1"}));  // it was being made of the log
   const Records lines = problems_with_table_of(12);
+  EXPECT_EQ(std::ranges::count(lines, "c=1"), 1);
+  EXPECT_EQ(std::ranges::count(lines, "MANIFEST-000004: the MANIFEST has lost its last edits"), 1);
+}
+
+TEST(LostEditsTest, TheyAreFoundAlthoughADamagedLogLooksLikeOneInUse) {
+  const LogDatabase database;
+  database.write("OPTIONS-000007", "[DBOptions]\n  wal_recovery_mode=kAbsoluteConsistency\n");
+  database.write("000006.log", cut_log(10));
+  leveldb_table::TableWriter table;
+  table.add({{leveldb_table::internal_key("c", 12, 1), "1"}});
+  database.write("000009.sst", table.finish_rocksdb({{"rocksdb.comparator", "leveldb.BytewiseComparator"}}));
+  EXPECT_EQ(std::ranges::count(database.read(), "MANIFEST-000004: the MANIFEST has lost its last edits"), 1);
+}
+
+TEST(LostEditsTest, TableThatIsNewerThanThoseOfATornManifestWasNamedByThem) {
+  const auto problems_with_end = [](const std::string& end) {
+    const LogDatabase database;
+    database.append("MANIFEST-000004", end);
+    database.write("OPTIONS-000007", "[DBOptions]\n");
+    database.write_log("000005.log", {batch(10, 1, put("a", "1"))});
+    leveldb_table::TableWriter table;
+    table.add({{leveldb_table::internal_key("c", 0, 1), "1"}});
+    database.write("000009.sst", table.finish_rocksdb({{"rocksdb.comparator", "leveldb.BytewiseComparator"},
+                                                       {"rocksdb.external_sst_file.version", "\2\0\0\0"s}}));
+    return database.read();
+  };
+  const std::string torn = leveldb_log::fragment(1, std::string(20, 'x')).substr(0, 20);
+  EXPECT_EQ(problems_with_end(""), Records{"a=1"});  // the database was killed
+  const Records lines = problems_with_end(torn);
   EXPECT_EQ(std::ranges::count(lines, "c=1"), 1);
   EXPECT_EQ(std::ranges::count(lines, "MANIFEST-000004: the MANIFEST has lost its last edits"), 1);
 }
