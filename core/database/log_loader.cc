@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -183,11 +184,14 @@ void LogLoader::take_writes(LogReplay& replay) {
   }
 }
 
-// Logs have only the numbers of families. OPTIONS names their comparators by their names.
+// Logs have only the numbers of families. OPTIONS names their comparators by their names, of which the tables have
+// some.
 void LogLoader::add_family(std::uint32_t id) {
   if (state_.families_.contains(id)) return;
-  state_.families_.emplace(id,
-                           FamilyView({.family = {.id = id, .comparator = state_.options_file_.only_comparator()}}));
+  std::set<std::string> named;
+  for (const auto& [other, view] : state_.families_) named.insert(view.state.family.name);
+  std::string comparator = state_.options_file_.only_comparator(named);
+  state_.families_.emplace(id, FamilyView({.family = {.id = id, .comparator = std::move(comparator)}}));
 }
 
 void LogLoader::take_losses(LogReplay& replay, const Logs& logs) {

@@ -64,11 +64,12 @@ const OptionsFile::OfFamily* OptionsFile::family(std::string_view name) const {
   return found == families.end() ? nullptr : &found->second;
 }
 
-std::string OptionsFile::only_comparator() const {
-  if (families.empty()) return {};
-  const std::string& first = families.begin()->second.comparator;
-  const bool is_shared = std::ranges::all_of(families, [&](const auto& at) { return at.second.comparator == first; });
-  return is_shared ? first : std::string();
+std::string OptionsFile::only_comparator(const std::set<std::string>& others) const {
+  std::set<std::string> comparators;
+  for (const auto& [name, family] : families) {
+    if (!others.contains(name)) comparators.insert(family.comparator);
+  }
+  return comparators.size() == 1 ? *comparators.begin() : std::string();
 }
 
 std::optional<std::uint64_t> options_file_number(std::string_view name) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -35,8 +36,8 @@ struct OptionsFile {
 
   // Returns the family with this name; null if the file does not describe it.
   const OfFamily* family(std::string_view name) const;
-  // Returns the name of the comparator that all families have; empty if they have several, or none is stated.
-  std::string only_comparator() const;
+  // Returns the name of the comparator of all families but `others`; empty if they have several, or none is stated.
+  std::string only_comparator(const std::set<std::string>& others) const;
 };
 
 // Returns the number in the name of such a file; nullopt for other names. Any thread.

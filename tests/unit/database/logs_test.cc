@@ -361,6 +361,20 @@ TEST(LostEditsTest, TableThatIsNewerThanThoseOfATornManifestWasNamedByThem) {
   EXPECT_EQ(std::ranges::count(lines, "MANIFEST-000004: the MANIFEST has lost its last edits"), 1);
 }
 
+TEST(LostEditsTest, FamilyThatOnlyLogsHaveIsOrderedAsOptionsSaysOfTheOneLeft) {
+  const LogDatabase database;
+  database.write("CURRENT", "MANIFEST-000009\n");
+  std::filesystem::remove(database.folder() + "/MANIFEST-000004");
+  database.write("OPTIONS-000007",
+                 "[DBOptions]\n[CFOptions \"default\"]\n  comparator=leveldb.BytewiseComparator\n"
+                 "[CFOptions \"other\"]\n  comparator=rocksdb.ReverseBytewiseComparator\n");
+  database.write_log("000005.log", {batch(10, 2, put_in(3, "a") + put_in(3, "b"))});
+  const auto opened = open_database(database.folder());
+  const auto keys = list_keys(*opened, 3);
+  ASSERT_EQ(keys.size(), 2u);
+  EXPECT_EQ(keys[0].key, "b");
+}
+
 TEST(LostEditsTest, FirstTableOfALevelDbThatReusesLogsMayBeUnnamed) {
   const LogDatabase database;
   leveldb_log::LogWriter manifest;
