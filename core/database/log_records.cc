@@ -21,7 +21,7 @@ class Visit {
       ASSIGN_OR_RETURN(auto step, log_.scan(context, *at));
       damage_ = step.damage;
       if (step.chunk) TRY(take_chunk(context, *step.chunk));
-      report_until(UINT64_MAX);
+      TRY(report_until(context, UINT64_MAX));
       at = step.next;
     }
     return {};
@@ -32,11 +32,10 @@ class Visit {
     auto chunk = log_.decode(context, info);
     if (!chunk) {
       if (!is_permanent(chunk.error().code)) return std::move(chunk).error();
-      visitor_.take_damage(region_of(info, chunk.error()));
-      return {};
+      return visitor_.take_damage(context, region_of(info, chunk.error()));
     }
     for (std::uint64_t index = 0; index < (*chunk)->layout().records(); ++index) {
-      report_until(index);
+      TRY(report_until(context, index));
       TRY(take(context, info, **chunk, index));
     }
     return {};
@@ -44,8 +43,7 @@ class Visit {
 
   Result<void> take(const RequestContext& context, const ChunkInfo& info, const Chunk& chunk, std::uint64_t index) {
     if (const Error* failure = chunk.layout().failure(index)) {
-      visitor_.take_damage(region_of(info, *failure));
-      return {};
+      return visitor_.take_damage(context, region_of(info, *failure));
     }
     const Extent extent = chunk.layout().extent(index);
     ASSIGN_OR_RETURN(const auto record, chunk.read(context, extent.begin, extent.size));
@@ -53,12 +51,13 @@ class Visit {
   }
 
   // Reports the damage that precedes a record of the chunk.
-  void report_until(std::uint64_t index) {
+  Result<void> report_until(const RequestContext& context, std::uint64_t index) {
     std::size_t reported = 0;
     for (; reported < damage_.size() && damage_[reported].records_before <= index; ++reported) {
-      visitor_.take_damage(damage_[reported]);
+      TRY(visitor_.take_damage(context, damage_[reported]));
     }
     damage_.erase(damage_.begin(), damage_.begin() + static_cast<std::ptrdiff_t>(reported));
+    return {};
   }
 
   const Container& log_;

@@ -24,7 +24,7 @@ class LogVisitor {
   virtual ~LogVisitor() = default;
   // `record` is valid during the call. An error ends the reading, and is its result.
   virtual Result<void> take_record(const RecordPlace& place, Bytes record) = 0;
-  virtual void take_damage(const DamagedRegion& region) = 0;
+  virtual Result<void> take_damage(const RequestContext& context, const DamagedRegion& region) = 0;
 };
 
 // Opens a log. An empty file is one. Fails with kDamage if it has no intact record, and as Source.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/database/entry.h"
+#include "core/formats/leveldb_log/wire.h"
 
 namespace recordfs::database {
 namespace {
@@ -41,11 +42,10 @@ Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, co
   name_ = name;
   number_ = number;
   log_ = writes_.add_log(name);
-  ASSIGN_OR_RETURN(auto source, files.open(name));
-  size_ = source->size();
+  ASSIGN_OR_RETURN(source_, files.open(name));
   is_recycled_ = false;
   has_foreign_commit_ = false;
-  auto log = open_log(context, std::move(source), Limits{});
+  auto log = open_log(context, source_, Limits{});
   if (!log) {
     if (!is_permanent(log.error().code)) return std::move(log).error();
     lose(log.error());
@@ -59,7 +59,7 @@ Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, co
   }
   const bool is_other = log->head.is_of_another_log();
   is_recycled_ = log->head.session.recycled && !is_other;
-  chain_.begin_log(name, number, size_, is_other ? std::nullopt : log->head.predecessor);
+  chain_.begin_log(name, number, source_->size(), is_other ? std::nullopt : log->head.predecessor);
   TRY(visit_log(context, *log->container, *this));
   chain_.end_log(next_sequence_);
   return {};
@@ -105,23 +105,31 @@ void LogReplay::note_numbering(const leveldb_log::BatchSummary& batch, Bytes rec
   if (leveldb_log::batch_operations(record, leveldb_log::Numbering::kPerSubBatch, goes_on) != end) doubtful_end_ = end;
 }
 
-void LogReplay::take_damage(const DamagedRegion& region) {
+Result<void> LogReplay::take_damage(const RequestContext& context, const DamagedRegion& region) {
   const bool is_stale = region.damage_class == DamageClass::kStale;
-  // What an earlier log left after the end of a recycled one may be any bytes. RocksDB stops there too.
-  const bool is_rest = is_recycled_ && region.damage_class == DamageClass::kDamage && region.end >= size_;
+  ASSIGN_OR_RETURN(const bool is_rest, is_left_over(context, region));
   const bool is_end = is_rest || region.damage_class == DamageClass::kUnfinished;
   if (is_stale || is_end) chain_.take_end(region);
-  if (is_stale) return;
+  if (is_stale) return {};
   Error error{.code = code_of(region.damage_class), .position = region.begin, .detail = region.reason};
-  if (setup_.refuses_torn_ends && is_end && !is_rest) {
-    error.detail += "; the database refuses that (wal_recovery_mode)";
-    return lose(error);
+  const bool is_refused = setup_.refuses_torn_ends && is_end && !is_rest;
+  if (is_refused) error.detail += "; the database refuses that (wal_recovery_mode)";
+  if (is_refused || (!is_end && region.records_lost != 0)) {
+    lose(error);
+  } else if (problems_.size() < kMostProblems) {  // a write that never was complete, or filling
+    if (is_end) error.code = Code::kUnfinished;
+    problems_.push_back({.file = name_, .error = std::move(error), .loses_data = false});
   }
-  if (!is_end && region.records_lost != 0) return lose(error);
-  // A write that never was complete, or filling.
-  if (problems_.size() == kMostProblems) return;
-  problems_.push_back({.file = name_, .error = error, .loses_data = false});
-  if (is_end) problems_.back().error.code = Code::kUnfinished;
+  return {};
+}
+
+// Returns whether an earlier log left these bytes after the end of a recycled one. They may be anything but a damaged
+// fragment of this log. RocksDB stops at either.
+Result<bool> LogReplay::is_left_over(const RequestContext& context, const DamagedRegion& region) const {
+  const bool is_last = region.damage_class == DamageClass::kDamage && region.end >= source_->size();
+  if (!is_recycled_ || !is_last) return false;
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, *source_, region.begin, leveldb_log::kFrameSize));
+  return !leveldb_log::may_have_been_of_log(bytes.view(), static_cast<std::uint32_t>(number_));
 }
 
 Result<void> LogReplay::take_operation(const leveldb_log::BatchOperation& operation, const RecordPlace& place,

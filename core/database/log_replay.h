@@ -72,7 +72,8 @@ class LogReplay final : private LogVisitor {
   using Pending = LoggedWrites::Pending;
 
   Result<void> take_record(const RecordPlace& place, Bytes record) override;
-  void take_damage(const DamagedRegion& region) override;
+  Result<void> take_damage(const RequestContext& context, const DamagedRegion& region) override;
+  Result<bool> is_left_over(const RequestContext& context, const DamagedRegion& region) const;
   Result<void> take_operation(const leveldb_log::BatchOperation& operation, const RecordPlace& place, Bytes record);
   Result<void> take_write(const leveldb_log::BatchOperation& operation, const RecordPlace& place, Bytes record);
   Result<void> take_marker(const leveldb_log::BatchOperation& operation);
@@ -98,8 +99,8 @@ class LogReplay final : private LogVisitor {
   std::uint64_t last_sequence_ = 0;
   std::uint32_t last_family_ = 0;
 
-  std::string name_;        // of the current log
-  std::uint64_t size_ = 0;  // bytes
+  std::string name_;  // of the current log
+  std::shared_ptr<const Source> source_;
   bool is_recycled_ = false;
   bool has_foreign_commit_ = false;  // of a transaction whose writes are in another log
   std::uint64_t number_ = 0;

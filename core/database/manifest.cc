@@ -276,11 +276,11 @@ class EditVisitor final : public LogVisitor {
     return report(place.chunk.position, std::move(applied).error());
   }
 
-  void take_damage(const DamagedRegion& region) override {
+  Result<void> take_damage(const RequestContext&, const DamagedRegion& region) override {
     // The end of an edit that was being written, and what an earlier use of the file left.
     manifest_.files.is_torn |= region.damage_class == DamageClass::kUnfinished;
-    if (region.damage_class == DamageClass::kUnfinished || region.damage_class == DamageClass::kStale) return;
-    (void)report(region.begin, {.code = Code::kDamage, .detail = region.reason});
+    if (region.damage_class == DamageClass::kUnfinished || region.damage_class == DamageClass::kStale) return {};
+    return report(region.begin, {.code = Code::kDamage, .detail = region.reason});
   }
 
   void finish() {

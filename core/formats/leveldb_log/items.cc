@@ -233,7 +233,7 @@ Result<Item> ItemReader::read_filling(const RequestContext& context, const Parse
     if (zeros < back + least || !is_sound(rest.subspan(zeros - back), wire())) continue;
     return flawed(begin, begin + zeros - back, hides);
   }
-  if (auto stale = stale_follows(context, {}, end); !stale || *stale) {
+  if (auto stale = is_stale(context, rest, {}, end); !stale || *stale) {
     if (!stale) return std::move(stale).error();
     return flawed(begin, end, {DamageClass::kStale, "left from an earlier use of the file", std::nullopt});
   }
@@ -285,7 +285,7 @@ Result<Item> ItemReader::read_until(const RequestContext& context, const Parsed&
   const Position begin = parsed.fragment.begin;
   const Bytes after = rest.subspan(size);
   ASSIGN_OR_RETURN(const auto stale,
-                   stale_follows(context, is_sound(after, wire()) ? after : Bytes{}, begin + rest.size()));
+                   is_stale(context, rest, is_sound(after, wire()) ? after : Bytes{}, begin + rest.size()));
   if (stale) flaw = {DamageClass::kStale, "left from an earlier use of the file", std::nullopt};
   return flawed(begin, begin + size, std::move(flaw));
 }
@@ -302,11 +302,11 @@ Item ItemReader::read_unfinished(const Parsed& parsed, Bytes rest) const {
   return flawed(begin, begin + rest.size(), std::move(flaw));
 }
 
-// Returns whether the first valid fragment after damage is from an earlier use of the file. A new log in a recycled
-// file may end in the middle of old fragments. `after` is the rest of the frame, empty if it does not begin with a
-// valid fragment; `end` is the end of the frame.
-Result<bool> ItemReader::stale_follows(const RequestContext& context, Bytes after, Position end) {
-  if (!session_.log_number) return false;
+// Returns whether bytes that are no valid fragment are from an earlier use of the file, as the first valid fragment
+// after them is. A new log in a recycled file may end in the middle of old fragments. `after` is the rest of the frame,
+// empty if it does not begin with a valid fragment; `end` is the end of the frame.
+Result<bool> ItemReader::is_stale(const RequestContext& context, Bytes bytes, Bytes after, Position end) {
+  if (!session_.log_number || may_have_been_of_log(bytes, *session_.log_number)) return false;
   Parsed parsed;
   if (!after.empty()) {
     parsed = parse_fragment(after, 0, wire());

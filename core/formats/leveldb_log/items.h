@@ -119,7 +119,7 @@ class ItemReader {
   Result<Item> read_bad(const RequestContext& context, const Parsed& parsed, Bytes rest);
   Result<Item> read_until(const RequestContext& context, const Parsed& parsed, Bytes rest, std::size_t size, Flaw flaw);
   Item read_unfinished(const Parsed& parsed, Bytes rest) const;
-  Result<bool> stale_follows(const RequestContext& context, Bytes after, Position end);
+  Result<bool> is_stale(const RequestContext& context, Bytes bytes, Bytes after, Position end);
   bool is_slack(Bytes bytes) const;
 
   // Cached results for a damaged frame.

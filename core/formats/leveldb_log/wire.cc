@@ -1,5 +1,8 @@
 #include "core/formats/leveldb_log/wire.h"
 
+#include <algorithm>
+#include <array>
+
 #include "core/base/cursor.h"
 #include "core/hash/crc32.h"
 #include "core/hash/crc32c.h"
@@ -112,6 +115,22 @@ Parsed parse_fragment(Bytes rest, Position at, const Wire& wire) {
     if (const Parsed wide = check_as(sync); wide.verdict == Verdict::kSound) return wide;
   }
   return parsed;
+}
+
+bool may_have_been_of_log(Bytes rest, std::uint32_t number) {
+  const Bytes header = rest.first(std::min<std::size_t>(rest.size(), kRecyclableHeaderSize));
+  if (std::ranges::all_of(header, [](std::byte byte) { return byte == std::byte{0}; })) return true;
+  Cursor cursor(rest);
+  const std::uint32_t stored = cursor.u32_le();
+  const std::uint16_t length = cursor.u16_le();
+  const std::byte type{cursor.u8()};
+  const std::uint32_t there = cursor.u32_le();
+  if (!cursor.ok() || there == number) return cursor.ok();
+  const Bytes payload = rest.subspan(kRecyclableHeaderSize);
+  if (length > payload.size()) return false;
+  const auto byte_of_number = [number](int index) { return static_cast<std::byte>(number >> (8 * index)); };
+  const std::array begin{type, byte_of_number(0), byte_of_number(1), byte_of_number(2), byte_of_number(3)};
+  return mask_crc(crc32c(payload.first(length), crc32c(begin))) == stored;
 }
 
 std::optional<std::uint32_t> parse_end_mark(Bytes rest) {

@@ -98,6 +98,11 @@ StatedSizes stated_sizes(const Fragment& fragment);
 // checksum matches. nullopt if there is no such size, or no header. Any thread.
 std::optional<std::size_t> size_by_checksum(Bytes rest, const Wire& wire = {});
 
+// Returns whether what is at the start of `rest`, and is no valid fragment, may have been one of the log `number`: the
+// number is where a recyclable header has it, or the checksum matches with that number there, or there are zeros, as
+// after the loss of an extent. Any thread.
+bool may_have_been_of_log(Bytes rest, std::uint32_t number);
+
 // Returns whether `rest` begins with a valid fragment.
 inline bool is_sound(Bytes rest, const Wire& wire = {}) {
   return parse_fragment(rest, 0, wire).verdict == Verdict::kSound;

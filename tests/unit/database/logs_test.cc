@@ -98,6 +98,34 @@ TEST(RecycledLogTest, RenamedLogAloneHasNoWritesEither) {
   EXPECT_EQ((*log)->problems()[0].error.detail, "the records are those of log 3, which its database ignores");
 }
 
+TEST(RecycledLogTest, DamagedLastRecordIsNotTheRestOfAnOlderLog) {
+  const LogDatabase database;
+  leveldb_log::LogWriter log({.log_number = 5});
+  log.append(batch(10, 1, put("a", "1")));
+  const std::string before = log.log();
+  const std::string record = leveldb_log::fragment(5, batch(11, 1, put("a", "2")), 5);
+  for (std::size_t at = 0; at < record.size(); ++at) {
+    std::string damaged = record;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
+    database.write("000005.log", before + damaged);
+    const auto opened = open_database(database.folder());
+    const auto keys = list_keys(*opened);
+    ASSERT_EQ(keys.size(), 1u);
+    EXPECT_TRUE(keys[0].value == "1" && keys[0].version.may_be_stale) << at;
+  }
+  database.write("000005.log", before + std::string(20, '\0') + record.substr(20));
+  EXPECT_TRUE(list_keys(*open_database(database.folder()))[0].version.may_be_stale);
+  std::string damaged = record;
+  damaged.back() ^= 1;
+  database.write("000005.log", before + damaged + leveldb_log::fragment(5, batch(3, 1, put("a", "old")), 3));
+  EXPECT_TRUE(list_keys(*open_database(database.folder()))[0].version.may_be_stale);
+  const std::string rest = leveldb_log::fragment(5, batch(3, 1, put("a", "old")), 3);
+  database.write("000005.log", before + rest.substr(5) + std::string(20, 'x'));
+  const auto opened = open_database(database.folder());
+  EXPECT_EQ(get(*opened, "a"), "1");
+  for (const Problem& problem : opened->problems()) EXPECT_FALSE(problem.loses_data) << problem.error.detail;
+}
+
 TEST(PebbleLogTest, MarkAtTheEndIsNoDamage) {
   const LogDatabase database;
   leveldb_log::LogWriter log({.log_number = 5});
