@@ -180,8 +180,13 @@ int cat_database(const CatOptions& options, CommandContext& context) {
     return kExitWrongUse;
   }
   if (const auto reader = DatabaseReader::open(options.words, context)) {
-    write_database_as_json(*reader, {options.view, options.keys, options.form.json, options.form.skips_damage},
-                           context);
+    write_keys(*reader,
+               {.view = options.view,
+                .keys = options.keys,
+                .is_of_all_families = true,
+                .json = options.form.json,
+                .skips_unreadable = options.form.skips_damage},
+               context);
   }
   return context.finish();
 }

@@ -26,31 +26,19 @@ struct ReadKey {
 
 class DatabaseGrep {
  public:
-  DatabaseGrep(const DatabaseReader& reader, const DatabaseSearch& search, CommandContext& context)
+  DatabaseGrep(DatabaseReader& reader, const DatabaseSearch& search, CommandContext& context)
       : reader_(reader), search_(search), output_(context.output()), has_families_(reader.has_families()) {}
 
-  // Returns false if the search has to stop.
-  bool run(const database::Family& family) {
-    const auto keys = reader_.source().keys(family.id, {});
-    while (selected_ < search_.most && output_.good()) {
-      const auto has_key = keys->next({});
-      if (!has_key) reader_.print_failure(has_key.error());
-      if (!has_key) return false;
-      if (!*has_key) return true;
-      uncertain_.add(keys->version());
-      const auto value = keys->value({});
-      // Those that are unsupported are counted. There may be many.
-      const bool is_reported = !value && !uncertain_.add_unreadable(keys->version(), value.error());
-      if (is_reported) reader_.print_failure(keys->key(), value.error());
-      take({family, keys->version(), as_text(keys->key()), value});
-    }
-    return false;
-  }
-
-  std::uint64_t finish() {
-    output_.flush();
-    reader_.report_problems();
-    uncertain_.print(reader_);
+  // Returns how many keys were selected.
+  std::uint64_t run() {
+    static_cast<void>(std::ranges::all_of(reader_.families({}, true), [this](const database::Family& family) {
+      return selected_ < search_.most && reader_.each_key(family, {}, {}, [&](const database::KeyIterator& keys) {
+        const auto value = reader_.value_of(keys);
+        take({family, keys.version(), as_text(keys.key()), value});
+        return selected_ < search_.most;
+      });
+    }));
+    reader_.finish();
     return selected_;
   }
 
@@ -103,28 +91,26 @@ class DatabaseGrep {
   }
 
   void write_json(const ReadKey& read) {
-    std::string line = "{";
-    append_json_path(line, "database", reader_.path());
-    std::string head;
-    append_json_key_head(head, as_bytes(read.key), has_families_ ? &read.family : nullptr);
-    head.front() = ',';
-    line += head;
+    std::string path;
+    append_json_path(path, "database", reader_.path());
+    path += ',';
+    std::string matches;
     if (!search_.is_inverted) {
-      std::string list;
-      append_matches(list, "key", read.key);
-      append_matches(list, "value", read.text());
-      line += fmt::format(",\"matches\":[{}]", list);
+      append_matches(matches, "key", read.key);
+      append_matches(matches, "value", read.text());
+      matches = fmt::format(",\"matches\":[{}]", matches);
     }
-    line += ',';
+    KeyLine line{.key = as_bytes(read.key),
+                 .family = read.family,
+                 .version = read.version,
+                 .before_key = path,
+                 .after_key = matches};
     if (read.value) {
-      append_json_bytes(line, "value", "value_base64", read.value->bytes);
+      line.value = read.value->bytes;
     } else {
-      line += "\"error\":";
-      append_json_string(line, printable(read.value.error().detail));
+      line.failure = &read.value.error();
     }
-    line += ',';
-    reader_.append_json_members(line, read.version);
-    output_.write(line += "}\n");
+    reader_.write_json(line);
   }
 
   void append_matches(std::string& list, std::string_view where, std::string_view text) const {
@@ -136,23 +122,17 @@ class DatabaseGrep {
     }
   }
 
-  const DatabaseReader& reader_;
+  DatabaseReader& reader_;
   const DatabaseSearch& search_;
   Output& output_;
   const bool has_families_;
   std::uint64_t selected_ = 0;
-  UncertainKeys uncertain_;
 };
 
 }  // namespace
 
-std::uint64_t grep_database(const DatabaseReader& reader, const DatabaseSearch& search, CommandContext& context) {
-  DatabaseGrep grep(reader, search, context);
-  for (const database::Family& family : reader.source().families()) {
-    reader.print_order(family);
-    if (!grep.run(family)) break;
-  }
-  return grep.finish();
+std::uint64_t grep_database(DatabaseReader& reader, const DatabaseSearch& search, CommandContext& context) {
+  return DatabaseGrep(reader, search, context).run();
 }
 
 }  // namespace recordfs

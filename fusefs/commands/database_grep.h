@@ -24,6 +24,6 @@ struct DatabaseSearch {
 
 // Prints the keys that have a value, if the key or the value matches, in key order, one column family after the other.
 // Returns how many there are. Prints and notes errors in `context`.
-std::uint64_t grep_database(const DatabaseReader& reader, const DatabaseSearch& search, CommandContext& context);
+std::uint64_t grep_database(DatabaseReader& reader, const DatabaseSearch& search, CommandContext& context);
 
 }  // namespace recordfs

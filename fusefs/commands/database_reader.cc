@@ -64,50 +64,40 @@ void DatabaseView::declare(CLI::App& app, const std::string& without) {
 }
 
 void DatabaseOptions::declare(CLI::App& app, std::vector<std::string>* keys) {
-  auto* const database =
-      app.add_option("DB", path,
-                     "the directory of a database, a log, table or blob file of one, or a pattern of several\n"
-                     "Of several files, a key's newest write counts, as if they were a database.")
-          ->type_name("");
+  app.add_option_function<std::string>(
+         "DB", [this](const std::string& path) { words.files = {path}; },
+         "the directory of a database, a log, table or blob file of one, or a pattern of several\n"
+         "Of several files, a key's newest write counts, as if they were a database.")
+      ->type_name("");
   if (keys != nullptr) app.add_option("KEY", *keys, "the keys; with --manifest, all words are keys")->type_name("");
   begin_group(app, "Data sets");
-  declare_manifest(app, manifest);
+  declare_manifest(app, words.manifest);
   begin_group(app, "Options");
-  app.final_callback([this, database, keys] {
-    const bool has_manifest = !manifest.empty();
-    const bool has_database = database->count() > 0;
-    if (has_manifest && has_database && keys == nullptr) {
-      throw CLI::ValidationError("--manifest", "excludes DB: " + path);
+  app.final_callback([this, keys] {
+    const bool has_manifest = !words.manifest.empty();
+    if (has_manifest && !words.files.empty()) {
+      if (keys == nullptr) throw CLI::ValidationError("--manifest", "excludes DB: " + words.files.front());
+      keys->insert(keys->begin(), std::move(words.files.front()));
+      words.files.clear();
     }
-    if (has_manifest && has_database) keys->insert(keys->begin(), std::exchange(path, {}));
-    if (!has_manifest && !has_database) throw CLI::RequiredError("DB");
+    if (!has_manifest && words.files.empty()) throw CLI::RequiredError("DB");
     if (keys != nullptr && keys->empty()) throw CLI::RequiredError("KEY");
   });
   view.declare(app);
 }
 
-std::unique_ptr<DatabaseReader> DatabaseReader::open(const std::string& path, CommandContext& context) {
-  const database::Options& options = context.database_options();
-  if (names_directory(path)) return made(path, path, context, database::Database::open({}, path, options));
-  if (names_set(path)) return open_set({.files = {path}}, context);
-  const auto real = context.real_path(path);
-  if (!real) return made(path, {}, context, real.error());
-  return made(path, {}, context, database::Database::open_file({}, *real, options));
-}
-
-std::unique_ptr<DatabaseReader> DatabaseReader::open(const DatabaseOptions& options, CommandContext& context) {
-  return options.manifest.empty() ? open(options.path, context) : open_set({.manifest = options.manifest}, context);
-}
-
 std::unique_ptr<DatabaseReader> DatabaseReader::open(const RecordWords& words, CommandContext& context) {
+  const database::Options& options = context.database_options();
   const bool is_one = words.manifest.empty() && words.files.size() == 1;
-  return is_one ? open(words.files.front(), context) : open_set(words, context);
-}
-
-std::unique_ptr<DatabaseReader> DatabaseReader::open_set(const RecordWords& words, CommandContext& context) {
+  const std::string& path = is_one ? words.files.front() : words.manifest;
+  if (is_one && names_directory(path)) return made(path, path, context, database::Database::open({}, path, options));
+  if (is_one && !names_set(path)) {
+    const auto real = context.real_path(path);
+    return made(path, {}, context, real ? database::Database::open_file({}, *real, options) : real.error());
+  }
   const auto list = name_shards(words, context);
   if (!list) return nullptr;
-  auto files = open_database({}, *list, context.database_options());
+  auto files = open_database({}, *list, options);
   return made(set_name(words), std::move(files.directory), context, std::move(files.database));
 }
 
@@ -130,9 +120,17 @@ DatabaseReader::DatabaseReader(std::string path, std::string directory, CommandC
       database_(std::move(database)),
       has_families_(database_->families().size() > 1 || database_->families().front().id != 0) {}
 
-Result<database::Family> DatabaseReader::family(const std::string& wanted) const {
-  const auto families = database_->families();
-  if (wanted.empty() && families.size() == 1 && families.front().id != 0) return only_family(families.front());
+std::vector<database::Family> DatabaseReader::families(const std::string& wanted, bool all_by_default) const {
+  auto families = database_->families();
+  const bool is_only = families.size() == 1 && families.front().id != 0;
+  if (wanted.empty() && (all_by_default || is_only)) {
+    // Tables that were given alone may be of another family than the default one.
+    const database::Family& first = families.front();
+    const std::string name = first.name.empty() ? fmt::format("number {}", first.id) : printable(first.name);
+    if (!all_by_default) print(fmt::format("column family {}", name), kExitGood);
+    for (const database::Family& each : families) print_order(each);
+    return families;
+  }
   const std::string_view name = wanted.empty() ? std::string_view("default") : wanted;
   auto found = std::ranges::find(families, name, &database::Family::name);
   const auto number = parse_number<std::uint64_t>(name);
@@ -140,30 +138,11 @@ Result<database::Family> DatabaseReader::family(const std::string& wanted) const
   // One log does not contain the names.
   if (found == families.end() && name == "default") found = std::ranges::find(families, 0u, &database::Family::id);
   if (found == families.end()) {
-    return Error{.code = Code::kNotFound, .detail = fmt::format("no column family {} (try: recordfs info)", name)};
+    print(fmt::format("no column family {} (try: recordfs info)", name), kExitPartlyDone);
+    return {};
   }
   print_order(*found);
-  return *found;
-}
-
-Result<std::vector<database::Family>> DatabaseReader::families(const std::string& name) const {
-  std::vector<database::Family> chosen;
-  if (name.empty()) {
-    chosen = database_->families();
-    for (const database::Family& each : chosen) print_order(each);
-  } else {
-    ASSIGN_OR_RETURN(auto only, family(name));
-    chosen.push_back(std::move(only));
-  }
-  return chosen;
-}
-
-// Tables that were given alone may be of another family than the default one.
-database::Family DatabaseReader::only_family(const database::Family& family) const {
-  const std::string name = family.name.empty() ? fmt::format("number {}", family.id) : printable(family.name);
-  print(fmt::format("column family {}", name), kExitGood);
-  print_order(family);
-  return family;
+  return {*found};
 }
 
 void DatabaseReader::print_order(const database::Family& family) const {
@@ -180,55 +159,123 @@ void DatabaseReader::report(bool only_manifest) const {
     const bool is_of_manifest =
         problem.file.empty() || kind == database::FileKind::kCurrent || kind == database::FileKind::kManifest;
     if (!problem.loses_data || (only_manifest && !is_of_manifest)) continue;
-    context_.print_once(text_of(problem));
+    const bool is_below = !directory_.empty() && !problem.file.empty();
+    const std::string file = is_below ? (std::filesystem::path(directory_) / problem.file).string() : path_;
+    context_.print_once(fmt::format("{}: {}", file, reason_of(problem)));
     context_.note(status_of(problem));
   }
 }
 
-void DatabaseReader::report_problems() const { report(false); }
 void DatabaseReader::report_lost_manifest() const {
   if (database_->summary().is_recovered()) report(true);
 }
 
-std::string DatabaseReader::text_of(const database::Problem& problem) const {
-  const bool is_below = !directory_.empty() && !problem.file.empty();
-  const std::string file = is_below ? (std::filesystem::path(directory_) / problem.file).string() : path_;
-  return fmt::format("{}: {}", file, reason_of(problem));
+bool DatabaseReader::each_key(const database::Family& family, database::KeyRange range, const database::Snapshot& at,
+                              const TakeKey& take) {
+  const auto keys = database_->keys(family.id, std::move(range), at);
+  while (context_.output().good()) {
+    const auto has_key = keys->next({});
+    if (!has_key) print(has_key.error().detail, status_of_reading(has_key.error()));
+    if (!has_key) return false;
+    if (!*has_key) return true;
+    uncertain_.add(keys->version());
+    if (!take(*keys)) return false;
+  }
+  return false;
 }
 
-std::string DatabaseReader::file_of(const database::Version& version) const { return is_pipe_ ? path_ : version.file; }
+Result<Slice> DatabaseReader::value_of(const database::KeyIterator& keys) {
+  auto value = keys.value({});
+  if (!value && !uncertain_.add_unreadable(keys.version(), value.error())) print_failure(keys.key(), value.error());
+  return value;
+}
 
-void DatabaseReader::append_json_members(std::string& json, const database::Version& version) const {
-  const auto append_number = [&json](std::uint64_t number) {
-    const fmt::format_int digits(number);
-    json.append(digits.data(), digits.size());
+void DatabaseReader::finish() {
+  context_.output().flush();
+  report_problems();
+  const auto print_count = [this](std::uint64_t count, const std::string& what, int status) {
+    print(fmt::format("{} of {} {}", count, counted(uncertain_.keys, "key"), what), status);
   };
-  json += "\"sequence\":";
-  append_number(version.sequence);
-  json += ",\"operation\":\"";
-  json += to_string(version.operation);
-  json += "\",\"size\":";
+  if (uncertain_.stale > 0) print(uncertain_.stale_text(), kExitDamage);
+  for (const auto& [cause, count] : uncertain_.unread) {
+    const std::string where =
+        cause == Code::kLimit ? "what exceeds the limits (try: --max-chunk)" : "what recordfs cannot read";
+    print_count(count, "may have a newer value, or may be deleted, in " + where, kExitPartlyDone);
+  }
+  for (const auto& [why, count] : uncertain_.without_value) {
+    print_count(count, "without a value: " + printable(why), kExitPartlyDone);
+  }
+}
+
+void DatabaseReader::write_json(const KeyLine& line) {
+  line_ = "{";
+  line_ += line.before_key;
+  append_json_bytes(line_, "key", "key_base64", line.key, line.form);
+  if (has_families_) {
+    line_ += ",\"column_family\":";
+    append_json_string(line_, printable(name_of(line.family)));
+  }
+  line_ += line.after_key;
+  if (line.value) append_bytes(",", "value", "value_base64", *line.value, line.form);
+  if (line.failure != nullptr) {
+    line_ += ",\"error\":";
+    append_json_string(line_, printable(line.failure->detail));
+  }
+  if (!line.ends_with_columns) append_columns(line);
+  append_members(line.version);
+  if (line.ends_with_columns) append_columns(line);
+  context_.output().write(line_ += "}\n");
+}
+
+void DatabaseReader::append_bytes(std::string_view before, std::string_view name, std::string_view instead, Bytes bytes,
+                                  ByteForm form) {
+  constexpr std::size_t kLargestInLine = 1u << 20;  // larger values are written in pieces
+  line_ += before;
+  if (bytes.size() <= kLargestInLine) return append_json_bytes(line_, name, instead, bytes, form);
+  context_.output().write(line_);
+  line_.clear();
+  write_json_bytes(
+      name, instead, bytes, [this](std::string_view piece) { context_.output().write(piece); }, form);
+}
+
+void DatabaseReader::append_columns(const KeyLine& line) {
+  if (line.columns == nullptr || line.columns->empty()) return;
+  std::string_view before = ",\"columns\":[{";
+  for (const database::Column& column : *line.columns) {
+    append_bytes(std::exchange(before, ",{"), "name", "name_base64", as_bytes(column.name), line.form);
+    append_bytes(",", "value", "value_base64", column.value.bytes, line.form);
+    line_ += '}';
+  }
+  line_ += ']';
+}
+
+void DatabaseReader::append_members(const database::Version& version) {
+  const auto append_number = [this](std::string_view name, std::uint64_t number) {
+    const fmt::format_int digits(number);
+    line_ += name;
+    line_.append(digits.data(), digits.size());
+  };
+  append_number(",\"sequence\":", version.sequence);
+  line_ += ",\"operation\":\"";
+  line_ += to_string(version.operation);
+  line_ += '"';
   if (version.size) {
-    append_number(*version.size);
+    append_number(",\"size\":", *version.size);
   } else {
-    json += "null";
+    line_ += ",\"size\":null";
   }
-  json += ',';
-  append_json_path(json, "file", file_of(version));
-  if (version.timestamp) {
-    json += ",\"timestamp\":";
-    append_number(*version.timestamp);
-  }
-  if (version.may_be_stale) json += ",\"stale\":true";
-  if (version.unread) json += *version.unread == Code::kLimit ? ",\"unread\":\"limit\"" : ",\"unread\":\"unsupported\"";
+  line_ += ',';
+  append_json_path(line_, "file", file_of(version));
+  if (version.timestamp) append_number(",\"timestamp\":", *version.timestamp);
+  if (version.may_be_stale) line_ += ",\"stale\":true";
+  if (version.unread)
+    line_ += *version.unread == Code::kLimit ? ",\"unread\":\"limit\"" : ",\"unread\":\"unsupported\"";
 }
 
 void DatabaseReader::print(const std::string& what, int status) const {
   context_.print_once(fmt::format("{}: {}", path_, what));
   context_.note(status);
 }
-
-void DatabaseReader::print_failure(const Error& error) const { print(error.detail, status_of_reading(error)); }
 
 void DatabaseReader::print_failure(Bytes key, const Error& error) const {
   print(fmt::format("key {}: {}", escaped_key(key), error.detail), status_of_reading(error));
@@ -272,49 +319,12 @@ std::string UncertainKeys::stale_text() const {
                      counted(keys, "key"));
 }
 
-void UncertainKeys::print(const DatabaseReader& reader) const {
-  if (stale > 0) reader.print(stale_text(), kExitDamage);
-  for (const auto& [cause, count] : unread) {
-    const std::string_view where =
-        cause == Code::kLimit ? "what exceeds the limits (try: --max-chunk)" : "what recordfs cannot read";
-    reader.print(
-        fmt::format("{} of {} may have a newer value, or may be deleted, in {}", count, counted(keys, "key"), where),
-        kExitPartlyDone);
-  }
-  for (const auto& [why, count] : without_value) {
-    reader.print(fmt::format("{} of {} without a value: {}", count, counted(keys, "key"), printable(why)),
-                 kExitPartlyDone);
-  }
-}
-
 std::string name_of(const database::Family& family) {
   return family.name.empty() ? fmt::format("{}", family.id) : family.name;
 }
 
 bool may_have_columns(database::Operation operation) {
   return operation == database::Operation::kPutEntity || operation == database::Operation::kMerge;
-}
-
-void write_json_columns(const std::vector<database::Column>& columns,
-                        const std::function<void(std::string_view piece)>& write, ByteForm form) {
-  write("\"columns\":[");
-  std::string_view before = "{";
-  for (const database::Column& column : columns) {
-    std::string name(std::exchange(before, ",{"));
-    append_json_bytes(name, "name", "name_base64", as_bytes(column.name), form);
-    write(name += ',');
-    write_json_bytes("value", "value_base64", column.value.bytes, write, form);
-    write("}");
-  }
-  write("]");
-}
-
-void append_json_key_head(std::string& json, Bytes key, const database::Family* family, ByteForm form) {
-  json += '{';
-  append_json_bytes(json, "key", "key_base64", key, form);
-  if (family == nullptr) return;
-  json += ",\"column_family\":";
-  append_json_string(json, printable(name_of(*family)));
 }
 
 }  // namespace recordfs

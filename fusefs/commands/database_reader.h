@@ -1,4 +1,4 @@
-// What the commands on databases share: opening one, its column families, its problems, and keys as lines of JSON.
+// What the commands on databases share: opening one, its column families and keys, its problems, and lines of JSON.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,13 @@
 #include "core/database/database.h"
 #include "core/decoding/json_writer.h"
 #include "fusefs/commands/command_context.h"
+#include "fusefs/commands/record_words.h"
 
 namespace CLI {
 class App;
 }
 
 namespace recordfs {
-
-struct RecordWords;
 
 // Returns whether `path` is a directory with a LevelDB or RocksDB database. False if it cannot be read.
 bool is_database_directory(const std::string& path);
@@ -45,87 +44,13 @@ struct DatabaseView {
 
 // The arguments that choose a database, and what of it is read.
 struct DatabaseOptions {
-  std::string path;      // empty: `manifest` names the files
-  std::string manifest;  // empty: `path` names them
+  RecordWords words;  // one file or a manifest
   DatabaseView view;
 
   // Declares the argument DB and the options on `app`. If the command has `keys`, these are the further arguments, at
   // least one. The arguments must outlive the parsing.
   void declare(CLI::App& app, std::vector<std::string>* keys = nullptr);
-
-  // Returns the name in messages.
-  const std::string& name() const { return manifest.empty() ? path : manifest; }
 };
-
-// An open database, and messages about it. Not thread-safe.
-class DatabaseReader {
- public:
-  // Opens a directory, one log, table or blob file, or the set of them that a pattern names. On failure prints an
-  // error, notes it, and returns null. The arguments must outlive the object.
-  static std::unique_ptr<DatabaseReader> open(const std::string& path, CommandContext& context);
-  static std::unique_ptr<DatabaseReader> open(const DatabaseOptions& options, CommandContext& context);
-  // Opens a directory or one file, or the logs and tables of a data set.
-  static std::unique_ptr<DatabaseReader> open(const RecordWords& words, CommandContext& context);
-
-  const database::Database& source() const { return *database_; }
-  // Returns the name in messages.
-  const std::string& path() const { return path_; }
-  bool has_families() const { return has_families_; }
-
-  // Returns the family with this name, or with this number if none has it as its name; if it is empty the default
-  // family, or the only one, which a message names. Calls print_order(). Fails with kNotFound.
-  Result<database::Family> family(const std::string& wanted) const;
-
-  // Returns the family with this name, or all if it is empty. Otherwise like family().
-  Result<std::vector<database::Family>> families(const std::string& name) const;
-
-  // Prints a note if the family's comparator is unknown.
-  void print_order(const database::Family& family) const;
-  // Prints the problems that lose data, and notes them.
-  void report_problems() const;
-  // The same, but only that there is no usable MANIFEST.
-  void report_lost_manifest() const;
-  // Returns "DB/000005.ldb: checksum mismatch".
-  std::string text_of(const database::Problem& problem) const;
-  // Returns the name of the file that stores a version, which is "-" if that is standard input.
-  std::string file_of(const database::Version& version) const;
-  // Appends the members of a version without braces: "sequence":7,"operation":"put","size":5,"file":"000005.ldb",
-  // "timestamp":20, "stale":true and "unread":"unsupported" or "limit" if these apply.
-  void append_json_members(std::string& json, const database::Version& version) const;
-  // Prints "DB: WHAT", and notes the status.
-  void print(const std::string& what, int status) const;
-  // Prints why the database cannot be read any further, and notes it.
-  void print_failure(const Error& error) const;
-  // Prints an error about the key, and notes it.
-  void print_failure(Bytes key, const Error& error) const;
-
- private:
-  database::Family only_family(const database::Family& family) const;
-  void report(bool only_manifest) const;
-  using Opened = Result<std::unique_ptr<const database::Database>>;
-  static std::unique_ptr<DatabaseReader> open_set(const RecordWords& words, CommandContext& context);
-  static std::unique_ptr<DatabaseReader> made(const std::string& path, std::string directory, CommandContext& context,
-                                              Opened opened);
-  DatabaseReader(std::string path, std::string directory, CommandContext& context,
-                 std::unique_ptr<const database::Database> database);
-
-  const std::string path_;       // as given; of a set, perhaps the manifest
-  const bool is_pipe_;           // standard input, or a pipe
-  const std::string directory_;  // of the files that problems name; empty: it is one file
-  CommandContext& context_;
-  const std::unique_ptr<const database::Database> database_;
-  const bool has_families_;
-};
-
-// Returns what is wrong, with the position in the file if it has one, but without the file.
-std::string reason_of(const database::Problem& problem);
-// Returns the exit status for a problem.
-int status_of(const database::Problem& problem);
-// Returns the exit status for a failure to read an open database: kExitTryAgain if the database replaces its files
-// faster than they can be read, kExitDamage for damage, otherwise as CommandContext::status_of().
-int status_of_reading(const Error& error);
-// Returns the exit status if opening a database, or one of its files, fails: the same, but kExitCannotOpen for kIo.
-int status_of_opening(const Error& error);
 
 // Counts keys whose value is uncertain, for messages at the end. Not thread-safe.
 struct UncertainKeys {
@@ -139,21 +64,104 @@ struct UncertainKeys {
   bool add_unreadable(const database::Version& version, const Error& error);
   // Returns how many of the keys may be stale, and what that means. REQUIRES: stale > 0.
   std::string stale_text() const;
-  // Prints a line for each kind of keys that was added.
-  void print(const DatabaseReader& reader) const;
 };
+
+// A version of a key, as a line of JSON shows it.
+struct KeyLine {
+  Bytes key;
+  const database::Family& family;
+  const database::Version& version;
+  std::optional<Bytes> value{};
+  const Error* failure = nullptr;                          // why there is no value; null: it is not wanted
+  const std::vector<database::Column>* columns = nullptr;  // null or empty: none
+  bool ends_with_columns = false;                          // they follow the members of the version
+  ByteForm form = ByteForm::kAuto;
+  std::string_view before_key{};  // members with commas
+  std::string_view after_key{};   // members with commas before them
+};
+
+// An open database, and messages about it. Not thread-safe.
+class DatabaseReader {
+ public:
+  // Opens a directory, one log, table or blob file, or the logs and tables of a data set. On failure prints an error,
+  // notes it, and returns null. `context` must outlive the object.
+  static std::unique_ptr<DatabaseReader> open(const RecordWords& words, CommandContext& context);
+
+  const database::Database& source() const { return *database_; }
+  // Returns the name in messages.
+  const std::string& path() const { return path_; }
+  bool has_families() const { return has_families_; }
+
+  // Returns the family with this name, or with this number if none has it as its name; if it is empty all, or the
+  // default one or the only one, which a message names. Prints a note for each whose comparator is unknown. Returns
+  // none after printing that there is none, and noting it.
+  std::vector<database::Family> families(const std::string& wanted, bool all_by_default) const;
+
+  // Handles the key of an iterator. Returns false to stop.
+  using TakeKey = std::function<bool(const database::KeyIterator& keys)>;
+  // Calls `take` for each key of a range that has a value, in key order, until the output fails. Prints and notes why
+  // the keys cannot be read any further. Returns false if that failed, or if `take` did.
+  bool each_key(const database::Family& family, database::KeyRange range, const database::Snapshot& at,
+                const TakeKey& take);
+  // Returns the value of a key of each_key(). Prints and notes why it cannot be read; those that recordfs does not
+  // support are counted, because there may be many.
+  Result<Slice> value_of(const database::KeyIterator& keys);
+  // Flushes the output, and prints and notes the problems, and what is uncertain of the keys of each_key().
+  void finish();
+
+  // Writes the line {"key":"a","value":"1","sequence":7,"operation":"put","size":1,"file":"000005.ldb"}, with
+  // "column_family" if there are several, "error" instead of the value, "columns", and "timestamp", "stale" and
+  // "unread" (unsupported or limit) if these apply. A large value is written in pieces.
+  void write_json(const KeyLine& line);
+
+  // Prints the problems that lose data, and notes them.
+  void report_problems() const { report(false); }
+  // The same, but only that there is no usable MANIFEST.
+  void report_lost_manifest() const;
+  // Returns the name of the file that stores a version, which is "-" if that is standard input.
+  std::string file_of(const database::Version& version) const { return is_pipe_ ? path_ : version.file; }
+  // Prints "DB: WHAT", and notes the status.
+  void print(const std::string& what, int status) const;
+  // Prints an error about the key, and notes it.
+  void print_failure(Bytes key, const Error& error) const;
+
+ private:
+  using Opened = Result<std::unique_ptr<const database::Database>>;
+  static std::unique_ptr<DatabaseReader> made(const std::string& path, std::string directory, CommandContext& context,
+                                              Opened opened);
+  DatabaseReader(std::string path, std::string directory, CommandContext& context,
+                 std::unique_ptr<const database::Database> database);
+
+  void print_order(const database::Family& family) const;
+  void report(bool only_manifest) const;
+  void append_bytes(std::string_view before, std::string_view name, std::string_view instead, Bytes bytes,
+                    ByteForm form);
+  void append_columns(const KeyLine& line);
+  void append_members(const database::Version& version);
+
+  const std::string path_;       // as given; of a set, perhaps the manifest
+  const bool is_pipe_;           // standard input, or a pipe
+  const std::string directory_;  // of the files that problems name; empty: it is one file
+  CommandContext& context_;
+  const std::unique_ptr<const database::Database> database_;
+  const bool has_families_;
+  UncertainKeys uncertain_;  // keys of each_key()
+  std::string line_;         // reused for each line
+};
+
+// Returns what is wrong, with the position in the file if it has one, but without the file.
+std::string reason_of(const database::Problem& problem);
+// Returns the exit status for a problem.
+int status_of(const database::Problem& problem);
+// Returns the exit status for a failure to read an open database: kExitTryAgain if the database replaces its files
+// faster than they can be read, kExitDamage for damage, otherwise as CommandContext::status_of().
+int status_of_reading(const Error& error);
+// Returns the exit status if opening a database, or one of its files, fails: the same, but kExitCannotOpen for kIo.
+int status_of_opening(const Error& error);
 
 // Returns the name of a family, or its number if it has none.
 std::string name_of(const database::Family& family);
 // Returns whether the value of such a version may be that of a wide-column entity.
 bool may_have_columns(database::Operation operation);
-// Passes a member of an object to `write`, in pieces: "columns":[{"name":"","value":"1"},...]. Names and values that
-// are not UTF-8 are in `name_base64` and `value_base64`.
-void write_json_columns(const std::vector<database::Column>& columns,
-                        const std::function<void(std::string_view piece)>& write, ByteForm form = ByteForm::kAuto);
-
-// Appends the begin of a line of JSON for a key: an open brace, the key, the family if it is not null.
-void append_json_key_head(std::string& json, Bytes key, const database::Family* family,
-                          ByteForm form = ByteForm::kAuto);
 
 }  // namespace recordfs

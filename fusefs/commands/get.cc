@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "core/decoding/json_writer.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_reader.h"
@@ -59,7 +58,7 @@ std::string row_of(const database::Version& version, const std::string& file,
 // Reads one key.
 class Get {
  public:
-  Get(const GetOptions& options, std::string key, const DatabaseReader& reader, CommandContext& context)
+  Get(const GetOptions& options, std::string key, DatabaseReader& reader, CommandContext& context)
       : options_(options), key_(std::move(key)), reader_(reader), context_(context) {}
 
   // Returns false if there is nothing to print, or printing failed. The context notes errors.
@@ -67,7 +66,7 @@ class Get {
     const auto got = reader_.source().get({}, family.id, key(), options_.source.view.at);
     if (!got) return fail(got.error());
     if (options_.json) {
-      print_json(family, *got, columns_of_value(family, got->version));
+      print_json(family, got->version, got->value.bytes, columns_of_value(family, got->version));
     } else {
       context_.output().write(got->value.bytes);
       if (options_.null) context_.output().write(std::string_view("\0", 1));
@@ -83,10 +82,10 @@ class Get {
     for (const database::VersionedValue& each : *values) {
       is_stale |= each.version.may_be_stale;
       if (options_.json) {
-        print_json(family, each, {});
+        print_json(family, each.version, each.value.bytes, {});
       } else {
         context_.output().write(each.value.bytes);
-        write(options_.null ? std::string_view("\0", 1) : std::string_view("\n"));
+        context_.output().write(options_.null ? std::string_view("\0", 1) : std::string_view("\n"));
       }
     }
     report_stale(is_stale);
@@ -103,7 +102,7 @@ class Get {
       const database::Snapshot& at = options_.source.view.at;
       if (version.sequence > at.sequence || version.timestamp.value_or(0) > at.timestamp) continue;
       if (options_.json) {
-        print_json(family, version);
+        print_json(family, version, std::nullopt, columns_of_version(family, version));
       } else {
         context_.output().write(
             row_of(version, printable(reader_.file_of(version)), columns_of_version(family, version), is_aligned));
@@ -117,9 +116,6 @@ class Get {
 
  private:
   Bytes key() const { return as_bytes(key_); }
-  const database::Family* shown(const database::Family& family) const {
-    return reader_.has_families() ? &family : nullptr;
-  }
 
   // Of several keys, names one without a value. Returns false.
   bool none(const std::string& why) {
@@ -153,37 +149,15 @@ class Get {
     return std::move(columns).value_or(Columns());
   }
 
-  void print_json(const database::Family& family, const database::Version& version) {
-    write_head(family);
-    write_members(version, columns_of_version(family, version));
+  void print_json(const database::Family& family, const database::Version& version, std::optional<Bytes> value,
+                  const Columns& columns) {
+    reader_.write_json({.key = key(),
+                        .family = family,
+                        .version = version,
+                        .value = value,
+                        .columns = &columns,
+                        .ends_with_columns = true});
   }
-
-  void print_json(const database::Family& family, const database::VersionedValue& got, const Columns& columns) {
-    write_head(family);
-    write_json_bytes("value", "value_base64", got.value.bytes, [this](std::string_view piece) { write(piece); });
-    write(",");
-    write_members(got.version, columns);
-  }
-
-  void write_head(const database::Family& family) {
-    std::string text;
-    append_json_key_head(text, key(), shown(family));
-    write(text += ',');
-  }
-
-  // Writes the rest of a line.
-  void write_members(const database::Version& version, const Columns& columns) {
-    std::string text;
-    reader_.append_json_members(text, version);
-    write(text);
-    if (!columns.empty()) {
-      write(",");
-      write_json_columns(columns, [this](std::string_view piece) { write(piece); });
-    }
-    write("}\n");
-  }
-
-  void write(std::string_view text) { context_.output().write(text); }
 
   void report_stale(bool is_stale) {
     if (!is_stale) return;
@@ -196,7 +170,7 @@ class Get {
 
   const GetOptions& options_;
   const std::string key_;
-  const DatabaseReader& reader_;
+  DatabaseReader& reader_;
   CommandContext& context_;
 };
 
@@ -214,21 +188,18 @@ std::optional<std::vector<std::string>> keys_of(const GetOptions& options) {
 
 // Returns whether something was printed for each key.
 bool get(const GetOptions& options, const std::vector<std::string>& keys, CommandContext& context) {
-  const auto reader = DatabaseReader::open(options.source, context);
+  const auto reader = DatabaseReader::open(options.source.words, context);
   if (!reader) return false;
-  const auto family = reader->family(options.source.view.family);
-  if (!family) {
-    context.print_failure(options.source.name(), family.error());
-    return false;
-  }
+  const auto families = reader->families(options.source.view.family, false);
+  if (families.empty()) return false;
   reader->report_lost_manifest();
   bool has_all = true;
   for (const std::string& key : keys) {
     if (!context.output().good()) break;
     Get reading(options, key, *reader, context);
-    has_all &= options.operands  ? reading.print_operands(*family)
-               : options.history ? reading.print_history(*family)
-                                 : reading.print_value(*family);
+    has_all &= options.operands  ? reading.print_operands(families.front())
+               : options.history ? reading.print_history(families.front())
+                                 : reading.print_value(families.front());
   }
   return has_all;
 }

@@ -116,7 +116,7 @@ class Grep {
                       path));
       return context_.note(kExitWrongUse);
     }
-    const auto reader = DatabaseReader::open(path, context_);
+    const auto reader = DatabaseReader::open({.files = {path}}, context_);
     if (!reader) return;
     const std::string prefix = printer_.prefix(path);
     selected_ = grep_database(*reader,

@@ -385,7 +385,7 @@ std::optional<std::string> info_text(const std::string& path, const InfoOptions&
     return to_json(info, JsonLayout::kLine);
   };
   if (is_database_directory(path)) {
-    const auto reader = DatabaseReader::open(path, context);
+    const auto reader = DatabaseReader::open({.files = {path}}, context);
     if (!reader) return std::nullopt;
     reader->report_problems();
     const auto parts = options.tags ? std::optional(parts_list(parts_of(*reader, path, context))) : std::nullopt;

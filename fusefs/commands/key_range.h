@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
 
 #include "core/database/database.h"
 
@@ -14,9 +12,7 @@ class App;
 namespace recordfs {
 
 struct KeyRangeOptions {
-  std::string prefix;
-  std::string from;
-  std::optional<std::string> to;
+  database::KeyRange range;
   std::uint64_t limit = UINT64_MAX;
   bool encoded = false;
 
@@ -24,9 +20,9 @@ struct KeyRangeOptions {
   void declare(CLI::App& app);
 
   // Returns whether one of the options was given.
-  bool is_given() const;
-  // Returns the range without the limit, or nullopt if a key is not an escaped one though it should be.
-  std::optional<database::KeyRange> range() const;
+  bool is_given() const {
+    return !range.prefix.empty() || !range.from.empty() || range.to || limit != UINT64_MAX || encoded;
+  }
 };
 
 }  // namespace recordfs

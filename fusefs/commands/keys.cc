@@ -1,18 +1,12 @@
-#include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
-#include <utility>
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_reader.h"
+#include "fusefs/commands/database_records.h"
 #include "fusefs/commands/key_range.h"
-#include "fusefs/commands/key_text.h"
-#include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
@@ -25,66 +19,19 @@ struct KeysOptions {
   bool json = false;
 };
 
-class KeyList {
- public:
-  KeyList(const KeysOptions& options, const DatabaseReader& reader, CommandContext& context)
-      : options_(options), reader_(reader), context_(context) {}
-
-  void print(const database::Family& family, database::KeyRange range) {
-    const auto keys = reader_.source().keys(family.id, std::move(range), options_.source.view.at);
-    for (std::uint64_t left = options_.range.limit; left > 0 && context_.output().good(); --left) {
-      const auto has_key = keys->next({});
-      if (!has_key) reader_.print_failure(has_key.error());
-      if (!has_key || !*has_key) break;
-      uncertain_.add(keys->version());
-      print(keys->key(), keys->version(), family);
-    }
-    context_.output().flush();
-    reader_.report_problems();
-    uncertain_.print(reader_);
-  }
-
- private:
-  void print(Bytes key, const database::Version& version, const database::Family& family) {
-    Output& output = context_.output();
-    if (options_.json) {
-      std::string line;
-      append_json_key_head(line, key, reader_.has_families() ? &family : nullptr);
-      line += ',';
-      reader_.append_json_members(line, version);
-      output.write(line += "}\n");
-    } else if (options_.null) {
-      output.write(key);
-      output.write(std::string_view("\0", 1));
-    } else {
-      output.write(escaped_key(key) + "\n");
-    }
-    // Shows the first key without delay.
-    if (!std::exchange(has_written_, true)) output.flush();
-  }
-
-  const KeysOptions& options_;
-  const DatabaseReader& reader_;
-  CommandContext& context_;
-  UncertainKeys uncertain_;
-  bool has_written_ = false;
-};
-
 int keys(const KeysOptions& options) {
+  using Form = KeyListOptions::Form;
   CommandContext context(options.reading);
-  auto range = options.range.range();
-  if (!range) {
-    print_message("--encoded: not an escaped key (try recordfs keys --help)");
-    return kExitWrongUse;
-  }
-  const auto reader = DatabaseReader::open(options.source, context);
+  const auto reader = DatabaseReader::open(options.source.words, context);
   if (!reader) return context.status();
-  const auto family = reader->family(options.source.view.family);
-  if (!family) {
-    context.print_failure(options.source.name(), family.error());
-  } else {
-    KeyList(options, *reader, context).print(*family, std::move(*range));
-  }
+  write_keys(*reader,
+             {.view = options.source.view,
+              .keys = options.range,
+              .form = options.json   ? Form::kJson
+                      : options.null ? Form::kNull
+                                     : Form::kEscaped,
+              .json = {.has_record = false}},
+             context);
   return context.finish();
 }
 
