@@ -63,8 +63,6 @@ bool descend(std::string path, const std::function<bool(ListedFile)>& take) {
   return errno == 0 || fail(path, errno);
 }
 
-constexpr std::size_t kLargePiece = 512u << 10;  // is written without a copy
-
 constexpr std::uint64_t kCacheBytes = 64u << 20;
 
 // Returns whether a failure to read may pass. A changed file is another one.
@@ -90,23 +88,16 @@ int write_all(int descriptor, Bytes bytes) {
   return 0;
 }
 
-void Output::write(Bytes bytes) {
-  if (bytes.size() >= kLargePiece) {
-    flush();
-    return write_through(bytes);
-  }
-  copy_bytes(bytes, room(bytes.size()));
-  wrote(bytes.size());
-}
-
-MutableBytes Output::room(std::size_t size) {
+void Output::write_beyond_buffer(Bytes bytes) {
+  constexpr std::size_t kBuffer = 256u << 10;
+  flush();
+  if (bytes.size() >= kBuffer) return write_through(bytes);
   if (buffer_.empty()) {
-    auto buffer = Buffer::allocate({}, kLargestRoom);
+    auto buffer = Buffer::allocate({}, kBuffer);
     if (!buffer) throw std::bad_alloc();
     buffer_ = std::move(*buffer);
   }
-  if (size > buffer_.size() - gathered_) flush();
-  return buffer_.span().subspan(gathered_, size);
+  write(bytes);
 }
 
 void Output::flush() {

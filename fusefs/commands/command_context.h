@@ -36,8 +36,8 @@ namespace recordfs {
 // Writes all bytes. Returns 0, or errno.
 int write_all(int descriptor, Bytes bytes);
 
-// Buffers small pieces and writes large ones directly. After an error (a full disk, a closed pipe) it writes nothing
-// more, so callers that write much check good(). Not thread-safe.
+// Buffers small pieces, and writes large ones without a copy. After an error (a full disk, a closed pipe) it writes
+// nothing more, so callers that write much check good(). Not thread-safe.
 class Output {
  public:
   Output() = default;
@@ -45,13 +45,12 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  void write(Bytes bytes);
+  void write(Bytes bytes) {
+    if (bytes.size() > buffer_.size() - gathered_) return write_beyond_buffer(bytes);
+    copy_bytes(bytes, buffer_.span().subspan(gathered_));
+    gathered_ += bytes.size();
+  }
   void write(std::string_view text) { write(as_bytes(text)); }
-  // Returns `size` bytes of the buffer. The caller fills their front, and calls wrote() before any other function.
-  // REQUIRES: size <= kLargestRoom.
-  MutableBytes room(std::size_t size);
-  void wrote(std::size_t size) { gathered_ += size; }
-  static constexpr std::size_t kLargestRoom = 2u << 20;
   // Writes the buffer.
   void flush();
   bool good() const { return error_ == 0; }
@@ -60,9 +59,10 @@ class Output {
   int finish();
 
  private:
+  void write_beyond_buffer(Bytes bytes);
   void write_through(Bytes bytes);
 
-  Buffer buffer_;             // kLargestRoom bytes; empty until the first use
+  Buffer buffer_;             // empty until the first use
   std::size_t gathered_ = 0;  // bytes of it that are not written yet
   int error_ = 0;             // errno
   // Whether standard output is a terminal that shows only ASCII, and so gets other bytes as "\xHH".

@@ -58,26 +58,6 @@ bool RecordCopier::settle(const Rendered& rendered, const ChunkInfo& chunk) {
   return !rendered.is_over && output_.good();
 }
 
-Finish RecordCopier::copy_batch(const std::shared_ptr<const ScannedBatch>& batch, Span which) {
-  const auto records =
-      std::span(batch->content.records)
-          .subspan(static_cast<std::size_t>(which.begin), static_cast<std::size_t>(which.end - which.begin));
-  const auto settle_batch = [this] {
-    has_written_ = true;
-    return output_.good();
-  };
-  if (threads_ <= 1) {
-    return [this, batch, records, settle_batch] {
-      text_.write(records, batch, output_);
-      return settle_batch();
-    };
-  }
-  return [this, text = text_.render(records, batch), settle_batch] {
-    for (const Bytes piece : text.pieces) output_.write(piece);
-    return settle_batch();
-  };
-}
-
 std::optional<std::uint64_t> RecordCopier::copy(const PassPart& part) {
   const auto copy_chunk = [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
     if (holds_nothing(indexed.chunk)) return {};
@@ -87,8 +67,16 @@ std::optional<std::uint64_t> RecordCopier::copy(const PassPart& part) {
   };
   WorkOnBatch copy_records;
   if (text_.depends_on_bytes_alone()) {
-    copy_records = [&](const std::shared_ptr<const ScannedBatch>& batch) {
-      return copy_batch(batch, part.within(*batch));
+    copy_records = [&](const std::shared_ptr<const ScannedBatch>& batch) -> Finish {
+      return [this, batch, &part] {
+        const Span which = part.within(*batch);
+        text_.write(
+            std::span(batch->content.records)
+                .subspan(static_cast<std::size_t>(which.begin), static_cast<std::size_t>(which.end - which.begin)),
+            output_);
+        has_written_ = true;
+        return output_.good();
+      };
     };
   }
   return damage_.read(part, {.threads = threads_, .bytes_per_record = text_.bytes_per_record()}, copy_chunk,

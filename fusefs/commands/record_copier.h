@@ -41,7 +41,6 @@ class RecordCopier {
     std::optional<Rendered> rendered{};
   };
 
-  Finish copy_batch(const std::shared_ptr<const ScannedBatch>& batch, Span which);
   PreparedChunk prepare(const RequestContext& context, const ChunkRecords& records) const;
   bool write(const PreparedChunk& prepared);
   bool write_all(const PreparedChunk& prepared);

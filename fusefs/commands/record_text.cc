@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/base/protobuf.h"
 #include "core/base/utf8.h"
 #include "core/decoding/json_writer.h"
 #include "core/store/open_container.h"
@@ -22,13 +23,6 @@ constexpr std::uint64_t kMadeAheadBytes = 16u << 20;
 constexpr std::uint64_t kMadeAheadRecords = 512u << 10;
 constexpr std::size_t kMadeAheadText = 64u << 20;
 constexpr std::uint64_t kUsualLine = 64;  // bytes of a line without the record
-constexpr std::uint64_t kUsualFrame = 2;
-constexpr std::size_t kLargeMean = 512u << 10;  // from this mean size on, bytes are written without a copy
-
-void append_varint(std::string& text, std::uint64_t number) {
-  for (; number >= 0x80; number >>= 7) text += static_cast<char>((number & 0x7F) | 0x80);
-  text += static_cast<char>(number);
-}
 
 // What precedes and follows a record.
 struct Frame {
@@ -38,7 +32,7 @@ struct Frame {
 
 Frame frame_of(RecordForm form, std::uint64_t size) {
   Frame frame;
-  if (form == RecordForm::kDelimited) append_varint(frame.before, size);
+  if (form == RecordForm::kDelimited) protobuf::append_varint(frame.before, size);
   if (form == RecordForm::kLines) frame.after = "\n";
   if (form == RecordForm::kNull) frame.after = std::string_view("\0", 1);
   return frame;
@@ -271,19 +265,6 @@ class RecordPrinter {
   Rendered rendered_;
 };
 
-// Joins records that follow each other in memory.
-std::vector<Bytes> joined(std::span<const Bytes> records) {
-  std::vector<Bytes> pieces;
-  for (const Bytes record : records) {
-    if (!pieces.empty() && pieces.back().data() + pieces.back().size() == record.data()) {
-      pieces.back() = Bytes(pieces.back().data(), pieces.back().size() + record.size());
-    } else {
-      pieces.push_back(record);
-    }
-  }
-  return pieces;
-}
-
 }  // namespace
 
 std::string printable_lines(std::string_view text) {
@@ -411,80 +392,31 @@ RecordText::RecordText(const SetMember& member, const FormOptions& wanted)
       first_ordinal(member.first_ordinal),
       shard_member(json_member_of_shard(member.name)) {}
 
+bool RecordText::depends_on_bytes_alone() const { return !becomes_text(options.form); }
+
 bool RecordText::is_made_ahead(const Chunk& chunk) const {
-  return options.form != RecordForm::kBytes && chunk.payload_size() <= kMadeAheadBytes &&
+  return becomes_text(options.form) && chunk.payload_size() <= kMadeAheadBytes &&
          chunk.layout().records() <= kMadeAheadRecords;
 }
 
-std::uint64_t RecordText::bytes_per_record() const {
-  if (options.form == RecordForm::kBytes) return 0;
-  return becomes_text(options.form) ? kUsualLine : kUsualFrame;
-}
+std::uint64_t RecordText::bytes_per_record() const { return becomes_text(options.form) ? kUsualLine : 0; }
 
-bool RecordText::depends_on_bytes_alone() const { return !becomes_text(options.form); }
-
-namespace {
-
-// Returns the most bytes that the text of these records takes.
-std::size_t most_text(std::span<const Bytes> records) {
-  constexpr std::size_t kLongestFrame = 10;
-  std::size_t size = 0;
-  for (const Bytes record : records) size += record.size() + kLongestFrame;
-  return size;
-}
-
-// Puts the text of records into `out`, and returns its size. REQUIRES: out.size() >= most_text(records).
-std::size_t put_text(RecordForm form, std::span<const Bytes> records, MutableBytes out) {
-  MutableBytes rest = out;
-  const auto put = [&](Bytes bytes) {
-    copy_bytes(bytes, rest);
-    rest = rest.subspan(bytes.size());
-  };
-  if (form == RecordForm::kBytes) {
-    for (const Bytes record : records) put(record);
-  } else {
-    for (const Bytes record : records) {
-      const Frame frame = frame_of(form, record.size());
-      put(as_bytes(frame.before));
-      put(record);
-      put(as_bytes(frame.after));
+void RecordText::write(std::span<const Bytes> records, Output& output) const {
+  for (std::size_t i = 0; i < records.size();) {
+    Bytes record = records[i++];
+    if (options.form != RecordForm::kBytes) {
+      const Frame frame = frame_of(options.form, record.size());
+      output.write(frame.before);
+      output.write(record);
+      output.write(frame.after);
+      continue;
     }
+    // Records that follow each other in memory are one piece.
+    for (; i < records.size() && record.data() + record.size() == records[i].data(); ++i) {
+      record = Bytes(record.data(), record.size() + records[i].size());
+    }
+    output.write(record);
   }
-  return out.size() - rest.size();
-}
-
-// Returns large pieces that are written without a copy; none if the records are small, or become more than bytes.
-std::vector<Bytes> large_pieces(RecordForm form, std::span<const Bytes> records) {
-  if (form != RecordForm::kBytes) return {};
-  std::size_t size = 0;
-  std::size_t pieces = 0;
-  const std::byte* end = nullptr;
-  for (const Bytes record : records) {
-    pieces += record.data() == end ? 0 : 1;
-    size += record.size();
-    end = record.data() + record.size();
-  }
-  return pieces > 0 && size / pieces >= kLargeMean ? joined(records) : std::vector<Bytes>{};
-}
-
-}  // namespace
-
-RenderedBatch RecordText::render(std::span<const Bytes> records, std::shared_ptr<const void> owner) const {
-  if (records.empty()) return {};
-  if (auto pieces = large_pieces(options.form, records); !pieces.empty()) return {std::move(pieces), std::move(owner)};
-  auto buffer = Buffer::allocate({}, most_text(records));
-  if (!buffer) throw std::bad_alloc();
-  buffer->truncate(put_text(options.form, records, buffer->span()));
-  Slice text = owned(std::move(*buffer));
-  return {{text.bytes}, std::move(text.owner)};
-}
-
-void RecordText::write(std::span<const Bytes> records, std::shared_ptr<const void> owner, Output& output) const {
-  const std::size_t most = most_text(records);
-  if (most <= Output::kLargestRoom && large_pieces(options.form, records).empty()) {
-    return output.wrote(put_text(options.form, records, output.room(most)));
-  }
-  for (const Bytes piece : render(records, std::move(owner)).pieces) output.write(piece);
 }
 
 Rendered RecordText::render(const ChunkRecords& records, const Chunk& chunk, Output* output) const {

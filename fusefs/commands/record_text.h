@@ -85,33 +85,23 @@ struct Rendered {
   Span rest{.begin = 0, .end = 0};         // indices of records without text, because the text was full
 };
 
-// The text of records that were read together.
-struct RenderedBatch {
-  std::vector<Bytes> pieces{};  // to be written one after another
-  std::shared_ptr<const void> owner{};
-};
-
 // What the text of records depends on. Immutable and thread-safe.
 struct RecordText {
   // `member` must outlive it.
   RecordText(const SetMember& member, const FormOptions& wanted);
 
-  // Returns whether a worker should render the text ahead. Otherwise it is written directly, because the chunk is large
-  // or has very many records, or the form is plain bytes.
+  // Returns whether the text of a record depends on nothing but its bytes.
+  bool depends_on_bytes_alone() const;
+  // Returns whether a worker should render the text ahead. Otherwise it is written directly: the text of bytes alone,
+  // because that is faster than to keep it, and that of a chunk that is large or has very many records.
   bool is_made_ahead(const Chunk& chunk) const;
   // Returns how many bytes the text of a record usually has in addition to the record.
   std::uint64_t bytes_per_record() const;
   // Returns the text of records. An unreadable record ends it, unless these are skipped. If `output` is not null,
   // writes the text there instead; a write error ends it too.
   Rendered render(const ChunkRecords& records, const Chunk& chunk, Output* output = nullptr) const;
-
-  // Returns whether the text of a record depends on nothing but its bytes.
-  bool depends_on_bytes_alone() const;
-  // Returns the text of records that were read together, and that `owner` holds. Throws std::bad_alloc. REQUIRES:
-  // depends_on_bytes_alone().
-  RenderedBatch render(std::span<const Bytes> records, std::shared_ptr<const void> owner) const;
-  // Writes the same text to the output, which needs no other memory if the records are small.
-  void write(std::span<const Bytes> records, std::shared_ptr<const void> owner, Output& output) const;
+  // Writes the text of records that were read together. REQUIRES: depends_on_bytes_alone().
+  void write(std::span<const Bytes> records, Output& output) const;
 
   const RecordStore& store;
   const FormOptions options;
