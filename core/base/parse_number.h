@@ -8,6 +8,9 @@
 
 namespace recordfs {
 
+// Returns whether a character is a decimal digit.
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 // Parses a text that is a number as a whole. Returns nullopt if it is invalid or too large.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text, int base = 10) {

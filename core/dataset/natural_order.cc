@@ -2,10 +2,10 @@
 
 #include <cstddef>
 
+#include "core/base/parse_number.h"
+
 namespace recordfs {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Removes a run of digits from the front. Returns it without leading zeros, and their number.
 struct Number {

@@ -3,10 +3,9 @@
 #include <cstddef>
 #include <memory>
 #include <string_view>
-#include <type_traits>
 #include <variant>
 
-#include <fmt/format.h>
+#include "core/formats/part_names.h"
 
 namespace recordfs::python {
 namespace {
@@ -21,33 +20,6 @@ std::string encoded(std::string_view name) {
     }
   }
   return text;
-}
-
-// Returns the message that a value is or ends with; null if there is none.
-const Message* message_in(const Value& value) {
-  const auto* const members = std::get_if<Value::Object>(&value.is);
-  const bool ends_with_one = members != nullptr && !members->empty() && members->back().name.empty();
-  return std::get_if<Message>(ends_with_one ? &members->back().value.is : &value.is);
-}
-
-std::string name_in_list(const Value& entry, std::size_t index, bool at_top) {
-  if (const auto* members = std::get_if<Value::Object>(&entry.is); members != nullptr && message_in(entry) != nullptr) {
-    if (const auto* number = std::get_if<std::uint64_t>(&members->front().value.is)) return std::to_string(*number);
-  }
-  return fmt::format("{:0{}}", index, at_top ? 6 : 1);
-}
-
-std::string line_of(const Value& value) {
-  return std::visit(
-      [](const auto& content) -> std::string {
-        using Content = std::remove_cvref_t<decltype(content)>;
-        if constexpr (std::is_arithmetic_v<Content>) return fmt::format("{}\n", content);
-        if constexpr (std::is_same_v<Content, std::string>) {
-          return content.empty() || content.ends_with('\n') ? content : content + '\n';
-        }
-        return {};
-      },
-      value.is);
 }
 
 void add(const std::string& name, const Value& value, const Slice& record, std::vector<NamedPart>& parts) {

@@ -1,13 +1,10 @@
 #include "fusefs/tree/inside.h"
 
 #include <algorithm>
-#include <iterator>
-#include <type_traits>
 #include <variant>
 
-#include <fmt/format.h>
-
 #include "core/base/limits.h"
+#include "core/formats/part_names.h"
 #include "fusefs/tree/generated_files.h"
 #include "fusefs/tree/names.h"
 
@@ -15,37 +12,10 @@ namespace recordfs {
 namespace {
 
 constexpr std::size_t kNumbersOfAPart = 3;
-constexpr int kDigitsAtTop = 6;
 constexpr std::uint64_t kTreeNode = 64;  // memory of a map's node, approximately
 
 // Formats limit the parts of a record. Its own directory has a number too.
 static_assert((Limits().parts_per_record + kNumbersOfAPart) * kNumbersOfAPart < std::size_t{1} << Inside::kNumberBits);
-
-// Returns the message that a value is or ends with; null if there is none.
-const Message* message_in(const Value& value) {
-  const auto* const members = std::get_if<Value::Object>(&value.is);
-  const bool is_message = members != nullptr && !members->empty() && members->back().name.empty();
-  return std::get_if<Message>(is_message ? &members->back().value.is : &value.is);
-}
-
-std::string key_in_list(const Value& entry, std::size_t index, bool at_top) {
-  if (const auto* members = std::get_if<Value::Object>(&entry.is); members != nullptr && message_in(entry) != nullptr) {
-    if (const auto* id = std::get_if<std::uint64_t>(&members->front().value.is)) return std::to_string(*id);
-  }
-  return fmt::format("{:0{}}", index, at_top ? kDigitsAtTop : 1);
-}
-
-void append_line(std::string& text, const Value& value) {
-  const auto append = [&text](const auto& content) {
-    using Content = std::remove_cvref_t<decltype(content)>;
-    if constexpr (std::is_arithmetic_v<Content>) fmt::format_to(std::back_inserter(text), "{}\n", content);
-    if constexpr (std::is_same_v<Content, std::string>) {
-      text += content;
-      if (!content.empty() && !content.ends_with('\n')) text += '\n';
-    }
-  };
-  std::visit(append, value.is);
-}
 
 }  // namespace
 
@@ -66,7 +36,7 @@ void Inside::add_entries(std::uint32_t directory, const Value& value, Bytes reco
   if (const auto* list = std::get_if<Value::List>(&value.is)) {
     numbers.reserve(list->size());
     for (const Value& entry : *list) {
-      keys.push_back(numbers.emplace_back(key_in_list(entry, numbers.size(), directory == 0)));
+      keys.push_back(numbers.emplace_back(name_in_list(entry, numbers.size(), directory == 0)));
       entries.push_back(add(directory, entry, record, types));
     }
   } else if (const auto* members = std::get_if<Value::Object>(&value.is)) {
@@ -96,7 +66,7 @@ std::uint32_t Inside::add(std::uint32_t directory, const Value& value, Bytes rec
   } else {
     item.kind = Kind::kText;
     item.extent.begin = texts_.size();
-    append_line(texts_, value);
+    texts_ += line_of(value);
     item.extent.size = texts_.size() - item.extent.begin;
   }
   return number;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/base/limits.h"
+#include "core/base/parse_number.h"
 #include "core/codec/codec.h"
 #include "core/formats/chunk.h"
 #include "core/formats/leveldb_log/bulk.h"
@@ -268,8 +269,6 @@ class LogContainer final : public Container {
 };
 
 constexpr std::size_t kLeastDigits = 6;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // NNNNNN.log or MANIFEST-NNNNNN: the only evidence for an empty log.
 bool is_log_name(std::string_view name) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/parse_number.h"
 #include "core/formats/tensorflow_example.h"
 #include "core/formats/tfrecord/compressed.h"
 #include "core/formats/tfrecord/format.h"
@@ -17,8 +18,6 @@ namespace recordfs::tfrecord {
 namespace {
 
 constexpr std::uint64_t kLongest = std::uint64_t{1} << 62;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Returns whether the name ends in "-NNNNN-of-NNNNN".
 bool is_shard(std::string_view name) {
