@@ -107,10 +107,7 @@ class ArrayWriter {
     return Span{.begin = rows.begin, .end = std::clamp(rows.end, rows.begin, count)};
   }
 
-  void fail(int status, const std::string& why) {
-    context_.print_once(fmt::format("{}: {}", member_.path, why));
-    context_.note(status);
-  }
+  void fail(int status, const std::string& why) { context_.fail(status, fmt::format("{}: {}", member_.path, why)); }
 
   const SetMember& member_;
   CommandContext& context_;
@@ -121,8 +118,7 @@ class ArrayWriter {
 void write_array(const ArrayOptions& options, const std::optional<OrdinalRange>& rows, SetReader& reader,
                  const std::function<void()>& copy_records, CommandContext& context) {
   if (!reader.has_one_shard()) {
-    context.print_once(fmt::format("{}: several files, each with an array of its own", reader.name()));
-    return context.note(kExitWrongUse);
+    return context.fail(kExitWrongUse, fmt::format("{}: several files, each with an array of its own", reader.name()));
   }
   const auto member = reader.member(0, 0);
   if (!member) return;

@@ -60,14 +60,13 @@ class Cat {
   bool copy(const SetPart& part) {
     const auto sizes = shard_sizes(reader_.set());
     if (!sizes) {
-      context_.print_once(sizes.error().detail);
-      context_.note(kExitCannotOpen);
+      context_.fail(kExitCannotOpen, sizes.error().detail);
       return false;
     }
     if (part.check && *part.check != check_of(reader_.set(), *sizes)) {
-      context_.print_once(fmt::format("{}: the names or sizes of files have changed since this split was made: {}",
-                                      reader_.name(), part_id(part)));
-      context_.note(kExitPartlyDone);
+      context_.fail(kExitPartlyDone,
+                    fmt::format("{}: the names or sizes of files have changed since this split was made: {}",
+                                reader_.name(), part_id(part)));
       return false;
     }
     if (part.number == 0) reader_.list_left_out();

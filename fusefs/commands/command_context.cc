@@ -218,8 +218,7 @@ CommandContext::CommandContext(const ReadingOptions& options, Log log, const std
   if (place) {
     services_.index = std::move(*place);
   } else {
-    print_message(fmt::format("--index={}: {}", options.index, place.error().detail));
-    note(kExitPartlyDone);
+    fail(kExitPartlyDone, fmt::format("--index={}: {}", options.index, place.error().detail));
   }
   if (options.declared_on != nullptr) confine(options, output);
 }
@@ -299,10 +298,7 @@ std::unique_ptr<FollowedFile> CommandContext::open_followed(const std::string& p
 int CommandContext::finish() {
   note(output_.finish());
   if (skipped_) {
-    if (const auto written = skipped_->finish(); !written) {
-      print_message(written.error().detail);
-      note(kExitPartlyDone);
-    }
+    if (const auto written = skipped_->finish(); !written) fail(kExitPartlyDone, written.error().detail);
   }
   return status_;
 }
@@ -318,29 +314,13 @@ void CommandContext::note(int status) {
 }
 
 void CommandContext::note(const DamagedRegion& region) {
-  switch (region.damage_class) {
-    case DamageClass::kDamage:
-    case DamageClass::kUnfinished: return note(skipped_ ? kExitGood : kExitDamage);
-    case DamageClass::kUnsupported: return note(kExitPartlyDone);
-    case DamageClass::kStale: return;
-  }
+  const int status = finding_of(region).status;
+  note(skipped_ && status == kExitDamage ? kExitGood : status);
 }
 
 void CommandContext::report(const RecordStore& store, const Error& error) {
   store.log().report({}, error);
   note(error);
-}
-
-void CommandContext::list_skipped(const std::string& path, const DamagedRegion& region) {
-  if (skipped_ && region.damage_class != DamageClass::kStale) skipped_->add(path, finding_of(region));
-}
-
-void CommandContext::list_missing(const MissingShards& missing) {
-  if (skipped_) skipped_->add(missing);
-}
-
-void CommandContext::list_surplus(const std::string& path) {
-  if (skipped_) skipped_->add_surplus(path);
 }
 
 void CommandContext::report_skipped(const std::string& path, const RecordStore& store, const Error& error,
@@ -355,6 +335,11 @@ void CommandContext::print_failure(const std::string& path, const Error& error) 
   // Nothing was found, so the error has no position.
   print_once(error.code == Code::kNotFound ? fmt::format("{}: {}", path, error.detail) : open_failure(path, error));
   note(error);
+}
+
+void CommandContext::fail(int status, const std::string& text) {
+  print_once(text);
+  note(status);
 }
 
 void CommandContext::print_once(const std::string& line) {

@@ -19,7 +19,6 @@
 #include "core/base/result.h"
 #include "core/database/database.h"
 #include "core/dataset/data_set.h"
-#include "core/dataset/missing_shards.h"
 #include "core/store/open_container.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/skipped_list.h"
@@ -88,7 +87,7 @@ struct ReadingOptions {
   database::Options database_options() const;
 };
 
-// The state of a command's run. Not thread-safe, except note(), report(), print_failure() and print_once().
+// The state of a command's run. Not thread-safe, except note(), report(), print_failure(), fail() and print_once().
 class CommandContext {
  public:
   // Confines the process (see confine_thread()) if the options are those of a command line. It then writes only to open
@@ -145,11 +144,8 @@ class CommandContext {
   }
   // Lists what is skipped. Damage that is listed does not count in status(). `list` may be null.
   void list_skipped_in(std::unique_ptr<SkippedList> list) { skipped_ = std::move(list); }
-  // Lists a damaged region, if there is such a list. note() notes it.
-  void list_skipped(const std::string& path, const DamagedRegion& region);
-  // List shards that are missing, and one that is surplus.
-  void list_missing(const MissingShards& missing);
-  void list_surplus(const std::string& path);
+  // Returns that list; null if there is none.
+  SkippedList* skipped() { return skipped_.get(); }
   // Logs why records of a chunk were skipped, and lists or notes it. `records`: how many; nullopt: unknown.
   void report_skipped(const std::string& path, const RecordStore& store, const Error& error, const ChunkInfo& chunk,
                       std::optional<std::uint64_t> records);
@@ -158,6 +154,8 @@ class CommandContext {
   void print_unopened(const std::string& path, const Error& error);
   // Prints an error, unless the log has just printed the same line, and notes it.
   void print_failure(const std::string& path, const Error& error);
+  // Prints a line, unless it equals the previous one, and notes the status.
+  void fail(int status, const std::string& text);
   // Prints a line, unless it equals the previous one. For logs.
   void print_once(const std::string& line);
 

@@ -192,9 +192,8 @@ class Cp {
     progress_.clear();
     for (std::size_t i = 0; i < without_part_.size(); ++i) {
       if (without_part_[i] == 0) continue;
-      context_.note(kExitPartlyDone);
-      print_message(fmt::format("{}: {} without a part {}", reader->name(), counted(without_part_[i], "record"),
-                                options_.parts[i]));
+      context_.fail(kExitPartlyDone, fmt::format("{}: {} without a part {}", reader->name(),
+                                                 counted(without_part_[i], "record"), options_.parts[i]));
     }
     Interruption::pass_on();
     return context_.finish();
@@ -277,8 +276,8 @@ class Cp {
         context_.report(store, failure.why);
         continue;
       }
-      context_.note(kExitPartlyDone);
-      print_message(fmt::format("{}/{}: {}{}", options_.words.directory, options_.name_of(ordinal, failure.part),
+      context_.fail(kExitPartlyDone,
+                    fmt::format("{}/{}: {}{}", options_.words.directory, options_.name_of(ordinal, failure.part),
                                 failure.why.detail, failure.is_there ? " (-f replaces it)" : ""));
       if (!failure.is_there) return false;
     }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "fusefs/commands/verification.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
@@ -29,7 +30,8 @@ std::optional<std::uint64_t> DamageReporter::read(const PassPart& part, const Sc
 }
 
 void DamageReporter::report(const DamagedRegion& region) {
-  context_.list_skipped(path_, region);
+  const bool is_listed = context_.skipped() != nullptr && region.damage_class != DamageClass::kStale;
+  if (is_listed) context_.skipped()->add(path_, finding_of(region));
   switch (region.damage_class) {
     case DamageClass::kDamage:
     case DamageClass::kUnsupported: return store_.log().report(region);

@@ -104,8 +104,7 @@ std::unique_ptr<DatabaseReader> DatabaseReader::open(const RecordWords& words, C
 std::unique_ptr<DatabaseReader> DatabaseReader::made(const std::string& path, std::string directory,
                                                      CommandContext& context, Opened opened) {
   if (!opened) {
-    print_message(open_failure(path, opened.error()));
-    context.note(status_of_opening(opened.error()));
+    context.fail(status_of_opening(opened.error()), open_failure(path, opened.error()));
     return nullptr;
   }
   return std::unique_ptr<DatabaseReader>(new DatabaseReader(path, std::move(directory), context, std::move(*opened)));
@@ -161,8 +160,7 @@ void DatabaseReader::report(bool only_manifest) const {
     if (!problem.loses_data || (only_manifest && !is_of_manifest)) continue;
     const bool is_below = !directory_.empty() && !problem.file.empty();
     const std::string file = is_below ? (std::filesystem::path(directory_) / problem.file).string() : path_;
-    context_.print_once(fmt::format("{}: {}", file, reason_of(problem)));
-    context_.note(status_of(problem));
+    context_.fail(status_of(problem), fmt::format("{}: {}", file, reason_of(problem)));
   }
 }
 
@@ -273,8 +271,7 @@ void DatabaseReader::append_members(const database::Version& version) {
 }
 
 void DatabaseReader::print(const std::string& what, int status) const {
-  context_.print_once(fmt::format("{}: {}", path_, what));
-  context_.note(status);
+  context_.fail(status, fmt::format("{}: {}", path_, what));
 }
 
 void DatabaseReader::print_failure(Bytes key, const Error& error) const {

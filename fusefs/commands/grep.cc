@@ -110,11 +110,10 @@ class Grep {
   // Searches the keys that have a value.
   void search_database(const std::string& path) {
     if (options_.decoded || options_.ordinals || options_.has_context() || options_.json_line.fields != nullptr) {
-      context_.print_once(
-          fmt::format("{}: a database, which grep searches without --decoded, --field, --fields, "
-                      "--ordinals, -A, -B and -C (try: --raw)",
-                      path));
-      return context_.note(kExitWrongUse);
+      return context_.fail(kExitWrongUse,
+                           fmt::format("{}: a database, which grep searches without --decoded, --field, --fields, "
+                                       "--ordinals, -A, -B and -C (try: --raw)",
+                                       path));
     }
     const auto reader = DatabaseReader::open({.files = {path}}, context_);
     if (!reader) return;

@@ -62,8 +62,7 @@ class Index {
  private:
   void build(const std::string& path) {
     if (is_pipe(path)) {
-      print_message(fmt::format("{}: an index of standard input or a pipe is not saved", path));
-      return context_.note(kExitPartlyDone);
+      return context_.fail(kExitPartlyDone, fmt::format("{}: an index of standard input or a pipe is not saved", path));
     }
     auto store = context_.open(path);
     if (!store) return;
@@ -87,8 +86,7 @@ class Index {
     const auto saved = store.index().saved(detail);
     const auto found = saved->read({});
     if (!found || found->has_grown) {
-      print_message(fmt::format("{}: the index is not saved", path));
-      context_.note(kExitPartlyDone);
+      context_.fail(kExitPartlyDone, fmt::format("{}: the index is not saved", path));
     } else if (options_.verbose) {
       context_.output().write(fmt::format("{}: {}\n", printable(path), printable(saved->path())));
     }

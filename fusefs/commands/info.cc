@@ -243,12 +243,19 @@ struct FormatSums {
   std::uint64_t shards = 0, records = 0, stored = 0;
 };
 
+// A shard, or consecutive missing ones.
+struct ShardRow {
+  std::size_t shard = 0;               // the first one
+  const MissingShards* gap = nullptr;  // of several missing ones
+  Result<ShardCounts> counts;
+};
+
 // What is known of a data set once its records are counted.
 struct SetInfo {
-  std::vector<std::pair<std::size_t, Result<ShardCounts>>> shards{};  // by number
+  std::vector<ShardRow> rows{};
   std::map<std::string_view, FormatSums> formats{};
   std::uint64_t missing = 0;
-  std::vector<MissingShards> gaps{};  // `shards` has only the first of each
+  std::vector<MissingShards> gaps{};
   DataSetTotals totals;
 };
 
@@ -262,28 +269,24 @@ std::optional<SetInfo> info_of(SetReader& reader) {
   for (std::size_t i = 0; i < set.size(); ++i) {
     if (set.shard(i).is_missing) {
       if (gap == info.gaps.end() || gap->first != i) continue;
-      info.shards.emplace_back(i, Error{.code = Code::kNotFound, .detail = "missing"});
+      info.rows.push_back({.shard = i,
+                           .gap = gap->numbers.empty() ? nullptr : &*gap,
+                           .counts = Error{.code = Code::kNotFound, .detail = "missing"}});
       ++gap;
       continue;
     }
     auto counts = set.counts(i);
     if (auto failure = set.failure(i)) {
-      info.shards.emplace_back(i, std::move(*failure));
-      continue;
+      counts = std::move(*failure);
+    } else {
+      FormatSums& sums = info.formats[counts->format];
+      ++sums.shards;
+      sums.records += counts->records;
+      sums.stored += counts->stored;
     }
-    FormatSums& sums = info.formats[counts->format];
-    ++sums.shards;
-    sums.records += counts->records;
-    sums.stored += counts->stored;
-    info.shards.emplace_back(i, std::move(counts));
+    info.rows.push_back({.shard = i, .counts = std::move(counts)});
   }
   return info;
-}
-
-// Returns the range of missing shards that begins with a shard; null if none does.
-const MissingShards* gap_at(const SetInfo& info, std::size_t shard) {
-  const auto found = std::ranges::lower_bound(info.gaps, shard, {}, &MissingShards::first);
-  return found == info.gaps.end() || found->first != shard ? nullptr : &*found;
 }
 
 // A missing shard has no byte to name.
@@ -299,9 +302,9 @@ JsonObject json_of(const SetInfo& info, const DataSet& set) {
     format.set("size", sums.stored);
   }
   JsonObject::List shards;
-  for (const auto& [number, counts] : info.shards) {
+  for (const auto& [number, gap, counts] : info.rows) {
     JsonObject& shard = shards.emplace_back();
-    if (const MissingShards* const gap = gap_at(info, number); gap != nullptr && !gap->numbers.empty()) {
+    if (gap != nullptr) {
       shard.set("shards", gap->numbers);
       shard.set("count", std::uint64_t{gap->count});
     } else {
@@ -344,10 +347,9 @@ std::string table_of(const std::string& name, const SetInfo& info, const DataSet
   table += row("damaged regions",
                fmt::format("{} (headers only; run recordfs verify to check the records)", info.totals.damaged_regions));
   table += fmt::format("\n{:>12} {:>11} {:>14}  {:<13} {}\n", "first", "records", "bytes", "format", "shard");
-  for (const auto& [number, counts] : info.shards) {
-    const MissingShards* const gap = gap_at(info, number);
-    const std::string shard = gap == nullptr || gap->numbers.empty() ? printable(set.name(number))
-                                                                     : fmt::format("{} ({})", gap->numbers, gap->count);
+  for (const auto& [number, gap, counts] : info.rows) {
+    const std::string shard =
+        gap == nullptr ? printable(set.name(number)) : fmt::format("{} ({})", gap->numbers, gap->count);
     if (counts) {
       table += fmt::format("{:>12} {:>11} {:>14}  {:<13} {}{}\n", counts->first_ordinal, counts->records,
                            counts->stored, counts->format, shard, counts->damaged_regions > 0 ? " (damaged)" : "");

@@ -236,8 +236,7 @@ bool list_range(const Range& range, const LsOptions& options, SetReader& reader,
   }
   const auto& address = std::get<RecordAddress>(range);
   if (options.chunks) {
-    context.print_once("--chunks takes no @OFFSET/INDEX");
-    context.note(kExitWrongUse);
+    context.fail(kExitWrongUse, "--chunks takes no @OFFSET/INDEX");
     return false;
   }
   const auto member = reader.member(address.shard);

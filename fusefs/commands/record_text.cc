@@ -328,8 +328,7 @@ void declare_json(CLI::App& app, JsonLineOptions& json, CLI::Option* json_flag) 
 void report_absent(const FieldPaths* fields, CommandContext& context) {
   if (fields == nullptr || !context.output().good()) return;
   for (const std::string& path : fields->absent()) {
-    context.print_once(fmt::format("no record has a field {} (recordfs cat --json shows the fields)", path));
-    context.note(kExitPartlyDone);
+    context.fail(kExitPartlyDone, fmt::format("no record has a field {} (recordfs cat --json shows the fields)", path));
   }
 }
 

@@ -110,8 +110,7 @@ class Report {
     for (const Finding& finding : found->verdict.findings) context_.note(finding.status);
     if (const auto unchecked = finding_without_checksums(found->verdict)) {
       progress_.clear();
-      context_.print_once(fmt::format("{}: {}", file.path, unchecked->reason));
-      context_.note(unchecked->status);
+      context_.fail(unchecked->status, fmt::format("{}: {}", file.path, unchecked->reason));
     }
     return std::move(*found);
   }
@@ -147,9 +146,7 @@ void write_page(const std::string& page, const std::optional<Result<ReplacedFile
                 const ReportOptions& options, CommandContext& context) {
   if (!output) return context.output().write(page);
   const auto written = *output ? (*output)->write(page) : output->error();
-  if (written) return;
-  print_message(fmt::format("{}: {}", options.output, written.error().detail));
-  context.note(kExitPartlyDone);
+  if (!written) context.fail(kExitPartlyDone, fmt::format("{}: {}", options.output, written.error().detail));
 }
 
 int report(const ReportOptions& options) {

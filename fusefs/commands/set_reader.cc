@@ -45,8 +45,7 @@ std::vector<MissingShards> missing_of(const ShardList& list) {
 std::optional<ShardList> named(const RecordWords& words, CommandContext& context) {
   auto list = words.manifest.empty() ? list_shards(words.files, is_container_file) : read_manifest(words.manifest);
   if (!list) {
-    print_message(list.error().detail);
-    context.note(kExitCannotOpen);
+    context.fail(kExitCannotOpen, list.error().detail);
     return std::nullopt;
   }
   print_missing(missing_of(*list));
@@ -76,8 +75,7 @@ std::optional<ShardList> name_shards(const RecordWords& words, CommandContext& c
   const std::size_t missing = list->missing();
   if (words.allows_missing && !words.reports_missing) {
     if (missing < list->shards.size()) return list;
-    print_message(fmt::format("{}: no shard is present", set_name(words)));
-    context.note(kExitCannotOpen);
+    context.fail(kExitCannotOpen, fmt::format("{}: no shard is present", set_name(words)));
     return std::nullopt;
   }
   context.note(kExitDamage);
@@ -180,9 +178,9 @@ std::optional<std::size_t> SetReader::find_shard(const std::string& shard) {
   if (shard.empty() && has_one_shard()) return 0;
   const auto found = shard.empty() ? std::nullopt : set_.find_shard(shard);
   if (found) return found;
-  print_message(shard.empty() ? fmt::format("{}: several files, so an address is SHARD:@OFFSET/INDEX", name_)
-                              : fmt::format("{}: no shard {}", name_, shard));
-  context_.note(kExitPartlyDone);
+  context_.fail(kExitPartlyDone, shard.empty()
+                                     ? fmt::format("{}: several files, so an address is SHARD:@OFFSET/INDEX", name_)
+                                     : fmt::format("{}: no shard {}", name_, shard));
   return std::nullopt;
 }
 
@@ -204,9 +202,11 @@ std::size_t SetReader::first_present() const {
 }
 
 void SetReader::list_left_out() {
+  SkippedList* const list = context_.skipped();
+  if (list == nullptr) return;
   const auto shard = [this](std::size_t number) -> const Shard& { return set_.shard(number); };
-  for (const MissingShards& missing : missing_shards(set_.size(), shard)) context_.list_missing(missing);
-  for (const std::string& path : surplus_) context_.list_surplus(path);
+  for (const MissingShards& missing : missing_shards(set_.size(), shard)) list->add(missing);
+  for (const std::string& path : surplus_) list->add_surplus(path);
 }
 
 std::optional<SetMember> SetReader::counted_member(const std::string& shard) {
@@ -301,14 +301,12 @@ void SetReader::each_range(const RecordWords& words, const std::function<bool(co
   for (std::string word; std::cin >> std::setw(kLongest) >> word;) {
     const auto range = parse_range(word);
     if (!range) {
-      print_message("standard input: " + not_a_range(printable(word)));
-      return context_.note(kExitWrongUse);
+      return context_.fail(kExitWrongUse, "standard input: " + not_a_range(printable(word)));
     }
     if (!take(*range)) return;
   }
   if (const auto read = input_outcome(std::cin); !read) {
-    print_message("standard input: " + read.error().detail);
-    context_.note(kExitPartlyDone);
+    context_.fail(kExitPartlyDone, "standard input: " + read.error().detail);
   }
 }
 

@@ -63,11 +63,7 @@ class SplitsWriter {
   // Writes `count` parts of the set.
   void write_parts(std::uint64_t count) {
     const auto sizes = shard_sizes(set_);
-    if (!sizes) {
-      print_message(sizes.error().detail);
-      context_.note(kExitCannotOpen);
-      return;
-    }
+    if (!sizes) return context_.fail(kExitCannotOpen, sizes.error().detail);
     SetPart part{.number = 0, .count = count, .check = check_of(set_, *sizes)};
     for (; part.number < count && output_.good(); ++part.number) write(part, *sizes);
   }

@@ -170,8 +170,7 @@ class Verify {
   std::vector<std::string> check(const std::string& directory) {
     auto files = databases_.check(directory);
     if (files) return *std::move(files);
-    print_message(open_failure(directory, files.error()));
-    context_.note(status_of_opening(files.error()));
+    context_.fail(status_of_opening(files.error()), open_failure(directory, files.error()));
     return {};
   }
 
@@ -181,8 +180,8 @@ class Verify {
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (has_container_[i]) continue;
       const auto backup = recognize_backup(names[i]);
-      print_message(fmt::format("{}: {}", names[i], backup.value_or("no record container in this directory")));
-      context_.note(kExitPartlyDone);
+      context_.fail(kExitPartlyDone,
+                    fmt::format("{}: {}", names[i], backup.value_or("no record container in this directory")));
     }
   }
 
@@ -331,8 +330,7 @@ class Verify {
     const Result<ReplacedFile>& file = *state_file_;
     if (const auto saved = file ? state_->save(*file) : file.error(); !saved) {
       progress_.clear();
-      print_message(fmt::format("{}: {}", options_.state, saved.error().detail));
-      context_.note(kExitPartlyDone);
+      context_.fail(kExitPartlyDone, fmt::format("{}: {}", options_.state, saved.error().detail));
     }
   }
 
