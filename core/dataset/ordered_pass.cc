@@ -29,6 +29,20 @@ Result<ScanEnd> read_in_file_order(const RequestContext& context, const PassPart
   return end;
 }
 
+// Returns how many of `threads` make the pass faster.
+unsigned useful_threads(const PassPart& part, unsigned threads) {
+  const RecordStore& store = part.store;
+  if (threads <= 1 || store.source().size() <= kSmallFile) return 1;
+  const bool is_remote = store.source().filesystem() != 0;  // a scan would read the first chunk again
+  if (!part.is_light || is_remote || store.bulk() == nullptr || !store.bulk()->plans_records()) return threads;
+  ReadWindow window({}, store.source());
+  const auto first = store.index().first_with_records(RequestContext().with(window));
+  if (!first || !*first) return threads;
+  const ChunkInfo& chunk = **first;
+  const bool is_small = chunk.stored_size / chunk.records.value_or(1) <= kSmallRecord;
+  return is_small && chunk.codec == "none" ? 1 : threads;
+}
+
 }  // namespace
 
 bool PassPart::has(const DamageRow& row) const {
@@ -60,7 +74,7 @@ Result<ScanEnd> read_part(const PassPart& part, ScanOptions options, const Work&
                           const WorkOnBatch& work_on_batch) {
   const RequestContext context = options.cancelled == nullptr ? RequestContext() : RequestContext(*options.cancelled);
   if (!part.split && part.selection.is_empty()) return ScanEnd{};
-  options.threads = useful_threads(part.store, options.threads, false);
+  options.threads = useful_threads(part, options.threads);
   if (!part.split) {
     options.from = part.selection.from;
     options.end_record = part.selection.records.end;
@@ -80,18 +94,6 @@ Result<ScanEnd> read_part(const PassPart& part, ScanOptions options, const Work&
     return has_chunk || !own.damage.empty() ? work(working, own) : Finish();
   };
   return scan(part.store, options, work_on_step, work_on_batch);
-}
-
-unsigned useful_threads(const RecordStore& store, unsigned threads, bool copies) {
-  if (threads <= 1 || store.source().size() <= kSmallFile) return 1;
-  const bool is_remote = store.source().filesystem() != 0;  // a scan would read the first chunk again
-  if (!copies || is_remote || store.bulk() == nullptr || !store.bulk()->plans_records()) return threads;
-  ReadWindow window({}, store.source());
-  const auto first = store.index().first_with_records(RequestContext().with(window));
-  if (!first || !*first) return threads;
-  const ChunkInfo& chunk = **first;
-  const bool is_small = chunk.stored_size / chunk.records.value_or(1) <= kSmallRecord;
-  return is_small && chunk.codec == "none" ? 1 : threads;
 }
 
 std::optional<std::uint64_t> each_shard(const DataSet& set, const Span& wanted, const RecordInShard& first,

@@ -20,6 +20,7 @@ struct PassPart {
   const RecordStore& store;
   Selection selection{};         // by ordinals in the shard; default: all records
   std::optional<Split> split{};  // instead of `selection`; its shard is ignored
+  bool is_light = false;         // the work on a batch takes no longer than to copy it
 
   // Returns whether a damaged region belongs to the part: it begins in the split, or is between selected records.
   bool has(const DamageRow& row) const;
@@ -31,14 +32,11 @@ struct PassPart {
 };
 
 // Calls `work` and `work_on_batch` as scan() does, for the chunks and the damage that the part has: a step without such
-// a chunk has none. Sets the bounds of `options`, and uses only useful threads. Fails like start_of(), content_of() and
-// scan(). The sums of a split are invalid. REQUIRES: as scan().
+// a chunk has none. Sets the bounds of `options`. Uses fewer threads if that is faster: one for a small file, and for
+// light work on small records that are not compressed, because these then stay in its processor's cache. Fails like
+// start_of(), content_of() and scan(). The sums of a split are invalid. REQUIRES: as scan().
 Result<ScanEnd> read_part(const PassPart& part, ScanOptions options, const Work& work,
                           const WorkOnBatch& work_on_batch = {});
-
-// Returns how many of `threads` make a pass over a container faster. `copies`: the work only copies records. If these
-// are small and not compressed, one thread alone copies them while they are in its processor's cache, and is faster.
-unsigned useful_threads(const RecordStore& store, unsigned threads, bool copies);
 
 // Reads the records `wanted` of a shard, by ordinals in the shard, of which the first has the ordinal `base` in the
 // set. Returns the number of records before the place where reading ended; nullopt to stop.

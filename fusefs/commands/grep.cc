@@ -165,8 +165,10 @@ class Grep {
         };
       };
       const bool needs_chunks = options_.decoded || options_.json || options_.has_context();
+      // The search for a text is as fast as to copy the records.
+      const bool is_light = !needs_chunks && !options_.inverted && !matcher_.literal().empty();
       records = damage
-                    .read({.store = *member.store}, {.threads = context_.threads()}, search_step,
+                    .read({.store = *member.store, .is_light = is_light}, {.threads = context_.threads()}, search_step,
                           needs_chunks ? WorkOnBatch() : search_records)
                     .value_or(0);
     }

@@ -17,7 +17,6 @@ RecordCopier::RecordCopier(const SetMember& member, const FormOptions& options, 
       context_(context),
       output_(context.output()),
       text_(member, options),
-      threads_(useful_threads(store_, context.threads(), text_.depends_on_bytes_alone())),
       damage_(path_, store_, context) {}
 
 RecordCopier::PreparedChunk RecordCopier::prepare(const RequestContext& context, const ChunkRecords& records) const {
@@ -58,7 +57,8 @@ bool RecordCopier::settle(const Rendered& rendered, const ChunkInfo& chunk) {
   return !rendered.is_over && output_.good();
 }
 
-std::optional<std::uint64_t> RecordCopier::copy(const PassPart& part) {
+std::optional<std::uint64_t> RecordCopier::copy(PassPart part) {
+  part.is_light = text_.depends_on_bytes_alone();
   const auto copy_chunk = [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
     if (holds_nothing(indexed.chunk)) return {};
     ChunkRecords records{.info = indexed.chunk, .which = part.within(indexed)};
@@ -66,7 +66,7 @@ std::optional<std::uint64_t> RecordCopier::copy(const PassPart& part) {
     return [this, prepared = prepare(context, records)] { return write(prepared); };
   };
   WorkOnBatch copy_records;
-  if (text_.depends_on_bytes_alone()) {
+  if (part.is_light) {
     copy_records = [&](const std::shared_ptr<const ScannedBatch>& batch) -> Finish {
       return [this, batch, &part] {
         const Span which = part.within(*batch);
@@ -79,7 +79,7 @@ std::optional<std::uint64_t> RecordCopier::copy(const PassPart& part) {
       };
     };
   }
-  return damage_.read(part, {.threads = threads_, .bytes_per_record = text_.bytes_per_record()}, copy_chunk,
+  return damage_.read(part, {.threads = context_.threads(), .bytes_per_record = text_.bytes_per_record()}, copy_chunk,
                       copy_records);
 }
 

@@ -25,7 +25,7 @@ class RecordCopier {
 
   // Copies a part of the container. Returns the number of records before the place where copying ended; nullopt if it
   // has to stop.
-  std::optional<std::uint64_t> copy(const PassPart& part);
+  std::optional<std::uint64_t> copy(PassPart part);
   std::optional<std::uint64_t> copy(const Selection& selection) {
     return copy(PassPart{.store = store_, .selection = selection});
   }
@@ -52,7 +52,6 @@ class RecordCopier {
   CommandContext& context_;
   Output& output_;
   const RecordText text_;
-  const unsigned threads_;
   DamageReporter damage_;
   bool has_written_ = false;
 };

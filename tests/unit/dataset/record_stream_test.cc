@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -257,7 +258,11 @@ TEST(OrderedPassTest, SmallFileIsReadByOneThread) {
   Toys toys(kThreeShards);
   const auto store = toys.set().open({}, 0);
   ASSERT_TRUE(store);
-  EXPECT_EQ(useful_threads(**store, 8, false), 1u);
+  const auto here = [own = std::this_thread::get_id()](const RequestContext&, const ScannedStep&) -> Finish {
+    EXPECT_EQ(std::this_thread::get_id(), own);
+    return {};
+  };
+  EXPECT_TRUE(read_part({.store = **store}, {.threads = 8}, here));
 }
 
 TEST(PickedRecordsTest, AreInTheGivenOrder) {
