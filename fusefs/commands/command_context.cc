@@ -255,17 +255,10 @@ Result<std::string> CommandContext::real_path(const std::string& path) {
   return pipe->path();
 }
 
-std::shared_ptr<const RecordStore> CommandContext::open(const std::string& path) {
+std::shared_ptr<const RecordStore> CommandContext::open(const std::string& path, bool skips_others) {
   auto opened = open_quietly({}, path);
   if (opened) return std::move(opened->store);
-  print_unopened(path, opened.error());
-  return nullptr;
-}
-
-std::shared_ptr<const RecordStore> CommandContext::open_if_container(const std::string& path) {
-  auto opened = open_quietly({}, path);
-  if (opened) return std::move(opened->store);
-  if (opened.error().code != Code::kNoContainer) print_unopened(path, opened.error());
+  if (!skips_others || opened.error().code != Code::kNoContainer) print_unopened(path, opened.error());
   return nullptr;
 }
 

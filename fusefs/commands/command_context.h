@@ -108,10 +108,9 @@ class CommandContext {
   // PipeInput::path(). Thread-safe.
   Result<std::string> real_path(const std::string& path);
 
-  // Opens a file. On failure prints an error, notes it for status(), and returns null.
-  std::shared_ptr<const RecordStore> open(const std::string& path);
-  // Also returns null for a file that is not a container, but silently.
-  std::shared_ptr<const RecordStore> open_if_container(const std::string& path);
+  // Opens a file. On failure prints an error, notes it for status(), and returns null. `skips_others`: does so silently
+  // for a file that is not a container.
+  std::shared_ptr<const RecordStore> open(const std::string& path, bool skips_others = false);
 
   // Returns how to open the shards of a data set, without a message. Valid as long as this.
   OpenShard opener();

@@ -213,7 +213,7 @@ class Cp {
           *ordinals, [this](const SetMember& member, const Selection& selection) { return copy(member, selection); });
     }
     const auto& address = std::get<RecordAddress>(range);
-    const auto member = reader.counted_member(address.shard);
+    const auto member = reader.member(address.shard, true);
     if (!member) return true;
     const auto selection = select_at(address, *member->store);
     if (selection) return copy(*member, *selection).has_value();

@@ -1,5 +1,7 @@
 #include "fusefs/commands/database_grep.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -26,16 +28,22 @@ struct ReadKey {
 
 class DatabaseGrep {
  public:
-  DatabaseGrep(DatabaseReader& reader, const DatabaseSearch& search, CommandContext& context)
-      : reader_(reader), search_(search), output_(context.output()), has_families_(reader.has_families()) {}
+  DatabaseGrep(DatabaseReader& reader, const GrepOptions& options, const RecordMatcher& matcher, std::uint64_t most,
+               const std::string& prefix, CommandContext& context)
+      : reader_(reader),
+        options_(options),
+        matcher_(matcher),
+        most_(most),
+        prefix_(prefix),
+        output_(context.output()) {}
 
   // Returns how many keys were selected.
   std::uint64_t run() {
     static_cast<void>(std::ranges::all_of(reader_.families({}, true), [this](const database::Family& family) {
-      return selected_ < search_.most && reader_.each_key(family, {}, {}, [&](const database::KeyIterator& keys) {
+      return selected_ < most_ && reader_.each_key(family, {}, {}, [&](const database::KeyIterator& keys) {
         const auto value = reader_.value_of(keys);
         take({family, keys.version(), as_text(keys.key()), value});
-        return selected_ < search_.most;
+        return selected_ < most_;
       });
     }));
     reader_.finish();
@@ -45,27 +53,27 @@ class DatabaseGrep {
  private:
   void take(const ReadKey& read) {
     // A value that cannot be read might match.
-    if (search_.is_inverted && !read.value) return;
-    const bool matches = search_.matcher.matches(read.key) || (read.value && search_.matcher.matches(read.text()));
-    if (matches == search_.is_inverted) return;
+    if (options_.inverted && !read.value) return;
+    const bool matches = matcher_.matches(read.key) || (read.value && matcher_.matches(read.text()));
+    if (matches == options_.inverted) return;
     ++selected_;
-    if (search_.show > Show::kMatches && !search_.is_json) return;
-    if (search_.is_json) {
+    if (options_.show() > Show::kMatches && !options_.json) return;
+    if (options_.json) {
       write_json(read);
-    } else if (search_.show == Show::kMatches) {
+    } else if (options_.show() == Show::kMatches) {
       write_matches(read, read.key);
       write_matches(read, read.text());
     } else {
       write_line(read, read.text());
     }
-    if (search_.is_on_terminal) output_.flush();
+    if (is_terminal_) output_.flush();
   }
 
   // Returns the matches that are not empty.
   std::vector<Match> matches_in(std::string_view text) const {
     std::vector<Match> matches;
-    for (std::size_t at = 0; at <= text.size() && !search_.is_inverted;) {
-      const auto match = search_.matcher.find(text, at);
+    for (std::size_t at = 0; at <= text.size() && !options_.inverted;) {
+      const auto match = matcher_.find(text, at);
       if (!match) break;
       if (match->size > 0) matches.push_back(*match);
       at = match->begin + std::max<std::size_t>(match->size, 1);
@@ -78,15 +86,15 @@ class DatabaseGrep {
   }
 
   void write_line(const ReadKey& read, std::string_view text) {
-    output_.write(search_.prefix);
-    if (has_families_) output_.write(printable(name_of(read.family)) + "\t");
+    output_.write(prefix_);
+    if (reader_.has_families()) output_.write(printable(name_of(read.family)) + "\t");
     output_.write(escaped_key(as_bytes(read.key)) + "\t");
-    if (search_.is_on_terminal) {
+    if (is_terminal_) {
       output_.write(printable_lines(text));
     } else {
       output_.write(text);
     }
-    if (search_.ends_with_zero) return output_.write(std::string_view("\0", 1));
+    if (options_.zero_after_record) return output_.write(std::string_view("\0", 1));
     if (!text.ends_with('\n')) output_.write("\n");
   }
 
@@ -95,7 +103,7 @@ class DatabaseGrep {
     append_json_path(path, "database", reader_.path());
     path += ',';
     std::string matches;
-    if (!search_.is_inverted) {
+    if (!options_.inverted) {
       append_matches(matches, "key", read.key);
       append_matches(matches, "value", read.text());
       matches = fmt::format(",\"matches\":[{}]", matches);
@@ -123,16 +131,20 @@ class DatabaseGrep {
   }
 
   DatabaseReader& reader_;
-  const DatabaseSearch& search_;
+  const GrepOptions& options_;
+  const RecordMatcher& matcher_;
+  const std::uint64_t most_;
+  const std::string& prefix_;
   Output& output_;
-  const bool has_families_;
+  const bool is_terminal_ = ::isatty(STDOUT_FILENO) == 1;
   std::uint64_t selected_ = 0;
 };
 
 }  // namespace
 
-std::uint64_t grep_database(DatabaseReader& reader, const DatabaseSearch& search, CommandContext& context) {
-  return DatabaseGrep(reader, search, context).run();
+std::uint64_t grep_database(DatabaseReader& reader, const GrepOptions& options, const RecordMatcher& matcher,
+                            std::uint64_t most, const std::string& prefix, CommandContext& context) {
+  return DatabaseGrep(reader, options, matcher, most, prefix, context).run();
 }
 
 }  // namespace recordfs

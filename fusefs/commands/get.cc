@@ -61,57 +61,18 @@ class Get {
   Get(const GetOptions& options, std::string key, DatabaseReader& reader, CommandContext& context)
       : options_(options), key_(std::move(key)), reader_(reader), context_(context) {}
 
-  // Returns false if there is nothing to print, or printing failed. The context notes errors.
-  bool print_value(const database::Family& family) {
-    const auto got = reader_.source().get({}, family.id, key(), options_.source.view.at);
-    if (!got) return fail(got.error());
-    if (options_.json) {
-      print_json(family, got->version, got->value.bytes, columns_of_value(family, got->version));
-    } else {
-      context_.output().write(got->value.bytes);
-      if (options_.null) context_.output().write(std::string_view("\0", 1));
-    }
-    report_stale(got->version.may_be_stale);
-    return true;
-  }
-
-  bool print_operands(const database::Family& family) {
-    const auto values = reader_.source().operands({}, family.id, key(), options_.source.view.at);
-    if (!values) return fail(values.error());
+  // Prints the value, the operands or the versions. Returns false if there are none, or they cannot be read. The
+  // context notes errors.
+  bool print(const database::Family& family) {
+    const auto found = find(family);
+    if (!found) return fail(found.error());
     bool is_stale = false;
-    for (const database::VersionedValue& each : *values) {
+    for (const database::VersionedValue& each : *found) {
+      print(family, each);
       is_stale |= each.version.may_be_stale;
-      if (options_.json) {
-        print_json(family, each.version, each.value.bytes, {});
-      } else {
-        context_.output().write(each.value.bytes);
-        context_.output().write(options_.null ? std::string_view("\0", 1) : std::string_view("\n"));
-      }
     }
     report_stale(is_stale);
-    return true;
-  }
-
-  bool print_history(const database::Family& family) {
-    const auto versions = reader_.source().history({}, family.id, key());
-    if (!versions) return fail(versions.error());
-    bool is_empty = true;
-    bool is_stale = false;
-    const bool is_aligned = ::isatty(STDOUT_FILENO) == 1;
-    for (const database::Version& version : *versions) {
-      const database::Snapshot& at = options_.source.view.at;
-      if (version.sequence > at.sequence || version.timestamp.value_or(0) > at.timestamp) continue;
-      if (options_.json) {
-        print_json(family, version, std::nullopt, columns_of_version(family, version));
-      } else {
-        context_.output().write(
-            row_of(version, printable(reader_.file_of(version)), columns_of_version(family, version), is_aligned));
-      }
-      is_empty = false;
-      is_stale |= version.may_be_stale;
-    }
-    report_stale(is_stale);
-    return !is_empty || none("no such key");
+    return !found->empty() || none("no such key");
   }
 
  private:
@@ -134,29 +95,56 @@ class Get {
     return false;
   }
 
+  // Returns what is printed. Versions have no values.
+  Result<std::vector<database::VersionedValue>> find(const database::Family& family) const {
+    const database::Snapshot& at = options_.source.view.at;
+    if (options_.operands) return reader_.source().operands({}, family.id, key(), at);
+    std::vector<database::VersionedValue> found;
+    if (options_.history) {
+      ASSIGN_OR_RETURN(auto versions, reader_.source().history({}, family.id, key()));
+      for (database::Version& version : versions) {
+        const bool is_seen = version.sequence <= at.sequence && version.timestamp.value_or(0) <= at.timestamp;
+        if (is_seen) found.push_back({std::move(version), {}});
+      }
+    } else {
+      ASSIGN_OR_RETURN(auto got, reader_.source().get({}, family.id, key(), at));
+      found.push_back(std::move(got));
+    }
+    return found;
+  }
+
+  void print(const database::Family& family, const database::VersionedValue& got) {
+    Output& output = context_.output();
+    const database::Version& version = got.version;
+    const auto columns = options_.json || options_.history ? columns_of(family, version) : Columns();
+    if (options_.json) {
+      const auto value = options_.history ? std::nullopt : std::optional(got.value.bytes);
+      return reader_.write_json({.key = key(),
+                                 .family = family,
+                                 .version = version,
+                                 .value = value,
+                                 .columns = &columns,
+                                 .ends_with_columns = true});
+    }
+    if (options_.history) {
+      const bool is_aligned = ::isatty(STDOUT_FILENO) == 1;
+      return output.write(row_of(version, printable(reader_.file_of(version)), columns, is_aligned));
+    }
+    output.write(got.value.bytes);
+    if (options_.null) output.write(std::string_view("\0", 1));
+    if (options_.operands && !options_.null) output.write("\n");
+  }
+
   using Columns = std::vector<database::Column>;
 
-  Columns columns_of_value(const database::Family& family, const database::Version& version) const {
-    if (!may_have_columns(version.operation)) return {};
-    return columns_or_failure(reader_.source().value_columns({}, family.id, key(), options_.source.view.at));
-  }
-  Columns columns_of_version(const database::Family& family, const database::Version& version) const {
-    if (version.operation != database::Operation::kPutEntity) return {};
-    return columns_or_failure(reader_.source().columns({}, family.id, key(), version.sequence));
-  }
-  Columns columns_or_failure(Result<Columns> columns) const {
+  // Returns none after printing why they cannot be read.
+  Columns columns_of(const database::Family& family, const database::Version& version) const {
+    const bool is_entity = version.operation == database::Operation::kPutEntity;
+    if (options_.operands || (options_.history ? !is_entity : !may_have_columns(version.operation))) return {};
+    auto columns = options_.history ? reader_.source().columns({}, family.id, key(), version.sequence)
+                                    : reader_.source().value_columns({}, family.id, key(), options_.source.view.at);
     if (!columns) reader_.print_failure(key(), columns.error());
     return std::move(columns).value_or(Columns());
-  }
-
-  void print_json(const database::Family& family, const database::Version& version, std::optional<Bytes> value,
-                  const Columns& columns) {
-    reader_.write_json({.key = key(),
-                        .family = family,
-                        .version = version,
-                        .value = value,
-                        .columns = &columns,
-                        .ends_with_columns = true});
   }
 
   void report_stale(bool is_stale) {
@@ -196,10 +184,7 @@ bool get(const GetOptions& options, const std::vector<std::string>& keys, Comman
   bool has_all = true;
   for (const std::string& key : keys) {
     if (!context.output().good()) break;
-    Get reading(options, key, *reader, context);
-    has_all &= options.operands  ? reading.print_operands(families.front())
-               : options.history ? reading.print_history(families.front())
-                                 : reading.print_value(families.front());
+    has_all &= Get(options, key, *reader, context).print(families.front());
   }
   return has_all;
 }

@@ -100,7 +100,7 @@ class Grep {
   void search(const ListedFile& file) {
     if (!file.was_found && !options_.raw && is_database_directory(file.path)) return search_database(file.path);
     if (!file.was_found && names_set(file.path)) return search_set(file.path, {.files = {file.path}});
-    auto store = file.was_found ? context_.open_if_container(file.path) : context_.open(file.path);
+    auto store = context_.open(file.path, file.was_found);
     if (!store) return;
     selected_ = 0;
     search({file.path, std::move(store)}, file.path);
@@ -117,17 +117,7 @@ class Grep {
     }
     const auto reader = DatabaseReader::open({.files = {path}}, context_);
     if (!reader) return;
-    const std::string prefix = printer_.prefix(path);
-    selected_ = grep_database(*reader,
-                              {.matcher = matcher_,
-                               .show = show_,
-                               .is_json = options_.json,
-                               .is_inverted = options_.inverted,
-                               .most = most_,
-                               .prefix = prefix,
-                               .is_on_terminal = ::isatty(STDOUT_FILENO) == 1,
-                               .ends_with_zero = options_.zero_after_record},
-                              context_);
+    selected_ = grep_database(*reader, options_, matcher_, most_, printer_.prefix(path), context_);
     has_selected_ = has_selected_ || selected_ > 0;
     if (show_ == Show::kNames) end_of_shard(path);
     end_of_file(path);

@@ -174,25 +174,27 @@ SetMember SetReader::member(std::size_t shard, std::shared_ptr<const RecordStore
           first_ordinal};
 }
 
-std::optional<std::size_t> SetReader::find_shard(const std::string& shard) {
-  if (shard.empty() && has_one_shard()) return 0;
-  const auto found = shard.empty() ? std::nullopt : set_.find_shard(shard);
-  if (found) return found;
-  context_.fail(kExitPartlyDone, shard.empty()
-                                     ? fmt::format("{}: several files, so an address is SHARD:@OFFSET/INDEX", name_)
-                                     : fmt::format("{}: no shard {}", name_, shard));
-  return std::nullopt;
-}
-
-// A shard that is named is wanted, whatever is allowed to be missing.
-bool SetReader::is_present(std::size_t shard) {
-  if (set_.shard(shard).is_missing) context_.note(kExitDamage);
-  return !set_.shard(shard).is_missing;
-}
-
-std::optional<SetMember> SetReader::member(const std::string& shard) {
-  const auto found = find_shard(shard);
-  return found && is_present(*found) ? member(*found, 0) : std::nullopt;
+std::optional<SetMember> SetReader::member(const std::string& shard, bool is_counted) {
+  auto found = shard.empty() ? std::nullopt : set_.find_shard(shard);
+  if (shard.empty() && has_one_shard()) found = 0;
+  if (!found) {
+    context_.fail(kExitPartlyDone, shard.empty()
+                                       ? fmt::format("{}: several files, so an address is SHARD:@OFFSET/INDEX", name_)
+                                       : fmt::format("{}: no shard {}", name_, shard));
+    return std::nullopt;
+  }
+  // A shard that is named is wanted, whatever is allowed to be missing.
+  if (set_.shard(*found).is_missing) {
+    context_.note(kExitDamage);
+    return std::nullopt;
+  }
+  if (!is_counted || *found == 0) return member(*found, 0);
+  const auto counts = wait_for([&] { return set_.counts(*found); });
+  if (!counts) {
+    print_uncounted(counts.error());
+    return std::nullopt;
+  }
+  return report_unopened(*found) ? member(*found, counts->first_ordinal) : std::nullopt;
 }
 
 std::size_t SetReader::first_present() const {
@@ -207,18 +209,6 @@ void SetReader::list_left_out() {
   const auto shard = [this](std::size_t number) -> const Shard& { return set_.shard(number); };
   for (const MissingShards& missing : missing_shards(set_.size(), shard)) list->add(missing);
   for (const std::string& path : surplus_) list->add_surplus(path);
-}
-
-std::optional<SetMember> SetReader::counted_member(const std::string& shard) {
-  const auto found = find_shard(shard);
-  if (!found || !is_present(*found)) return std::nullopt;
-  if (*found == 0) return member(0, 0);
-  const auto counts = wait_for([&] { return set_.counts(*found); });
-  if (!counts) {
-    print_uncounted(counts.error());
-    return std::nullopt;
-  }
-  return report_unopened(*found) ? member(*found, counts->first_ordinal) : std::nullopt;
 }
 
 std::optional<std::uint64_t> SetReader::records() {

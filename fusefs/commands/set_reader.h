@@ -55,11 +55,9 @@ class SetReader {
   std::optional<SetMember> member(std::size_t shard, std::uint64_t first_ordinal);
   // Returns a shard that is open.
   SetMember member(std::size_t shard, std::shared_ptr<const RecordStore> store, std::uint64_t first_ordinal) const;
-  // Opens a shard that is named in an address. nullopt if that fails, or if there is no such shard. Does not count
-  // records, so the first ordinal is 0.
-  std::optional<SetMember> member(const std::string& shard);
-  // The same, and counts the records before it.
-  std::optional<SetMember> counted_member(const std::string& shard);
+  // Opens a shard that is named in an address. nullopt if that fails, or if there is no such shard. The first ordinal
+  // is 0, unless `is_counted`, which counts the records before it.
+  std::optional<SetMember> member(const std::string& shard, bool is_counted = false);
 
   // Reads some records of a shard. Returns the number of records before the place where reading ended, or nullopt to
   // stop.
@@ -96,8 +94,6 @@ class SetReader {
   void print(std::size_t shard, const Error& error);
   void print_absent_files();
   void print_uncounted(const Error& error);
-  bool is_present(std::size_t shard);
-  std::optional<std::size_t> find_shard(const std::string& shard);
 
   const std::string name_;
   const bool allows_missing_;
