@@ -13,7 +13,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace recordfs {
 
@@ -36,6 +37,13 @@ void begin_group(CLI::App& app, const std::string& heading);
 // larger one means all. Throw CLI::ValidationError, which names the option.
 std::uint64_t number_of(const std::string& option, const std::string& text, std::uint64_t most = UINT64_MAX);
 std::uint64_t amount_of(const std::string& option, const std::string& text);
+
+// Declare an option whose value is a size of at least `least` bytes, which `set` takes; and one that may be given
+// several times.
+CLI::Option* declare_size(CLI::App& app, const std::string& name, std::uint64_t least,
+                          std::function<void(std::uint64_t size)> set, const std::string& text);
+CLI::Option* declare_list(CLI::App& app, const std::string& names, std::vector<std::string>& values,
+                          const std::string& text);
 
 RunCommand declare_cat(CLI::App& app);
 RunCommand declare_cp(CLI::App& app);

@@ -126,28 +126,16 @@ int Output::finish() {
 void ReadingOptions::declare(CLI::App& app) {
   declared_on = &app;
   begin_group(app, "General");
-  app.add_option_function<std::string>(
-         "--max-chunk",
-         [this](const std::string& text) {
-           const auto size = parse_size(text);
-           if (!size || *size == 0) throw CLI::ValidationError("--max-chunk", "not a size: " + text);
-           limits = limits_for_chunks_of(*size);
-         },
-         "largest chunk read (default 256M stored, 1G decoded)\n"
-         "SIZE limits the chunk as stored and as decoded. Same as the mount option `max_chunk`. A command also stops "
-         "before a chunk if what precedes it decodes to more than 3 GiB and 2,000 times the file's size; a SIZE above "
-         "1G raises the 3 GiB in proportion.")
-      ->type_name("SIZE");
-  app.add_option_function<std::string>(
-         "--max-input",
-         [this](const std::string& text) {
-           const auto size = parse_size(text);
-           if (!size) throw CLI::ValidationError("--max-input", "not a size: " + text);
-           most_input = *size;
-         },
-         "most of a pipe that is saved for FILE - or <(...) (default 16G)\n"
-         "To read it at any position, it is saved in a file without a name in `TMPDIR`, or in /tmp.")
-      ->type_name("SIZE");
+  declare_size(
+      app, "--max-chunk", 1, [this](std::uint64_t size) { limits = limits_for_chunks_of(size); },
+      "largest chunk read (default 256M stored, 1G decoded)\n"
+      "SIZE limits the chunk as stored and as decoded. Same as the mount option `max_chunk`. A command also stops "
+      "before a chunk if what precedes it decodes to more than 3 GiB and 2,000 times the file's size; a SIZE above "
+      "1G raises the 3 GiB in proportion.");
+  declare_size(
+      app, "--max-input", 0, [this](std::uint64_t size) { most_input = size; },
+      "most of a pipe that is saved for FILE - or <(...) (default 16G)\n"
+      "To read it at any position, it is saved in a file without a name in `TMPDIR`, or in /tmp.");
   app.add_option("--index", index,
                  "where to save indexes: auto, no, or a directory\n"
                  "Indexes are saved of files whose scan takes long. Same as the mount option `index`.")
@@ -167,13 +155,10 @@ void ReadingOptions::declare_database(CLI::App& app) {
                  "the directory of the write-ahead logs (RocksDB's wal_dir)\n"
                  "Without it, the logs are in the database's directory or in the one that its OPTIONS file names.")
       ->type_name("DIR");
-  app.add_option("--db-path", database.table_directories,
-                 "a further directory with tables and blob files (RocksDB's db_paths)\n"
-                 "May be given several times. A file in the database's directory has priority.")
-      ->type_name("DIR")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
+  declare_list(app, "--db-path", database.table_directories,
+               "a further directory with tables and blob files (RocksDB's db_paths)\n"
+               "May be given several times. A file in the database's directory has priority.")
+      ->type_name("DIR");
 }
 
 database::Options ReadingOptions::database_options() const {

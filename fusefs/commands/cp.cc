@@ -331,16 +331,13 @@ RunCommand declare_cp(CLI::App& app) {
          },
          "append S to the names of files, for example .png")
       ->type_name("S");
-  app.add_option("--part", options->parts,
-                 "copy a part of each record, by its path in inside/: image/encoded; may be repeated\n"
-                 "PATH is as in a mount, but slashes in names need no encoding. It names one file and not a directory: "
-                 "tags/Truth/2. A record without this part creates no "
-                 "file, and the exit status is 5. Of several parts, each file has the path in its name, with dots: "
-                 "`000000042.image.encoded` and `000000042.label`.")
+  declare_list(app, "--part", options->parts,
+               "copy a part of each record, by its path in inside/: image/encoded; may be repeated\n"
+               "PATH is as in a mount, but slashes in names need no encoding. It names one file and not a directory: "
+               "tags/Truth/2. A record without this part creates no "
+               "file, and the exit status is 5. Of several parts, each file has the path in its name, with dots: "
+               "`000000042.image.encoded` and `000000042.label`.")
       ->type_name("PATH")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false)
       ->check([](const std::string& path) {
         return path.size() < PATH_MAX ? std::string() : "longer than any path in a mount";
       });

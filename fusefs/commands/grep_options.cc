@@ -62,12 +62,6 @@ bool matches_parent(const std::string& pattern, const std::string& path) {
   return false;
 }
 
-// Declares an option that takes a value each time it is given.
-CLI::Option* declare_list(CLI::App& app, const std::string& names, std::vector<std::string>& values,
-                          const std::string& text) {
-  return app.add_option(names, values, text)->expected(1)->take_all()->allow_extra_args(false);
-}
-
 // Declares the other options of grep(1): those that make no difference, and those that are refused, so that the message
 // says what takes their place.
 void declare_others(CLI::App& app) {

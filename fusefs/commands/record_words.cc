@@ -134,13 +134,10 @@ void declare_words(CLI::App& app, RecordWords& words, WordUse use, const std::st
     // For the help. All words go to the first argument, and are sorted later.
     app.add_option("RANGE", ranges_text)->type_name("");
     begin_group(app, "Which records");
-    app.add_option("-r,--range", given->ranges,
-                   "a range; - reads them from standard input; all words are files then\n"
-                   "They are separated by white space. If there are none, no record is selected.")
-        ->type_name("RANGE")
-        ->expected(1)
-        ->take_all()
-        ->allow_extra_args(false);
+    declare_list(app, "-r,--range", given->ranges,
+                 "a range; - reads them from standard input; all words are files then\n"
+                 "They are separated by white space. If there are none, no record is selected.")
+        ->type_name("RANGE");
   }
   if (use == WordUse::kFilesRangeAndDir)
     app.add_option("DIR", "a directory, which is created if it is missing")->type_name("");

@@ -140,16 +140,13 @@ int splits(const SplitsOptions& options) {
 
 void declare_sizes(CLI::App& app, SplitsOptions& options) {
   begin_group(app, "Splits");
-  app.add_option_function<std::string>(
-         "--size",
-         [&options](const std::string& text) {
-           const auto size = parse_size(text);
-           if (!size || *size == 0) throw CLI::ValidationError("--size", "not a size: " + text);
-           options.size = {.amount = *size};
-           ++options.sizes_given;
-         },
-         "size of each split (default 64M)")
-      ->type_name("SIZE");
+  declare_size(
+      app, "--size", 1,
+      [&options](std::uint64_t size) {
+        options.size = {.amount = size};
+        ++options.sizes_given;
+      },
+      "size of each split (default 64M)");
   const auto number = [&options](const std::string& name, const std::string& text) {
     const auto parsed = parse_number<std::uint64_t>(text);
     if (!parsed || *parsed == 0) throw CLI::ValidationError(name, "not a positive number: " + text);
