@@ -19,9 +19,9 @@
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/replace_file.h"
-#include "fusefs/commands/report/file_survey.h"
+#include "fusefs/commands/report/file_report.h"
 #include "fusefs/commands/report/report_page.h"
-#include "fusefs/commands/report/set_survey.h"
+#include "fusefs/commands/report/set_report.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
@@ -62,12 +62,12 @@ class Report {
 
   // Returns nullopt if no file can be read, or after a signal.
   std::optional<std::string> page_of(const std::vector<ReportedFile>& files) {
-    SetSurvey all;
+    SetReport all;
     for (const ReportedFile& file : files) {
-      auto surveyed = survey_file(file);
+      auto reported = report_on(file);
       if (Interruption::came()) return std::nullopt;
-      if (surveyed) {
-        all.add(file.path, std::move(*surveyed));
+      if (reported) {
+        all.add(file.path, std::move(*reported));
       } else {
         all.add_failure(file.path, file.missing > 0 ? "missing" : "unreadable", why_,
                         std::max<std::uint64_t>(file.missing, 1));
@@ -86,7 +86,7 @@ class Report {
   }
 
   // Returns nullopt, with the reason in why_, if the file cannot be read.
-  std::optional<FileSurvey> survey_file(const ReportedFile& file) {
+  std::optional<FileReport> report_on(const ReportedFile& file) {
     if (file.missing > 1) return fail(fmt::format("shards {} ({}) are missing", file.numbers, file.missing));
     if (file.missing == 1) return fail("missing");
     const auto opened = context_.open_quietly({}, file.path);
@@ -97,7 +97,7 @@ class Report {
     }
     const RecordStore& store = *opened->store;
     progress_.set_total(to_read_ += store.source().size());
-    auto found = survey(store, context_.threads(), [&](std::uint64_t bytes) {
+    auto found = report_of(store, context_.threads(), [&](std::uint64_t bytes) {
       progress_.add(bytes);
       return !Interruption::came();
     });
@@ -115,7 +115,7 @@ class Report {
     return std::move(*found);
   }
 
-  std::optional<FileSurvey> fail(std::string why) {
+  std::optional<FileReport> fail(std::string why) {
     why_ = std::move(why);
     return std::nullopt;
   }

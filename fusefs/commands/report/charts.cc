@@ -62,9 +62,9 @@ struct Run {
   std::optional<std::size_t> codec{};  // nullopt: damage
 };
 
-Run run_of(const FileSurvey& survey, std::size_t bin) {
-  const FileBin& content = survey.bins[bin];
-  Run run{.begin = survey.begin_of(bin), .end = survey.begin_of(bin + 1)};
+Run run_of(const FileReport& report, std::size_t bin) {
+  const FileBin& content = report.bins[bin];
+  Run run{.begin = report.begin_of(bin), .end = report.begin_of(bin + 1)};
   if (content.is_damaged) return run;
   std::array<std::uint64_t, FileBin::kMostCodecs> bytes = content.stored;
   std::uint64_t in_chunks = 0;
@@ -75,10 +75,10 @@ Run run_of(const FileSurvey& survey, std::size_t bin) {
 }
 
 // Joins equal bins of a row.
-std::vector<Run> runs_of(const FileSurvey& survey, std::size_t first, std::size_t last) {
+std::vector<Run> runs_of(const FileReport& report, std::size_t first, std::size_t last) {
   std::vector<Run> runs;
   for (std::size_t bin = first; bin < last; ++bin) {
-    const Run run = run_of(survey, bin);
+    const Run run = run_of(report, bin);
     if (!runs.empty() && runs.back().codec == run.codec) {
       runs.back().end = run.end;
     } else {
@@ -90,22 +90,22 @@ std::vector<Run> runs_of(const FileSurvey& survey, std::size_t first, std::size_
 
 std::size_t rows_for(std::uint64_t chunks) { return chunks <= 16 ? 1 : chunks <= 64 ? 2 : chunks <= 256 ? 4 : 8; }
 
-std::string name_of(const FileSurvey& survey, const std::optional<std::size_t>& codec) {
+std::string name_of(const FileReport& report, const std::optional<std::size_t>& codec) {
   if (!codec) return "damage";
   return *codec == 0                            ? "headers, indexes, gaps"
-         : survey.codecs[*codec].name == "none" ? "not compressed"
-                                                : survey.codecs[*codec].name;
+         : report.codecs[*codec].name == "none" ? "not compressed"
+                                                : report.codecs[*codec].name;
 }
 
 std::string class_of(const std::optional<std::size_t>& codec) { return codec ? fmt::format("c{}", *codec) : "bad"; }
 
 // Returns the bytes of damaged regions in the file; unreadable chunks count as a whole.
-std::uint64_t damaged_bytes(const FileSurvey& survey) {
+std::uint64_t damaged_bytes(const FileReport& report) {
   std::uint64_t bytes = 0;
   Position last = 0;
-  for (const Finding& finding : survey.verdict.findings) {  // sorted by their begin
+  for (const Finding& finding : report.verdict.findings) {  // sorted by their begin
     if (finding.status == 0) continue;
-    const Position end = std::min(finding.end.value_or(finding.begin + 1), survey.size);
+    const Position end = std::min(finding.end.value_or(finding.begin + 1), report.size);
     const Position begin = std::max(finding.begin, last);
     if (begin < end) bytes += end - begin;
     last = std::max(last, end);
@@ -113,35 +113,35 @@ std::uint64_t damaged_bytes(const FileSurvey& survey) {
   return bytes;
 }
 
-bool has_damage(const FileSurvey& survey) {
-  return std::ranges::any_of(survey.bins, [](const FileBin& bin) { return bin.is_damaged; });
+bool has_damage(const FileReport& report) {
+  return std::ranges::any_of(report.bins, [](const FileBin& bin) { return bin.is_damaged; });
 }
 
-std::string map_legend(const FileSurvey& survey) {
+std::string map_legend(const FileReport& report) {
   std::string items;
   std::uint64_t in_chunks = 0;
-  for (std::size_t i = 1; i < survey.codecs.size(); ++i) {
-    in_chunks += survey.codecs[i].stored;
-    items += fmt::format("<li><span class=\"key {}\"></span>{} <b>{}</b></li>", class_of(i), html(name_of(survey, i)),
-                         percent(survey.codecs[i].stored, survey.size));
+  for (std::size_t i = 1; i < report.codecs.size(); ++i) {
+    in_chunks += report.codecs[i].stored;
+    items += fmt::format("<li><span class=\"key {}\"></span>{} <b>{}</b></li>", class_of(i), html(name_of(report, i)),
+                         percent(report.codecs[i].stored, report.size));
   }
-  const std::uint64_t damaged = damaged_bytes(survey);
-  if (in_chunks < survey.size) {
-    items += fmt::format("<li><span class=\"key c0\"></span>{}</li>", name_of(survey, 0));
+  const std::uint64_t damaged = damaged_bytes(report);
+  if (in_chunks < report.size) {
+    items += fmt::format("<li><span class=\"key c0\"></span>{}</li>", name_of(report, 0));
   }
-  if (has_damage(survey)) {
-    items += fmt::format("<li><span class=\"key bad\"></span>damage <b>{}</b></li>", percent(damaged, survey.size));
+  if (has_damage(report)) {
+    items += fmt::format("<li><span class=\"key bad\"></span>damage <b>{}</b></li>", percent(damaged, report.size));
   }
   return "<ul class=\"legend\">" + items + "</ul>\n";
 }
 
-std::string map_numbers(const FileSurvey& survey) {
+std::string map_numbers(const FileReport& report) {
   std::string rows;
-  for (std::size_t i = 0; i < survey.codecs.size(); ++i) {
-    const CodecSums& sums = survey.codecs[i];
+  for (std::size_t i = 0; i < report.codecs.size(); ++i) {
+    const CodecSums& sums = report.codecs[i];
     if (sums.chunks == 0) continue;
     rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                        html(name_of(survey, i)), grouped(sums.chunks), grouped(sums.stored), grouped(sums.decoded),
+                        html(name_of(report, i)), grouped(sums.chunks), grouped(sums.stored), grouped(sums.decoded),
                         sums.decoded == 0 ? "–" : fmt::format("{:.2f}", ratio_of(sums.decoded, sums.stored)));
   }
   return numbers(
@@ -203,28 +203,28 @@ struct Stretch {
 constexpr std::size_t kStretches = 160;  // in the chart
 constexpr std::size_t kRows = 16;        // in the table
 
-std::vector<Stretch> stretches_of(const FileSurvey& survey, std::size_t count) {
-  count = std::min(count, survey.bins.size());
+std::vector<Stretch> stretches_of(const FileReport& report, std::size_t count) {
+  count = std::min(count, report.bins.size());
   std::vector<Stretch> stretches(count);
-  for (std::size_t bin = 0; bin < survey.bins.size(); ++bin) {
-    Stretch& stretch = stretches[bin * count / survey.bins.size()];
-    stretch.packed += survey.bins[bin].packed;
-    stretch.decoded += survey.bins[bin].decoded;
+  for (std::size_t bin = 0; bin < report.bins.size(); ++bin) {
+    Stretch& stretch = stretches[bin * count / report.bins.size()];
+    stretch.packed += report.bins[bin].packed;
+    stretch.decoded += report.bins[bin].decoded;
   }
   return stretches;
 }
 
-Position begin_of(const FileSurvey& survey, std::size_t stretch, std::size_t count) {
-  const std::size_t bins = survey.bins.size();
-  return survey.begin_of((stretch * bins + count - 1) / count);
+Position begin_of(const FileReport& report, std::size_t stretch, std::size_t count) {
+  const std::size_t bins = report.bins.size();
+  return report.begin_of((stretch * bins + count - 1) / count);
 }
 
-std::string compression_numbers(const FileSurvey& survey) {
-  const auto stretches = stretches_of(survey, kRows);
+std::string compression_numbers(const FileReport& report) {
+  const auto stretches = stretches_of(report, kRows);
   std::string rows;
   for (std::size_t i = 0; i < stretches.size(); ++i) {
     rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                        grouped(begin_of(survey, i, stretches.size())),
+                        grouped(begin_of(report, i, stretches.size())),
                         grouped(static_cast<std::uint64_t>(stretches[i].packed)),
                         grouped(static_cast<std::uint64_t>(stretches[i].decoded)),
                         stretches[i].packed == 0 ? "–" : fmt::format("{:.2f}", stretches[i].ratio()));
@@ -276,54 +276,54 @@ std::string size_numbers(const SizeHistogram& sizes, const std::vector<SizeHisto
 
 }  // namespace
 
-std::string file_map(const FileSurvey& survey) {
+std::string file_map(const FileReport& report) {
   constexpr double kTop = 4;
   constexpr double kRow = 26;
   constexpr double kGap = 8;
   constexpr double kMore = 3;  // height of damage above and below its row, for readers that do not see red
-  const std::size_t rows = std::min(rows_for(survey.verdict.chunks), survey.bins.size());
+  const std::size_t rows = std::min(rows_for(report.verdict.chunks), report.bins.size());
   std::string drawing;
   const auto x_of = [&](std::size_t row, Position at) {
-    const Position begin = survey.begin_of(row * survey.bins.size() / rows);
-    const Position end = survey.begin_of((row + 1) * survey.bins.size() / rows);
+    const Position begin = report.begin_of(row * report.bins.size() / rows);
+    const Position end = report.begin_of((row + 1) * report.bins.size() / rows);
     return kLeft + kDataWidth * ratio_of(at - begin, end - begin);
   };
   for (std::size_t row = 0; row < rows; ++row) {
-    const std::size_t first = row * survey.bins.size() / rows;
-    const std::size_t last = (row + 1) * survey.bins.size() / rows;
+    const std::size_t first = row * report.bins.size() / rows;
+    const std::size_t last = (row + 1) * report.bins.size() / rows;
     const double top = kTop + static_cast<double>(row) * (kRow + kGap);
-    drawing += text_at(kLeft - 10, top + kRow / 2 + 4, "end", row == 0 ? "0" : short_size(survey.begin_of(first)));
-    for (const Run& run : runs_of(survey, first, last)) {
+    drawing += text_at(kLeft - 10, top + kRow / 2 + 4, "end", row == 0 ? "0" : short_size(report.begin_of(first)));
+    for (const Run& run : runs_of(report, first, last)) {
       const double left = x_of(row, run.begin);
       drawing += fmt::format(
           "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{}: bytes {} to {}</title></rect>\n",
           class_of(run.codec), px(left), px(run.codec ? top : top - kMore),
           px(std::max(x_of(row, run.end) - left, run.codec ? 0.1 : 3.0)), px(run.codec ? kRow : kRow + 2 * kMore),
-          html(name_of(survey, run.codec)), grouped(run.begin), grouped(run.end));
+          html(name_of(report, run.codec)), grouped(run.begin), grouped(run.end));
     }
-    for (const Position boundary : survey.boundaries) {
-      if (boundary <= survey.begin_of(first) || boundary >= survey.begin_of(last)) continue;
+    for (const Position boundary : report.boundaries) {
+      if (boundary <= report.begin_of(first) || boundary >= report.begin_of(last)) continue;
       const std::string x = px(x_of(row, boundary));
       drawing += fmt::format(R"(<line class="cut" x1="{}" x2="{}" y1="{}" y2="{}"/>)", x, x, px(top), px(top + kRow));
     }
     drawing += "\n";
   }
   const double height = kTop + static_cast<double>(rows) * (kRow + kGap);
-  const std::string label = fmt::format("Map of the file: {} in {}, {}", counted(survey.verdict.chunks, "chunk"),
-                                        short_size(survey.size), has_damage(survey) ? "with damage" : "without damage");
-  return figure(height, label, drawing, map_legend(survey) + map_numbers(survey));
+  const std::string label = fmt::format("Map of the file: {} in {}, {}", counted(report.verdict.chunks, "chunk"),
+                                        short_size(report.size), has_damage(report) ? "with damage" : "without damage");
+  return figure(height, label, drawing, map_legend(report) + map_numbers(report));
 }
 
-bool is_compressed(const FileSurvey& survey) {
-  return std::any_of(survey.codecs.begin() + 1, survey.codecs.end(),
+bool is_compressed(const FileReport& report) {
+  return std::any_of(report.codecs.begin() + 1, report.codecs.end(),
                      [](const CodecSums& sums) { return sums.name != "none" && sums.decoded > 0; });
 }
 
-std::string compression_chart(const FileSurvey& survey) {
+std::string compression_chart(const FileReport& report) {
   constexpr double kTop = 10;
   constexpr double kBottom = 170;
   constexpr double kHeight = 196;
-  const auto stretches = stretches_of(survey, kStretches);
+  const auto stretches = stretches_of(report, kStretches);
   double largest = 1;
   for (const Stretch& stretch : stretches) largest = std::max(largest, stretch.ratio());
   const Axis axis = axis_to(largest, kTop, kBottom);
@@ -354,10 +354,10 @@ std::string compression_chart(const FileSurvey& survey) {
                        i == 0        ? "start"
                        : i == kTicks ? "end"
                                      : "middle",
-                       i == 0 ? "0" : short_size(static_cast<std::uint64_t>(static_cast<double>(survey.size) * share)));
+                       i == 0 ? "0" : short_size(static_cast<std::uint64_t>(static_cast<double>(report.size) * share)));
   }
   const std::string label = fmt::format("Bytes of records per byte of the file, along the file: up to {:.3g}", largest);
-  return figure(kHeight, label, drawing + "\n", compression_numbers(survey));
+  return figure(kHeight, label, drawing + "\n", compression_numbers(report));
 }
 
 std::string size_chart(const SizeHistogram& sizes) {

@@ -4,20 +4,20 @@
 
 #include <string>
 
-#include "fusefs/commands/report/file_survey.h"
+#include "fusefs/commands/report/file_report.h"
 
 namespace recordfs {
 
 // Returns where the chunks of each codec are in the file, and damage.
-std::string file_map(const FileSurvey& survey);
+std::string file_map(const FileReport& report);
 
 // Returns decoded bytes per stored byte along the file.
-std::string compression_chart(const FileSurvey& survey);
+std::string compression_chart(const FileReport& report);
 
 // Returns the number of records by size.
 std::string size_chart(const SizeHistogram& sizes);
 
 // Returns whether compression_chart() has something to show.
-bool is_compressed(const FileSurvey& survey);
+bool is_compressed(const FileReport& report);
 
 }  // namespace recordfs

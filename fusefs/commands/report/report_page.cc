@@ -36,22 +36,22 @@ std::string text_of(const JsonObject& info, std::string_view name) {
 
 // --- the head
 
-std::string state_of(const SetSurvey& survey) {
-  const FileSurvey* const file = survey.only_file();
+std::string state_of(const SetReport& report) {
+  const FileReport* const file = report.only_file();
   if (file != nullptr && file->size == 0) return R"(<p class="state">The file is empty.</p>)";
-  const std::string in_files = file == nullptr ? " in " + counted(survey.files, "file") : "";
-  if (survey.failed + survey.faulty == 0) {
+  const std::string in_files = file == nullptr ? " in " + counted(report.files, "file") : "";
+  if (report.failed + report.faulty == 0) {
     const auto unchecked = file == nullptr ? std::nullopt : finding_without_checksums(file->verdict);
-    return fmt::format(R"(<p class="state good">Good: {}{} read, no damage found.{}</p>)", records_text(survey.records),
+    return fmt::format(R"(<p class="state good">Good: {}{} read, no damage found.{}</p>)", records_text(report.records),
                        in_files, unchecked ? fmt::format(" Not checked: {}.", unchecked->reason) : "");
   }
   std::string text;
-  if (survey.faulty > 0) {
-    const std::string in_faulty = file == nullptr ? " in " + counted(survey.faulty, "file") : "";
-    text = fmt::format("{}{}.", survey.sums.text(), in_faulty);
+  if (report.faulty > 0) {
+    const std::string in_faulty = file == nullptr ? " in " + counted(report.faulty, "file") : "";
+    text = fmt::format("{}{}.", report.sums.text(), in_faulty);
   }
-  if (survey.failed > 0) {
-    text += fmt::format("{}Cannot be read: {}.", text.empty() ? "" : " ", counted(survey.failed, "file"));
+  if (report.failed > 0) {
+    text += fmt::format("{}Cannot be read: {}.", text.empty() ? "" : " ", counted(report.failed, "file"));
   }
   return fmt::format(R"(<p class="state bad">{}</p>)", text);
 }
@@ -60,29 +60,29 @@ double ratio_in(std::uint64_t bytes, std::uint64_t size) {
   return static_cast<double>(bytes) / static_cast<double>(size);
 }
 
-std::string tiles(const SetSurvey& survey) {
-  const bool is_set = survey.only_file() == nullptr;
-  std::string text = is_set ? tile("Files", grouped(survey.files)) : "";
-  text += tile("Records", grouped(survey.records));
+std::string tiles(const SetReport& report) {
+  const bool is_set = report.only_file() == nullptr;
+  std::string text = is_set ? tile("Files", grouped(report.files)) : "";
+  text += tile("Records", grouped(report.records));
   text +=
-      tile(is_set ? "Size of the files" : "Size of the file", short_size(survey.size), grouped(survey.size) + " bytes");
-  text += tile("Size of the records", short_size(survey.bytes), grouped(survey.bytes) + " bytes");
-  if (survey.size > 0) {
-    text += tile("Ratio", fmt::format("{:.2f}", ratio_in(survey.bytes, survey.size)), "bytes of records per byte");
+      tile(is_set ? "Size of the files" : "Size of the file", short_size(report.size), grouped(report.size) + " bytes");
+  text += tile("Size of the records", short_size(report.bytes), grouped(report.bytes) + " bytes");
+  if (report.size > 0) {
+    text += tile("Ratio", fmt::format("{:.2f}", ratio_in(report.bytes, report.size)), "bytes of records per byte");
   }
-  text += tile("Chunks", grouped(survey.chunks));
-  if (!is_set && survey.sizes.count() > 0) {
+  text += tile("Chunks", grouped(report.chunks));
+  if (!is_set && report.sizes.count() > 0) {
     text +=
-        tile("Median record", short_size(survey.sizes.quantile(0.5)), "largest " + short_size(survey.sizes.largest()));
+        tile("Median record", short_size(report.sizes.quantile(0.5)), "largest " + short_size(report.sizes.largest()));
   }
   return "<dl class=\"tiles\">\n" + text + "</dl>\n";
 }
 
 // Returns the facts of info.json that the page does not show elsewhere.
-std::string facts(const FileSurvey& survey) {
+std::string facts(const FileReport& report) {
   constexpr std::array<std::string_view, 3> kShownElsewhere = {"format", "size", "metadata_directory_scope"};
   std::string rows;
-  for (const auto& [key, content] : survey.info.members) {
+  for (const auto& [key, content] : report.info.members) {
     if (std::ranges::find(kShownElsewhere, key) != kShownElsewhere.end()) continue;
     std::string value;
     if (const auto* const text = std::get_if<std::string>(&content)) value = cell(*text, kLongestValue);
@@ -98,7 +98,7 @@ std::string facts(const FileSurvey& survey) {
 
 // --- sections
 
-std::string state_of_row(const SetSurvey::Row& row) {
+std::string state_of_row(const SetReport::Row& row) {
   if (!row.failure.empty()) return cell(row.failure, kLongestName);
   if (row.damaged > 0) return fmt::format("damaged: {}", counted(row.damaged, "region"));
   if (row.unread > 0) return fmt::format("not read: {}", counted(row.unread, "region"));
@@ -106,9 +106,9 @@ std::string state_of_row(const SetSurvey::Row& row) {
 }
 
 // Returns a table of rows, with bars relative to a file of `largest` bytes.
-std::string files_table(std::span<const SetSurvey::Row> rows, std::uint64_t largest) {
+std::string files_table(std::span<const SetReport::Row> rows, std::uint64_t largest) {
   std::string text;
-  for (const SetSurvey::Row& row : rows) {
+  for (const SetReport::Row& row : rows) {
     const bool was_read = row.failure.empty();
     text += fmt::format(
         "<tr><th scope=\"row\" class=\"path\">{}</th><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>{}</td>"
@@ -125,46 +125,46 @@ std::string files_table(std::span<const SetSurvey::Row> rows, std::uint64_t larg
       text);
 }
 
-std::string files_section(const SetSurvey& survey) {
+std::string files_section(const SetReport& report) {
   std::uint64_t largest = 0;
-  for (const SetSurvey::Row& row : survey.rows) largest = std::max(largest, row.size);
-  const std::span<const SetSurvey::Row> all(survey.rows);
+  for (const SetReport::Row& row : report.rows) largest = std::max(largest, row.size);
+  const std::span<const SetReport::Row> all(report.rows);
   const std::size_t first = std::min(all.size(), kFirstRows);
   std::string text = files_table(all.first(first), largest);
   if (first < all.size()) {
     text += fmt::format("<details><summary>{} more</summary>\n{}</details>\n", all.size() - first,
                         files_table(all.subspan(first), largest));
   }
-  if (all.size() < survey.files) {
+  if (all.size() < report.files) {
     text += paragraph(
-        fmt::format("These are the first {} of {} files. The sums are of all.", all.size(), grouped(survey.files)));
+        fmt::format("These are the first {} of {} files. The sums are of all.", all.size(), grouped(report.files)));
   }
   return section("Files", text);
 }
 
-std::string map_section(const FileSurvey& survey) {
-  if (survey.size == 0) return {};
+std::string map_section(const FileReport& report) {
+  if (report.size == 0) return {};
   return section(
       "Map of the file",
       paragraph("From the first byte to the last. Each part has the color of the codec of most of its bytes.") +
-          file_map(survey));
+          file_map(report));
 }
 
-std::string compression_section(const FileSurvey& survey) {
-  if (survey.sizes.count() == 0) return {};
-  if (!is_compressed(survey)) {
+std::string compression_section(const FileReport& report) {
+  if (report.sizes.count() == 0) return {};
+  if (!is_compressed(report)) {
     return section("Compression",
                    paragraph(fmt::format("The records are not compressed: the file has {} for {} of records.",
-                                         short_size(survey.size), short_size(survey.verdict.bytes))));
+                                         short_size(report.size), short_size(report.verdict.bytes))));
   }
   return section("Compression along the file",
-                 paragraph("Bytes of records for each byte of the file that holds them.") + compression_chart(survey));
+                 paragraph("Bytes of records for each byte of the file that holds them.") + compression_chart(report));
 }
 
-std::string records_section(const FileSurvey& survey) {
-  if (survey.first.empty()) return {};
+std::string records_section(const FileReport& report) {
+  if (report.first.empty()) return {};
   std::string items;
-  for (const FirstRecord& record : survey.first) {
+  for (const FirstRecord& record : report.first) {
     items += fmt::format(
         "<li><p>{}</p><pre>{}{}</pre></li>\n",
         grouped(record.size) + (record.size == 1 ? " byte" : " bytes") + (record.is_json ? ", decoded" : ""),
@@ -173,8 +173,8 @@ std::string records_section(const FileSurvey& survey) {
   return section("First records", fmt::format("<ol start=\"0\" class=\"records\">\n{}</ol>\n", items));
 }
 
-std::string metadata_section(const FileSurvey& survey) {
-  const auto* const content = survey.info.find("metadata");
+std::string metadata_section(const FileReport& report) {
+  const auto* const content = report.info.find("metadata");
   const auto* const list = content == nullptr ? nullptr : std::get_if<JsonObject::List>(content);
   if (list == nullptr || list->empty()) return {};
   std::string rows;
@@ -199,29 +199,29 @@ std::string metadata_section(const FileSurvey& survey) {
                              rows, more));
 }
 
-std::string body_of_set(const SetSurvey& survey) {
-  return files_section(survey) + damage_section(survey.findings, survey.finding_files, survey.all_findings) +
-         sizes_section(survey.sizes) + parts_section(survey.parts, false) + parts_section(survey.keys, true);
+std::string body_of_set(const SetReport& report) {
+  return files_section(report) + damage_section(report.findings, report.finding_files, report.all_findings) +
+         sizes_section(report.sizes) + parts_section(report.parts, false) + parts_section(report.keys, true);
 }
 
-std::string body_of_file(const SetSurvey& survey, const FileSurvey& file) {
-  return facts(file) + map_section(file) + damage_section(survey.findings, {}, survey.all_findings) +
-         compression_section(file) + sizes_section(survey.sizes) + parts_section(survey.parts, false) +
-         parts_section(survey.keys, true) + records_section(file) + metadata_section(file);
+std::string body_of_file(const SetReport& report, const FileReport& file) {
+  return facts(file) + map_section(file) + damage_section(report.findings, {}, report.all_findings) +
+         compression_section(file) + sizes_section(report.sizes) + parts_section(report.parts, false) +
+         parts_section(report.keys, true) + records_section(file) + metadata_section(file);
 }
 
 }  // namespace
 
-std::string report_page(std::string_view name, const SetSurvey& survey) {
-  const FileSurvey* const file = survey.only_file();
+std::string report_page(std::string_view name, const SetReport& report) {
+  const FileReport* const file = report.only_file();
   const std::string heading = file == nullptr ? std::string(name) : file_name(name);
-  const std::string body = tiles(survey) + (file == nullptr ? body_of_set(survey) : body_of_file(survey, *file));
+  const std::string body = tiles(report) + (file == nullptr ? body_of_set(report) : body_of_file(report, *file));
   return page_document({.title = html(heading),
-                        .kind = html(fmt::format("{}", fmt::join(survey.formats, ", "))),
+                        .kind = html(fmt::format("{}", fmt::join(report.formats, ", "))),
                         .heading = html_isolated(heading),
-                        .state = state_of(survey),
+                        .state = state_of(report),
                         .body = body,
-                        .source = file == nullptr ? counted(survey.files, "file") : html_isolated(name)});
+                        .source = file == nullptr ? counted(report.files, "file") : html_isolated(name)});
 }
 
 }  // namespace recordfs

@@ -1,4 +1,4 @@
-#include "fusefs/commands/report/file_survey.h"
+#include "fusefs/commands/report/file_report.h"
 
 #include <algorithm>
 #include <iterator>
@@ -72,7 +72,7 @@ FirstRecord shown_record(const RequestContext& context, const RecordDecoder& dec
 }
 
 // The records of one chunk.
-struct ChunkSurvey {
+struct ChunkReport {
   SizeHistogram sizes;
   std::uint64_t decoded = 0;
   bool is_damaged = false;
@@ -80,19 +80,19 @@ struct ChunkSurvey {
   std::vector<FirstRecord> first;
 };
 
-class Surveyor {
+class FileReporter {
  public:
-  Surveyor(const RecordStore& store, FileSurvey& survey)
-      : store_(store), survey_(survey), decoder_(store.schema(), store.metadata(), {}, kMostText) {
-    survey_.size = store.source().size();
-    survey_.bins.resize(static_cast<std::size_t>(std::min<std::uint64_t>(FileSurvey::kBins, survey_.size)));
-    survey_.has_keys = store.schema().change_kinds != nullptr;
-    survey_.codecs.push_back({.name = "no records"});
+  FileReporter(const RecordStore& store, FileReport& report)
+      : store_(store), report_(report), decoder_(store.schema(), store.metadata(), {}, kMostText) {
+    report_.size = store.source().size();
+    report_.bins.resize(static_cast<std::size_t>(std::min<std::uint64_t>(FileReport::kBins, report_.size)));
+    report_.has_keys = store.schema().change_kinds != nullptr;
+    report_.codecs.push_back({.name = "no records"});
   }
 
-  // Surveys the records of a chunk. Any thread.
+  // Reports on the records of a chunk. Any thread.
   std::function<void()> observe(const RequestContext& context, const IndexedChunk& indexed, const Chunk* chunk) {
-    const auto made = std::make_shared<ChunkSurvey>();
+    const auto made = std::make_shared<ChunkReport>();
     if (chunk == nullptr) {
       made->is_damaged = true;
     } else {
@@ -101,20 +101,20 @@ class Surveyor {
     return [this, made, info = indexed.chunk] { take(info, *made); };
   }
 
-  // Completes the survey after the last chunk.
+  // Completes the report after the last chunk.
   void finish(Verdict verdict) {
-    survey_.verdict = std::move(verdict);
-    for (const Finding& finding : survey_.verdict.findings) {
+    report_.verdict = std::move(verdict);
+    for (const Finding& finding : report_.verdict.findings) {
       if (finding.status == kExitGood) continue;
       each_bin(finding.begin, finding.end.value_or(finding.begin + 1),
                [](FileBin& bin, std::uint64_t) { bin.is_damaged = true; });
     }
-    if (survey_.boundaries.size() > FileSurvey::kMostBoundaries) survey_.boundaries.clear();
+    if (report_.boundaries.size() > FileReport::kMostBoundaries) report_.boundaries.clear();
   }
 
  private:
   void look_at_records(const RequestContext& context, const IndexedChunk& indexed, const Chunk& chunk,
-                       ChunkSurvey& made) const {
+                       ChunkReport& made) const {
     const Layout& layout = chunk.layout();
     const RecordSchema& schema = store_.schema();
     const bool counts_parts = PartCounts::has(schema);
@@ -126,7 +126,7 @@ class Surveyor {
       }
       made.sizes.add(extent.size);
       made.decoded += extent.size;
-      const bool is_first = indexed.before.records + i < FileSurvey::kFirstRecords;
+      const bool is_first = indexed.before.records + i < FileReport::kFirstRecords;
       const bool is_counted = counts_parts && extent.size <= schema.largest_record_with_parts;
       if (!is_first && !is_counted) continue;
       const std::uint64_t wanted = is_counted || extent.size <= kLargestDecoded ? extent.size : kLargestDecoded;
@@ -141,16 +141,16 @@ class Surveyor {
   }
 
   // Adds a chunk, in the container's order.
-  void take(const ChunkInfo& info, ChunkSurvey& made) {
+  void take(const ChunkInfo& info, ChunkReport& made) {
     const std::size_t codec = codec_of(info);
-    CodecSums& sums = survey_.codecs[codec];
+    CodecSums& sums = report_.codecs[codec];
     ++sums.chunks;
     sums.stored += info.end - info.begin;
     sums.decoded += made.decoded;
-    survey_.sizes.add(made.sizes);
-    survey_.parts.add(made.parts);
-    std::ranges::move(made.first, std::back_inserter(survey_.first));
-    if (survey_.boundaries.size() <= FileSurvey::kMostBoundaries) survey_.boundaries.push_back(info.begin);
+    report_.sizes.add(made.sizes);
+    report_.parts.add(made.parts);
+    std::ranges::move(made.first, std::back_inserter(report_.first));
+    if (report_.boundaries.size() <= FileReport::kMostBoundaries) report_.boundaries.push_back(info.begin);
     each_bin(info.begin, info.end, [&](FileBin& bin, std::uint64_t bytes) {
       bin.stored[codec] += bytes;
       bin.is_damaged |= made.is_damaged;
@@ -164,7 +164,7 @@ class Surveyor {
   std::size_t codec_of(const ChunkInfo& info) {
     if (info.codec == kNoCodec && info.records.value_or(0) == 0) return 0;
     const std::string_view name = info.codec == kNoCodec ? "unknown codec" : info.codec;
-    auto& codecs = survey_.codecs;
+    auto& codecs = report_.codecs;
     const auto found = std::ranges::find(codecs, name, &CodecSums::name);
     if (found == codecs.end() && codecs.size() == FileBin::kMostCodecs) return FileBin::kMostCodecs - 1;
     if (found == codecs.end()) codecs.push_back({.name = std::string(name)});
@@ -174,43 +174,43 @@ class Surveyor {
   // Calls `take` for each bin that shares bytes with [begin, end), with their number.
   template <class Take>
   void each_bin(Position begin, Position end, Take take) {
-    const std::size_t bins = survey_.bins.size();
-    end = std::min(end, survey_.size);
+    const std::size_t bins = report_.bins.size();
+    end = std::min(end, report_.size);
     if (begin >= end) return;
-    auto bin = static_cast<std::size_t>(static_cast<double>(begin) / static_cast<double>(survey_.size) *
+    auto bin = static_cast<std::size_t>(static_cast<double>(begin) / static_cast<double>(report_.size) *
                                         static_cast<double>(bins));
     bin = std::min(bin, bins - 1);
-    while (bin > 0 && survey_.begin_of(bin) > begin) --bin;
-    while (survey_.begin_of(bin + 1) <= begin) ++bin;
-    for (; bin < bins && survey_.begin_of(bin) < end; ++bin) {
-      const Position from = std::max(begin, survey_.begin_of(bin));
-      take(survey_.bins[bin], std::min(end, survey_.begin_of(bin + 1)) - from);
+    while (bin > 0 && report_.begin_of(bin) > begin) --bin;
+    while (report_.begin_of(bin + 1) <= begin) ++bin;
+    for (; bin < bins && report_.begin_of(bin) < end; ++bin) {
+      const Position from = std::max(begin, report_.begin_of(bin));
+      take(report_.bins[bin], std::min(end, report_.begin_of(bin + 1)) - from);
     }
   }
 
   const RecordStore& store_;
-  FileSurvey& survey_;
+  FileReport& report_;
   const RecordDecoder decoder_;
 };
 
 }  // namespace
 
-Position FileSurvey::begin_of(std::size_t bin) const {
+Position FileReport::begin_of(std::size_t bin) const {
   // In two parts, because the product may exceed 64 bits.
   const std::uint64_t count = bins.size();
   return size / count * bin + size % count * bin / count;
 }
 
-Result<FileSurvey> survey(const RecordStore& store, unsigned threads,
-                          const std::function<bool(std::uint64_t)>& goes_on) {
-  FileSurvey survey;
-  ASSIGN_OR_RETURN(survey.info, container_info({}, store));
-  Surveyor surveyor(store, survey);
-  surveyor.finish(verify(store, threads, kWaitingMemory, goes_on,
+Result<FileReport> report_of(const RecordStore& store, unsigned threads,
+                             const std::function<bool(std::uint64_t)>& goes_on) {
+  FileReport report;
+  ASSIGN_OR_RETURN(report.info, container_info({}, store));
+  FileReporter reporter(store, report);
+  reporter.finish(verify(store, threads, kWaitingMemory, goes_on,
                          [&](const RequestContext& context, const IndexedChunk& indexed, const Chunk* chunk) {
-                           return surveyor.observe(context, indexed, chunk);
+                           return reporter.observe(context, indexed, chunk);
                          }));
-  return survey;
+  return report;
 }
 
 }  // namespace recordfs

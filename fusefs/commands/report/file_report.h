@@ -18,7 +18,7 @@
 
 namespace recordfs {
 
-// Chunks with records of one codec. The first of a survey is everything else, such as headers and indexes.
+// Chunks with records of one codec. The first of a report is everything else, such as headers and indexes.
 struct CodecSums {
   std::string name;
   std::uint64_t chunks = 0;
@@ -30,7 +30,7 @@ struct CodecSums {
 struct FileBin {
   static constexpr std::size_t kMostCodecs = 9;
 
-  std::array<std::uint64_t, kMostCodecs> stored{};  // bytes of the file by codec, as FileSurvey::codecs
+  std::array<std::uint64_t, kMostCodecs> stored{};  // bytes of the file by codec, as FileReport::codecs
   double decoded = 0;                               // bytes of the records that are stored here
   double packed = 0;                                // bytes of the file that hold these records
   bool is_damaged = false;
@@ -44,7 +44,7 @@ struct FirstRecord {
   bool is_cut = false;
 };
 
-struct FileSurvey {
+struct FileReport {
   static constexpr std::size_t kBins = 1280;
   static constexpr std::size_t kMostBoundaries = 256;  // between chunks
   static constexpr std::size_t kFirstRecords = 8;
@@ -65,7 +65,7 @@ struct FileSurvey {
 };
 
 // Reads the whole container, as verify() does, with the same arguments.
-Result<FileSurvey> survey(const RecordStore& store, unsigned threads,
-                          const std::function<bool(std::uint64_t bytes)>& goes_on);
+Result<FileReport> report_of(const RecordStore& store, unsigned threads,
+                             const std::function<bool(std::uint64_t bytes)>& goes_on);
 
 }  // namespace recordfs

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "fusefs/commands/report/file_survey.h"
+#include "fusefs/commands/report/file_report.h"
 #include "fusefs/commands/report/page_elements.h"
 #include "fusefs/commands/report/part_counts.h"
 #include "fusefs/commands/report/size_histogram.h"
@@ -19,7 +19,7 @@
 namespace recordfs {
 
 // Memory does not depend on the number of files. Not thread-safe.
-struct SetSurvey {
+struct SetReport {
   static constexpr std::size_t kMostRows = 200;
 
   struct Row {
@@ -34,14 +34,14 @@ struct SetSurvey {
   };
 
   // Adds a file that was read.
-  void add(const std::string& path, FileSurvey&& survey);
+  void add(const std::string& path, FileReport&& report);
   // Adds a file that cannot be opened, or `count` missing ones in one row.
   void add_failure(const std::string& path, std::string_view word, std::string reason, std::uint64_t count = 1);
 
-  // Returns the survey of the only file; null if there are several.
-  const FileSurvey* only_file() const { return files == 1 && first_file ? &*first_file : nullptr; }
+  // Returns the report of the only file; null if there are several.
+  const FileReport* only_file() const { return files == 1 && first_file ? &*first_file : nullptr; }
 
-  std::optional<FileSurvey> first_file;  // while no other file is added
+  std::optional<FileReport> first_file;  // while no other file is added
   std::vector<Row> rows;                 // of the first files
   std::uint64_t files = 0;
   std::uint64_t failed = 0;  // files that could not be read at all
