@@ -20,6 +20,7 @@
 
 #include "core/base/sandbox.h"
 #include "core/dataset/saved_counts.h"
+#include "core/decoding/record_decoder.h"
 #include "core/store/saved_index.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/verification.h"

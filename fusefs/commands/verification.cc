@@ -8,6 +8,7 @@
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
 #include "core/dataset/ordered_pass.h"
+#include "core/dataset/record_block.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
 #include "fusefs/exit_status.h"
@@ -300,10 +301,9 @@ Finding finding_of(const DamagedRegion& region) {
 }
 
 Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std::uint64_t> records) {
-  Finding finding = finding_of(error);
-  if (finding.begin < chunk.begin || finding.begin >= chunk.end) finding.begin = chunk.begin;
-  const bool ends_inside = error.end > finding.begin && error.end <= chunk.end;
-  finding.end = ends_inside ? error.end : chunk.end;
+  const StreamProblem problem = problem_of(error, {.chunk = chunk, .before = {}}, 0, records);
+  Finding finding = finding_of(problem.error);
+  finding.end = problem.end;
   finding.records_lost = records;
   return finding;
 }
