@@ -58,16 +58,6 @@ int error_number(const Error& error) {
 
 }  // namespace
 
-// `pending`: null for a non-blocking attempt.
-Dispatcher::Outcome Dispatcher::attempt_as(RequestContext::Work work, const Pending* pending, const Handler& handler) {
-  Outcome outcome{Error{.code = Code::kIo, .detail = "unexpected"}, {}};
-  const RequestContext context(work, outcome.attempt, pending == nullptr ? nullptr : &pending->cancelled,
-                               pending == nullptr ? nullptr : &pending->filesystems);
-  const int thrown = error_thrown_by([&] { outcome.reply = handler(context); });
-  if (thrown == ENOMEM) outcome.reply = shortage("out of memory");
-  return outcome;
-}
-
 std::shared_ptr<Dispatcher::Pending> Dispatcher::new_pending(fuse_req_t request, Interrupt interrupt, Handler handler) {
   return std::make_shared<Pending>(this, request, interrupt, std::move(handler));
 }
@@ -91,7 +81,7 @@ void Dispatcher::finish(const std::shared_ptr<Pending>& pending, const Outcome& 
     }
   });
   if (thrown == 0 || (pending->is_pending && !claim(pending))) return;
-  keep_off(*pending);
+  unregister_interrupt(*pending);
   fuse_reply_err(pending->request, thrown);
 }
 
@@ -149,16 +139,16 @@ void Dispatcher::queue(const std::shared_ptr<Pending>& pending, RequestContext::
   Executor::Task task([this, pending, work] { attempt_again(pending, work); });
   if (!hold(pending, {})) return;
   if (executor.post(Executor::Priority::kWaitedFor, std::move(task)) || !claim(pending)) return;
-  keep_off(*pending);
+  unregister_interrupt(*pending);
   fuse_reply_err(pending->request, EINTR);
 }
 
 // An interrupt can answer the request until it is claimed here, or until it is queued again.
 void Dispatcher::attempt_again(const std::shared_ptr<Pending>& pending, RequestContext::Work work) {
   if (!is_waiting(pending)) return;
-  const Outcome outcome = attempt_as(work, pending.get(), pending->handler);
+  const Outcome outcome = attempt(work, &pending->cancelled, &pending->filesystems, pending->handler);
   if (!claim(pending)) return;
-  keep_off(*pending);
+  unregister_interrupt(*pending);
   finish(pending, outcome);
 }
 
@@ -168,7 +158,7 @@ bool Dispatcher::is_waiting(const std::shared_ptr<Pending>& pending) {
 }
 
 // Waits for a running interrupt function and unregisters it.
-void Dispatcher::keep_off(const Pending& pending) {
+void Dispatcher::unregister_interrupt(const Pending& pending) {
   if (pending.interrupt == Interrupt::kAnswerEintr) fuse_req_interrupt_func(pending.request, nullptr, nullptr);
 }
 
@@ -187,8 +177,8 @@ bool Dispatcher::claim(const std::shared_ptr<Pending>& pending) {
 
 void Dispatcher::resume(const std::shared_ptr<Pending>& pending) {
   if (!claim(pending)) return;
-  keep_off(*pending);
-  finish(pending, attempt_as(RequestContext::Work::kNonBlocking, nullptr, pending->handler));
+  unregister_interrupt(*pending);
+  finish(pending, attempt(RequestContext::Work::kNonBlocking, nullptr, nullptr, pending->handler));
 }
 
 void Dispatcher::on_interrupt(fuse_req_t request, void* data) {

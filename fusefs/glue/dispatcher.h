@@ -10,6 +10,7 @@
 // kInterrupted EINTR, kOutOfMemory and std::bad_alloc ENOMEM, all others EIO; EACCES and ESTALE of a source are kept.
 #pragma once
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <functional>
@@ -67,17 +68,16 @@ class Dispatcher {
   // Makes the first attempt on the calling thread, and queues the request while it has to wait. A thread of the
   // executor resumes it. Neither thread blocks (Work::kNonBlocking). If an attempt is refused more, a thread of the
   // request's filesystem repeats it, in arrival order. With kAnswerEintr, an interrupt of a queued request is answered
-  // at once, even during a repeated attempt. Replies ENOMEM if there is no memory to do this. `handler` can become a
-  // Handler. Thread-safe.
+  // at once, even during a repeated attempt. Replies ENOMEM if there is no memory to do this. `handler` becomes a
+  // Handler only if its request is queued. Thread-safe.
   template <class Function>
   void answer(fuse_req_t request, Interrupt interrupt, const Function& handler) {
     const int thrown = error_thrown_by([&] {
-      Handler first(handler);
-      const Outcome outcome = attempt_as(RequestContext::Work::kNonBlocking, nullptr, first);
+      const Outcome outcome = attempt(RequestContext::Work::kNonBlocking, nullptr, nullptr, handler);
       if (!outcome.attempt.was_refused() && outcome.reply) {
         (*outcome.reply)(request);
       } else {
-        finish(new_pending(request, interrupt, std::move(first)), outcome);
+        finish(new_pending(request, interrupt, handler), outcome);
       }
     });
     if (thrown != 0) fuse_reply_err(request, thrown);
@@ -116,7 +116,16 @@ class Dispatcher {
   };
 
   std::shared_ptr<Pending> new_pending(fuse_req_t request, Interrupt interrupt, Handler handler);
-  static Outcome attempt_as(RequestContext::Work work, const Pending* pending, const Handler& handler);
+  // Null: the request cannot be cancelled, or may wait for all filesystems.
+  template <class Function>
+  static Outcome attempt(RequestContext::Work work, const std::atomic<bool>* cancelled,
+                         const RequestContext::Filesystems* filesystems, const Function& handler) {
+    Outcome outcome{Error{.code = Code::kIo, .detail = "unexpected"}, {}};
+    const RequestContext context(work, outcome.attempt, cancelled, filesystems);
+    const int thrown = error_thrown_by([&] { outcome.reply = handler(context); });
+    if (thrown == ENOMEM) outcome.reply = shortage("out of memory");
+    return outcome;
+  }
   void finish(const std::shared_ptr<Pending>& pending, const Outcome& outcome);
   bool hold(const std::shared_ptr<Pending>& pending, const std::shared_ptr<WaitTicket>& ticket);
   Executor& executor_of(RequestContext::Work work, std::uint64_t filesystem);
@@ -124,7 +133,7 @@ class Dispatcher {
   void attempt_again(const std::shared_ptr<Pending>& pending, RequestContext::Work work);
   bool is_waiting(const std::shared_ptr<Pending>& pending);
   void suspend(const std::shared_ptr<Pending>& pending, const std::shared_ptr<WaitTicket>& ticket);
-  static void keep_off(const Pending& pending);
+  static void unregister_interrupt(const Pending& pending);
   void resume(const std::shared_ptr<Pending>& pending);
   bool claim(const std::shared_ptr<Pending>& pending);
   static bool was_interrupted(Pending& pending);

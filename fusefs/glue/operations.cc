@@ -201,7 +201,7 @@ void on_readlink(fuse_req_t request, fuse_ino_t number) {
 }
 
 // A READ of a record in a cached chunk passes 15 functions and locks 2 mutexes, if the container is a source of the
-// mount: on_read, Dispatcher::answer, Dispatcher::attempt_as, the handler below, MountTree::read, MountTree::find,
+// mount: on_read, Dispatcher::answer, Dispatcher::attempt, the handler below, MountTree::read, MountTree::find,
 // InodeTable::find, RecordsView::read, RecordReader::read_at, SharedCache::last_until (locks the cache),
 // RecordReader::read, Layout::extent, Chunk::read, the reply below, and, for a record's first bytes,
 // ReadAheadPusher::was_read (locks its readers). The index is not asked. ReadAhead is notified only if the last read
@@ -320,20 +320,20 @@ void on_readdirplus(fuse_req_t request, fuse_ino_t directory, std::size_t size, 
 }
 
 // Replies ENOSYS, so that the kernel never sends this kind again. (Without a handler libfuse may reply success.)
-void refuse_for_ever(fuse_req_t request, RequestKind kind) {
+void reply_enosys(fuse_req_t request, RequestKind kind) {
   counted(request, kind);
   fuse_reply_err(request, ENOSYS);
 }
 
 // If any directory can change, the kernel opens all of them by request. It caches listings of the others.
-void on_opendir(fuse_req_t request, fuse_ino_t directory, fuse_file_info* opened) {
+void on_opendir(fuse_req_t request, fuse_ino_t directory, fuse_file_info* info) {
   Mount& mount = mount_of(request);
-  if (mount.tree.mirror() == nullptr && !mount.hears_of_opened_directories) {
-    return refuse_for_ever(request, RequestKind::kOpendir);
+  if (mount.tree.mirror() == nullptr && !mount.wants_opendir) {
+    return reply_enosys(request, RequestKind::kOpendir);
   }
   counted(request, RequestKind::kOpendir);
-  const auto handler = [&tree = mount.tree, directory,
-                        opened = *opened](const RequestContext& context) mutable -> Result<Reply> {
+  const auto handler = [&tree = mount.tree, directory, given = *info](const RequestContext& context) -> Result<Reply> {
+    fuse_file_info opened = given;
     if (!tree.is_mirrored(directory)) {
       const bool can_change = tree.is_database(directory);
       opened.cache_readdir = opened.keep_cache = can_change ? 0 : 1;
@@ -352,8 +352,8 @@ void on_releasedir(fuse_req_t request, fuse_ino_t, fuse_file_info* opened) {
   fuse_reply_err(request, 0);
 }
 
-void on_open(fuse_req_t request, fuse_ino_t, fuse_file_info*) { refuse_for_ever(request, RequestKind::kOpen); }
-void on_flush(fuse_req_t request, fuse_ino_t, fuse_file_info*) { refuse_for_ever(request, RequestKind::kFlush); }
+void on_open(fuse_req_t request, fuse_ino_t, fuse_file_info*) { reply_enosys(request, RequestKind::kOpen); }
+void on_flush(fuse_req_t request, fuse_ino_t, fuse_file_info*) { reply_enosys(request, RequestKind::kFlush); }
 
 // A caller without a buffer asks for the size.
 Reply extended(std::string value, std::size_t room) {
@@ -365,7 +365,7 @@ Reply extended(std::string value, std::size_t room) {
 }
 
 void on_getxattr(fuse_req_t request, fuse_ino_t number, const char* name, std::size_t room) {
-  if (!mount_of(request).has_extended_attributes) return refuse_for_ever(request, RequestKind::kGetxattr);
+  if (!mount_of(request).has_extended_attributes) return reply_enosys(request, RequestKind::kGetxattr);
   Mount& mount = counted(request, RequestKind::kGetxattr);
   answer_for(
       request, mount, name,
@@ -378,7 +378,7 @@ void on_getxattr(fuse_req_t request, fuse_ino_t number, const char* name, std::s
 }
 
 void on_listxattr(fuse_req_t request, fuse_ino_t number, std::size_t room) {
-  if (!mount_of(request).has_extended_attributes) return refuse_for_ever(request, RequestKind::kListxattr);
+  if (!mount_of(request).has_extended_attributes) return reply_enosys(request, RequestKind::kListxattr);
   Mount& mount = counted(request, RequestKind::kListxattr);
   answer(request, mount, [&tree = mount.tree, number, room](const RequestContext& context) -> Result<Reply> {
     return extended(tree.extended_names(context, number), room);

@@ -72,7 +72,7 @@ struct Mount {
   const bool has_extended_attributes;  // false: ENOSYS, once
   // false: OPENDIR may return ENOSYS. The kernel then opens directories without a request, even of a dead mount, which
   // fusermount3 could not detect (auto_unmount).
-  const bool hears_of_opened_directories;
+  const bool wants_opendir;
   const std::function<void()> init_answered;  // called once, on the thread that sent the reply to INIT
   RequestCounts requests{};
   std::atomic<bool> awaits_init_reply{true};

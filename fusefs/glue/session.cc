@@ -213,7 +213,7 @@ struct Serving {
               .pusher = pusher,
               .max_read = options.max_read,
               .has_extended_attributes = options.has_extended_attributes,
-              .hears_of_opened_directories = options.auto_unmount,
+              .wants_opendir = options.auto_unmount,
               .init_answered = events.init_answered},
         idle([&helper, &events] {
           const bool unmounted = helper.unmount_if_unused();
