@@ -127,19 +127,13 @@ fuse_entry_param entry_of(const FileStatus& status) {
   return entry;
 }
 
-// Returns whether the contents of a node may change.
-bool may_change(const MountTree& tree) {
-  return tree.mirror() != nullptr || tree.containers().may_grow() ||
-         (tree.joined() != nullptr && tree.joined()->is_followed());
-}
-
 void on_init(void* userdata, fuse_conn_info* connection) {
   auto& mount = *static_cast<Mount*>(userdata);
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA |
                                              FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
   const unsigned wanted = FUSE_CAP_READDIRPLUS | FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_NO_OPENDIR_SUPPORT |
                           FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_ASYNC_READ |
-                          (may_change(mount.tree) ? FUSE_CAP_AUTO_INVAL_DATA : 0u);
+                          (mount.tree.may_change() ? FUSE_CAP_AUTO_INVAL_DATA : 0u);
   connection->want |= wanted & connection->capable;
   connection->max_readahead = 1u << 20;
   connection->max_background = kMostReadsAtOnce;
@@ -334,14 +328,11 @@ void on_opendir(fuse_req_t request, fuse_ino_t directory, fuse_file_info* info) 
   counted(request, RequestKind::kOpendir);
   const auto handler = [&tree = mount.tree, directory, given = *info](const RequestContext& context) -> Result<Reply> {
     fuse_file_info opened = given;
-    if (!tree.is_mirrored(directory)) {
-      const bool can_change = tree.is_database(directory);
-      opened.cache_readdir = opened.keep_cache = can_change ? 0 : 1;
-      return Reply([opened](fuse_req_t to) { return fuse_reply_open(to, &opened); });
-    }
+    ASSIGN_OR_RETURN(const auto directory_handle, tree.open_directory(context, directory));
+    opened.fh = directory_handle.handle;
+    opened.cache_readdir = opened.keep_cache = directory_handle.is_constant ? 1 : 0;
     auto pending = std::make_shared<PendingReply>();
-    ASSIGN_OR_RETURN(opened.fh, tree.mirror()->open_directory(context, directory));
-    pending->set_undo([&tree, number = opened.fh] { tree.mirror()->close_directory(number); });
+    if (opened.fh != 0) pending->set_undo([&tree, number = opened.fh] { tree.mirror()->close_directory(number); });
     return Reply([pending, opened](fuse_req_t to) { return pending->sent(fuse_reply_open(to, &opened)); });
   };
   mount.dispatcher.answer(request, Dispatcher::Interrupt::kIgnore, handler);
@@ -400,7 +391,7 @@ void on_statfs(fuse_req_t request, fuse_ino_t) {
   Mount& mount = counted(request, RequestKind::kStatfs);
   answer(request, mount, [&tree = mount.tree](const RequestContext& context) -> Result<Reply> {
     struct statvfs st {};
-    const Mirror::Usage usage = tree.usage(context);
+    const Usage usage = tree.usage(context);
     st.f_bsize = st.f_frsize = 4096;
     st.f_blocks = static_cast<fsblkcnt_t>((usage.bytes + st.f_frsize - 1) / st.f_frsize);
     st.f_files = static_cast<fsfilcnt_t>(usage.files);

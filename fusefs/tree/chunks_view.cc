@@ -159,9 +159,9 @@ std::uint64_t new_id() {
 
 Error changed(const ChunkInfo& chunk) { return {Code::kChanged, chunk.begin, "the chunk's records have changed"}; }
 
-class ChunksView : public View {
+class ChunksView : public ContainerView {
  public:
-  using View::View;
+  using ContainerView::ContainerView;
 
   Result<Node> lookup(const RequestContext& context, Node directory, std::string_view name) const override {
     if (directory.kind == NodeKind::kChunk) {
@@ -182,7 +182,7 @@ class ChunksView : public View {
     for (; place < kChunkFiles.size(); ++place) {
       const auto& [name, kind] = kChunkFiles[static_cast<std::size_t>(place)];
       const Node node{kind, chunk.begin};
-      const FileType type = node_type(node)->type;
+      const FileType type = node_type(node).type;
       std::optional<std::uint64_t> size;
       if (type == FileType::kDirectory) size = 0;
       if (kind == NodeKind::kChunkRaw) size = chunk.end - chunk.begin;
@@ -205,7 +205,7 @@ class ChunksView : public View {
 
   Result<Slice> read(const RequestContext& context, Node file, std::uint64_t offset,
                      std::uint64_t length) const override {
-    if (node_type(file)->type != FileType::kRegular) return no_such_name();
+    if (node_type(file).type != FileType::kRegular) return no_such_name();
     ASSIGN_OR_RETURN(const auto chunk, store().index().chunk_at(context, file.value));
     if (file.kind == NodeKind::kChunkRaw) return store().chunks().read_raw(context, chunk, offset, length);
     if (file.kind == NodeKind::kChunkData) return store().chunks().read_payload(context, chunk, offset, length);

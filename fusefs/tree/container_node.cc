@@ -8,7 +8,7 @@ namespace recordfs {
 FileStatus ContainerNode::status(std::uint64_t node_number, Node node, NodeAttributes attributes) const {
   FileStatus status{node_number, inode(node), attributes.type, attributes.size, ownership};
   if (!is_followed) return status;
-  if (attributes.type == FileType::kLink || node_type(node)->is_permanent) {
+  if (attributes.type == FileType::kLink || nodes->type(node)->is_permanent) {
     status.ownership.modified = first_modified;
   } else {
     status.cache_policy = CachePolicy::kSnapshot;
@@ -22,7 +22,7 @@ std::uint64_t MountedContainers::add(const MountedContainer& container, const st
   added->ownership = container.ownership;
   added->is_followed = container.is_followed;
   added->first_modified = container.ownership.modified;
-  added->tree = std::make_shared<const ContainerTree>(container.store, cache_, added->id);
+  added->set_tree(std::make_shared<const ContainerTree>(container.store, cache_, added->id));
   const auto wanted = directory == nullptr ? InodeTable::kWhole : InodeTable::wanted(*directory, added->tree->values());
   added->begin = added->inode_begin = inodes_.add(added->id, wanted).value();
   added->root_number = added->root_inode = number_in(added->begin, Node{});
@@ -63,7 +63,7 @@ std::vector<std::uint64_t> MountedContainers::grow(const RequestContext& context
   const Pointer before = at(container);
   auto next = std::make_shared<ContainerNode>(*before);
   next->ownership.modified = later(before->ownership.modified, modified);
-  next->tree = std::make_shared<const ContainerTree>(store, cache_, before->id);
+  next->set_tree(std::make_shared<const ContainerTree>(store, cache_, before->id));
   prepare(context, *next->tree);
   std::vector<std::uint64_t> numbers;
   for (const Node& node : next->tree->changed_since(context, *before->tree)) numbers.push_back(next->number(node));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -20,16 +21,22 @@ namespace recordfs {
 struct ContainerNode {
   std::uint64_t id = 0;  // unique among the containers of the mount
   Ownership ownership;
-  std::shared_ptr<const ContainerTree> tree;
-  std::uint64_t begin = 0;        // of its range of numbers
-  std::uint64_t inode_begin = 0;  // of its range of inode numbers
+  std::shared_ptr<const ContainerTree> tree;  // null: of a data set
+  const NodeTree* nodes = nullptr;            // *tree, or a data set's own nodes
+  std::uint64_t begin = 0;                    // of its range of numbers
+  std::uint64_t inode_begin = 0;              // of its range of inode numbers
   // Of its own directory, which in a mirrored directory is outside the range.
   std::uint64_t root_number = number_in(0, Node{});
   std::uint64_t root_inode = number_in(0, Node{});
+  std::uint64_t parent_inode = kMountRoot;  // inode number of the directory above
   bool is_mirrored = false;
   bool is_followed = false;   // a later snapshot may replace it
   timespec first_modified{};  // time of the first snapshot, if followed
 
+  void set_tree(std::shared_ptr<const ContainerTree> shown) {
+    tree = std::move(shown);
+    nodes = tree.get();
+  }
   // REQUIRES: !is_counted(node.kind).
   std::uint64_t number(Node node) const { return node == Node{} ? root_number : number_in(begin, node); }
   // For nodes of any kind.
@@ -38,10 +45,11 @@ struct ContainerNode {
   FileStatus status(std::uint64_t number, Node node, NodeAttributes attributes) const;
 };
 
-// Returns `result`. If it is kPending, makes Error::wait keep the container open.
+// Returns `result`. If it is kPending, makes Error::wait keep the container open, unless it is a data set, which lasts
+// as long as the mount.
 template <class Value>
 Result<Value> kept_open(const std::shared_ptr<const ContainerNode>& container, Result<Value> result) {
-  if (!result && result.error().wait != nullptr) result.error().wait->owner = container;
+  if (!result && result.error().wait != nullptr && container->tree != nullptr) result.error().wait->owner = container;
   return result;
 }
 
@@ -58,7 +66,7 @@ struct MountedContainer {
 class MountedContainers {
  public:
   // Both must outlive this.
-  MountedContainers(CachedFiles& cache, InodeTable& inodes) : cache_(cache), inodes_(inodes) {}
+  MountedContainers(TreeContext& cache, InodeTable& inodes) : cache_(cache), inodes_(inodes) {}
 
   // Adds the next container. `directory`: its name in the mount's root; null: it is the root itself. Returns the number
   // of its directory.
@@ -90,7 +98,7 @@ class MountedContainers {
 
   static void prepare(const RequestContext& context, const ContainerTree& tree);
 
-  CachedFiles& cache_;
+  TreeContext& cache_;
   InodeTable& inodes_;
   std::vector<bool> is_followed_;  // by container
   mutable std::mutex mutex_;       // guards the followed ones of the following

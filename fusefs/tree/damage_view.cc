@@ -4,9 +4,9 @@
 namespace recordfs {
 namespace {
 
-class DamageView : public View {
+class DamageView : public ContainerView {
  public:
-  using View::View;
+  using ContainerView::ContainerView;
 
   Result<Node> lookup(const RequestContext&, Node, std::string_view name) const override {
     const auto begin = number_from(name);
@@ -52,7 +52,7 @@ class DamageView : public View {
     return *found;
   }
 
-  const KeptValues<Regions> regions_{};
+  const LazyMap<Regions> regions_{};
 };
 
 }  // namespace

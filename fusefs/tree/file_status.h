@@ -57,6 +57,12 @@ struct FileStatus {
   CachePolicy cache_policy = CachePolicy::kPermanent;
 };
 
+// Bytes and files, as statfs shows them.
+struct Usage {
+  std::uint64_t bytes = 0;
+  std::uint64_t files = 0;
+};
+
 struct ContainerNode;
 
 // A directory entry, valid during the call that emits it.

@@ -91,6 +91,12 @@ void InodeTable::remove(std::uint64_t container) {
   begins_.erase(has);
 }
 
+void InodeTable::add_shards(int bits, std::size_t most) {
+  const std::uint64_t first = std::uint64_t{1} << bits;
+  ranges_.emplace(0, OwnedRange{first, kDataSet});
+  ranges_.emplace(first, OwnedRange{(most + std::uint64_t{1}) << bits, 0, bits});
+}
+
 // Row numbers are reused only after all others, so that a number hardly ever changes its meaning during a mount.
 std::uint64_t InodeTable::look_up_and_reference(std::uint64_t container, Node node) {
   const Counted counted{container, node.kind, node.value, node.key};
@@ -128,7 +134,8 @@ std::optional<InodeTable::ResolvedInode> InodeTable::find(std::uint64_t number) 
   if (kind >= NodeKind::kComputedEnd || after == ranges_.begin()) return std::nullopt;
   const auto& [begin, range] = *std::prev(after);
   if (value >= range.end) return std::nullopt;
-  return ResolvedInode{range.container, {kind, value - begin}};
+  const std::uint64_t container = (value - begin) >> range.bits;
+  return ResolvedInode{range.container + container, {kind, value - begin - (container << range.bits)}};
 }
 
 InodeTable::MirroredPointer InodeTable::add(MirroredNode node) {

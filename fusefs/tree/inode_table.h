@@ -36,6 +36,9 @@ inline constexpr std::uint64_t kMountRoot = 1;
 
 constexpr NodeKind node_kind(std::uint64_t number) { return static_cast<NodeKind>(number >> kValueBits); }
 
+// Returns whether a number that names a node names a record.
+constexpr bool is_record(std::uint64_t number) { return node_kind(number) == NodeKind::kRecord; }
+
 // Returns the inode number of a path in a mirrored directory: a hash of the path in the mount.
 std::uint64_t mirrored_inode(std::string_view path);
 
@@ -96,6 +99,10 @@ class InodeTable {
   // Returns nullopt if no range is free.
   std::optional<std::uint64_t> add(std::uint64_t container, Range wanted);
   void remove(std::uint64_t container);
+  // Gives the same range of 2^bits values to the own nodes of a data set, which start at 0 and are the container
+  // kDataSet, and then to each of `most` shards, which are the containers from 0 on.
+  static constexpr std::uint64_t kDataSet = kValuesOfAKind;  // no number of a shard or of a mirrored node
+  void add_shards(int bits, std::size_t most);
   // Announces that the ranges do not change any more. find() then needs no lock for numbers that are not counted.
   void fix_ranges() { has_fixed_ranges_ = true; }
 
@@ -136,6 +143,7 @@ class InodeTable {
   struct OwnedRange {
     std::uint64_t end = 0;
     std::uint64_t container = 0;
+    int bits = kValueBits;  // of the values of one container, if several containers share the range
   };
   // A key, or a record with parts.
   struct Counted {

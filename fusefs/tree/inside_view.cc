@@ -17,9 +17,9 @@ Node part_node(Node sibling, std::uint64_t part) {
   return {NodeKind::kPart, sibling.value, part};
 }
 
-class InsideView : public View {
+class InsideView : public ContainerView {
  public:
-  using View::View;
+  using ContainerView::ContainerView;
 
   Result<Node> lookup(const RequestContext& context, Node directory, std::string_view name) const override {
     return directory.kind == NodeKind::kStatic ? lookup_record(context, name) : lookup_part(context, directory, name);

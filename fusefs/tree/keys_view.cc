@@ -93,9 +93,9 @@ class FileDatabase final : public BackgroundWork {
   std::optional<Result<std::shared_ptr<KeyFiles>>> opened_;  // guarded by mutex_
 };
 
-class KeysView : public View {
+class KeysView : public ContainerView {
  public:
-  explicit KeysView(const ContainerTree& tree) : View(tree), file_(tree.store()) {}
+  explicit KeysView(const ContainerTree& tree) : ContainerView(tree), file_(tree.store()) {}
 
   Result<Node> lookup(const RequestContext& context, Node directory, std::string_view name) const override {
     if (directory == kFamilies) return lookup_family(context, name);

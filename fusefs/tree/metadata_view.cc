@@ -14,9 +14,9 @@ struct AttributeFiles {
   std::string names_table;  // empty if every file has its key's name
 };
 
-class MetadataView : public View {
+class MetadataView : public ContainerView {
  public:
-  using View::View;
+  using ContainerView::ContainerView;
 
   Result<Node> lookup(const RequestContext& context, Node, std::string_view name) const override {
     ASSIGN_OR_RETURN(const auto known, files(context));
@@ -67,7 +67,7 @@ class MetadataView : public View {
     return files;
   }
 
-  const KeptValues<AttributeFiles> files_{};
+  const LazyMap<AttributeFiles> files_{};
 };
 
 }  // namespace

@@ -20,10 +20,11 @@ inline constexpr std::string_view kKeyFamiliesName = "column-families";
 
 Error no_such_name();
 
-std::string record_name(std::uint64_t ordinal);      // 000000042
-std::string chunk_record_name(std::uint64_t index);  // 000003
-std::string position_name(std::uint64_t position);   // 000000000065536
-std::string thousand_name(std::uint64_t thousand);   // 000041
+std::string record_name(std::uint64_t ordinal);          // 000000042
+std::string chunk_record_name(std::uint64_t index);      // 000003
+std::string position_name(std::uint64_t position);       // 000000000065536
+std::string thousand_name(std::uint64_t thousand);       // 000041
+inline constexpr std::uint64_t kThousandRecords = 1000;  // per directory in thousands/
 
 // Returns the value of a name that consists of decimal digits, including any leading zeros. Returns nullopt for any
 // other name, and for values that exceed 64 bits.

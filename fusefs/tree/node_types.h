@@ -1,5 +1,5 @@
-// The nodes of a container's tree, as two tables: one of kinds, and one of the nodes with fixed names. The numbers of
-// kinds and of static nodes are part of inode numbers, so they never change.
+// The nodes of a tree, as two tables: one of kinds, and one of the nodes with fixed names. The numbers of kinds and of
+// static nodes are part of inode numbers, so they never change.
 #pragma once
 
 #include <algorithm>
@@ -91,7 +91,7 @@ struct Node {
   std::string_view text() const { return key == nullptr ? std::string_view() : std::string_view(*key); }
 };
 
-// An index into kViewFactories (view.h).
+// An index into kViewFactories (view.h), and for a data set into the views of JoinedSet.
 enum class ViewId : std::uint8_t {
   kStatic,
   kRecords,
@@ -103,6 +103,8 @@ enum class ViewId : std::uint8_t {
   kStreams,
   kArray,
   kTrailer,
+  kShards,  // of a data set only
+  kEnd,
 };
 
 enum class FileType : std::uint8_t { kDirectory, kRegular, kLink };
@@ -123,9 +125,9 @@ inline constexpr std::array kNamesOfChunk = {kCodecName, kChecksumName};
 inline constexpr std::array kNamesOfJson = {kMediaTypeName};
 
 struct NodeType {
-  ViewId view = ViewId::kStatic;                   // serves the node; a container without it has no such node
+  ViewId view = ViewId::kStatic;                   // serves the node; a tree without it has no such node
   FileType type = FileType::kRegular;              // a kPart can also be a directory
-  StaticNode parent = kRoot;                       // of a directory, unless View::parent() returns another
+  std::uint64_t parent = kRoot;                    // static node: of a directory, unless View::parent() returns another
   bool is_permanent = false;                       // the node is the same in all later snapshots of a followed file
   std::span<const std::string_view> extended{};    // names of its extended attributes
   std::string (*target)(std::uint64_t) = nullptr;  // of an alias: returns the listed name
@@ -161,7 +163,7 @@ inline constexpr std::array kKinds = {
 enum class Listed : std::uint8_t { kWithoutSize, kWithSize, kNever };
 
 struct StaticEntry {
-  StaticNode node;
+  std::uint64_t node;     // StaticNode, or that of another tree
   std::string_view name;  // empty: DenseArray::name
   NodeType type;
   std::string_view target{};  // of a link; the array's name follows if the entry has none
@@ -202,19 +204,30 @@ inline constexpr std::array kStaticEntries = {
 
 inline constexpr NodeType kRootType{ViewId::kStatic, FileType::kDirectory};
 
-// Returns null for the root, and if there is no such node.
-inline const StaticEntry* static_entry(Node node) {
-  if (node.kind != NodeKind::kStatic) return nullptr;
-  const auto found = std::ranges::find(kStaticEntries, static_cast<StaticNode>(node.value), &StaticEntry::node);
-  return found == kStaticEntries.end() ? nullptr : &*found;
-}
+// The nodes that a tree can have.
+struct NodeTable {
+  std::span<const StaticEntry> entries;  // all but the root, in listing order
+  std::span<const KindEntry> kinds;
+  const NodeType* others = nullptr;  // type of static nodes that are not among the entries; null: there are none
 
-// Returns null if no container has such a node.
-inline const NodeType* node_type(Node node) {
-  if (node == Node{}) return &kRootType;
-  if (const StaticEntry* entry = static_entry(node)) return &entry->type;
-  const auto found = std::ranges::find(kKinds, node.kind, &KindEntry::kind);
-  return found == kKinds.end() ? nullptr : &found->type;
-}
+  // Returns null for the root, and if there is no such node.
+  const StaticEntry* entry(const Node& node) const {
+    if (node.kind != NodeKind::kStatic) return nullptr;
+    const auto found = std::ranges::find(entries, node.value, &StaticEntry::node);
+    return found == entries.end() ? nullptr : &*found;
+  }
+  // Returns null if no tree has such a node.
+  const NodeType* type(const Node& node) const {
+    if (node.kind == NodeKind::kStatic) {
+      if (node.value == kRoot) return &kRootType;
+      const StaticEntry* entry = this->entry(node);
+      return entry == nullptr ? others : &entry->type;
+    }
+    const auto found = std::ranges::find(kinds, node.kind, &KindEntry::kind);
+    return found == kinds.end() ? nullptr : &found->type;
+  }
+};
+
+inline constexpr NodeTable kContainerNodes{kStaticEntries, kKinds};
 
 }  // namespace recordfs

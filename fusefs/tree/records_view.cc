@@ -10,7 +10,6 @@
 namespace recordfs {
 namespace {
 
-constexpr std::uint64_t kThousandRecords = 1000;  // per directory in thousands/
 constexpr std::uint64_t kLargestDecoded = 128u << 20;
 constexpr std::uint64_t kSmallChunk = 64u << 10;
 
@@ -22,9 +21,9 @@ struct RecordFile {
   NodeKind kind = NodeKind::kRecord;
 };
 
-class RecordsView : public View {
+class RecordsView : public ContainerView {
  public:
-  using View::View;
+  using ContainerView::ContainerView;
 
   Result<Node> lookup(const RequestContext& context, Node directory, std::string_view name) const override {
     if (directory == kThousandsDirectory) return lookup_thousand(context, name);

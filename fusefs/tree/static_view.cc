@@ -5,33 +5,9 @@
 namespace recordfs {
 namespace {
 
-class StaticView : public View {
+class StaticView : public ContainerView {
  public:
-  using View::View;
-
-  Result<Node> lookup(const RequestContext&, Node directory, std::string_view name) const override {
-    for (const StaticEntry& entry : kStaticEntries) {
-      const View* view = entry.type.parent == directory.value ? view_of(entry) : nullptr;
-      if (view != nullptr && name_of(entry) == name) return Node{NodeKind::kStatic, entry.node};
-    }
-    return no_such_name();
-  }
-
-  Result<void> list(const RequestContext& context, Node directory, std::uint64_t place,
-                    const Emit& emit) const override {
-    std::uint64_t number = 0;
-    for (const StaticEntry& entry : kStaticEntries) {
-      const View* view = entry.type.parent == directory.value ? view_of(entry) : nullptr;
-      if (view == nullptr || entry.listed == Listed::kNever || number++ < place) continue;
-      const Node node{NodeKind::kStatic, entry.node};
-      std::optional<std::uint64_t> size;
-      if (entry.type.type != FileType::kRegular || entry.listed == Listed::kWithSize) {
-        if (const auto known = view->attributes(context, node)) size = known->size;
-      }
-      if (!emit({name_of(entry), node, entry.type.type, size, number})) return {};
-    }
-    return {};
-  }
+  using ContainerView::ContainerView;
 
   Result<std::uint64_t> size(const RequestContext& context, Node file) const override {
     return file.value == kTrailer ? shown_size(contents(context, file)) : View::size(context, file);
@@ -44,8 +20,6 @@ class StaticView : public View {
   }
 
  private:
-  const View* view_of(const StaticEntry& entry) const { return tree().view({NodeKind::kStatic, entry.node}); }
-
   Result<std::string> make_text(const RequestContext& context, std::uint64_t node) const {
     if (node == kInfo) {
       ASSIGN_OR_RETURN(const auto info, store().log().reported(context, container_info(context, store())));
@@ -72,13 +46,13 @@ class StaticView : public View {
     return known.error();
   }
 
-  const KeptValues<std::string> texts_{};
+  const LazyMap<std::string> texts_{};
 };
 
 // Files that are one stream of the store: those in streams/, array.npy, and index/chunks.tsv.
-class StreamsView : public View {
+class StreamsView : public ContainerView {
  public:
-  using View::View;
+  using ContainerView::ContainerView;
 
   Result<std::uint64_t> size(const RequestContext&, Node file) const override {
     ASSIGN_OR_RETURN(const auto stream, stream_of(file));

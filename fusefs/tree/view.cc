@@ -30,12 +30,31 @@ constexpr std::uint64_t kLargeRecord = 256u << 10;
 
 }  // namespace
 
-ContainerTree::ContainerTree(std::shared_ptr<const RecordStore> store, CachedFiles& cache, std::uint64_t number)
-    : store_(std::move(store)),
+NodeTree::NodeTree(const NodeTable& table, std::uint64_t filesystem) : table_(table), filesystem_(filesystem) {}
+
+NodeTree::~NodeTree() = default;
+
+void NodeTree::set_view(ViewId id, std::unique_ptr<const View> view) {
+  views_[static_cast<std::size_t>(id)] = std::move(view);
+}
+
+std::vector<Node> NodeTree::static_nodes() const {
+  std::vector<Node> nodes = {Node{}};
+  for (const StaticEntry& entry : table_.entries) {
+    if (entry.type.type != FileType::kLink) nodes.push_back({NodeKind::kStatic, entry.node});
+  }
+  return nodes;
+}
+
+ContainerTree::ContainerTree(std::shared_ptr<const RecordStore> store, TreeContext& cache, std::uint64_t number)
+    : NodeTree(kContainerNodes, store->source().filesystem()),
+      store_(std::move(store)),
       cache_(cache),
       number_(number),
       decoder_(store_->schema(), store_->metadata(), cache.types) {
-  for (const auto make : kViewFactories) views_.push_back(make(*this));
+  for (std::size_t id = 0; id < kViewFactories.size(); ++id) {
+    set_view(static_cast<ViewId>(id), kViewFactories[id](*this));
+  }
   constexpr std::uint64_t kSmallChunk = 64u << 10;
   const std::uint64_t reach = store_->records().address_distance(kSmallChunk);
   std::uint64_t known = cache.record_reach;
@@ -43,20 +62,19 @@ ContainerTree::ContainerTree(std::shared_ptr<const RecordStore> store, CachedFil
   }
 }
 
-ContainerTree::~ContainerTree() = default;
+std::string_view ContainerTree::name_of(const StaticEntry& entry) const {
+  return entry.name.empty() ? store_->traits().array->name : entry.name;
+}
 
 std::uint64_t ContainerTree::values() const {
   std::uint64_t values = store().records().address_limit();
-  for (const auto& view : views_) values = std::max(values, view == nullptr ? 0 : view->values());
+  for (const auto& view : views()) values = std::max(values, view == nullptr ? 0 : view->values());
   return values + kStaticEnd;
 }
 
 std::vector<Node> ContainerTree::changed_since(const RequestContext& context, const ContainerTree& shorter) const {
-  std::vector<Node> nodes = {Node{}};
-  for (const StaticEntry& entry : kStaticEntries) {
-    if (entry.type.type != FileType::kLink) nodes.push_back({NodeKind::kStatic, entry.node});
-  }
-  for (const auto& view : views_) {
+  std::vector<Node> nodes = static_nodes();
+  for (const auto& view : views()) {
     if (view != nullptr) view->add_changed_since(context, shorter.store(), nodes);
   }
   return nodes;
@@ -122,10 +140,39 @@ bool has_attributes(std::uint64_t place, std::uint64_t entries) {
   return place < (entries > kLongListing ? kOfLongListing : kLongListing);
 }
 
-Result<Node> View::lookup(const RequestContext&, Node, std::string_view) const { return no_such_name(); }
+Result<Node> View::lookup(const RequestContext& context, Node directory, std::string_view name) const {
+  if (directory.kind != NodeKind::kStatic) return no_such_name();
+  for (const StaticEntry& entry : nodes_.table().entries) {
+    const Node node{NodeKind::kStatic, entry.node};
+    const View* view = entry.type.parent == directory.value ? nodes_.view(node) : nullptr;
+    if (view == nullptr || nodes_.name_of(entry) != name) continue;
+    ASSIGN_OR_RETURN(const bool is_shown, view->is_shown(context));
+    if (is_shown) return node;
+  }
+  return no_such_name();
+}
 
-Result<void> View::list(const RequestContext&, Node, std::uint64_t, const Emit&) const {
-  return Error{.code = Code::kNotFound, .detail = "not a directory"};
+Result<void> View::list(const RequestContext& context, Node directory, std::uint64_t place, const Emit& emit) const {
+  const NodeType* of = nodes_.type(directory);
+  if (directory.kind != NodeKind::kStatic || of == nullptr || of->type != FileType::kDirectory) {
+    return Error{.code = Code::kNotFound, .detail = "not a directory"};
+  }
+  std::uint64_t number = 0;
+  for (const StaticEntry& entry : nodes_.table().entries) {
+    if (entry.type.parent != directory.value || entry.listed == Listed::kNever) continue;
+    const Node node{NodeKind::kStatic, entry.node};
+    const View* view = nodes_.view(node);
+    if (view == nullptr) continue;
+    const auto is_shown = view->is_shown(context);
+    if (!is_shown) return stopped(is_shown.error(), number > place);
+    if (!*is_shown || number++ < place) continue;
+    std::optional<std::uint64_t> size;
+    if (entry.type.type != FileType::kRegular || entry.listed == Listed::kWithSize) {
+      if (const auto known = view->attributes(context, node)) size = known->size;
+    }
+    if (!emit({nodes_.name_of(entry), node, entry.type.type, size, number})) return {};
+  }
+  return {};
 }
 
 Result<Slice> View::contents(const RequestContext&, Node) const { return no_such_name(); }
@@ -141,7 +188,7 @@ Result<Slice> View::read(const RequestContext& context, Node file, std::uint64_t
 }
 
 Result<NodeAttributes> View::attributes(const RequestContext& context, Node node) const {
-  const FileType type = node_type(node)->type;
+  const FileType type = node_type(node).type;
   if (type == FileType::kDirectory) return NodeAttributes{type, 0};
   if (type == FileType::kLink) {
     ASSIGN_OR_RETURN(const auto path, target(node));
@@ -152,24 +199,24 @@ Result<NodeAttributes> View::attributes(const RequestContext& context, Node node
 }
 
 Result<std::string> View::target(Node link) const {
-  const NodeType* type = node_type(link);
-  if (type->target != nullptr) return type->target(link.value);
-  if (type->type != FileType::kLink) return no_such_name();
-  const StaticEntry* entry = static_entry(link);
-  return std::string(entry->target).append(entry->name.empty() ? name_of(*entry) : "");
+  const NodeType& type = node_type(link);
+  if (type.target != nullptr) return type.target(link.value);
+  const StaticEntry* entry = nodes_.table().entry(link);
+  if (type.type != FileType::kLink || entry == nullptr) return no_such_name();
+  return std::string(entry->target).append(entry->name.empty() ? nodes_.name_of(*entry) : "");
 }
 
 Result<std::string> View::extended_attribute(const RequestContext&, Node, std::string_view) const {
   return no_such_name();
 }
 
-Result<Node> View::record_node(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind) const {
+Result<Node> ContainerView::record_node(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind) const {
   ASSIGN_OR_RETURN(const auto address, store().records().address(chunk, index));
   return Node{kind, address};
 }
 
-Result<std::string> View::extended_of_chunk(const RequestContext& context, const ChunkInfo& chunk,
-                                            std::string_view name) const {
+Result<std::string> ContainerView::extended_of_chunk(const RequestContext& context, const ChunkInfo& chunk,
+                                                     std::string_view name) const {
   if (name == kCodecName) return std::string(chunk.codec);
   const auto make = [&]() -> Document {
     ASSIGN_OR_RETURN(const auto word, checksum_of(context, store(), chunk));

@@ -1,5 +1,5 @@
-// ContainerTree: the tree of one container: its names, listings, sizes and contents. View: a directory of it, or a few
-// directories that show the same things.
+// NodeTree: the tree of one container, or a data set's own: its names, listings, sizes and contents. View: a directory
+// of it, or a few directories that show the same things.
 #pragma once
 
 #include <array>
@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/bounded_lru.h"
 #include "core/base/cancellable_mutex.h"
 #include "core/decoding/descriptor_set.h"
 #include "core/decoding/record_decoder.h"
@@ -26,33 +27,69 @@
 namespace recordfs {
 
 class View;
-struct CachedFiles;
+struct ContainerNode;
+struct TreeContext;
+
+// Nodes, and the views that serve them. Immutable.
+class NodeTree {
+ public:
+  // `filesystem`: of the source, as Source::filesystem() returns it.
+  NodeTree(const NodeTable& table, std::uint64_t filesystem);
+  virtual ~NodeTree();
+  NodeTree(const NodeTree&) = delete;
+  NodeTree& operator=(const NodeTree&) = delete;
+
+  // Returns null if the tree has no such node.
+  const NodeType* type(const Node& node) const { return table_.type(node); }
+  // Returns the view that serves a node; null if the tree has no such node.
+  const View* view(const Node& node) const {
+    const NodeType* type = table_.type(node);
+    return type == nullptr ? nullptr : views_[static_cast<std::size_t>(type->view)].get();
+  }
+  const NodeTable& table() const { return table_; }
+  std::uint64_t filesystem() const { return filesystem_; }
+  virtual std::string_view name_of(const StaticEntry& entry) const { return entry.name; }
+  // Returns the root and all other directories and files with fixed names.
+  std::vector<Node> static_nodes() const;
+
+ protected:
+  using Views = std::array<std::unique_ptr<const View>, static_cast<std::size_t>(ViewId::kEnd)>;
+
+  const Views& views() const { return views_; }
+  void set_view(ViewId id, std::unique_ptr<const View> view);
+  template <class Shown, class... Arguments>
+  Shown& add_view(ViewId id, Arguments&&... arguments) {
+    auto view = std::make_unique<Shown>(*this, std::forward<Arguments>(arguments)...);
+    Shown& added = *view;
+    set_view(id, std::move(view));
+    return added;
+  }
+
+ private:
+  const NodeTable table_;
+  const std::uint64_t filesystem_;
+  Views views_;  // by ViewId; null: the tree has no such view
+};
 
 // A snapshot of a container as a tree of nodes. A Node is valid for the lifetime of the tree. Nodes whose
 // NodeType::is_permanent is set mean the same in every later snapshot of the file. Thread-safe.
-class ContainerTree {
+class ContainerTree final : public NodeTree {
  public:
   // `cache` must outlive the tree. `number` is unique among the containers that share `cache`, and the same for all
   // snapshots of a followed file.
-  ContainerTree(std::shared_ptr<const RecordStore> store, CachedFiles& cache, std::uint64_t number);
-  ~ContainerTree();
-  ContainerTree(const ContainerTree&) = delete;
-  ContainerTree& operator=(const ContainerTree&) = delete;
+  ContainerTree(std::shared_ptr<const RecordStore> store, TreeContext& cache, std::uint64_t number);
 
-  // Returns the view that serves a node (node_types.h); null if the container has no such node.
-  const View* view(Node node) const {
-    const NodeType* type = node_type(node);
-    return type == nullptr ? nullptr : views_[static_cast<std::size_t>(type->view)].get();
-  }
   // Returns an upper bound on the values of its nodes, for InodeTable::wanted().
   std::uint64_t values() const;
   // Returns the nodes whose attributes, entries or contents may differ from those in `shorter`, an earlier snapshot of
   // the same file. These are the last chunk and everything that sums up the container. May read the file.
   std::vector<Node> changed_since(const RequestContext& context, const ContainerTree& shorter) const;
+  // Only the array has no name in the table.
+  std::string_view name_of(const StaticEntry& entry) const override;
 
   const RecordStore& store() const { return *store_; }
   const RecordDecoder& decoder() const { return decoder_; }
-  CachedFiles& cache() const { return cache_; }
+  TreeContext& cache() const { return cache_; }
   // Returns the cache key of what is the same in all snapshots of a followed file.
   std::uint64_t number() const { return number_; }
   // Returns the cache key of what differs between snapshots.
@@ -62,11 +99,10 @@ class ContainerTree {
   static inline std::atomic<std::uint64_t> next_snapshot_{0};
 
   const std::shared_ptr<const RecordStore> store_;
-  CachedFiles& cache_;
+  TreeContext& cache_;
   const std::uint64_t number_;
   const std::uint64_t snapshot_ = next_snapshot_.fetch_add(1);
   const RecordDecoder decoder_;
-  std::vector<std::unique_ptr<const View>> views_;  // by ViewId; null: the container has no such view
 };
 
 struct NodeAttributes {
@@ -79,8 +115,9 @@ struct DirectoryEntry {
   std::string_view name;
   Node node;
   FileType type = FileType::kRegular;
-  std::optional<std::uint64_t> size;  // bytes, exact; nullopt: too expensive in a listing
-  std::uint64_t next = 0;             // place of the following entry
+  std::optional<std::uint64_t> size;         // bytes, exact; nullopt: too expensive in a listing
+  std::uint64_t next = 0;                    // place of the following entry
+  const ContainerNode* container = nullptr;  // that `node` is of; null: of the listed directory's tree
 };
 
 // Returns false to reject the entry and to stop the listing.
@@ -124,7 +161,7 @@ struct LineTable {
 };
 
 // Options and caches that all containers of a mount share. Each cache is bounded in bytes. Thread-safe.
-struct CachedFiles {
+struct TreeContext {
   const std::string record_suffix{};                 // of record names in listings; starts with no digit
   const UserTypes types{};                           // of records, as set by the user
   SharedCache<Inside> insides{4u << 20};             // by record
@@ -140,30 +177,24 @@ struct CachedFiles {
   CancellableMutex large_inside{};  // held while a large record is parsed, which takes many times its size
 };
 
-// Values of a view that are made on first use, by key. Thread-safe. If several threads make the same value, the first
-// one is kept.
+// Values of a view that are made on first use, by key: the last kMost that were used. Thread-safe. If several threads
+// make the same value, the first one is kept.
 template <class Value>
-class KeptValues {
+class LazyMap {
  public:
   using Pointer = std::shared_ptr<const Value>;
 
   // `make` returns Result<Value>.
   template <class Make>
   Result<Pointer> get(std::uint64_t key, const Make& make) const {
-    {
-      const std::lock_guard lock(mutex_);
-      if (const auto known = values_.find(key); known != values_.end()) return known->second;
-    }
-    Result<Value> made = make();
-    if (!made) return std::move(made).error();
-    auto value = std::make_shared<const Value>(std::move(*made));
-    const std::lock_guard lock(mutex_);
-    return values_.try_emplace(key, std::move(value)).first->second;
+    if (auto known = values_.find(key)) return *std::move(known);
+    ASSIGN_OR_RETURN(Value made, make());
+    return values_.add(key, std::make_shared<const Value>(std::move(made)));
   }
 
  private:
-  mutable std::mutex mutex_;
-  mutable std::map<std::uint64_t, Pointer> values_;
+  static constexpr std::size_t kMost = 16;
+  mutable BoundedLru<std::uint64_t, Pointer> values_{kMost};
 };
 
 // A decoded record or message.
@@ -183,8 +214,8 @@ Result<void> stopped(const Error& error, bool came_forward);
 // Returns whether the entry at a place has attributes in a listing of so many entries, as far as scanned.
 bool has_attributes(std::uint64_t place, std::uint64_t entries);
 
-// Serves the nodes whose NodeType names this view. By default a function behaves as for a node without names, entries,
-// contents or attributes.
+// Serves the nodes whose NodeType names this view. By default, a directory has the entries of the table, and a function
+// behaves as for a node without contents or attributes.
 //
 // Thread-safe. A function that returns a Result may return kPending in two cases, and the caller repeats the call
 // later:
@@ -195,7 +226,7 @@ bool has_attributes(std::uint64_t place, std::uint64_t entries);
 // the functions of RecordStore do.
 class View {
  public:
-  explicit View(const ContainerTree& tree) : tree_(tree) {}
+  explicit View(const NodeTree& nodes) : nodes_(nodes) {}
   virtual ~View() = default;
   View(const View&) = delete;
   View& operator=(const View&) = delete;
@@ -233,12 +264,15 @@ class View {
   // Returns the parent of a directory. For a directory inside a record this may parse the record. If that fails,
   // returns the record's directory in inside/.
   virtual Node parent(const RequestContext&, Node directory) const {
-    return {NodeKind::kStatic, node_type(directory)->parent};
+    return {NodeKind::kStatic, node_type(directory).parent};
   }
   // Fails with kNotFound if the node is not a link. Does not block.
-  Result<std::string> target(Node link) const;
+  virtual Result<std::string> target(Node link) const;
   // REQUIRES: NodeType::extended has the name.
   virtual Result<std::string> extended_attribute(const RequestContext& context, Node node, std::string_view name) const;
+
+  // Returns whether names of its nodes are found. kPending until that is known.
+  virtual Result<bool> is_shown(const RequestContext&) const { return true; }
 
   // Returns an upper bound on the values of its nodes, unless RecordReader::address_limit() is one.
   virtual std::uint64_t values() const { return 0; }
@@ -246,13 +280,21 @@ class View {
   virtual void add_changed_since(const RequestContext&, const RecordStore&, std::vector<Node>&) const {}
 
  protected:
+  const NodeType& node_type(const Node& node) const { return *nodes_.type(node); }
+
+ private:
+  const NodeTree& nodes_;
+};
+
+// A view of a container.
+class ContainerView : public View {
+ public:
+  explicit ContainerView(const ContainerTree& tree) : View(tree), tree_(tree) {}
+
+ protected:
   const ContainerTree& tree() const { return tree_; }
   const RecordStore& store() const { return tree_.store(); }
-  CachedFiles& cache() const { return tree_.cache(); }
-  // Only the array has no name in the table.
-  std::string_view name_of(const StaticEntry& entry) const {
-    return entry.name.empty() ? store().traits().array->name : entry.name;
-  }
+  TreeContext& cache() const { return tree_.cache(); }
 
   // Returns a node whose value is a record's address.
   Result<Node> record_node(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind) const;

@@ -178,12 +178,12 @@ class Mirrored {
   }
 
   void list(std::uint64_t directory, Told& told) const {
-    const auto opened = answered([&] { return tree_->mirror()->open_directory({}, directory); });
+    const auto opened = answered([&] { return tree_->open_directory({}, directory); });
     if (!opened) return told.add("!not opened");
     std::set<std::string> names;
     try {
       const auto listed = answered([&] {
-        return tree_->mirror()->list({}, directory, *opened, 0, [&](const MountEntry& entry) {
+        return tree_->mirror()->list({}, directory, opened->handle, 0, [&](const MountEntry& entry) {
           const FailingAllocations::Pause pause;
           names.insert(std::string(entry.name) + " " + std::to_string(static_cast<int>(entry.type)));
           return true;
@@ -191,12 +191,12 @@ class Mirrored {
       });
       told.add(listed ? "listed" : "!not listed");
     } catch (...) {
-      tree_->mirror()->close_directory(*opened);
+      tree_->mirror()->close_directory(opened->handle);
       const FailingAllocations::Pause pause;
       names.clear();
       throw;
     }
-    tree_->mirror()->close_directory(*opened);
+    tree_->mirror()->close_directory(opened->handle);
     for (const std::string& name : names) told.add(name);
     const FailingAllocations::Pause pause;
     names.clear();

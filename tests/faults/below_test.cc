@@ -132,7 +132,7 @@ struct Mounted {
 
   Lines lines;
   Services services{1u << 20, 2, lines.log()};
-  CachedFiles kept;
+  TreeContext kept;
   std::optional<Result<OpenedFile>> opened;
   std::optional<ContainerTree> tree;
 };

@@ -110,10 +110,6 @@ DatabaseTree::DatabaseTree(DatabaseSource source, Files files)
   report_problems();
 }
 
-bool DatabaseTree::owns(std::uint64_t number) {
-  return number == kMountRoot || node_kind(number) == NodeKind::kDatabase;
-}
-
 std::optional<DatabaseTree::Keys> DatabaseTree::keys_of(std::uint64_t directory) const {
   if (is_row(directory)) return std::nullopt;
   const Role role = role_of(directory);
@@ -128,8 +124,14 @@ std::optional<DatabaseTree::Keys> DatabaseTree::keys_of(std::uint64_t directory)
 
 // --- names
 
-Result<std::uint64_t> DatabaseTree::lookup(const RequestContext& context, std::uint64_t directory,
-                                           std::string_view name) {
+Result<Subtree::Named> DatabaseTree::lookup(const RequestContext& context, std::uint64_t directory,
+                                            std::string_view name) {
+  ASSIGN_OR_RETURN(const auto number, lookup_number(context, directory, name));
+  return Named{number};
+}
+
+Result<std::uint64_t> DatabaseTree::lookup_number(const RequestContext& context, std::uint64_t directory,
+                                                  std::string_view name) {
   context.set_filesystem(filesystem_);
   TRY(context.permit_wait_for(filesystem_));
   if (is_row(directory)) {
@@ -231,8 +233,8 @@ void DatabaseTree::forget(std::uint64_t number, std::uint64_t lookups) {
 
 // --- attributes and contents
 
-Result<FileStatus> DatabaseTree::status(std::uint64_t number) const {
-  FileStatus status{number, inode(number), FileType::kDirectory, 0, ownership_, CachePolicy::kNumber};
+Result<FileStatus> DatabaseTree::status(const RequestContext& context, std::uint64_t number) {
+  FileStatus status{number, inode(context, number), FileType::kDirectory, 0, ownership_, CachePolicy::kNumber};
   if (is_row(number)) {
     const auto node = nodes_.find(row_of(number));
     if (node == nullptr) return stale_error();
@@ -246,13 +248,13 @@ Result<FileStatus> DatabaseTree::status(std::uint64_t number) const {
   return status;
 }
 
-std::uint64_t DatabaseTree::inode(std::uint64_t number) const {
+std::uint64_t DatabaseTree::inode(const RequestContext&, std::uint64_t number) {
   if (!is_row(number)) return number;
   const auto node = nodes_.find(row_of(number));
   return node == nullptr ? kMountRoot : inode_of(*node);
 }
 
-std::uint64_t DatabaseTree::parent_inode(std::uint64_t directory) const {
+std::uint64_t DatabaseTree::parent_inode(const RequestContext&, std::uint64_t directory) {
   if (is_row(directory)) {
     const auto node = nodes_.find(row_of(directory));
     if (node == nullptr) return kMountRoot;
@@ -298,29 +300,29 @@ Result<Slice> DatabaseTree::read(const RequestContext& context, std::uint64_t fi
   return part_of(values_.add(row_of(file), std::move(found->value), size), offset, length);
 }
 
-std::string DatabaseTree::extended_names(std::uint64_t number) const {
+std::string DatabaseTree::extended_names(const RequestContext& context, std::uint64_t number) {
   std::string names;
   const auto node = is_row(number) ? nodes_.find(row_of(number)) : nullptr;
   if (node == nullptr || is_text(*node)) return names;
   for (const std::string_view name :
        {kKeyAttribute, kSequenceAttribute, kOperationAttribute, kTimestampAttribute, kStaleAttribute}) {
-    if (extended_attribute(number, name)) names.append(name).append(1, '\0');
+    if (extended_attribute(context, number, name)) names.append(name).append(1, '\0');
   }
   return names;
 }
 
-Result<std::string> DatabaseTree::extended_attribute(std::uint64_t number, std::string_view name) const {
-  const Error none{.code = Code::kNotFound, .detail = "no such attribute"};
+Result<std::string> DatabaseTree::extended_attribute(const RequestContext& context, std::uint64_t number,
+                                                     std::string_view name) {
   const auto node = is_row(number) ? nodes_.find(row_of(number)) : nullptr;
-  if (node == nullptr || is_text(*node)) return none;
+  if (node == nullptr || is_text(*node)) return Subtree::extended_attribute(context, number, name);
   constexpr std::size_t kLargestAttribute = 65536;  // in Linux
   if (name == kKeyAttribute && node->key.size() <= kLargestAttribute) return node->key;
-  if (node->kind == DatabaseNode::Kind::kHistory) return none;
+  if (node->kind == DatabaseNode::Kind::kHistory) return Subtree::extended_attribute(context, number, name);
   if (name == kSequenceAttribute) return std::to_string(node->version.sequence);
   if (name == kOperationAttribute) return std::string(to_string(node->version.operation));
   if (name == kTimestampAttribute && node->version.timestamp) return std::to_string(*node->version.timestamp);
   if (name == kStaleAttribute && node->version.may_be_stale) return std::string("1");
-  return none;
+  return Subtree::extended_attribute(context, number, name);
 }
 
 // --- listings

@@ -18,6 +18,7 @@
 #include "fusefs/tree/database/key_files.h"
 #include "fusefs/tree/file_status.h"
 #include "fusefs/tree/mirror/mirror.h"
+#include "fusefs/tree/subtree.h"
 
 namespace recordfs {
 
@@ -35,7 +36,7 @@ struct DatabaseSource {
 // keys/, history/ and info.json. files/ is a node of the Mirror, which this only names. Thread-safe. Functions block
 // only as far as RequestContext permits. Those that read fail as the functions of Database do, and with stale_error()
 // for a version that the database does not store any more.
-class DatabaseTree {
+class DatabaseTree final : public Subtree {
  public:
   // The number and the inode number of files/.
   struct Files {
@@ -46,22 +47,19 @@ class DatabaseTree {
 
   DatabaseTree(DatabaseSource source, Files files);
 
-  // Returns whether a number means the root, or a node of keys/, history/ and info.json.
-  static bool owns(std::uint64_t number);
-
-  // The following functions REQUIRE owns(number). lookup() adds a reference.
-  Result<std::uint64_t> lookup(const RequestContext& context, std::uint64_t directory, std::string_view name);
-  void forget(std::uint64_t number, std::uint64_t lookups);
-  Result<FileStatus> status(std::uint64_t number) const;
-  Result<void> list(const RequestContext& context, std::uint64_t directory, std::uint64_t place, const EmitEntry& emit);
-  std::uint64_t inode(std::uint64_t number) const;
-  std::uint64_t parent_inode(std::uint64_t directory) const;
-  Result<Slice> read(const RequestContext& context, std::uint64_t file, std::uint64_t offset, std::uint64_t length);
-  std::string extended_names(std::uint64_t number) const;
-  Result<std::string> extended_attribute(std::uint64_t number, std::string_view name) const;
-
-  // Returns how many nodes the kernel has references to.
-  std::size_t known_nodes() const { return nodes_.size(); }
+  Result<Named> lookup(const RequestContext& context, std::uint64_t directory, std::string_view name) override;
+  void forget(std::uint64_t number, std::uint64_t lookups) override;
+  Result<FileStatus> status(const RequestContext& context, std::uint64_t number) override;
+  Result<void> list(const RequestContext& context, std::uint64_t directory, std::uint64_t place,
+                    const EmitEntry& emit) override;
+  std::uint64_t inode(const RequestContext& context, std::uint64_t number) override;
+  std::uint64_t parent_inode(const RequestContext& context, std::uint64_t directory) override;
+  Result<Slice> read(const RequestContext& context, std::uint64_t file, std::uint64_t offset,
+                     std::uint64_t length) override;
+  std::string extended_names(const RequestContext& context, std::uint64_t number) override;
+  Result<std::string> extended_attribute(const RequestContext& context, std::uint64_t number,
+                                         std::string_view name) override;
+  std::size_t known_nodes() const override { return nodes_.size(); }
 
  private:
   static constexpr std::size_t kReported = 65536;
@@ -75,6 +73,7 @@ class DatabaseTree {
     bool is_in_families = false;
   };
 
+  Result<std::uint64_t> lookup_number(const RequestContext& context, std::uint64_t directory, std::string_view name);
   std::optional<Keys> keys_of(std::uint64_t directory) const;
   bool has_families() const { return database_->families().size() > 1; }
   Result<std::uint64_t> lookup_top(std::string_view name);

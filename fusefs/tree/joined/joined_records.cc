@@ -4,115 +4,118 @@
 #include <string>
 #include <utility>
 
+#include "fusefs/tree/joined/set_nodes.h"
+
 namespace recordfs {
-namespace {
 
-constexpr std::uint64_t kRecordsOfThousand = 1000;  // per directory in thousands/
-
-// Returns the directory of a shard's container that shows the same of its records.
-Node directory_of_shard(JoinedRecords::Shows shows) {
-  return {NodeKind::kStatic, shows == JoinedRecords::Shows::kInsides ? kInside : kRecords};
+std::optional<JoinedRecords::Ordinals> JoinedRecords::ordinals_in(const Node& directory) {
+  const std::uint64_t first = directory.value * kThousandRecords;
+  if (directory.kind == NodeKind::kThousand) return Ordinals{first, first + kThousandRecords};
+  const bool has_all = directory.value == kSetRecords || directory.value == kInsideOfSet;
+  if (directory.kind == NodeKind::kStatic && has_all) return Ordinals{0, kEverything};
+  return std::nullopt;
 }
 
-}  // namespace
-
-JoinedRecords::Span JoinedRecords::span_of_thousand(std::uint64_t thousand) {
-  return {thousand * kRecordsOfThousand, (thousand + 1) * kRecordsOfThousand};
+Result<bool> JoinedRecords::is_shown(const RequestContext& context) const {
+  if (shows_ == Shows::kRecords) return true;
+  for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
+    if (shards_.set().shard(shard).is_missing) continue;
+    const auto container = shards_.container(context, shard);
+    if (container) return (*container)->nodes->view(directory_in_shard()) != nullptr;
+    const Code why = container.error().code;
+    if (why == Code::kPending || why == Code::kInterrupted || why == Code::kOutOfMemory) return container.error();
+  }
+  return false;
 }
-
-std::uint64_t JoinedRecords::thousand_of(std::uint64_t ordinal) { return ordinal / kRecordsOfThousand; }
 
 // The shard's container decides what follows the ordinal in a name: ".json", for example. It knows only listed names of
 // directories, because a link would have the ordinal in the shard.
-Result<JoinedRecords::Found> JoinedRecords::lookup(const RequestContext& context, Shows shows, std::string_view name,
-                                                   const Span& in) {
+Result<Node> JoinedRecords::lookup(const RequestContext& context, Node directory, std::string_view name) const {
+  if (directory == Node{NodeKind::kStatic, kThousandsOfSet}) return lookup_thousand(name);
+  const auto in = ordinals_in(directory);
   const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
   const auto ordinal = number_from(name.substr(0, digits));
-  if (!ordinal || *ordinal < in.begin || *ordinal >= in.end) return no_such_name();
+  if (!in || !ordinal) return no_such_name();
+  const bool is_alias = shows_ == Shows::kInsides && digits == name.size() && name != record_name(*ordinal);
+  if (is_alias) return link_to_inside(*ordinal);
+  if (*ordinal < in->begin || *ordinal >= in->end) return no_such_name();
   ASSIGN_OR_RETURN(const auto at, shards_.set().locate(*ordinal));
-  ASSIGN_OR_RETURN(auto container, shards_.container(context, at.shard));
+  ASSIGN_OR_RETURN(const auto container, shards_.container(context, at.shard));
   const std::string in_shard = record_name(at.ordinal).append(name.substr(digits));
-  const Node directory = directory_of_shard(shows);
-  const View* const records = container->tree->view(directory);
+  const View* const records = container->nodes->view(directory_in_shard());
   if (records == nullptr) return no_such_name();
-  ASSIGN_OR_RETURN(const auto node, kept_open(container, records->lookup(context, directory, in_shard)));
-  return Found{std::move(container), node};
+  ASSIGN_OR_RETURN(const auto node, kept_open(container, records->lookup(context, directory_in_shard(), in_shard)));
+  return Node{node.kind, container->begin + node.value};
 }
 
-Result<std::uint64_t> JoinedRecords::lookup_thousand(std::string_view name) {
+// Returns a link to the listed name of an ordinal in inside/.
+Result<Node> JoinedRecords::link_to_inside(std::uint64_t ordinal) const {
+  TRY(shards_.set().locate(ordinal));
+  if (!shards_.numbers().is_own(ordinal)) return no_such_name();
+  return Node{NodeKind::kInsideAlias, ordinal};
+}
+
+Result<Node> JoinedRecords::lookup_thousand(std::string_view name) const {
   const auto thousand = number_from(name);
-  if (!thousand || *thousand > kEverything / kRecordsOfThousand) return no_such_name();
-  TRY(shards_.set().locate(*thousand * kRecordsOfThousand));
-  const NodeKind kind = name == thousand_name(*thousand) ? NodeKind::kThousand : NodeKind::kThousandAlias;
-  const std::uint64_t number = number_in(0, {kind, *thousand});
-  if (!shards_.numbers().is_own(number)) return no_such_name();
-  return number;
+  if (!thousand || *thousand > kEverything / kThousandRecords) return no_such_name();
+  TRY(shards_.set().locate(*thousand * kThousandRecords));
+  if (!shards_.numbers().is_own(*thousand)) return no_such_name();
+  return Node{name == thousand_name(*thousand) ? NodeKind::kThousand : NodeKind::kThousandAlias, *thousand};
 }
 
-Result<void> JoinedRecords::list_thousands(std::uint64_t place, const EmitEntry& emit) {
+Result<void> JoinedRecords::list_thousands(std::uint64_t place, const Emit& emit) const {
   for (const std::uint64_t began_at = place;; ++place) {
-    const auto found = shards_.set().locate(place * kRecordsOfThousand);
+    const auto found = shards_.set().locate(place * kThousandRecords);
     if (!found) return stopped(found.error(), place > began_at);
-    const std::string name = thousand_name(place);
-    if (!emit({.name = name,
-               .inode = number_in(0, {NodeKind::kThousand, place}),
-               .type = FileType::kDirectory,
-               .next = place + 1})) {
-      return {};
-    }
+    if (!emit({thousand_name(place), {NodeKind::kThousand, place}, FileType::kDirectory, {}, place + 1})) return {};
   }
 }
 
 // A place is the number of entries before it.
-Result<void> JoinedRecords::list(const RequestContext& context, Shows shows, const Span& in, std::uint64_t place,
-                                 const EmitEntry& emit) {
+Result<void> JoinedRecords::list(const RequestContext& context, Node directory, std::uint64_t place,
+                                 const Emit& emit) const {
+  if (directory == Node{NodeKind::kStatic, kThousandsOfSet}) return list_thousands(place, emit);
+  const auto in = ordinals_in(directory);
+  if (!in) return View::list(context, directory, place, emit);
   const std::uint64_t began_at = place;
-  while (place < in.end - in.begin) {
-    const std::uint64_t ordinal = in.begin + place;
-    auto at = shards_.set().locate(ordinal);
+  while (place < in->end - in->begin) {
+    const std::uint64_t ordinal = in->begin + place;
+    const auto at = shards_.set().locate(ordinal);
     if (!at) return stopped(at.error(), place > began_at);
-    ASSIGN_OR_RETURN(const auto counts, shards_.set().counts(at->shard));
-    const std::uint64_t end = std::min(in.end, counts.first_ordinal + counts.records);
     bool is_full = false;
-    auto reached = list_of_shard(context, shows, *at, end, in, emit, is_full);
+    const auto reached = list_shard(context, *at, *in, emit, is_full);
     if (!reached) return stopped(reached.error(), place > began_at);
     if (is_full) return {};
     if (*reached == ordinal) {
       return stopped({.code = Code::kChanged, .detail = "the shard has fewer records than when it was counted"},
                      place > began_at);
     }
-    place = *reached - in.begin;
+    place = *reached - in->begin;
   }
   return {};
 }
 
-// Emits records of one shard, up to the ordinal `end` of the set. Returns the ordinal of the next one to emit.
-Result<std::uint64_t> JoinedRecords::list_of_shard(const RequestContext& context, Shows shows,
-                                                   const RecordInShard& from, std::uint64_t end, const Span& in,
-                                                   const EmitEntry& emit, bool& is_full) {
+// Emits records of one shard. Returns the ordinal in the set of the next one to emit.
+Result<std::uint64_t> JoinedRecords::list_shard(const RequestContext& context, const RecordInShard& from,
+                                                const Ordinals& in, const Emit& emit, bool& is_full) const {
   ASSIGN_OR_RETURN(const auto container, shards_.container(context, from.shard));
   ASSIGN_OR_RETURN(const auto counts, shards_.set().counts(from.shard));
+  const std::uint64_t end = std::min(in.end, counts.first_ordinal + counts.records);
   const std::uint64_t records = shards_.set().progress().totals.records;
   std::uint64_t reached = counts.first_ordinal + from.ordinal;
   const auto renumbered = [&](const DirectoryEntry& entry) {
     if (reached == end) return false;
-    std::string name = record_name(reached);
-    if (shows == Shows::kRecords) name += cache_.record_suffix;
-    MountEntry shown{.name = name,
-                     .inode = container->inode(entry.node),
-                     .type = entry.type,
-                     .size = entry.size,
-                     .next = reached + 1 - in.begin,
-                     .container = container.get(),
-                     .node = entry.node};
-    if (!has_attributes(reached - in.begin, records)) shown.size.reset();
-    is_full = !emit(shown);
+    const std::uint64_t place = reached - in.begin;
+    const std::string name = record_name(reached).append(suffix_);
+    const auto size = has_attributes(place, records) ? entry.size : std::nullopt;
+    is_full = !emit({name, entry.node, entry.type, size, place + 1, container.get()});
     if (!is_full) ++reached;
     return !is_full;
   };
-  const Node directory = directory_of_shard(shows);
-  const View* const view = container->tree->view(directory);
-  if (view != nullptr) TRY(kept_open(container, view->list(context, directory, from.ordinal, renumbered)));
+  const View* const view = container->nodes->view(directory_in_shard());
+  if (view != nullptr) {
+    TRY(kept_open(container, view->list(context, directory_in_shard(), from.ordinal, renumbered)));
+  }
   return reached;
 }
 

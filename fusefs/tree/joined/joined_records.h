@@ -2,53 +2,49 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <string_view>
 
-#include "fusefs/tree/file_status.h"
 #include "fusefs/tree/joined/joined_shards.h"
+#include "fusefs/tree/view.h"
 
 namespace recordfs {
 
-// The names in records/, inside/ and thousands/, which are made from ordinals of the set. The nodes are those of the
-// containers of the shards. Thread-safe. Functions block only as far as RequestContext permits. kPending until DataSet
-// has counted far enough, or as the container that they ask.
-class JoinedRecords {
+// records/ and thousands/, or inside/, whose names are made from ordinals of the set. The nodes are those of the
+// shards' containers. kPending until DataSet has counted far enough, or as the container that is asked.
+class JoinedRecords final : public View {
  public:
-  // Both must outlive this.
-  JoinedRecords(JoinedShards& shards, CachedFiles& cache) : shards_(shards), cache_(cache) {}
+  // What a directory shows of each record: the record, or the directory with its parts.
+  enum class Shows : std::uint8_t { kRecords, kInsides };
 
-  // A range of ordinals.
-  struct Span {
+  // `suffix`: of the names of records in listings. All must outlive this.
+  JoinedRecords(const NodeTree& nodes, JoinedShards& shards, Shows shows, std::string_view suffix)
+      : View(nodes), shards_(shards), shows_(shows), suffix_(suffix) {}
+
+  Result<Node> lookup(const RequestContext& context, Node directory, std::string_view name) const override;
+  Result<void> list(const RequestContext& context, Node directory, std::uint64_t place,
+                    const Emit& emit) const override;
+  // Returns whether the records of the first shard that can be opened have what this shows.
+  Result<bool> is_shown(const RequestContext& context) const override;
+
+ private:
+  struct Ordinals {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
   };
-  // Returns the ordinals of a directory in thousands/, and the directory of an ordinal.
-  static Span span_of_thousand(std::uint64_t thousand);
-  static std::uint64_t thousand_of(std::uint64_t ordinal);
+  static std::optional<Ordinals> ordinals_in(const Node& directory);
 
-  struct Found {
-    std::shared_ptr<const ContainerNode> container;
-    Node node;
-  };
-  // What a directory shows of each record: the record, or the directory with its parts.
-  enum class Shows : std::uint8_t { kRecords, kInsides };
-  // Returns what a name in a directory of these records means.
-  Result<Found> lookup(const RequestContext& context, Shows shows, std::string_view name, const Span& in);
-  // Emits the records of a directory.
-  Result<void> list(const RequestContext& context, Shows shows, const Span& in, std::uint64_t place,
-                    const EmitEntry& emit);
-
-  // Return numbers of the data set's own nodes, which are directories and links in thousands/.
-  Result<std::uint64_t> lookup_thousand(std::string_view name);
-  Result<void> list_thousands(std::uint64_t place, const EmitEntry& emit);
-
- private:
-  Result<std::uint64_t> list_of_shard(const RequestContext& context, Shows shows, const RecordInShard& from,
-                                      std::uint64_t end, const Span& in, const EmitEntry& emit, bool& is_full);
+  Result<Node> lookup_thousand(std::string_view name) const;
+  Result<Node> link_to_inside(std::uint64_t ordinal) const;
+  Result<void> list_thousands(std::uint64_t place, const Emit& emit) const;
+  Result<std::uint64_t> list_shard(const RequestContext& context, const RecordInShard& from, const Ordinals& in,
+                                   const Emit& emit, bool& is_full) const;
+  // Returns the directory of a shard's container that shows the same of its records.
+  Node directory_in_shard() const { return {NodeKind::kStatic, shows_ == Shows::kInsides ? kInside : kRecords}; }
 
   JoinedShards& shards_;
-  CachedFiles& cache_;
+  const Shows shows_;
+  const std::string_view suffix_;
 };
 
 }  // namespace recordfs

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "fusefs/tree/joined/set_nodes.h"
+
 namespace recordfs {
 namespace {
 
@@ -58,7 +60,7 @@ Ownership common_ownership(std::span<const Ownership> ownerships) {
   return common;
 }
 
-JoinedShards::JoinedShards(JoinedSource source, CachedFiles& cache)
+JoinedShards::JoinedShards(JoinedSource source, TreeContext& cache)
     : open_(std::move(source.open)),
       known_(std::move(source.known)),
       format_(source.format),
@@ -181,13 +183,14 @@ Result<JoinedShards::Pointer> JoinedShards::container(const RequestContext& cont
   opened->id = shard;
   opened->ownership = ownership(shard);
   // The data set itself has cache key 0.
-  opened->tree = std::make_shared<const ContainerTree>(store, cache_, shard + 1);
+  opened->set_tree(std::make_shared<const ContainerTree>(store, cache_, shard + 1));
   if (!numbers_.has_room_for(opened->tree->values())) {
     return Error{.code = Code::kLimit,
                  .detail = fmt::format("too large for one of {} shards", std::max(size(), most_shards_))};
   }
   opened->begin = opened->inode_begin = numbers_.begin(shard);
   opened->root_number = opened->root_inode = numbers_.directory(shard);
+  opened->parent_inode = number_in(0, {NodeKind::kStatic, kShardDirectories});
   return containers_.add(shard, std::move(opened));
 }
 

@@ -60,7 +60,7 @@ class JoinedShards {
   using Pointer = std::shared_ptr<const ContainerNode>;
 
   // `cache` must outlive this. REQUIRES: source.list.shards.size() ownerships.
-  JoinedShards(JoinedSource source, CachedFiles& cache);
+  JoinedShards(JoinedSource source, TreeContext& cache);
   ~JoinedShards();
   JoinedShards(const JoinedShards&) = delete;
   JoinedShards& operator=(const JoinedShards&) = delete;
@@ -98,10 +98,6 @@ class JoinedShards {
   std::optional<std::size_t> find(std::string_view name) const;
 
   const ShardNumbers& numbers() const { return numbers_; }
-  // Returns the shard and the node that a computed number means, as ShardNumbers does.
-  std::optional<InodeTable::ResolvedInode> resolve(std::uint64_t number) const {
-    return numbers_.resolve(number, size());
-  }
 
   // Returns a shard's container, and opens it if necessary. Fails with kDamage if the shard is missing, with kLimit if
   // its file is too large for a data set of so many shards, and as JoinedSource::Open does.
@@ -120,7 +116,7 @@ class JoinedShards {
   const std::string_view format_;
   const std::size_t most_shards_;
   const ShardNumbers numbers_;
-  CachedFiles& cache_;
+  TreeContext& cache_;
   Closers closers_;
   BoundedLru<std::size_t, Pointer> containers_{kOpenContainers};
   std::atomic<std::uint64_t> stored_;

@@ -6,11 +6,12 @@
 #include <utility>
 
 #include "core/store/scanner.h"
+#include "fusefs/tree/joined/set_nodes.h"
 
 namespace recordfs {
 
 // Does not wait for shards that were appended if `until` is before them.
-Result<JoinedStreams::Begins> JoinedStreams::begins(Stream stream, std::uint64_t until) {
+Result<JoinedStreams::Begins> JoinedStreams::begins(Stream stream, std::uint64_t until) const {
   const std::lock_guard lock(mutex_);
   Begins& known = stream == Stream::kConcat ? concat_ : lines_;
   DataSet& sizes = shards_.sizes();
@@ -31,13 +32,18 @@ Result<JoinedStreams::Begins> JoinedStreams::begins(Stream stream, std::uint64_t
   return known = std::move(made);
 }
 
-Result<std::uint64_t> JoinedStreams::size(Stream stream) {
-  ASSIGN_OR_RETURN(const auto begins, this->begins(stream, UINT64_MAX));
+Stream JoinedStreams::stream_of(const Node& file) {
+  return file.value == kSetConcat ? Stream::kConcat : Stream::kLines;
+}
+
+Result<std::uint64_t> JoinedStreams::size(const RequestContext&, Node file) const {
+  ASSIGN_OR_RETURN(const auto begins, this->begins(stream_of(file), UINT64_MAX));
   return begins->back();
 }
 
-Result<Slice> JoinedStreams::read(const RequestContext& context, Stream stream, std::uint64_t offset,
-                                  std::uint64_t length) {
+Result<Slice> JoinedStreams::read(const RequestContext& context, Node file, std::uint64_t offset,
+                                  std::uint64_t length) const {
+  const Stream stream = stream_of(file);
   ASSIGN_OR_RETURN(const auto begins, this->begins(stream, offset + std::min(length, UINT64_MAX - offset)));
   if (offset >= begins->back() || length == 0) return Slice{};
   const std::uint64_t wanted = std::min(length, begins->back() - offset);
@@ -63,7 +69,7 @@ Result<Slice> JoinedStreams::read(const RequestContext& context, Stream stream, 
 }
 
 // Returns exactly the part.
-Result<Slice> JoinedStreams::read_part(const RequestContext& context, Stream stream, const Part& part) {
+Result<Slice> JoinedStreams::read_part(const RequestContext& context, Stream stream, const Part& part) const {
   if (const auto failure = shards_.sizes().failure(part.shard)) return *failure;
   if (part.whole > kSmallShard) return read_shard(context, stream, part);
   const auto make = [&]() -> Result<std::shared_ptr<const CachedBytes>> {
@@ -78,7 +84,7 @@ Result<Slice> JoinedStreams::read_part(const RequestContext& context, Stream str
   return part_of({(*whole)->bytes.view(), *whole}, part.offset, part.length);
 }
 
-Result<Slice> JoinedStreams::read_shard(const RequestContext& context, Stream stream, const Part& part) {
+Result<Slice> JoinedStreams::read_shard(const RequestContext& context, Stream stream, const Part& part) const {
   ASSIGN_OR_RETURN(const auto container, shards_.container(context, part.shard));
   const StreamReader& streams = container->tree->store().streams();
   ASSIGN_OR_RETURN(auto piece, kept_open(container, streams.read(context, stream, part.offset, part.length)));

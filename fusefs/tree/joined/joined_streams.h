@@ -9,22 +9,22 @@
 
 #include "core/store/shared_cache.h"
 #include "fusefs/tree/joined/joined_shards.h"
+#include "fusefs/tree/view.h"
 
 namespace recordfs {
 
 // The streams of the shards, one after another. A shard that cannot be opened takes one byte, and reading that fails,
 // so that its absence shows. Thread-safe. Keeps 8 bytes per shard for each stream that was used.
-class JoinedStreams {
+class JoinedStreams final : public View {
  public:
-  // `shards` must outlive this.
-  explicit JoinedStreams(JoinedShards& shards) : shards_(shards) {}
+  // Both must outlive this.
+  JoinedStreams(const NodeTree& nodes, JoinedShards& shards) : View(nodes), shards_(shards) {}
 
-  // Returns the size of kConcat or kLines in bytes. kPending until all shards of JoinedShards::sizes() are scanned for
-  // sizes.
-  Result<std::uint64_t> size(Stream stream);
-  // Returns up to `length` bytes from `offset`, fewer only at the end. Fails if anything in the range is unreadable, as
-  // StreamReader::read() and JoinedShards::container(). kPending.
-  Result<Slice> read(const RequestContext& context, Stream stream, std::uint64_t offset, std::uint64_t length);
+  // kPending until all shards of JoinedShards::sizes() are scanned for sizes.
+  Result<std::uint64_t> size(const RequestContext& context, Node file) const override;
+  // Fails if anything in the range is unreadable, as StreamReader::read() and JoinedShards::container(). kPending.
+  Result<Slice> read(const RequestContext& context, Node file, std::uint64_t offset,
+                     std::uint64_t length) const override;
 
  private:
   // Where each shard begins, and where the last one ends.
@@ -41,15 +41,16 @@ class JoinedStreams {
   // had to wait although their containers are closed meanwhile.
   static constexpr std::uint64_t kSmallShard = 128u << 10;
 
-  Result<Begins> begins(Stream stream, std::uint64_t until);
-  Result<Slice> read_part(const RequestContext& context, Stream stream, const Part& part);
-  Result<Slice> read_shard(const RequestContext& context, Stream stream, const Part& part);
+  static Stream stream_of(const Node& file);
+  Result<Begins> begins(Stream stream, std::uint64_t until) const;
+  Result<Slice> read_part(const RequestContext& context, Stream stream, const Part& part) const;
+  Result<Slice> read_shard(const RequestContext& context, Stream stream, const Part& part) const;
 
   JoinedShards& shards_;
-  SharedCache<CachedBytes> small_shards_{4u << 20};
-  std::mutex mutex_;  // guards the following
-  Begins concat_;
-  Begins lines_;
+  mutable SharedCache<CachedBytes> small_shards_{4u << 20};
+  mutable std::mutex mutex_;  // guards the following
+  mutable Begins concat_;
+  mutable Begins lines_;
 };
 
 }  // namespace recordfs

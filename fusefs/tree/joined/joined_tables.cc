@@ -13,6 +13,7 @@
 #include "core/dataset/missing_shards.h"
 #include "core/decoding/json_writer.h"
 #include "fusefs/tree/generated_files.h"
+#include "fusefs/tree/joined/set_nodes.h"
 
 namespace recordfs {
 namespace {
@@ -75,7 +76,7 @@ void add_counts(JsonObject& object, const DataSetTotals& totals) {
 
 }  // namespace
 
-JoinedTables::Text JoinedTables::make_info() const {
+Result<std::string> JoinedTables::make_info() const {
   DataSet& set = shards_.set();
   std::vector<std::size_t> unreadable;
   const DataSet::Progress progress = set.progress();
@@ -98,18 +99,10 @@ JoinedTables::Text JoinedTables::make_info() const {
     add_counts(info, progress.totals);
   }
   if (!unreadable.empty()) info.set("unreadable_shards", named(shards_, unreadable));
-  return std::make_shared<const std::string>(to_json(info, JsonLayout::kIndented));
+  return to_json(info, JsonLayout::kIndented);
 }
 
-Slice JoinedTables::info() {
-  const std::lock_guard lock(mutex_);
-  const std::uint64_t edition = edition_;
-  if (info_ == nullptr || info_edition_ != edition) info_ = make_info();
-  info_edition_ = edition;
-  return slice_of(info_);
-}
-
-Result<JoinedTables::Text> JoinedTables::make_summary() const {
+Result<std::string> JoinedTables::make_summary() const {
   DataSet& set = shards_.set();
   ASSIGN_OR_RETURN(const auto totals, set.totals());
   JsonObject summary;
@@ -119,15 +112,10 @@ Result<JoinedTables::Text> JoinedTables::make_summary() const {
   summary.set("formats", formats_of(set, set.size()));
   summary.set("size", totals.stored);
   add_counts(summary, totals);
-  return std::make_shared<const std::string>(to_json(summary, JsonLayout::kIndented));
+  return to_json(summary, JsonLayout::kIndented);
 }
 
-Result<Slice> JoinedTables::summary() {
-  ASSIGN_OR_RETURN(const auto text, make_summary());
-  return slice_of(text);
-}
-
-Result<JoinedTables::Text> JoinedTables::make_shard_rows() const {
+Result<std::string> JoinedTables::make_shard_rows() const {
   DataSet& set = shards_.set();
   std::string rows = "shard\tname\tstate\tformat\tsize\tfirst_ordinal\trecords\tchunks\tdamaged_regions\n";
   for (std::size_t shard = 0; shard < set.size(); ++shard) {
@@ -138,25 +126,42 @@ Result<JoinedTables::Text> JoinedTables::make_shard_rows() const {
                         counts.format.empty() ? "-" : counts.format, counts.stored, counts.first_ordinal,
                         counts.records, counts.chunks, counts.damaged_regions);
   }
-  return std::make_shared<const std::string>(std::move(rows));
+  return rows;
 }
 
-Result<Slice> JoinedTables::shard_rows(const RequestContext& context) {
+Result<Slice> JoinedTables::contents(const RequestContext& context, Node file) const {
+  const auto slice_of = [](const Text& text) { return Slice{as_bytes(*text), text}; };
+  switch (file.value) {
+    case kSetInfo: {
+      ASSIGN_OR_RETURN(const auto text, infos_.get(edition_, [this] { return make_info(); }));
+      return slice_of(text);
+    }
+    case kSetSummary: {
+      ASSIGN_OR_RETURN(auto text, make_summary());
+      return slice_of(std::make_shared<const std::string>(std::move(text)));
+    }
+    case kSetDamageRows: {
+      ASSIGN_OR_RETURN(const auto text, damage_rows(context));
+      return slice_of(text);
+    }
+    case kShardRows: break;
+    default: return no_such_name();
+  }
   TRY(shards_.set().totals());
   const auto make = [&]() -> Document {
-    ASSIGN_OR_RETURN(const auto rows, make_shard_rows());
-    return std::make_shared<const CachedText>(CachedText{*rows});
+    ASSIGN_OR_RETURN(auto rows, make_shard_rows());
+    return std::make_shared<const CachedText>(CachedText{std::move(rows)});
   };
   // The data set itself has cache key 0.
   return contents_of(cache_.documents.get(context, {0, edition_}, make));
 }
 
-Result<Slice> JoinedTables::damage_rows(const RequestContext& context) {
+Result<JoinedTables::Text> JoinedTables::damage_rows(const RequestContext& context) const {
   TRY(shards_.set().totals());
   const std::size_t shards = shards_.size();
   {
     const std::lock_guard lock(mutex_);
-    if (damage_ != nullptr && damage_shards_ >= shards) return slice_of(damage_);
+    if (damage_ != nullptr && damage_shards_ >= shards) return damage_;
   }
   ASSIGN_OR_RETURN(const auto alone, adding_.lock(context));
   // Continues the text that has the rows of fewer shards.
@@ -168,11 +173,11 @@ Result<Slice> JoinedTables::damage_rows(const RequestContext& context) {
   const std::lock_guard lock(mutex_);
   damage_shards_ = std::max(damage_shards_, shards);
   damage_ = finished_;
-  return slice_of(damage_);
+  return damage_;
 }
 
 // A range of missing shards has one row, with the name of the first one.
-Result<void> JoinedTables::add_missing(std::size_t shards) {
+Result<void> JoinedTables::add_missing(std::size_t shards) const {
   DataSet& set = shards_.set();
   const std::size_t first = next_;
   ASSIGN_OR_RETURN(const auto counts, set.counts(first));
@@ -189,7 +194,7 @@ Result<void> JoinedTables::add_missing(std::size_t shards) {
   return {};
 }
 
-Result<void> JoinedTables::add_damage(const RequestContext& context) {
+Result<void> JoinedTables::add_damage(const RequestContext& context) const {
   DataSet& set = shards_.set();
   ASSIGN_OR_RETURN(const auto counts, set.counts(next_));
   const std::string name = printable(shards_.name(next_));

@@ -21,16 +21,4 @@ std::size_t ShardNumbers::most_followed(std::size_t shards) {
   return std::min<std::size_t>((std::size_t{1} << bits_for(shards * kRoomToFollow)) - 1, kMostShards);
 }
 
-std::optional<InodeTable::ResolvedInode> ShardNumbers::resolve(std::uint64_t number, std::size_t shards) const {
-  const std::uint64_t value = number % kValuesOfAKind;
-  const std::uint64_t place = value >> bits_;
-  if (node_kind(number) >= NodeKind::kComputedEnd || place == 0 || place > shards) return std::nullopt;
-  const std::uint64_t in_shard = value - (place << bits_);
-  return InodeTable::ResolvedInode{place - 1, {node_kind(number), in_shard}};
-}
-
-bool ShardNumbers::is_own(std::uint64_t number) const {
-  return node_kind(number) < NodeKind::kComputedEnd && (number % kValuesOfAKind) >> bits_ == 0;
-}
-
 }  // namespace recordfs

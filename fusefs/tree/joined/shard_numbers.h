@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "fusefs/tree/inode_table.h"
 
@@ -14,7 +13,7 @@ namespace recordfs {
 class ShardNumbers {
  public:
   // `most`: the largest number of shards.
-  explicit ShardNumbers(std::size_t most) : bits_(value_bits(most)) {}
+  explicit ShardNumbers(std::size_t most) : most_(most), bits_(value_bits(most)) {}
 
   // Returns how many bits the values of a shard's nodes may have. Services::address_bits is one less.
   static unsigned value_bits(std::size_t shards);
@@ -22,19 +21,19 @@ class ShardNumbers {
   // and at most kMostShards.
   static std::size_t most_followed(std::size_t shards);
 
+  std::size_t most() const { return most_; }
+  int bits() const { return static_cast<int>(bits_); }
   // Returns the begin of a shard's range.
   std::uint64_t begin(std::size_t shard) const { return (shard + std::uint64_t{1}) << bits_; }
   // Returns the number of a shard's directory, which is also its inode number.
   std::uint64_t directory(std::size_t shard) const { return number_in(begin(shard), Node{}); }
-  // Returns the shard and the node that a computed number means; nullopt if it is in no range of `shards` shards. The
-  // node need not exist.
-  std::optional<InodeTable::ResolvedInode> resolve(std::uint64_t number, std::size_t shards) const;
-  // Returns whether a computed number is in the data set's own range.
-  bool is_own(std::uint64_t number) const;
+  // Returns whether a value is in the data set's own range.
+  bool is_own(std::uint64_t value) const { return value >> bits_ == 0; }
   // Returns whether a shard's range has room for values up to `values`.
   bool has_room_for(std::uint64_t values) const { return values >> bits_ == 0; }
 
  private:
+  const std::size_t most_;
   const unsigned bits_;
 };
 

@@ -226,13 +226,14 @@ void Closers::stop() {
   for (const auto& [filesystem, executor] : executors_) executor->stop();
 }
 
-Mirror::Mirror(std::vector<MirroredDirectory> directories, MirrorSettings settings, bool is_root, CachedFiles& cache,
-               InodeTable& inodes)
+Mirror::Mirror(std::vector<MirroredDirectory> directories, MirrorSettings settings, bool is_root, TreeContext& cache,
+               InodeTable& inodes, ContainerSubtree& insides)
     : is_root_(is_root),
       sources_(std::move(directories), is_root, std::move(settings.adjust)),
       open_container_(std::move(settings.open)),
       cache_(cache),
       inodes_(inodes),
+      insides_(insides),
       probes_(std::move(settings.probe)),
       closers_(kSweep, [this] { sweep(); }) {
   for (std::size_t source = 0; source < sources_.directories().size(); ++source) {
@@ -262,16 +263,16 @@ Result<InodeTable::MirroredPointer> Mirror::node(std::uint64_t number) const {
 }
 
 bool Mirror::is_container(std::uint64_t number) const {
-  const auto found = owns(number) ? inodes_.find_mirrored(number) : nullptr;
+  const auto found = inodes_.find_mirrored(number);
   return found != nullptr && found->type == MirroredType::kContainer;
 }
 
-std::uint64_t Mirror::inode(std::uint64_t number) const {
+std::uint64_t Mirror::inode(const RequestContext&, std::uint64_t number) {
   const auto found = inodes_.find_mirrored(number);
   return found == nullptr || (is_root_ && number == kRoot) ? kRoot : sources_.inode(*found);
 }
 
-std::uint64_t Mirror::parent_inode(std::uint64_t number) const {
+std::uint64_t Mirror::parent_inode(const RequestContext&, std::uint64_t number) {
   const auto found = inodes_.find_mirrored(number);
   return found == nullptr ? kRoot : sources_.parent_inode(*found);
 }
@@ -284,10 +285,10 @@ void Mirror::drop(std::uint64_t number) {
 
 // --- lookups
 
-Result<FileStatus> Mirror::look_up_and_reference(const RequestContext& context, std::uint64_t directory,
-                                                 std::string_view name) {
+Result<Subtree::Named> Mirror::lookup(const RequestContext& context, std::uint64_t directory, std::string_view name) {
   const timespec now = current_time();  // before the lookup, so that a later change has a later time
   ASSIGN_OR_RETURN(const auto above, node(directory));
+  if (above->type == MirroredType::kContainer) return insides_.lookup(context, directory, name);
   if (above->type != MirroredType::kDirectory) return place_error(ENOENT);
   ASSIGN_OR_RETURN(const auto at, sources_.look(context, *above));
   const std::string entry(name);
@@ -295,7 +296,7 @@ Result<FileStatus> Mirror::look_up_and_reference(const RequestContext& context, 
   const auto type = probes_.type_of(found, at.descriptor.number(), entry, now);
   if (!type) return place_error(ENOENT);
   const auto known = inodes_.look_up_and_reference(above->source, joined(above->path, name), *type, found.state, now);
-  return sources_.status_of(*known, found.state);
+  return Named{known->number, sources_.status_of(*known, found.state)};
 }
 
 Result<FileStatus> Mirror::status(const RequestContext& context, std::uint64_t number) {
@@ -312,7 +313,7 @@ Result<FileStatus> Mirror::status(const RequestContext& context, std::uint64_t n
   return sources_.status_of(node, FileState::of(st));
 }
 
-Result<std::string> Mirror::target(const RequestContext& context, std::uint64_t link) const {
+Result<std::string> Mirror::target(const RequestContext& context, std::uint64_t link) {
   ASSIGN_OR_RETURN(const auto known, node(link));
   if (known->type != MirroredType::kLink) return place_error(ENOENT);
   ASSIGN_OR_RETURN(const auto found, sources_.look(context, *known));
@@ -353,7 +354,7 @@ Result<Slice> Mirror::read(const RequestContext& context, std::uint64_t file, st
   return owned(std::move(bytes));
 }
 
-Result<std::shared_ptr<const ContainerNode>> Mirror::container(const RequestContext& context, std::uint64_t number) {
+Result<ContainerOpener::Pointer> Mirror::container(const RequestContext& context, std::uint64_t number) {
   ASSIGN_OR_RETURN(const auto known, node(number));
   const MirroredNode& node = *known;
   if (node.type != MirroredType::kContainer) return place_error(ENOENT);
@@ -365,7 +366,7 @@ Result<std::shared_ptr<const ContainerNode>> Mirror::container(const RequestCont
   auto opened = std::make_unique<ContainerNode>();
   opened->id = opened->root_number = number;
   opened->ownership = sources_.ownership_of(node.type, node.state);
-  opened->tree = std::make_shared<const ContainerTree>(store, cache_, number);
+  opened->set_tree(std::make_shared<const ContainerTree>(store, cache_, number));
   const auto wanted = InodeTable::wanted(shown_path, opened->tree->values());
   const auto begin = inodes_.add(number, wanted);
   if (!begin) return Error{.code = Code::kLimit, .detail = "too many mirrored containers"};
@@ -380,12 +381,12 @@ Result<std::shared_ptr<const ContainerNode>> Mirror::container(const RequestCont
 
 // --- listings
 
-Result<std::uint64_t> Mirror::open_directory(const RequestContext& context, std::uint64_t directory) {
-  const std::uint64_t opened = next_stream_++;
+Result<Subtree::OpenedDirectory> Mirror::open_directory(const RequestContext& context, std::uint64_t directory) {
   ASSIGN_OR_RETURN(const auto known, node(directory));
-  if (known->type != MirroredType::kDirectory) return opened;
-  TRY(stream(context, directory, opened));
-  return opened;
+  if (known->type == MirroredType::kContainer) return OpenedDirectory{.is_constant = true};
+  const std::uint64_t opened = next_stream_++;
+  if (known->type == MirroredType::kDirectory) TRY(stream(context, directory, opened));
+  return OpenedDirectory{.handle = opened};
 }
 
 // Places are those of the filesystem, and stay valid if the directory is opened again.
@@ -413,16 +414,15 @@ Result<void> Mirror::list(const RequestContext& context, std::uint64_t directory
     const bool is_dots = is_self || entry.name == "..";
     const auto type = is_dots ? FileType::kDirectory : probes_.listed_type(at, entry, current_time());
     if (!type) return true;
-    const std::uint64_t number = is_self   ? inode(directory)
-                                 : is_dots ? parent_inode(directory)
+    const std::uint64_t number = is_self   ? inode(context, directory)
+                                 : is_dots ? parent_inode(context, directory)
                                            : mirrored_inode(joined(above, entry.name));
     return emit({.name = entry.name, .inode = number, .type = *type, .next = entry.next});
   };
   return from->read(place, take);
 }
 
-Mirror::Usage Mirror::usage(const RequestContext& context) const {
-  Usage usage;
+void Mirror::add_usage(const RequestContext& context, Usage& usage) {
   for (const MirroredDirectory& mirrored : sources_.directories()) {
     const auto top = mirrored.directory->look(context, "");
     struct statvfs st {};
@@ -430,7 +430,6 @@ Mirror::Usage Mirror::usage(const RequestContext& context) const {
     usage.bytes += (st.f_blocks - st.f_bfree) * st.f_frsize;
     usage.files += st.f_files - st.f_ffree;
   }
-  return usage;
 }
 
 }  // namespace recordfs

@@ -149,7 +149,7 @@ TEST(JoinedFollowTest, NumbersAreThoseOfAMountThatDoesNotFollow) {
   fixed.most_shards = 0;
   const ToyTree other(fixed);
   EXPECT_EQ(tree.find("records/4").value(), other.find("records/4").value());
-  EXPECT_FALSE(other->joined()->is_followed());
+  EXPECT_FALSE(other->joined()->may_grow());
   EXPECT_EQ(other->joined()->room(), 0u);
 }
 

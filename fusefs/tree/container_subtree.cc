@@ -1,0 +1,131 @@
+#include "fusefs/tree/container_subtree.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace recordfs {
+
+Result<ContainerSubtree::ResolvedNode> ContainerSubtree::find(const RequestContext& context,
+                                                              std::uint64_t number) const {
+  auto found = node_kind(number) == NodeKind::kMirrored ? InodeTable::ResolvedInode{number, {}} : inodes_.find(number);
+  if (!found) return Error{.code = Code::kNotFound, .detail = "no such node"};
+  std::shared_ptr<const ContainerNode> container;
+  if (found->container < containers_.size()) {
+    container = containers_.at(static_cast<std::size_t>(found->container));
+  } else {
+    if (opener_ == nullptr) return no_such_name();
+    ASSIGN_OR_RETURN(container, opener_->container(context, found->container));
+  }
+  context.set_filesystem(container->nodes->filesystem());
+  const View* view = container->nodes->view(found->node);
+  if (view == nullptr) return no_such_name();
+  return ResolvedNode{std::move(container), std::move(found->node), view};
+}
+
+Result<Subtree::Named> ContainerSubtree::lookup(const RequestContext& context, std::uint64_t directory,
+                                                std::string_view name) {
+  ASSIGN_OR_RETURN(const auto found, find(context, directory));
+  ASSIGN_OR_RETURN(const auto node, kept_open(found.container, found.view->lookup(context, found.node, name)));
+  return Named{look_up_and_reference(*found.container, node)};
+}
+
+std::uint64_t ContainerSubtree::look_up_and_reference(const ContainerNode& container, const Node& node) {
+  if (container.is_mirrored) inodes_.reference_inside(container.id);
+  return is_counted(node.kind) ? inodes_.look_up_and_reference(container.id, node) : container.number(node);
+}
+
+void ContainerSubtree::forget(std::uint64_t number, std::uint64_t lookups) {
+  if (const auto unused = inodes_.forget(number, lookups)) opener_->drop(*unused);
+}
+
+Result<FileStatus> ContainerSubtree::status(const RequestContext& context, std::uint64_t number) {
+  ASSIGN_OR_RETURN(const auto found, find(context, number));
+  ASSIGN_OR_RETURN(const auto attributes, kept_open(found.container, found.view->attributes(context, found.node)));
+  return found.container->status(number, found.node, attributes);
+}
+
+Result<void> ContainerSubtree::list(const RequestContext& context, std::uint64_t directory, std::uint64_t place,
+                                    const EmitEntry& emit) {
+  ASSIGN_OR_RETURN(const auto found, find(context, directory));
+  const auto numbered = [&](const DirectoryEntry& entry) {
+    const ContainerNode& of = entry.container == nullptr ? *found.container : *entry.container;
+    return emit({entry.name, of.inode(entry.node), entry.type, entry.size, entry.next, &of, entry.node});
+  };
+  return kept_open(found.container, found.view->list(context, found.node, place, numbered));
+}
+
+Result<Subtree::OpenedDirectory> ContainerSubtree::open_directory(const RequestContext&, std::uint64_t) {
+  return OpenedDirectory{.is_constant = true};
+}
+
+bool ContainerSubtree::may_gain_names(const RequestContext& context, std::uint64_t directory) {
+  if (!may_grow()) return false;
+  const auto found = find(context, directory);
+  return found && found->container->is_followed;
+}
+
+std::uint64_t ContainerSubtree::inode(const RequestContext& context, std::uint64_t number) {
+  const auto found = find(context, number);
+  return found ? found->container->inode(found->node) : kMountRoot;
+}
+
+std::uint64_t ContainerSubtree::parent_inode(const RequestContext& context, std::uint64_t directory) {
+  const auto found = find(context, directory);
+  if (!found) return kMountRoot;
+  const ContainerNode& container = *found->container;
+  return found->node == Node{} ? container.parent_inode : container.inode(found->view->parent(context, found->node));
+}
+
+Result<std::string> ContainerSubtree::target(const RequestContext& context, std::uint64_t link) {
+  ASSIGN_OR_RETURN(const auto found, find(context, link));
+  return found.view->target(found.node);
+}
+
+Result<Slice> ContainerSubtree::read(const RequestContext& context, std::uint64_t file, std::uint64_t offset,
+                                     std::uint64_t length) {
+  ASSIGN_OR_RETURN(const auto found, find(context, file));
+  return kept_open(found.container, found.view->read(context, found.node, offset, length));
+}
+
+std::string ContainerSubtree::extended_names(const RequestContext& context, std::uint64_t number) {
+  std::string names;
+  const auto found = find(context, number);
+  if (!found) return names;
+  for (const std::string_view name : found->container->nodes->type(found->node)->extended) {
+    names.append(name).append(1, '\0');
+  }
+  return names;
+}
+
+Result<std::string> ContainerSubtree::extended_attribute(const RequestContext& context, std::uint64_t number,
+                                                         std::string_view name) {
+  ASSIGN_OR_RETURN(const auto found, find(context, number));
+  if (std::ranges::count(found.container->nodes->type(found.node)->extended, name) == 0) {
+    return Subtree::extended_attribute(context, number, name);
+  }
+  return kept_open(found.container, found.view->extended_attribute(context, found.node, name));
+}
+
+void ContainerSubtree::for_each_following(const RequestContext& context, std::uint64_t record, Following& following,
+                                          const std::function<bool(std::uint64_t, Bytes)>& take) const {
+  const auto found = find(context, record);
+  if (!found || found->node.kind != NodeKind::kRecord) return;
+  const ContainerTree& tree = *found->container->tree;
+  const RecordStore& store = tree.store();
+  const auto from = store.records().record_at(context, found->node.value);
+  if (!from) return;
+  if (following.snapshot != tree.snapshot()) following = {.snapshot = tree.snapshot()};
+  store.records().for_each_following(context, *from, following.records, [&](const RecordRef& after, Bytes bytes) {
+    const auto address = store.records().address(after.chunk, after.index);
+    return address && take(found->container->number({NodeKind::kRecord, *address}), bytes);
+  });
+}
+
+void ContainerSubtree::add_usage(const RequestContext&, Usage& usage) {
+  for (const auto& store : containers_.stores()) {
+    usage.bytes += store->source().size();
+    usage.files += store->index().state().totals.records;
+  }
+}
+
+}  // namespace recordfs
