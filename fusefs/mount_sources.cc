@@ -71,16 +71,26 @@ void log_opened(const std::string& shown, const RecordStore& store, const Servic
                fmt::format("{}: {}, {}", shown, store.traits().format, counted(store.source().size(), "byte")));
 }
 
-Result<MountSource> open_followed(const std::string& path, const std::string& shown, const Options& options,
-                                  Services& services, OpenedSources& all) {
-  ASSIGN_OR_RETURN(auto opened, FollowedFile::open(path, options.limits, services, shown));
-  const FollowedFile& file = *opened;
-  log_opened(shown, *file.store(), services);
-  Ownership ownership = ownership_of(file.status());
-  keep_only_readers(ownership, path, options);
-  override_ownership(ownership, options);
-  all.followed.push_back(std::move(opened));
-  return MountSource(MountedContainer{file.name(), file.store(), ownership, true});
+Result<MountSource> open_container_file(const std::string& path, const std::string& shown, const Options& options,
+                                        Services& services, OpenedSources& all) {
+  MountedContainer container;
+  container.is_followed = options.follow;
+  if (options.follow) {
+    ASSIGN_OR_RETURN(auto file, FollowedFile::open(path, options.limits, services, shown));
+    container.name = file->name();
+    container.store = file->store();
+    container.ownership = ownership_of(file->status());
+    all.followed.push_back(std::move(file));
+  } else {
+    ASSIGN_OR_RETURN(auto opened, open_file({}, path, options.limits, services, shown));
+    container.name = std::move(opened.name);
+    container.store = std::move(opened.store);
+    container.ownership = ownership_of(opened.status);
+  }
+  log_opened(shown, *container.store, services);
+  keep_only_readers(container.ownership, path, options);
+  override_ownership(container.ownership, options);
+  return MountSource(std::move(container));
 }
 
 Result<MountSource> open_source(std::size_t number, const Options& options, Services& services, OpenedSources& all) {
@@ -101,13 +111,7 @@ Result<MountSource> open_source(std::size_t number, const Options& options, Serv
     }
     return MountSource(MirroredDirectory{directory_name(path), std::move(directory)});
   }
-  if (options.follow) return open_followed(path, shown, options, services, all);
-  ASSIGN_OR_RETURN(auto opened, open_file({}, path, options.limits, services, shown));
-  log_opened(shown, *opened.store, services);
-  Ownership ownership = ownership_of(opened.status);
-  keep_only_readers(ownership, path, options);
-  override_ownership(ownership, options);
-  return MountSource(MountedContainer{std::move(opened.name), std::move(opened.store), ownership});
+  return open_container_file(path, shown, options, services, all);
 }
 
 // Returns the permissions that no file below the mirrored directories exceeds, because of the directories above them.

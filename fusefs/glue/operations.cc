@@ -194,10 +194,10 @@ void on_readlink(fuse_req_t request, fuse_ino_t number) {
   });
 }
 
-// A READ of a record in a cached chunk passes 15 functions and locks 2 mutexes, if the container is a source of the
-// mount: on_read, Dispatcher::answer, Dispatcher::attempt, the handler below, MountTree::read, MountTree::find,
-// InodeTable::find, RecordsView::read, RecordReader::read_at, SharedCache::last_until (locks the cache),
-// RecordReader::read, Layout::extent, Chunk::read, the reply below, and, for a record's first bytes,
+// A READ of a record in a cached chunk passes 16 functions and locks 2 mutexes, if the container is a source of the
+// mount: on_read, Dispatcher::answer, Dispatcher::attempt, the handler below, MountTree::read, ContainerSubtree::read,
+// ContainerSubtree::find, InodeTable::find, RecordsView::read, RecordReader::read_at, SharedCache::last_until (locks
+// the cache), RecordReader::read, Layout::extent, Chunk::read, the reply below, and, for a record's first bytes,
 // ReadAheadPusher::was_read (locks its readers). The index is not asked. ReadAhead is notified only if the last read
 // was of another chunk. Only while records are pushed, ReadAheadPusher::holds locks the readers once more.
 void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {

@@ -6,7 +6,7 @@
 namespace recordfs {
 
 FileStatus ContainerNode::status(std::uint64_t node_number, Node node, NodeAttributes attributes) const {
-  FileStatus status{node_number, inode(node), attributes.type, attributes.size, ownership};
+  FileStatus status{node_number, inode(node), attributes.type, attributes.size, ownership, attributes.cache_policy};
   if (!is_followed) return status;
   if (attributes.type == FileType::kLink || nodes->type(node)->is_permanent) {
     status.ownership.modified = first_modified;

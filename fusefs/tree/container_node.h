@@ -19,23 +19,24 @@ namespace recordfs {
 
 // Immutable.
 struct ContainerNode {
-  std::uint64_t id = 0;  // unique among the containers of the mount
+  std::uint64_t id = InodeTable::kOwnNodes;  // unique among the containers of the mount
   Ownership ownership;
-  std::shared_ptr<const ContainerTree> tree;  // null: of a data set
-  const NodeTree* nodes = nullptr;            // *tree, or a data set's own nodes
-  std::uint64_t begin = 0;                    // of its range of numbers
-  std::uint64_t inode_begin = 0;              // of its range of inode numbers
+  std::shared_ptr<const NodeTree> nodes;
+  const ContainerTree* tree = nullptr;  // `nodes`; null for those that are in no container (InodeTable::kOwnNodes)
+  std::uint64_t begin = 0;              // of its range of numbers
+  std::uint64_t inode_begin = 0;        // of its range of inode numbers
   // Of its own directory, which in a mirrored directory is outside the range.
   std::uint64_t root_number = number_in(0, Node{});
   std::uint64_t root_inode = number_in(0, Node{});
   std::uint64_t parent_inode = kMountRoot;  // inode number of the directory above
   bool is_mirrored = false;
   bool is_followed = false;   // a later snapshot may replace it
+  bool is_live = false;       // shows what its source has now: a database
   timespec first_modified{};  // time of the first snapshot, if followed
 
   void set_tree(std::shared_ptr<const ContainerTree> shown) {
-    tree = std::move(shown);
-    nodes = tree.get();
+    tree = shown.get();
+    nodes = std::move(shown);
   }
   // REQUIRES: !is_counted(node.kind).
   std::uint64_t number(Node node) const { return node == Node{} ? root_number : number_in(begin, node); }
@@ -45,8 +46,8 @@ struct ContainerNode {
   FileStatus status(std::uint64_t number, Node node, NodeAttributes attributes) const;
 };
 
-// Returns `result`. If it is kPending, makes Error::wait keep the container open, unless it is a data set, which lasts
-// as long as the mount.
+// Returns `result`. If it is kPending, makes Error::wait keep the container open. What is no container lasts as long as
+// the mount.
 template <class Value>
 Result<Value> kept_open(const std::shared_ptr<const ContainerNode>& container, Result<Value> result) {
   if (!result && result.error().wait != nullptr && container->tree != nullptr) result.error().wait->owner = container;

@@ -12,6 +12,9 @@ Result<ContainerSubtree::ResolvedNode> ContainerSubtree::find(const RequestConte
   std::shared_ptr<const ContainerNode> container;
   if (found->container < containers_.size()) {
     container = containers_.at(static_cast<std::size_t>(found->container));
+  } else if (found->container == InodeTable::kOwnNodes) {
+    const std::lock_guard lock(mutex_);
+    container = own_;
   } else {
     if (opener_ == nullptr) return no_such_name();
     ASSIGN_OR_RETURN(container, opener_->container(context, found->container));
@@ -49,19 +52,27 @@ Result<void> ContainerSubtree::list(const RequestContext& context, std::uint64_t
   ASSIGN_OR_RETURN(const auto found, find(context, directory));
   const auto numbered = [&](const DirectoryEntry& entry) {
     const ContainerNode& of = entry.container == nullptr ? *found.container : *entry.container;
-    return emit({entry.name, of.inode(entry.node), entry.type, entry.size, entry.next, &of, entry.node});
+    const std::uint64_t inode = entry.inode != 0 ? entry.inode : of.inode(entry.node);
+    return emit({entry.name, inode, entry.type, entry.size, entry.next, &of, entry.node});
   };
   return kept_open(found.container, found.view->list(context, found.node, place, numbered));
 }
 
-Result<Subtree::OpenedDirectory> ContainerSubtree::open_directory(const RequestContext&, std::uint64_t) {
-  return OpenedDirectory{.is_constant = true};
+void ContainerSubtree::set_own(ContainerNode own) {
+  auto added = std::make_shared<const ContainerNode>(std::move(own));
+  const std::lock_guard lock(mutex_);
+  own_ = std::move(added);
+}
+
+Result<Subtree::OpenedDirectory> ContainerSubtree::open_directory(const RequestContext& context,
+                                                                  std::uint64_t directory) {
+  const auto found = find(context, directory);
+  return OpenedDirectory{.is_constant = !found || !found->container->is_live};
 }
 
 bool ContainerSubtree::may_gain_names(const RequestContext& context, std::uint64_t directory) {
-  if (!may_grow()) return false;
   const auto found = find(context, directory);
-  return found && found->container->is_followed;
+  return found && (found->container->is_followed || found->container->is_live);
 }
 
 std::uint64_t ContainerSubtree::inode(const RequestContext& context, std::uint64_t number) {
@@ -88,13 +99,8 @@ Result<Slice> ContainerSubtree::read(const RequestContext& context, std::uint64_
 }
 
 std::string ContainerSubtree::extended_names(const RequestContext& context, std::uint64_t number) {
-  std::string names;
   const auto found = find(context, number);
-  if (!found) return names;
-  for (const std::string_view name : found->container->nodes->type(found->node)->extended) {
-    names.append(name).append(1, '\0');
-  }
-  return names;
+  return found ? found->view->extended_names(context, found->node) : std::string();
 }
 
 Result<std::string> ContainerSubtree::extended_attribute(const RequestContext& context, std::uint64_t number,
@@ -121,7 +127,7 @@ void ContainerSubtree::for_each_following(const RequestContext& context, std::ui
   });
 }
 
-void ContainerSubtree::add_usage(const RequestContext&, Usage& usage) {
+void ContainerSubtree::add_usage(Usage& usage) {
   for (const auto& store : containers_.stores()) {
     usage.bytes += store->source().size();
     usage.files += store->index().state().totals.records;

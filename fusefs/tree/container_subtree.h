@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,8 +31,8 @@ class ContainerOpener {
   virtual void drop(std::uint64_t) {}
 };
 
-// Serves the nodes of all containers: those of the sources, in mirrored directories, and of a data set. InodeTable
-// finds a node's container, and the container the View.
+// Serves the nodes of all containers: those of the sources, in mirrored directories, and of a data set. Also those
+// that are in no container (InodeTable::kOwnNodes). InodeTable finds a node's container, and the container the View.
 class ContainerSubtree : public Subtree {
  public:
   // Both must outlive this.
@@ -40,6 +41,8 @@ class ContainerSubtree : public Subtree {
 
   // Sets what opens other containers, before the first request. It must outlive this, or be a part of it.
   void set_opener(ContainerOpener* opener) { opener_ = opener; }
+  // Sets the nodes that are in no container (InodeTable::kOwnNodes). Requests in progress finish on the previous ones.
+  void set_own(ContainerNode own);
 
   Result<Named> lookup(const RequestContext& context, std::uint64_t directory, std::string_view name) override;
   // Returns the number of a listed entry, as lookup() does, without reading.
@@ -48,7 +51,7 @@ class ContainerSubtree : public Subtree {
   Result<FileStatus> status(const RequestContext& context, std::uint64_t number) override;
   Result<void> list(const RequestContext& context, std::uint64_t directory, std::uint64_t place,
                     const EmitEntry& emit) override;
-  Result<OpenedDirectory> open_directory(const RequestContext&, std::uint64_t) override;
+  Result<OpenedDirectory> open_directory(const RequestContext& context, std::uint64_t directory) override;
   bool may_gain_names(const RequestContext& context, std::uint64_t directory) override;
   std::uint64_t inode(const RequestContext& context, std::uint64_t number) override;
   std::uint64_t parent_inode(const RequestContext& context, std::uint64_t directory) override;
@@ -58,9 +61,9 @@ class ContainerSubtree : public Subtree {
   std::string extended_names(const RequestContext& context, std::uint64_t number) override;
   Result<std::string> extended_attribute(const RequestContext& context, std::uint64_t number,
                                          std::string_view name) override;
-  void add_usage(const RequestContext& context, Usage& usage) override;
-  std::size_t known_nodes() const override { return inodes_.rows(); }
 
+  // Adds what statfs shows.
+  virtual void add_usage(Usage& usage);
   // Returns whether contents or names may change.
   virtual bool may_grow() const { return containers_.may_grow(); }
 
@@ -88,6 +91,8 @@ class ContainerSubtree : public Subtree {
   const MountedContainers& containers_;
   InodeTable& inodes_;
   ContainerOpener* opener_ = nullptr;  // null: all containers are sources
+  mutable std::mutex mutex_;           // guards the next
+  std::shared_ptr<const ContainerNode> own_;
 };
 
 }  // namespace recordfs

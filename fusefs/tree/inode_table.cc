@@ -49,6 +49,7 @@ std::uint64_t number_in(std::uint64_t begin, Node node) {
 
 std::uint64_t inode_in(std::uint64_t begin, Node node) {
   if (!is_counted(node.kind)) return number_in(begin, node);
+  if (node.kind == NodeKind::kDatabaseNode) return number_in(0, {NodeKind::kDatabase, node.value});
   const std::uint64_t record = mixed(begin + node.value + 1);
   return static_cast<std::uint64_t>(node.kind) << kValueBits | mixed(record + node.part) >> (64 - kValueBits);
 }
@@ -91,10 +92,11 @@ void InodeTable::remove(std::uint64_t container) {
   begins_.erase(has);
 }
 
-void InodeTable::add_shards(int bits, std::size_t most) {
+void InodeTable::add_own(int bits, std::size_t shards) {
   const std::uint64_t first = std::uint64_t{1} << bits;
-  ranges_.emplace(0, OwnedRange{first, kDataSet});
-  ranges_.emplace(first, OwnedRange{(most + std::uint64_t{1}) << bits, 0, bits});
+  has_own_ = true;
+  ranges_.emplace(0, OwnedRange{first, kOwnNodes});
+  if (shards > 0) ranges_.emplace(first, OwnedRange{(shards + std::uint64_t{1}) << bits, 0, bits});
 }
 
 // Row numbers are reused only after all others, so that a number hardly ever changes its meaning during a mount.
@@ -130,6 +132,7 @@ std::optional<InodeTable::ResolvedInode> InodeTable::find(std::uint64_t number) 
     return ResolvedInode{counted.container, {counted.kind, counted.value, number % kParts, counted.key}};
   }
   const std::uint64_t value = number % kValuesOfAKind;
+  if (kind == NodeKind::kDatabase && has_own_) return ResolvedInode{kOwnNodes, {kind, value}};
   const auto after = ranges_.upper_bound(value);
   if (kind >= NodeKind::kComputedEnd || after == ranges_.begin()) return std::nullopt;
   const auto& [begin, range] = *std::prev(after);

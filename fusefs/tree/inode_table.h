@@ -74,7 +74,7 @@ struct MirroredNode {
   bool is_settled = false;  // any change after the lookup would show in `state`
 };
 
-// Thread-safe, except for fix_ranges(), and add() and remove() after it.
+// Thread-safe, except for add_own() and fix_ranges(), and add() and remove() after the latter.
 //
 // The number of a mirrored node means one state of a file, so that what the kernel caches for it stays true. When a
 // file is replaced or written to, its path gets a new number, and the old number continues to mean the old file. Only
@@ -99,10 +99,12 @@ class InodeTable {
   // Returns nullopt if no range is free.
   std::optional<std::uint64_t> add(std::uint64_t container, Range wanted);
   void remove(std::uint64_t container);
-  // Gives the same range of 2^bits values to the own nodes of a data set, which start at 0 and are the container
-  // kDataSet, and then to each of `most` shards, which are the containers from 0 on.
-  static constexpr std::uint64_t kDataSet = kValuesOfAKind;  // no number of a shard or of a mirrored node
-  void add_shards(int bits, std::size_t most);
+  // The nodes that are in no container: of a data set, a database, or the directory of several sources. No container,
+  // shard or mirrored node has this number.
+  static constexpr std::uint64_t kOwnNodes = kValuesOfAKind;
+  // Gives the range from 0 on to kOwnNodes: 2^bits values, and as many after it to each of `shards`, which are the
+  // containers from 0 on.
+  void add_own(int bits = 12, std::size_t shards = 0);
   // Announces that the ranges do not change any more. find() then needs no lock for numbers that are not counted.
   void fix_ranges() { has_fixed_ranges_ = true; }
 
@@ -150,10 +152,10 @@ class InodeTable {
     std::uint64_t container = 0;
     NodeKind kind = NodeKind::kPart;
     std::uint64_t value = 0;
-    std::shared_ptr<const std::string> key{};  // as in Node
+    std::shared_ptr<const NodeKey> key{};  // as in Node
     bool operator<(const Counted& other) const { return identity() < other.identity(); }
     std::tuple<std::uint64_t, NodeKind, std::uint64_t, std::string_view> identity() const {
-      return {container, kind, value, key == nullptr ? std::string_view() : std::string_view(*key)};
+      return {container, kind, value, key == nullptr ? std::string_view() : std::string_view(key->text)};
     }
   };
   struct Row {
@@ -182,6 +184,7 @@ class InodeTable {
                                          std::uint64_t lookups);
 
   bool has_fixed_ranges_ = false;
+  bool has_own_ = false;
   mutable std::shared_mutex mutex_;                // guards the following
   std::map<std::uint64_t, OwnedRange> ranges_;     // by begin
   std::map<std::uint64_t, std::uint64_t> begins_;  // by container

@@ -32,7 +32,7 @@ Node key_node(std::uint32_t family, std::string_view key) {
   std::string text;
   for (std::size_t byte = 0; byte < kFamilyBytes; ++byte) text += static_cast<char>(family >> 8 * byte & 0xFFu);
   text += key;
-  return {NodeKind::kKey, key_number(family, key), 0, std::make_shared<const std::string>(std::move(text))};
+  return {NodeKind::kKey, key_number(family, key), 0, std::make_shared<const NodeKey>(NodeKey{std::move(text)})};
 }
 
 // Returns the family of a key, of a directory of keys or of its names.tsv.

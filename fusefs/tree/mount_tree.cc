@@ -33,8 +33,7 @@ MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettin
   } else {
     insides_ = std::make_unique<ContainerSubtree>(containers_, inodes_);
   }
-  root_ = insides_.get();
-  subtrees_.fill(root_);
+  root_ = mirrored_ = insides_.get();
   if (database != nullptr) {
     add_database(std::move(*database), std::move(settings));
   } else if (set == nullptr) {
@@ -46,29 +45,31 @@ MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettin
 void MountTree::add_mirror(std::vector<MirroredDirectory> directories, MirrorSettings settings, bool is_root) {
   mirror_ = std::make_unique<Mirror>(std::move(directories), std::move(settings), is_root, cache_, inodes_, *insides_);
   insides_->set_opener(mirror_.get());
-  subtree_of(NodeKind::kMirrored) = mirror_.get();
-  if (is_root) root_ = mirror_.get();
+  mirrored_ = mirror_.get();
+  if (is_root) root_ = mirrored_;
 }
 
 void MountTree::add_database(DatabaseSource source, MirrorSettings settings) {
   std::vector<MirroredDirectory> files{std::move(source.files)};
-  files.front().name = DatabaseTree::kFilesName;
+  files.front().name = kDatabaseFilesName;
   add_mirror(std::move(files), std::move(settings), false);
   const std::uint64_t number = mirror_->number_of_source(0);
-  const DatabaseTree::Files shown{number, mirror_->inode({}, number)};
-  top_ = std::make_unique<DatabaseTree>(std::move(source), shown);
-  subtree_of(NodeKind::kDatabase) = root_ = top_.get();
+  const Ownership ownership = source.ownership;
+  inodes_.add_own();
+  insides_->set_own({.ownership = ownership,
+                     .nodes = database_nodes(std::move(source), {number, mirror_->inode({}, number)}),
+                     .is_live = true});
 }
 
 void MountTree::add_sources(std::vector<MountSource> sources, bool nested, MirrorSettings settings) {
   nested |= sources.size() != 1;
   std::set<std::string> taken;
-  std::vector<SourceDirectory::Source> tops;
+  std::vector<TopDirectory> tops;
   std::vector<MirroredDirectory> directories;
   for (MountSource& source : sources) {
     std::string name = name_of(source);
     for (int copy = 2; !taken.insert(name).second; ++copy) name = fmt::format("{}~{}", name_of(source), copy);
-    auto& top = tops.emplace_back(SourceDirectory::Source{.name = std::move(name), .subtree = insides_.get()});
+    TopDirectory& top = tops.emplace_back(TopDirectory{.name = std::move(name)});
     if (const auto* container = std::get_if<MountedContainer>(&source)) {
       top.container = containers_.size();
       top.number = containers_.add(*container, nested ? &top.name : nullptr);
@@ -78,15 +79,22 @@ void MountTree::add_sources(std::vector<MountSource> sources, bool nested, Mirro
     }
   }
   if (!directories.empty()) add_mirror(std::move(directories), std::move(settings), !nested);
-  std::size_t mirrored = 0;
-  for (SourceDirectory::Source& top : tops) {
-    if (top.container) continue;
-    top.subtree = mirror_.get();
-    top.number = mirror_->number_of_source(mirrored++);
-  }
   if (!nested) return;
-  top_ = std::make_unique<SourceDirectory>(containers_, std::move(tops));
-  root_ = top_.get();
+  std::size_t mirrored = 0;
+  for (TopDirectory& top : tops) {
+    if (top.container) continue;
+    top.number = mirror_->number_of_source(mirrored++);
+    top.inode = mirror_->inode({}, top.number);
+  }
+  // The root has the owner and permissions of the first source that has any.
+  Ownership ownership;
+  for (const TopDirectory& top : tops) {
+    const auto status = this->status({}, top.number);
+    if (status) ownership = status->ownership;
+    if (status) break;
+  }
+  inodes_.add_own();
+  insides_->set_own({.ownership = ownership, .nodes = source_directory(containers_, std::move(tops))});
 }
 
 Result<std::uint64_t> MountTree::lookup(const RequestContext& context, std::uint64_t directory,
@@ -107,12 +115,8 @@ Result<FileStatus> MountTree::look_up_and_reference(const RequestContext& contex
 Usage MountTree::usage(const RequestContext& context) const {
   Usage usage;
   if (mirror_ != nullptr) mirror_->add_usage(context, usage);
-  insides_->add_usage(context, usage);
+  insides_->add_usage(usage);
   return usage;
-}
-
-std::size_t MountTree::known_insides() const {
-  return insides_->known_nodes() + (top_ == nullptr ? 0 : top_->known_nodes());
 }
 
 }  // namespace recordfs

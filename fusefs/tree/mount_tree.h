@@ -2,7 +2,6 @@
 // database, or has a directory for each of several containers and mirrored directories.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,7 +11,7 @@
 
 #include "core/base/source.h"
 #include "fusefs/tree/container_subtree.h"
-#include "fusefs/tree/database/database_tree.h"
+#include "fusefs/tree/database/database_view.h"
 #include "fusefs/tree/joined/joined_set.h"
 #include "fusefs/tree/mirror/mirror.h"
 
@@ -111,16 +110,14 @@ class MountTree {
   // mirrored directories. May block.
   Usage usage(const RequestContext& context) const;
   // Returns how many keys, and records with a part, the kernel has references to.
-  std::size_t known_insides() const;
+  std::size_t known_insides() const { return inodes_.rows(); }
 
  private:
-  // By the kind of a number; the root has no kind of its own.
-  static constexpr std::size_t kNumberKinds = std::size_t{1} << (64 - kValueBits);
-
   Subtree& subtree(std::uint64_t number) const {
-    return number == kMountRoot ? *root_ : *subtrees_[static_cast<std::size_t>(number >> kValueBits)];
+    if (number == kMountRoot) return *root_;
+    if (node_kind(number) == NodeKind::kMirrored) return *mirrored_;
+    return *insides_;
   }
-  Subtree*& subtree_of(NodeKind kind) { return subtrees_[static_cast<std::size_t>(kind)]; }
   void add_mirror(std::vector<MirroredDirectory> directories, MirrorSettings settings, bool is_root);
   void add_database(DatabaseSource source, MirrorSettings settings);
   void add_sources(std::vector<MountSource> sources, bool nested, MirrorSettings settings);
@@ -130,10 +127,9 @@ class MountTree {
   MountedContainers containers_{cache_, inodes_};
   std::unique_ptr<ContainerSubtree> insides_;
   std::unique_ptr<Mirror> mirror_;  // null without mirrored directories
-  JoinedSet* joined_ = nullptr;     // is insides_; null without a data set
-  std::unique_ptr<Subtree> top_;    // a database, or the directory of several sources; null without
+  JoinedSet* joined_ = nullptr;     // insides_; null without a data set
   Subtree* root_ = nullptr;
-  std::array<Subtree*, kNumberKinds> subtrees_{};
+  Subtree* mirrored_ = nullptr;  // mirror_, or without it insides_, which has no such nodes
 };
 
 }  // namespace recordfs

@@ -34,15 +34,18 @@ enum class NodeKind : std::uint8_t {
   kKeyFamily,     // directory of the keys of one column family; value: the family's number
   kKeyNames,      // names.tsv in the directory of a family's keys; value: the family's number
 
-  kComputedEnd,    // the numbers of the kinds above are computed, those of kKey and kPart are counted
-  kDatabase = 28,  // node of a mounted database (DatabaseTree)
-  kKey = 29,       // value: key_number(), 64 bits
-  kPart,           // value as for kRecord; `part`: number in Inside
-  kMirrored,       // node of a mirrored directory (InodeTable)
+  kComputedEnd,        // the numbers of the kinds above are computed
+  kDatabaseNode = 27,  // key, version or text of a mounted database (database_view.cc)
+  kDatabase,           // directory of it
+  kKey,                // value: key_number(), 64 bits
+  kPart,               // value as for kRecord; `part`: number in Inside
+  kMirrored,           // node of a mirrored directory (InodeTable)
 };
 
 // Returns whether the numbers of the kind are counted: InodeTable has a row while the kernel has references to one.
-constexpr bool is_counted(NodeKind kind) { return kind == NodeKind::kKey || kind == NodeKind::kPart; }
+constexpr bool is_counted(NodeKind kind) {
+  return kind == NodeKind::kKey || kind == NodeKind::kPart || kind == NodeKind::kDatabaseNode;
+}
 
 // Nodes that a container has at most once. kRoot is the container's own directory.
 enum StaticNode : std::uint64_t {
@@ -78,17 +81,21 @@ enum StaticNode : std::uint64_t {
   kStaticEnd,
 };
 
+// What distinguishes nodes with the same kind and value. Views derive from it.
+struct NodeKey {
+  std::string text;
+};
+
 struct Node {
   NodeKind kind = NodeKind::kStatic;
   std::uint64_t value = kRoot;
-  std::uint64_t part = 0;  // of kPart only
-  // Of kKey only: what distinguishes it from keys with the same number.
-  std::shared_ptr<const std::string> key{};
+  std::uint64_t part = 0;                // of kPart only
+  std::shared_ptr<const NodeKey> key{};  // of kKey and kDatabaseNode
 
   bool operator==(const Node& other) const {
     return kind == other.kind && value == other.value && part == other.part && text() == other.text();
   }
-  std::string_view text() const { return key == nullptr ? std::string_view() : std::string_view(*key); }
+  std::string_view text() const { return key == nullptr ? std::string_view() : std::string_view(key->text); }
 };
 
 // An index into kViewFactories (view.h), and for a data set into the views of JoinedSet.

@@ -1,7 +1,6 @@
 // Subtree: nodes of a mount whose numbers have the same kinds.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,7 +34,7 @@ class Subtree {
   // Looks up a name in a directory. Adds a reference to a counted number, which may be of another subtree.
   virtual Result<Named> lookup(const RequestContext& context, std::uint64_t directory, std::string_view name) = 0;
   // Removes references from a number.
-  virtual void forget(std::uint64_t, std::uint64_t) {}
+  virtual void forget(std::uint64_t number, std::uint64_t lookups) = 0;
   virtual Result<FileStatus> status(const RequestContext& context, std::uint64_t number) = 0;
   // Emits the entries of a directory without "." and "..", as View::list() does.
   virtual Result<void> list(const RequestContext& context, std::uint64_t directory, std::uint64_t place,
@@ -65,11 +64,6 @@ class Subtree {
   virtual Result<std::string> extended_attribute(const RequestContext&, std::uint64_t, std::string_view) {
     return Error{.code = Code::kNotFound, .detail = "no such attribute"};
   }
-
-  // Adds what statfs shows. May block.
-  virtual void add_usage(const RequestContext&, Usage&) {}
-  // Returns how many nodes have a row in a table because the kernel refers to them, except mirrored ones.
-  virtual std::size_t known_nodes() const { return 0; }
 };
 
 }  // namespace recordfs

@@ -206,6 +206,12 @@ Result<std::string> View::target(Node link) const {
   return std::string(entry->target).append(entry->name.empty() ? nodes_.name_of(*entry) : "");
 }
 
+std::string View::extended_names(const RequestContext&, Node node) const {
+  std::string names;
+  for (const std::string_view name : node_type(node).extended) names.append(name).append(1, '\0');
+  return names;
+}
+
 Result<std::string> View::extended_attribute(const RequestContext&, Node, std::string_view) const {
   return no_such_name();
 }

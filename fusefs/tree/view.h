@@ -21,6 +21,7 @@
 #include "core/decoding/record_decoder.h"
 #include "core/store/record_store.h"
 #include "core/store/shared_cache.h"
+#include "fusefs/tree/file_status.h"
 #include "fusefs/tree/inside.h"
 #include "fusefs/tree/node_types.h"
 
@@ -30,7 +31,7 @@ class View;
 struct ContainerNode;
 struct TreeContext;
 
-// Nodes, and the views that serve them. Immutable.
+// Nodes, and the views that serve them. Immutable once it has its views.
 class NodeTree {
  public:
   // `filesystem`: of the source, as Source::filesystem() returns it.
@@ -38,6 +39,9 @@ class NodeTree {
   virtual ~NodeTree();
   NodeTree(const NodeTree&) = delete;
   NodeTree& operator=(const NodeTree&) = delete;
+
+  // Null: the tree has no such view.
+  void set_view(ViewId id, std::unique_ptr<const View> view);
 
   // Returns null if the tree has no such node.
   const NodeType* type(const Node& node) const { return table_.type(node); }
@@ -56,14 +60,6 @@ class NodeTree {
   using Views = std::array<std::unique_ptr<const View>, static_cast<std::size_t>(ViewId::kEnd)>;
 
   const Views& views() const { return views_; }
-  void set_view(ViewId id, std::unique_ptr<const View> view);
-  template <class Shown, class... Arguments>
-  Shown& add_view(ViewId id, Arguments&&... arguments) {
-    auto view = std::make_unique<Shown>(*this, std::forward<Arguments>(arguments)...);
-    Shown& added = *view;
-    set_view(id, std::move(view));
-    return added;
-  }
 
  private:
   const NodeTable table_;
@@ -108,6 +104,7 @@ class ContainerTree final : public NodeTree {
 struct NodeAttributes {
   FileType type = FileType::kRegular;
   std::uint64_t size = 0;  // bytes
+  CachePolicy cache_policy = CachePolicy::kPermanent;
 };
 
 // A directory entry, valid during the call of Emit.
@@ -118,6 +115,7 @@ struct DirectoryEntry {
   std::optional<std::uint64_t> size;         // bytes, exact; nullopt: too expensive in a listing
   std::uint64_t next = 0;                    // place of the following entry
   const ContainerNode* container = nullptr;  // that `node` is of; null: of the listed directory's tree
+  std::uint64_t inode = 0;                   // 0: that of the node
 };
 
 // Returns false to reject the entry and to stop the listing.
@@ -268,6 +266,8 @@ class View {
   }
   // Fails with kNotFound if the node is not a link. Does not block.
   virtual Result<std::string> target(Node link) const;
+  // Returns the names of a node's extended attributes, each terminated by a zero byte.
+  virtual std::string extended_names(const RequestContext& context, Node node) const;
   // REQUIRES: NodeType::extended has the name.
   virtual Result<std::string> extended_attribute(const RequestContext& context, Node node, std::string_view name) const;
 

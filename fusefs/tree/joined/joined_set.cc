@@ -2,92 +2,39 @@
 
 #include <utility>
 
-#include "fusefs/tree/joined/joined_records.h"
-#include "fusefs/tree/joined/joined_streams.h"
-#include "fusefs/tree/joined/set_nodes.h"
+#include "fusefs/tree/joined/set_views.h"
 
 namespace recordfs {
 namespace {
 
-constexpr std::string_view kLinkToShard = "../.shards/";
-
-// shards/, with a link to each shard, and .shards/, with the shards' own directories.
-class ShardsView final : public View {
- public:
-  ShardsView(const NodeTree& nodes, JoinedShards& shards) : View(nodes), shards_(shards) {}
-
-  // A link has its shard's number as an unlisted name.
-  Result<Node> lookup(const RequestContext&, Node directory, std::string_view name) const override {
-    const bool in_links = directory.value == kShardLinks;
-    if (!in_links && directory.value != kShardDirectories) return no_such_name();
-    auto shard = shards_.find(name);
-    if (!shard && in_links) shard = number_from(name);
-    if (!shard || *shard >= shards_.size()) return no_such_name();
-    return node_of(directory, *shard);
-  }
-
-  Result<void> list(const RequestContext& context, Node directory, std::uint64_t place,
-                    const Emit& emit) const override {
-    const bool in_links = directory.value == kShardLinks;
-    if (!in_links && directory.value != kShardDirectories) return View::list(context, directory, place, emit);
-    for (; place < shards_.size(); ++place) {
-      const auto shard = static_cast<std::size_t>(place);
-      const FileType type = in_links ? FileType::kLink : FileType::kDirectory;
-      if (!emit({shards_.name(shard), node_of(directory, shard), type, {}, place + 1})) break;
-    }
-    return {};
-  }
-
-  Result<std::string> target(Node link) const override {
-    const std::uint64_t shard = link.value - kFirstShardLink;
-    if (link.value < kFirstShardLink || shard >= shards_.size()) return no_such_name();
-    return std::string(kLinkToShard).append(shards_.name(static_cast<std::size_t>(shard)));
-  }
-
- private:
-  Node node_of(const Node& directory, std::size_t shard) const {
-    if (directory.value == kShardLinks) return {NodeKind::kStatic, kFirstShardLink + shard};
-    return {NodeKind::kStatic, shards_.numbers().begin(shard) + kRoot};
-  }
-
-  JoinedShards& shards_;
-};
+std::shared_ptr<const NodeTree> own_nodes(JoinedShards& shards, TreeContext& cache) {
+  auto nodes = std::make_shared<NodeTree>(kSetNodes, 0);
+  nodes->set_view(ViewId::kStatic, make_set_tables_view(*nodes, shards, cache));
+  nodes->set_view(ViewId::kRecords, make_set_records_view(*nodes, shards, cache));
+  nodes->set_view(ViewId::kInside, make_set_insides_view(*nodes, shards, cache));
+  nodes->set_view(ViewId::kStreams, make_set_streams_view(*nodes, shards, cache));
+  nodes->set_view(ViewId::kShards, make_set_shards_view(*nodes, shards, cache));
+  return nodes;
+}
 
 }  // namespace
 
-JoinedSet::Nodes::Nodes(JoinedShards& shards, TreeContext& cache)
-    : NodeTree(kSetNodes, 0), tables(add_view<JoinedTables>(ViewId::kStatic, shards, cache)) {
-  using Shows = JoinedRecords::Shows;
-  add_view<JoinedRecords>(ViewId::kRecords, shards, Shows::kRecords, cache.record_suffix);
-  add_view<JoinedRecords>(ViewId::kInside, shards, Shows::kInsides, std::string_view());
-  add_view<JoinedStreams>(ViewId::kStreams, shards);
-  add_view<ShardsView>(ViewId::kShards, shards);
-}
-
 JoinedSet::JoinedSet(JoinedSource source, TreeContext& cache, const MountedContainers& sources, InodeTable& inodes)
-    : ContainerSubtree(sources, inodes), shards_(std::move(source), cache), nodes_(shards_, cache) {
-  inodes.add_shards(shards_.numbers().bits(), shards_.numbers().most());
+    : ContainerSubtree(sources, inodes), shards_(std::move(source), cache), nodes_(own_nodes(shards_, cache)) {
+  inodes.add_own(shards_.numbers().bits(), shards_.numbers().most());
   set_opener(this);
   renew_own();
 }
 
 void JoinedSet::renew_own() {
-  auto own = std::make_shared<ContainerNode>();
-  own->id = InodeTable::kDataSet;
-  own->ownership = shards_.ownership();
-  own->nodes = &nodes_;
-  own->is_followed = may_grow();
-  own->first_modified = shards_.first_modified();
-  const std::lock_guard lock(mutex_);
-  own_ = std::move(own);
+  ContainerNode own{.ownership = shards_.ownership(), .nodes = nodes_};
+  own.is_followed = may_grow();
+  own.first_modified = shards_.first_modified();
+  set_own(std::move(own));
 }
 
 Result<ContainerOpener::Pointer> JoinedSet::container(const RequestContext& context, std::uint64_t id) {
-  if (id != InodeTable::kDataSet) {
-    return id < shards_.size() ? shards_.container(context, static_cast<std::size_t>(id)) : no_such_name();
-  }
-  const std::lock_guard lock(mutex_);
-  return own_;
+  return id < shards_.size() ? shards_.container(context, static_cast<std::size_t>(id)) : no_such_name();
 }
 
 Result<FileStatus> JoinedSet::status(const RequestContext& context, std::uint64_t number) {
@@ -117,7 +64,7 @@ Result<std::string> JoinedSet::extended_attribute(const RequestContext& context,
   return std::to_string(counts.first_ordinal + number_from(value).value_or(0));
 }
 
-void JoinedSet::add_usage(const RequestContext&, Usage& usage) {
+void JoinedSet::add_usage(Usage& usage) {
   usage.bytes += shards_.stored();
   usage.files += progress().totals.records;
 }
@@ -127,13 +74,12 @@ void JoinedSet::append(const RequestContext& context, AppendedShards more, const
   const Node thousand{NodeKind::kThousand, progress().totals.records / kThousandRecords};
   const auto notify_all = [&] {
     renew_own();
-    for (const Node& node : nodes_.static_nodes()) notify(number_in(0, node));
+    for (const Node& node : nodes_->static_nodes()) notify(number_in(0, node));
     notify(number_in(0, thousand));
   };
   if (shards_.prepare(more)) notify_all();
   shards_.append(context, std::move(more));
   do {
-    nodes_.tables.renew();
     shards_.set_modified();
     notify_all();
   } while (shards_.append_sizes(context));

@@ -5,13 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "fusefs/tree/container_subtree.h"
 #include "fusefs/tree/joined/joined_shards.h"
-#include "fusefs/tree/joined/joined_tables.h"
 #include "fusefs/tree/view.h"
 
 namespace recordfs {
@@ -29,7 +27,7 @@ class JoinedSet final : public ContainerSubtree, public ContainerOpener {
   std::string extended_names(const RequestContext& context, std::uint64_t number) override;
   Result<std::string> extended_attribute(const RequestContext& context, std::uint64_t number,
                                          std::string_view name) override;
-  void add_usage(const RequestContext& context, Usage& usage) override;
+  void add_usage(Usage& usage) override;
   bool may_grow() const override { return shards_.is_followed(); }
   Result<Pointer> container(const RequestContext& context, std::uint64_t id) override;
 
@@ -48,19 +46,11 @@ class JoinedSet final : public ContainerSubtree, public ContainerOpener {
   std::size_t open_containers() const { return shards_.open_containers(); }
 
  private:
-  // The nodes of the data set itself.
-  class Nodes final : public NodeTree {
-   public:
-    Nodes(JoinedShards& shards, TreeContext& cache);
-    JoinedTables& tables;
-  };
-
+  // Shows the own nodes with the present owner and time of the data set.
   void renew_own();
 
   JoinedShards shards_;
-  Nodes nodes_;
-  std::mutex mutex_;  // guards the next
-  Pointer own_;       // `nodes_` with the data set's present owner and time
+  const std::shared_ptr<const NodeTree> nodes_;  // of the data set itself
 };
 
 }  // namespace recordfs

@@ -137,6 +137,7 @@ bool JoinedShards::append_sizes(const RequestContext& context) {
 }
 
 void JoinedShards::set_modified() {
+  ++edition_;
   const std::lock_guard lock(mutex_);
   ownership_.modified = later(ownership_.modified, latest_);
 }

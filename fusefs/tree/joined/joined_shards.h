@@ -89,8 +89,10 @@ class JoinedShards {
   void append(const RequestContext& context, AppendedShards more);
   // Appends them to sizes() too, if that was called before. May decode everything. Returns whether it was.
   bool append_sizes(const RequestContext& context);
-  // Makes the time of the data set later than before.
+  // Makes the time of the data set later than before, and the edition larger.
   void set_modified();
+  // Returns how often the data set has changed.
+  std::uint64_t edition() const { return edition_; }
 
   // Returns the name of a shard's directory, which is unique (ShardNames). Valid as long as this.
   std::string_view name(std::size_t shard) const;
@@ -120,6 +122,7 @@ class JoinedShards {
   Closers closers_;
   BoundedLru<std::size_t, Pointer> containers_{kOpenContainers};
   std::atomic<std::uint64_t> stored_;
+  std::atomic<std::uint64_t> edition_{1};
   mutable std::mutex mutex_;           // guards the following that are not const, except set_
   std::vector<Ownership> ownerships_;  // may have some of shards that are not visible yet, at the end
   ShardNames names_;                   // has views of paths in set_

@@ -248,7 +248,7 @@ class Mirror final : public Subtree, public ContainerOpener {
   std::uint64_t number_of_source(std::size_t source) const { return numbers_[source]; }
 
   // Adds bytes and files in use on the filesystems of the directories. Omits those that cannot be asked.
-  void add_usage(const RequestContext& context, Usage& usage) override;
+  void add_usage(const RequestContext& context, Usage& usage);
 
   std::size_t open_containers() const { return containers_.size(); }
 
