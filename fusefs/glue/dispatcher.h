@@ -29,12 +29,12 @@
 
 namespace recordfs {
 
-// Calls `work`. Returns 0, or the errno value for what it throws: ENOMEM for std::bad_alloc, and EIO for a library's
-// exception that nothing else catches.
-template <class Work>
-int error_thrown_by(const Work& work) {
+// Calls `function`. Returns 0, or the errno value for what it throws: ENOMEM for std::bad_alloc, and EIO for a
+// library's exception that nothing else catches.
+template <class Function>
+int error_thrown_by(const Function& function) {
   try {
-    work();
+    function();
     return 0;
   } catch (const std::bad_alloc&) {
     return ENOMEM;

@@ -25,11 +25,11 @@ Result<ContainerSubtree::ResolvedNode> ContainerSubtree::find(const RequestConte
   return ResolvedNode{std::move(container), std::move(found->node), view};
 }
 
-Result<Subtree::Named> ContainerSubtree::lookup(const RequestContext& context, std::uint64_t directory,
-                                                std::string_view name) {
+Result<Subtree::LookupResult> ContainerSubtree::lookup(const RequestContext& context, std::uint64_t directory,
+                                                       std::string_view name) {
   ASSIGN_OR_RETURN(const auto found, find(context, directory));
   ASSIGN_OR_RETURN(const auto node, kept_open(found.container, found.view->lookup(context, found.node, name)));
-  return Named{look_up_and_reference(*found.container, node)};
+  return LookupResult{look_up_and_reference(*found.container, node)};
 }
 
 std::uint64_t ContainerSubtree::look_up_and_reference(const ContainerNode& container, const Node& node) {

@@ -44,7 +44,7 @@ class ContainerSubtree : public Subtree {
   // Sets the nodes that are in no container (InodeTable::kOwnNodes). Requests in progress finish on the previous ones.
   void set_own(ContainerNode own);
 
-  Result<Named> lookup(const RequestContext& context, std::uint64_t directory, std::string_view name) override;
+  Result<LookupResult> lookup(const RequestContext& context, std::uint64_t directory, std::string_view name) override;
   // Returns the number of a listed entry, as lookup() does, without reading.
   std::uint64_t look_up_and_reference(const ContainerNode& container, const Node& node);
   void forget(std::uint64_t number, std::uint64_t lookups) override;

@@ -148,7 +148,7 @@ class KeysView : public ContainerView {
   std::uint64_t values() const override { return std::uint64_t{1} << 32; }  // families
 
  private:
-  using Found = std::shared_ptr<const KeyFiles::Found>;
+  using ValuePointer = std::shared_ptr<const KeyFiles::KeyValue>;
   using Names = std::shared_ptr<const std::string>;
 
   Result<std::shared_ptr<KeyFiles>> keys(const RequestContext& context) const {
@@ -156,14 +156,14 @@ class KeysView : public ContainerView {
   }
 
   // Fails with kNotFound for a node that is no key.
-  Result<Found> find(const RequestContext& context, const Node& node) const {
+  Result<ValuePointer> find(const RequestContext& context, const Node& node) const {
     const std::string text(node.text());
     if (node.kind != NodeKind::kKey || text.size() < kFamilyBytes) return no_such_name();
     if (auto known = found_.find(text)) return *std::move(known);
     ASSIGN_OR_RETURN(const auto keys, this->keys(context));
     ASSIGN_OR_RETURN(auto found, keys->find(context, family_of(node), text.substr(kFamilyBytes)));
     if (!found.value || found.version.may_be_stale) report_problems(context, store(), keys->database());
-    auto shared = std::make_shared<const KeyFiles::Found>(std::move(found));
+    auto shared = std::make_shared<const KeyFiles::KeyValue>(std::move(found));
     return found_.add(text, shared, text.size() + shared->size());
   }
 
@@ -202,7 +202,7 @@ class KeysView : public ContainerView {
     bool came_forward = false;
     if (place < kFamiliesPlace) {
       bool was_rejected = false;
-      const auto take = [&](const KeyFiles::Listed& listed) {
+      const auto take = [&](const KeyFiles::ListedKey& listed) {
         const bool has_size = listed.place < kWithAttributes && listed.version.operation == database::Operation::kPut &&
                               !listed.version.unread && !listed.version.is_in_blob_file;
         was_rejected = !emit({listed.name, key_node(family, listed.key), FileType::kRegular,
@@ -246,7 +246,7 @@ class KeysView : public ContainerView {
   }
 
   mutable FileDatabase file_;
-  mutable BoundedLru<std::string, Found> found_{64, 16u << 20};
+  mutable BoundedLru<std::string, ValuePointer> found_{64, 16u << 20};
   mutable BoundedLru<std::uint32_t, Names> names_{256, 16u << 20};
 };
 

@@ -27,12 +27,13 @@ class Subtree {
   Subtree& operator=(const Subtree&) = delete;
 
   // A node that a name means; `status` only if the lookup has cost it.
-  struct Named {
+  struct LookupResult {
     std::uint64_t number = 0;
     std::optional<FileStatus> status{};
   };
   // Looks up a name in a directory. Adds a reference to a counted number, which may be of another subtree.
-  virtual Result<Named> lookup(const RequestContext& context, std::uint64_t directory, std::string_view name) = 0;
+  virtual Result<LookupResult> lookup(const RequestContext& context, std::uint64_t directory,
+                                      std::string_view name) = 0;
   // Removes references from a number.
   virtual void forget(std::uint64_t number, std::uint64_t lookups) = 0;
   virtual Result<FileStatus> status(const RequestContext& context, std::uint64_t number) = 0;

@@ -406,7 +406,7 @@ class DatabaseView final : public View {
       if (!emit({kKeyFamiliesName, families, FileType::kDirectory, {}, 1})) return {};
     }
     if (in.is_history) return {};
-    const auto take = [&](const KeyFiles::Listed& listed) {
+    const auto take = [&](const KeyFiles::ListedKey& listed) {
       const Node node = node_of(Kind::kKey, in.family.id, listed.key);
       return emit({listed.name, node, FileType::kRegular, {}, listed.place + 2});
     };

@@ -33,10 +33,10 @@ Result<std::string> KeyFiles::key_of(const RequestContext& context, std::uint32_
   }
 }
 
-Result<KeyFiles::Found> KeyFiles::find(const RequestContext& context, std::uint32_t family,
-                                       const std::string& key) const {
+Result<KeyFiles::KeyValue> KeyFiles::find(const RequestContext& context, std::uint32_t family,
+                                          const std::string& key) const {
   auto found = database_->get(context, family, as_bytes(key));
-  if (found) return Found{std::move(found->version), std::move(found->value)};
+  if (found) return KeyValue{std::move(found->version), std::move(found->value)};
   const Code why = found.error().code;
   if (!is_permanent(why) && why != Code::kNotFound) return std::move(found).error();
   // There may be a value that cannot be read.
@@ -45,11 +45,11 @@ Result<KeyFiles::Found> KeyFiles::find(const RequestContext& context, std::uint3
     return std::move(versions).error();
   }
   if (!versions || versions->empty() || deletes(versions->front().operation)) return std::move(found).error();
-  return Found{std::move(versions->front()), std::move(found).error()};
+  return KeyValue{std::move(versions->front()), std::move(found).error()};
 }
 
 Result<void> KeyFiles::list(const RequestContext& context, const database::Family& family, std::uint64_t place,
-                            const std::function<bool(const Listed&)>& take) {
+                            const std::function<bool(const ListedKey&)>& take) {
   return listing_.list(context, family, place, [&](Bytes bytes, const database::Version& version, std::uint64_t at) {
     const std::string_view key = as_text(bytes);
     const std::uint64_t number = key_number(family.id, key);

@@ -26,7 +26,7 @@ class KeyFiles {
   // Fails with kNotFound if the name is not that of any key.
   Result<std::string> key_of(const RequestContext& context, std::uint32_t family, std::string_view name);
 
-  struct Found {
+  struct KeyValue {
     database::Version version;
     Result<Slice> value;  // or why there is one that cannot be read
 
@@ -34,9 +34,9 @@ class KeyFiles {
     std::uint64_t size() const { return value ? value->bytes.size() : 1; }
   };
   // Returns the newest value of a key. Fails with kNotFound if it has none.
-  Result<Found> find(const RequestContext& context, std::uint32_t family, const std::string& key) const;
+  Result<KeyValue> find(const RequestContext& context, std::uint32_t family, const std::string& key) const;
 
-  struct Listed {
+  struct ListedKey {
     std::string_view name;
     std::string_view key;
     const database::Version& version;
@@ -44,7 +44,7 @@ class KeyFiles {
   };
   // Calls `take` from `place` on, until it returns false. Fails as KeyListing::list().
   Result<void> list(const RequestContext& context, const database::Family& family, std::uint64_t place,
-                    const std::function<bool(const Listed&)>& take);
+                    const std::function<bool(const ListedKey&)>& take);
 
   // Returns the text of names.tsv, which has a row for each key that differs from the name of its file; empty: there is
   // none. Reads all keys. Fails with kLimit beyond 64 MiB.

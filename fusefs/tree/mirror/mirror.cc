@@ -83,7 +83,7 @@ std::string joined(const std::string& directory, std::string_view name) {
 
 Error as_stale(Error error) { return error.code == Code::kNotFound ? stale_error() : std::move(error); }
 
-Result<Looked> MirroredSources::look(const RequestContext& context, const MirroredNode& node) const {
+Result<FileHandle> MirroredSources::look(const RequestContext& context, const MirroredNode& node) const {
   auto found = of(node).look(context, node.path);
   if (!found) return as_stale(std::move(found).error());
   const bool is_same = node.type == MirroredType::kRecordfs ? found->state.device == node.state.device
@@ -173,7 +173,7 @@ bool Probes::is_container(int directory, const std::string& name, const FileStat
   return ask(*file, state, name, now);
 }
 
-std::optional<MirroredType> Probes::type_of(const Looked& found, int directory, const std::string& name,
+std::optional<MirroredType> Probes::type_of(const FileHandle& found, int directory, const std::string& name,
                                             const timespec& now) {
   if (found.is_recordfs) return MirroredType::kRecordfs;
   if (S_ISDIR(found.state.mode)) return MirroredType::kDirectory;
@@ -285,7 +285,8 @@ void Mirror::drop(std::uint64_t number) {
 
 // --- lookups
 
-Result<Subtree::Named> Mirror::lookup(const RequestContext& context, std::uint64_t directory, std::string_view name) {
+Result<Subtree::LookupResult> Mirror::lookup(const RequestContext& context, std::uint64_t directory,
+                                             std::string_view name) {
   const timespec now = current_time();  // before the lookup, so that a later change has a later time
   ASSIGN_OR_RETURN(const auto above, node(directory));
   if (above->type == MirroredType::kContainer) return insides_.lookup(context, directory, name);
@@ -296,7 +297,7 @@ Result<Subtree::Named> Mirror::lookup(const RequestContext& context, std::uint64
   const auto type = probes_.type_of(found, at.descriptor.number(), entry, now);
   if (!type) return place_error(ENOENT);
   const auto known = inodes_.look_up_and_reference(above->source, joined(above->path, name), *type, found.state, now);
-  return Named{known->number, sources_.status_of(*known, found.state)};
+  return LookupResult{known->number, sources_.status_of(*known, found.state)};
 }
 
 Result<FileStatus> Mirror::status(const RequestContext& context, std::uint64_t number) {

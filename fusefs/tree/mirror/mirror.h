@@ -50,7 +50,7 @@ class MirroredSources {
   const RootedDir& of(const MirroredNode& node) const { return *directories_[node.source].directory; }
 
   // Looks up the path of a node. Fails with stale_error() if it is another file now.
-  Result<Looked> look(const RequestContext& context, const MirroredNode& node) const;
+  Result<FileHandle> look(const RequestContext& context, const MirroredNode& node) const;
 
   // Returns a node's path in the mount.
   std::string shown_path(const MirroredNode& node) const;
@@ -78,7 +78,8 @@ class Probes {
 
   // Returns what an entry of an open directory is shown as; nullopt for one that is not shown, and in a listing for one
   // that no longer exists. `now` is before the lookup. Reads the head of a regular file whose state is new.
-  std::optional<MirroredType> type_of(const Looked& found, int directory, const std::string& name, const timespec& now);
+  std::optional<MirroredType> type_of(const FileHandle& found, int directory, const std::string& name,
+                                      const timespec& now);
   std::optional<FileType> listed_type(int directory, const DirectoryStream::Name& entry, const timespec& now);
 
   // Returns the cached answer, or nullopt.
@@ -213,7 +214,7 @@ class Mirror final : public Subtree, public ContainerOpener {
 
   // Reads the head of a regular file once per state, to tell whether it is a container. Fails with kNotFound if there
   // is no such name, or for a socket, FIFO or device.
-  Result<Named> lookup(const RequestContext& context, std::uint64_t directory, std::string_view name) override;
+  Result<LookupResult> lookup(const RequestContext& context, std::uint64_t directory, std::string_view name) override;
   void forget(std::uint64_t number, std::uint64_t lookups) override { insides_.forget(number, lookups); }
   // For a container, returns the status at its lookup. Does not read the source for that.
   Result<FileStatus> status(const RequestContext& context, std::uint64_t number) override;

@@ -53,10 +53,10 @@ bool needs_steps(int error_number) {
          error_number == EAGAIN;
 }
 
-Result<Looked> looked(Descriptor descriptor) {
+Result<FileHandle> handle_of(Descriptor descriptor) {
   struct stat st {};
   if (::fstat(descriptor.number(), &st) != 0) return place_error(errno);
-  return Looked{std::move(descriptor), FileState::of(st)};
+  return FileHandle{std::move(descriptor), FileState::of(st)};
 }
 
 // Returns the device of an open file without asking its filesystem.
@@ -156,11 +156,11 @@ bool RecordfsMounts::contains(std::uint64_t device) const {
 Result<std::shared_ptr<const RootedDir>> RootedDir::open(const std::string& path) {
   Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!descriptor) return place_error(errno);
-  ASSIGN_OR_RETURN(auto directory, looked(std::move(descriptor)));
+  ASSIGN_OR_RETURN(auto directory, handle_of(std::move(descriptor)));
   return std::shared_ptr<const RootedDir>(new RootedDir(path, std::move(directory)));
 }
 
-RootedDir::RootedDir(std::string name, Looked directory)
+RootedDir::RootedDir(std::string name, FileHandle directory)
     : name_(std::move(name)),
       directory_(std::move(directory)),
       filesystem_(filesystem_that_may_hang(directory_.descriptor.number(), directory_.state.device)) {}
@@ -169,15 +169,15 @@ Result<void> RootedDir::may_ask(const RequestContext& context, std::uint64_t dev
   return context.permit_wait_for(filesystem(device));
 }
 
-Result<Looked> RootedDir::look(const RequestContext& context, const std::string& path) const {
+Result<FileHandle> RootedDir::look(const RequestContext& context, const std::string& path) const {
   TRY(may_ask(context, directory_.state.device));
   const int top = directory_.descriptor.number();
   if (path.empty()) {
     Descriptor again(::openat(top, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!again) return place_error(errno);
-    return looked(std::move(again));
+    return handle_of(std::move(again));
   }
-  if (Descriptor found = open_inside(top, path)) return looked(std::move(found));
+  if (Descriptor found = open_inside(top, path)) return handle_of(std::move(found));
   if (!needs_steps(errno)) return place_error(errno);
   auto at = look(context, "");
   for (std::size_t begin = 0; at && begin < path.size();) {
@@ -188,24 +188,24 @@ Result<Looked> RootedDir::look(const RequestContext& context, const std::string&
   return at;
 }
 
-Result<Looked> RootedDir::look_in(const RequestContext& context, const Looked& directory,
-                                  const std::string& name) const {
+Result<FileHandle> RootedDir::look_in(const RequestContext& context, const FileHandle& directory,
+                                      const std::string& name) const {
   if (directory.is_recordfs || !is_name(name)) return place_error(ENOENT);
   TRY(may_ask(context, directory.state.device));
   const int above = directory.descriptor.number();
-  if (Descriptor found = open_inside(above, name)) return looked(std::move(found));
+  if (Descriptor found = open_inside(above, name)) return handle_of(std::move(found));
   if (!needs_steps(errno)) return place_error(errno);
   Descriptor found(::openat(above, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!found) return place_error(errno);
   ASSIGN_OR_RETURN(const auto device, device_of(found));
   if (device != directory.state.device && RecordfsMounts::of_process().contains(device)) {
-    return Looked{std::move(found), {.device = device}, true};
+    return FileHandle{std::move(found), {.device = device}, true};
   }
   TRY(may_ask(context, device));
-  return looked(std::move(found));
+  return handle_of(std::move(found));
 }
 
-Result<Descriptor> RootedDir::open_directory(const Looked& directory) {
+Result<Descriptor> RootedDir::open_directory(const FileHandle& directory) {
   if (directory.is_recordfs) return place_error(ENOENT);
   Descriptor opened(::openat(directory.descriptor.number(), ".", kReading | O_DIRECTORY));
   if (!opened) return place_error(errno);
@@ -242,7 +242,7 @@ Result<std::size_t> RootedDir::read_file(const Descriptor& file, std::uint64_t a
   return done;
 }
 
-Result<std::string> RootedDir::target(const Looked& link) {
+Result<std::string> RootedDir::target(const FileHandle& link) {
   std::array<char, PATH_MAX> text{};
   const ssize_t length = ::readlinkat(link.descriptor.number(), "", text.data(), text.size());
   if (length < 0) return place_error(errno);

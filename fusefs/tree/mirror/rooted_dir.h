@@ -79,7 +79,7 @@ class RecordfsMounts {
 };
 
 // A file of any type that was found, but not opened for reading.
-struct Looked {
+struct FileHandle {
   Descriptor descriptor;     // opened with O_PATH, except for the directory itself
   FileState state;           // of a mount of recordfs: only the device
   bool is_recordfs = false;  // a mount of recordfs, which must not be accessed
@@ -110,24 +110,24 @@ class RootedDir {
   // does.
   Result<void> may_ask(const RequestContext& context, std::uint64_t device) const;
 
-  Result<Looked> look(const RequestContext& context, const std::string& path) const;
+  Result<FileHandle> look(const RequestContext& context, const std::string& path) const;
   // `name` is one component. Fails with kNotFound for "." and "..".
-  Result<Looked> look_in(const RequestContext& context, const Looked& directory, const std::string& name) const;
+  Result<FileHandle> look_in(const RequestContext& context, const FileHandle& directory, const std::string& name) const;
 
-  static Result<Descriptor> open_directory(const Looked& directory);
+  static Result<Descriptor> open_directory(const FileHandle& directory);
   // Opens a regular file for reading. Fails with kNotFound for any other type of file, without waiting for it. `device`
   // is the file's device when it was looked up.
   Result<Descriptor> open_file(const RequestContext& context, const std::string& path, std::uint64_t device) const;
   static Result<Descriptor> open_file_in(int directory, const std::string& name);
   // Reads until `out` is full or the file ends. Returns how many bytes.
   static Result<std::size_t> read_file(const Descriptor& file, std::uint64_t at, MutableBytes out);
-  static Result<std::string> target(const Looked& link);
+  static Result<std::string> target(const FileHandle& link);
 
  private:
-  RootedDir(std::string name, Looked directory);
+  RootedDir(std::string name, FileHandle directory);
 
   const std::string name_;
-  const Looked directory_;
+  const FileHandle directory_;
   const std::uint64_t filesystem_;  // 0: cannot hang
 };
 

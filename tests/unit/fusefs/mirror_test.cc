@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// A mirrored folder in which toy files are containers, accessed by path. Looked up inodes stay known until the test
+// A mirrored folder in which toy files are containers, accessed by path. FileHandle up inodes stay known until the test
 // forgets them by name.
 class MirrorTest : public ::testing::Test {
  protected:
