@@ -26,7 +26,7 @@
 #include "fusefs/glue/helper_process.h"
 #include "fusefs/mount_sources.h"
 #include "fusefs/source_access.h"
-#include "fusefs/tree/joined/joined_shards.h"
+#include "fusefs/tree/data_set/data_set_shards.h"
 
 namespace recordfs {
 namespace {

@@ -12,7 +12,7 @@
 
 namespace recordfs {
 
-FollowedShards::FollowedShards(JoinedSet& set, std::unique_ptr<NewFiles> files, ShardOpener& opener,
+FollowedShards::FollowedShards(DataSetTree& set, std::unique_ptr<NewFiles> files, ShardOpener& opener,
                                const Options& options, const Services& services)
     : set_(set),
       files_(std::move(files)),

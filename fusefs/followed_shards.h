@@ -11,7 +11,7 @@
 #include "fusefs/follow/new_files.h"
 #include "fusefs/options.h"
 #include "fusefs/shard_files.h"
-#include "fusefs/tree/joined/joined_set.h"
+#include "fusefs/tree/data_set/data_set_tree.h"
 
 namespace recordfs {
 
@@ -19,7 +19,7 @@ namespace recordfs {
 class FollowedShards final : public Followed {
  public:
   // `opener` opens the shards of `set`. All but `files` must outlive this.
-  FollowedShards(JoinedSet& set, std::unique_ptr<NewFiles> files, ShardOpener& opener, const Options& options,
+  FollowedShards(DataSetTree& set, std::unique_ptr<NewFiles> files, ShardOpener& opener, const Options& options,
                  const Services& services);
 
   std::vector<std::string> paths() const override { return files_->directories(); }
@@ -34,7 +34,7 @@ class FollowedShards final : public Followed {
   void log_moved(const std::string& shown);
   void end(const std::string& why);
 
-  JoinedSet& set_;
+  DataSetTree& set_;
   const std::unique_ptr<NewFiles> files_;
   ShardOpener& opener_;
   const Options& options_;

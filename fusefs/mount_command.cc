@@ -37,6 +37,7 @@
 #include "fusefs/background.h"
 #include "fusefs/confinement/confinement.h"
 #include "fusefs/daemon_log.h"
+#include "fusefs/data_set_source.h"
 #include "fusefs/database_source.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/followed_shards.h"
@@ -45,7 +46,6 @@
 #include "fusefs/glue/mount_helper.h"
 #include "fusefs/glue/mount_table.h"
 #include "fusefs/glue/session.h"
-#include "fusefs/joined_source.h"
 #include "fusefs/messages.h"
 #include "fusefs/metrics.h"
 #include "fusefs/mount_point.h"
@@ -211,7 +211,7 @@ Result<UserTypes> named_types(const Options& options) {
 // Returns whether libprotobuf may be needed. Containers in a mirrored directory or a data set are not known in advance.
 bool may_decode_messages(const MountTree& tree, const UserTypes& types) {
   const auto stores = tree.containers().stores();
-  if (tree.mirror() != nullptr || tree.joined() != nullptr) return true;
+  if (tree.mirror() != nullptr || tree.data_set() != nullptr) return true;
   return std::ranges::any_of(stores, [&types](const auto& store) {
     return RecordDecoder(store->schema(), store->metadata(), types).decodes_messages({});
   });
@@ -227,7 +227,7 @@ bool hides_any(const std::string& path, const std::vector<std::string>& places) 
 std::unique_ptr<Followed> followed_of(OpenedSources& opened, MountTree& tree, const Options& options,
                                       const Services& services) {
   if (opened.new_shards != nullptr) {
-    return std::make_unique<FollowedShards>(*tree.joined(), std::move(opened.new_shards), *opened.shards, options,
+    return std::make_unique<FollowedShards>(*tree.data_set(), std::move(opened.new_shards), *opened.shards, options,
                                             services);
   }
   if (opened.followed.empty()) return nullptr;

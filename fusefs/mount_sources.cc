@@ -16,8 +16,8 @@
 #include "core/base/request_context.h"
 #include "core/base/source.h"
 #include "core/store/open_container.h"
+#include "fusefs/data_set_source.h"
 #include "fusefs/database_source.h"
-#include "fusefs/joined_source.h"
 #include "fusefs/source_access.h"
 #include "fusefs/tree/inode_table.h"
 

@@ -48,7 +48,7 @@ std::vector<std::string> statistics_of(const Services& services, MountTree& tree
   if (shown < stores.size()) lines.push_back(fmt::format("and {} more sources", stores.size() - shown));
   if (const Mirror* mirror = tree.mirror())
     lines.push_back(fmt::format("mirrored containers: {} open", mirror->open_containers()));
-  if (JoinedSet* set = tree.joined()) {
+  if (DataSetTree* set = tree.data_set()) {
     const DataSet::Progress progress = set->progress();
     lines.push_back(fmt::format("shards: {} counted, {}, {} open", progress.shards,
                                 counted(progress.totals.records, "record"), set->open_containers()));
@@ -57,7 +57,7 @@ std::vector<std::string> statistics_of(const Services& services, MountTree& tree
 }
 
 SourceCounts source_counts(MountTree& tree) {
-  if (JoinedSet* set = tree.joined()) {
+  if (DataSetTree* set = tree.data_set()) {
     const DataSet::Progress progress = set->progress();
     return {.all = progress.all, .scanned = progress.shards, .missing = set->missing()};
   }

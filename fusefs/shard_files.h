@@ -68,7 +68,7 @@ class ShardOpener {
 
   // Adds files, whose numbers follow those of the others.
   void add(std::vector<ShardFile> files);
-  // Fails as JoinedSource::Open. Logs a failure for good once. REQUIRES: shard < the number of files.
+  // Fails as DataSetSource::Open. Logs a failure for good once. REQUIRES: shard < the number of files.
   Result<std::shared_ptr<const RecordStore>> open(const RequestContext& context, std::size_t shard);
   // Returns the shard's counts that a saved index has, if the file is still as it was examined. As KnownCounts.
   std::optional<ShardCounts> known_counts(const RequestContext& context, std::size_t shard, ScanDetail detail) const;

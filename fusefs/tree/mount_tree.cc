@@ -24,12 +24,12 @@ Ownership ownership_of(const FileSource::Status& status) {
 MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings, std::string record_suffix,
                      UserTypes types)
     : cache_{.record_suffix = std::move(record_suffix), .types = std::move(types)} {
-  auto* const set = sources.size() == 1 ? std::get_if<JoinedSource>(&sources.front()) : nullptr;
+  auto* const set = sources.size() == 1 ? std::get_if<DataSetSource>(&sources.front()) : nullptr;
   auto* const database = sources.size() == 1 ? std::get_if<DatabaseSource>(&sources.front()) : nullptr;
   if (set != nullptr) {
-    auto joined = std::make_unique<JoinedSet>(std::move(*set), cache_, containers_, inodes_);
-    joined_ = joined.get();
-    insides_ = std::move(joined);
+    auto made = std::make_unique<DataSetTree>(std::move(*set), cache_, containers_, inodes_);
+    data_set_ = made.get();
+    insides_ = std::move(made);
   } else {
     insides_ = std::make_unique<ContainerSubtree>(containers_, inodes_);
   }

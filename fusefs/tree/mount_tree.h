@@ -11,8 +11,8 @@
 
 #include "core/base/source.h"
 #include "fusefs/tree/container_subtree.h"
+#include "fusefs/tree/data_set/data_set_tree.h"
 #include "fusefs/tree/database/database_view.h"
-#include "fusefs/tree/joined/joined_set.h"
 #include "fusefs/tree/mirror/mirror.h"
 
 namespace recordfs {
@@ -20,7 +20,7 @@ namespace recordfs {
 // Returns the owner and the read permissions of a source file.
 Ownership ownership_of(const FileSource::Status& status);
 
-using MountSource = std::variant<MountedContainer, MirroredDirectory, JoinedSource, DatabaseSource>;
+using MountSource = std::variant<MountedContainer, MirroredDirectory, DataSetSource, DatabaseSource>;
 
 // A READ passes the Dispatcher, a Subtree, a View and RecordReader, which asks Services::chunks before the index (all
 // functions are listed above on_read in operations.cc).
@@ -43,7 +43,7 @@ class MountTree {
   // suffix
   // "~2", "~3" and so on. `record_suffix`: the suffix of record names in listings, which starts with no digit. `types`:
   // the types of records, as set by the user. REQUIRES: Services::address_bits is at most InodeTable::value_bits(), or
-  // less than ShardNumbers::value_bits(). A JoinedSource or DatabaseSource is the only one, and not nested.
+  // less than ShardNumbers::value_bits(). A DataSetSource or DatabaseSource is the only one, and not nested.
   MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings = {}, std::string record_suffix = {},
             UserTypes types = {});
 
@@ -52,7 +52,7 @@ class MountTree {
   // Returns the mirrored directories, which are no snapshots; null if there are none.
   Mirror* mirror() const { return mirror_.get(); }
   // Returns the data set, whose containers are not in containers(); null if there is none.
-  JoinedSet* joined() const { return joined_; }
+  DataSetTree* data_set() const { return data_set_; }
 
   Result<std::uint64_t> lookup(const RequestContext& context, std::uint64_t directory, std::string_view name) const;
   // Combines lookup() and status(). On failure, no reference is added.
@@ -127,7 +127,7 @@ class MountTree {
   MountedContainers containers_{cache_, inodes_};
   std::unique_ptr<ContainerSubtree> insides_;
   std::unique_ptr<Mirror> mirror_;  // null without mirrored directories
-  JoinedSet* joined_ = nullptr;     // insides_; null without a data set
+  DataSetTree* data_set_ = nullptr;   // insides_; null without a data set
   Subtree* root_ = nullptr;
   Subtree* mirrored_ = nullptr;  // mirror_, or without it insides_, which has no such nodes
 };

@@ -98,7 +98,7 @@ struct Node {
   std::string_view text() const { return key == nullptr ? std::string_view() : std::string_view(key->text); }
 };
 
-// An index into kViewFactories (view.h), and for a data set into the views of JoinedSet.
+// An index into kViewFactories (view.h), and for a data set into the views of DataSetTree.
 enum class ViewId : std::uint8_t {
   kStatic,
   kRecords,

@@ -30,7 +30,7 @@ class GrowingSet {
     }
   }
 
-  JoinedSource source() const { return source_; }
+  DataSetSource source() const { return source_; }
   // Appends shards. Returns the numbers that the kernel is notified of.
   std::set<std::uint64_t> append(const ToyTree& tree, const std::vector<std::uint64_t>& chunks, mode_t mode = 0444) {
     AppendedShards more;
@@ -73,13 +73,13 @@ class GrowingSet {
   }
   std::set<std::uint64_t> append(const ToyTree& tree, AppendedShards more) {
     std::set<std::uint64_t> numbers;
-    tree->joined()->append({}, std::move(more), [&](std::uint64_t number) {
+    tree->data_set()->append({}, std::move(more), [&](std::uint64_t number) {
       numbers.insert(number);
       notified();
     });
     return numbers;
   }
-  JoinedSource::Open opener() {
+  DataSetSource::Open opener() {
     return [this](const RequestContext&, std::size_t shard) -> Result<std::shared_ptr<const RecordStore>> {
       const std::lock_guard lock(mutex_);
       ++opens_;
@@ -98,7 +98,7 @@ class GrowingSet {
   std::mutex mutex_;  // guards the next two
   std::deque<toy::File> files_;
   std::size_t opens_ = 0;
-  JoinedSource source_;
+  DataSetSource source_;
 };
 
 std::string text_of_all(const Names& records, const std::string& after = {}) {
@@ -145,12 +145,12 @@ TEST(JoinedFollowTest, NumbersAreThoseOfAMountThatDoesNotFollow) {
   EXPECT_EQ(ShardNumbers::most_followed(kMostShards), kMostShards);
   GrowingSet toys({1, 1}, ShardNumbers::most_followed(2));
   const ToyTree tree(toys.source());
-  JoinedSource fixed = toys.source();
+  DataSetSource fixed = toys.source();
   fixed.most_shards = 0;
   const ToyTree other(fixed);
   EXPECT_EQ(tree.find("records/4").value(), other.find("records/4").value());
-  EXPECT_FALSE(other->joined()->may_grow());
-  EXPECT_EQ(other->joined()->room(), 0u);
+  EXPECT_FALSE(other->data_set()->may_grow());
+  EXPECT_EQ(other->data_set()->room(), 0u);
 }
 
 TEST(JoinedFollowTest, ListingResumesAcrossAnAppend) {
@@ -190,7 +190,7 @@ TEST(JoinedFollowTest, OnlyWhatMayChangeExpires) {
   for (const char* path : {"records/0", "shards/shard-0", ".shards/shard-0", ".shards/shard-0/records", "streams"}) {
     EXPECT_EQ(tree.status(path).cache_policy, CachePolicy::kPermanent) << path;
   }
-  JoinedSource fixed = toys.source();
+  DataSetSource fixed = toys.source();
   fixed.most_shards = 0;
   const ToyTree other(fixed);
   EXPECT_EQ(other.status("records").cache_policy, CachePolicy::kPermanent);
@@ -296,7 +296,7 @@ TEST(JoinedFollowTest, FileThatIsRemovedMeanwhileIsAMissingShard) {
   const ToyTree tree(toys.source());
   EXPECT_EQ(tree.names("records").size(), 3u);
   AppendedShards more{.shards = {{"dir/gone", true}}, .ownerships = {{.file_mode = 0, .directory_mode = 0}}};
-  tree->joined()->append({}, std::move(more), [](std::uint64_t) {});
+  tree->data_set()->append({}, std::move(more), [](std::uint64_t) {});
   EXPECT_EQ(json::parse(tree.read("info.json"))["missing_shards"][0]["name"], "gone");
   EXPECT_EQ(tree.status("records").ownership.directory_mode, 0755u);
   EXPECT_EQ(tree.names("records").size(), 3u);
@@ -306,7 +306,7 @@ TEST(JoinedFollowTest, EqualNamesGetANumber) {
   GrowingSet toys({1});
   const ToyTree tree(toys.source());
   AppendedShards more{.shards = {{"other/shard-0"}}, .ownerships = {{}}};
-  tree->joined()->append({}, std::move(more), [](std::uint64_t) {});
+  tree->data_set()->append({}, std::move(more), [](std::uint64_t) {});
   EXPECT_EQ(tree.names("shards"), (Names{"shard-0", "shard-0~2"}));
   EXPECT_EQ(tree.target("shards/shard-0~2"), "../.shards/shard-0~2");
 }
@@ -314,9 +314,9 @@ TEST(JoinedFollowTest, EqualNamesGetANumber) {
 TEST(JoinedFollowTest, RoomShrinks) {
   GrowingSet toys({1}, 4);
   const ToyTree tree(toys.source());
-  EXPECT_EQ(tree->joined()->room(), 3u);
+  EXPECT_EQ(tree->data_set()->room(), 3u);
   toys.append(tree, {1, 1, 1});
-  EXPECT_EQ(tree->joined()->room(), 0u);
+  EXPECT_EQ(tree->data_set()->room(), 0u);
   EXPECT_EQ(tree.read("records/11"), toys.records()[11]);
 }
 
@@ -344,7 +344,7 @@ TEST(JoinedFollowTest, ReadersSeeWholeStatesWhileShardsAreAppended) {
       }
     });
   }
-  while (tree->joined()->room() > 0) toys.append(tree, {1});
+  while (tree->data_set()->room() > 0) toys.append(tree, {1});
   is_over = true;
   for (std::thread& reader : readers) reader.join();
   EXPECT_EQ(tree.read(stream), text_of_all(toys.records(), "\n"));

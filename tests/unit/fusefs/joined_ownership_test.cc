@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "fusefs/tree/joined/joined_shards.h"
+#include "fusefs/tree/data_set/data_set_shards.h"
 
 namespace recordfs::testing {
 namespace {

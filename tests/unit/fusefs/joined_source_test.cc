@@ -1,4 +1,4 @@
-#include "fusefs/joined_source.h"
+#include "fusefs/data_set_source.h"
 
 #include <sys/stat.h>
 
@@ -24,7 +24,7 @@ using Texts = std::vector<std::string>;
 const std::string kContainer("\0\0\0\0\0\0\0\0\x29\x03\x98\x07\xd8\xea\x82\xa2", 16);
 
 struct JoinedSourceTest : ::testing::Test {
-  Result<JoinedFiles> join(const Texts& words) {
+  Result<DataSetFiles> join(const Texts& words) {
     for (const std::string& word : words) options.sources.push_back(folder / word);
     options.join = true;
     return join_sources(options, services);
@@ -175,11 +175,11 @@ TEST_F(JoinedSourceTest, NewFilesAreAppendedAsFarAsThereIsRoom) {
   ASSERT_TRUE(joined) << joined.error().detail;
   joined->source.most_shards = 3;
   MountTree tree({std::move(joined->source)}, false);
-  FollowedShards followed(*tree.joined(), std::move(joined->new_files), *joined->opener, options, services);
+  FollowedShards followed(*tree.data_set(), std::move(joined->new_files), *joined->opener, options, services);
   FileWatch watch(followed.paths());
   const auto look = [&](std::size_t shards) {
     std::size_t notified = 0;
-    while (tree.joined()->progress().all < shards) {
+    while (tree.data_set()->progress().all < shards) {
       EXPECT_TRUE(followed.look({}, watch, [&](std::uint64_t) { ++notified; }));
       watch.rest(FileWatch::Milliseconds(100));
     }
@@ -197,7 +197,7 @@ TEST_F(JoinedSourceTest, NewFilesAreAppendedAsFarAsThereIsRoom) {
   EXPECT_EQ(lines.size(), 1u);
   const std::uint64_t links = tree.lookup({}, MountTree::kRootNumber, "shards").value();
   EXPECT_TRUE(tree.lookup({}, links, "f6"));
-  EXPECT_TRUE(tree.joined()->container({}, 2));
+  EXPECT_TRUE(tree.data_set()->container({}, 2));
 }
 
 TEST_F(JoinedSourceTest, OptionsReplaceThePermissions) {

@@ -32,8 +32,8 @@ struct ToySet {
   }
   void remove(std::size_t shard) { source.list.shards[shard].is_missing = true; }
 
-  JoinedSource joined() {
-    JoinedSource made = source;
+  DataSetSource joined() {
+    DataSetSource made = source;
     made.open = [this](const RequestContext&, std::size_t shard) -> Result<std::shared_ptr<const RecordStore>> {
       const std::lock_guard lock(mutex);
       ++opened[shard];
@@ -68,7 +68,7 @@ struct ToySet {
   Services services{64u << 20, 2, lines.log()};
   std::shared_ptr<toy::Watch> watch = std::make_shared<toy::Watch>();
   std::vector<toy::File> files;
-  JoinedSource source;
+  DataSetSource source;
   std::map<std::size_t, Error> failures;
   std::mutex mutex;  // guards the next
   std::map<std::size_t, int> opened;
@@ -239,7 +239,7 @@ TEST(JoinedSetTest, FewContainersStayOpen) {
   ToySet toys(std::vector<std::uint64_t>(300, 1));
   const ToyTree tree(toys.joined());
   EXPECT_EQ(tree.list(tree.find("records").value()).size(), 900u);
-  EXPECT_LE(tree->joined()->open_containers(), 24u);
+  EXPECT_LE(tree->data_set()->open_containers(), 24u);
 }
 
 TEST(JoinedSetTest, ListingResumesAtAnyPlace) {

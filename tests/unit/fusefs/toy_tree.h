@@ -33,7 +33,7 @@ class ToyTree {
   explicit ToyTree(const std::vector<std::pair<std::string, ToyStore*>>& toys) : tree_(containers(toys), true) {}
 
   // Mounts a data set.
-  explicit ToyTree(JoinedSource source, std::string record_suffix = {})
+  explicit ToyTree(DataSetSource source, std::string record_suffix = {})
       : tree_({std::move(source)}, false, {}, std::move(record_suffix)) {}
 
   // Mounts a database. Containers in its files/ cannot be opened.

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "fusefs/tree/joined/set_views.h"
+#include "fusefs/tree/data_set/set_views.h"
 
 namespace recordfs {
 namespace {
@@ -16,7 +16,7 @@ enum class Shows : std::uint8_t { kRecords, kInsides };
 class SetRecordsView final : public View {
  public:
   // `suffix`: of names in listings.
-  SetRecordsView(const NodeTree& nodes, JoinedShards& shards, Shows shows, std::string_view suffix)
+  SetRecordsView(const NodeTree& nodes, DataSetShards& shards, Shows shows, std::string_view suffix)
       : View(nodes), shards_(shards), shows_(shows), suffix_(suffix) {}
 
   // The shard's container decides what follows the ordinal in a name: ".json", for example. It knows only listed names
@@ -140,18 +140,18 @@ class SetRecordsView final : public View {
   // Returns the directory of a shard's container that shows the same of its records.
   Node directory_in_shard() const { return {NodeKind::kStatic, shows_ == Shows::kInsides ? kInside : kRecords}; }
 
-  JoinedShards& shards_;
+  DataSetShards& shards_;
   const Shows shows_;
   const std::string_view suffix_;
 };
 
 }  // namespace
 
-SetViewPointer make_set_records_view(const NodeTree& nodes, JoinedShards& shards, TreeContext& cache) {
+SetViewPointer make_set_records_view(const NodeTree& nodes, DataSetShards& shards, TreeContext& cache) {
   return std::make_unique<SetRecordsView>(nodes, shards, Shows::kRecords, cache.record_suffix);
 }
 
-SetViewPointer make_set_insides_view(const NodeTree& nodes, JoinedShards& shards, TreeContext&) {
+SetViewPointer make_set_insides_view(const NodeTree& nodes, DataSetShards& shards, TreeContext&) {
   return std::make_unique<SetRecordsView>(nodes, shards, Shows::kInsides, std::string_view());
 }
 

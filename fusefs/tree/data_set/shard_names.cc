@@ -1,4 +1,4 @@
-#include "fusefs/tree/joined/shard_names.h"
+#include "fusefs/tree/data_set/shard_names.h"
 
 #include <utility>
 

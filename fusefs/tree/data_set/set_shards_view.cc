@@ -1,7 +1,7 @@
 // shards/ of a data set, with a link to each shard, and .shards/, with the shards' own directories.
 #include <utility>
 
-#include "fusefs/tree/joined/set_views.h"
+#include "fusefs/tree/data_set/set_views.h"
 
 namespace recordfs {
 namespace {
@@ -10,7 +10,7 @@ constexpr std::string_view kLinkToShard = "../.shards/";
 
 class SetShardsView final : public View {
  public:
-  SetShardsView(const NodeTree& nodes, JoinedShards& shards) : View(nodes), shards_(shards) {}
+  SetShardsView(const NodeTree& nodes, DataSetShards& shards) : View(nodes), shards_(shards) {}
 
   // A link has its shard's number as an unlisted name.
   Result<Node> lookup(const RequestContext&, Node directory, std::string_view name) const override {
@@ -46,12 +46,12 @@ class SetShardsView final : public View {
     return {NodeKind::kStatic, shards_.numbers().begin(shard) + kRoot};
   }
 
-  JoinedShards& shards_;
+  DataSetShards& shards_;
 };
 
 }  // namespace
 
-SetViewPointer make_set_shards_view(const NodeTree& nodes, JoinedShards& shards, TreeContext&) {
+SetViewPointer make_set_shards_view(const NodeTree& nodes, DataSetShards& shards, TreeContext&) {
   return std::make_unique<SetShardsView>(nodes, shards);
 }
 

@@ -1,4 +1,4 @@
-// JoinedSet: a data set as the root of a mount.
+// DataSetTree: a data set as the root of a mount.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "fusefs/tree/container_subtree.h"
-#include "fusefs/tree/joined/joined_shards.h"
+#include "fusefs/tree/data_set/data_set_shards.h"
 #include "fusefs/tree/view.h"
 
 namespace recordfs {
@@ -17,10 +17,10 @@ namespace recordfs {
 // The nodes of the shards' containers, and those of the data set itself, which views serve as if the data set were a
 // container (set_nodes.h). Thread-safe. Functions block only as far as RequestContext permits. They return kPending as
 // View does, if DataSet has not counted far enough, or as the container that they ask.
-class JoinedSet final : public ContainerSubtree, public ContainerOpener {
+class DataSetTree final : public ContainerSubtree, public ContainerOpener {
  public:
   // The references must outlive this.
-  JoinedSet(JoinedSource source, TreeContext& cache, const MountedContainers& sources, InodeTable& inodes);
+  DataSetTree(DataSetSource source, TreeContext& cache, const MountedContainers& sources, InodeTable& inodes);
 
   // Opens no shard.
   Result<FileStatus> status(const RequestContext& context, std::uint64_t number) override;
@@ -34,10 +34,10 @@ class JoinedSet final : public ContainerSubtree, public ContainerOpener {
   // Returns how many more shards may be appended.
   std::size_t room() const { return may_grow() ? shards_.most_shards() - shards_.size() : 0; }
   using Notify = std::function<void(std::uint64_t number)>;
-  // Appends shards, which JoinedSource::Open already opens. All nodes that exist keep their numbers and ordinals. Calls
-  // `notify` with the numbers of nodes whose attributes have changed, several times if the records can be shown before
-  // the streams. May take as long as scanning the shards, and decoding them if a stream is in use. Only one thread may
-  // call this, and no request may wait for it. REQUIRES: at most room() shards.
+  // Appends shards, which DataSetSource::Open already opens. All nodes that exist keep their numbers and ordinals.
+  // Calls `notify` with the numbers of nodes whose attributes have changed, several times if the records can be shown
+  // before the streams. May take as long as scanning the shards, and decoding them if a stream is in use. Only one
+  // thread may call this, and no request may wait for it. REQUIRES: at most room() shards.
   void append(const RequestContext& context, AppendedShards more, const Notify& notify);
 
   // What the statistics show.
@@ -49,7 +49,7 @@ class JoinedSet final : public ContainerSubtree, public ContainerOpener {
   // Shows the own nodes with the present owner and time of the data set.
   void renew_own();
 
-  JoinedShards shards_;
+  DataSetShards shards_;
   const std::shared_ptr<const NodeTree> nodes_;  // of the data set itself
 };
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/store/scanner.h"
-#include "fusefs/tree/joined/set_views.h"
+#include "fusefs/tree/data_set/set_views.h"
 
 namespace recordfs {
 namespace {
@@ -16,15 +16,15 @@ namespace {
 // shard for each stream that was used.
 class SetStreamsView final : public View {
  public:
-  SetStreamsView(const NodeTree& nodes, JoinedShards& shards) : View(nodes), shards_(shards) {}
+  SetStreamsView(const NodeTree& nodes, DataSetShards& shards) : View(nodes), shards_(shards) {}
 
-  // kPending until all shards of JoinedShards::sizes() are scanned for sizes.
+  // kPending until all shards of DataSetShards::sizes() are scanned for sizes.
   Result<std::uint64_t> size(const RequestContext&, Node file) const override {
     ASSIGN_OR_RETURN(const auto begins, this->begins(stream_of(file), UINT64_MAX));
     return begins->back();
   }
 
-  // Fails if anything in the range is unreadable, as StreamReader::read() and JoinedShards::container().
+  // Fails if anything in the range is unreadable, as StreamReader::read() and DataSetShards::container().
   Result<Slice> read(const RequestContext& context, Node file, std::uint64_t offset,
                      std::uint64_t length) const override {
     const Stream stream = stream_of(file);
@@ -117,7 +117,7 @@ class SetStreamsView final : public View {
     return piece;
   }
 
-  JoinedShards& shards_;
+  DataSetShards& shards_;
   mutable SharedCache<CachedBytes> small_shards_{4u << 20};
   mutable std::mutex mutex_;  // guards the following
   mutable Begins concat_;
@@ -126,7 +126,7 @@ class SetStreamsView final : public View {
 
 }  // namespace
 
-SetViewPointer make_set_streams_view(const NodeTree& nodes, JoinedShards& shards, TreeContext&) {
+SetViewPointer make_set_streams_view(const NodeTree& nodes, DataSetShards& shards, TreeContext&) {
   return std::make_unique<SetStreamsView>(nodes, shards);
 }
 

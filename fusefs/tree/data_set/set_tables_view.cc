@@ -13,8 +13,8 @@
 #include "core/base/utf8.h"
 #include "core/dataset/missing_shards.h"
 #include "core/decoding/json_writer.h"
+#include "fusefs/tree/data_set/set_views.h"
 #include "fusefs/tree/generated_files.h"
-#include "fusefs/tree/joined/set_views.h"
 
 namespace recordfs {
 namespace {
@@ -28,7 +28,7 @@ std::string_view class_of(const Error& error) {
 }
 
 // The members of a list are the shards' names.
-JsonObject::List named(const JoinedShards& shards, const std::vector<std::size_t>& numbers) {
+JsonObject::List named(const DataSetShards& shards, const std::vector<std::size_t>& numbers) {
   JsonObject::List list;
   for (const std::size_t number : numbers) {
     if (list.size() == kMostNamed) break;
@@ -40,7 +40,7 @@ JsonObject::List named(const JoinedShards& shards, const std::vector<std::size_t
 }
 
 // A range of missing shards is an item with the name of the first one.
-JsonObject::List named(const JoinedShards& shards, const std::vector<MissingShards>& missing) {
+JsonObject::List named(const DataSetShards& shards, const std::vector<MissingShards>& missing) {
   JsonObject::List list;
   for (const MissingShards& range : missing) {
     if (list.size() == kMostNamed) break;
@@ -77,7 +77,7 @@ void add_counts(JsonObject& object, const DataSetTotals& totals) {
 
 class SetTablesView final : public View {
  public:
-  SetTablesView(const NodeTree& nodes, JoinedShards& shards, TreeContext& cache)
+  SetTablesView(const NodeTree& nodes, DataSetShards& shards, TreeContext& cache)
       : View(nodes), shards_(shards), cache_(cache) {}
 
   // info.json has what is known without opening a shard, and the counts as far as they are known at the first call.
@@ -233,9 +233,9 @@ class SetTablesView final : public View {
     return {};
   }
 
-  JoinedShards& shards_;
+  DataSetShards& shards_;
   TreeContext& cache_;
-  const LazyMap<std::string> infos_{};  // by JoinedShards::edition()
+  const LazyMap<std::string> infos_{};  // by DataSetShards::edition()
   mutable std::mutex mutex_;            // guards the next two
   mutable Text damage_;
   mutable std::size_t damage_shards_ = 0;  // that damage_ includes
@@ -248,7 +248,7 @@ class SetTablesView final : public View {
 
 }  // namespace
 
-SetViewPointer make_set_tables_view(const NodeTree& nodes, JoinedShards& shards, TreeContext& cache) {
+SetViewPointer make_set_tables_view(const NodeTree& nodes, DataSetShards& shards, TreeContext& cache) {
   return std::make_unique<SetTablesView>(nodes, shards, cache);
 }
 

@@ -1,4 +1,4 @@
-// JoinedShards: the shards of a data set that is mounted as one: their names, numbers, owners, and containers.
+// DataSetShards: the shards of a data set that is mounted as one: their names, numbers, owners, and containers.
 #pragma once
 
 #include <atomic>
@@ -16,16 +16,16 @@
 #include "core/base/bounded_lru.h"
 #include "core/dataset/data_set.h"
 #include "fusefs/tree/container_node.h"
+#include "fusefs/tree/data_set/shard_names.h"
+#include "fusefs/tree/data_set/shard_numbers.h"
 #include "fusefs/tree/file_status.h"
 #include "fusefs/tree/inode_table.h"
-#include "fusefs/tree/joined/shard_names.h"
-#include "fusefs/tree/joined/shard_numbers.h"
 #include "fusefs/tree/mirror/mirror.h"
 
 namespace recordfs {
 
 // A data set as the source of a mount.
-struct JoinedSource {
+struct DataSetSource {
   // Opens the container of a shard that is not missing. Called on any thread. Fails as OpenShard.
   using Open =
       std::function<Result<std::shared_ptr<const RecordStore>>(const RequestContext& context, std::size_t shard)>;
@@ -55,15 +55,15 @@ Ownership common_ownership(std::span<const Ownership> ownerships);
 // Opens shards when they are needed, and keeps the most recently used ones open, for half a minute without use.
 // If shards may be appended, their numbers are those of the largest number of shards. Thread-safe. Functions block only
 // as far as RequestContext permits.
-class JoinedShards {
+class DataSetShards {
  public:
   using Pointer = std::shared_ptr<const ContainerNode>;
 
   // `cache` must outlive this. REQUIRES: source.list.shards.size() ownerships.
-  JoinedShards(JoinedSource source, TreeContext& cache);
-  ~JoinedShards();
-  JoinedShards(const JoinedShards&) = delete;
-  JoinedShards& operator=(const JoinedShards&) = delete;
+  DataSetShards(DataSetSource source, TreeContext& cache);
+  ~DataSetShards();
+  DataSetShards(const DataSetShards&) = delete;
+  DataSetShards& operator=(const DataSetShards&) = delete;
 
   std::size_t size() const { return set_.size(); }
   bool is_followed() const { return most_shards_ != 0; }
@@ -81,7 +81,7 @@ class JoinedShards {
 
   // Only one thread may call the following four functions, in this order.
   //
-  // Makes the data set's permissions those that all shards will have, and names the new ones, which JoinedSource::Open
+  // Makes the data set's permissions those that all shards will have, and names the new ones, which DataSetSource::Open
   // already opens. Returns whether owner or permissions have changed: the kernel must know that before append().
   // REQUIRES: at most most_shards() together.
   bool prepare(const AppendedShards& more);
@@ -102,7 +102,7 @@ class JoinedShards {
   const ShardNumbers& numbers() const { return numbers_; }
 
   // Returns a shard's container, and opens it if necessary. Fails with kDamage if the shard is missing, with kLimit if
-  // its file is too large for a data set of so many shards, and as JoinedSource::Open does.
+  // its file is too large for a data set of so many shards, and as DataSetSource::Open does.
   Result<Pointer> container(const RequestContext& context, std::size_t shard);
   std::size_t open_containers() const { return containers_.size(); }
 
@@ -113,7 +113,7 @@ class JoinedShards {
   Ownership common(std::span<const Shard> more) const;
   Result<std::shared_ptr<const RecordStore>> open(const RequestContext& context, std::size_t shard);
 
-  const JoinedSource::Open open_;
+  const DataSetSource::Open open_;
   const KnownCounts known_;
   const std::string_view format_;
   const std::size_t most_shards_;

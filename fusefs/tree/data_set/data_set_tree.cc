@@ -1,13 +1,13 @@
-#include "fusefs/tree/joined/joined_set.h"
+#include "fusefs/tree/data_set/data_set_tree.h"
 
 #include <utility>
 
-#include "fusefs/tree/joined/set_views.h"
+#include "fusefs/tree/data_set/set_views.h"
 
 namespace recordfs {
 namespace {
 
-std::shared_ptr<const NodeTree> own_nodes(JoinedShards& shards, TreeContext& cache) {
+std::shared_ptr<const NodeTree> own_nodes(DataSetShards& shards, TreeContext& cache) {
   auto nodes = std::make_shared<NodeTree>(kSetNodes, 0);
   nodes->set_view(ViewId::kStatic, make_set_tables_view(*nodes, shards, cache));
   nodes->set_view(ViewId::kRecords, make_set_records_view(*nodes, shards, cache));
@@ -19,25 +19,25 @@ std::shared_ptr<const NodeTree> own_nodes(JoinedShards& shards, TreeContext& cac
 
 }  // namespace
 
-JoinedSet::JoinedSet(JoinedSource source, TreeContext& cache, const MountedContainers& sources, InodeTable& inodes)
+DataSetTree::DataSetTree(DataSetSource source, TreeContext& cache, const MountedContainers& sources, InodeTable& inodes)
     : ContainerSubtree(sources, inodes), shards_(std::move(source), cache), nodes_(own_nodes(shards_, cache)) {
   inodes.add_own(shards_.numbers().bits(), shards_.numbers().most());
   set_opener(this);
   renew_own();
 }
 
-void JoinedSet::renew_own() {
+void DataSetTree::renew_own() {
   ContainerNode own{.ownership = shards_.ownership(), .nodes = nodes_};
   own.is_followed = may_grow();
   own.first_modified = shards_.first_modified();
   set_own(std::move(own));
 }
 
-Result<ContainerOpener::Pointer> JoinedSet::container(const RequestContext& context, std::uint64_t id) {
+Result<ContainerOpener::Pointer> DataSetTree::container(const RequestContext& context, std::uint64_t id) {
   return id < shards_.size() ? shards_.container(context, static_cast<std::size_t>(id)) : no_such_name();
 }
 
-Result<FileStatus> JoinedSet::status(const RequestContext& context, std::uint64_t number) {
+Result<FileStatus> DataSetTree::status(const RequestContext& context, std::uint64_t number) {
   const auto found = resolve(number);
   const bool is_shard = found && found->node == Node{} && found->container < shards_.size();
   if (!is_shard) return ContainerSubtree::status(context, number);
@@ -46,14 +46,14 @@ Result<FileStatus> JoinedSet::status(const RequestContext& context, std::uint64_
   return FileStatus{number, number, FileType::kDirectory, 0, shards_.ownership(shard)};
 }
 
-std::string JoinedSet::extended_names(const RequestContext& context, std::uint64_t number) {
+std::string DataSetTree::extended_names(const RequestContext& context, std::uint64_t number) {
   std::string names = ContainerSubtree::extended_names(context, number);
   if (is_record(number) && !names.empty()) names.append(kShardName).append(1, '\0');
   return names;
 }
 
-Result<std::string> JoinedSet::extended_attribute(const RequestContext& context, std::uint64_t number,
-                                                  std::string_view name) {
+Result<std::string> DataSetTree::extended_attribute(const RequestContext& context, std::uint64_t number,
+                                                    std::string_view name) {
   if (!is_record(number)) return ContainerSubtree::extended_attribute(context, number, name);
   ASSIGN_OR_RETURN(const auto found, find(context, number));
   const auto shard = static_cast<std::size_t>(found.container->id);
@@ -64,12 +64,12 @@ Result<std::string> JoinedSet::extended_attribute(const RequestContext& context,
   return std::to_string(counts.first_ordinal + number_from(value).value_or(0));
 }
 
-void JoinedSet::add_usage(Usage& usage) {
+void DataSetTree::add_usage(Usage& usage) {
   usage.bytes += shards_.stored();
   usage.files += progress().totals.records;
 }
 
-void JoinedSet::append(const RequestContext& context, AppendedShards more, const Notify& notify) {
+void DataSetTree::append(const RequestContext& context, AppendedShards more, const Notify& notify) {
   // The last directory of thousands/ may get more records.
   const Node thousand{NodeKind::kThousand, progress().totals.records / kThousandRecords};
   const auto notify_all = [&] {

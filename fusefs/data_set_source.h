@@ -12,12 +12,12 @@
 #include "fusefs/follow/new_files.h"
 #include "fusefs/options.h"
 #include "fusefs/shard_files.h"
-#include "fusefs/tree/joined/joined_shards.h"
+#include "fusefs/tree/data_set/data_set_shards.h"
 
 namespace recordfs {
 
-struct JoinedFiles {
-  JoinedSource source{};
+struct DataSetFiles {
+  DataSetSource source{};
   std::shared_ptr<ShardOpener> opener{};  // which source.open uses
   // Paths that include all shards: the files themselves, or their directories if there are many. With -o follow also
   // the directories in which shards may appear. Absolute, without symbolic links.
@@ -39,10 +39,10 @@ Result<SetPlaces> places_of_set(const Options& options, const std::optional<Shar
 // missing and surplus shards. Sets services.address_bits, with -o follow for the shards that may be appended too.
 //
 // A shard is opened later by its path, and must then be the same file, with the size and the modification time that it
-// has now. Otherwise, and if it cannot be opened for good, JoinedSource::Open fails with kDamage and logs that once.
+// has now. Otherwise, and if it cannot be opened for good, DataSetSource::Open fails with kDamage and logs that once.
 //
 // Fails with kIo if there is no shard, or none of those tried can be opened; the detail is a whole message. Both
 // arguments must outlive the result.
-Result<JoinedFiles> join_sources(const Options& options, Services& services, std::optional<ShardList> manifest = {});
+Result<DataSetFiles> join_sources(const Options& options, Services& services, std::optional<ShardList> manifest = {});
 
 }  // namespace recordfs

@@ -1,4 +1,4 @@
-#include "fusefs/tree/joined/joined_shards.h"
+#include "fusefs/tree/data_set/data_set_shards.h"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "fusefs/tree/joined/set_nodes.h"
+#include "fusefs/tree/data_set/set_nodes.h"
 
 namespace recordfs {
 namespace {
@@ -60,7 +60,7 @@ Ownership common_ownership(std::span<const Ownership> ownerships) {
   return common;
 }
 
-JoinedShards::JoinedShards(JoinedSource source, TreeContext& cache)
+DataSetShards::DataSetShards(DataSetSource source, TreeContext& cache)
     : open_(std::move(source.open)),
       known_(std::move(source.known)),
       format_(source.format),
@@ -80,24 +80,24 @@ JoinedShards::JoinedShards(JoinedSource source, TreeContext& cache)
 }
 
 // The sweeps use containers_. What is closed after closers_ has stopped is closed by the calling thread.
-JoinedShards::~JoinedShards() {
+DataSetShards::~DataSetShards() {
   sizes_.reset();
   containers_.drop_unused_since(std::chrono::steady_clock::time_point::max());
   closers_.stop();
 }
 
-Ownership JoinedShards::ownership() const {
+Ownership DataSetShards::ownership() const {
   const std::lock_guard lock(mutex_);
   return ownership_;
 }
 
-Ownership JoinedShards::ownership(std::size_t shard) const {
+Ownership DataSetShards::ownership(std::size_t shard) const {
   const std::lock_guard lock(mutex_);
   return ownerships_[shard];
 }
 
 // `more` are shards whose ownerships are the last ones. REQUIRES: mutex_ is locked, or no other thread uses this.
-Ownership JoinedShards::common(std::span<const Shard> more) const {
+Ownership DataSetShards::common(std::span<const Shard> more) const {
   std::vector<Ownership> present;
   for (std::size_t shard = 0; shard < ownerships_.size(); ++shard) {
     const bool is_missing = shard < size() ? set_.shard(shard).is_missing : more[shard - size()].is_missing;
@@ -106,7 +106,7 @@ Ownership JoinedShards::common(std::span<const Shard> more) const {
   return common_ownership(present);
 }
 
-bool JoinedShards::prepare(const AppendedShards& more) {
+bool DataSetShards::prepare(const AppendedShards& more) {
   const std::lock_guard lock(mutex_);
   ownerships_.insert(ownerships_.end(), more.ownerships.begin(), more.ownerships.end());
   for (const Shard& shard : more.shards) names_.add_copy(shard.path);
@@ -117,12 +117,12 @@ bool JoinedShards::prepare(const AppendedShards& more) {
          before.directory_mode != ownership_.directory_mode;
 }
 
-void JoinedShards::append(const RequestContext& context, AppendedShards more) {
+void DataSetShards::append(const RequestContext& context, AppendedShards more) {
   stored_.fetch_add(more.stored, std::memory_order_relaxed);
   set_.append(context, std::move(more.shards));
 }
 
-bool JoinedShards::append_sizes(const RequestContext& context) {
+bool DataSetShards::append_sizes(const RequestContext& context) {
   DataSet* sizes = nullptr;
   std::vector<Shard> more;
   {
@@ -136,25 +136,25 @@ bool JoinedShards::append_sizes(const RequestContext& context) {
   return true;
 }
 
-void JoinedShards::set_modified() {
+void DataSetShards::set_modified() {
   ++edition_;
   const std::lock_guard lock(mutex_);
   ownership_.modified = later(ownership_.modified, latest_);
 }
 
-std::string_view JoinedShards::name(std::size_t shard) const {
+std::string_view DataSetShards::name(std::size_t shard) const {
   const std::lock_guard lock(mutex_);
   return names_.name(shard, set_.shard(shard).path);
 }
 
-std::optional<std::size_t> JoinedShards::find(std::string_view name) const {
+std::optional<std::size_t> DataSetShards::find(std::string_view name) const {
   const std::lock_guard lock(mutex_);
   return names_.find(name);
 }
 
 // The last user of a store may be the thread of its catalog, which a destructor would join. So another thread closes
 // it.
-Result<std::shared_ptr<const RecordStore>> JoinedShards::open(const RequestContext& context, std::size_t shard) {
+Result<std::shared_ptr<const RecordStore>> DataSetShards::open(const RequestContext& context, std::size_t shard) {
   using Store = std::shared_ptr<const RecordStore>;
   static_cast<void>(closers_.wait_for_room());
   ASSIGN_OR_RETURN(auto store, open_(context, shard));
@@ -163,7 +163,7 @@ Result<std::shared_ptr<const RecordStore>> JoinedShards::open(const RequestConte
   return Store(closed, closed->get());
 }
 
-DataSet& JoinedShards::sizes() {
+DataSet& DataSetShards::sizes() {
   const std::lock_guard lock(mutex_);
   if (sizes_ == nullptr) {
     const auto open_again = [this](const RequestContext& context, std::size_t number, const Shard&) {
@@ -177,7 +177,7 @@ DataSet& JoinedShards::sizes() {
   return *sizes_;
 }
 
-Result<JoinedShards::Pointer> JoinedShards::container(const RequestContext& context, std::size_t shard) {
+Result<DataSetShards::Pointer> DataSetShards::container(const RequestContext& context, std::size_t shard) {
   if (auto known = containers_.find(shard)) return *known;
   ASSIGN_OR_RETURN(const auto store, set_.open(context, shard));
   auto opened = std::make_shared<ContainerNode>();

@@ -1,4 +1,4 @@
-#include "fusefs/tree/joined/shard_numbers.h"
+#include "fusefs/tree/data_set/shard_numbers.h"
 
 #include <algorithm>
 #include <bit>

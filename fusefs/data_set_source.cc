@@ -1,4 +1,4 @@
-#include "fusefs/joined_source.h"
+#include "fusefs/data_set_source.h"
 
 #include <sys/stat.h>
 
@@ -109,7 +109,7 @@ Result<SetPlaces> places_of_set(const Options& options, const std::optional<Shar
   return places;
 }
 
-Result<JoinedFiles> join_sources(const Options& options, Services& services, std::optional<ShardList> manifest) {
+Result<DataSetFiles> join_sources(const Options& options, Services& services, std::optional<ShardList> manifest) {
   auto list = manifest ? Result<ShardList>(*std::move(manifest)) : list_shards(options.sources, is_container_file);
   if (!list) return Error{.code = Code::kIo, .detail = list.error().detail};
   ShardExaminer examiner(options);
@@ -122,7 +122,7 @@ Result<JoinedFiles> join_sources(const Options& options, Services& services, std
   ASSIGN_OR_RETURN(const auto format, first_format(*list, *opener));
   log_gaps(*list, options, services);
   services.log(Severity::kDetail, fmt::format("a data set: {}", counted(shards, "shard")));
-  JoinedFiles joined{.opener = opener};
+  DataSetFiles joined{.opener = opener};
   if (options.follow) joined.new_files = new_files(*list, options, services);
   joined.places = examiner.places(options.follow ? joined.new_files->tops() : std::vector<std::string>());
   joined.source = {
