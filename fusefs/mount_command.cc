@@ -40,12 +40,12 @@
 #include "fusefs/data_set_source.h"
 #include "fusefs/database_source.h"
 #include "fusefs/exit_status.h"
-#include "fusefs/followed_shards.h"
-#include "fusefs/glue/followed_containers.h"
-#include "fusefs/glue/follower.h"
+#include "fusefs/glue/follow_thread.h"
+#include "fusefs/glue/growing_containers.h"
 #include "fusefs/glue/mount_helper.h"
 #include "fusefs/glue/mount_table.h"
 #include "fusefs/glue/session.h"
+#include "fusefs/growing_shards.h"
 #include "fusefs/messages.h"
 #include "fusefs/metrics.h"
 #include "fusefs/mount_point.h"
@@ -224,14 +224,14 @@ bool hides_any(const std::string& path, const std::vector<std::string>& places) 
 }
 
 // Returns what is followed; null if nothing is.
-std::unique_ptr<Followed> followed_of(OpenedSources& opened, MountTree& tree, const Options& options,
-                                      const Services& services) {
+std::unique_ptr<GrowthSource> followed_of(OpenedSources& opened, MountTree& tree, const Options& options,
+                                          const Services& services) {
   if (opened.new_shards != nullptr) {
-    return std::make_unique<FollowedShards>(*tree.data_set(), std::move(opened.new_shards), *opened.shards, options,
-                                            services);
+    return std::make_unique<GrowingShards>(*tree.data_set(), std::move(opened.new_shards), *opened.shards, options,
+                                           services);
   }
   if (opened.followed.empty()) return nullptr;
-  return std::make_unique<FollowedContainers>(tree.containers(), std::move(opened.followed), services.log);
+  return std::make_unique<GrowingContainers>(tree.containers(), std::move(opened.followed), services.log);
 }
 
 // Writes metrics from now on. `statistics` must be callable until the file stops.
@@ -376,7 +376,7 @@ std::optional<Refusal> serve_opened(Process& process, OpenedSources opened, cons
     for (const std::string& kept : stop_loading_code())
       process.log.write(Severity::kWarning, "privilege not dropped: " + kept);
   }
-  std::optional<Follower> follower;
+  std::optional<FollowThread> follower;
   if (auto followed = followed_of(opened, tree, options, process.services)) follower.emplace(std::move(followed));
   if (process.lacks_log) process.log.write(Severity::kWarning, std::string(kNoSystemLog));
   // Reads no source between the mount and the first reply: a request in that time could not be interrupted.

@@ -76,7 +76,7 @@ Result<MountSource> open_container_file(const std::string& path, const std::stri
   MountedContainer container;
   container.is_followed = options.follow;
   if (options.follow) {
-    ASSIGN_OR_RETURN(auto file, FollowedFile::open(path, options.limits, services, shown));
+    ASSIGN_OR_RETURN(auto file, GrowingFile::open(path, options.limits, services, shown));
     container.name = file->name();
     container.store = file->store();
     container.ownership = ownership_of(file->status());

@@ -11,7 +11,7 @@
 #include "core/base/result.h"
 #include "core/dataset/shard_list.h"
 #include "core/store/record_store.h"
-#include "fusefs/follow/followed_file.h"
+#include "fusefs/follow/growing_file.h"
 #include "fusefs/follow/new_files.h"
 #include "fusefs/options.h"
 #include "fusefs/shard_files.h"
@@ -33,11 +33,11 @@ bool may_have_containers(const std::string& directory, const SearchBounds& bound
 std::string shown_source(const Options& options, std::size_t number);
 
 struct OpenedSources {
-  std::vector<MountSource> sources;                       // in the order of the options; with -o join one data set
-  std::vector<std::unique_ptr<FollowedFile>> followed{};  // the files among them, with -o follow
-  std::shared_ptr<ShardOpener> shards{};                  // opens the files of the data set; null without -o join
-  std::unique_ptr<NewFiles> new_shards{};                 // finds more of them, with -o follow
-  std::vector<std::string> places{};                      // paths that include everything that is read
+  std::vector<MountSource> sources;                      // in the order of the options; with -o join one data set
+  std::vector<std::unique_ptr<GrowingFile>> followed{};  // the files among them, with -o follow
+  std::shared_ptr<ShardOpener> shards{};                 // opens the files of the data set; null without -o join
+  std::unique_ptr<NewFiles> new_shards{};                // finds more of them, with -o follow
+  std::vector<std::string> places{};                     // paths that include everything that is read
 };
 
 // Applies the options that replace owner and permissions.

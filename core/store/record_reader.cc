@@ -201,7 +201,7 @@ bool has(const RecordBatch& batch, const ChunkInfo& chunk) {
 }  // namespace
 
 // Leaves the batch empty if the chunk is not small and intact.
-void RecordReader::read_together(const RequestContext& context, ChunkKey at, Following& following) const {
+void RecordReader::read_together(const RequestContext& context, ChunkKey at, BatchCursor& following) const {
   following.batch = {};
   const BulkReader* const bulk = file_.container->bulk();
   if (bulk == nullptr) return;
@@ -214,7 +214,7 @@ void RecordReader::read_together(const RequestContext& context, ChunkKey at, Fol
   file_.services.decoded_bytes.fetch_add(following.batch.run.bytes, std::memory_order_relaxed);
 }
 
-void RecordReader::for_each_following(const RequestContext& context, const RecordRef& record, Following& following,
+void RecordReader::for_each_following(const RequestContext& context, const RecordRef& record, BatchCursor& following,
                                       const std::function<bool(const RecordRef&, Bytes)>& take) const {
   RecordRef at{record.chunk, record.index + 1};
   for (;;) {

@@ -63,13 +63,13 @@ class RecordReader {
                      std::uint64_t length) const;
   // What for_each_following() keeps for the next call: small chunks that it has read together. At most kLargestWindow
   // stored bytes and BulkReader::kMostBytes decoded ones. Belongs to one caller and one store.
-  struct Following {
+  struct BatchCursor {
     RecordBatch batch{};       // without chunks: none
     std::uint64_t window = 0;  // bytes of the last one; the next has twice as many
   };
   // Passes the readable records after `record` to `take`, in the container's order, until it returns false. Stops at a
   // chunk that cannot be decoded now, or is large.
-  void for_each_following(const RequestContext& context, const RecordRef& record, Following& following,
+  void for_each_following(const RequestContext& context, const RecordRef& record, BatchCursor& following,
                           const std::function<bool(const RecordRef&, Bytes)>& take) const;
 
   // Returns the parts of a record. Not cached. Fails like read() and RecordSchema::value. REQUIRES: the schema has
@@ -90,7 +90,7 @@ class RecordReader {
   int index_bits(const RecordReader* shorter) const;
   bool is_read_together(const ChunkInfo& chunk) const;
   Result<ChunkReader::Pointer> get(const RequestContext& context, const ChunkInfo& chunk) const;
-  void read_together(const RequestContext& context, ChunkKey at, Following& following) const;
+  void read_together(const RequestContext& context, ChunkKey at, BatchCursor& following) const;
   Error failed(const RequestContext& context, const RecordRef& record, Code code, std::string_view why) const;
 
   const StoredFile& file_;

@@ -267,8 +267,8 @@ void CommandContext::print_unopened(const std::string& path, const Error& error)
   note(distinguishes_retries_ && may_open_later(error) ? kExitTryAgain : kExitCannotOpen);
 }
 
-std::unique_ptr<FollowedFile> CommandContext::open_followed(const std::string& path) {
-  auto opened = FollowedFile::open(path, limits_, services_);
+std::unique_ptr<GrowingFile> CommandContext::open_followed(const std::string& path) {
+  auto opened = GrowingFile::open(path, limits_, services_);
   if (opened) return std::move(*opened);
   print_unopened(path, opened.error());
   return nullptr;

@@ -23,7 +23,7 @@
 #include "core/store/record_store.h"
 #include "fusefs/commands/skipped_list.h"
 #include "fusefs/commands/standard_input.h"
-#include "fusefs/follow/followed_file.h"
+#include "fusefs/follow/growing_file.h"
 #include "fusefs/terminal.h"
 
 namespace CLI {
@@ -118,7 +118,7 @@ class CommandContext {
   KnownCounts known_counts() const;
 
   // Opens a file that grows (see open()).
-  std::unique_ptr<FollowedFile> open_followed(const std::string& path);
+  std::unique_ptr<GrowingFile> open_followed(const std::string& path);
 
   // Standard output.
   Output& output() { return output_; }

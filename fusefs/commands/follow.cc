@@ -20,7 +20,7 @@ enum class Waited : std::uint8_t { kMore, kStopped, kReplaced };
 
 // Waits until there are more records, the reader of the output has gone, or the watch was stopped. If files are
 // followed by name, also until another file is at the path and there are no more records of this one.
-Result<Waited> wait_for_more(FollowedFile& file, FileWatch& watch, const Following& following, bool& has_moved) {
+Result<Waited> wait_for_more(GrowingFile& file, FileWatch& watch, const Following& following, bool& has_moved) {
   for (;;) {
     if (!watch.wait(following.output) || watch.is_stopped()) return Waited::kStopped;
     if (!has_moved && !file.is_at_its_path()) {
@@ -39,7 +39,7 @@ Result<Waited> wait_for_more(FollowedFile& file, FileWatch& watch, const Followi
 
 }  // namespace
 
-Result<FollowEnd> follow_records(FollowedFile& file, FileWatch& watch, const Following& following) {
+Result<FollowEnd> follow_records(GrowingFile& file, FileWatch& watch, const Following& following) {
   bool has_moved = false;
   for (std::uint64_t next = following.from;;) {
     ASSIGN_OR_RETURN(const auto is_wanted, take_all(*file.store(), next, following));

@@ -7,7 +7,7 @@
 #include "core/base/result.h"
 #include "core/store/record_store.h"
 #include "core/store/selection.h"
-#include "fusefs/follow/followed_file.h"
+#include "fusefs/follow/growing_file.h"
 
 namespace recordfs {
 
@@ -29,7 +29,7 @@ enum class FollowEnd : std::uint8_t {
 };
 
 // Takes all records once, in order, and waits for more. Returns why it ended. Fails as RecordStore::record_totals and
-// FollowedFile::grow do.
-Result<FollowEnd> follow_records(FollowedFile& file, FileWatch& watch, const Following& following);
+// GrowingFile::grow do.
+Result<FollowEnd> follow_records(GrowingFile& file, FileWatch& watch, const Following& following);
 
 }  // namespace recordfs

@@ -99,11 +99,11 @@ class Tail {
 
  private:
   // Returns null after a failure. With -F, waits for a file that may appear, or become a container.
-  std::unique_ptr<FollowedFile> open() {
+  std::unique_ptr<GrowingFile> open() {
     if (!options_.follows_name) return context_.open_followed(path_);
     FileWatch watch({path_, directory_});
     for (;;) {
-      auto opened = FollowedFile::open(path_, context_.limits(), context_.services());
+      auto opened = GrowingFile::open(path_, context_.limits(), context_.services());
       if (opened && is_next_) print_message(fmt::format("{}: following the new file", path_));
       if (opened) return std::move(*opened);
       std::error_code failed;
@@ -119,7 +119,7 @@ class Tail {
   }
 
   // Returns false if that was all.
-  bool follow(FollowedFile& file) {
+  bool follow(GrowingFile& file) {
     FileWatch watch(options_.follows_name ? std::vector<std::string>{path_, directory_}
                                           : std::vector<std::string>{path_});
     const auto counts = wait_for([&] { return file.store()->index().totals(ScanDetail::kCounts); });

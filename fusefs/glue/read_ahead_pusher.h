@@ -83,7 +83,7 @@ class ReadAheadPusher {
     std::uint64_t used_at = 0;
     std::uint64_t held = 0;          // record whose request waits; 0: none
     std::function<void()> resume{};  // null: none
-    MountTree::Following following{};
+    MountTree::BatchCursor following{};
   };
 
   using Readers = std::array<Reader, kReaders>;

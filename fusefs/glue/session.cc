@@ -318,7 +318,7 @@ Result<Descriptor> mount_device(const SessionOptions& options) {
 }
 
 Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptions& options, MountHelper& helper,
-                   const SessionEvents& events, Follower* follower) {
+                   const SessionEvents& events, FollowThread* follower) {
   Signals signals;
   Serving serving(tree, executor, helper, events, options);
   ASSIGN_OR_RETURN(const auto session, connected_session(options, helper, serving.mount));

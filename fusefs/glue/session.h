@@ -14,7 +14,7 @@
 #include "core/base/descriptor.h"
 #include "core/base/result.h"
 #include "core/store/executor.h"
-#include "fusefs/glue/follower.h"
+#include "fusefs/glue/follow_thread.h"
 #include "fusefs/glue/mount_helper.h"
 #include "fusefs/glue/operations.h"
 #include "fusefs/tree/mount_tree.h"
@@ -72,7 +72,7 @@ Result<Descriptor> mount_device(const SessionOptions& options);
 // reason, often libfuse's.
 // REQUIRES: one thread, and a call of hold_usr1().
 Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptions& options, MountHelper& helper,
-                   const SessionEvents& events, Follower* follower = nullptr);
+                   const SessionEvents& events, FollowThread* follower = nullptr);
 
 // Tries to unmount when no request arrived for the whole timeout. Open files send no requests, but the kernel then
 // refuses (EBUSY), and the time starts again. Not thread-safe.

@@ -112,7 +112,7 @@ Result<std::string> ContainerSubtree::extended_attribute(const RequestContext& c
   return kept_open(found.container, found.view->extended_attribute(context, found.node, name));
 }
 
-void ContainerSubtree::for_each_following(const RequestContext& context, std::uint64_t record, Following& following,
+void ContainerSubtree::for_each_following(const RequestContext& context, std::uint64_t record, BatchCursor& following,
                                           const std::function<bool(std::uint64_t, Bytes)>& take) const {
   const auto found = find(context, record);
   if (!found || found->node.kind != NodeKind::kRecord) return;

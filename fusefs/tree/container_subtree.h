@@ -68,13 +68,13 @@ class ContainerSubtree : public Subtree {
   virtual bool may_grow() const { return containers_.may_grow(); }
 
   // What for_each_following() keeps for the caller's next call.
-  struct Following {
+  struct BatchCursor {
     std::uint64_t snapshot = UINT64_MAX;  // of the container; UINT64_MAX: none
-    RecordReader::Following records{};
+    RecordReader::BatchCursor records{};
   };
   // Calls `take` for the readable records that follow `record` in the container, until it returns false. Stops early at
   // a chunk that cannot be decoded now or is too large for the cache. May decode, and so take as long as a read.
-  void for_each_following(const RequestContext& context, std::uint64_t record, Following& following,
+  void for_each_following(const RequestContext& context, std::uint64_t record, BatchCursor& following,
                           const std::function<bool(std::uint64_t number, Bytes bytes)>& take) const;
 
  protected:

@@ -37,7 +37,7 @@ using MountSource = std::variant<MountedContainer, MirroredDirectory, DataSetSou
 class MountTree {
  public:
   static constexpr std::uint64_t kRootNumber = kMountRoot;
-  using Following = ContainerSubtree::Following;
+  using BatchCursor = ContainerSubtree::BatchCursor;
 
   // The root lists `sources` in their order. `nested`: even a single one has a directory. Duplicate names get the
   // suffix
@@ -97,7 +97,7 @@ class MountTree {
                                          std::string_view name) const {
     return subtree(number).extended_attribute(context, number, name);
   }
-  void for_each_following(const RequestContext& context, std::uint64_t record, Following& following,
+  void for_each_following(const RequestContext& context, std::uint64_t record, BatchCursor& following,
                           const std::function<bool(std::uint64_t number, Bytes bytes)>& take) const {
     insides_->for_each_following(context, record, following, take);
   }
@@ -126,8 +126,8 @@ class MountTree {
   InodeTable inodes_;
   MountedContainers containers_{cache_, inodes_};
   std::unique_ptr<ContainerSubtree> insides_;
-  std::unique_ptr<Mirror> mirror_;  // null without mirrored directories
-  DataSetTree* data_set_ = nullptr;   // insides_; null without a data set
+  std::unique_ptr<Mirror> mirror_;   // null without mirrored directories
+  DataSetTree* data_set_ = nullptr;  // insides_; null without a data set
   Subtree* root_ = nullptr;
   Subtree* mirrored_ = nullptr;  // mirror_, or without it insides_, which has no such nodes
 };

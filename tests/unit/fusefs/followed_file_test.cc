@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "fusefs/commands/follow.h"
-#include "fusefs/follow/followed_file.h"
+#include "fusefs/follow/growing_file.h"
 #include "tests/unit/store/toy_store.h"
 #include "tests/unit/support/temp_file.h"
 #include "tests/writers/leveldb_log/log_writer.h"
@@ -19,10 +19,10 @@ class FollowedLog {
  public:
   explicit FollowedLog(std::size_t records) : file_("") {
     append(records);
-    followed_ = FollowedFile::open(file_.path(), Limits{}, services_).value();
+    followed_ = GrowingFile::open(file_.path(), Limits{}, services_).value();
   }
 
-  FollowedFile& followed() { return *followed_; }
+  GrowingFile& followed() { return *followed_; }
   TempFile& file() { return file_; }
   std::string path() const { return file_.path(); }
   static std::string record(std::size_t number) { return "record " + std::to_string(number); }
@@ -63,10 +63,10 @@ class FollowedLog {
   std::size_t in_file_ = 0;
   Lines lines_;
   Services services_{1u << 20, 2, lines_.log()};
-  std::unique_ptr<FollowedFile> followed_;
+  std::unique_ptr<GrowingFile> followed_;
 };
 
-TEST(FollowedFile, ShowsRecordsOnceTheyAreComplete) {
+TEST(GrowingFile, ShowsRecordsOnceTheyAreComplete) {
   FollowedLog log(3);
   EXPECT_EQ(log.records(*log.followed().store()), 3u);
   EXPECT_EQ(log.grown(), nullptr);
@@ -80,7 +80,7 @@ TEST(FollowedFile, ShowsRecordsOnceTheyAreComplete) {
   EXPECT_EQ(log.records(*log.followed().store()), 6u);
 }
 
-TEST(FollowedFile, GrowsWithoutAScanIfNothingWasCounted) {
+TEST(GrowingFile, GrowsWithoutAScanIfNothingWasCounted) {
   FollowedLog log(3);
   log.append(1);
   const auto store = log.grown();
@@ -89,7 +89,7 @@ TEST(FollowedFile, GrowsWithoutAScanIfNothingWasCounted) {
   EXPECT_EQ(log.records(*store), 4u);
 }
 
-TEST(FollowedFile, DetectsThatItsNameIsAnotherFile) {
+TEST(GrowingFile, DetectsThatItsNameIsAnotherFile) {
   FollowedLog log(3);
   EXPECT_TRUE(log.followed().is_at_its_path());
   std::filesystem::rename(log.path(), log.path() + ".1");
@@ -98,7 +98,7 @@ TEST(FollowedFile, DetectsThatItsNameIsAnotherFile) {
   EXPECT_FALSE(log.followed().is_at_its_path()) << "a copy is another file";
 }
 
-TEST(FollowedFile, IsNoLongerShownAfterTruncationOrRewriting) {
+TEST(GrowingFile, IsNoLongerShownAfterTruncationOrRewriting) {
   FollowedLog cut(30);
   cut.file().resize(100);
   EXPECT_EQ(cut.followed().grow([] {}).error().code, Code::kChanged);

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fusefs/followed_shards.h"
+#include "fusefs/growing_shards.h"
 #include "fusefs/tree/mount_tree.h"
 #include "tests/unit/support/temp_folder.h"
 
@@ -175,7 +175,7 @@ TEST_F(JoinedSourceTest, NewFilesAreAppendedAsFarAsThereIsRoom) {
   ASSERT_TRUE(joined) << joined.error().detail;
   joined->source.most_shards = 3;
   MountTree tree({std::move(joined->source)}, false);
-  FollowedShards followed(*tree.data_set(), std::move(joined->new_files), *joined->opener, options, services);
+  GrowingShards followed(*tree.data_set(), std::move(joined->new_files), *joined->opener, options, services);
   FileWatch watch(followed.paths());
   const auto look = [&](std::size_t shards) {
     std::size_t notified = 0;

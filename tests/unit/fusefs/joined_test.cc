@@ -470,7 +470,7 @@ TEST(JoinedSetTest, NumbersThatNameNothingAreNotFound) {
 TEST(JoinedSetTest, FollowingRecordsAreThoseOfTheShard) {
   ToySet toys({1, 2});
   const ToyTree tree(toys.joined());
-  MountTree::Following following;
+  MountTree::BatchCursor following;
   std::uint64_t ordinal = 3;
   tree->for_each_following({}, tree.find("records/3").value(), following, [&](std::uint64_t number, Bytes bytes) {
     ++ordinal;

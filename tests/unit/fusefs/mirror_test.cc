@@ -246,7 +246,7 @@ TEST_F(MirrorTest, FollowingRecordsAreVisitedInsideContainers) {
   EXPECT_FALSE(is_record(number("toy")));
   EXPECT_FALSE(is_record(MountTree::kRootNumber));
   std::size_t ordinal = 4;
-  MountTree::Following following;
+  MountTree::BatchCursor following;
   tree().for_each_following({}, record, following, [&](std::uint64_t next, Bytes bytes) {
     ++ordinal;
     EXPECT_EQ(next, number("toy/records/" + std::to_string(ordinal)));

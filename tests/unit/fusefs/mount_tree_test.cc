@@ -63,7 +63,7 @@ TEST(MountTree, VisitReturnsTheNumbersOfTheFollowingRecords) {
   ToyStore other({});
   const ToyTree tree({{"other", &other}, {"toy", &toy}});
   std::uint64_t ordinal = 4;
-  MountTree::Following following;
+  MountTree::BatchCursor following;
   tree->for_each_following({}, tree.find("toy/records/4").value(), following, [&](std::uint64_t number, Bytes bytes) {
     ++ordinal;
     EXPECT_EQ(number, tree.find("toy/records/" + std::to_string(ordinal)).value());
@@ -85,7 +85,7 @@ TEST(MountTree, VisitUsesWhatTheLastOneOfTheSameContainerKept) {
   const ToyTree tree({{"other", &other}, {"toy", &toy}});
   const auto stop = [](std::uint64_t, Bytes) { return false; };
   constexpr std::uint64_t kMark = 1;
-  MountTree::Following following;
+  MountTree::BatchCursor following;
   tree->for_each_following({}, tree.find("toy/records/3").value(), following, stop);
   following.records.batch.run.records = kMark;
   tree->for_each_following({}, tree.find("toy/records/3").value(), following, stop);

@@ -59,7 +59,7 @@ TEST(RecordStore, EightThreadsReadTheSameAsOne) {
 std::vector<std::string> walked_on(const ToyStore& toy, const RecordRef& record, std::size_t most) {
   std::vector<std::string> texts;
   if (most == 0) return texts;
-  RecordReader::Following following;
+  RecordReader::BatchCursor following;
   toy.store->records().for_each_following({}, record, following, [&](const RecordRef& at, Bytes bytes) {
     EXPECT_EQ(read_all(*toy.store, at), as_text(bytes));
     texts.emplace_back(as_text(bytes));

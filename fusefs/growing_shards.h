@@ -1,4 +1,4 @@
-// FollowedShards: a mounted data set to which files are added (-o join,follow).
+// GrowingShards: a mounted data set to which files are added (-o join,follow).
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/store/record_store.h"
-#include "fusefs/follow/followed.h"
+#include "fusefs/follow/growth_source.h"
 #include "fusefs/follow/new_files.h"
 #include "fusefs/options.h"
 #include "fusefs/shard_files.h"
@@ -16,11 +16,11 @@
 namespace recordfs {
 
 // Appends files that appear to the data set, in the order in which NewFiles returns them.
-class FollowedShards final : public Followed {
+class GrowingShards final : public GrowthSource {
  public:
   // `opener` opens the shards of `set`. All but `files` must outlive this.
-  FollowedShards(DataSetTree& set, std::unique_ptr<NewFiles> files, ShardOpener& opener, const Options& options,
-                 const Services& services);
+  GrowingShards(DataSetTree& set, std::unique_ptr<NewFiles> files, ShardOpener& opener, const Options& options,
+                const Services& services);
 
   std::vector<std::string> paths() const override { return files_->directories(); }
   bool look(const RequestContext& context, FileWatch& watch, const Notify& notify) override;

@@ -1,4 +1,4 @@
-#include "fusefs/glue/follower.h"
+#include "fusefs/glue/follow_thread.h"
 
 #include <chrono>
 #include <cstdint>
@@ -10,21 +10,22 @@
 
 namespace recordfs {
 
-Follower::Follower(std::unique_ptr<Followed> followed) : watch_(followed->paths()), followed_(std::move(followed)) {}
+FollowThread::FollowThread(std::unique_ptr<GrowthSource> followed)
+    : watch_(followed->paths()), followed_(std::move(followed)) {}
 
-bool Follower::start(fuse_session* session) {
+bool FollowThread::start(fuse_session* session) {
   session_ = session;
   thread_ = start_thread([this] { run(); });
   return thread_.joinable();
 }
 
-void Follower::stop() {
+void FollowThread::stop() {
   is_stopping_ = true;
   watch_.stop();
   if (thread_.joinable()) thread_.join();
 }
 
-void Follower::run() {
+void FollowThread::run() {
   while (!watch_.is_stopped()) {
     const auto begin = std::chrono::steady_clock::now();
     if (look()) watch_.rest(rest_after(std::chrono::steady_clock::now() - begin));
@@ -34,7 +35,7 @@ void Follower::run() {
 
 // Invalidates attributes only. When the kernel sees the new time, it drops cached data and entries. Invalidating these
 // here would wait for their readers, and thus for threads of this mount.
-bool Follower::look() {
+bool FollowThread::look() {
   const auto notify = [this](std::uint64_t number) { fuse_lowlevel_notify_inval_inode(session_, number, -1, 0); };
   try {
     return followed_->look(RequestContext(is_stopping_), watch_, notify);

@@ -15,15 +15,15 @@
 namespace recordfs {
 
 // Not thread-safe.
-class FollowedFile {
+class GrowingFile {
  public:
   // Opens a file of any format. Messages name it `shown`, or its path if that is empty. Fails as FileSource::open and
   // open_container do. `services` must outlive the object and its stores.
-  static Result<std::unique_ptr<FollowedFile>> open(const std::string& path, const Limits& limits, Services& services,
-                                                    const std::string& shown = {});
-  ~FollowedFile();
-  FollowedFile(const FollowedFile&) = delete;
-  FollowedFile& operator=(const FollowedFile&) = delete;
+  static Result<std::unique_ptr<GrowingFile>> open(const std::string& path, const Limits& limits, Services& services,
+                                                   const std::string& shown = {});
+  ~GrowingFile();
+  GrowingFile(const GrowingFile&) = delete;
+  GrowingFile& operator=(const GrowingFile&) = delete;
 
   // As given; as messages name it; and without directories.
   const std::string& path() const { return path_; }
@@ -45,7 +45,7 @@ class FollowedFile {
   bool is_replaced() const;
 
  private:
-  FollowedFile(const std::string& path, const Limits& limits, Services& services, const std::string& shown);
+  GrowingFile(const std::string& path, const Limits& limits, Services& services, const std::string& shown);
 
   Result<void> take(const std::shared_ptr<const FileSource>& file);
   Result<std::shared_ptr<const RecordStore>> finish(const std::function<void()>& wake);

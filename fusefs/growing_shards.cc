@@ -1,4 +1,4 @@
-#include "fusefs/followed_shards.h"
+#include "fusefs/growing_shards.h"
 
 #include <algorithm>
 #include <chrono>
@@ -12,8 +12,8 @@
 
 namespace recordfs {
 
-FollowedShards::FollowedShards(DataSetTree& set, std::unique_ptr<NewFiles> files, ShardOpener& opener,
-                               const Options& options, const Services& services)
+GrowingShards::GrowingShards(DataSetTree& set, std::unique_ptr<NewFiles> files, ShardOpener& opener,
+                             const Options& options, const Services& services)
     : set_(set),
       files_(std::move(files)),
       opener_(opener),
@@ -21,7 +21,7 @@ FollowedShards::FollowedShards(DataSetTree& set, std::unique_ptr<NewFiles> files
       services_(services),
       shards_(set.progress().all) {}
 
-bool FollowedShards::look(const RequestContext& context, FileWatch&, const Notify& notify) {
+bool GrowingShards::look(const RequestContext& context, FileWatch&, const Notify& notify) {
   if (is_over_) return true;
   const auto found = files_->look(context, NewFiles::Clock::now());
   const std::span<const NewFile> fitting = std::span(found).first(std::min(found.size(), set_.room()));
@@ -34,7 +34,7 @@ bool FollowedShards::look(const RequestContext& context, FileWatch&, const Notif
   return true;
 }
 
-void FollowedShards::append(const RequestContext& context, std::span<const NewFile> files, const Notify& notify) {
+void GrowingShards::append(const RequestContext& context, std::span<const NewFile> files, const Notify& notify) {
   try {
     ShardExaminer examiner(options_);
     AppendedShards more;
@@ -57,13 +57,13 @@ void FollowedShards::append(const RequestContext& context, std::span<const NewFi
   }
 }
 
-void FollowedShards::log_moved(const std::string& shown) {
+void GrowingShards::log_moved(const std::string& shown) {
   constexpr std::string_view kWhat = "at the end of the data set (a new mount has it before others)";
   if (moved_ == kMostNamed) services_.log(Severity::kInfo, fmt::format("and more new shards {}", kWhat));
   if (moved_++ < kMostNamed) services_.log(Severity::kInfo, fmt::format("{}: a new shard, {}", shown, kWhat));
 }
 
-void FollowedShards::end(const std::string& why) {
+void GrowingShards::end(const std::string& why) {
   if (!std::exchange(is_over_, true)) services_.log(Severity::kWarning, why);
 }
 

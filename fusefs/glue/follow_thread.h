@@ -1,23 +1,23 @@
-// Follower: shows what is appended to the sources of a mount (-o follow).
+// FollowThread: shows what is appended to the sources of a mount (-o follow).
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <thread>
 
-#include "fusefs/follow/followed.h"
-#include "fusefs/follow/followed_file.h"
+#include "fusefs/follow/growing_file.h"
+#include "fusefs/follow/growth_source.h"
 #include "fusefs/glue/fuse.h"
 
 namespace recordfs {
 
-class Follower {
+class FollowThread {
  public:
   // Watches from now on. The process may fork until start().
-  explicit Follower(std::unique_ptr<Followed> followed);
-  ~Follower() { stop(); }
-  Follower(const Follower&) = delete;
-  Follower& operator=(const Follower&) = delete;
+  explicit FollowThread(std::unique_ptr<GrowthSource> followed);
+  ~FollowThread() { stop(); }
+  FollowThread(const FollowThread&) = delete;
+  FollowThread& operator=(const FollowThread&) = delete;
 
   // Starts a thread that serves no requests: its notifications can block until another request is answered. Returns
   // false if the system provides no thread.
@@ -30,7 +30,7 @@ class Follower {
   bool look();
 
   FileWatch watch_;
-  const std::unique_ptr<Followed> followed_;
+  const std::unique_ptr<GrowthSource> followed_;
   std::atomic<bool> is_stopping_{false};
   fuse_session* session_ = nullptr;
   std::thread thread_;

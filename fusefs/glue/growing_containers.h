@@ -1,4 +1,4 @@
-// FollowedContainers: the sources of a mount that are followed files.
+// GrowingContainers: the sources of a mount that are followed files.
 #pragma once
 
 #include <cstddef>
@@ -7,23 +7,23 @@
 #include <vector>
 
 #include "core/store/log.h"
-#include "fusefs/follow/followed.h"
-#include "fusefs/follow/followed_file.h"
+#include "fusefs/follow/growing_file.h"
+#include "fusefs/follow/growth_source.h"
 #include "fusefs/tree/container_node.h"
 
 namespace recordfs {
 
-class FollowedContainers final : public Followed {
+class GrowingContainers final : public GrowthSource {
  public:
   // `files`: all of `containers`, in their order. `containers` must outlive the object.
-  FollowedContainers(MountedContainers& containers, std::vector<std::unique_ptr<FollowedFile>> files, Log log);
+  GrowingContainers(MountedContainers& containers, std::vector<std::unique_ptr<GrowingFile>> files, Log log);
 
   std::vector<std::string> paths() const override;
   bool look(const RequestContext& context, FileWatch& watch, const Notify& notify) override;
 
  private:
   struct File {
-    std::unique_ptr<FollowedFile> file;
+    std::unique_ptr<GrowingFile> file;
     bool is_over = false;     // growth is no longer shown
     bool said_moved = false;  // logged that another file has its name
   };

@@ -1,4 +1,4 @@
-#include "fusefs/follow/followed_file.h"
+#include "fusefs/follow/growing_file.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -69,7 +69,7 @@ bool shows_the_same(const RecordStore& a, const RecordStore& b) {
 
 }  // namespace
 
-FollowedFile::FollowedFile(const std::string& path, const Limits& limits, Services& services, const std::string& shown)
+GrowingFile::GrowingFile(const std::string& path, const Limits& limits, Services& services, const std::string& shown)
     : path_(path),
       shown_(shown.empty() ? path : shown),
       full_path_(from_root(path)),
@@ -77,11 +77,11 @@ FollowedFile::FollowedFile(const std::string& path, const Limits& limits, Servic
       limits_(limits),
       services_(services) {}
 
-FollowedFile::~FollowedFile() = default;
+GrowingFile::~GrowingFile() = default;
 
-Result<std::unique_ptr<FollowedFile>> FollowedFile::open(const std::string& path, const Limits& limits,
-                                                         Services& services, const std::string& shown) {
-  std::unique_ptr<FollowedFile> followed(new FollowedFile(path, limits, services, shown));
+Result<std::unique_ptr<GrowingFile>> GrowingFile::open(const std::string& path, const Limits& limits,
+                                                       Services& services, const std::string& shown) {
+  std::unique_ptr<GrowingFile> followed(new GrowingFile(path, limits, services, shown));
   ASSIGN_OR_RETURN(const auto file, FileSource::open_followed(path));
   TRY(followed->take(file));
   followed->file_ = std::move(followed->next_file_);
@@ -90,7 +90,7 @@ Result<std::unique_ptr<FollowedFile>> FollowedFile::open(const std::string& path
 }
 
 // Makes the next snapshot of the file as it is now.
-Result<void> FollowedFile::take(const std::shared_ptr<const FileSource>& file) {
+Result<void> GrowingFile::take(const std::shared_ptr<const FileSource>& file) {
   const auto source = services_.windowed(file);
   ASSIGN_OR_RETURN(auto container, open_container({}, source, name_, limits_));
   const FollowOptions followed{.is_followed = container->traits().grows_by_appending, .shorter = store_.get()};
@@ -100,7 +100,7 @@ Result<void> FollowedFile::take(const std::shared_ptr<const FileSource>& file) {
   return {};
 }
 
-Result<std::shared_ptr<const RecordStore>> FollowedFile::grow(const std::function<void()>& wake) {
+Result<std::shared_ptr<const RecordStore>> GrowingFile::grow(const std::function<void()>& wake) {
   const std::shared_ptr<const RecordStore> nothing;
   if (next_) return finish(wake);
   if (store_->index().is_scanning()) return nothing;
@@ -122,7 +122,7 @@ Result<std::shared_ptr<const RecordStore>> FollowedFile::grow(const std::functio
   return finish(wake);
 }
 
-Result<std::shared_ptr<const RecordStore>> FollowedFile::finish(const std::function<void()>& wake) {
+Result<std::shared_ptr<const RecordStore>> GrowingFile::finish(const std::function<void()>& wake) {
   const std::shared_ptr<const RecordStore> nothing;
   for (;;) {
     const auto caught_up = next_->index().catch_up();
@@ -142,13 +142,13 @@ Result<std::shared_ptr<const RecordStore>> FollowedFile::finish(const std::funct
   return next;
 }
 
-bool FollowedFile::is_at_its_path() const {
+bool GrowingFile::is_at_its_path() const {
   struct stat st {};
   if (::stat(full_path_.c_str(), &st) != 0) return false;
   return st.st_dev == file_->status().device && st.st_ino == file_->status().inode;
 }
 
-bool FollowedFile::is_replaced() const { return ::access(full_path_.c_str(), F_OK) == 0 && !is_at_its_path(); }
+bool GrowingFile::is_replaced() const { return ::access(full_path_.c_str(), F_OK) == 0 && !is_at_its_path(); }
 
 std::chrono::milliseconds rest_after(std::chrono::steady_clock::duration look) {
   constexpr std::chrono::milliseconds kLeast{250};

@@ -7,20 +7,20 @@
 #include <vector>
 
 #include "core/base/request_context.h"
-#include "fusefs/follow/followed_file.h"
+#include "fusefs/follow/growing_file.h"
 
 namespace recordfs {
 
 // Used by one thread, which answers no requests.
-class Followed {
+class GrowthSource {
  public:
   // Called with the number of each node whose attributes may have changed.
   using Notify = std::function<void(std::uint64_t number)>;
 
-  Followed() = default;
-  virtual ~Followed() = default;
-  Followed(const Followed&) = delete;
-  Followed& operator=(const Followed&) = delete;
+  GrowthSource() = default;
+  virtual ~GrowthSource() = default;
+  GrowthSource(const GrowthSource&) = delete;
+  GrowthSource& operator=(const GrowthSource&) = delete;
 
   // Returns the files and directories in which growth shows.
   virtual std::vector<std::string> paths() const = 0;

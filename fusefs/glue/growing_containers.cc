@@ -1,4 +1,4 @@
-#include "fusefs/glue/followed_containers.h"
+#include "fusefs/glue/growing_containers.h"
 
 #include <algorithm>
 #include <ctime>
@@ -9,20 +9,20 @@
 
 namespace recordfs {
 
-FollowedContainers::FollowedContainers(MountedContainers& containers, std::vector<std::unique_ptr<FollowedFile>> files,
-                                       Log log)
+GrowingContainers::GrowingContainers(MountedContainers& containers, std::vector<std::unique_ptr<GrowingFile>> files,
+                                     Log log)
     : containers_(containers), log_(std::move(log)) {
   for (auto& file : files) files_.push_back({.file = std::move(file)});
 }
 
-std::vector<std::string> FollowedContainers::paths() const {
+std::vector<std::string> GrowingContainers::paths() const {
   std::vector<std::string> paths;
   paths.reserve(files_.size());
   for (const File& file : files_) paths.push_back(file.file->path());
   return paths;
 }
 
-bool FollowedContainers::look(const RequestContext&, FileWatch& watch, const Notify& notify) {
+bool GrowingContainers::look(const RequestContext&, FileWatch& watch, const Notify& notify) {
   for (std::size_t container = 0; container < files_.size(); ++container) {
     try {
       look_at(container, watch, notify);
@@ -34,9 +34,9 @@ bool FollowedContainers::look(const RequestContext&, FileWatch& watch, const Not
   return std::ranges::none_of(files_, [](const File& file) { return file.file->is_taking(); });
 }
 
-void FollowedContainers::look_at(std::size_t container, FileWatch& watch, const Notify& notify) {
+void GrowingContainers::look_at(std::size_t container, FileWatch& watch, const Notify& notify) {
   if (files_[container].is_over) return;
-  FollowedFile& file = *files_[container].file;
+  GrowingFile& file = *files_[container].file;
   auto grown = file.grow([&watch] { watch.wake(); });
   if (!grown) {
     files_[container].is_over = true;
@@ -50,8 +50,8 @@ void FollowedContainers::look_at(std::size_t container, FileWatch& watch, const 
        fmt::format("{}: moved, removed or replaced; the file that was opened is still followed", file.shown()));
 }
 
-void FollowedContainers::show(std::size_t container, const std::shared_ptr<const RecordStore>& store,
-                              const Notify& notify) {
+void GrowingContainers::show(std::size_t container, const std::shared_ptr<const RecordStore>& store,
+                             const Notify& notify) {
   const FileSource::Status& status = files_[container].file->status();
   const timespec modified{.tv_sec = status.mtime_seconds, .tv_nsec = status.mtime_nanoseconds};
   for (const std::uint64_t number : containers_.grow({}, container, store, modified)) notify(number);
