@@ -13,8 +13,7 @@ Result<ContainerSubtree::ResolvedNode> ContainerSubtree::find(const RequestConte
   if (found->container < containers_.size()) {
     container = containers_.at(static_cast<std::size_t>(found->container));
   } else if (found->container == InodeTable::kOwnNodes) {
-    const std::lock_guard lock(mutex_);
-    container = own_;
+    container = own();
   } else {
     if (opener_ == nullptr) return no_such_name();
     ASSIGN_OR_RETURN(container, opener_->container(context, found->container));
@@ -64,15 +63,25 @@ void ContainerSubtree::set_own(ContainerNode own) {
   own_ = std::move(added);
 }
 
-Result<Subtree::OpenedDirectory> ContainerSubtree::open_directory(const RequestContext& context,
-                                                                  std::uint64_t directory) {
-  const auto found = find(context, directory);
-  return OpenedDirectory{.is_constant = !found || !found->container->is_live};
+std::shared_ptr<const ContainerNode> ContainerSubtree::own() const {
+  const std::lock_guard lock(mutex_);
+  return own_;
 }
 
-bool ContainerSubtree::may_gain_names(const RequestContext& context, std::uint64_t directory) {
-  const auto found = find(context, directory);
-  return found && (found->container->is_followed || found->container->is_live);
+// The following two do not open a container, which could wait for its filesystem.
+
+Result<Subtree::OpenedDirectory> ContainerSubtree::open_directory(const RequestContext&, std::uint64_t directory) {
+  const auto found = resolve(directory);
+  const bool is_own = found && found->container == InodeTable::kOwnNodes;
+  return OpenedDirectory{.is_constant = !is_own || !own()->is_live};
+}
+
+bool ContainerSubtree::may_gain_names(const RequestContext&, std::uint64_t directory) {
+  const auto found = resolve(directory);
+  if (!found) return false;
+  if (found->container == InodeTable::kOwnNodes) return own()->is_followed || own()->is_live;
+  return found->container < containers_.size() &&
+         containers_.at(static_cast<std::size_t>(found->container))->is_followed;
 }
 
 std::uint64_t ContainerSubtree::inode(const RequestContext& context, std::uint64_t number) {

@@ -51,8 +51,8 @@ class ContainerSubtree : public Subtree {
   Result<FileStatus> status(const RequestContext& context, std::uint64_t number) override;
   Result<void> list(const RequestContext& context, std::uint64_t directory, std::uint64_t place,
                     const EmitEntry& emit) override;
-  Result<OpenedDirectory> open_directory(const RequestContext& context, std::uint64_t directory) override;
-  bool may_gain_names(const RequestContext& context, std::uint64_t directory) override;
+  Result<OpenedDirectory> open_directory(const RequestContext&, std::uint64_t directory) override;
+  bool may_gain_names(const RequestContext&, std::uint64_t directory) override;
   std::uint64_t inode(const RequestContext& context, std::uint64_t number) override;
   std::uint64_t parent_inode(const RequestContext& context, std::uint64_t directory) override;
   Result<std::string> target(const RequestContext& context, std::uint64_t link) override;
@@ -88,6 +88,8 @@ class ContainerSubtree : public Subtree {
   std::optional<InodeTable::ResolvedInode> resolve(std::uint64_t number) const { return inodes_.find(number); }
 
  private:
+  std::shared_ptr<const ContainerNode> own() const;
+
   const MountedContainers& containers_;
   InodeTable& inodes_;
   ContainerOpener* opener_ = nullptr;  // null: all containers are sources

@@ -9,11 +9,7 @@ namespace {
 
 std::shared_ptr<const NodeTree> own_nodes(DataSetShards& shards, TreeContext& cache) {
   auto nodes = std::make_shared<NodeTree>(kSetNodes, 0);
-  nodes->set_view(ViewId::kStatic, make_set_tables_view(*nodes, shards, cache));
-  nodes->set_view(ViewId::kRecords, make_set_records_view(*nodes, shards, cache));
-  nodes->set_view(ViewId::kInside, make_set_insides_view(*nodes, shards, cache));
-  nodes->set_view(ViewId::kStreams, make_set_streams_view(*nodes, shards, cache));
-  nodes->set_view(ViewId::kShards, make_set_shards_view(*nodes, shards, cache));
+  for (const auto& [id, make] : kSetViewFactories) nodes->set_view(id, make(*nodes, shards, cache));
   return nodes;
 }
 
