@@ -106,6 +106,8 @@ Ownership DataSetShards::common(std::span<const Shard> more) const {
   return common_ownership(present);
 }
 
+// Makes the data set's permissions those that all shards will have, and names the new ones. Returns whether owner or
+// permissions have changed.
 bool DataSetShards::prepare(const AppendedShards& more) {
   const std::lock_guard lock(mutex_);
   ownerships_.insert(ownerships_.end(), more.ownerships.begin(), more.ownerships.end());
@@ -117,11 +119,17 @@ bool DataSetShards::prepare(const AppendedShards& more) {
          before.directory_mode != ownership_.directory_mode;
 }
 
-void DataSetShards::append(const RequestContext& context, AppendedShards more) {
+void DataSetShards::append(const RequestContext& context, AppendedShards more, const std::function<void()>& changed) {
+  if (prepare(more)) changed();
   stored_.fetch_add(more.stored, std::memory_order_relaxed);
   set_.append(context, std::move(more.shards));
+  do {
+    set_modified();
+    changed();
+  } while (append_sizes(context));
 }
 
+// Appends the shards to sizes() too, if that was called before. Returns whether it was.
 bool DataSetShards::append_sizes(const RequestContext& context) {
   DataSet* sizes = nullptr;
   std::vector<Shard> more;
@@ -136,6 +144,7 @@ bool DataSetShards::append_sizes(const RequestContext& context) {
   return true;
 }
 
+// Makes the time of the data set later than before, and the edition larger.
 void DataSetShards::set_modified() {
   ++edition_;
   const std::lock_guard lock(mutex_);

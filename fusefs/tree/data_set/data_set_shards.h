@@ -79,18 +79,11 @@ class DataSetShards {
   // Returns the first time of the data set, which the nodes keep that never change.
   const timespec& first_modified() const { return first_modified_; }
 
-  // Only one thread may call the following four functions, in this order.
-  //
-  // Makes the data set's permissions those that all shards will have, and names the new ones, which DataSetSource::Open
-  // already opens. Returns whether owner or permissions have changed: the kernel must know that before append().
-  // REQUIRES: at most most_shards() together.
-  bool prepare(const AppendedShards& more);
-  // Appends the prepared shards. May block, as DataSet::append().
-  void append(const RequestContext& context, AppendedShards more);
-  // Appends them to sizes() too, if that was called before. May decode everything. Returns whether it was.
-  bool append_sizes(const RequestContext& context);
-  // Makes the time of the data set later than before, and the edition larger.
-  void set_modified();
+  // Appends shards, which DataSetSource::Open already opens. Calls `changed` when owner, permissions, time or contents
+  // of the data set have changed: first for narrower permissions, which the kernel must know before the records; then
+  // for the records, and at last for the streams if they are in use. May block, and decode everything. Only one thread
+  // may call this. REQUIRES: at most most_shards() together.
+  void append(const RequestContext& context, AppendedShards more, const std::function<void()>& changed);
   // Returns how often the data set has changed.
   std::uint64_t edition() const { return edition_; }
 
@@ -111,6 +104,9 @@ class DataSetShards {
   static constexpr std::size_t kOpenStores = 8;  // that only counting uses
 
   Ownership common(std::span<const Shard> more) const;
+  bool prepare(const AppendedShards& more);
+  bool append_sizes(const RequestContext& context);
+  void set_modified();
   Result<std::shared_ptr<const RecordStore>> open(const RequestContext& context, std::size_t shard);
 
   const DataSetSource::Open open_;

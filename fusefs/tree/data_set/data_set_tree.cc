@@ -68,17 +68,11 @@ void DataSetTree::add_usage(Usage& usage) {
 void DataSetTree::append(const RequestContext& context, AppendedShards more, const Notify& notify) {
   // The last directory of thousands/ may get more records.
   const Node thousand{NodeKind::kThousand, progress().totals.records / kThousandRecords};
-  const auto notify_all = [&] {
+  shards_.append(context, std::move(more), [&] {
     renew_own();
     for (const Node& node : nodes_->static_nodes()) notify(number_in(0, node));
     notify(number_in(0, thousand));
-  };
-  if (shards_.prepare(more)) notify_all();
-  shards_.append(context, std::move(more));
-  do {
-    shards_.set_modified();
-    notify_all();
-  } while (shards_.append_sizes(context));
+  });
 }
 
 }  // namespace recordfs
