@@ -53,6 +53,23 @@ TEST(InodeTable, NumberOfUnknownKindIsInvalid) {
   }
 }
 
+TEST(InodeTable, ShardsFollowTheNodesThatAreInNoContainer) {
+  InodeTable inodes;
+  constexpr int kBits = 20;
+  inodes.add_own(kBits, 3);
+  const auto resolved = [&](std::uint64_t value) { return inodes.find(number_in(0, {NodeKind::kRecord, value})); };
+  EXPECT_EQ(resolved(7)->container, InodeTable::kOwnNodes);
+  EXPECT_EQ(resolved(7)->node.value, 7u);
+  for (std::uint64_t shard = 0; shard < 3; ++shard) {
+    const std::uint64_t begin = (shard + 1) << kBits;
+    EXPECT_EQ(resolved(begin)->container, shard);
+    EXPECT_EQ(resolved(begin + 9)->node, (Node{NodeKind::kRecord, 9}));
+    EXPECT_EQ(resolved(begin + (1u << kBits) - 1)->container, shard);
+  }
+  EXPECT_FALSE(resolved(std::uint64_t{4} << kBits));
+  EXPECT_EQ(inodes.find(number_in(0, {NodeKind::kDatabase, 5}))->container, InodeTable::kOwnNodes);
+}
+
 TEST(InodeTable, SeveralContainersHaveDistinctNumbers) {
   Containers containers;
   for (int i = 0; i < 200; ++i) containers.add("container " + std::to_string(i), 1ull << (i % 40));
