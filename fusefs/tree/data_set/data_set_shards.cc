@@ -111,7 +111,7 @@ Ownership DataSetShards::common(std::span<const Shard> more) const {
 bool DataSetShards::prepare(const AppendedShards& more) {
   const std::lock_guard lock(mutex_);
   ownerships_.insert(ownerships_.end(), more.ownerships.begin(), more.ownerships.end());
-  for (const Shard& shard : more.shards) names_.add_copy(shard.path);
+  for (const Shard& shard : more.shards) names_.add(shard.path);
   Ownership with_more = common(more.shards);
   latest_ = std::exchange(with_more.modified, ownership_.modified);
   const Ownership before = std::exchange(ownership_, with_more);
@@ -153,7 +153,7 @@ void DataSetShards::set_modified() {
 
 std::string_view DataSetShards::name(std::size_t shard) const {
   const std::lock_guard lock(mutex_);
-  return names_.name(shard, set_.shard(shard).path);
+  return names_.name(shard);
 }
 
 std::optional<std::size_t> DataSetShards::find(std::string_view name) const {

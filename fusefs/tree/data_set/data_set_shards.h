@@ -121,7 +121,7 @@ class DataSetShards {
   std::atomic<std::uint64_t> edition_{1};
   mutable std::mutex mutex_;           // guards the following that are not const, except set_
   std::vector<Ownership> ownerships_;  // may have some of shards that are not visible yet, at the end
-  ShardNames names_;                   // has views of paths in set_
+  ShardNames names_;
   DataSet set_;
   std::unique_ptr<DataSet> sizes_;
   Ownership ownership_;
