@@ -85,7 +85,8 @@ Loss State::loss_of(const TableFile& file, Loss part) const {
   part.family = file.family;
   if (!part.from && file.smallest.size() >= kTagSize) part.from = user_key(file.smallest);
   if (!part.to && file.largest.size() >= kTagSize) part.to = user_key(file.largest);
-  part.largest_sequence = file.largest_sequence.value_or(UINT64_MAX);
+  // RocksDB counts writes that a compaction keeps for their timestamps as if their numbers were 0 then.
+  part.largest_sequence = order.has_timestamps() ? UINT64_MAX : file.largest_sequence.value_or(UINT64_MAX);
   if (!is_recovered_) part.age = age_of(file);
   const std::lock_guard lock(mutex_);
   if (const auto failure = failures_.find(file.number); failure != failures_.end()) {

@@ -275,6 +275,29 @@ TEST(CommitTimestampTest, WritesHaveTheTimestampOfTheCommit) {
   EXPECT_EQ(as_text(before->value.bytes), "old");
 }
 
+TEST(CompactedTimestampTest, LostBlockMarksOlderVersionsWhateverNumbersTheManifestStates) {
+  const LogDatabase database("leveldb.BytewiseComparator.u64ts");
+  leveldb_table::TableWriter table;
+  table.add({{leveldb_table::internal_key("a" + little_endian(30, 8), 30, 0x14), ""}});
+  table.add({{leveldb_table::internal_key("a" + little_endian(20, 8), 20, 1), "old"}});
+  std::string bytes = table.finish_rocksdb({{"rocksdb.comparator", "leveldb.BytewiseComparator.u64ts"}});
+  const std::string smallest = text_field(leveldb_table::internal_key("a" + little_endian(30, 8), 30, 0x14));
+  const std::string largest = text_field(leveldb_table::internal_key("a" + little_endian(20, 8), 20, 1));
+  const std::string size = {static_cast<char>(bytes.size() % 128 | 128), static_cast<char>(bytes.size() / 128)};
+  leveldb_log::LogWriter edits;
+  edits.append("\1"s + text_field("leveldb.BytewiseComparator.u64ts") + "\2\5\x09\0\3\x20\4\x30\xcb\x01\7"s);
+  edits.append("\x67\6\x09"s + size + smallest + largest + "\0\0\1"s);
+  database.write("MANIFEST-000004", edits.log());
+  database.write("000005.log", "");
+  database.write("000009.sst", bytes);
+  EXPECT_EQ(database.read(), Records());
+  bytes[2] = static_cast<char>(bytes[2] ^ 1);
+  database.write("000009.sst", bytes);
+  const auto keys = list_keys(*open_database(database.folder()));
+  ASSERT_EQ(keys.size(), 1u);
+  EXPECT_TRUE(keys[0].version.may_be_stale);
+}
+
 // A log that ends inside a record, and one whose numbers do not follow it.
 class RecoveryModeTest : public ::testing::Test {
  protected:
