@@ -79,13 +79,13 @@ Result<MountSource> open_container_file(const std::string& path, const std::stri
     ASSIGN_OR_RETURN(auto file, GrowingFile::open(path, options.limits, services, shown));
     container.name = file->name();
     container.store = file->store();
-    container.ownership = ownership_of(file->status());
+    container.ownership = ownership_of(file->state());
     all.followed.push_back(std::move(file));
   } else {
     ASSIGN_OR_RETURN(auto opened, open_file({}, path, options.limits, services, shown));
     container.name = std::move(opened.name);
     container.store = std::move(opened.store);
-    container.ownership = ownership_of(opened.status);
+    container.ownership = ownership_of(opened.state);
   }
   log_opened(shown, *container.store, services);
   keep_only_readers(container.ownership, path, options);

@@ -44,19 +44,19 @@ void ShardExaminer::examine(Shard& shard) {
     std::error_code failed;
     real = fs::canonical(shard.path, failed).string();
   }
-  if (::stat(shard.path.c_str(), &st) == 0) {
+  if (const auto state = FileState::at(shard.path)) {
     shard.is_missing = false;
-    file.identity = FileIdentity::of(st);
-    file.filesystem = filesystem_of(directory_of(real), st.st_dev);
-    ownership = container_ownership(st.st_uid, st.st_gid, st.st_mode, st.st_mtim);
+    file.id = state->id();
+    file.filesystem = filesystem_of(directory_of(real), state->device);
+    ownership = ownership_of(*state);
     keep_only_readers(ownership, real, options_);
     override_ownership(ownership, options_);
-    stored_ += file.identity.size;
+    stored_ += state->size;
     if (places_.size() <= kMostPlaces) places_.insert(real);
     directories_.insert(directory_of(real));
   } else {
     // A file that cannot be examined is reported when it is opened.
-    shard.is_missing = shard.is_missing || errno == ENOENT || errno == ENOTDIR;
+    shard.is_missing = shard.is_missing || state.error().code == Code::kNotFound;
   }
   files_.push_back(std::move(file));
   ownerships_.push_back(ownership);
@@ -106,11 +106,10 @@ Result<std::shared_ptr<const RecordStore>> ShardOpener::open(const RequestContex
 std::optional<ShardCounts> ShardOpener::known_counts(const RequestContext& context, std::size_t shard,
                                                      ScanDetail detail) const {
   const ShardFile& examined = file(shard);
-  struct stat st {};
   if (failure_of(shard) || !context.permit_wait_for(examined.filesystem)) return std::nullopt;
-  const bool is_same =
-      ::stat(examined.path.c_str(), &st) == 0 && S_ISREG(st.st_mode) && FileIdentity::of(st) == examined.identity;
-  return is_same ? saved_counts(context, services_, FileIdentity::of(st), detail) : std::nullopt;
+  const auto now = FileState::at(examined.path);
+  const bool is_same = now && now->is_regular() && now->id() == examined.id;
+  return is_same ? saved_counts(context, services_, now->id(), detail) : std::nullopt;
 }
 
 std::string ShardOpener::shown(std::size_t shard) const {
@@ -151,7 +150,7 @@ Result<Descriptor> ShardOpener::open_same(std::size_t shard) const {
   struct stat st {};
   if (::fstat(opened.number(), &st) != 0) return system_error(errno);
   if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)) return damage("not a regular file");
-  if (FileIdentity::of(st) != examined.identity) return damage("changed after it was mounted");
+  if (FileState::of(st).id() != examined.id) return damage("changed after it was mounted");
   return opened;
 }
 

@@ -25,7 +25,7 @@ namespace recordfs {
 // A shard as it was examined.
 struct ShardFile {
   std::string path;  // absolute
-  FileIdentity identity{};
+  SourceId id{};
   std::uint64_t filesystem = 0;  // as Source::filesystem()
 };
 

@@ -52,7 +52,8 @@ class WindowedSource final : public Source {
   Result<Position> next_data(const RequestContext& context, Position at) const override;
   void expect_sequential_reads() const override { below_->expect_sequential_reads(); }
   std::uint64_t generation() const override { return below_->generation(); }
-  std::optional<FileIdentity> identity() const override { return below_->identity(); }
+  std::optional<SourceId> id() const override { return below_->id(); }
+  std::optional<timespec> modified() const override { return below_->modified(); }
   Result<void> check_unchanged(const RequestContext& context) const override {
     return below_->check_unchanged(context);
   }

@@ -50,22 +50,13 @@ constexpr int kMostInterruptions = 100;              // EINTR in one read before
 // The kernel sets a file's time stamp before it writes the bytes, and several writes may get the same stamp.
 constexpr std::chrono::milliseconds kFineStamp{30};
 constexpr std::chrono::milliseconds kCoarseStamp{2000};  // of filesystems without fractions of a second
-// A change within this time after the last one may leave the same time stamp.
-constexpr std::chrono::milliseconds kFinestChange{15};
 
 // Returns whether any later change would give the file another stamp. True for a stamp far in the future, too: a wrong
 // clock does not reach it.
-bool is_long_before(std::chrono::system_clock::time_point clock, std::int64_t seconds, std::int64_t nanoseconds) {
-  const auto stamp = std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanoseconds);
+bool is_long_before(std::chrono::system_clock::time_point clock, const timespec& changed) {
+  const auto stamp = std::chrono::seconds(changed.tv_sec) + std::chrono::nanoseconds(changed.tv_nsec);
   const std::chrono::nanoseconds age = clock.time_since_epoch() - stamp;
-  return age > (nanoseconds == 0 ? kCoarseStamp : kFineStamp) || age < -kCoarseStamp;
-}
-
-// Returns how long until any later change gives a file a later time than this; negative: any change does.
-std::chrono::nanoseconds until_over(std::int64_t seconds, std::int64_t nanoseconds) {
-  const auto changed = std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanoseconds);
-  const std::chrono::milliseconds least = nanoseconds == 0 ? kCoarseStamp : kFinestChange;
-  return changed + least - std::chrono::system_clock::now().time_since_epoch();
+  return age > (changed.tv_nsec == 0 ? kCoarseStamp : kFineStamp) || age < -kCoarseStamp;
 }
 
 Error rewritten() { return {Code::kChanged, 0, "the file was rewritten after it was opened"}; }
@@ -98,31 +89,6 @@ Result<std::size_t> read_in_pieces(const RequestContext& context, const Source& 
 }
 
 }  // namespace
-
-FileIdentity FileIdentity::of(const struct stat& st) {
-  return {st.st_dev,         st.st_ino,          static_cast<std::uint64_t>(st.st_size),
-          st.st_mtim.tv_sec, st.st_mtim.tv_nsec, st.st_ctim.tv_sec,
-          st.st_ctim.tv_nsec};
-}
-
-bool FileIdentity::operator==(const FileIdentity& other) const {
-  return device == other.device && inode == other.inode && size == other.size && mtime_seconds == other.mtime_seconds &&
-         mtime_nanoseconds == other.mtime_nanoseconds;
-}
-
-bool FileIdentity::is_settled() const { return until_over(mtime_seconds, mtime_nanoseconds).count() < 0; }
-
-bool FileIdentity::is_ctime_settled() const { return until_over(ctime_seconds, ctime_nanoseconds).count() < 0; }
-
-std::chrono::nanoseconds FileIdentity::unsettled_for() const {
-  std::chrono::nanoseconds longest{0};
-  for (const auto& [seconds, nanoseconds] :
-       {std::pair(mtime_seconds, mtime_nanoseconds), std::pair(ctime_seconds, ctime_nanoseconds)}) {
-    const auto left = until_over(seconds, nanoseconds);
-    if (left <= kCoarseStamp) longest = std::max(longest, left + std::chrono::nanoseconds(1));
-  }
-  return longest;
-}
 
 std::uint64_t filesystem_that_may_hang(int descriptor, std::uint64_t device) {
   struct statfs st {};
@@ -195,14 +161,13 @@ Result<std::shared_ptr<const FileSource>> FileSource::of(Descriptor descriptor, 
   const bool sized =
       S_ISREG(st.st_mode) || (S_ISBLK(st.st_mode) && ::ioctl(descriptor.number(), BLKGETSIZE64, &size) == 0);
   if (!sized) return io_error(0, "not a regular file", S_ISDIR(st.st_mode) ? EISDIR : EINVAL);
-  const Status status{st.st_dev,         st.st_ino,          st.st_mode,        st.st_uid,         st.st_gid,
-                      st.st_mtim.tv_sec, st.st_mtim.tv_nsec, st.st_ctim.tv_sec, st.st_ctim.tv_nsec};
-  auto source = std::shared_ptr<FileSource>(new FileSource(std::move(name), std::move(descriptor), size, status));
+  const FileState state = FileState::of(st);
+  auto source = std::shared_ptr<FileSource>(new FileSource(std::move(name), std::move(descriptor), size, state));
   source->seen_ = stamp_of(st, size);
   source->expect_reads_of_the_end();
   ASSIGN_OR_RETURN(auto ends, source->read_ends());
   source->ends_ = std::move(ends);
-  source->is_settled_ = is_long_before(clock, st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
+  source->is_settled_ = is_long_before(clock, st.st_ctim);
   return std::shared_ptr<const FileSource>(std::move(source));
 }
 
@@ -215,7 +180,7 @@ Result<std::shared_ptr<const FileSource>> FileSource::open_followed(const std::s
 Result<std::shared_ptr<const FileSource>> FileSource::grown() const {
   TRY(check_unchanged());
   ASSIGN_OR_RETURN(const auto now, stamp());
-  if (now.size <= size_) return std::shared_ptr<const FileSource>{};
+  if (now.state.size <= size_) return std::shared_ptr<const FileSource>{};
   Descriptor descriptor(::fcntl(descriptor_.number(), F_DUPFD_CLOEXEC, 0));
   if (!descriptor) return io_error(0, "cannot open", errno);
   auto opened = of(std::move(descriptor), name_);
@@ -223,23 +188,16 @@ Result<std::shared_ptr<const FileSource>> FileSource::grown() const {
   return opened;
 }
 
-FileSource::FileSource(std::string name, Descriptor descriptor, std::uint64_t size, Status status)
+FileSource::FileSource(std::string name, Descriptor descriptor, std::uint64_t size, const FileState& state)
     : name_(std::move(name)),
       descriptor_(std::move(descriptor)),
       size_(size),
-      status_(status),
-      filesystem_(filesystem_that_may_hang(descriptor_.number(), status.device)) {}
+      state_(state),
+      filesystem_(filesystem_that_may_hang(descriptor_.number(), state.device)) {}
 
 // Writing to a device does not change its time stamp.
-std::optional<FileIdentity> FileSource::identity() const {
-  if (!S_ISREG(status_.mode)) return std::nullopt;
-  return FileIdentity{status_.device,
-                      status_.inode,
-                      size_,
-                      status_.mtime_seconds,
-                      status_.mtime_nanoseconds,
-                      status_.ctime_seconds,
-                      status_.ctime_nanoseconds};
+std::optional<SourceId> FileSource::id() const {
+  return state_.is_regular() ? std::optional(state_.id()) : std::nullopt;
 }
 
 Result<std::size_t> FileSource::read_descriptor(Position at, MutableBytes out) const {
@@ -346,12 +304,9 @@ Result<FileSource::Stamp> FileSource::stamp() const {
 }
 
 FileSource::Stamp FileSource::stamp_of(const struct stat& st, std::uint64_t device_size) {
-  return {S_ISREG(st.st_mode) ? static_cast<std::uint64_t>(st.st_size) : device_size,
-          st.st_mtim.tv_sec,
-          st.st_mtim.tv_nsec,
-          st.st_ctim.tv_sec,
-          st.st_ctim.tv_nsec,
-          static_cast<std::uint64_t>(st.st_nlink)};
+  Stamp stamp{FileState::of(st), static_cast<std::uint64_t>(st.st_nlink)};
+  if (!stamp.state.is_regular()) stamp.state.size = device_size;
+  return stamp;
 }
 
 Result<void> FileSource::check_unchanged() const {
@@ -366,20 +321,20 @@ Result<void> FileSource::check_unchanged() const {
   now = stamp();
   if (!now) return std::move(now).error();
   if (is_settled_ && *now == seen_) return {};
-  if (now->size < size_) {
+  if (now->state.size < size_) {
     changed_.store(true, std::memory_order_relaxed);
-    return shorter(now->size, size_);
+    return shorter(now->state.size, size_);
   }
   ASSIGN_OR_RETURN(const auto same, ends_are_same());
   if (!same) {
     changed_.store(true, std::memory_order_relaxed);
     return rewritten();
   }
-  is_settled_ = is_long_before(clock, now->ctime_seconds, now->ctime_nanoseconds);
+  is_settled_ = is_long_before(clock, now->state.changed);
   if (*now == seen_) return {};
-  const bool was_appended = now->size > seen_.size;
+  const bool was_appended = now->state.size > seen_.state.size;
   seen_ = *now;
-  if (now->size > size_) grown_.store(true, std::memory_order_relaxed);
+  if (now->state.size > size_) grown_.store(true, std::memory_order_relaxed);
   if (now->links == 0) removed_.store(true, std::memory_order_relaxed);
   if (!is_followed_ || !was_appended) generation_.fetch_add(1, std::memory_order_acq_rel);
   return {};

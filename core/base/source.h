@@ -15,8 +15,10 @@
 #include "core/base/buffer.h"
 #include "core/base/bytes.h"
 #include "core/base/descriptor.h"
+#include "core/base/file_state.h"
 #include "core/base/request_context.h"
 #include "core/base/result.h"
+#include "core/base/source_id.h"
 
 struct stat;
 
@@ -25,28 +27,6 @@ namespace recordfs {
 // Returns `device` if the filesystem of the open file may hang: a network filesystem, FUSE, or one not known to be
 // local. Returns 0 for a local one. `device` is the file's st_dev.
 std::uint64_t filesystem_that_may_hang(int descriptor, std::uint64_t device);
-
-// Identifies a file and its state.
-struct FileIdentity {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  std::uint64_t size = 0;  // bytes
-  std::int64_t mtime_seconds = 0;
-  std::int64_t mtime_nanoseconds = 0;
-  // The change time, which programs cannot set. Not compared: new names and permissions change it too.
-  std::int64_t ctime_seconds = 0;
-  std::int64_t ctime_nanoseconds = 0;
-
-  static FileIdentity of(const struct stat& st);
-  bool operator==(const FileIdentity& other) const;
-
-  // Returns whether any change from now on changes the modification time. False for a time in the future.
-  bool is_settled() const;
-  // Returns the same for the change time.
-  bool is_ctime_settled() const;
-  // Returns after how much time both are settled; 0 if they are. Ignores a time in the future. At most 2 seconds.
-  std::chrono::nanoseconds unsettled_for() const;
-};
 
 // A snapshot: the size never changes. Const and thread-safe; has no position.
 class Source {
@@ -95,8 +75,10 @@ class Source {
   // them again must then verify them again.
   virtual std::uint64_t generation() const { return 0; }
 
-  // Returns the file's identity when it was opened; nullopt if changes to the bytes would not show in it.
-  virtual std::optional<FileIdentity> identity() const { return std::nullopt; }
+  // Returns the id that the source had when it was opened; nullopt if changes to the bytes would not show in it.
+  virtual std::optional<SourceId> id() const { return std::nullopt; }
+  // Returns when the bytes were modified last, before the source was opened; nullopt if that is not known.
+  virtual std::optional<timespec> modified() const { return std::nullopt; }
 
   // Succeeds if read_at() would now return the same bytes as it did when generation() was last the same. Reads no bytes
   // unless the file was touched. Fails like read_at().
@@ -156,7 +138,8 @@ class FileSource final : public Source {
   void expect_sequential_reads() const override;
   std::uint64_t generation() const override { return generation_.load(std::memory_order_acquire); }
 
-  std::optional<FileIdentity> identity() const override;
+  std::optional<SourceId> id() const override;
+  std::optional<timespec> modified() const override { return state_.modified; }
   Result<void> check_unchanged(const RequestContext& context) const override {
     TRY(context.permit_wait_for(filesystem_));
     return check_unchanged();
@@ -165,38 +148,22 @@ class FileSource final : public Source {
   bool is_removed() const override { return removed_.load(std::memory_order_relaxed); }
 
   // The result of fstat() when the source was opened.
-  struct Status {
-    std::uint64_t device = 0;
-    std::uint64_t inode = 0;
-    std::uint32_t mode = 0;
-    std::uint32_t uid = 0;
-    std::uint32_t gid = 0;
-    std::int64_t mtime_seconds = 0;
-    std::int64_t mtime_nanoseconds = 0;
-    std::int64_t ctime_seconds = 0;
-    std::int64_t ctime_nanoseconds = 0;
-  };
-  const Status& status() const { return status_; }
+  const FileState& state() const { return state_; }
 
   // Returns the number of bytes that the process has read from all files.
   static std::uint64_t bytes_read() { return bytes_read_.load(std::memory_order_relaxed); }
 
  private:
-  // Includes the change time, because programs can set the modification time but not that one.
   struct Stamp {
-    std::uint64_t size = 0;
-    std::int64_t mtime_seconds = 0;
-    std::int64_t mtime_nanoseconds = 0;
-    std::int64_t ctime_seconds = 0;
-    std::int64_t ctime_nanoseconds = 0;
+    FileState state;
     std::uint64_t links = 1;  // names of the file
-    bool operator==(const Stamp&) const = default;
+    bool operator==(const Stamp& other) const { return state.is_unchanged(other.state) && links == other.links; }
   };
   struct Ends {
     Buffer first, last;
   };
 
-  FileSource(std::string name, Descriptor descriptor, std::uint64_t size, Status status);
+  FileSource(std::string name, Descriptor descriptor, std::uint64_t size, const FileState& state);
 
   Result<std::size_t> read_descriptor(Position at, MutableBytes out) const;
   Result<void> read_end(Position at, Buffer& out) const;
@@ -215,7 +182,7 @@ class FileSource final : public Source {
   const std::string name_;
   const Descriptor descriptor_;
   const std::uint64_t size_;
-  const Status status_;
+  const FileState state_;
   const std::uint64_t filesystem_;
   Ends ends_;  // written once, before the source is shared; so is the next
   bool is_followed_ = false;

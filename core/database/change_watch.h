@@ -29,8 +29,8 @@ class ChangeWatch {
   bool is_recent(std::int64_t seconds) const {
     const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
     return std::ranges::any_of(files_, [&](const auto& file) {
-      const auto identity = file.first->identity();
-      return identity && now - identity->mtime_seconds < seconds;
+      const auto modified = file.first->modified();
+      return modified && now - modified->tv_sec < seconds;
     });
   }
 

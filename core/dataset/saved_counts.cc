@@ -1,20 +1,19 @@
 #include "core/dataset/saved_counts.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 
+#include "core/base/file_state.h"
 #include "core/formats/registry.h"
 #include "core/store/saved_index.h"
 
 namespace recordfs {
 
-std::optional<ShardCounts> saved_counts(const RequestContext& context, const Services& services,
-                                        const FileIdentity& file, ScanDetail detail) {
+std::optional<ShardCounts> saved_counts(const RequestContext& context, const Services& services, const SourceId& source,
+                                        ScanDetail detail) {
   if (!services.index) return std::nullopt;
-  auto saved = saved_totals(context, *services.index, file, ScanDetail::kCounts);
+  auto saved = saved_totals(context, *services.index, source, ScanDetail::kCounts);
   if (saved && detail == ScanDetail::kSizes && !saved->sizes_known) {
-    saved = saved_totals(context, *services.index, file, ScanDetail::kSizes);
+    saved = saved_totals(context, *services.index, source, ScanDetail::kSizes);
   }
   if (!saved || saved->damaged_regions != 0) return std::nullopt;
   const auto format =
@@ -22,16 +21,16 @@ std::optional<ShardCounts> saved_counts(const RequestContext& context, const Ser
   if (format == formats().end()) return std::nullopt;
   return ShardCounts{.records = saved->sums.records,
                      .chunks = saved->sums.chunks,
-                     .stored = file.size,
+                     .stored = saved->size,
                      .format = format->name,
                      .bytes = saved->sums.bytes};
 }
 
 std::optional<ShardCounts> saved_counts(const RequestContext& context, const Services& services,
                                         const std::string& path, ScanDetail detail) {
-  struct stat st {};
-  if (!services.index || ::stat(path.c_str(), &st) != 0 || !S_ISREG(st.st_mode)) return std::nullopt;
-  return saved_counts(context, services, FileIdentity::of(st), detail);
+  if (!services.index) return std::nullopt;
+  const auto file = FileState::at(path);
+  return file && file->is_regular() ? saved_counts(context, services, file->id(), detail) : std::nullopt;
 }
 
 }  // namespace recordfs

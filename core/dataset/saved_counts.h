@@ -13,8 +13,8 @@ namespace recordfs {
 
 // Returns the counts of a file that a saved index has, for KnownCounts. nullopt if there is none, if the file may have
 // been changed since, or if it has damage, which is reported when it is opened. Thread-safe.
-std::optional<ShardCounts> saved_counts(const RequestContext& context, const Services& services,
-                                        const FileIdentity& file, ScanDetail detail);
+std::optional<ShardCounts> saved_counts(const RequestContext& context, const Services& services, const SourceId& source,
+                                        ScanDetail detail);
 // The same, for the regular file at a path. May block.
 std::optional<ShardCounts> saved_counts(const RequestContext& context, const Services& services,
                                         const std::string& path, ScanDetail detail);

@@ -1,7 +1,5 @@
 #include "core/python/opened_set.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <optional>
 #include <thread>
@@ -19,11 +17,10 @@ unsigned decoding_threads(unsigned wanted) {
   return wanted != 0 ? wanted : std::max(std::thread::hardware_concurrency(), 1u);
 }
 
-Result<void> check_file(SetPlan& plan, std::size_t shard, const FileIdentity& identity) {
-  const FileState now{identity.size, identity.mtime_seconds, identity.mtime_nanoseconds};
+Result<void> check_file(SetPlan& plan, std::size_t shard, const std::string& version) {
   const std::lock_guard lock(fork_safe_mutex());
-  const auto [known, is_new] = plan.files.try_emplace(shard, now);
-  if (is_new || known->second == now) return {};
+  const auto [known, is_new] = plan.versions.try_emplace(shard, version);
+  if (is_new || known->second == version) return {};
   return Error{.code = Code::kChanged, .detail = "the file has changed since it was opened"};
 }
 
@@ -31,9 +28,7 @@ OpenShard opener(const std::shared_ptr<SetPlan>& plan, const std::shared_ptr<Ser
   return [plan, services](const RequestContext& context, std::size_t number,
                           const Shard& shard) -> Result<std::shared_ptr<const RecordStore>> {
     ASSIGN_OR_RETURN(auto opened, open_file(context, shard.path, plan->limits, *services));
-    if (const auto identity = opened.store->source().identity()) {
-      TRY(check_file(*plan, number, *identity));
-    }
+    if (const auto id = opened.store->source().id()) TRY(check_file(*plan, number, id->version));
     return std::move(opened.store);
   };
 }
@@ -41,11 +36,11 @@ OpenShard opener(const std::shared_ptr<SetPlan>& plan, const std::shared_ptr<Ser
 KnownCounts known_counts(const std::shared_ptr<SetPlan>& plan, const std::shared_ptr<Services>& services) {
   return [plan, services](const RequestContext& context, std::size_t number, const Shard& shard,
                           ScanDetail detail) -> std::optional<ShardCounts> {
-    struct stat st {};
-    if (::stat(shard.path.c_str(), &st) != 0 || !S_ISREG(st.st_mode)) return std::nullopt;
-    const FileIdentity identity = FileIdentity::of(st);
-    auto counts = saved_counts(context, *services, identity, detail);
-    if (!counts || !check_file(*plan, number, identity)) return std::nullopt;
+    const auto file = FileState::at(shard.path);
+    if (!file || !file->is_regular()) return std::nullopt;
+    const SourceId id = file->id();
+    auto counts = saved_counts(context, *services, id, detail);
+    if (!counts || !check_file(*plan, number, id.version)) return std::nullopt;
     return counts;
   };
 }
@@ -84,7 +79,8 @@ std::unique_ptr<OpenedSet> OpenedSet::shard(std::size_t shard) const {
   auto plan =
       std::make_shared<SetPlan>(ShardList{.shards = {plan_->list.shards[shard]}, .is_one_file = true}, plan_->options);
   const std::lock_guard lock(fork_safe_mutex());
-  if (const auto known = plan_->files.find(shard); known != plan_->files.end()) plan->files.emplace(0, known->second);
+  const auto known = plan_->versions.find(shard);
+  if (known != plan_->versions.end()) plan->versions.emplace(0, known->second);
   return std::unique_ptr<OpenedSet>(new OpenedSet(std::move(plan), services_));
 }
 

@@ -33,20 +33,13 @@ struct OpenOptions {
   UserTypes types{};
 };
 
-// The state of a shard's file when it was opened first. Another machine may give it another inode.
-struct FileState {
-  std::uint64_t size = 0;
-  std::int64_t mtime_seconds = 0;
-  std::int64_t mtime_nanoseconds = 0;
-  bool operator==(const FileState&) const = default;
-};
-
 // What it takes to open a data set again, elsewhere or in a forked child.
 struct SetPlan {
   ShardList list;
   OpenOptions options;
   Limits limits;
-  std::map<std::size_t, FileState> files{};  // by shard; guarded by fork_safe_mutex()
+  // The version of each shard when it was opened first (SourceId). Another machine may see it as another source.
+  std::map<std::size_t, std::string> versions{};  // by shard; guarded by fork_safe_mutex()
 
   SetPlan(ShardList shards, OpenOptions wanted);
 };

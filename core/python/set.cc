@@ -35,7 +35,7 @@ namespace py = pybind11;
 
 using SetPointer = std::shared_ptr<OpenedSet>;
 using ShardTuple = std::tuple<std::string, bool>;
-using FileTuple = std::tuple<std::size_t, std::uint64_t, std::int64_t, std::int64_t>;
+using VersionTuple = std::tuple<std::size_t, std::string>;
 
 // A record, and what tells more about it.
 struct FoundRecord {
@@ -79,7 +79,7 @@ SetPlan copied_plan(const OpenedSet& set) {
 
 SetPointer open_set(const std::vector<ShardTuple>& shards, const std::string& index, std::uint64_t cache_size,
                     unsigned threads, std::uint64_t max_chunk, const std::string& descriptors, const std::string& type,
-                    bool skips_unreadable, const std::vector<FileTuple>& files) {
+                    bool skips_unreadable, const std::vector<VersionTuple>& files) {
   if (shards.empty()) throw py::value_error("no shards");
   if (threads > kMostThreads)
     throw py::value_error(fmt::format("threads: from 0 to {}, not {}", kMostThreads, threads));
@@ -96,22 +96,18 @@ SetPointer open_set(const std::vector<ShardTuple>& shards, const std::string& in
                       .skips_unreadable = skips_unreadable};
   options.types = value_or_raise(read_user_types(descriptors, type), descriptors);
   auto plan = std::make_shared<SetPlan>(std::move(list), std::move(options));
-  for (const auto& [shard, size, seconds, nanoseconds] : files) {
-    plan->files.emplace(shard, FileState{size, seconds, nanoseconds});
-  }
+  for (const auto& [shard, version] : files) plan->versions.emplace(shard, version);
   return open(std::move(plan));
 }
 
 // Returns the same data set with caches and threads of its own.
 SetPointer reopened(const OpenedSet& set) { return open(std::make_shared<SetPlan>(copied_plan(set))); }
 
-// Returns the state of each file that was opened.
+// Returns the version of each file that was opened.
 py::list files_of(const OpenedSet& set) {
   const SetPlan plan = copied_plan(set);
   py::list list;
-  for (const auto& [shard, state] : plan.files) {
-    list.append(py::make_tuple(shard, state.size, state.mtime_seconds, state.mtime_nanoseconds));
-  }
+  for (const auto& [shard, version] : plan.versions) list.append(py::make_tuple(shard, version));
   return list;
 }
 
@@ -416,7 +412,7 @@ void define_set(py::module_& module) {
   py::class_<OpenedSet, SetPointer>(module, "Set")
       .def(py::init(&open_set), py::arg("shards"), py::arg("index"), py::arg("cache_size"), py::arg("threads"),
            py::arg("max_chunk"), py::arg("descriptors"), py::arg("type"), py::arg("skips_unreadable") = false,
-           py::arg("files") = std::vector<FileTuple>())
+           py::arg("files") = std::vector<VersionTuple>())
       .def("reopened", &reopened)
       .def("shard",
            [](const OpenedSet& set, std::size_t shard) -> SetPointer {

@@ -96,7 +96,7 @@ Result<OpenedFile> opened(const RequestContext& context, const Result<std::share
     services.log(Severity::kWarning, fmt::format("{}: {}", called, std::get<std::string>(fact.value)));
   }
   return OpenedFile{name, std::make_shared<RecordStore>(called, source, std::move(*container), services),
-                    (*file)->status()};
+                    (*file)->state()};
 }
 
 }  // namespace

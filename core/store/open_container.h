@@ -22,7 +22,7 @@ Result<UserTypes> read_user_types(const std::string& descriptors, const std::str
 struct OpenedFile {
   std::string name;  // without directories
   std::shared_ptr<const RecordStore> store;
-  FileSource::Status status;
+  FileState state;
 };
 
 // Opens a file of any format, and logs the container's fact "note". The log names it `shown`, or `path` if that is

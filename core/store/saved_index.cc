@@ -22,9 +22,9 @@ namespace recordfs {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x78646e6973666372;  // "rcfsindx"
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kVersion = 4;
 constexpr std::size_t kChecksumSize = 8;
-constexpr std::size_t kHeadSize = 16 + 72 + 16 + 8 + 40 + 24;  // without its checksum
+constexpr std::size_t kHeadSize = 16 + 64 + 8 + 40 + 24;  // without its checksum
 constexpr std::size_t kAnchorSize = 56;
 constexpr std::size_t kLeastRowSize = 43;
 constexpr std::size_t kCachedSizesSize = 8;
@@ -44,10 +44,7 @@ class Writer {
   }
   void put(const IndexKey& key) {
     for (const std::uint64_t number :
-         {key.maker, key.format, key.file.device, key.file.inode, key.file.size,
-          static_cast<std::uint64_t>(key.file.mtime_seconds), static_cast<std::uint64_t>(key.file.mtime_nanoseconds),
-          key.first, key.last, static_cast<std::uint64_t>(key.file.ctime_seconds),
-          static_cast<std::uint64_t>(key.file.ctime_nanoseconds)}) {
+         {key.maker, key.format, key.source, key.version, key.touch, key.size, key.first, key.last}) {
       put(number);
     }
   }
@@ -96,15 +93,12 @@ IndexKey read_key(Cursor& cursor) {
   IndexKey key;
   key.maker = cursor.u64_le();
   key.format = cursor.u64_le();
-  key.file.device = cursor.u64_le();
-  key.file.inode = cursor.u64_le();
-  key.file.size = cursor.u64_le();
-  key.file.mtime_seconds = static_cast<std::int64_t>(cursor.u64_le());
-  key.file.mtime_nanoseconds = static_cast<std::int64_t>(cursor.u64_le());
+  key.source = cursor.u64_le();
+  key.version = cursor.u64_le();
+  key.touch = cursor.u64_le();
+  key.size = cursor.u64_le();
   key.first = cursor.u64_le();
   key.last = cursor.u64_le();
-  key.file.ctime_seconds = static_cast<std::int64_t>(cursor.u64_le());
-  key.file.ctime_nanoseconds = static_cast<std::int64_t>(cursor.u64_le());
   return key;
 }
 
@@ -223,7 +217,7 @@ Result<Head> decode_head(Bytes bytes) {
   head.tables.cached_sizes = cursor.u64_le();
   const std::uint64_t checksum = cursor.u64_le();
   if (!cursor.ok() || checksum != highway_hash(bytes.first(kHeadSize))) return broken();
-  if (flags > kSizesKnown || !are_possible(head.totals, head.key.file.size)) return broken();
+  if (flags > kSizesKnown || !are_possible(head.totals, head.key.size)) return broken();
   return head;
 }
 
@@ -232,10 +226,6 @@ constexpr std::uint64_t kLargestIndex = 64u << 20;
 
 // Returns whether the user owns the file, and no other user may write to it.
 bool is_ours(const struct stat& st) { return st.st_uid == ::geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0; }
-
-bool has_same_ctime(const FileIdentity& one, const FileIdentity& other) {
-  return one.ctime_seconds == other.ctime_seconds && one.ctime_nanoseconds == other.ctime_nanoseconds;
-}
 
 // Returns a closed descriptor if the directory is missing or fails is_ours().
 Descriptor open_directory(const std::string& path) {
@@ -288,7 +278,7 @@ std::optional<std::uint64_t> hash_of(const RequestContext& context, const Source
 
 // Hashes the first bytes of a file, and the last ones before the key's size.
 bool hash_ends(const RequestContext& context, const Source& source, IndexKey& key) {
-  const std::uint64_t size = key.file.size;
+  const std::uint64_t size = key.size;
   const std::uint64_t length = std::min(size, kEndBytes);
   const auto first = hash_of(context, source, 0, length);
   const auto last = hash_of(context, source, size - length, length);
@@ -308,17 +298,29 @@ std::uint64_t maker_of(const IndexLocation& location, ScanDetail detail) {
       as_bytes(fmt::format("{}\n{}\n{}", location.settings, static_cast<int>(detail), location.program)));
 }
 
-// Returns the name of an index. There is one file per inode and way of scanning, so that newer results replace older
-// ones.
-std::string name_of(const FileIdentity& file, std::uint64_t way) {
-  return fmt::format("{:x}-{:x}-{:016x}", file.device, file.inode, way);
+// The hash of a part of an id; 0 if it is empty.
+std::uint64_t hash_of_id(std::string_view part) { return part.empty() ? 0 : highway_hash(as_bytes(part)); }
+
+void set_id(IndexKey& key, const SourceId& id) {
+  key.source = hash_of_id(id.source);
+  key.version = hash_of_id(id.version);
+  key.touch = hash_of_id(id.touch);
 }
+
+// Returns the name of an index. There is one file per source and way of scanning, so that newer results replace older
+// ones.
+std::string name_of(const IndexKey& key, std::uint64_t way) { return fmt::format("{:016x}-{:016x}", key.source, way); }
 
 std::string reason(std::string_view action) {
   return fmt::format("{}: {}", action, std::generic_category().message(errno));
 }
 
 }  // namespace
+
+bool IndexKey::operator==(const IndexKey& other) const {
+  return maker == other.maker && format == other.format && source == other.source && version == other.version &&
+         size == other.size && first == other.first && last == other.last;
+}
 
 std::string encode_index(const IndexKey& key, const CatalogSnapshot& snapshot) {
   Writer writer;
@@ -361,8 +363,8 @@ Result<SavedCatalog> decode_index(Bytes bytes, const CatalogBounds& bounds) {
   if (!is_stride(snapshot.stride, anchors, bounds)) return broken();
   const std::uint64_t due = all.chunks / snapshot.stride + (all.chunks % snapshot.stride != 0 ? 1 : 0);
   if (anchors != due) return broken();
-  snapshot.anchors = read_anchors(cursor, anchors, snapshot.stride, all, saved.key.file.size);
-  snapshot.damage = read_rows(cursor, rows, all, saved.key.file.size);
+  snapshot.anchors = read_anchors(cursor, anchors, snapshot.stride, all, saved.key.size);
+  snapshot.damage = read_rows(cursor, rows, all, saved.key.size);
   if (cached_sizes != cursor.remaining() / kCachedSizesSize) return broken();
   snapshot.cached_sizes = read_cached_sizes(cursor, cached_sizes);
   if (!cursor.ok() || !cursor.at_end()) return broken();
@@ -370,15 +372,17 @@ Result<SavedCatalog> decode_index(Bytes bytes, const CatalogBounds& bounds) {
 }
 
 std::optional<SavedTotals> saved_totals(const RequestContext& context, const IndexLocation& location,
-                                        const FileIdentity& file, ScanDetail detail) {
+                                        const SourceId& source, ScanDetail detail) {
+  IndexKey key;
+  set_id(key, source);
   const auto bytes =
-      read_file(context, location.directory, name_of(file, way_of(location, detail)), kHeadSize + kChecksumSize);
+      read_file(context, location.directory, name_of(key, way_of(location, detail)), kHeadSize + kChecksumSize);
   if (!bytes) return std::nullopt;
   const auto head = decode_head(bytes->view());
-  const bool is_valid = head && head->key.maker == maker_of(location, detail) && head->key.file == file &&
-                        file.ctime_seconds != 0 && has_same_ctime(head->key.file, file);
+  const bool is_valid = head && head->key.maker == maker_of(location, detail) && head->key.source == key.source &&
+                        head->key.version == key.version && key.touch != 0 && head->key.touch == key.touch;
   if (!is_valid) return std::nullopt;
-  return SavedTotals{head->key.format, head->totals, head->sizes_known, head->tables.rows};
+  return SavedTotals{head->key.format, head->key.size, head->totals, head->sizes_known, head->tables.rows};
 }
 
 void make_directory(const IndexLocation& location) {
@@ -399,32 +403,31 @@ SavedIndex::SavedIndex(IndexLocation location, const Source& source, std::string
   key_.format = hash_of_format(format);
 }
 
-std::string SavedIndex::file_name() const { return name_of(key_.file, way_); }
+std::string SavedIndex::file_name() const { return name_of(key_, way_); }
 
 std::optional<SavedIndex::Loaded> SavedIndex::read(const RequestContext& context) {
-  const auto identity = source_.identity();
-  if (!identity) return std::nullopt;
-  key_.file = *identity;
-  is_settled_ = identity->is_settled();
-  if (!identity->is_ctime_settled()) key_.file.ctime_seconds = key_.file.ctime_nanoseconds = 0;  // matches no file
+  const auto id = source_.id();
+  if (!id) return std::nullopt;
+  set_id(key_, *id);
+  key_.size = source_.size();
+  is_settled_ = id->is_settled;
   const auto bytes = read_file(context, location_.directory, file_name());
   if (!bytes) return std::nullopt;
   auto saved = decode_index(bytes->view(), bounds_);
-  if (!saved || saved->key.file.size > key_.file.size) return std::nullopt;
-  const bool has_grown = saved->key.file.size < key_.file.size;
+  if (!saved || saved->key.size > key_.size) return std::nullopt;
+  const bool has_grown = saved->key.size < key_.size;
   IndexKey now = key_;
   if (has_grown) {
     // Appending changes only these.
-    now.file.size = saved->key.file.size;
-    now.file.mtime_seconds = saved->key.file.mtime_seconds;
-    now.file.mtime_nanoseconds = saved->key.file.mtime_nanoseconds;
+    now.size = saved->key.size;
+    now.version = saved->key.version;
   }
   if (!hash_ends(context, source_, now) || saved->key != now) return std::nullopt;
   // If the file was written to since it was opened, its time stamp is too old. Appended data is harmless.
   if (source_.generation() != 0 && !source_.has_grown()) return std::nullopt;
   log_(Severity::kDetail, fmt::format("found the saved index {}/{}", location_.directory, file_name()));
-  if (!has_grown && key_.file.ctime_seconds != 0 && !has_same_ctime(saved->key.file, key_.file)) {
-    now.file = key_.file;
+  if (!has_grown && key_.touch != 0 && saved->key.touch != key_.touch) {
+    now.touch = key_.touch;
     static_cast<void>(try_write(encode_index(now, saved->snapshot)));
   }
   return Loaded{std::move(saved->snapshot), has_grown};

@@ -22,10 +22,14 @@ namespace recordfs {
 struct IndexKey {
   std::uint64_t maker = 0;   // hash of what affects a scan: program, limits, detail
   std::uint64_t format = 0;  // hash_of_format()
-  FileIdentity file;
-  std::uint64_t first = 0;  // hash of the file's first bytes
-  std::uint64_t last = 0;   // hash of the file's last bytes
-  bool operator==(const IndexKey&) const = default;
+  // Hashes of the parts of the source's id. The touch is not compared; 0: not known.
+  std::uint64_t source = 0;
+  std::uint64_t version = 0;
+  std::uint64_t touch = 0;
+  std::uint64_t size = 0;   // bytes
+  std::uint64_t first = 0;  // hash of the source's first bytes
+  std::uint64_t last = 0;   // hash of the source's last bytes
+  bool operator==(const IndexKey& other) const;
 };
 
 struct SavedCatalog {
@@ -57,16 +61,17 @@ void make_directory(const IndexLocation& location);
 // What a saved index has of a whole file.
 struct SavedTotals {
   std::uint64_t format = 0;  // hash_of_format()
+  std::uint64_t size = 0;    // bytes of the file
   PrefixSums sums{};
   bool sizes_known = false;  // otherwise sums.bytes may be too small
   std::uint64_t damaged_regions = 0;
 };
 
-// Returns the saved totals of a file without opening it: only if nothing, its permissions and names included, has been
-// changed since the scan, by the change time. nullopt otherwise, and if nothing is saved. Reads only the beginning of
-// the index. Thread-safe.
+// Returns the saved totals of a source without opening it: only if nothing, its permissions and names included, has
+// been changed since the scan, as far as the id's touch shows. nullopt otherwise, and if nothing is saved. Reads only
+// the beginning of the index. Thread-safe.
 std::optional<SavedTotals> saved_totals(const RequestContext& context, const IndexLocation& location,
-                                        const FileIdentity& file, ScanDetail detail);
+                                        const SourceId& source, ScanDetail detail);
 
 // The saved index of one catalog. Not thread-safe, except for remove().
 class SavedIndex {
@@ -80,7 +85,7 @@ class SavedIndex {
     bool has_grown = false;  // the snapshot is of the file before something was appended
   };
   // Returns what was saved of this file, or of the file before it grew; nullopt if there is none. Saves it again if
-  // only the change time differs. Must be called when a scan begins, or else write() does nothing: a file that is
+  // only the touch of its id differs. Must be called when a scan begins, or else write() does nothing: a file that is
   // modified at that time must not be saved.
   std::optional<Loaded> read(const RequestContext& context);
 

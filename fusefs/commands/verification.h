@@ -17,7 +17,7 @@
 namespace recordfs {
 
 // Increment it when a new check is added. Files that passed an older version are then read again.
-inline constexpr unsigned kVersionOfChecks = 2;
+inline constexpr unsigned kVersionOfChecks = 3;
 
 // The class of a finding that something was not checked: memory was short, or there are no checksums.
 inline constexpr std::string_view kUnchecked = "unchecked";

@@ -38,6 +38,11 @@
 namespace recordfs {
 namespace {
 
+std::uint64_t size_of(const std::string& path) {
+  const auto file = FileState::at(path);
+  return file ? file->size : 0;
+}
+
 constexpr std::chrono::seconds kBetweenSaves{60};
 constexpr std::uint64_t kLargeFile = 4u << 20;
 constexpr std::uint64_t kMemory = 64u << 20;  // bytes of decoded chunks, of all files
@@ -157,7 +162,7 @@ class Verify {
   }
 
   void add(ListedFile file, std::size_t name) {
-    if (progress_.is_shown() && !file.failure) to_read_ += identity_of(file.path).value_or(FileIdentity{}).size;
+    if (progress_.is_shown() && !file.failure) to_read_ += size_of(file.path);
     items_.push_back({std::move(file), name});
   }
 
@@ -207,9 +212,9 @@ class Verify {
 
   std::optional<Passed> passed_earlier(const ListedFile& file) const {
     if (!state_) return std::nullopt;
-    const auto state = identity_of(file.path);
+    const auto state = FileState::at(file.path);
     if (!state) return std::nullopt;
-    const auto passed = state_->find(file.path, *state);
+    const auto passed = state_->find(file.path, state->id());
     if (!passed || (!passed->is_container && !file.was_found)) return std::nullopt;
     const std::int64_t age = now_seconds() - passed->when;
     // A time in the future means that the clock was set.
@@ -222,16 +227,16 @@ class Verify {
     outcome.is_ignored = Interruption::came();
     if (item.file.failure || outcome.is_ignored) return outcome;
     if (const auto passed = passed_earlier(item.file)) {
-      outcome.size = passed->file.size;
+      outcome.size = passed->size;
       outcome.passed = passed->when;
       outcome.is_ignored = !passed->is_container;
-      progress_.add(passed->file.size);
+      progress_.add(passed->size);
       return outcome;
     }
     auto opened = context_.open_quietly({}, item.file.path);
     if (opened) return verify_open(item, *opened->store);
     const Error& error = opened.error();
-    const auto state = identity_of(item.file.path);
+    const auto state = FileState::at(item.file.path);
     if (state) progress_.add(state->size);
     if (CommandContext::status_of(error) == kExitDamage) {
       // So damaged at its head that it cannot be opened.
@@ -244,7 +249,7 @@ class Verify {
     } else {
       outcome.failure = error;
     }
-    if (state) remember(outcome, *state, false);
+    if (state) remember(outcome, state->id(), false);
     return outcome;
   }
 
@@ -269,8 +274,7 @@ class Verify {
 
   Outcome verify_open(const VerifyItem& item, const RecordStore& store) {
     Outcome outcome{.path = item.file.path, .format = store.traits().format, .size = store.source().size()};
-    const FileIdentity opened = store.source().identity().value_or(FileIdentity{});
-    const bool is_settled_now = opened.is_settled();
+    const SourceId opened = store.source().id().value_or(SourceId{});
     Verdict verdict = verify_store(store);
     if (!verdict.was_stopped) check_as_file_of_database(item.file.path, store, verdict);
     if (verdict.was_stopped) {
@@ -278,7 +282,7 @@ class Verify {
       return outcome;
     }
     outcome.verdict = std::move(verdict);
-    if (is_settled_now || outcome.status() != 0) remember(outcome, opened, true);
+    if (opened.is_settled || outcome.status() != 0) remember(outcome, opened, true);
     return outcome;
   }
 
@@ -295,11 +299,13 @@ class Verify {
   }
 
   // Remembers a file that passed and did not change meanwhile. Forgets others.
-  void remember(const Outcome& outcome, const FileIdentity& opened, bool is_container) const {
+  void remember(const Outcome& outcome, const SourceId& opened, bool is_container) const {
     if (!state_) return;
     const bool has_passed = outcome.status() == 0 && (is_container || outcome.is_ignored);
-    if (has_passed && opened.is_settled() && identity_of(outcome.path) == opened) {
-      state_->set(outcome.path, {.file = opened, .when = now_seconds(), .is_container = is_container});
+    const auto now = FileState::at(outcome.path);
+    if (has_passed && now && now->id().is_settled && now->id() == opened) {
+      state_->set(outcome.path,
+                  {.file = opened, .size = now->size, .when = now_seconds(), .is_container = is_container});
     } else {
       state_->remove(outcome.path);
     }

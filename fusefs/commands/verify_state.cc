@@ -49,9 +49,7 @@ std::map<std::string, Passed> decode(const std::string& text, std::string& remar
   std::map<std::string, Passed> all;
   std::string name;
   Passed passed;
-  FileIdentity& file = passed.file;
-  while (input >> file.device >> file.inode >> file.size >> file.mtime_seconds >> file.mtime_nanoseconds >>
-         passed.when >> passed.is_container) {
+  while (input >> passed.file.source >> passed.file.version >> passed.size >> passed.when >> passed.is_container) {
     if (input.get() != '\t' || !std::getline(input, name, '\0')) return {};
     all.insert_or_assign(name, passed);
   }
@@ -67,12 +65,6 @@ Error failed(std::string_view action) {
 }
 
 }  // namespace
-
-std::optional<FileIdentity> identity_of(const std::string& path) {
-  struct stat st {};
-  if (::stat(path.c_str(), &st) != 0) return std::nullopt;
-  return FileIdentity::of(st);
-}
 
 Result<std::unique_ptr<VerifyState>> VerifyState::read(const std::string& path, std::string& remark) {
   auto state = std::unique_ptr<VerifyState>(new VerifyState);
@@ -100,7 +92,7 @@ Result<std::unique_ptr<VerifyState>> VerifyState::read(const std::string& path, 
   return state;
 }
 
-std::optional<Passed> VerifyState::find(const std::string& path, const FileIdentity& now) const {
+std::optional<Passed> VerifyState::find(const std::string& path, const SourceId& now) const {
   const std::string name = absolute(path);
   const std::lock_guard lock(mutex_);
   const auto found = passed_.find(name);
@@ -139,9 +131,8 @@ std::string VerifyState::encode() const {
   std::string rows;
   const std::lock_guard lock(mutex_);
   for (const auto& [name, passed] : passed_) {
-    const FileIdentity& file = passed.file;
-    rows += fmt::format("{} {} {} {} {} {} {}\t{}", file.device, file.inode, file.size, file.mtime_seconds,
-                        file.mtime_nanoseconds, passed.when, passed.is_container ? 1 : 0, name);
+    rows += fmt::format("{} {} {} {} {}\t{}", passed.file.source, passed.file.version, passed.size, passed.when,
+                        passed.is_container ? 1 : 0, name);
     rows += '\0';
   }
   return head(rows) + rows;

@@ -15,15 +15,12 @@
 
 namespace recordfs {
 
-// When a file passed, in seconds since 1970.
 struct Passed {
-  FileIdentity file;
-  std::int64_t when = 0;
+  SourceId file;
+  std::uint64_t size = 0;    // bytes
+  std::int64_t when = 0;     // seconds since 1970
   bool is_container = true;  // false: no format recognizes it
 };
-
-// Returns the identity of the file at `path`, or nullopt if there is none. Any thread.
-std::optional<FileIdentity> identity_of(const std::string& path);
 
 // Stores absolute paths, so it does not depend on the current directory. Thread-safe.
 class VerifyState {
@@ -34,7 +31,7 @@ class VerifyState {
   static Result<std::unique_ptr<VerifyState>> read(const std::string& path, std::string& remark);
 
   // Returns how a file passed, or nullopt if it has changed or never passed.
-  std::optional<Passed> find(const std::string& path, const FileIdentity& now) const;
+  std::optional<Passed> find(const std::string& path, const SourceId& now) const;
   void set(const std::string& path, const Passed& passed);
   void remove(const std::string& path);
 

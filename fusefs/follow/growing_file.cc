@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -143,9 +142,8 @@ Result<std::shared_ptr<const RecordStore>> GrowingFile::finish(const std::functi
 }
 
 bool GrowingFile::is_at_its_path() const {
-  struct stat st {};
-  if (::stat(full_path_.c_str(), &st) != 0) return false;
-  return st.st_dev == file_->status().device && st.st_ino == file_->status().inode;
+  const auto there = FileState::at(full_path_);
+  return there && there->is_same_file(file_->state());
 }
 
 bool GrowingFile::is_replaced() const { return ::access(full_path_.c_str(), F_OK) == 0 && !is_at_its_path(); }

@@ -29,7 +29,7 @@ class GrowingFile {
   const std::string& path() const { return path_; }
   const std::string& shown() const { return shown_; }
   const std::string& name() const { return name_; }
-  const FileSource::Status& status() const { return file_->status(); }
+  const FileState& state() const { return file_->state(); }
   // The newest snapshot.
   const std::shared_ptr<const RecordStore>& store() const { return store_; }
 

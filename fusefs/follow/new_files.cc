@@ -1,7 +1,5 @@
 #include "fusefs/follow/new_files.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
@@ -84,24 +82,22 @@ bool NewFiles::is_before(const Place& one, const Place& other) {
   return one.first != other.first ? one.first < other.first : recordfs::is_before(one.second, other.second);
 }
 
-NewFiles::Directory NewFiles::state_of(const std::string& directory) {
-  struct stat st {};
-  if (::stat(directory.c_str(), &st) != 0) return {.is_settled = true};
-  const auto state = FileIdentity::of(st);
-  return {.state = state, .is_settled = state.is_settled()};
+SourceId NewFiles::state_of(const std::string& directory) {
+  const auto there = FileState::at(directory);
+  return there ? there->id() : SourceId{.source = {}, .version = {}, .is_settled = true};
 }
 
 bool NewFiles::must_list() const {
   if (!is_listed_) return true;
   return std::ranges::any_of(directories_, [](const auto& entry) {
     const auto& [directory, before] = entry;
-    return !before.is_settled || state_of(directory).state != before.state;
+    return !before.is_settled || state_of(directory) != before;
   });
 }
 
 // Examines the directories before it lists their names: a change in between shows in the next check.
 void NewFiles::list() {
-  std::map<std::string, Directory> directories;
+  std::map<std::string, SourceId> directories;
   for (const std::string& word : words_) {
     for (const std::string& directory : directories_of(word)) directories.emplace(directory, state_of(directory));
   }
@@ -137,12 +133,10 @@ void NewFiles::add_candidates(std::size_t word, const std::vector<std::string>& 
 
 NewFiles::Outcome NewFiles::check(const std::string& path, Candidate& candidate, Clock::time_point now) {
   if (candidate.next > now) return Outcome::kWaits;
-  struct stat st {};
-  if (::stat(path.c_str(), &st) != 0) {
-    return errno == ENOENT || errno == ENOTDIR ? Outcome::kIsGone : Outcome::kWaits;
-  }
-  if (!S_ISREG(st.st_mode)) return Outcome::kIsGone;
-  if (const auto state = FileIdentity::of(st); state != candidate.state) {
+  const auto there = FileState::at(path);
+  if (!there) return there.error().code == Code::kNotFound ? Outcome::kIsGone : Outcome::kWaits;
+  if (!there->is_regular()) return Outcome::kIsGone;
+  if (const auto state = there->id(); state != candidate.state) {
     candidate = {.word = candidate.word, .state = state, .since = now};
     return Outcome::kWaits;
   }

@@ -60,19 +60,15 @@ class NewFiles {
   using Place = std::pair<std::size_t, std::string>;
   struct Candidate {
     std::size_t word = 0;
-    FileIdentity state{};
+    SourceId state{};
     Clock::time_point since{};  // when this state was found first
     Clock::time_point next{};   // when to check again
     bool is_refused = false;    // no container in this state
   };
-  struct Directory {
-    FileIdentity state{};
-    bool is_settled = false;  // any later change shows in `state`
-  };
   enum class Outcome : std::uint8_t { kWaits, kIsNew, kIsGone };
 
   static bool is_before(const Place& one, const Place& other);
-  static Directory state_of(const std::string& directory);
+  static SourceId state_of(const std::string& directory);
 
   bool must_list() const;
   void list();
@@ -86,7 +82,7 @@ class NewFiles {
   const IsContainer is_container_;
   const Report report_;
   bool is_listed_ = false;
-  std::map<std::string, Directory> directories_;  // as they were at the last listing
+  std::map<std::string, SourceId> directories_;  // as they were at the last listing
   std::unordered_set<std::string> known_;
   std::map<std::pair<std::string, std::string>, std::string> totals_;  // of known sets, by prefix and suffix
   std::map<std::string, Candidate> candidates_;                        // by path

@@ -52,8 +52,7 @@ void GrowingContainers::look_at(std::size_t container, FileWatch& watch, const N
 
 void GrowingContainers::show(std::size_t container, const std::shared_ptr<const RecordStore>& store,
                              const Notify& notify) {
-  const FileSource::Status& status = files_[container].file->status();
-  const timespec modified{.tv_sec = status.mtime_seconds, .tv_nsec = status.mtime_nanoseconds};
+  const timespec& modified = files_[container].file->state().modified;
   for (const std::uint64_t number : containers_.grow({}, container, store, modified)) notify(number);
 }
 

@@ -16,9 +16,8 @@ const std::string& name_of(const MountSource& source) {
 
 }  // namespace
 
-Ownership ownership_of(const FileSource::Status& status) {
-  return container_ownership(status.uid, status.gid, status.mode,
-                             {.tv_sec = status.mtime_seconds, .tv_nsec = status.mtime_nanoseconds});
+Ownership ownership_of(const FileState& state) {
+  return container_ownership(state.uid, state.gid, state.mode, state.modified);
 }
 
 MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings, std::string record_suffix,

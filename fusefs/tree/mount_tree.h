@@ -18,7 +18,7 @@
 namespace recordfs {
 
 // Returns the owner and the read permissions of a source file.
-Ownership ownership_of(const FileSource::Status& status);
+Ownership ownership_of(const FileState& state);
 
 using MountSource = std::variant<MountedContainer, MirroredDirectory, DataSetSource, DatabaseSource>;
 
@@ -40,10 +40,10 @@ class MountTree {
   using BatchCursor = ContainerSubtree::BatchCursor;
 
   // The root lists `sources` in their order. `nested`: even a single one has a directory. Duplicate names get the
-  // suffix
-  // "~2", "~3" and so on. `record_suffix`: the suffix of record names in listings, which starts with no digit. `types`:
-  // the types of records, as set by the user. REQUIRES: Services::address_bits is at most InodeTable::value_bits(), or
-  // less than ShardNumbers::value_bits(). A DataSetSource or DatabaseSource is the only one, and not nested.
+  // suffix "~2", "~3" and so on. `record_suffix`: the suffix of record names in listings, which starts with no digit.
+  // `types`: the types of records, as set by the user. REQUIRES: Services::address_bits is at most
+  // InodeTable::value_bits(), or less than ShardNumbers::value_bits(). A DataSetSource or DatabaseSource is the only
+  // one, and not nested.
   MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings = {}, std::string record_suffix = {},
             UserTypes types = {});
 

@@ -37,10 +37,7 @@ class KnownFile final : public Source {
     copy_bytes(as_bytes(there), out);
     return there.size();
   }
-  std::optional<FileIdentity> identity() const override {
-    return FileIdentity{
-        .device = 1, .inode = 2, .size = size(), .mtime_seconds = 1'000'000'000, .mtime_nanoseconds = 3};
-  }
+  std::optional<SourceId> id() const override { return SourceId{.source = "1", .version = "2", .is_settled = true}; }
 };
 
 // A store that saves its scans.

@@ -46,10 +46,7 @@ class KnownFile final : public Source {
   Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override {
     return inner_->read_at(context, at, out);
   }
-  std::optional<FileIdentity> identity() const override {
-    return FileIdentity{
-        .device = 1, .inode = 2, .size = size(), .mtime_seconds = 1'000'000'000, .mtime_nanoseconds = 3};
-  }
+  std::optional<SourceId> id() const override { return SourceId{.source = "1", .version = "2", .is_settled = true}; }
 
  private:
   const std::shared_ptr<const Source> inner_ = toy::source_of(container_file().bytes);

@@ -213,7 +213,8 @@ class JoinFollow(mounting.Case):
             self.write(f"part-{shard}", 1 + shard % 3)
         self.wait_for_all()
         self.assertLessEqual(len(os.listdir(f"/proc/{self.mounted.daemon.pid}/fd")), 64)
-        self.assertEqual((self.mounted / "streams/concat").stat().st_size, sum(map(len, self.records)))
+        # The kernel may know an earlier size for a second.
+        mounting.wait_for(lambda: (self.mounted / "streams/concat").stat().st_size == sum(map(len, self.records)), "size")
         self.assertEqual(self.mounted.unmount(), 0)
 
     def test_readers_get_right_records_while_shards_appear(self):

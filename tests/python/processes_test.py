@@ -70,7 +70,7 @@ class TamperedPickle(Case):
         path = os.fsdecode(self.native.path(0))
         for shard in (1, 1 << 20, 1 << 63):
             with self.assertRaises(IndexError):
-                self.reopened([(path, False)], [(shard, 0, 0, 0)])
+                self.reopened([(path, False)], [(shard, "")])
             for read in (self.native.path, self.native.name, self.native.open_shard, self.native.info, self.native.damage):
                 with self.assertRaises(IndexError):
                     read(shard)

@@ -81,9 +81,9 @@ TEST(FileSource, ReturnsModeOwnerAndTimeOfTheFile) {
   ::chmod(file.path().c_str(), 0640);
   const auto source = open_source(file);
   ASSERT_TRUE(source);
-  EXPECT_EQ(source->status().mode, static_cast<unsigned>(S_IFREG | 0640));
-  EXPECT_EQ(source->status().uid, ::geteuid());
-  EXPECT_EQ(source->status().mtime_seconds, 1000);
+  EXPECT_EQ(source->state().mode, static_cast<unsigned>(S_IFREG | 0640));
+  EXPECT_EQ(source->state().uid, ::geteuid());
+  EXPECT_EQ(source->state().modified.tv_sec, 1000);
 }
 
 TEST(FileSource, MissingFileIsAnOperatingSystemError) {
@@ -401,38 +401,52 @@ TEST(FileSource, ThreadsReadingAGrowingFileSeeOneSnapshot) {
   EXPECT_TRUE(source->has_grown());
 }
 
-// Returns the identity of a file that was last changed so long ago, by a clock with or without fractions of a second.
-FileIdentity changed_before(std::chrono::nanoseconds age, bool has_fractions) {
+// Returns the state of a file that was last changed so long ago, by a clock with or without fractions of a second.
+FileState changed_before(std::chrono::nanoseconds age, bool has_fractions) {
   const auto changed = std::chrono::system_clock::now().time_since_epoch() - age;
   const auto seconds = std::chrono::floor<std::chrono::seconds>(changed);
   const std::int64_t nanoseconds =
       has_fractions ? std::max<std::int64_t>((changed - seconds) / std::chrono::nanoseconds(1), 1) : 0;
-  return {.mtime_seconds = seconds.count(),
-          .mtime_nanoseconds = nanoseconds,
-          .ctime_seconds = seconds.count(),
-          .ctime_nanoseconds = nanoseconds};
+  const timespec time{seconds.count(), nanoseconds};
+  return {.modified = time, .changed = time};
 }
 
-TEST(FileIdentity, IsSettledAfterTheTimeThatItNames) {
-  const FileIdentity file = changed_before(std::chrono::nanoseconds(0), true);
-  EXPECT_FALSE(file.is_settled());
+TEST(FileState, IdIsSettledAfterTheTimeThatItNames) {
+  const FileState file = changed_before(std::chrono::nanoseconds(0), true);
+  EXPECT_FALSE(file.id().is_settled);
+  EXPECT_EQ(file.id().touch, "");
   std::this_thread::sleep_for(file.unsettled_for());
-  EXPECT_TRUE(file.is_settled());
-  EXPECT_TRUE(file.is_ctime_settled());
+  EXPECT_TRUE(file.id().is_settled);
+  EXPECT_NE(file.id().touch, "");
   EXPECT_EQ(file.unsettled_for().count(), 0);
 }
 
-TEST(FileIdentity, TimeWithoutFractionsIsUnsettledForSeconds) {
-  const FileIdentity file = changed_before(std::chrono::milliseconds(500), false);
-  EXPECT_FALSE(file.is_settled());
+TEST(FileState, TimeWithoutFractionsIsUnsettledForSeconds) {
+  const FileState file = changed_before(std::chrono::milliseconds(500), false);
+  EXPECT_FALSE(file.id().is_settled);
   EXPECT_GT(file.unsettled_for(), std::chrono::milliseconds(100));
   EXPECT_LE(file.unsettled_for(), std::chrono::seconds(2));
 }
 
-TEST(FileIdentity, TimeInTheFutureIsNotWaitedFor) {
-  const FileIdentity file = changed_before(-std::chrono::hours(1), true);
-  EXPECT_FALSE(file.is_settled());
+TEST(FileState, TimeInTheFutureIsNotWaitedFor) {
+  const FileState file = changed_before(-std::chrono::hours(1), true);
+  EXPECT_FALSE(file.id().is_settled);
   EXPECT_EQ(file.unsettled_for().count(), 0);
+}
+
+TEST(FileState, IdIsEqualForTheSameBytesOnly) {
+  const FileState file{.device = 1, .inode = 2, .size = 3, .modified = {4, 5}, .changed = {6, 7}};
+  FileState renamed = file;
+  renamed.changed = {8, 9};
+  EXPECT_EQ(file.id(), renamed.id());
+  EXPECT_NE(file.id().touch, renamed.id().touch);
+  FileState written = file;
+  written.modified.tv_nsec = 6;
+  EXPECT_NE(file.id(), written.id());
+  FileState other = file;
+  other.inode = 3;
+  EXPECT_NE(file.id(), other.id());
+  EXPECT_EQ(file.id().version, other.id().version);
 }
 
 }  // namespace

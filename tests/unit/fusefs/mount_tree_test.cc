@@ -113,7 +113,7 @@ TEST(MountTree, NextRecordAfterASmallChunkIsWithinReach) {
 }
 
 TEST(MountTree, PermissionsAreTheSourcesReadBits) {
-  const Ownership owner = ownership_of({.mode = 0100640, .uid = 3, .gid = 4, .mtime_seconds = 5});
+  const Ownership owner = ownership_of({.mode = 0100640, .uid = 3, .gid = 4, .modified = {5, 0}});
   EXPECT_EQ(owner.file_mode, 0440u);
   EXPECT_EQ(owner.directory_mode, 0750u);
   EXPECT_EQ(owner.uid, 3u);

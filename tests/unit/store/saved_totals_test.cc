@@ -20,17 +20,13 @@ namespace fs = std::filesystem;
 
 IndexLocation location_of(const IndexedDisk& disk) { return {disk.directory(), "test", {}, "one build"}; }
 
-FileIdentity identity_of(const IndexedDisk& disk) {
-  struct stat st {};
-  EXPECT_EQ(::stat(disk.temp.path().c_str(), &st), 0);
-  return FileIdentity::of(st);
-}
+FileState state_of(const IndexedDisk& disk) { return *FileState::at(disk.temp.path()); }
 
 std::optional<SavedTotals> totals_of(const IndexedDisk& disk) {
-  return saved_totals({}, location_of(disk), identity_of(disk), ScanDetail::kCounts);
+  return saved_totals({}, location_of(disk), state_of(disk).id(), ScanDetail::kCounts);
 }
 
-void wait_until_settled(const IndexedDisk& disk) { std::this_thread::sleep_for(identity_of(disk).unsettled_for()); }
+void wait_until_settled(const IndexedDisk& disk) { std::this_thread::sleep_for(state_of(disk).unsettled_for()); }
 
 TEST(SavedTotals, AreKnownWithoutTheFile) {
   const IndexedDisk disk({.chunks = kIndexedChunks, .broken_headers = {7}});
@@ -48,10 +44,10 @@ TEST(SavedTotals, AreKnownWithoutTheFile) {
   EXPECT_EQ(saved->sums.chunks, sums.chunks);
   EXPECT_EQ(saved->sums.bytes, sums.bytes);
   EXPECT_EQ(saved->damaged_regions, 1u);
-  EXPECT_FALSE(saved_totals({}, location_of(disk), identity_of(disk), ScanDetail::kSizes));
+  EXPECT_FALSE(saved_totals({}, location_of(disk), state_of(disk).id(), ScanDetail::kSizes));
   for (const auto& other : {IndexLocation{disk.directory(), "other", {}, "one build"},
                             IndexLocation{disk.directory(), "test", {}, "another build"}}) {
-    EXPECT_FALSE(saved_totals({}, other, identity_of(disk), ScanDetail::kCounts));
+    EXPECT_FALSE(saved_totals({}, other, state_of(disk).id(), ScanDetail::kCounts));
   }
 }
 
@@ -60,8 +56,8 @@ TEST(SavedTotals, AreOfTheFileInItsPresentState) {
   wait_until_settled(disk);
   mount_once(disk);
   ASSERT_TRUE(totals_of(disk));
-  FileIdentity other = identity_of(disk);
-  ++other.size;
+  SourceId other = state_of(disk).id();
+  other.version += "1";
   EXPECT_FALSE(saved_totals({}, location_of(disk), other, ScanDetail::kCounts));
   disk.temp.write_at(fs::file_size(disk.temp.path()) / 2, "changed");
   disk.temp.set_mtime(1'000'000'000);
@@ -90,7 +86,7 @@ TEST(SavedTotals, BrokenAreIgnored) {
   const fs::path file = disk.saved().at(0);
   std::string bytes(fs::file_size(file), '\0');
   std::ifstream(file, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  constexpr std::size_t kHead = 184;
+  constexpr std::size_t kHead = 160;
   for (std::size_t i = 0; i < kHead; ++i) {
     std::string other = bytes;
     other[i] = static_cast<char>(other[i] ^ 0x40);
