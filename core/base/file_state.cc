@@ -51,8 +51,6 @@ Result<FileState> FileState::at(const std::string& path) {
 
 bool FileState::is_regular() const { return S_ISREG(mode); }
 
-bool FileState::is_directory() const { return S_ISDIR(mode); }
-
 bool FileState::is_unchanged(const FileState& other) const {
   return is_same_file(other) && size == other.size && mode == other.mode && uid == other.uid && gid == other.gid &&
          same(modified, other.modified) && same(changed, other.changed);

@@ -31,7 +31,6 @@ struct FileState {
   static Result<FileState> at(const std::string& path);
 
   bool is_regular() const;
-  bool is_directory() const;
   bool is_same_file(const FileState& other) const { return device == other.device && inode == other.inode; }
   // Returns whether both are the same file in the same state, as far as size, times, owner and mode show.
   bool is_unchanged(const FileState& other) const;

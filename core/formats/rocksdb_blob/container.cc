@@ -120,7 +120,7 @@ class BlobFile final : public Container {
     return {.format = kFormat.name, .facts = std::move(facts), .headers_have_checksums = false};  // the file's has none
   }
 
-  RecordSchema make_schema() const {
+  static RecordSchema make_schema() {
     return {.value = [](Bytes record, ValueForm) { return leveldb_table::value_of(record, false); },
             .parts = RecordSchema::Parts::kRequired,
             .change_kinds = [](Bytes record, const TakeChangeKind& take) -> Result<void> {
