@@ -158,6 +158,7 @@ class Recipes(unittest.TestCase):
         self.write_shards()
         self.shell(self.recipe("recordfs mount --join 'train-*.tfrecord' mnt"))
         self.assertEqual(sorted(os.listdir(self.folder / "mnt/records")), [f"{number:09}" for number in range(6)])
+        self.shell("recordfs umount mnt")  # waits for the daemon, which removes the mount point that it made
 
 
 if __name__ == "__main__":
