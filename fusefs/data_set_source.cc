@@ -33,7 +33,7 @@ std::string redacted_message(const MissingShards& missing) {
 }
 
 // Logs the missing and the surplus shards, and counts the missing ones as damage.
-void log_gaps(const ShardList& list, const Options& options, Services& services) {
+void log_gaps(const ShardList& list, const Options& options, StoreResources& services) {
   const auto log_some = [&services](std::size_t count, const std::function<std::string(std::size_t)>& line) {
     for (std::size_t i = 0; i < std::min(count, kMostNamed); ++i) services.log(Severity::kWarning, line(i));
   };
@@ -79,7 +79,7 @@ IsContainer new_container_test() {
   };
 }
 
-std::unique_ptr<NewFiles> new_files(const ShardList& list, const Options& options, const Services& services) {
+std::unique_ptr<NewFiles> new_files(const ShardList& list, const Options& options, const StoreResources& services) {
   const auto report = [&options, &services](const std::string& path, const std::string& why) {
     services.log(Severity::kWarning, fmt::format("{}: {}", options.redact ? "a file" : path, why));
   };
@@ -109,7 +109,7 @@ Result<SetPlaces> places_of_set(const Options& options, const std::optional<Shar
   return places;
 }
 
-Result<DataSetFiles> join_sources(const Options& options, Services& services, std::optional<ShardList> manifest) {
+Result<DataSetFiles> join_sources(const Options& options, StoreResources& services, std::optional<ShardList> manifest) {
   auto list = manifest ? Result<ShardList>(*std::move(manifest)) : list_shards(options.sources, is_container_file);
   if (!list) return Error{.code = Code::kIo, .detail = list.error().detail};
   ShardExaminer examiner(options);

@@ -43,6 +43,7 @@ Result<SetPlaces> places_of_set(const Options& options, const std::optional<Shar
 //
 // Fails with kIo if there is no shard, or none of those tried can be opened; the detail is a whole message. Both
 // arguments must outlive the result.
-Result<DataSetFiles> join_sources(const Options& options, Services& services, std::optional<ShardList> manifest = {});
+Result<DataSetFiles> join_sources(const Options& options, StoreResources& services,
+                                  std::optional<ShardList> manifest = {});
 
 }  // namespace recordfs

@@ -82,7 +82,7 @@ database::Options database_options(const Options& options, const ShownAs& shown_
 }  // namespace
 
 Result<DatabaseSource> open_database(const std::string& path, std::shared_ptr<const RootedDir> files,
-                                     const std::string& shown, const Options& options, const Services& services) {
+                                     const std::string& shown, const Options& options, const StoreResources& services) {
   const auto directory = std::make_shared<const Descriptor>(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!*directory) return system_error(errno);
   struct stat st {};

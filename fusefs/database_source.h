@@ -16,7 +16,7 @@ namespace recordfs {
 // a reader has for each of them. Fails like database::Database::open(). `options` and `services` must outlive the
 // result.
 Result<DatabaseSource> open_database(const std::string& path, std::shared_ptr<const RootedDir> files,
-                                     const std::string& shown, const Options& options, const Services& services);
+                                     const std::string& shown, const Options& options, const StoreResources& services);
 
 // Returns the directory that the newest OPTIONS file of a database in `path` states for its write-ahead logs, if that
 // is another one; otherwise, and on errors, an empty string. A confined child process reads the file. REQUIRES: the

@@ -13,7 +13,7 @@
 namespace recordfs {
 
 GrowingShards::GrowingShards(DataSetTree& set, std::unique_ptr<NewFiles> files, ShardOpener& opener,
-                             const Options& options, const Services& services)
+                             const Options& options, const StoreResources& services)
     : set_(set),
       files_(std::move(files)),
       opener_(opener),

@@ -20,7 +20,7 @@ class GrowingShards final : public GrowthSource {
  public:
   // `opener` opens the shards of `set`. All but `files` must outlive this.
   GrowingShards(DataSetTree& set, std::unique_ptr<NewFiles> files, ShardOpener& opener, const Options& options,
-                const Services& services);
+                const StoreResources& services);
 
   std::vector<std::string> paths() const override { return files_->directories(); }
   bool look(const RequestContext& context, FileWatch& watch, const Notify& notify) override;
@@ -38,7 +38,7 @@ class GrowingShards final : public GrowthSource {
   const std::unique_ptr<NewFiles> files_;
   ShardOpener& opener_;
   const Options& options_;
-  const Services& services_;
+  const StoreResources& services_;
   std::size_t shards_;     // in the data set
   std::size_t moved_ = 0;  // of them that a new mount would have elsewhere
   bool is_over_ = false;   // no more shards are shown

@@ -67,7 +67,7 @@ class MetricsText {
   std::string text_;
 };
 
-void add_caches(MetricsText& text, const Services& services) {
+void add_caches(MetricsText& text, const StoreResources& services) {
   const auto chunks = services.chunks.statistics();
   const auto layouts = services.layouts.statistics();
   const auto both = [&](std::uint64_t of_chunks, std::uint64_t of_layouts) {
@@ -86,7 +86,7 @@ void add_caches(MetricsText& text, const Services& services) {
 
 }  // namespace
 
-std::string metrics_text(std::string_view mount, const Services& services, const RequestStatistics& requests,
+std::string metrics_text(std::string_view mount, const StoreResources& services, const RequestStatistics& requests,
                          const SourceCounts& sources, std::chrono::seconds uptime) {
   MetricsText text(mount);
   text.begin("build_info", "gauge", "The program's version; the value is always 1.");

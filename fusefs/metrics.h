@@ -14,7 +14,7 @@
 
 #include "core/base/result.h"
 #include "core/store/log.h"
-#include "core/store/stored_file.h"
+#include "core/store/shared_resources.h"
 #include "fusefs/glue/helper_process.h"
 #include "fusefs/glue/operations.h"
 
@@ -29,7 +29,7 @@ struct SourceCounts {
 
 // Returns all metrics in Prometheus' text format, version 0.0.4. `mount` is a label of each, because a collector joins
 // the files of several mounts. Thread-safe.
-std::string metrics_text(std::string_view mount, const Services& services, const RequestStatistics& requests,
+std::string metrics_text(std::string_view mount, const StoreResources& services, const RequestStatistics& requests,
                          const SourceCounts& sources, std::chrono::seconds uptime);
 
 // Writes a text to a file every few seconds, on a thread of its own. A reader sees a complete text, because each is

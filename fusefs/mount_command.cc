@@ -91,7 +91,7 @@ std::optional<std::string> enter_namespace(const std::string& place) {
 }
 
 // Returns what the daemon accesses. It is called before anything is parsed, and before the mount may cover a source.
-AllowedPaths allowed_paths(const SetPlaces& places, const Options& options, const Services& services) {
+AllowedPaths allowed_paths(const SetPlaces& places, const Options& options, const StoreResources& services) {
   AllowedPaths allowed;
   allowed.reads_all_owners = true;
   allowed.watches = options.follow;
@@ -125,7 +125,7 @@ std::vector<std::string> places_of_sources(const Options& options) {
 
 // Drops all privileges, and logs those that could not be dropped.
 Result<void> confine_daemon(const Options& options, const std::optional<ShardList>& manifest,
-                            const Services& services) {
+                            const StoreResources& services) {
   const auto places = options.join ? places_of_set(options, manifest)
                                    : Result<SetPlaces>(SetPlaces{.read = places_of_sources(options), .listed = {}});
   if (!places) return places.error();
@@ -225,7 +225,7 @@ bool hides_any(const std::string& path, const std::vector<std::string>& places) 
 
 // Returns what is followed; null if nothing is.
 std::unique_ptr<GrowthSource> followed_of(OpenedSources& opened, MountTree& tree, const Options& options,
-                                          const Services& services) {
+                                          const StoreResources& services) {
   if (opened.new_shards != nullptr) {
     return std::make_unique<GrowingShards>(*tree.data_set(), std::move(opened.new_shards), *opened.shards, options,
                                            services);
@@ -235,7 +235,7 @@ std::unique_ptr<GrowthSource> followed_of(OpenedSources& opened, MountTree& tree
 }
 
 // Writes metrics from now on. `statistics` must be callable until the file stops.
-void start(MetricsFile& metrics, const std::string& mount, MountTree& tree, const Services& services,
+void start(MetricsFile& metrics, const std::string& mount, MountTree& tree, const StoreResources& services,
            const std::function<RequestStatistics()>& statistics) {
   metrics.start([mount, &tree, &services, statistics, begin = std::chrono::steady_clock::now()] {
     const auto uptime = std::chrono::steady_clock::now() - begin;
@@ -250,7 +250,7 @@ struct Process {
   ReadyNotification& ready;
   Background& background;
   const bool prints_name;
-  Services& services;
+  StoreResources& services;
   MetricsFile* const metrics;  // may be null
   DaemonLog& log;
   bool lacks_log = false;  // messages will be lost
@@ -426,13 +426,13 @@ int refuse(int status, const std::string& reason) {
 
 // Mounts with checked options. The log has its file.
 int mount_with(const Options& options, ReadyNotification& ready, bool prints_name, DaemonLog& log) {
-  Services services(options.cache_size, executor_threads(),
-                    [&log](Severity severity, const std::string& line) { log.write(severity, line); });
+  StoreResources services(options.cache_size, executor_threads(),
+                          [&log](Severity severity, const std::string& line) { log.write(severity, line); });
   auto index = index_place(options.index, options.limits);
   if (!index) return refuse(kExitWrongUse, fmt::format("-o index={}: {}", options.index, index.error().detail));
   services.index = std::move(*index);
   services.keeps_scanned = true;
-  services.finds_unreadable = Services::FindsUnreadable::kLocal;
+  services.finds_unreadable = StoreResources::FindsUnreadable::kLocal;
   services.address_bits = address_bits(options);
   auto background = Background::begin(options.foreground);
   if (!background) return refuse(kExitCannotMount, "cannot create a process: " + background.error().detail);

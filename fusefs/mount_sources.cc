@@ -66,13 +66,13 @@ bool is_pipe(const std::string& path) {
   return path == "-" || (::stat(path.c_str(), &st) == 0 && S_ISFIFO(st.st_mode));
 }
 
-void log_opened(const std::string& shown, const RecordStore& store, const Services& services) {
+void log_opened(const std::string& shown, const RecordStore& store, const StoreResources& services) {
   services.log(Severity::kDetail,
                fmt::format("{}: {}, {}", shown, store.traits().format, counted(store.source().size(), "byte")));
 }
 
 Result<MountSource> open_container_file(const std::string& path, const std::string& shown, const Options& options,
-                                        Services& services, OpenedSources& all) {
+                                        StoreResources& services, OpenedSources& all) {
   MountedContainer container;
   container.is_followed = options.follow;
   if (options.follow) {
@@ -93,7 +93,8 @@ Result<MountSource> open_container_file(const std::string& path, const std::stri
   return MountSource(std::move(container));
 }
 
-Result<MountSource> open_source(std::size_t number, const Options& options, Services& services, OpenedSources& all) {
+Result<MountSource> open_source(std::size_t number, const Options& options, StoreResources& services,
+                                OpenedSources& all) {
   const std::string& path = options.sources[number];
   const std::string shown = shown_source(options, number);
   if (is_directory(path)) {
@@ -168,7 +169,8 @@ std::string shown_source(const Options& options, std::size_t number) {
   return options.redact ? fmt::format("source {}", number + 1) : options.sources[number];
 }
 
-Result<OpenedSources> open_sources(const Options& options, Services& services, std::optional<ShardList> manifest) {
+Result<OpenedSources> open_sources(const Options& options, StoreResources& services,
+                                   std::optional<ShardList> manifest) {
   OpenedSources all;
   for (std::size_t i = 0; i < options.sources.size() && !options.manifest; ++i) {
     if (!is_pipe(options.sources[i])) continue;
@@ -197,7 +199,7 @@ Result<OpenedSources> open_sources(const Options& options, Services& services, s
   return all;
 }
 
-MirrorSettings mirror_settings(const Options& options, Services& services) {
+MirrorSettings mirror_settings(const Options& options, StoreResources& services) {
   const auto count = std::make_shared<std::atomic<std::uint64_t>>(0);
   const auto open = [&options, &services, count](
                         const RequestContext& context, Descriptor file,

@@ -45,12 +45,12 @@ void override_ownership(Ownership& ownership, const Options& options);
 
 // Opens all sources. `manifest`: the files that -o manifest lists. Fails with the error of the first that cannot be
 // opened; the detail is a whole message. `services` must outlive the results.
-Result<OpenedSources> open_sources(const Options& options, Services& services, std::optional<ShardList> manifest);
+Result<OpenedSources> open_sources(const Options& options, StoreResources& services, std::optional<ShardList> manifest);
 
 // Returns how containers of mirrored directories are opened. Both arguments must outlive the mount.
-MirrorSettings mirror_settings(const Options& options, Services& services);
+MirrorSettings mirror_settings(const Options& options, StoreResources& services);
 
-// Returns the value for Services::address_bits.
+// Returns the value for StoreResources::address_bits.
 unsigned address_bits(const Options& options);
 
 }  // namespace recordfs

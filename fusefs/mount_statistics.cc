@@ -28,7 +28,7 @@ std::string cache_line(std::string_view of_what, const SharedCache<Value>& cache
 
 }  // namespace
 
-std::vector<std::string> statistics_of(const Services& services, MountTree& tree) {
+std::vector<std::string> statistics_of(const StoreResources& services, MountTree& tree) {
   const auto stores = tree.containers().stores();
   std::vector<std::string> lines = {
       cache_line("chunks", services.chunks), cache_line("layouts", services.layouts),

@@ -11,7 +11,7 @@
 namespace recordfs {
 
 // Returns lines about caches, bytes read and decoded, memory, and the scans of the first sources. Thread-safe.
-std::vector<std::string> statistics_of(const Services& services, MountTree& tree);
+std::vector<std::string> statistics_of(const StoreResources& services, MountTree& tree);
 
 // Returns the counts of what the mount shows now. Thread-safe.
 SourceCounts source_counts(MountTree& tree);

@@ -64,7 +64,7 @@ class ShardExaminer {
 class ShardOpener {
  public:
   // Both must outlive this and the stores.
-  ShardOpener(const Options& options, Services& services) : options_(options), services_(services) {}
+  ShardOpener(const Options& options, StoreResources& services) : options_(options), services_(services) {}
 
   // Adds files, whose numbers follow those of the others.
   void add(std::vector<ShardFile> files);
@@ -82,7 +82,7 @@ class ShardOpener {
   Result<Descriptor> open_same(std::size_t shard) const;
 
   const Options& options_;
-  Services& services_;
+  StoreResources& services_;
   mutable std::mutex mutex_;               // guards the following
   std::deque<ShardFile> files_;            // references stay valid
   std::map<std::size_t, Error> failures_;  // that do not pass

@@ -48,14 +48,14 @@ class CancellableMutex {
   // holder may do work that the caller may not.
   Result<Lock> lock(const RequestContext& context) {
     std::unique_lock lock(mutex_);
-    const RequestContext::Work work = context.work();
-    const bool is_over = wait_or_cancel(context, freed_, lock, [&] { return !is_held_ || holder_ > work; });
+    const RequestContext::Permission permission = context.permission();
+    const bool is_over = wait_or_cancel(context, freed_, lock, [&] { return !is_held_ || holder_ > permission; });
     if (!is_over || is_held_) {
       if (auto permitted = context.permit(holder_); !permitted) return std::move(permitted).error();
     }
     is_held_ = true;
-    holder_ = work;
-    if (holder_ != RequestContext::Work::kNonBlocking) freed_.notify_all();
+    holder_ = permission;
+    if (holder_ != RequestContext::Permission::kNonBlocking) freed_.notify_all();
     return Lock(*this);
   }
 
@@ -71,7 +71,8 @@ class CancellableMutex {
   std::mutex mutex_;  // held briefly; guards the following
   std::condition_variable freed_;
   bool is_held_ = false;
-  RequestContext::Work holder_ = RequestContext::Work::kNonBlocking;  // permission of the current or last holder
+  RequestContext::Permission holder_ =
+      RequestContext::Permission::kNonBlocking;  // permission of the current or last holder
 };
 
 }  // namespace recordfs

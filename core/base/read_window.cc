@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t kMostJoined = 4u << 20;  // bytes of a view that consists of several pieces
 
-Slice front_of(const KeptBytes::Piece& piece, Position at, std::uint64_t size) {
+Slice front_of(const ScanCache::Piece& piece, Position at, std::uint64_t size) {
   const Bytes bytes = piece.from(at);
   return {bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), size))), piece.buffer};
 }
@@ -27,11 +27,11 @@ Result<bool> WindowedSource::is_current(const RequestContext& context, std::uint
   return false;
 }
 
-Result<std::optional<KeptBytes::Piece>> WindowedSource::kept(const RequestContext& context, Position at,
+Result<std::optional<ScanCache::Piece>> WindowedSource::kept(const RequestContext& context, Position at,
                                                              std::uint64_t size) const {
-  if (kept_ == nullptr || at >= below_->size()) return std::optional<KeptBytes::Piece>{};
+  if (kept_ == nullptr || at >= below_->size()) return std::optional<ScanCache::Piece>{};
   auto piece = kept_->find(id_, at);
-  if (!piece || piece->end - at < std::min(size, below_->size() - at)) return std::optional<KeptBytes::Piece>{};
+  if (!piece || piece->end - at < std::min(size, below_->size() - at)) return std::optional<ScanCache::Piece>{};
   ASSIGN_OR_RETURN(const auto current, is_current(context, piece->generation));
   if (!current) piece.reset();
   return piece;
@@ -39,7 +39,7 @@ Result<std::optional<KeptBytes::Piece>> WindowedSource::kept(const RequestContex
 
 Result<std::size_t> WindowedSource::copy_kept(const RequestContext& context, Position at, MutableBytes out) const {
   std::size_t done = 0;
-  std::optional<KeptBytes::Piece> piece;
+  std::optional<ScanCache::Piece> piece;
   while (done < out.size() && (piece = kept_->find(id_, at + done))) {
     const Bytes bytes = piece->from(at + done);
     const Bytes taken = bytes.first(std::min(bytes.size(), out.size() - done));

@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 
-#include "core/base/kept_bytes.h"
-#include "core/base/sequential_pass.h"
+#include "core/base/prefetch_buffer.h"
+#include "core/base/scan_cache.h"
 #include "core/base/source.h"
 #include "core/base/unreadable_ranges.h"
 
@@ -28,7 +28,7 @@ class WindowedSource final : public Source {
   };
 
   // `kept` must outlive this; null: keeps nothing.
-  explicit WindowedSource(std::shared_ptr<const Source> below, KeptBytes* kept = nullptr,
+  explicit WindowedSource(std::shared_ptr<const Source> below, ScanCache* kept = nullptr,
                           OnUnreadable on_unreadable = OnUnreadable::kFail)
       : below_(std::move(below)),
         kept_(kept),
@@ -79,14 +79,14 @@ class WindowedSource final : public Source {
   Result<Slice> view(const RequestContext& context, Position at, std::uint64_t size) const;
   // Returns the kept piece with the bytes [at, at + size), or fewer at the end of the source; nullopt if there is none.
   // Fails like check_unchanged().
-  Result<std::optional<KeptBytes::Piece>> kept(const RequestContext& context, Position at, std::uint64_t size) const;
+  Result<std::optional<ScanCache::Piece>> kept(const RequestContext& context, Position at, std::uint64_t size) const;
   // Copies kept bytes from `at` on. Returns their number.
   Result<std::size_t> copy_kept(const RequestContext& context, Position at, MutableBytes out) const;
   // Returns whether kept bytes are still those of the file. If not, drops them.
   Result<bool> is_current(const RequestContext& context, std::uint64_t generation) const;
 
   const std::shared_ptr<const Source> below_;
-  KeptBytes* const kept_;
+  ScanCache* const kept_;
   const std::uint64_t id_;  // in kept_
   const OnUnreadable on_unreadable_;
   mutable UnreadableRanges unreadable_;  // empty if on_unreadable_ is kFail
@@ -108,7 +108,7 @@ class ReadWindow {
 
   // `source`, and the window that `outer` has for another source, must outlive this. If `pass` is not null, all reads
   // come from its pieces; it is a pass over `source`, and must outlive the window.
-  ReadWindow(const RequestContext& outer, const Source& source, SequentialPass* pass = nullptr,
+  ReadWindow(const RequestContext& outer, const Source& source, PrefetchBuffer* pass = nullptr,
              After after = After::kDropped)
       : source_(&source), pass_(pass), outer_(outer.window()), after_(after) {}
   ReadWindow(const ReadWindow&) = delete;
@@ -145,10 +145,10 @@ class ReadWindow {
                                  MutableBytes out);
 
   const Source* const source_;
-  SequentialPass* const pass_;  // null: this window reads for itself
+  PrefetchBuffer* const pass_;  // null: this window reads for itself
   ReadWindow* const outer_;
   const After after_;
-  std::shared_ptr<const SequentialPass::Piece> piece_;
+  std::shared_ptr<const PrefetchBuffer::Piece> piece_;
   std::shared_ptr<Buffer> window_;  // shared with views of it
   Position begin_ = 0;              // of the window in the source
   std::uint64_t filled_ = 0;

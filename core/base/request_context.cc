@@ -23,23 +23,23 @@ RequestContext RequestContext::filling_unreadable(bool fills) const {
 }
 
 // REQUIRES: attempt_ is not null.
-Error RequestContext::refusal(Work needed) const {
+Error RequestContext::refusal(Permission needed) const {
   attempt_->refused = std::max(attempt_->refused, needed);
   return {.code = Code::kPending, .detail = "would block"};
 }
 
-Result<void> RequestContext::permit(Work needed) const {
+Result<void> RequestContext::permit(Permission needed) const {
   if (cancelled()) return Error{.code = Code::kInterrupted, .detail = "the request was interrupted"};
-  if (work_ >= needed) return {};
+  if (permission_ >= needed) return {};
   return refusal(needed);
 }
 
 Result<void> RequestContext::permit_wait_for(std::uint64_t filesystem) const {
   if (filesystem == 0) return {};
   set_filesystem(filesystem);
-  TRY(permit(Work::kMayBlock));
+  TRY(permit(Permission::kMayBlock));
   if (filesystems_ == nullptr || std::ranges::find(*filesystems_, filesystem) != filesystems_->end()) return {};
-  return refusal(Work::kMayBlock);
+  return refusal(Permission::kMayBlock);
 }
 
 Result<void> RequestContext::spend(std::uint64_t bytes) const {

@@ -29,7 +29,7 @@ class RequestContext {
  public:
   // Permissions, each of which includes the previous ones. With any of them a function may read local files, and wait
   // briefly for a lock or a cached value on which a thread with no more permission works.
-  enum class Work : std::uint8_t {
+  enum class Permission : std::uint8_t {
     kNonBlocking,  // must not wait for a filesystem that may hang, nor do slow work
     kMayBlock,     // may wait for a filesystem; no slow work
     kAny,
@@ -37,14 +37,15 @@ class RequestContext {
 
   // What one attempt at a request did. Written by the thread that attempts it.
   struct Attempt {
-    std::uint64_t bytes = 0;            // read or produced so far: see spend()
-    Work refused = Work::kNonBlocking;  // the permission that the next attempt needs; kNonBlocking: nothing was refused
+    std::uint64_t bytes = 0;  // read or produced so far: see spend()
+    Permission refused =
+        Permission::kNonBlocking;  // the permission that the next attempt needs; kNonBlocking: nothing was refused
     // The filesystem that the request needs; after a refusal, the one that was refused. 0: none that may hang, or
     // unknown.
     std::uint64_t filesystem = 0;
 
     // Returns whether a permission was missing. Then errors must not be logged, because another thread retries.
-    bool was_refused() const { return refused != Work::kNonBlocking; }
+    bool was_refused() const { return refused != Permission::kNonBlocking; }
   };
 
   // Work is slow if it reads or produces this many bytes for one request.
@@ -56,9 +57,9 @@ class RequestContext {
   RequestContext() = default;
   // `cancelled` may become true at any time; null: cannot be cancelled. `filesystems` are the only ones that the thread
   // may wait for; null: all.
-  RequestContext(Work work, Attempt& attempt, const std::atomic<bool>* cancelled = nullptr,
+  RequestContext(Permission permission, Attempt& attempt, const std::atomic<bool>* cancelled = nullptr,
                  const Filesystems* filesystems = nullptr)
-      : work_(work), attempt_(&attempt), cancelled_(cancelled), filesystems_(filesystems) {}
+      : permission_(permission), attempt_(&attempt), cancelled_(cancelled), filesystems_(filesystems) {}
   // Permits everything until `cancelled` is true.
   explicit RequestContext(const std::atomic<bool>& cancelled) : cancelled_(&cancelled) {}
 
@@ -69,10 +70,10 @@ class RequestContext {
   // For reads whose result is verified, or only tells where to read.
   RequestContext filling_unreadable(bool fills = true) const;
 
-  Work work() const { return work_; }
-  bool is_non_blocking() const { return work_ == Work::kNonBlocking; }
+  Permission permission() const { return permission_; }
+  bool is_non_blocking() const { return permission_ == Permission::kNonBlocking; }
   bool was_refused() const { return attempt_ != nullptr && attempt_->was_refused(); }
-  Work refused() const { return attempt_ == nullptr ? Work::kNonBlocking : attempt_->refused; }
+  Permission refused() const { return attempt_ == nullptr ? Permission::kNonBlocking : attempt_->refused; }
   bool cancelled() const { return cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed); }
   // Returns whether a waiting thread must poll cancelled().
   bool can_be_cancelled() const { return cancelled_ != nullptr; }
@@ -81,9 +82,9 @@ class RequestContext {
 
   // Succeeds if the request has this permission. Fails with kInterrupted if it was cancelled; the mount replies EINTR.
   // Fails with kPending if the permission is missing.
-  Result<void> permit(Work needed) const;
+  Result<void> permit(Permission needed) const;
   // Called before slow work, and between its pieces. Fails like permit().
-  Result<void> permit_slow_work() const { return permit(Work::kAny); }
+  Result<void> permit_slow_work() const { return permit(Permission::kAny); }
   // Called before anything that can wait for `filesystem` (see Source::filesystem()). Fails like permit(), and with
   // kPending if the request may wait for others only.
   Result<void> permit_wait_for(std::uint64_t filesystem) const;
@@ -110,10 +111,10 @@ class RequestContext {
   }
 
  private:
-  Error refusal(Work needed) const;
+  Error refusal(Permission needed) const;
   Result<void> reserve_large() const;
 
-  Work work_ = Work::kAny;
+  Permission permission_ = Permission::kAny;
   Attempt* attempt_ = nullptr;  // null: nothing can be refused
   const std::atomic<bool>* cancelled_ = nullptr;
   const Filesystems* filesystems_ = nullptr;

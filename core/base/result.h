@@ -50,7 +50,7 @@ struct Error {
 };
 
 // Returns kOutOfMemory. REQUIRES: at most 15 characters, for which std::string allocates nothing.
-inline Error shortage(const char* what) { return {.code = Code::kOutOfMemory, .detail = what}; }
+inline Error out_of_memory(const char* what) { return {.code = Code::kOutOfMemory, .detail = what}; }
 
 // Returns the error for an errno value: kIo, described as strerror(3) does. Thread-safe.
 Error system_error(int number);

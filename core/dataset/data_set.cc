@@ -163,7 +163,7 @@ Result<void> DataSet::work(const RequestContext& context, Lock& lock) {
         const std::lock_guard held(mutex_);
         if (next == size() || stopping_ || !has_waiters()) return std::nullopt;
       }
-      const auto counted = std::make_shared<Result<Counted>>(shortage("no memory"));
+      const auto counted = std::make_shared<Result<Counted>>(out_of_memory("no memory"));
       const auto finish = [this, &outcome, counted](bool) {
         // Unlocked again if this throws: the tasks that still run need the mutex.
         Lock held(mutex_);

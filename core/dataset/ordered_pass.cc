@@ -12,11 +12,11 @@ constexpr std::uint64_t kSmallFile = 64u << 10;    // takes no longer than to st
 constexpr std::uint64_t kSmallRecord = 16u << 10;  // mean size
 
 // Reads a split of a container that is not in file order, in file order, on the calling thread.
-Result<ScanEnd> read_in_file_order(const RequestContext& context, const PassPart& part, const Work& work) {
+Result<ScanEnd> read_in_file_order(const RequestContext& context, const PassPart& part, const ProcessStep& work) {
   ASSIGN_OR_RETURN(const auto content, content_of(context, *part.split, part.store));
   ScanEnd end;
   const auto take = [&](const ScannedStep& step) {
-    const Finish finish = work(context, step);
+    const OrderedResult finish = work(context, step);
     end.was_stopped = finish && !finish();
     return !end.was_stopped;
   };
@@ -54,15 +54,15 @@ bool PassPart::has(const IndexedChunk& indexed) const {
   return !within(indexed).is_empty() || selection.lies_inside(indexed.before.records);
 }
 
-Span PassPart::within(const IndexedChunk& indexed) const {
-  return split ? Span{.begin = 0, .end = indexed.chunk.records.value_or(0)} : selection.within(indexed);
+OrdinalInterval PassPart::within(const IndexedChunk& indexed) const {
+  return split ? OrdinalInterval{.begin = 0, .end = indexed.chunk.records.value_or(0)} : selection.within(indexed);
 }
 
-Span PassPart::within(const ScannedBatch& batch) const {
+OrdinalInterval PassPart::within(const ScannedBatch& batch) const {
   const RecordBatch& content = batch.content;
   if (!split) return selection.within(batch.before.records, content.run.records);
   // The first chunks may begin before the split.
-  Span which{.begin = 0, .end = content.run.records};
+  OrdinalInterval which{.begin = 0, .end = content.run.records};
   for (const BatchChunk& chunk : content.chunks) {
     if (split->owns(chunk.begin)) break;
     which.begin += chunk.records;
@@ -70,8 +70,8 @@ Span PassPart::within(const ScannedBatch& batch) const {
   return which;
 }
 
-Result<ScanEnd> read_part(const PassPart& part, ScanOptions options, const Work& work,
-                          const WorkOnBatch& work_on_batch) {
+Result<ScanEnd> read_part(const PassPart& part, ScanOptions options, const ProcessStep& work,
+                          const ProcessBatch& work_on_batch) {
   const RequestContext context = options.cancelled == nullptr ? RequestContext() : RequestContext(*options.cancelled);
   if (!part.split && part.selection.is_empty()) return ScanEnd{};
   options.threads = useful_threads(part, options.threads);
@@ -85,18 +85,18 @@ Result<ScanEnd> read_part(const PassPart& part, ScanOptions options, const Work&
     return read_in_file_order(context, part, work);
   }
   const auto has = [&part](const DamageRow& row) { return part.has(row); };
-  const auto work_on_step = [&](const RequestContext& working, const ScannedStep& step) -> Finish {
+  const auto work_on_step = [&](const RequestContext& working, const ScannedStep& step) -> OrderedResult {
     const bool has_chunk = step.indexed && part.has(*step.indexed);
     if (has_chunk && std::ranges::all_of(step.damage, has)) return work(working, step);
     ScannedStep own;
     std::ranges::copy_if(step.damage, std::back_inserter(own.damage), has);
     if (has_chunk) own.indexed = step.indexed;
-    return has_chunk || !own.damage.empty() ? work(working, own) : Finish();
+    return has_chunk || !own.damage.empty() ? work(working, own) : OrderedResult();
   };
   return scan(part.store, options, work_on_step, work_on_batch);
 }
 
-std::optional<std::uint64_t> each_shard(const DataSet& set, const Span& wanted, const RecordInShard& first,
+std::optional<std::uint64_t> each_shard(const DataSet& set, const OrdinalInterval& wanted, const RecordInShard& first,
                                         const ReadShard& read) {
   std::uint64_t base = wanted.begin - std::min(wanted.begin, first.ordinal);
   for (std::size_t shard = first.shard; !wanted.is_empty() && shard < set.size() && base < wanted.end; ++shard) {

@@ -27,24 +27,24 @@ struct PassPart {
   // Returns whether a chunk has records of the part, or has no records and is between them.
   bool has(const IndexedChunk& indexed) const;
   // Return the indices of the part's records in a chunk that it has, and in a batch of which the sums are known.
-  Span within(const IndexedChunk& indexed) const;
-  Span within(const ScannedBatch& batch) const;
+  OrdinalInterval within(const IndexedChunk& indexed) const;
+  OrdinalInterval within(const ScannedBatch& batch) const;
 };
 
 // Calls `work` and `work_on_batch` as scan() does, for the chunks and the damage that the part has: a step without such
 // a chunk has none. Sets the bounds of `options`. Uses fewer threads if that is faster: one for a small file, and for
 // light work on small records that are not compressed, because these then stay in its processor's cache. Fails like
 // start_of(), content_of() and scan(). The sums of a split are invalid. REQUIRES: as scan().
-Result<ScanEnd> read_part(const PassPart& part, ScanOptions options, const Work& work,
-                          const WorkOnBatch& work_on_batch = {});
+Result<ScanEnd> read_part(const PassPart& part, ScanOptions options, const ProcessStep& work,
+                          const ProcessBatch& work_on_batch = {});
 
 // Reads the records `wanted` of a shard, by ordinals in the shard, of which the first has the ordinal `base` in the
 // set. Returns the number of records before the place where reading ended; nullopt to stop.
 using ReadShard =
-    std::function<std::optional<std::uint64_t>(std::size_t shard, std::uint64_t base, const Span& wanted)>;
+    std::function<std::optional<std::uint64_t>(std::size_t shard, std::uint64_t base, const OrdinalInterval& wanted)>;
 // Calls `read` for each shard with records of `wanted`, in order, which are ordinals in the set. `first`: where the
 // first of them is. Returns the number of records before the place where reading ended; nullopt if `read` stopped.
-std::optional<std::uint64_t> each_shard(const DataSet& set, const Span& wanted, const RecordInShard& first,
+std::optional<std::uint64_t> each_shard(const DataSet& set, const OrdinalInterval& wanted, const RecordInShard& first,
                                         const ReadShard& read);
 
 // Returns whether streams omit a chunk, readable or not, because it has no bytes and no records.

@@ -136,7 +136,7 @@ class Picker {
   // If there are too many bytes, drops the second half of the records, again and again.
   bool take(const std::shared_ptr<ChunkPick>& picked, bool has_run) {
     const std::uint64_t ordinal = picked->first.base + picked->first.indexed.before.records;
-    if (!has_run) stop_ = {shortage("out of memory"), ordinal};
+    if (!has_run) stop_ = {out_of_memory("out of memory"), ordinal};
     if (!has_run) return false;
     picked_.push_back(picked);
     auto dropped = picked->drop_from(wanted_, context_);

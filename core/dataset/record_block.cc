@@ -103,7 +103,7 @@ class BlockReader::ChunkBlocks {
   }
 
   // Returns a block with the records of a search.
-  RecordBlock take(const SearchResult& found, Span which) const {
+  RecordBlock take(const SearchResult& found, OrdinalInterval which) const {
     RecordBlock block = begin_block(which.begin);
     Owners owners;
     for (const FoundRecord& one : found.records) {
@@ -167,7 +167,7 @@ class BlockReader::ChunkBlocks {
   std::optional<Slice> whole_;
 };
 
-Finish BlockReader::work_on_step(const RequestContext& context, const ScannedStep& step) const {
+OrderedResult BlockReader::work_on_step(const RequestContext& context, const ScannedStep& step) const {
   auto damage = std::make_shared<RecordBlock>();  // before the chunk
   damage->shard = shard;
   std::deque<StreamProblem> inside;
@@ -194,7 +194,7 @@ Finish BlockReader::work_on_step(const RequestContext& context, const ScannedSte
     if (!chunk) damage->problems.push_back(problem_of(chunk.error(), indexed, 0, indexed.chunk.records));
     return take_damage;
   }
-  const Span which = part.within(indexed);
+  const OrdinalInterval which = part.within(indexed);
   // cppcheck-suppress returnDanglingLifetime
   auto blocks = std::make_shared<ChunkBlocks>(*this, indexed, *chunk, std::move(inside));
   blocks->read_whole();
@@ -216,7 +216,7 @@ Finish BlockReader::work_on_step(const RequestContext& context, const ScannedSte
   };
 }
 
-Finish BlockReader::work_on_batch(const std::shared_ptr<const ScannedBatch>& batch) const {
+OrderedResult BlockReader::work_on_batch(const std::shared_ptr<const ScannedBatch>& batch) const {
   std::vector<FoundRecord> found;
   if (search) found = search_batch(batch->content, *search);
   return [this, batch, found = std::move(found)] { return hand_over(block_of(batch, found)); };
@@ -225,7 +225,7 @@ Finish BlockReader::work_on_batch(const std::shared_ptr<const ScannedBatch>& bat
 RecordBlock BlockReader::block_of(const std::shared_ptr<const ScannedBatch>& batch,
                                   const std::vector<FoundRecord>& found) const {
   const RecordBatch& content = batch->content;
-  const Span which = part.within(*batch);
+  const OrdinalInterval which = part.within(*batch);
   RecordBlock block;
   block.shard = shard;
   block.first_ordinal = base + batch->before.records + which.begin;
@@ -262,7 +262,7 @@ bool BlockReader::hand_over(RecordBlock block) const {
 }
 
 Result<std::uint64_t> BlockReader::read(unsigned threads, std::uint64_t memory) const {
-  WorkOnBatch on_batch;
+  ProcessBatch on_batch;
   // Batches have no chunks, which texts of records need.
   if (!search || !search->texts_of) {
     on_batch = [this](const std::shared_ptr<const ScannedBatch>& batch) { return work_on_batch(batch); };

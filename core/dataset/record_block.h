@@ -73,8 +73,8 @@ struct BlockReader {
  private:
   class ChunkBlocks;
 
-  Finish work_on_step(const RequestContext& context, const ScannedStep& step) const;
-  Finish work_on_batch(const std::shared_ptr<const ScannedBatch>& batch) const;
+  OrderedResult work_on_step(const RequestContext& context, const ScannedStep& step) const;
+  OrderedResult work_on_batch(const std::shared_ptr<const ScannedBatch>& batch) const;
   RecordBlock block_of(const std::shared_ptr<const ScannedBatch>& batch, const std::vector<FoundRecord>& found) const;
   bool hand_over(RecordBlock block) const;
 };

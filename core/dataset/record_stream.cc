@@ -27,7 +27,7 @@ RecordStream::Next RecordStream::next(RecordBlock& block, std::chrono::milliseco
   if (!thread_.joinable() && !is_over_) {
     thread_ = start_thread([this] { run(); });
     is_over_ = !thread_.joinable();
-    if (is_over_) failure_ = shortage("no threads");
+    if (is_over_) failure_ = out_of_memory("no threads");
   }
   if (!changed_.wait_for(lock, timeout, [this] { return !blocks_.empty() || is_over_; })) return Next::kTimeout;
   if (blocks_.empty()) {
@@ -50,7 +50,7 @@ void RecordStream::run() {
     if (!outcome) push_problem(options_.split_shard, outcome.error());
   } catch (const std::bad_alloc&) {
     const std::lock_guard lock(mutex_);
-    failure_ = shortage("no memory");
+    failure_ = out_of_memory("no memory");
   }
   {
     const std::lock_guard lock(mutex_);
@@ -84,19 +84,20 @@ Result<void> RecordStream::read_all() {
     TRY(read(options_.split_shard, 0, {.records = {}}));
     return {};
   }
-  const Span& wanted = options_.ordinals;
+  const OrdinalInterval& wanted = options_.ordinals;
   RecordInShard first{.shard = 0, .ordinal = wanted.begin};
   if (wanted.begin > 0 && !wanted.is_empty() && set_.size() > 1) {
     ASSIGN_OR_RETURN(first, start_of_records());
   }
-  each_shard(set_, wanted, first,
-             [this](std::size_t shard, std::uint64_t base, const Span& records) -> std::optional<std::uint64_t> {
-               if (cancelled_) return std::nullopt;
-               const auto read = this->read(shard, base, {.records = records});
-               if (read) return *read;
-               if (!push_problem(shard, read.error()) || may_pass(read.error())) return std::nullopt;
-               return 0;
-             });
+  each_shard(
+      set_, wanted, first,
+      [this](std::size_t shard, std::uint64_t base, const OrdinalInterval& records) -> std::optional<std::uint64_t> {
+        if (cancelled_) return std::nullopt;
+        const auto read = this->read(shard, base, {.records = records});
+        if (read) return *read;
+        if (!push_problem(shard, read.error()) || may_pass(read.error())) return std::nullopt;
+        return 0;
+      });
   return {};
 }
 

@@ -32,7 +32,7 @@ using TextsOfShard = std::function<TextsOfRecord(std::size_t shard, const std::s
 class RecordStream {
  public:
   struct Options {
-    Span ordinals{};               // of the data set
+    OrdinalInterval ordinals{};    // of the data set
     std::optional<Split> split{};  // only the chunks that begin in it; its shard is `split_shard`
     std::size_t split_shard = 0;
     std::shared_ptr<const RecordMatcher> matcher{};  // null: all records match

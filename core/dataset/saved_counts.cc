@@ -8,8 +8,8 @@
 
 namespace recordfs {
 
-std::optional<ShardCounts> saved_counts(const RequestContext& context, const Services& services, const SourceId& source,
-                                        ScanDetail detail) {
+std::optional<ShardCounts> saved_counts(const RequestContext& context, const StoreResources& services,
+                                        const SourceId& source, ScanDetail detail) {
   if (!services.index) return std::nullopt;
   auto saved = saved_totals(context, *services.index, source, ScanDetail::kCounts);
   if (saved && detail == ScanDetail::kSizes && !saved->sizes_known) {
@@ -26,7 +26,7 @@ std::optional<ShardCounts> saved_counts(const RequestContext& context, const Ser
                      .bytes = saved->sums.bytes};
 }
 
-std::optional<ShardCounts> saved_counts(const RequestContext& context, const Services& services,
+std::optional<ShardCounts> saved_counts(const RequestContext& context, const StoreResources& services,
                                         const std::string& path, ScanDetail detail) {
   if (!services.index) return std::nullopt;
   const auto file = FileState::at(path);

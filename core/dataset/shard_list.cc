@@ -124,7 +124,7 @@ Result<Paths> matches_of(const std::string& pattern,
   switch (::glob(pattern.c_str(), GLOB_NOSORT | GLOB_MARK, nullptr, &matches.found)) {
     case 0: break;
     case GLOB_NOMATCH: return with_path(pattern, Code::kNotFound, "no file matches");
-    case GLOB_NOSPACE: return shortage("no memory");
+    case GLOB_NOSPACE: return out_of_memory("no memory");
     default: return with_path(pattern, Code::kIo, "cannot be expanded");
   }
   const std::span<char*> found(matches.found.gl_pathv, matches.found.gl_pathc);

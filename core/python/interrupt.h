@@ -45,7 +45,7 @@ auto run(const Work& work) -> decltype(work(RequestContext())) {
   {
     const GilRelease release;
     RequestContext::Attempt attempt;
-    auto outcome = work(RequestContext(RequestContext::Work::kNonBlocking, attempt));
+    auto outcome = work(RequestContext(RequestContext::Permission::kNonBlocking, attempt));
     if (outcome || outcome.error().code != Code::kPending) return outcome;
   }
   return run_long(work);

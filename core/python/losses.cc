@@ -14,7 +14,7 @@ namespace {
 // Finds the losses of one data set.
 class Finder {
  public:
-  Finder(const RequestContext& context, const OpenedSet& set, Span span, std::size_t most)
+  Finder(const RequestContext& context, const OpenedSet& set, OrdinalInterval span, std::size_t most)
       : context_(context), set_(set.set()), span_(span), most_(most) {
     for (MissingShards& missing : missing_shards(set)) missing_.emplace(missing.first, std::move(missing));
   }
@@ -64,7 +64,7 @@ class Finder {
 
   const RequestContext& context_;
   DataSet& set_;
-  const Span span_;
+  const OrdinalInterval span_;
   const std::size_t most_;
   std::map<std::size_t, MissingShards> missing_;  // by first shard
   std::uint64_t records_ = 0;
@@ -73,7 +73,8 @@ class Finder {
 
 }  // namespace
 
-Result<std::vector<Loss>> losses(const RequestContext& context, const OpenedSet& set, Span span, std::size_t most) {
+Result<std::vector<Loss>> losses(const RequestContext& context, const OpenedSet& set, OrdinalInterval span,
+                                 std::size_t most) {
   return Finder(context, set, span, most).run();
 }
 

@@ -21,7 +21,8 @@ struct Loss {
 // Returns the first `most` places among the records of `span` where others may have been lost, in order. Damage at an
 // end of the data set belongs to a span that includes that end. Waits until all shards are counted, and fails as
 // DataSet::totals and DataSet::open. REQUIRES: the span is not empty. Thread-safe.
-Result<std::vector<Loss>> losses(const RequestContext& context, const OpenedSet& set, Span span, std::size_t most);
+Result<std::vector<Loss>> losses(const RequestContext& context, const OpenedSet& set, OrdinalInterval span,
+                                 std::size_t most);
 
 // Returns the ranges of missing shards. Thread-safe.
 std::vector<MissingShards> missing_shards(const OpenedSet& set);

@@ -24,7 +24,7 @@ Result<void> check_file(SetPlan& plan, std::size_t shard, const std::string& ver
   return Error{.code = Code::kChanged, .detail = "the file has changed since it was opened"};
 }
 
-OpenShard opener(const std::shared_ptr<SetPlan>& plan, const std::shared_ptr<Services>& services) {
+OpenShard opener(const std::shared_ptr<SetPlan>& plan, const std::shared_ptr<StoreResources>& services) {
   return [plan, services](const RequestContext& context, std::size_t number,
                           const Shard& shard) -> Result<std::shared_ptr<const RecordStore>> {
     ASSIGN_OR_RETURN(auto opened, open_file(context, shard.path, plan->limits, *services));
@@ -33,7 +33,7 @@ OpenShard opener(const std::shared_ptr<SetPlan>& plan, const std::shared_ptr<Ser
   };
 }
 
-KnownCounts known_counts(const std::shared_ptr<SetPlan>& plan, const std::shared_ptr<Services>& services) {
+KnownCounts known_counts(const std::shared_ptr<SetPlan>& plan, const std::shared_ptr<StoreResources>& services) {
   return [plan, services](const RequestContext& context, std::size_t number, const Shard& shard,
                           ScanDetail detail) -> std::optional<ShardCounts> {
     const auto file = FileState::at(shard.path);
@@ -55,19 +55,19 @@ SetPlan::SetPlan(ShardList shards, OpenOptions wanted)
 Result<std::unique_ptr<OpenedSet>> OpenedSet::open(std::shared_ptr<SetPlan> plan) {
   ASSIGN_OR_RETURN(auto index, index_place(plan->options.index, plan->limits));
   // Errors become exceptions, and damage is listed on request.
-  auto services =
-      std::make_shared<Services>(plan->options.cache_bytes, executor_threads(), [](Severity, const std::string&) {});
+  auto services = std::make_shared<StoreResources>(plan->options.cache_bytes, executor_threads(),
+                                                   [](Severity, const std::string&) {});
   services->index = std::move(index);
   if (services->index) make_directory(*services->index);
   // Threads that parse. The user's own threads stay as they are.
   confine_new_threads(services->index ? services->index->directory : std::string());
   services->limits = plan->limits;
-  using FindsUnreadable = Services::FindsUnreadable;
+  using FindsUnreadable = StoreResources::FindsUnreadable;
   services->finds_unreadable = plan->options.skips_unreadable ? FindsUnreadable::kAll : FindsUnreadable::kLocal;
   return std::unique_ptr<OpenedSet>(new OpenedSet(std::move(plan), std::move(services)));
 }
 
-OpenedSet::OpenedSet(std::shared_ptr<SetPlan> plan, std::shared_ptr<Services> services)
+OpenedSet::OpenedSet(std::shared_ptr<SetPlan> plan, std::shared_ptr<StoreResources> services)
     : plan_(std::move(plan)),
       services_(std::move(services)),
       threads_(decoding_threads(plan_->options.threads)),

@@ -109,12 +109,12 @@ class OpenedSet {
   std::shared_ptr<const Decoding> decoding(std::size_t shard, const std::shared_ptr<const RecordStore>& store) const;
 
  private:
-  OpenedSet(std::shared_ptr<SetPlan> plan, std::shared_ptr<Services> services);
+  OpenedSet(std::shared_ptr<SetPlan> plan, std::shared_ptr<StoreResources> services);
 
   static constexpr std::size_t kRecentShards = 16;
 
   const std::shared_ptr<SetPlan> plan_;
-  const std::shared_ptr<Services> services_;  // declared before everything that uses it
+  const std::shared_ptr<StoreResources> services_;  // declared before everything that uses it
   const unsigned threads_;
   const std::unique_ptr<DataSet> set_;
   const std::unique_ptr<Executor> executor_;  // for picked records

@@ -379,7 +379,7 @@ Result<std::optional<Slice>> read_array(const RequestContext& context, const Rec
   Buffer all;  // may be larger than `at`
   std::uint64_t at = 0;
   while (at < size) {
-    TRY(context.permit(RequestContext::Work::kAny));
+    TRY(context.permit(RequestContext::Permission::kAny));
     ASSIGN_OR_RETURN(const auto piece,
                      wait_for(context, [&] { return store.streams().read(context, Stream::kArray, at, kPiece); }));
     if (piece.bytes.empty()) break;

@@ -49,7 +49,7 @@ std::uint64_t BackgroundWork::wait(const WaitTicket& ticket, std::function<void(
       wait_id = next_wait_id_++;
     } else {
       waiters_.erase(waiter);
-      failure_ = shortage("no threads");
+      failure_ = out_of_memory("no threads");
     }
   }
   if (finished.joinable()) finished.join();
@@ -72,7 +72,7 @@ Error BackgroundWork::failure_or_pending(SearchKey search_key, std::uint64_t val
 void BackgroundWork::run() {
   const RequestContext context(cancelled_);
   Lock lock(mutex_);
-  Result<void> outcome = shortage("no memory");
+  Result<void> outcome = out_of_memory("no memory");
   try {
     outcome = work(context, lock);
   } catch (const std::bad_alloc&) {

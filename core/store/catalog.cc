@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/prefetch_buffer.h"
 #include "core/base/read_window.h"
 #include "core/base/request_context.h"
-#include "core/base/sequential_pass.h"
 
 namespace recordfs {
 namespace {
@@ -41,9 +41,9 @@ Catalog::Catalog(const Container& container, const Source& source, ScanDetail de
 
 Result<void> Catalog::work(const RequestContext& outer, Lock& lock) {
   lock.unlock();
-  std::optional<SequentialPass> whole;
+  std::optional<PrefetchBuffer> whole;
   if (reads_whole_ && container_.traits().is_in_file_order) whole.emplace(source_);
-  SequentialPass* const pass = whole ? &*whole : nullptr;
+  PrefetchBuffer* const pass = whole ? &*whole : nullptr;
   ReadWindow window(outer, source_, pass, ReadWindow::After::kKept);
   const RequestContext context = outer.with(window);
   lock.lock();
@@ -60,7 +60,7 @@ Result<void> Catalog::work(const RequestContext& outer, Lock& lock) {
 }
 
 // If it fails or throws, the scan can continue from the same step.
-Result<void> Catalog::scan(const RequestContext& context, Lock& lock, SequentialPass* pass) {
+Result<void> Catalog::scan(const RequestContext& context, Lock& lock, PrefetchBuffer* pass) {
   const auto begin = std::chrono::steady_clock::now();
   Scanner scanner(container_, source_.size(), detail_, next_, results_.totals(), {}, make_layout_);
   scanner.name_unreadable(source_);

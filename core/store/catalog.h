@@ -22,7 +22,7 @@
 
 namespace recordfs {
 
-class SequentialPass;
+class PrefetchBuffer;
 
 // The chunks of an interval.
 struct Interval {
@@ -83,7 +83,7 @@ class Catalog final : public BackgroundWork {
   Result<void> work(const RequestContext& outer, Lock& lock) override;
   bool has_reached(SearchKey search_key, std::uint64_t value) const override;
   // `pass`: null to read only what the scan needs.
-  Result<void> scan(const RequestContext& context, Lock& lock, SequentialPass* pass);
+  Result<void> scan(const RequestContext& context, Lock& lock, PrefetchBuffer* pass);
   std::optional<SavedIndex::Loaded> read_saved(const RequestContext& context) const;
   std::optional<SavedIndex::Loaded> read_known(const RequestContext& context);
   void restore(const RequestContext& context, Lock& lock);

@@ -10,6 +10,7 @@
 
 #include "core/base/bounded_lru.h"
 #include "core/store/catalog.h"
+#include "core/store/damage_log.h"
 #include "core/store/stored_file.h"
 
 namespace recordfs {

@@ -175,7 +175,8 @@ std::unique_ptr<ReadAhead> ChunkReader::new_read_ahead() const {
               static_cast<void>(
                   log_.reported(context, read(context, **ahead, 0, (*ahead)->payload_size())).has_value());
           },
-      .may = file_.source->filesystem() == 0 ? RequestContext::Work::kNonBlocking : RequestContext::Work::kMayBlock};
+      .may = file_.source->filesystem() == 0 ? RequestContext::Permission::kNonBlocking
+                                             : RequestContext::Permission::kMayBlock};
   const ReadAhead::Bounds bounds{.chunks = std::size_t{2} * file_.services.executor.threads(),
                                  .bytes = file_.services.chunks.capacity() / 4};
   return std::make_unique<ReadAhead>(file_.services.executor, work, bounds);
@@ -190,7 +191,7 @@ bool ChunkReader::is_large(const ChunkInfo& chunk) const {
 // That is not necessary if the scan has kept its bytes, as it does where chunks are small.
 bool ChunkReader::is_kept_for_reader(const ChunkInfo& chunk) const {
   if (chunk.codec != to_string(CodecId::kNone) || chunk.stored_size <= StoredFile::kSmallChunk) return false;
-  Services& services = file_.services;
+  StoreResources& services = file_.services;
   const std::uint64_t room = services.chunks.capacity();
   if (is_large(chunk) || file_.source->kept_bytes(chunk.begin, chunk.end) > chunk.stored_size / 2) return false;
   return services.chunks.statistics().bytes + 2 * decoded_bytes(chunk) <= room;
@@ -239,7 +240,7 @@ Result<ChunkReader::Pointer> ChunkReader::decode(const RequestContext& context, 
 Result<ChunkReader::Pointer> ChunkReader::decode_in_turn(const RequestContext& context, const ChunkInfo& chunk) const {
   DecodeBudgets& budgets = file_.budgets;
   if (is_large(chunk)) {
-    DecodeBudget::Turn turn(budgets.slow);
+    DecodeBudget::DeferredReservation turn(budgets.slow);
     auto in_place = file_.container->open_in_place(context.with(turn), chunk);
     if (!in_place || *in_place) return in_place;
   }
@@ -252,10 +253,10 @@ Result<ChunkReader::Pointer> ChunkReader::decode_in_turn(const RequestContext& c
     const DecodeBudget::Share share(context, is_slow(bytes) ? budgets.slow : budgets.small, bytes);
     TRY(context.spend(0));
     if (is_slow(bytes)) return file_.container->decode(context, chunk);
-    DecodeBudget::Turn turn(budgets.slow);  // for decoding that needs more than declared
+    DecodeBudget::DeferredReservation turn(budgets.slow);  // for decoding that needs more than declared
     return file_.container->decode(context.with(turn), chunk);
   }
-  DecodeBudget::Turn turn(budgets.slow);
+  DecodeBudget::DeferredReservation turn(budgets.slow);
   return file_.container->decode(context.with(turn), chunk);
 }
 
@@ -325,7 +326,7 @@ Result<ChunkReader::Pointer> ChunkReader::decode_uncached(const RequestContext& 
 // Reading a chunk on demand may decode.
 Result<Slice> ChunkReader::read(const RequestContext& context, const Chunk& chunk, std::uint64_t offset,
                                 std::uint64_t length) const {
-  DecodeBudget::Turn turn(file_.budgets.slow, DecodeBudget::Turn::For::kGrows);
+  DecodeBudget::DeferredReservation turn(file_.budgets.slow, DecodeBudget::DeferredReservation::For::kGrows);
   return chunk.read(context.with(turn), offset, length);
 }
 

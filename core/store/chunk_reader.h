@@ -15,6 +15,7 @@
 #include "core/base/request_context.h"
 #include "core/formats/container.h"
 #include "core/store/chunk_index.h"
+#include "core/store/damage_log.h"
 #include "core/store/executor.h"
 #include "core/store/stored_file.h"
 
@@ -31,7 +32,7 @@ class ReadAhead {
     // Puts a chunk into the cache. Called on the executor's threads.
     std::function<void(const RequestContext& context, const ChunkInfo&)> decode;
     // The permission of both functions.
-    RequestContext::Work may = RequestContext::Work::kNonBlocking;
+    RequestContext::Permission may = RequestContext::Permission::kNonBlocking;
   };
   struct Bounds {
     std::size_t chunks = 1;   // ahead of one reader; more if they are small

@@ -80,7 +80,8 @@ Error explained(Error why, const RequestContext& context, const Source& source, 
 }
 
 Result<OpenedFile> opened(const RequestContext& context, const Result<std::shared_ptr<const FileSource>>& file,
-                          const std::string& path, const Limits& limits, Services& services, const std::string& shown) {
+                          const std::string& path, const Limits& limits, StoreResources& services,
+                          const std::string& shown) {
   if (!file) return file.error();
   const auto source = services.windowed(*file);
   const std::string name = std::filesystem::path(path).filename();
@@ -108,12 +109,12 @@ Result<UserTypes> read_user_types(const std::string& descriptors, const std::str
 }
 
 Result<OpenedFile> open_file(const RequestContext& context, const std::string& path, const Limits& limits,
-                             Services& services, const std::string& shown) {
+                             StoreResources& services, const std::string& shown) {
   return opened(context, FileSource::open(path), path, limits, services, shown);
 }
 
 Result<OpenedFile> open_file(const RequestContext& context, Descriptor file, const std::string& path,
-                             const Limits& limits, Services& services, const std::string& shown) {
+                             const Limits& limits, StoreResources& services, const std::string& shown) {
   return opened(context, FileSource::of(std::move(file), std::filesystem::path(path).filename()), path, limits,
                 services, shown);
 }

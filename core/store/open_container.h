@@ -28,11 +28,11 @@ struct OpenedFile {
 // Opens a file of any format, and logs the container's fact "note". The log names it `shown`, or `path` if that is
 // empty. Fails as FileSource::open and open_container do. `services` must outlive the store. Thread-safe.
 Result<OpenedFile> open_file(const RequestContext& context, const std::string& path, const Limits& limits,
-                             Services& services, const std::string& shown = {});
+                             StoreResources& services, const std::string& shown = {});
 
 // Opens a file from a descriptor. `path` gives its name, and is not opened.
 Result<OpenedFile> open_file(const RequestContext& context, Descriptor file, const std::string& path,
-                             const Limits& limits, Services& services, const std::string& shown = {});
+                             const Limits& limits, StoreResources& services, const std::string& shown = {});
 
 // Returns whether a format recognizes the head of the source, which is cheap enough for directory listings. False for
 // an empty source, whose format only the name could tell. Fails as Source does.

@@ -14,8 +14,8 @@
 #include <fmt/format.h>
 
 #include "core/base/limits.h"
+#include "core/base/prefetch_buffer.h"
 #include "core/base/read_window.h"
-#include "core/base/sequential_pass.h"
 #include "core/store/executor.h"
 
 namespace recordfs {
@@ -69,23 +69,23 @@ struct Task {
   unsigned generation = 0;  // of Steps
   bool has_begun = true;    // false: Steps::plan_up_to() has to give it a batch
 
-  std::vector<Finish> finishes{};
+  std::vector<OrderedResult> finishes{};
   std::shared_ptr<ScannedBatch> batch{};
-  SequentialPass::Hold stored{};  // file bytes of its chunks, until they were worked on
+  PrefetchBuffer::Hold stored{};  // file bytes of its chunks, until they were worked on
   std::uint64_t bytes = 0;        // expected memory
 
-  void run_steps(const RequestContext& context, const Work& work) {
+  void run_steps(const RequestContext& context, const ProcessStep& work) {
     for (const ScannedStep& step : steps) finishes.push_back(work(context, step));
     stored.release();
   }
-  void run_batch(const BulkReader& reader, const WorkOnBatch& work) {
+  void run_batch(const BulkReader& reader, const ProcessBatch& work) {
     if (!batch)
       batch = std::make_shared<ScannedBatch>(ScannedBatch{reader.read({}, planned, std::move(window)), before});
     if (batch->content.run.chunks > 0) finishes.push_back(work(batch));
   }
   bool finish() {
     const auto all = std::move(finishes);
-    return std::ranges::all_of(all, [](const Finish& one) { return !one || one(); });
+    return std::ranges::all_of(all, [](const OrderedResult& one) { return !one || one(); });
   }
 };
 
@@ -109,7 +109,7 @@ Error decodes_to_too_much(Position at, std::uint64_t most, std::uint64_t size) {
 class Steps {
  public:
   // `bulk`: null if all chunks are to be steps.
-  Steps(const RecordStore& store, const ScanOptions& options, SequentialPass* pass, const BulkReader* bulk)
+  Steps(const RecordStore& store, const ScanOptions& options, PrefetchBuffer* pass, const BulkReader* bulk)
       : scanner_(
             store.index().scanner(ScanDetail::kCounts, options.from,
                                   [&chunks = store.chunks()](const RequestContext& context, const ChunkInfo& chunk) {
@@ -322,7 +322,7 @@ class Steps {
 
   std::mutex mutex_;  // guards the following, unless only one thread uses it
   Scanner scanner_;
-  SequentialPass* const pass_;
+  PrefetchBuffer* const pass_;
   const BulkReader* bulk_;
   std::deque<std::shared_ptr<Task>> unplanned_;  // the last tasks, which have no batch yet
   bool must_step_ = false;                       // the next chunk cannot begin a batch
@@ -347,12 +347,12 @@ class Steps {
 
 }  // namespace
 
-Result<ScanEnd> scan(const RecordStore& store, const ScanOptions& options, const Work& work,
-                     const WorkOnBatch& work_on_batch) {
+Result<ScanEnd> scan(const RecordStore& store, const ScanOptions& options, const ProcessStep& work,
+                     const ProcessBatch& work_on_batch) {
   // In another order than the file's, a shared pass would read large pieces repeatedly.
-  std::optional<SequentialPass> pass;
+  std::optional<PrefetchBuffer> pass;
   if (store.traits().is_in_file_order) pass.emplace(store.source(), options.end_position);
-  SequentialPass* const shared = pass ? &*pass : nullptr;
+  PrefetchBuffer* const shared = pass ? &*pass : nullptr;
   const RequestContext outer = options.cancelled == nullptr ? RequestContext() : RequestContext(*options.cancelled);
   ReadWindow window(outer, store.source(), shared);
   const RequestContext context = outer.with(window);
@@ -377,7 +377,7 @@ Result<ScanEnd> scan(const RecordStore& store, const ScanOptions& options, const
     }
     if (has_run) steps.count(task);
     is_wanted = task.finish() && has_run;
-    if (!has_run) scanned = shortage("out of memory");
+    if (!has_run) scanned = out_of_memory("out of memory");
     if (is_wanted && task.planned.chunks > 0 && task.batch->content.run.chunks < task.planned.chunks) {
       steps.continue_after(task.batch->content.run, task.before);
       scanned = {};

@@ -25,7 +25,7 @@ struct ScannedStep {
 // Consecutive intact chunks that were read together.
 struct ScannedBatch {
   RecordBatch content;
-  PrefixSums before{};  // known when Finish is called, and to WorkOnBatch if BulkReader::plans_records()
+  PrefixSums before{};  // known when OrderedResult is called, and to ProcessBatch if BulkReader::plans_records()
 };
 
 struct ScanOptions {
@@ -44,16 +44,16 @@ struct ScanOptions {
 };
 
 // Handles a result, in the container's order. Returns false to stop.
-using Finish = std::function<bool()>;
+using OrderedResult = std::function<bool()>;
 // Processes a step on any thread, in a context that reads from the scan's pieces. Returns what remains to do in order,
 // or an empty function. May throw std::bad_alloc.
-using Work = std::function<Finish(const RequestContext& context, const ScannedStep& step)>;
+using ProcessStep = std::function<OrderedResult(const RequestContext& context, const ScannedStep& step)>;
 // Does the same for a batch, which its result may share.
-using WorkOnBatch = std::function<Finish(const std::shared_ptr<const ScannedBatch>& batch)>;
+using ProcessBatch = std::function<OrderedResult(const std::shared_ptr<const ScannedBatch>& batch)>;
 
 // The sums of what was scanned; after batches, without rows.
 struct ScanEnd : PrefixSums {
-  bool was_stopped = false;  // by a Finish
+  bool was_stopped = false;  // by an OrderedResult
 };
 
 // Calls `work` for each step, on several threads, and its results on the calling thread, one at a time. The first
@@ -61,8 +61,8 @@ struct ScanEnd : PrefixSums {
 // instead of steps, if the format supports that. Fails as Scanner::step does, with kOutOfMemory if `work` throws, and
 // with kLimit before the chunk that follows more than largest_decoded_file() bytes of others, after finishing
 // everything before the failure. REQUIRES: not called from a task of the executor.
-Result<ScanEnd> scan(const RecordStore& store, const ScanOptions& options, const Work& work,
-                     const WorkOnBatch& work_on_batch = {});
+Result<ScanEnd> scan(const RecordStore& store, const ScanOptions& options, const ProcessStep& work,
+                     const ProcessBatch& work_on_batch = {});
 
 // Joins pieces of damaged regions that several steps of a scan report. Passes each whole region to `take` once, when
 // its end is known. REQUIRES: regions in the order of the scan. Not thread-safe.

@@ -162,7 +162,7 @@ Result<Slice> RecordReader::read(const RequestContext& context, const Chunk& chu
   const Extent extent = layout.extent(index);
   if (offset >= extent.size) return Slice{};
   // Reading a chunk on demand may decode more of it.
-  DecodeBudget::Turn turn(file_.budgets.slow, DecodeBudget::Turn::For::kGrows);
+  DecodeBudget::DeferredReservation turn(file_.budgets.slow, DecodeBudget::DeferredReservation::For::kGrows);
   return log_.reported(context,
                        chunk.read(context.with(turn), extent.begin + offset, std::min(length, extent.size - offset)));
 }

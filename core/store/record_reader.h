@@ -32,9 +32,9 @@ class RecordReader {
                const RecordReader* shorter);
 
   // Returns (chunk.begin << index_bits) + index, where index_bits is 0 if ContainerTraits::index_fits_in_chunk, and
-  // otherwise what the file's size leaves of Services::address_bits. That is unique to a record, below address_limit(),
-  // and ascending along the file. It is the value of a kRecord node, and so of the inode number. Fails with kLimit if
-  // the index is too large for a container of this size.
+  // otherwise what the file's size leaves of StoreResources::address_bits. That is unique to a record, below
+  // address_limit(), and ascending along the file. It is the value of a kRecord node, and so of the inode number. Fails
+  // with kLimit if the index is too large for a container of this size.
   Result<std::uint64_t> address(const ChunkInfo& chunk, std::uint64_t index) const;
   // Returns the record with an address. kNotFound if no chunk covers it (the index is not checked), and kPending.
   Result<RecordRef> record_at(const RequestContext& context, std::uint64_t address) const;

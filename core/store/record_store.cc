@@ -6,7 +6,7 @@
 namespace recordfs {
 
 RecordStore::RecordStore(std::string name, std::shared_ptr<const Source> source,
-                         std::unique_ptr<const Container> container, Services& services, Catalog::Bounds bounds,
+                         std::unique_ptr<const Container> container, StoreResources& services, Catalog::Bounds bounds,
                          FollowOptions follow)
     : file_(std::move(name), std::move(source), std::move(container), services, follow.is_followed),
       log_(file_, follow.shorter != nullptr ? &follow.shorter->log_ : nullptr),

@@ -8,6 +8,7 @@
 
 #include "core/store/chunk_index.h"
 #include "core/store/chunk_reader.h"
+#include "core/store/damage_log.h"
 #include "core/store/record_reader.h"
 #include "core/store/stored_file.h"
 
@@ -30,10 +31,10 @@ struct FollowOptions {
 // not reached the answer (Error::wait tells which), and with kInterrupted if the request was cancelled.
 class RecordStore {
  public:
-  // `name` is the file's name in log lines and errors. `services` must outlive the store. Services bounds the caches of
-  // chunks and layouts; Catalog::Bounds bounds what a container keeps besides.
+  // `name` is the file's name in log lines and errors. `services` must outlive the store. StoreResources bounds the
+  // caches of chunks and layouts; Catalog::Bounds bounds what a container keeps besides.
   RecordStore(std::string name, std::shared_ptr<const Source> source, std::unique_ptr<const Container> container,
-              Services& services, Catalog::Bounds bounds = {}, FollowOptions follow = {});
+              StoreResources& services, Catalog::Bounds bounds = {}, FollowOptions follow = {});
 
   const ChunkIndex& index() const { return index_; }
   const ChunkReader& chunks() const { return chunks_; }

@@ -44,7 +44,7 @@ class Writer {
   }
   void put(const IndexKey& key) {
     for (const std::uint64_t number :
-         {key.maker, key.format, key.source, key.version, key.touch, key.size, key.first, key.last}) {
+         {key.producer_hash, key.format, key.source, key.version, key.touch, key.size, key.first, key.last}) {
       put(number);
     }
   }
@@ -91,7 +91,7 @@ PrefixSums read_totals(Cursor& cursor) {
 
 IndexKey read_key(Cursor& cursor) {
   IndexKey key;
-  key.maker = cursor.u64_le();
+  key.producer_hash = cursor.u64_le();
   key.format = cursor.u64_le();
   key.source = cursor.u64_le();
   key.version = cursor.u64_le();
@@ -289,11 +289,11 @@ bool hash_ends(const RequestContext& context, const Source& source, IndexKey& ke
 }
 
 // Returns the hash of what names an index, and that of what made it.
-std::uint64_t way_of(const IndexLocation& location, ScanDetail detail) {
+std::uint64_t settings_hash_of(const IndexLocation& location, ScanDetail detail) {
   return highway_hash(as_bytes(fmt::format("{}\n{}", location.settings, static_cast<int>(detail))));
 }
 
-std::uint64_t maker_of(const IndexLocation& location, ScanDetail detail) {
+std::uint64_t producer_hash_of(const IndexLocation& location, ScanDetail detail) {
   return highway_hash(
       as_bytes(fmt::format("{}\n{}\n{}", location.settings, static_cast<int>(detail), location.program)));
 }
@@ -318,8 +318,8 @@ std::string reason(std::string_view action) {
 }  // namespace
 
 bool IndexKey::operator==(const IndexKey& other) const {
-  return maker == other.maker && format == other.format && source == other.source && version == other.version &&
-         size == other.size && first == other.first && last == other.last;
+  return producer_hash == other.producer_hash && format == other.format && source == other.source &&
+         version == other.version && size == other.size && first == other.first && last == other.last;
 }
 
 std::string encode_index(const IndexKey& key, const CatalogSnapshot& snapshot) {
@@ -375,12 +375,13 @@ std::optional<SavedTotals> saved_totals(const RequestContext& context, const Ind
                                         const SourceId& source, ScanDetail detail) {
   IndexKey key;
   set_id(key, source);
-  const auto bytes =
-      read_file(context, location.directory, name_of(key, way_of(location, detail)), kHeadSize + kChecksumSize);
+  const auto bytes = read_file(context, location.directory, name_of(key, settings_hash_of(location, detail)),
+                               kHeadSize + kChecksumSize);
   if (!bytes) return std::nullopt;
   const auto head = decode_head(bytes->view());
-  const bool is_valid = head && head->key.maker == maker_of(location, detail) && head->key.source == key.source &&
-                        head->key.version == key.version && key.touch != 0 && head->key.touch == key.touch;
+  const bool is_valid = head && head->key.producer_hash == producer_hash_of(location, detail) &&
+                        head->key.source == key.source && head->key.version == key.version && key.touch != 0 &&
+                        head->key.touch == key.touch;
   if (!is_valid) return std::nullopt;
   return SavedTotals{head->key.format, head->key.size, head->totals, head->sizes_known, head->tables.rows};
 }
@@ -398,12 +399,12 @@ SavedIndex::SavedIndex(IndexLocation location, const Source& source, std::string
       source_(source),
       bounds_(bounds),
       log_(std::move(log)),
-      way_(way_of(location_, detail)) {
-  key_.maker = maker_of(location_, detail);
+      settings_hash_(settings_hash_of(location_, detail)) {
+  key_.producer_hash = producer_hash_of(location_, detail);
   key_.format = hash_of_format(format);
 }
 
-std::string SavedIndex::file_name() const { return name_of(key_, way_); }
+std::string SavedIndex::file_name() const { return name_of(key_, settings_hash_); }
 
 std::optional<SavedIndex::Loaded> SavedIndex::read(const RequestContext& context) {
   const auto id = source_.id();

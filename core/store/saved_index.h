@@ -20,8 +20,8 @@ namespace recordfs {
 
 // An index is valid only if every field of its key matches the file.
 struct IndexKey {
-  std::uint64_t maker = 0;   // hash of what affects a scan: program, limits, detail
-  std::uint64_t format = 0;  // hash_of_format()
+  std::uint64_t producer_hash = 0;  // hash of what affects a scan: program, limits, detail
+  std::uint64_t format = 0;         // hash_of_format()
   // Hashes of the parts of the source's id. The touch is not compared; 0: not known.
   std::uint64_t source = 0;
   std::uint64_t version = 0;
@@ -108,9 +108,9 @@ class SavedIndex {
   const Source& source_;
   const CatalogBounds bounds_;
   const Log log_;
-  const std::uint64_t way_;  // hash of settings and detail
-  IndexKey key_;             // without the hashes of the file, which are computed when needed
-  bool is_settled_ = false;  // key_ is set, and any later change to the file changes it
+  const std::uint64_t settings_hash_;  // hash of settings and detail
+  IndexKey key_;                       // without the hashes of the file, which are computed when needed
+  bool is_settled_ = false;            // key_ is set, and any later change to the file changes it
 };
 
 }  // namespace recordfs

@@ -19,8 +19,8 @@ std::uint64_t place_of(std::int64_t bound, std::uint64_t records) {
 
 }  // namespace
 
-Span span_of(const OrdinalRange& range, std::uint64_t records) {
-  Span span{.begin = place_of(range.begin, records)};
+OrdinalInterval span_of(const OrdinalRange& range, std::uint64_t records) {
+  OrdinalInterval span{.begin = place_of(range.begin, records)};
   if (range.is_one) {
     // There is no record before the first, nor one with the ordinal `records`.
     if (range.begin < 0 && 0 - static_cast<std::uint64_t>(range.begin) > records) span.begin = records;
@@ -35,13 +35,13 @@ Error no_record(const OrdinalRange& range, std::uint64_t records) {
   return {.code = Code::kNotFound, .detail = fmt::format("no record {} (there are {})", range.begin, records)};
 }
 
-Result<Span> resolve(const OrdinalRange& range, const RecordStore& store) {
+Result<OrdinalInterval> resolve(const OrdinalRange& range, const RecordStore& store) {
   if (!range.counts_from_end()) return span_of(range, 0);
   ASSIGN_OR_RETURN(const auto counted, wait_for([&] { return store.index().totals(ScanDetail::kCounts); }));
   return span_of(range, counted.records);
 }
 
-Span Selection::within(std::uint64_t first, std::uint64_t count) const {
+OrdinalInterval Selection::within(std::uint64_t first, std::uint64_t count) const {
   const std::uint64_t begin = std::clamp(records.begin, first, first + count);
   const std::uint64_t end = std::clamp(records.end, begin, first + count);
   return {.begin = begin - first, .end = end - first};

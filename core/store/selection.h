@@ -30,18 +30,18 @@ struct RecordAddress {
 };
 
 // A range with begin <= end. `end` may exceed the number of records if they were not counted.
-struct Span {
+struct OrdinalInterval {
   std::uint64_t begin = 0;
   std::uint64_t end = UINT64_MAX;
   bool is_empty() const { return begin == end; }
 };
 
 // Resolves negative bounds, and waits for the scan if there are any. Fails as ChunkIndex::totals does.
-Result<Span> resolve(const OrdinalRange& range, const RecordStore& store);
+Result<OrdinalInterval> resolve(const OrdinalRange& range, const RecordStore& store);
 
 // Consecutive records.
 struct Selection {
-  Span records{};                      // ordinals
+  OrdinalInterval records{};           // ordinals
   std::optional<IndexedChunk> from{};  // chunk of the first record; default: the beginning
 
   bool is_empty() const { return records.is_empty(); }
@@ -51,14 +51,14 @@ struct Selection {
     return (ordinal > records.begin || records.begin == 0) && ordinal < records.end;
   }
   // Return the indices of the selected records in a chunk, and among `count` records from the ordinal `first` on.
-  Span within(const IndexedChunk& indexed) const {
+  OrdinalInterval within(const IndexedChunk& indexed) const {
     return within(indexed.before.records, indexed.after().records - indexed.before.records);
   }
-  Span within(std::uint64_t first, std::uint64_t count) const;
+  OrdinalInterval within(std::uint64_t first, std::uint64_t count) const;
 };
 
 // Returns the bounds of a range among `records`, as resolve() does.
-Span span_of(const OrdinalRange& range, std::uint64_t records);
+OrdinalInterval span_of(const OrdinalRange& range, std::uint64_t records);
 // Returns "no record 600 (there are 500)".
 Error no_record(const OrdinalRange& range, std::uint64_t records);
 

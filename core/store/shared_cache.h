@@ -71,7 +71,7 @@ class SharedCache {
     ++statistics_.misses;
     const auto entry = begin_entry(context, key);
     lock.unlock();
-    Result<Pointer> outcome = shortage("no memory");
+    Result<Pointer> outcome = out_of_memory("no memory");
     try {
       outcome = make();
     } catch (...) {
@@ -144,9 +144,10 @@ class SharedCache {
  private:
   // The state of a value that is being made, for the threads that wait for it.
   struct Making {
-    const RequestContext::Work work;  // permission of the request that makes it
+    const RequestContext::Permission permission;  // of the request that makes it
     bool is_over = false;
-    RequestContext::Work refused = RequestContext::Work::kNonBlocking;  // the permission that it lacked, if it failed
+    RequestContext::Permission refused =
+        RequestContext::Permission::kNonBlocking;  // the permission that it lacked, if it failed
   };
   struct Entry {
     CacheKey key;
@@ -158,14 +159,15 @@ class SharedCache {
 
   // Blocks until the value was made, or fails.
   Result<void> wait_for(const RequestContext& context, const Making& making, std::unique_lock<std::mutex>& lock) {
-    if (auto permitted = context.permit(making.work); !permitted) return permitted;
+    if (auto permitted = context.permit(making.permission); !permitted) return permitted;
     const bool is_over = wait_or_cancel(context, made_, lock, [&] { return making.is_over; });
-    return context.permit(is_over ? making.refused : RequestContext::Work::kAny);
+    return context.permit(is_over ? making.refused : RequestContext::Permission::kAny);
   }
   // Has no effect if it throws std::bad_alloc.
   typename Entries::iterator begin_entry(const RequestContext& context, const CacheKey& key) {
     Entries one;
-    one.push_front({.key = key, .outcome = std::nullopt, .making = std::make_shared<Making>(Making{context.work()})});
+    one.push_front(
+        {.key = key, .outcome = std::nullopt, .making = std::make_shared<Making>(Making{context.permission()})});
     index_.emplace(key, one.begin());
     entries_.splice(entries_.begin(), one);
     return entries_.begin();

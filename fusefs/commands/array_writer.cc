@@ -93,18 +93,18 @@ class ArrayWriter {
 
  private:
   // Returns the rows to write; nullopt after printing why there are none.
-  std::optional<Span> rows_of(const OrdinalRange& range, const NumpyArray& array) {
+  std::optional<OrdinalInterval> rows_of(const OrdinalRange& range, const NumpyArray& array) {
     if (array.shape.empty()) {
       fail(kExitPartlyDone, "the array has no dimension, and so no rows");
       return std::nullopt;
     }
     const std::uint64_t count = array.shape.front();
-    const Span rows = span_of(range, count);
+    const OrdinalInterval rows = span_of(range, count);
     if (rows.begin > count || (range.is_one && rows.begin == count)) {
       fail(kExitPartlyDone, fmt::format("no row {} (there are {})", range.begin, count));
       return std::nullopt;
     }
-    return Span{.begin = rows.begin, .end = std::clamp(rows.end, rows.begin, count)};
+    return OrdinalInterval{.begin = rows.begin, .end = std::clamp(rows.end, rows.begin, count)};
   }
 
   void fail(int status, const std::string& why) { context_.fail(status, fmt::format("{}: {}", member_.path, why)); }

@@ -199,7 +199,7 @@ CommandContext::CommandContext(const ReadingOptions& options, Log log, const std
       services_(kCacheBytes, executor_threads(), std::move(log)),
       most_input_(options.most_input) {
   services_.limits = limits_;
-  services_.finds_unreadable = Services::FindsUnreadable::kAll;
+  services_.finds_unreadable = StoreResources::FindsUnreadable::kAll;
   auto place = index_place(options.index, options.limits);
   if (place) {
     services_.index = std::move(*place);

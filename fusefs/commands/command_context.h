@@ -139,7 +139,8 @@ class CommandContext {
   // be read are skipped as damage; otherwise reading them may be retried.
   void distinguish_retries(bool skips_damage) {
     distinguishes_retries_ = true;
-    services_.finds_unreadable = skips_damage ? Services::FindsUnreadable::kAll : Services::FindsUnreadable::kNone;
+    services_.finds_unreadable =
+        skips_damage ? StoreResources::FindsUnreadable::kAll : StoreResources::FindsUnreadable::kNone;
   }
   // Lists what is skipped. Damage that is listed does not count in status(). `list` may be null.
   void list_skipped_in(std::unique_ptr<SkippedList> list) { skipped_ = std::move(list); }
@@ -162,7 +163,7 @@ class CommandContext {
   const Limits& limits() const { return limits_; }
   const database::Options& database_options() const { return database_options_; }
   unsigned threads() const { return threads_; }
-  Services& services() { return services_; }
+  StoreResources& services() { return services_; }
 
   // Returns the exit status for a failed read.
   static int status_of(const Error& error);
@@ -180,7 +181,7 @@ class CommandContext {
   std::unique_ptr<SkippedList> skipped_;  // null: there is no list
   std::mutex mutex_;
   std::string last_line_;  // guarded by mutex_
-  Services services_;
+  StoreResources services_;
   const std::uint64_t most_input_;                           // bytes of a pipe
   std::map<std::string, std::unique_ptr<PipeInput>> pipes_;  // by path; guarded by mutex_
   Output output_;

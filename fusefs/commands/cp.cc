@@ -208,7 +208,8 @@ class Cp {
   // Returns false if copying has to stop.
   bool copy(const Range& range, SetReader& reader) {
     if (const auto* ordinals = std::get_if<OrdinalRange>(&range)) {
-      if (const Span span = span_of(*ordinals, 0); span.end != UINT64_MAX) progress_.set_total(span.end - span.begin);
+      if (const OrdinalInterval span = span_of(*ordinals, 0); span.end != UINT64_MAX)
+        progress_.set_total(span.end - span.begin);
       return reader.each(
           *ordinals, [this](const SetMember& member, const Selection& selection) { return copy(member, selection); });
     }
@@ -231,7 +232,7 @@ class Cp {
     }
     DamageReporter damage(member.path, *member.store, context_);
     return damage.read({.store = *member.store, .selection = selection}, {.threads = context_.threads()},
-                       [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
+                       [&](const RequestContext& context, const IndexedChunk& indexed) -> OrderedResult {
                          // cppcheck-suppress returnDanglingLifetime
                          return [&, copied = copy_chunk(context, member, selection, indexed)] {
                            return settle(*member.store, copied);
@@ -245,7 +246,7 @@ class Cp {
     const RecordStore& store = *member.store;
     const std::uint64_t first_ordinal = member.first_ordinal + indexed.before.records;
     Copied copied;
-    const Span wanted = selection.within(indexed);
+    const OrdinalInterval wanted = selection.within(indexed);
     if (wanted.is_empty()) return copied;
     const auto chunk = store.chunks().decode_ahead(context, indexed.chunk);
     if (!chunk) {

@@ -13,11 +13,11 @@ void DamageReporter::add(const DamagedRegion& region) {
 }
 
 std::optional<std::uint64_t> DamageReporter::read(const PassPart& part, const ScanOptions& options,
-                                                  const WorkOnChunk& work, const WorkOnBatch& work_on_batch) {
+                                                  const WorkOnChunk& work, const ProcessBatch& work_on_batch) {
   const bool damage_precedes_chunks = part.split && !store_.traits().is_in_file_order;
-  const auto work_on_step = [&](const RequestContext& context, const ScannedStep& step) -> Finish {
+  const auto work_on_step = [&](const RequestContext& context, const ScannedStep& step) -> OrderedResult {
     return [this, damage_precedes_chunks, damage = step.damage,
-            finish = step.indexed ? work(context, *step.indexed) : Finish()] {
+            finish = step.indexed ? work(context, *step.indexed) : OrderedResult()] {
       for (const DamageRow& row : damage) add(row.region);
       if (damage_precedes_chunks && finish) regions_.finish();
       return !finish || finish();

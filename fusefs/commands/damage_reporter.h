@@ -17,7 +17,7 @@ namespace recordfs {
 class DamageReporter {
  public:
   // Processes a chunk as Work does.
-  using WorkOnChunk = std::function<Finish(const RequestContext& context, const IndexedChunk& indexed)>;
+  using WorkOnChunk = std::function<OrderedResult(const RequestContext& context, const IndexedChunk& indexed)>;
 
   // `path` names the container in messages. The arguments must outlive the object.
   DamageReporter(const std::string& path, const RecordStore& store, CommandContext& context)
@@ -37,7 +37,7 @@ class DamageReporter {
   // Reads a part as read_part() does, and reports its damage. Returns the number of records before the place where
   // reading ended; nullopt if a result stopped it, or after printing why it failed.
   std::optional<std::uint64_t> read(const PassPart& part, const ScanOptions& options, const WorkOnChunk& work,
-                                    const WorkOnBatch& work_on_batch = {});
+                                    const ProcessBatch& work_on_batch = {});
 
  private:
   void report(const DamagedRegion& region);

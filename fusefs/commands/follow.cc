@@ -11,7 +11,7 @@ namespace {
 // Takes all records from `next` on, and moves `next` to the end. Returns false if `take` did.
 Result<bool> take_all(const RecordStore& store, std::uint64_t& next, const Following& following) {
   ASSIGN_OR_RETURN(const auto counts, wait_for([&] { return store.index().totals(ScanDetail::kCounts); }));
-  const Span records{.begin = next, .end = std::max(next, counts.records)};
+  const OrdinalInterval records{.begin = next, .end = std::max(next, counts.records)};
   next = records.end;
   return records.begin == records.end || following.take(store, records);
 }

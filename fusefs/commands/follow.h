@@ -15,7 +15,7 @@ struct Following {
   std::uint64_t from = 0;  // ordinal of the first record
   int output = -1;         // descriptor; following ends when its reader has gone; -1: none
   // Takes records by ordinal. Returns false to stop.
-  std::function<bool(const RecordStore& store, const Span& records)> take{};
+  std::function<bool(const RecordStore& store, const OrdinalInterval& records)> take{};
   // Called when all present records were taken, before waiting. Returns false to stop.
   std::function<bool()> pause{};
   // Called once if the file was moved, removed or replaced. May be empty.

@@ -142,12 +142,12 @@ class Grep {
     printer_.begin(member, name);
     std::uint64_t records = 0;
     if (selected_ < most_) {
-      const auto search_step = [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
+      const auto search_step = [&](const RequestContext& context, const IndexedChunk& indexed) -> OrderedResult {
         if (indexed.chunk.records == 0u) return {};
         // cppcheck-suppress returnDanglingLifetime
         return [&, found = search_ahead(context, searched, indexed)] { return show(member, found); };
       };
-      const WorkOnBatch search_records = [&](const std::shared_ptr<const ScannedBatch>& batch) -> Finish {
+      const ProcessBatch search_records = [&](const std::shared_ptr<const ScannedBatch>& batch) -> OrderedResult {
         // cppcheck-suppress returnDanglingLifetime
         return [&, batch, found = search_batch(batch)] {
           found->first_ordinal = batch->before.records;
@@ -159,7 +159,7 @@ class Grep {
       const bool is_light = !needs_chunks && !options_.inverted && !matcher_.literal().empty();
       records = damage
                     .read({.store = *member.store, .is_light = is_light}, {.threads = context_.threads()}, search_step,
-                          needs_chunks ? WorkOnBatch() : search_records)
+                          needs_chunks ? ProcessBatch() : search_records)
                     .value_or(0);
     }
     has_selected_ = has_selected_ || selected_ > 0;

@@ -59,7 +59,7 @@ class GrepPrinter {
   // A chunk that was shown. It is decoded again if its records precede a selected one.
   struct PassedChunk {
     ChunkInfo info;
-    Span ordinals;
+    OrdinalInterval ordinals;
   };
 
   void show_selected(const MatchedChunk& found, std::size_t place);

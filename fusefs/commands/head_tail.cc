@@ -142,7 +142,7 @@ class Tail {
       const bool is_first_record = options_.count.sign == '+';
       wanted.from = is_first_record ? std::max<std::uint64_t>(number, 1) - 1 : records - std::min(records, number);
     }
-    wanted.take = [this](const RecordStore& store, const Span& which) { return copy(store, which); };
+    wanted.take = [this](const RecordStore& store, const OrdinalInterval& which) { return copy(store, which); };
     wanted.pause = [this] {
       context_.output().flush();
       return context_.output().good();
@@ -153,7 +153,7 @@ class Tail {
     return wanted;
   }
 
-  bool copy(const RecordStore& store, const Span& records) {
+  bool copy(const RecordStore& store, const OrdinalInterval& records) {
     const auto begin = static_cast<std::int64_t>(records.begin);
     const auto selection = select({.begin = begin, .end = static_cast<std::int64_t>(records.end)}, store);
     const SetMember member{path_, {std::shared_ptr<const void>(), &store}};  // not owned

@@ -103,10 +103,11 @@ Result<JsonObject::List> later_metadata(const RecordStore& store, unsigned threa
     }
     return later.size() < kMost;
   };
-  TRY(read_part({.store = store}, {.threads = threads}, [&](const RequestContext&, const ScannedStep& step) -> Finish {
-    if (!step.indexed) return {};
-    return [&compare, chunk = step.indexed->chunk] { return compare(chunk); };
-  }));
+  TRY(read_part({.store = store}, {.threads = threads},
+                [&](const RequestContext&, const ScannedStep& step) -> OrderedResult {
+                  if (!step.indexed) return {};
+                  return [&compare, chunk = step.indexed->chunk] { return compare(chunk); };
+                }));
   if (failure) return std::move(*failure);
   return later;
 }

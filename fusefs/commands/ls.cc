@@ -144,8 +144,8 @@ class Listing {
   // Returns as SetReader::Take does.
   std::optional<std::uint64_t> list(const Selection& selection) {
     return damage_.read({.store = store_, .selection = selection}, {.threads = context_.threads(), .decodes = false},
-                        [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
-                          const Span which = selection.within(indexed);
+                        [&](const RequestContext& context, const IndexedChunk& indexed) -> OrderedResult {
+                          const OrdinalInterval which = selection.within(indexed);
                           if (options_.chunks || which.end - which.begin <= kRowsAtOnce) {
                             return [this, text = text_of(context, indexed, selection)] { return write(text); };
                           }
@@ -165,7 +165,7 @@ class Listing {
   static constexpr std::uint64_t kRowsAtOnce = 64u << 10;
 
   std::string text_of(const RequestContext& context, const IndexedChunk& indexed, const Selection& selection) {
-    const Span which = selection.within(indexed);
+    const OrdinalInterval which = selection.within(indexed);
     if (!options_.chunks) return which.is_empty() ? "" : records_of(context, indexed, which, true);
     if (which.is_empty() && !selection.lies_inside(indexed.before.records)) return "";
     IndexedChunk in_set = indexed;
@@ -177,10 +177,12 @@ class Listing {
   }
 
   // Returns the rows of some records. `is_counted`: indexed.before is valid. Thread-safe.
-  std::string records_of(const RequestContext& context, const IndexedChunk& indexed, Span which, bool is_counted) {
+  std::string records_of(const RequestContext& context, const IndexedChunk& indexed, OrdinalInterval which,
+                         bool is_counted) {
     return records_of(layout_of(context, store_, indexed.chunk), indexed, which, is_counted);
   }
-  std::string records_of(const KnownLayout& layout, const IndexedChunk& indexed, Span which, bool is_counted) {
+  std::string records_of(const KnownLayout& layout, const IndexedChunk& indexed, OrdinalInterval which,
+                         bool is_counted) {
     if (!layout) context_.note(layout.error());
     const bool is_plain = is_counted && layout && !(*layout)->has_failures() && !options_.json &&
                           !options_.with_codec && !is_aligned_ && member_.name.empty();
@@ -202,8 +204,8 @@ class Listing {
   }
 
   // Writes the rows of a chunk with many records, whose text would need much memory.
-  bool write_in_pieces(const KnownLayout& layout, const IndexedChunk& indexed, Span which) {
-    for (Span piece = which; piece.begin < which.end; piece.begin = piece.end) {
+  bool write_in_pieces(const KnownLayout& layout, const IndexedChunk& indexed, OrdinalInterval which) {
+    for (OrdinalInterval piece = which; piece.begin < which.end; piece.begin = piece.end) {
       piece.end = std::min(which.end, piece.begin + kRowsAtOnce);
       if (!write(records_of(layout, indexed, piece, true))) return false;
     }

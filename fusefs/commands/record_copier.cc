@@ -59,17 +59,17 @@ bool RecordCopier::settle(const Rendered& rendered, const ChunkInfo& chunk) {
 
 std::optional<std::uint64_t> RecordCopier::copy(PassPart part) {
   part.is_light = text_.depends_on_bytes_alone();
-  const auto copy_chunk = [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
+  const auto copy_chunk = [&](const RequestContext& context, const IndexedChunk& indexed) -> OrderedResult {
     if (holds_nothing(indexed.chunk)) return {};
     ChunkRecords records{.info = indexed.chunk, .which = part.within(indexed)};
     if (!part.split) records.first_ordinal = indexed.before.records;  // those of splits are not counted
     return [this, prepared = prepare(context, records)] { return write(prepared); };
   };
-  WorkOnBatch copy_records;
+  ProcessBatch copy_records;
   if (part.is_light) {
-    copy_records = [&](const std::shared_ptr<const ScannedBatch>& batch) -> Finish {
+    copy_records = [&](const std::shared_ptr<const ScannedBatch>& batch) -> OrderedResult {
       return [this, batch, &part] {
-        const Span which = part.within(*batch);
+        const OrdinalInterval which = part.within(*batch);
         text_.write(
             std::span(batch->content.records)
                 .subspan(static_cast<std::size_t>(which.begin), static_cast<std::size_t>(which.end - which.begin)),
@@ -92,7 +92,7 @@ bool RecordCopier::copy(const RequestContext& context, const RecordRef& record,
     context_.note(chunk.error());
     return options_.skips_damage;
   }
-  const Span which{.begin = record.index, .end = record.index + 1};
+  const OrdinalInterval which{.begin = record.index, .end = record.index + 1};
   return settle(text_.render({record.chunk, which, first_ordinal}, **chunk, &output_), record.chunk);
 }
 

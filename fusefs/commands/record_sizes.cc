@@ -17,7 +17,7 @@ Result<std::shared_ptr<const Layout>> layout_of(const RequestContext& context, c
 Result<SizeHistogram> sizes_of(const RecordStore& store, unsigned threads) {
   SizeHistogram sizes;
   TRY(read_part({.store = store}, {.threads = threads},
-                [&](const RequestContext& context, const ScannedStep& step) -> Finish {
+                [&](const RequestContext& context, const ScannedStep& step) -> OrderedResult {
                   if (!step.indexed) return {};
                   const auto layout = layout_of(context, store, step.indexed->chunk);
                   if (!layout) return {};

@@ -108,7 +108,7 @@ class RecordPrinter {
   }
 
  private:
-  void write_all(Span which) {
+  void write_all(OrdinalInterval which) {
     for (std::uint64_t i = which.begin; i < which.end && goes_on();) {
       if (rendered_.text.size() > kMadeAheadText) {
         rendered_.rest = {.begin = i, .end = which.end};

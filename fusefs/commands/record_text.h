@@ -67,7 +67,7 @@ struct SetMember {
 // Some records of a chunk. REQUIRES: the chunk has them.
 struct ChunkRecords {
   ChunkInfo info;
-  Span which;                                    // indices
+  OrdinalInterval which;                         // indices
   std::optional<std::uint64_t> first_ordinal{};  // of the chunk; nullopt: not counted
 };
 
@@ -80,9 +80,9 @@ struct RecordsFailure {
 // The result of a run of records: text to write first, and then failures to report.
 struct Rendered {
   std::string text{};
-  std::vector<RecordsFailure> failures{};  // not logged yet
-  bool is_over = false;                    // a failure ends the copy
-  Span rest{.begin = 0, .end = 0};         // indices of records without text, because the text was full
+  std::vector<RecordsFailure> failures{};      // not logged yet
+  bool is_over = false;                        // a failure ends the copy
+  OrdinalInterval rest{.begin = 0, .end = 0};  // indices of records without text, because the text was full
 };
 
 // What the text of records depends on. Immutable and thread-safe.

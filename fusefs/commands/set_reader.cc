@@ -243,7 +243,7 @@ void SetReader::report_damage(std::uint64_t first) {
   }
 }
 
-void SetReader::report_damage_after(const OrdinalRange& range, const Span& read) {
+void SetReader::report_damage_after(const OrdinalRange& range, const OrdinalInterval& read) {
   if (range.counts_from_end()) {
     report_damage(read.end);
   } else if (read.is_empty() && !span_of(range, 0).is_empty()) {
@@ -257,7 +257,7 @@ void SetReader::report_unselected(const std::string& path, const Error& error) {
   if (const auto records = this->records()) report_damage(*records);
 }
 
-std::optional<Span> SetReader::resolve(const OrdinalRange& range) {
+std::optional<OrdinalInterval> SetReader::resolve(const OrdinalRange& range) {
   if (!range.counts_from_end()) return span_of(range, 0);
   const auto records = this->records();
   if (!records) return std::nullopt;
@@ -328,18 +328,18 @@ bool SetReader::each_of_several(const OrdinalRange& range, const Take& take) {
     first = *place;
   }
   const auto bound = [](std::uint64_t ordinal) { return static_cast<std::int64_t>(std::min(ordinal, kLargestSum)); };
-  const auto records =
-      each_shard(set_, *span, first,
-                 [&](std::size_t shard, std::uint64_t base, const Span& wanted) -> std::optional<std::uint64_t> {
-                   const auto opened = member(shard, base);
-                   if (!opened) return allows_missing_ ? std::optional(std::uint64_t{0}) : std::nullopt;
-                   OrdinalRange local{.begin = bound(wanted.begin)};
-                   if (wanted.end != UINT64_MAX) local.end = bound(wanted.end);
-                   const auto selection = select(local, *opened->store);
-                   if (selection) return take(*opened, *selection);
-                   context_.print_failure(opened->path, selection.error());
-                   return 0;
-                 });
+  const auto records = each_shard(
+      set_, *span, first,
+      [&](std::size_t shard, std::uint64_t base, const OrdinalInterval& wanted) -> std::optional<std::uint64_t> {
+        const auto opened = member(shard, base);
+        if (!opened) return allows_missing_ ? std::optional(std::uint64_t{0}) : std::nullopt;
+        OrdinalRange local{.begin = bound(wanted.begin)};
+        if (wanted.end != UINT64_MAX) local.end = bound(wanted.end);
+        const auto selection = select(local, *opened->store);
+        if (selection) return take(*opened, *selection);
+        context_.print_failure(opened->path, selection.error());
+        return 0;
+      });
   if (!records) return false;
   if (range.is_one && *records <= span->begin) context_.print_failure(name_, no_record(range, *records));
   report_damage_after(range, *span);

@@ -83,13 +83,13 @@ class SetReader {
   // `first`, or at the end; that outside of a range which decides what the range means, all that follows it if its
   // bounds count from the end, and that at the end of the data set if the range begins there. `read`: its ordinals.
   void report_damage(std::uint64_t first = 0);
-  void report_damage_after(const OrdinalRange& range, const Span& read);
+  void report_damage_after(const OrdinalRange& range, const OrdinalInterval& read);
   // Prints and notes why select() failed. If a range begins after the last record, reports damage at the end too.
   void report_unselected(const std::string& path, const Error& error);
 
  private:
   bool each_of_several(const OrdinalRange& range, const Take& take);
-  std::optional<Span> resolve(const OrdinalRange& range);
+  std::optional<OrdinalInterval> resolve(const OrdinalRange& range);
   bool report_unopened(std::size_t end);
   void print(std::size_t shard, const Error& error);
   void print_absent_files();

@@ -153,11 +153,11 @@ class Verifier {
       : store_(store), goes_on_(goes_on), regions_([this](const DamagedRegion& region) { add(finding_of(region)); }) {}
 
   Verdict run(unsigned threads, std::uint64_t memory, const ObserveChunk& observe) {
-    const auto check_step = [&](const RequestContext& context, const ScannedStep& step) -> Finish {
+    const auto check_step = [&](const RequestContext& context, const ScannedStep& step) -> OrderedResult {
       auto checked = step.indexed ? check_chunk(context, store_, step, observe) : Checked{};
       return [this, step, checked = std::move(checked)]() mutable { return settle(step, std::move(checked)); };
     };
-    WorkOnBatch take_batch = [this](const std::shared_ptr<const ScannedBatch>& batch) -> Finish {
+    ProcessBatch take_batch = [this](const std::shared_ptr<const ScannedBatch>& batch) -> OrderedResult {
       const bool has_checksums = store_.traits().records_have_checksums && batch->content.has_checksums;
       return [this, run = batch->content.run, has_checksums] { return settle(run, has_checksums); };
     };

@@ -201,7 +201,7 @@ class Verify {
       const VerifyItem& item = items_[next++];
       const auto outcome = std::make_shared<Outcome>(Outcome{.path = item.file.path});
       const auto finish = [this, outcome, &item](bool has_run) {
-        if (!has_run) outcome->failure = shortage("out of memory");
+        if (!has_run) outcome->failure = out_of_memory("out of memory");
         if (!outcome->is_ignored) report(*outcome, item);
         if (outcome->is_removed) databases_.forget(outcome->path);
         return true;

@@ -68,7 +68,8 @@ bool shows_the_same(const RecordStore& a, const RecordStore& b) {
 
 }  // namespace
 
-GrowingFile::GrowingFile(const std::string& path, const Limits& limits, Services& services, const std::string& shown)
+GrowingFile::GrowingFile(const std::string& path, const Limits& limits, StoreResources& services,
+                         const std::string& shown)
     : path_(path),
       shown_(shown.empty() ? path : shown),
       full_path_(from_root(path)),
@@ -79,7 +80,7 @@ GrowingFile::GrowingFile(const std::string& path, const Limits& limits, Services
 GrowingFile::~GrowingFile() = default;
 
 Result<std::unique_ptr<GrowingFile>> GrowingFile::open(const std::string& path, const Limits& limits,
-                                                       Services& services, const std::string& shown) {
+                                                       StoreResources& services, const std::string& shown) {
   std::unique_ptr<GrowingFile> followed(new GrowingFile(path, limits, services, shown));
   ASSIGN_OR_RETURN(const auto file, FileSource::open_followed(path));
   TRY(followed->take(file));

@@ -19,8 +19,8 @@ class GrowingFile {
  public:
   // Opens a file of any format. Messages name it `shown`, or its path if that is empty. Fails as FileSource::open and
   // open_container do. `services` must outlive the object and its stores.
-  static Result<std::unique_ptr<GrowingFile>> open(const std::string& path, const Limits& limits, Services& services,
-                                                   const std::string& shown = {});
+  static Result<std::unique_ptr<GrowingFile>> open(const std::string& path, const Limits& limits,
+                                                   StoreResources& services, const std::string& shown = {});
   ~GrowingFile();
   GrowingFile(const GrowingFile&) = delete;
   GrowingFile& operator=(const GrowingFile&) = delete;
@@ -45,7 +45,7 @@ class GrowingFile {
   bool is_replaced() const;
 
  private:
-  GrowingFile(const std::string& path, const Limits& limits, Services& services, const std::string& shown);
+  GrowingFile(const std::string& path, const Limits& limits, StoreResources& services, const std::string& shown);
 
   Result<void> take(const std::shared_ptr<const FileSource>& file);
   Result<std::shared_ptr<const RecordStore>> finish(const std::function<void()>& wake);
@@ -55,7 +55,7 @@ class GrowingFile {
   const std::string full_path_;  // absolute
   const std::string name_;
   const Limits limits_;
-  Services& services_;
+  StoreResources& services_;
   std::shared_ptr<const FileSource> file_;  // for the newest snapshot
   std::shared_ptr<const RecordStore> store_;
   std::shared_ptr<const FileSource> next_file_;  // for the next snapshot, which is being scanned

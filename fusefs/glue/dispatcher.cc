@@ -119,7 +119,7 @@ void Dispatcher::suspend(const std::shared_ptr<Pending>& pending, const std::sha
 }
 
 // Returns the executor for such work, or the one for slow local work if the system provides no thread.
-Executor& Dispatcher::executor_of(RequestContext::Work work, std::uint64_t filesystem) {
+Executor& Dispatcher::executor_of(RequestContext::Permission permission, std::uint64_t filesystem) {
   Lane* lane = &local_;
   if (filesystem != 0) {
     const std::lock_guard lock(lanes_mutex_);
@@ -127,16 +127,17 @@ Executor& Dispatcher::executor_of(RequestContext::Work work, std::uint64_t files
     const bool is_new = found == lanes_.end() && lanes_.size() < kMostFilesystems;
     lane = found != lanes_.end() ? &found->second : is_new ? &lanes_[filesystem] : &lanes_.rbegin()->second;
   }
-  Executor& executor = work == RequestContext::Work::kMayBlock ? lane->reading : lane->slow;
+  Executor& executor = permission == RequestContext::Permission::kMayBlock ? lane->reading : lane->slow;
   return executor.start() ? executor : local_.slow;
 }
 
-void Dispatcher::queue(const std::shared_ptr<Pending>& pending, RequestContext::Work work, std::uint64_t filesystem) {
+void Dispatcher::queue(const std::shared_ptr<Pending>& pending, RequestContext::Permission permission,
+                       std::uint64_t filesystem) {
   if (filesystem != 0 && std::ranges::find(pending->filesystems, filesystem) == pending->filesystems.end()) {
     pending->filesystems.push_back(filesystem);
   }
-  Executor& executor = executor_of(work, filesystem);
-  Executor::Task task([this, pending, work] { attempt_again(pending, work); });
+  Executor& executor = executor_of(permission, filesystem);
+  Executor::Task task([this, pending, permission] { attempt_again(pending, permission); });
   if (!hold(pending, {})) return;
   if (executor.post(Executor::Priority::kWaitedFor, std::move(task)) || !claim(pending)) return;
   unregister_interrupt(*pending);
@@ -144,9 +145,9 @@ void Dispatcher::queue(const std::shared_ptr<Pending>& pending, RequestContext::
 }
 
 // An interrupt can answer the request until it is claimed here, or until it is queued again.
-void Dispatcher::attempt_again(const std::shared_ptr<Pending>& pending, RequestContext::Work work) {
+void Dispatcher::attempt_again(const std::shared_ptr<Pending>& pending, RequestContext::Permission permission) {
   if (!is_waiting(pending)) return;
-  const Outcome outcome = attempt(work, &pending->cancelled, &pending->filesystems, pending->handler);
+  const Outcome outcome = attempt(permission, &pending->cancelled, &pending->filesystems, pending->handler);
   if (!claim(pending)) return;
   unregister_interrupt(*pending);
   finish(pending, outcome);
@@ -178,7 +179,7 @@ bool Dispatcher::claim(const std::shared_ptr<Pending>& pending) {
 void Dispatcher::resume(const std::shared_ptr<Pending>& pending) {
   if (!claim(pending)) return;
   unregister_interrupt(*pending);
-  finish(pending, attempt(RequestContext::Work::kNonBlocking, nullptr, nullptr, pending->handler));
+  finish(pending, attempt(RequestContext::Permission::kNonBlocking, nullptr, nullptr, pending->handler));
 }
 
 void Dispatcher::on_interrupt(fuse_req_t request, void* data) {

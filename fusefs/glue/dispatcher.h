@@ -66,14 +66,14 @@ class Dispatcher {
   Dispatcher& operator=(const Dispatcher&) = delete;
 
   // Makes the first attempt on the calling thread, and queues the request while it has to wait. A thread of the
-  // executor resumes it. Neither thread blocks (Work::kNonBlocking). If an attempt is refused more, a thread of the
-  // request's filesystem repeats it, in arrival order. With kAnswerEintr, an interrupt of a queued request is answered
-  // at once, even during a repeated attempt. Replies ENOMEM if there is no memory to do this. `handler` becomes a
-  // Handler only if its request is queued. Thread-safe.
+  // executor resumes it. Neither thread blocks (Permission::kNonBlocking). If an attempt is refused more, a thread of
+  // the request's filesystem repeats it, in arrival order. With kAnswerEintr, an interrupt of a queued request is
+  // answered at once, even during a repeated attempt. Replies ENOMEM if there is no memory to do this. `handler`
+  // becomes a Handler only if its request is queued. Thread-safe.
   template <class Function>
   void answer(fuse_req_t request, Interrupt interrupt, const Function& handler) {
     const int thrown = error_thrown_by([&] {
-      const Outcome outcome = attempt(RequestContext::Work::kNonBlocking, nullptr, nullptr, handler);
+      const Outcome outcome = attempt(RequestContext::Permission::kNonBlocking, nullptr, nullptr, handler);
       if (!outcome.attempt.was_refused() && outcome.reply) {
         (*outcome.reply)(request);
       } else {
@@ -118,19 +118,19 @@ class Dispatcher {
   std::shared_ptr<Pending> new_pending(fuse_req_t request, Interrupt interrupt, Handler handler);
   // Null: the request cannot be cancelled, or may wait for all filesystems.
   template <class Function>
-  static Outcome attempt(RequestContext::Work work, const std::atomic<bool>* cancelled,
+  static Outcome attempt(RequestContext::Permission permission, const std::atomic<bool>* cancelled,
                          const RequestContext::Filesystems* filesystems, const Function& handler) {
     Outcome outcome{Error{.code = Code::kIo, .detail = "unexpected"}, {}};
-    const RequestContext context(work, outcome.attempt, cancelled, filesystems);
+    const RequestContext context(permission, outcome.attempt, cancelled, filesystems);
     const int thrown = error_thrown_by([&] { outcome.reply = handler(context); });
-    if (thrown == ENOMEM) outcome.reply = shortage("out of memory");
+    if (thrown == ENOMEM) outcome.reply = out_of_memory("out of memory");
     return outcome;
   }
   void finish(const std::shared_ptr<Pending>& pending, const Outcome& outcome);
   bool hold(const std::shared_ptr<Pending>& pending, const std::shared_ptr<WaitTicket>& ticket);
-  Executor& executor_of(RequestContext::Work work, std::uint64_t filesystem);
-  void queue(const std::shared_ptr<Pending>& pending, RequestContext::Work work, std::uint64_t filesystem);
-  void attempt_again(const std::shared_ptr<Pending>& pending, RequestContext::Work work);
+  Executor& executor_of(RequestContext::Permission permission, std::uint64_t filesystem);
+  void queue(const std::shared_ptr<Pending>& pending, RequestContext::Permission permission, std::uint64_t filesystem);
+  void attempt_again(const std::shared_ptr<Pending>& pending, RequestContext::Permission permission);
   bool is_waiting(const std::shared_ptr<Pending>& pending);
   void suspend(const std::shared_ptr<Pending>& pending, const std::shared_ptr<WaitTicket>& ticket);
   static void unregister_interrupt(const Pending& pending);

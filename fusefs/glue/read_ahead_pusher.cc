@@ -145,7 +145,7 @@ bool ReadAheadPusher::is_sequential(Reader& reader, std::unique_lock<std::mutex>
   lock.unlock();
   std::uint64_t next = 0;
   RequestContext::Attempt attempt;
-  const RequestContext context(RequestContext::Work::kNonBlocking, attempt);
+  const RequestContext context(RequestContext::Permission::kNonBlocking, attempt);
   try {
     tree_.for_each_following(context, last, reader.following, [&](std::uint64_t number, Bytes) {
       next = number;
@@ -194,7 +194,7 @@ void ReadAheadPusher::push(Reader& reader, std::unique_lock<std::mutex>& lock) {
   };
   RequestContext::Attempt attempt;
   // Non-blocking, because a decompression bomb must not delay others.
-  const RequestContext context(RequestContext::Work::kNonBlocking, attempt);
+  const RequestContext context(RequestContext::Permission::kNonBlocking, attempt);
   try {
     tree_.for_each_following(context, after, reader.following, take);
   } catch (const std::bad_alloc&) {

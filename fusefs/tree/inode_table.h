@@ -82,7 +82,7 @@ struct MirroredNode {
 class InodeTable {
  public:
   // Returns how many bits the values of a container may have, so that add() finds a range for each of `containers`,
-  // whatever their names. Services::address_bits is set to this.
+  // whatever their names. StoreResources::address_bits is set to this.
   static unsigned value_bits(std::size_t containers);
 
   struct Range {

@@ -22,8 +22,8 @@ Ownership ownership_of(const FileState& state);
 
 using MountSource = std::variant<MountedContainer, MirroredDirectory, DataSetSource, DatabaseSource>;
 
-// A READ passes the Dispatcher, a Subtree, a View and RecordReader, which asks Services::chunks before the index (all
-// functions are listed above on_read in operations.cc).
+// A READ passes the Dispatcher, a Subtree, a View and RecordReader, which asks StoreResources::chunks before the index
+// (all functions are listed above on_read in operations.cc).
 //
 // Nodes are passed by number, which is FUSE's node ID (see inode_table.h). The kind in a number selects the Subtree.
 //
@@ -41,7 +41,7 @@ class MountTree {
 
   // The root lists `sources` in their order. `nested`: even a single one has a directory. Duplicate names get the
   // suffix "~2", "~3" and so on. `record_suffix`: the suffix of record names in listings, which starts with no digit.
-  // `types`: the types of records, as set by the user. REQUIRES: Services::address_bits is at most
+  // `types`: the types of records, as set by the user. REQUIRES: StoreResources::address_bits is at most
   // InodeTable::value_bits(), or less than ShardNumbers::value_bits(). A DataSetSource or DatabaseSource is the only
   // one, and not nested.
   MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings = {}, std::string record_suffix = {},

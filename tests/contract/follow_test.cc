@@ -71,7 +71,7 @@ class FollowTest : public SampleTest {
     if (known > 0) expect_right(store, random_() % known);
   }
 
-  Services services_{kCache, 1, discard_log};
+  StoreResources services_{kCache, 1, discard_log};
   static constexpr std::uint64_t kCostOfASize = 24;  // for one byte of the file, in bytes read
   static constexpr std::uint64_t kMuch = 1 << 20;    // bytes of records, which a small packed file may have
 

@@ -105,7 +105,7 @@ class AskedSet {
     return source;
   }
 
-  Services services_;
+  StoreResources services_;
   std::unique_ptr<DataSet> set_;
 };
 

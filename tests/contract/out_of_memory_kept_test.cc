@@ -66,7 +66,7 @@ class Walked {
   }
 
  private:
-  Services services_;
+  StoreResources services_;
   std::optional<RecordStore> store_;
 };
 
@@ -199,7 +199,7 @@ class Mirrored {
     names.clear();
   }
 
-  Services services_;
+  StoreResources services_;
   std::unique_ptr<MountTree> tree_;
 };
 

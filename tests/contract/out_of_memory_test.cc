@@ -140,7 +140,7 @@ struct Opened {
         tree({MountedContainer{"sample", store, Ownership{}}}, false) {}
 
   static std::shared_ptr<const RecordStore> open_store(const Sample& sample, std::shared_ptr<const Source> source,
-                                                       Services& services) {
+                                                       StoreResources& services) {
     auto container = sample.format->open({}, source, Limits{});
     if (!container) {
       EXPECT_EQ(container.error().code, Code::kOutOfMemory) << to_string(container.error());
@@ -150,7 +150,7 @@ struct Opened {
                                                Catalog::Bounds{.anchors = 4, .chunks_per_anchor = 2});
   }
 
-  Services services;
+  StoreResources services;
   std::shared_ptr<const RecordStore> store;
   MountTree tree;
 };

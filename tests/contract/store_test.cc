@@ -31,7 +31,7 @@ class StoreTest : public SampleTest {
     for (const Mark& mark : whole_.records) marks_[{mark.chunk_begin, mark.index}] = mark;
   }
 
-  std::unique_ptr<RecordStore> make_store(Services& services) const {
+  std::unique_ptr<RecordStore> make_store(StoreResources& services) const {
     return std::make_unique<RecordStore>(sample().file_name, source_of(bytes()), std::move(*open(bytes())), services,
                                          Catalog::Bounds{.anchors = 4, .chunks_per_anchor = 2, .cached_chunks = 8});
   }
@@ -75,7 +75,7 @@ class StoreTest : public SampleTest {
 RECORDFS_FOR_EACH(containers(), StoreTest);
 
 TEST_P(StoreTest, OrdinalsCoverAllRecordsOfTheSequentialRead) {
-  Services services(kRoomyCache, 1, discard_log);
+  StoreResources services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
   const auto counts = waited([&] { return store->index().totals(ScanDetail::kCounts); });
   ASSERT_TRUE(counts);
@@ -88,7 +88,7 @@ TEST_P(StoreTest, OrdinalsCoverAllRecordsOfTheSequentialRead) {
 }
 
 TEST_P(StoreTest, DamageRowsDoNotOverlap) {
-  Services services(kRoomyCache, 1, discard_log);
+  StoreResources services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
   const auto damage = waited([&] { return store->index().damage(); });
   ASSERT_TRUE(damage);
@@ -102,7 +102,7 @@ TEST_P(StoreTest, DamageRowsDoNotOverlap) {
 
 TEST_P(StoreTest, RecordReadByOrdinalEqualsSequentialRead) {
   for (const std::uint64_t cache : {kRoomyCache, kTinyCache}) {
-    Services services(cache, 1, discard_log);
+    StoreResources services(cache, 1, discard_log);
     const auto store = make_store(services);
     const auto counts = waited([&] { return store->index().totals(ScanDetail::kCounts); });
     ASSERT_TRUE(counts);
@@ -115,7 +115,7 @@ TEST_P(StoreTest, RecordReadByOrdinalEqualsSequentialRead) {
 }
 
 TEST_P(StoreTest, AddressOfARecordFindsTheSameRecord) {
-  Services services(kRoomyCache, 1, discard_log);
+  StoreResources services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
   std::uint64_t before = 0;
   for (const ChunkInfo& chunk : whole_.walk.chunks()) {
@@ -138,7 +138,7 @@ TEST_P(StoreTest, AddressOfARecordFindsTheSameRecord) {
 }
 
 TEST_P(StoreTest, ChunkIsFoundByItsBeginAndByAnyOfItsBytes) {
-  Services services(kRoomyCache, 1, discard_log);
+  StoreResources services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
   for (const ChunkInfo& chunk : whole_.walk.chunks()) {
     const auto found = waited([&] { return store->index().chunk_at({}, chunk.begin); });
@@ -153,7 +153,7 @@ TEST_P(StoreTest, ChunkIsFoundByItsBeginAndByAnyOfItsBytes) {
 }
 
 TEST_P(StoreTest, EightConcurrentReadersReadCorrectRecords) {
-  Services services(kTinyCache * 64, 2, discard_log);
+  StoreResources services(kTinyCache * 64, 2, discard_log);
   const auto store = make_store(services);
   const auto read_some = [&](std::uint64_t seed) {
     const auto counts = waited([&] { return store->index().totals(ScanDetail::kCounts); });
@@ -171,7 +171,7 @@ TEST_P(StoreTest, EightConcurrentReadersReadCorrectRecords) {
 
 TEST_P(StoreTest, StreamIsTheConcatenationOfAllRecords) {
   if (sample().want.damaged) return;
-  Services services(kRoomyCache, 1, discard_log);
+  StoreResources services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
   std::string lines;
   read_all(**open(bytes()), bytes().size(), [&](std::uint64_t, Bytes record) { (lines += as_text(record)) += '\n'; });

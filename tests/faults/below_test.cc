@@ -131,7 +131,7 @@ struct Mounted {
   }
 
   Lines lines;
-  Services services{1u << 20, 2, lines.log()};
+  StoreResources services{1u << 20, 2, lines.log()};
   TreeContext kept;
   std::optional<Result<OpenedFile>> opened;
   std::optional<ContainerTree> tree;

@@ -41,7 +41,7 @@ class WholeStack {
  private:
   std::mutex mutex_;
   std::vector<std::string> lines_;  // log lines since the last read
-  Services services_;
+  StoreResources services_;
 };
 
 }  // namespace recordfs::flips

@@ -43,7 +43,7 @@ class MountedInput {
                std::unique_ptr<Container> again, std::uint64_t options);
 
   const std::unique_ptr<const Container> container_;
-  Services services_;
+  StoreResources services_;
   std::shared_ptr<const RecordStore> store_;
   std::unique_ptr<const MountTree> tree_;
 };

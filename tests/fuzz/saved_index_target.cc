@@ -135,7 +135,7 @@ class Asking {
            "a chunk is returned that is not in the file");
   }
 
-  Services services_;
+  StoreResources services_;
   std::optional<RecordStore> store_;
   Answers answers_;
 };

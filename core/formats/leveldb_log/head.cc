@@ -284,7 +284,7 @@ Result<void> search(const RequestContext& context, const Source& source, HeadRea
   for (Position at = 0; at < std::min(kSearched, source.size()); at += kFrameSize) {
     ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source, at, 2 * kFrameSize));
     const std::size_t frame = std::min<std::size_t>(bytes.size(), kFrameSize);
-    const auto place = SoundPlaces(bytes.view(), frame, bytes.size() > frame, {}, nullptr).next(0);
+    const auto place = ValidFragments(bytes.view(), frame, bytes.size() > frame, {}, nullptr).next(0);
     if (place && reader.read_found(bytes.view().subspan(*place), at + *place)) break;
   }
   return {};

@@ -130,7 +130,7 @@ Result<std::optional<Item>> ItemReader::read_crossing(const RequestContext& cont
   return std::optional(read_sound(parse_fragment(*bytes, at, wire())));
 }
 
-Result<const SoundPlaces*> ItemReader::places(const RequestContext& context, Position at) {
+Result<const ValidFragments*> ItemReader::places(const RequestContext& context, Position at) {
   const Position frame = wire().frame_begin(at);
   if (searched_ && searched_->frame == frame) return &searched_->places;
   const Position end = std::min(wire().frame_end(frame), size());
@@ -142,7 +142,7 @@ Result<const SoundPlaces*> ItemReader::places(const RequestContext& context, Pos
   const Bytes after = bytes.view().subspan(there);
   const bool may_cross = !after.empty() && !is_sound(after, wire());
   const Bytes seen = bytes.view().first(may_cross ? bytes.size() : there);
-  searched_.emplace(Searched{frame, SoundPlaces(seen, there, may_cross, wire(), session_.may_begin)});
+  searched_.emplace(Searched{frame, ValidFragments(seen, there, may_cross, wire(), session_.may_begin)});
   return &searched_->places;
 }
 

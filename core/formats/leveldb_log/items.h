@@ -15,7 +15,7 @@
 #include "core/base/source.h"
 #include "core/base/windowed_reader.h"
 #include "core/formats/container.h"
-#include "core/formats/leveldb_log/sound_places.h"
+#include "core/formats/leveldb_log/valid_fragments.h"
 #include "core/formats/leveldb_log/wire.h"
 
 namespace recordfs::leveldb_log {
@@ -110,7 +110,7 @@ class ItemReader {
   Result<Position> exit_of(const RequestContext& context, Position frame);
   Result<std::optional<Item>> read_crossing(const RequestContext& context, Position at);
   // Returns the valid places in the frame of `at`.
-  Result<const SoundPlaces*> places(const RequestContext& context, Position at);
+  Result<const ValidFragments*> places(const RequestContext& context, Position at);
   Result<std::optional<Position>> search(const RequestContext& context, Position from);
   // `number`: the log number in the mark at `at` that ends a log.
   Item read_end_mark(Position at, std::uint32_t number) const;
@@ -129,7 +129,7 @@ class ItemReader {
   };
   struct Searched {
     Position frame = 0;
-    SoundPlaces places;
+    ValidFragments places;
   };
 
   const Source* source_;

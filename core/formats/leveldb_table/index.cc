@@ -320,7 +320,7 @@ std::vector<BlockPlace> first_places(const Extents& extents, const IndexForm& fo
   return places;
 }
 
-bool tells_of_a_row(const Extents& extents, const IndexForm& form) {
+bool has_contiguous_blocks(const Extents& extents, const IndexForm& form) {
   PlaceReader reader(extents, form);
   std::optional<Position> due;
   bool has_row = false;

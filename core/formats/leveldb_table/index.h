@@ -94,7 +94,7 @@ std::vector<BlockPlace> first_places(const Extents& extents, const IndexForm& fo
 
 // Returns whether all entries are those of an index of this form, and each place directly follows the previous one.
 // Other values do not match by chance. The blocks themselves may have moved.
-bool tells_of_a_row(const Extents& extents, const IndexForm& form);
+bool has_contiguous_blocks(const Extents& extents, const IndexForm& form);
 
 struct Index {
   std::vector<Piece> pieces;      // the data blocks and those of the index, in file order, disjoint

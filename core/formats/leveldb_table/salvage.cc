@@ -26,9 +26,9 @@ std::uint32_t one_more(std::uint32_t crc, std::byte byte) {
 }
 
 // The checksums of all prefixes of a block, as they would be stored if the block ended there.
-class Beginnings {
+class PrefixChecksums {
  public:
-  Beginnings(const Dialect& dialect, Position begin, std::uint32_t crc)
+  PrefixChecksums(const Dialect& dialect, Position begin, std::uint32_t crc)
       : kind_(dialect.checksum), context_(context_of(dialect, begin)), crc_(crc) {
     if (kind_ == Checksum::kXxHash32) hasher_.emplace(XxHashKind::k32);
     if (kind_ == Checksum::kXxHash64) hasher_.emplace(XxHashKind::k64);
@@ -96,7 +96,7 @@ Result<bool> is_index(const RequestContext& context, const Source& source, const
                       const Dialect& dialect, const Limits& limits) {
   constexpr std::size_t kTried = 16;
   for (const IndexForm& form : kIndexForms) {
-    if (tells_of_a_row(extents, form)) return true;
+    if (has_contiguous_blocks(extents, form)) return true;
     for (const BlockPlace& place : first_places(extents, form, kTried)) {
       if (!fits(place, begin)) break;
       auto is_there = block_unpacks(context, source, place, dialect, limits);
@@ -229,11 +229,11 @@ Result<Found> find_end(const RequestContext& context, const Source& source, Posi
                        EndSearch from, std::uint64_t bytes, const Dialect& dialect, const Limits& limits) {
   const std::uint64_t most = std::min(end - begin, limits.stored_chunk + kTrailerSize);
   const std::uint64_t until = std::min(most, from.searched + std::min(bytes, most));
-  Beginnings beginnings(dialect, begin, from.crc);
+  PrefixChecksums checksums_so_far(dialect, begin, from.crc);
   for (Position at = begin; dialect.checksum != Checksum::kCrc32c && at < begin + from.searched;) {
     ASSIGN_OR_RETURN(const auto piece, read_up_to(context, source, at, std::min(begin + from.searched - at, kPiece)));
     if (piece.size() == 0) break;
-    beginnings.begin_after(piece.view());
+    checksums_so_far.begin_after(piece.view());
     at += piece.size();
   }
   while (from.searched < until) {
@@ -248,16 +248,16 @@ Result<Found> find_end(const RequestContext& context, const Source& source, Posi
     }
     const std::size_t count = std::min(static_cast<std::size_t>(size), seen.size() - kChecksumSize);
     for (std::size_t i = 0; i < count; ++i) {
-      const bool may_end = beginnings.pass(seen, i);
+      const bool may_end = checksums_so_far.pass(seen, i);
       ++from.searched;
       if (!may_end) continue;
-      if (Cursor(seen.subspan(i + 1, kChecksumSize)).u32_le() != beginnings.checksum()) continue;
+      if (Cursor(seen.subspan(i + 1, kChecksumSize)).u32_le() != checksums_so_far.checksum()) continue;
       const BlockPlace place{begin, from.searched - 1};
       ASSIGN_OR_RETURN(const auto is_block, block_unpacks(context, source, place, dialect, limits));
       if (is_block) return Found{place, from};
     }
-    beginnings.finish(seen.first(count));
-    from.crc = beginnings.crc();
+    checksums_so_far.finish(seen.first(count));
+    from.crc = checksums_so_far.crc();
     if (count < size) from.searched = until;
   }
   return Found{std::nullopt, from};

@@ -83,7 +83,7 @@ Result<bool> has_fragment_anywhere(const RequestContext& context, const Source& 
   for (Position at = 0; at < std::min(kSearchedAtEachByte, source.size()); at += kFrameSize) {
     ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source, at, 2 * kFrameSize));
     const std::size_t frame = std::min<std::size_t>(bytes.size(), kFrameSize);
-    const leveldb_log::SoundPlaces places(bytes.view(), frame, bytes.size() > frame, kWithIdent, nullptr);
+    const leveldb_log::ValidFragments places(bytes.view(), frame, bytes.size() > frame, kWithIdent, nullptr);
     if (places.next(0)) return true;
   }
   return false;

@@ -94,7 +94,7 @@ std::optional<PartCounts> count_parts(const RecordStore& store, DamageReporter& 
     std::vector<Error> failures;
   };
   PartCounts sum;
-  const auto count = [&](const RequestContext& request, const IndexedChunk& indexed) -> Finish {
+  const auto count = [&](const RequestContext& request, const IndexedChunk& indexed) -> OrderedResult {
     const auto counted = std::make_shared<OfChunk>();
     const auto chunk = store.chunks().decode_ahead(request, indexed.chunk);
     if (!chunk) counted->failures.push_back(chunk.error());

@@ -15,7 +15,7 @@ class ShardNumbers {
   // `most`: the largest number of shards.
   explicit ShardNumbers(std::size_t most) : most_(most), bits_(value_bits(most)) {}
 
-  // Returns how many bits the values of a shard's nodes may have. Services::address_bits is one less.
+  // Returns how many bits the values of a shard's nodes may have. StoreResources::address_bits is one less.
   static unsigned value_bits(std::size_t shards);
   // Returns how many shards a followed data set may have that begins with `shards`: 16 times as many, at least 32,767,
   // and at most kMostShards.

@@ -203,7 +203,7 @@ Result<std::shared_ptr<Executor>> Closers::start(std::uint64_t filesystem) {
   } else if (found == executors_.end()) {
     found = executors_.emplace(filesystem, std::make_shared<Executor>(1)).first;
   }
-  if (!found->second->start()) return shortage("no thread to close files");
+  if (!found->second->start()) return out_of_memory("no thread to close files");
   return found->second;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr unsigned kThreads = 2;
 
-RecordStore store_of(Opened file, const std::string& path, Services& services) {
+RecordStore store_of(Opened file, const std::string& path, StoreResources& services) {
   return RecordStore(path, std::move(file.source), std::move(file.container), services);
 }
 

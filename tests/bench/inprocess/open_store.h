@@ -31,7 +31,7 @@ class OpenStore {
   template <class Call>
   auto waited_for(Call call) const;
 
-  mutable Services services_;
+  mutable StoreResources services_;
   const RecordStore store_;
   std::uint64_t records_ = 0;
 };

@@ -46,7 +46,7 @@ class Loop {
 };
 
 int run(const std::string& path, bool copies, unsigned threads) {
-  Services services(64u << 20, executor_threads(), [](Severity, const std::string&) {});
+  StoreResources services(64u << 20, executor_threads(), [](Severity, const std::string&) {});
   DataSet set(ShardList{.shards = {{.path = path}}},
               [&](const RequestContext& context, std::size_t,
                   const Shard& shard) -> Result<std::shared_ptr<const RecordStore>> {

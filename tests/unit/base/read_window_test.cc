@@ -204,9 +204,9 @@ TEST(ReadWindow, ServesOnlyItsOwnContextAndSource) {
 }
 
 TEST(ReadWindow, FrontOfAViewEndsWithThePieceOfAPass) {
-  constexpr Position kEnd = SequentialPass::kPiece;
+  constexpr Position kEnd = PrefetchBuffer::kPiece;
   const Windowed file(2 * kEnd);
-  SequentialPass pass(file.source);
+  PrefetchBuffer pass(file.source);
   ReadWindow window({}, file.source, &pass);
   const RequestContext context = RequestContext().with(window);
   const auto front = file.source.view_front(context, kEnd - 10, 100);

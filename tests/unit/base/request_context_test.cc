@@ -23,7 +23,7 @@ TEST(RequestContext, DefaultPermitsEverything) {
 
 TEST(RequestContext, NonBlockingIsRefusedOnceItsCostsAddUpToSlow) {
   RequestContext::Attempt attempt;
-  const RequestContext quick(RequestContext::Work::kNonBlocking, attempt);
+  const RequestContext quick(RequestContext::Permission::kNonBlocking, attempt);
   EXPECT_TRUE(quick.spend(RequestContext::kSlow / 2));
   EXPECT_TRUE(quick.spend(RequestContext::kSlow / 2 - 1));
   EXPECT_FALSE(quick.was_refused());
@@ -33,20 +33,20 @@ TEST(RequestContext, NonBlockingIsRefusedOnceItsCostsAddUpToSlow) {
 
 TEST(RequestContext, MayBlockIsRefusedOnlySlowWork) {
   RequestContext::Attempt attempt;
-  const RequestContext context(RequestContext::Work::kMayBlock, attempt);
+  const RequestContext context(RequestContext::Permission::kMayBlock, attempt);
   EXPECT_TRUE(context.permit_wait_for(7));
   EXPECT_FALSE(context.was_refused());
   EXPECT_EQ(context.permit_slow_work().error().code, Code::kPending);
-  EXPECT_EQ(context.refused(), RequestContext::Work::kAny);
+  EXPECT_EQ(context.refused(), RequestContext::Permission::kAny);
   EXPECT_EQ(attempt.filesystem, 7u);
 }
 
 TEST(RequestContext, NonBlockingIsRefusedAFilesystemThatMayHang) {
   RequestContext::Attempt attempt;
-  const RequestContext quick(RequestContext::Work::kNonBlocking, attempt);
+  const RequestContext quick(RequestContext::Permission::kNonBlocking, attempt);
   EXPECT_TRUE(quick.permit_wait_for(0));
   EXPECT_EQ(quick.permit_wait_for(7).error().code, Code::kPending);
-  EXPECT_EQ(quick.refused(), RequestContext::Work::kMayBlock);
+  EXPECT_EQ(quick.refused(), RequestContext::Permission::kMayBlock);
   EXPECT_EQ(attempt.filesystem, 7u);
 }
 
@@ -57,7 +57,7 @@ class Ignored final : public LargeAllocations {
 TEST(RequestContext, ContextForAPartKeepsThePermissionsAndTheAttempt) {
   std::atomic<bool> cancelled{false};
   RequestContext::Attempt attempt;
-  const RequestContext quick(RequestContext::Work::kNonBlocking, attempt, &cancelled);
+  const RequestContext quick(RequestContext::Permission::kNonBlocking, attempt, &cancelled);
   Ignored listener;
   const RequestContext part = quick.with(listener);
   EXPECT_TRUE(part.is_non_blocking());
@@ -66,7 +66,7 @@ TEST(RequestContext, ContextForAPartKeepsThePermissionsAndTheAttempt) {
   EXPECT_FALSE(quick.was_refused());
   EXPECT_EQ(part.permit_slow_work().error().code, Code::kPending);
   EXPECT_TRUE(quick.was_refused());
-  EXPECT_EQ(quick.refused(), RequestContext::Work::kAny);
+  EXPECT_EQ(quick.refused(), RequestContext::Permission::kAny);
   cancelled = true;
   EXPECT_TRUE(part.cancelled());
   EXPECT_FALSE(RequestContext().with(listener).is_non_blocking());
@@ -83,7 +83,7 @@ TEST(RequestContext, CancelledContextIsInterrupted) {
 
 TEST(RequestContext, NonBlockingIsRefusedLargeAllocations) {
   RequestContext::Attempt attempt;
-  const RequestContext quick(RequestContext::Work::kNonBlocking, attempt);
+  const RequestContext quick(RequestContext::Permission::kNonBlocking, attempt);
   EXPECT_TRUE(Buffer::allocate(quick, RequestContext::kLargeAllocation - 1));
   EXPECT_EQ(Buffer::allocate(quick, RequestContext::kLargeAllocation).error().code, Code::kPending);
   EXPECT_THROW(quick.announce(RequestContext::kLargeAllocation), std::bad_alloc);
@@ -120,7 +120,7 @@ TEST(CancellableMutex, NonBlockingThreadDoesNotWaitForASlowOne) {
   ASSERT_TRUE(held);
   auto refused = std::async(std::launch::async, [&] {
     RequestContext::Attempt attempt;
-    const RequestContext quick(RequestContext::Work::kNonBlocking, attempt);
+    const RequestContext quick(RequestContext::Permission::kNonBlocking, attempt);
     const auto lock = mutex.lock(quick);
     return !lock && lock.error().code == Code::kPending && quick.was_refused();
   });
@@ -130,13 +130,13 @@ TEST(CancellableMutex, NonBlockingThreadDoesNotWaitForASlowOne) {
 TEST(CancellableMutex, NonBlockingThreadDoesNotWaitForOneThatMayBlock) {
   CancellableMutex mutex;
   RequestContext::Attempt holder_attempt;
-  const RequestContext holder(RequestContext::Work::kMayBlock, holder_attempt);
+  const RequestContext holder(RequestContext::Permission::kMayBlock, holder_attempt);
   const auto held = mutex.lock(holder);
   ASSERT_TRUE(held);
   auto refused = std::async(std::launch::async, [&] {
     RequestContext::Attempt attempt;
-    const RequestContext quick(RequestContext::Work::kNonBlocking, attempt);
-    return !mutex.lock(quick) && quick.refused() == RequestContext::Work::kMayBlock;
+    const RequestContext quick(RequestContext::Permission::kNonBlocking, attempt);
+    return !mutex.lock(quick) && quick.refused() == RequestContext::Permission::kMayBlock;
   });
   EXPECT_TRUE(refused.get());
 }
@@ -149,8 +149,8 @@ TEST(CancellableMutex, OneThreadAtATimeHoldsIt) {
     threads.push_back(std::async(std::launch::async, [&, is_non_blocking = i % 2 == 0] {
       for (int round = 0; round < 1000;) {
         RequestContext::Attempt attempt;
-        const RequestContext context(is_non_blocking ? RequestContext::Work::kNonBlocking : RequestContext::Work::kAny,
-                                     attempt);
+        const RequestContext context(
+            is_non_blocking ? RequestContext::Permission::kNonBlocking : RequestContext::Permission::kAny, attempt);
         const auto held = mutex.lock(context);
         if (!held) continue;
         ++count;

@@ -49,7 +49,7 @@ TEST(DecodeStream, NonBlockingThreadIsRefusedTheEndOfALongStream) {
   for (const auto& [codec, pack] : testing::packers()) {
     const std::string& stored = slow_stream({codec, pack});
     RequestContext::Attempt attempt;
-    const RequestContext quick(RequestContext::Work::kNonBlocking, attempt);
+    const RequestContext quick(RequestContext::Permission::kNonBlocking, attempt);
     EXPECT_EQ(decompressed_size(quick, codec, as_bytes(stored), UINT64_MAX).error().code, Code::kPending)
         << to_string(codec);
     EXPECT_TRUE(quick.was_refused());

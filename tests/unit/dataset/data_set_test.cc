@@ -68,7 +68,7 @@ struct ToySet {
   DataSet::Bounds bounds;
   KnownCounts known{};
   Lines lines;
-  Services services{64u << 20, 2, lines.log()};
+  StoreResources services{64u << 20, 2, lines.log()};
   std::shared_ptr<toy::Watch> watch = std::make_shared<toy::Watch>();
   std::map<std::string, std::string> files;
   ShardList list;

@@ -74,7 +74,7 @@ struct Toys {
   }
 
   Lines lines;
-  Services services{64u << 20, 2, lines.log()};
+  StoreResources services{64u << 20, 2, lines.log()};
   std::map<std::string, std::string> files;
   ShardList list;
   std::vector<std::string> records;
@@ -93,7 +93,7 @@ TEST(RecordStreamTest, HasTheRecordsOfAllShardsInOrder) {
 TEST(RecordStreamTest, RangeMayBeginAndEndInAnyShard) {
   Toys toys(kThreeShards);
   for (const auto& [begin, end] : {std::pair{0, 5}, {3, 139}, {139, 142}, {140, 141}, {141, 168}, {160, 160}}) {
-    const Span span{static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)};
+    const OrdinalInterval span{static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)};
     EXPECT_EQ(toys.read({.ordinals = span}), toys.between(span.begin, span.end)) << begin << " to " << end;
   }
   EXPECT_TRUE(toys.read({.ordinals = {.begin = 5000}}).empty());
@@ -154,13 +154,15 @@ TEST(RecordStreamTest, DamageAtTheEndIsAProblemOfRangesThatGoBeyondTheLastRecord
   Toys toys(kThreeShards);
   toys.files["shard-2"].resize(toys.files["shard-2"].size() - 1);
   const std::uint64_t records = toys.records.size() - 3;  // the last chunk is incomplete
-  for (const Span span : {Span{records - 1, UINT64_MAX}, Span{records, UINT64_MAX}, Span{records, records + 1},
-                          Span{records + 2, records + 9}, Span{records + 100, UINT64_MAX}}) {
+  for (const OrdinalInterval span : {OrdinalInterval{records - 1, UINT64_MAX}, OrdinalInterval{records, UINT64_MAX},
+                                     OrdinalInterval{records, records + 1}, OrdinalInterval{records + 2, records + 9},
+                                     OrdinalInterval{records + 100, UINT64_MAX}}) {
     const auto found = toys.read({.ordinals = span});
     ASSERT_EQ(found.size(), span.begin < records ? 2 : 1) << span.begin;
     EXPECT_TRUE(found.back().starts_with('!')) << span.begin;
   }
-  for (const Span span : {Span{records - 1, records}, Span{records, records}, Span{records + 9, records + 9}}) {
+  for (const OrdinalInterval span : {OrdinalInterval{records - 1, records}, OrdinalInterval{records, records},
+                                     OrdinalInterval{records + 9, records + 9}}) {
     EXPECT_EQ(toys.read({.ordinals = span}), toys.between(std::min(span.begin, records), std::min(span.end, records)));
   }
 }
@@ -227,7 +229,8 @@ TEST(OrderedPassTest, EachShardHasItsOwnOrdinals) {
   Toys toys(kThreeShards);
   std::vector<std::tuple<std::size_t, std::uint64_t, std::uint64_t, std::uint64_t>> seen;
   const std::uint64_t records[] = {140, 1, 27};
-  const auto read = [&](std::size_t shard, std::uint64_t base, const Span& wanted) -> std::optional<std::uint64_t> {
+  const auto read = [&](std::size_t shard, std::uint64_t base,
+                        const OrdinalInterval& wanted) -> std::optional<std::uint64_t> {
     seen.emplace_back(shard, base, wanted.begin, wanted.end);
     return records[shard];
   };
@@ -236,7 +239,7 @@ TEST(OrderedPassTest, EachShardHasItsOwnOrdinals) {
   seen.clear();
   EXPECT_EQ(each_shard(toys.set(), {.begin = 140}, {.shard = 1, .ordinal = 0}, read), 168u);
   EXPECT_EQ(seen, (decltype(seen){{1, 140, 0, UINT64_MAX}, {2, 141, 0, UINT64_MAX}}));
-  const auto stop = [](std::size_t, std::uint64_t, const Span&) { return std::optional<std::uint64_t>(); };
+  const auto stop = [](std::size_t, std::uint64_t, const OrdinalInterval&) { return std::optional<std::uint64_t>(); };
   EXPECT_EQ(each_shard(toys.set(), {}, {}, stop), std::nullopt);
 }
 
@@ -245,7 +248,7 @@ TEST(OrderedPassTest, ResultThatNeedsNoMoreStopsIt) {
   const auto store = toys.set().open({}, 0);
   ASSERT_TRUE(store);
   std::uint64_t chunks = 0;
-  const auto count = [&](const RequestContext&, const ScannedStep& step) -> Finish {
+  const auto count = [&](const RequestContext&, const ScannedStep& step) -> OrderedResult {
     return [&chunks, has_chunk = step.indexed.has_value()] { return (chunks += has_chunk ? 1 : 0) < 3; };
   };
   const auto end = read_part({.store = **store}, {.threads = 2}, count);
@@ -258,7 +261,7 @@ TEST(OrderedPassTest, SmallFileIsReadByOneThread) {
   Toys toys(kThreeShards);
   const auto store = toys.set().open({}, 0);
   ASSERT_TRUE(store);
-  const auto here = [own = std::this_thread::get_id()](const RequestContext&, const ScannedStep&) -> Finish {
+  const auto here = [own = std::this_thread::get_id()](const RequestContext&, const ScannedStep&) -> OrderedResult {
     EXPECT_EQ(std::this_thread::get_id(), own);
     return {};
   };

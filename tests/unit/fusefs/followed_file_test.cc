@@ -62,7 +62,7 @@ class FollowedLog {
   std::size_t written_ = 0;
   std::size_t in_file_ = 0;
   Lines lines_;
-  Services services_{1u << 20, 2, lines_.log()};
+  StoreResources services_{1u << 20, 2, lines_.log()};
   std::unique_ptr<GrowingFile> followed_;
 };
 
@@ -113,7 +113,7 @@ struct Taken {
   Following following(std::uint64_t from, std::function<bool()> pause) {
     return {.from = from,
             .take =
-                [this](const RecordStore& store, const Span& span) {
+                [this](const RecordStore& store, const OrdinalInterval& span) {
                   for (std::uint64_t i = span.begin; i < span.end; ++i) {
                     const auto place = waited([&] { return store.index().find({}, SearchKey::kRecords, i); }).value();
                     const RecordRef record{place.chunk, i - place.before.records};

@@ -93,7 +93,7 @@ class GrowingSet {
   }
 
   Lines lines_;
-  Services services_{64u << 20, 2, lines_.log()};
+  StoreResources services_{64u << 20, 2, lines_.log()};
   std::shared_ptr<toy::Watch> watch_ = std::make_shared<toy::Watch>();
   std::mutex mutex_;  // guards the next two
   std::deque<toy::File> files_;

@@ -38,9 +38,9 @@ struct JoinedSourceTest : ::testing::Test {
   TempFolder folder;
   Options options;
   Texts lines;
-  Services services{1u << 20, 1, [this](Severity severity, const std::string& line) {
-                      if (severity != Severity::kDetail) lines.push_back(line);
-                    }};
+  StoreResources services{1u << 20, 1, [this](Severity severity, const std::string& line) {
+                            if (severity != Severity::kDetail) lines.push_back(line);
+                          }};
 };
 
 TEST_F(JoinedSourceTest, ShardsAreExaminedAndOpenedLater) {

@@ -65,7 +65,7 @@ struct ToySet {
   }
 
   Lines lines;
-  Services services{64u << 20, 2, lines.log()};
+  StoreResources services{64u << 20, 2, lines.log()};
   std::shared_ptr<toy::Watch> watch = std::make_shared<toy::Watch>();
   std::vector<toy::File> files;
   DataSetSource source;

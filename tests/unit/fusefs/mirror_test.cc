@@ -83,7 +83,7 @@ class MirrorTest : public ::testing::Test {
 
   const TempFolder folder;
   const toy::File toy = toy::make_file({});
-  Services services{64u << 20, 2, Log{[](Severity, const std::string&) {}}};
+  StoreResources services{64u << 20, 2, Log{[](Severity, const std::string&) {}}};
   std::atomic<int> probes{0};
   std::atomic<int> opens{0};
 

@@ -70,7 +70,7 @@ class FollowedMount {
   toy::File file_;
   std::shared_ptr<toy::Watch> watch_ = std::make_shared<toy::Watch>();
   Lines lines_;
-  Services services_{1u << 20, 2, lines_.log()};
+  StoreResources services_{1u << 20, 2, lines_.log()};
   std::shared_ptr<const RecordStore> store_;
   MountTree tree_;
 };

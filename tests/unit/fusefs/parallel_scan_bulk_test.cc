@@ -29,7 +29,7 @@
 namespace recordfs {
 namespace {
 
-constexpr std::size_t kSize = 3u << 20;  // several pieces of a SequentialPass
+constexpr std::size_t kSize = 3u << 20;  // several pieces of a PrefetchBuffer
 
 std::string record(std::size_t number) {
   std::string text = std::to_string(number) + ":";
@@ -114,7 +114,7 @@ struct Store {
       : services(64u << 20, 2, [](Severity, const std::string&) {}),
         source(std::make_shared<WindowedSource>(tfrecord::source_of(bytes))),
         store("file", source, open_container({}, source, "file", limits).value(), services) {}
-  Services services;
+  StoreResources services;
   std::shared_ptr<const Source> source;
   RecordStore store;
 };
@@ -132,7 +132,7 @@ struct Found {
 
 Found found_in(const RecordStore& store, unsigned threads, bool has_batches, std::uint64_t end_record = UINT64_MAX) {
   Found found;
-  const auto take_step = [&](const RequestContext& context, const ScannedStep& step) -> Finish {
+  const auto take_step = [&](const RequestContext& context, const ScannedStep& step) -> OrderedResult {
     std::vector<std::pair<std::uint64_t, std::string>> records;
     if (step.indexed) {
       const auto chunk = store.chunks().decode_ahead(context, step.indexed->chunk);
@@ -147,9 +147,9 @@ Found found_in(const RecordStore& store, unsigned threads, bool has_batches, std
       return true;
     };
   };
-  WorkOnBatch take_batch;
+  ProcessBatch take_batch;
   if (has_batches) {
-    take_batch = [&](const std::shared_ptr<const ScannedBatch>& batch) -> Finish {
+    take_batch = [&](const std::shared_ptr<const ScannedBatch>& batch) -> OrderedResult {
       return [&found, batch] {
         std::uint64_t ordinal = batch->before.records;
         for (const Bytes bytes : batch->content.records) found.records.emplace_back(ordinal++, as_text(bytes));

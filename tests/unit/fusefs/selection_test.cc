@@ -16,7 +16,7 @@ TEST(Selection, BeginsInTheChunkThatHoldsTheFirstRecord) {
   ASSERT_TRUE(selection);
   ASSERT_TRUE(selection->from);
   EXPECT_EQ(selection->from->before.records, 3u);
-  const Span first = selection->within(*selection->from);
+  const OrdinalInterval first = selection->within(*selection->from);
   EXPECT_EQ(std::pair(first.begin, first.end), std::pair(std::uint64_t{1}, std::uint64_t{3}));
 }
 

@@ -24,7 +24,7 @@ TEST(Callers, NonBlockingThreadIsRefusedALargeLayoutWithoutALogLine) {
   };
   {
     RequestContext::Attempt attempt;
-    const RequestContext quick(RequestContext::Work::kNonBlocking, attempt);
+    const RequestContext quick(RequestContext::Permission::kNonBlocking, attempt);
     EXPECT_THROW(static_cast<void>(toy.store->index().first_with_records(quick).has_value()), std::bad_alloc);
     EXPECT_TRUE(quick.was_refused());
   }
@@ -48,7 +48,7 @@ TEST(Callers, NonBlockingThreadIsRefusedABombUntilItIsDecoded) {
                           toy.services);
   const auto read_quickly = [&](const ChunkInfo& chunk) {
     RequestContext::Attempt attempt;
-    const RequestContext quick(RequestContext::Work::kNonBlocking, attempt);
+    const RequestContext quick(RequestContext::Permission::kNonBlocking, attempt);
     const auto read = store.records().read(quick, {chunk, 0}, 0, kWhole);
     EXPECT_EQ(read.has_value(), !quick.was_refused());
     return read ? text_of(*read) : std::string("refused");

@@ -33,7 +33,7 @@ struct OnDisk {
   toy::File file;
   TempFile temp;
   Lines lines;
-  Services services;
+  StoreResources services;
   std::unique_ptr<RecordStore> store;
 };
 

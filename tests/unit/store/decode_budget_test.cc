@@ -1,4 +1,4 @@
-#include "core/store/stored_file.h"
+#include "core/store/shared_resources.h"
 
 #include <atomic>
 #include <chrono>
@@ -46,7 +46,7 @@ TEST(DecodeBudget, TurnWaitsAtTheFirstLargeBuffer) {
   std::optional<DecodeBudget::Share> share(std::in_place, RequestContext(), budget, 1);
   std::atomic<bool> came{false};
   auto large = std::async(std::launch::async, [&] {
-    DecodeBudget::Turn turn(budget);
+    DecodeBudget::DeferredReservation turn(budget);
     allocate_much(RequestContext().with(turn));
     came = true;
   });
@@ -66,7 +66,7 @@ TEST(DecodeBudget, TurnsWithLargeBuffersRunOneAtATime) {
     for (int i = 0; i < 8; ++i) {
       takers.push_back(std::async(std::launch::async, [&] {
         for (int round = 0; round < 50; ++round) {
-          DecodeBudget::Turn turn(budget);
+          DecodeBudget::DeferredReservation turn(budget);
           allocate_much(RequestContext().with(turn));
           allocate_much(RequestContext().with(turn));
           const int now = ++inside;
@@ -85,11 +85,11 @@ TEST(DecodeBudget, OnlyNewValuesFreeCachedOnes) {
   int freed = 0;
   DecodeBudget budget(100, [&] { ++freed; });
   {
-    DecodeBudget::Turn turn(budget, DecodeBudget::Turn::For::kGrows);
+    DecodeBudget::DeferredReservation turn(budget, DecodeBudget::DeferredReservation::For::kGrows);
     allocate_much(RequestContext().with(turn));
   }
   EXPECT_EQ(freed, 0);
-  DecodeBudget::Turn turn(budget);
+  DecodeBudget::DeferredReservation turn(budget);
   allocate_much(RequestContext().with(turn));
   EXPECT_EQ(freed, 1);
 }
@@ -97,7 +97,7 @@ TEST(DecodeBudget, OnlyNewValuesFreeCachedOnes) {
 TEST(DecodeBudget, TurnWithoutLargeBuffersDoesNotWait) {
   DecodeBudget budget(100);
   const DecodeBudget::Share share({}, budget, 100);
-  DecodeBudget::Turn turn(budget);
+  DecodeBudget::DeferredReservation turn(budget);
   ASSERT_TRUE(Buffer::allocate(RequestContext().with(turn), RequestContext::kLargeAllocation - 1));
 }
 
@@ -106,7 +106,7 @@ TEST(DecodeBudget, CancellationEndsTheWaitWithoutAShare) {
   std::optional<DecodeBudget::Share> before(std::in_place, RequestContext(), budget, 100);
   std::atomic<bool> cancelled{false};
   auto waiter = std::async(std::launch::async, [&] {
-    DecodeBudget::Turn turn(budget);
+    DecodeBudget::DeferredReservation turn(budget);
     return Buffer::allocate(RequestContext(cancelled).with(turn), RequestContext::kLargeAllocation);
   });
   EXPECT_EQ(waiter.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);

@@ -37,7 +37,7 @@ class FollowedToy {
   toy::File file_;
   std::shared_ptr<toy::Watch> watch_ = std::make_shared<toy::Watch>();
   Lines lines_;
-  Services services_{1u << 20, 2, lines_.log()};
+  StoreResources services_{1u << 20, 2, lines_.log()};
 };
 
 PrefixSums counts(const RecordStore& store) {

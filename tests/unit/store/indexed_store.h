@@ -78,7 +78,7 @@ struct IndexedStore {
 
   std::shared_ptr<toy::Watch> watch = std::make_shared<toy::Watch>();
   Lines lines;
-  Services services{64u << 20, 2, lines.log()};
+  StoreResources services{64u << 20, 2, lines.log()};
   std::shared_ptr<const FileSource> source;
   std::shared_ptr<RecordStore> store;
 };

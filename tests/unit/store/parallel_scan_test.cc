@@ -42,13 +42,13 @@ TEST(Scan, FinishesInOrderWithAnyNumberOfThreads) {
   for (const unsigned threads : {0u, 1u, 2u, 7u}) {
     ToyStore toy({.chunks = 300});
     std::string text;
-    const auto totals =
-        scan(*toy.store, with_threads(threads), [&](const RequestContext& context, const ScannedStep& step) -> Finish {
-          return [&text, found = text_of(context, *toy.store, step.indexed->chunk)] {
-            text += found;
-            return true;
-          };
-        });
+    const auto totals = scan(*toy.store, with_threads(threads),
+                             [&](const RequestContext& context, const ScannedStep& step) -> OrderedResult {
+                               return [&text, found = text_of(context, *toy.store, step.indexed->chunk)] {
+                                 text += found;
+                                 return true;
+                               };
+                             });
     ASSERT_TRUE(totals) << to_string(totals.error());
     EXPECT_EQ(text, expected_of(toy.file)) << threads;
     EXPECT_EQ(totals->records, toy.file.records.size());
@@ -59,13 +59,13 @@ TEST(Scan, DecodesAChunkOnceIfItsLayoutNeedsThat) {
   for (const unsigned threads : {1u, 3u}) {
     ToyStore toy({.chunks = 100, .counts_in_header = false, .small_layout = false, .broken_payloads = {7}});
     std::string text;
-    const auto totals =
-        scan(*toy.store, with_threads(threads), [&](const RequestContext& context, const ScannedStep& step) -> Finish {
-          return [&text, found = text_of(context, *toy.store, step.indexed->chunk)] {
-            text += found;
-            return true;
-          };
-        });
+    const auto totals = scan(*toy.store, with_threads(threads),
+                             [&](const RequestContext& context, const ScannedStep& step) -> OrderedResult {
+                               return [&text, found = text_of(context, *toy.store, step.indexed->chunk)] {
+                                 text += found;
+                                 return true;
+                               };
+                             });
     ASSERT_TRUE(totals) << to_string(totals.error());
     EXPECT_EQ(totals->chunks, 100u);
     EXPECT_EQ(toy.watch->decodes + toy.watch->layouts, 100u);
@@ -80,14 +80,14 @@ TEST(Scan, StopsBeforeAChunkThatFollowsTooManyDecodedBytes) {
     toy.services.limits.decoded_ratio = 0;
     std::string text;
     std::size_t chunks = 0;
-    const auto totals =
-        scan(*toy.store, with_threads(threads), [&](const RequestContext& context, const ScannedStep& step) -> Finish {
-          return [&, found = text_of(context, *toy.store, step.indexed->chunk)] {
-            text += found;
-            ++chunks;
-            return true;
-          };
-        });
+    const auto totals = scan(*toy.store, with_threads(threads),
+                             [&](const RequestContext& context, const ScannedStep& step) -> OrderedResult {
+                               return [&, found = text_of(context, *toy.store, step.indexed->chunk)] {
+                                 text += found;
+                                 ++chunks;
+                                 return true;
+                               };
+                             });
     ASSERT_FALSE(totals);
     EXPECT_EQ(totals.error().code, Code::kLimit);
     EXPECT_NE(totals.error().detail.find("--max-chunk"), std::string::npos) << totals.error().detail;
@@ -103,7 +103,7 @@ TEST(Scan, ThatDoesNotDecodeCountsOnlyRecords) {
   toy.services.limits.decoded_file = 50 * kBytesOfARecord;
   toy.services.limits.decoded_ratio = 0;
   ScanOptions options = with_threads(2);
-  const auto nothing = [](const RequestContext&, const ScannedStep&) -> Finish { return {}; };
+  const auto nothing = [](const RequestContext&, const ScannedStep&) -> OrderedResult { return {}; };
   EXPECT_FALSE(scan(*toy.store, options, nothing));
   options.decodes = false;
   EXPECT_TRUE(scan(*toy.store, options, nothing));
@@ -121,7 +121,7 @@ TEST(Scan, EndsWhenTheCallbackReturnsFalse) {
   ToyStore toy({.chunks = 300});
   int finished = 0;
   std::atomic<int> worked{0};
-  ASSERT_TRUE(scan(*toy.store, with_threads(2), [&](const RequestContext&, const ScannedStep&) -> Finish {
+  ASSERT_TRUE(scan(*toy.store, with_threads(2), [&](const RequestContext&, const ScannedStep&) -> OrderedResult {
     ++worked;
     return [&finished] { return ++finished < 3; };
   }));
@@ -138,7 +138,7 @@ TEST(Scan, BeginsAtAPositionAndEndsBeforeARecord) {
   options.from = *from;
   options.end_record = behind->before.records;
   std::vector<std::uint64_t> chunks;
-  ASSERT_TRUE(scan(*toy.store, options, [&](const RequestContext&, const ScannedStep& step) -> Finish {
+  ASSERT_TRUE(scan(*toy.store, options, [&](const RequestContext&, const ScannedStep& step) -> OrderedResult {
     return [&chunks, number = step.indexed->before.chunks] {
       chunks.push_back(number);
       return true;
@@ -150,7 +150,7 @@ TEST(Scan, BeginsAtAPositionAndEndsBeforeARecord) {
 TEST(Scan, EndsBeforeAChunkThatBeginsAtAPosition) {
   ToyStore toy({.chunks = 40, .records_per_chunk = 3});
   std::vector<Position> begins;
-  const auto collect = [&](const RequestContext&, const ScannedStep& step) -> Finish {
+  const auto collect = [&](const RequestContext&, const ScannedStep& step) -> OrderedResult {
     return [&begins, begin = step.indexed->chunk.begin] {
       begins.push_back(begin);
       return true;
@@ -175,7 +175,7 @@ TEST(Scan, HoldsNoMoreChunksThanItsMemoryAllows) {
   options.memory = 0;
   std::atomic<int> held{0};
   int most = 0;
-  ASSERT_TRUE(scan(*toy.store, options, [&](const RequestContext&, const ScannedStep&) -> Finish {
+  ASSERT_TRUE(scan(*toy.store, options, [&](const RequestContext&, const ScannedStep&) -> OrderedResult {
     ++held;
     return [&] {
       most = std::max(most, held.load());
@@ -193,12 +193,13 @@ TEST(Scan, FailureOfTheScanFollowsTheChunksFound) {
     if (begin == toy.file.begins[20]) toy.source->fail(1'000'000, testing::bad_sector());
   };
   int finished = 0;
-  const auto totals = scan(*toy.store, with_threads(2), [&](const RequestContext&, const ScannedStep&) -> Finish {
-    return [&] {
-      ++finished;
-      return true;
-    };
-  });
+  const auto totals =
+      scan(*toy.store, with_threads(2), [&](const RequestContext&, const ScannedStep&) -> OrderedResult {
+        return [&] {
+          ++finished;
+          return true;
+        };
+      });
   ASSERT_FALSE(totals);
   EXPECT_EQ(totals.error().code, Code::kIo);
   EXPECT_EQ(finished, 20);
@@ -207,7 +208,7 @@ TEST(Scan, FailureOfTheScanFollowsTheChunksFound) {
 TEST(Scan, DamageIsReportedOnceInOrder) {
   ToyStore toy({.chunks = 10, .broken_headers = {4}});
   std::vector<Position> begins;
-  ASSERT_TRUE(scan(*toy.store, with_threads(2), [&](const RequestContext&, const ScannedStep& step) -> Finish {
+  ASSERT_TRUE(scan(*toy.store, with_threads(2), [&](const RequestContext&, const ScannedStep& step) -> OrderedResult {
     return [&begins, damage = step.damage] {
       for (const DamageRow& row : damage) begins.push_back(row.region.begin);
       return true;

@@ -32,7 +32,7 @@ TEST(RecordStore, RecordsOfAPackedChunkAreDistinctWithFewAddressBits) {
     const toy::File file = toy::make_file({.chunks = 5, .records_per_chunk = 30});
     const auto source = std::make_shared<ChangeableSource>(file.bytes);
     Lines lines;
-    Services services(1 << 20, 2, lines.log());
+    StoreResources services(1 << 20, 2, lines.log());
     services.address_bits = static_cast<unsigned>(std::bit_width(file.bytes.size())) + bits_left;
     const RecordStore store(
         "toy", source,

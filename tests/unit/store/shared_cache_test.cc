@@ -38,8 +38,9 @@ Result<Cache::Pointer> must_not_be_made() {
 }
 
 // Returns what a thread gets for a value that another thread is making and does not finish.
-Result<Cache::Pointer> asked_beside(const std::optional<RequestContext::Work>& maker, RequestContext::Work work,
-                                    const std::atomic<bool>* cancelled, bool is_refused) {
+Result<Cache::Pointer> asked_beside(const std::optional<RequestContext::Permission>& maker,
+                                    RequestContext::Permission work, const std::atomic<bool>* cancelled,
+                                    bool is_refused) {
   Cache cache(1 << 20);
   std::promise<void> begun;
   std::promise<void> ended;
@@ -66,30 +67,39 @@ Result<Cache::Pointer> asked_beside(const std::optional<RequestContext::Work>& m
 }
 
 TEST(SharedCache, NonBlockingThreadWaitsOnlyForNonBlockingOnes) {
-  for (const auto maker : {std::optional<RequestContext::Work>(), std::optional(RequestContext::Work::kAny)}) {
-    EXPECT_EQ(asked_beside(maker, RequestContext::Work::kNonBlocking, nullptr, false).error().code, Code::kPending);
+  for (const auto maker :
+       {std::optional<RequestContext::Permission>(), std::optional(RequestContext::Permission::kAny)}) {
+    EXPECT_EQ(asked_beside(maker, RequestContext::Permission::kNonBlocking, nullptr, false).error().code,
+              Code::kPending);
   }
-  EXPECT_TRUE(asked_beside(RequestContext::Work::kNonBlocking, RequestContext::Work::kNonBlocking, nullptr, false));
-  EXPECT_TRUE(asked_beside(RequestContext::Work::kNonBlocking, RequestContext::Work::kAny, nullptr, false));
+  EXPECT_TRUE(
+      asked_beside(RequestContext::Permission::kNonBlocking, RequestContext::Permission::kNonBlocking, nullptr, false));
+  EXPECT_TRUE(asked_beside(RequestContext::Permission::kNonBlocking, RequestContext::Permission::kAny, nullptr, false));
 }
 
 TEST(SharedCache, NonBlockingThreadDoesNotWaitForOneThatMayBlock) {
   EXPECT_EQ(
-      asked_beside(RequestContext::Work::kMayBlock, RequestContext::Work::kNonBlocking, nullptr, false).error().code,
+      asked_beside(RequestContext::Permission::kMayBlock, RequestContext::Permission::kNonBlocking, nullptr, false)
+          .error()
+          .code,
       Code::kPending);
-  EXPECT_TRUE(asked_beside(RequestContext::Work::kMayBlock, RequestContext::Work::kMayBlock, nullptr, false));
+  EXPECT_TRUE(
+      asked_beside(RequestContext::Permission::kMayBlock, RequestContext::Permission::kMayBlock, nullptr, false));
 }
 
 TEST(SharedCache, RefusalOfANonBlockingThreadIsSharedWithItsWaiters) {
   EXPECT_EQ(
-      asked_beside(RequestContext::Work::kNonBlocking, RequestContext::Work::kNonBlocking, nullptr, true).error().code,
+      asked_beside(RequestContext::Permission::kNonBlocking, RequestContext::Permission::kNonBlocking, nullptr, true)
+          .error()
+          .code,
       Code::kPending);
 }
 
 TEST(SharedCache, CancelledThreadDoesNotWait) {
   const std::atomic<bool> cancelled{true};
-  EXPECT_EQ(asked_beside(RequestContext::Work::kAny, RequestContext::Work::kAny, &cancelled, false).error().code,
-            Code::kInterrupted);
+  EXPECT_EQ(
+      asked_beside(RequestContext::Permission::kAny, RequestContext::Permission::kAny, &cancelled, false).error().code,
+      Code::kInterrupted);
 }
 
 TEST(SharedCache, TooLargeValueEvictsOnlyItself) {

@@ -129,7 +129,7 @@ struct ToyStore {
   std::shared_ptr<ChangeableSource> source;
   std::shared_ptr<toy::Watch> watch = std::make_shared<toy::Watch>();
   Lines lines;
-  Services services;
+  StoreResources services;
   std::shared_ptr<RecordStore> store;
 };
 

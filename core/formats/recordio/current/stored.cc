@@ -12,7 +12,7 @@ namespace recordfs::recordio {
 namespace {
 
 // Fewer, larger reads are faster up to this size. Reads that end at multiples of it need no copy from the pieces of a
-// SequentialPass.
+// PrefetchBuffer.
 constexpr std::uint64_t kFramesAtOnce = 4;
 
 // REQUIRES: `frame` is the bytes at the place of frame `index`.

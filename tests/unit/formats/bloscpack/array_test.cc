@@ -147,7 +147,7 @@ class ArrayStream : public ::testing::Test {
     return std::string(as_text(slice.bytes));
   }
 
-  Services services_{1 << 20, 1, [](Severity, const std::string&) {}};
+  StoreResources services_{1 << 20, 1, [](Severity, const std::string&) {}};
   std::unique_ptr<RecordStore> store_;
 };
 

@@ -15,12 +15,12 @@ namespace recordfs::leveldb_log {
 using MayBegin = bool (*)(Bytes beginning, bool is_whole);
 
 // The valid fragments of a frame. Immutable; any thread.
-class SoundPlaces {
+class ValidFragments {
  public:
   // Examines each of the first `frame` bytes of `bytes`. `bytes` are a frame, or what the file has of it, and the
   // bytes after it. A fragment may end after the frame if `may_cross`. Takes time proportional to `bytes`, whatever
   // they contain.
-  SoundPlaces(Bytes bytes, std::size_t frame, bool may_cross, const Wire& wire, MayBegin may_begin);
+  ValidFragments(Bytes bytes, std::size_t frame, bool may_cross, const Wire& wire, MayBegin may_begin);
 
   // Returns the first place at or after `from` where a record passes `may_begin` and from which fragments lead on: to
   // the end of the frame or of the file, or into the next frame. Returns nullopt if there is none.

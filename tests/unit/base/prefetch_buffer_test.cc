@@ -1,4 +1,4 @@
-#include "core/base/sequential_pass.h"
+#include "core/base/prefetch_buffer.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 namespace recordfs {
 namespace {
 
-constexpr std::uint64_t kPiece = SequentialPass::kPiece;
+constexpr std::uint64_t kPiece = PrefetchBuffer::kPiece;
 
 struct CountedRead {
   Position at;
@@ -96,9 +96,9 @@ std::vector<CountedRead> pieces(std::uint64_t first, std::uint64_t end) {
   return all;
 }
 
-TEST(SequentialPass, ScanInSmallStepsReadsEachPieceOnceInFileOrder) {
+TEST(PrefetchBuffer, ScanInSmallStepsReadsEachPieceOnceInFileOrder) {
   const PassedSource passed(10 * kPiece);
-  SequentialPass pass(passed.source);
+  PrefetchBuffer pass(passed.source);
   ReadWindow window({}, passed.source, &pass);
   const RequestContext context = RequestContext().with(window);
   for (Position at = 0; at < 10 * kPiece; at += 5000) {
@@ -108,9 +108,9 @@ TEST(SequentialPass, ScanInSmallStepsReadsEachPieceOnceInFileOrder) {
   EXPECT_EQ(passed.below->reads(), pieces(0, 10));
 }
 
-TEST(SequentialPass, LastPieceEndsWithTheSource) {
+TEST(PrefetchBuffer, LastPieceEndsWithTheSource) {
   const PassedSource passed(kPiece + 1000);
-  SequentialPass pass(passed.source);
+  PrefetchBuffer pass(passed.source);
   ReadWindow window({}, passed.source, &pass);
   const RequestContext context = RequestContext().with(window);
   EXPECT_EQ(passed.read(context, kPiece - 10, 4096), 1010u);
@@ -119,19 +119,19 @@ TEST(SequentialPass, LastPieceEndsWithTheSource) {
 }
 
 // The driver reads headers; threads decode chunks of odd sizes that it has left, several at a time and out of order.
-TEST(SequentialPass, DecodersOnSeveralThreadsRereadNothing) {
+TEST(PrefetchBuffer, DecodersOnSeveralThreadsRereadNothing) {
   constexpr std::uint64_t kSize = 40 * kPiece + 12345;
   constexpr std::uint64_t kChunk = 700'001;
   const PassedSource passed(kSize);
   {
-    SequentialPass pass(passed.source);
+    PrefetchBuffer pass(passed.source);
     ReadWindow window({}, passed.source, &pass);
     const RequestContext context = RequestContext().with(window);
     std::deque<std::future<void>> decoders;
     for (Position at = 0; at < kSize; at += kChunk) {
       pass.advance(at);
       EXPECT_EQ(passed.read(context, at, 40), 40u);
-      auto hold = std::make_shared<SequentialPass::Hold>();
+      auto hold = std::make_shared<PrefetchBuffer::Hold>();
       hold->extend(pass, at, std::min(at + kChunk, kSize));
       decoders.push_back(std::async(std::launch::async, [&, at, hold] {
         ReadWindow own({}, passed.source, &pass);
@@ -147,11 +147,11 @@ TEST(SequentialPass, DecodersOnSeveralThreadsRereadNothing) {
   EXPECT_EQ(passed.below->reads(), expected);
 }
 
-TEST(SequentialPass, ViewInsideAPieceIsNotACopyAndStaysValid) {
+TEST(PrefetchBuffer, ViewInsideAPieceIsNotACopyAndStaysValid) {
   const PassedSource passed(30 * kPiece);
   std::vector<Slice> views;
   {
-    SequentialPass pass(passed.source);
+    PrefetchBuffer pass(passed.source);
     ReadWindow window({}, passed.source, &pass);
     const RequestContext context = RequestContext().with(window);
     for (Position at = 0; at + 4096 < 30 * kPiece; at += kPiece / 2) {
@@ -167,9 +167,9 @@ TEST(SequentialPass, ViewInsideAPieceIsNotACopyAndStaysValid) {
   }
 }
 
-TEST(SequentialPass, ViewAcrossTwoPiecesContainsTheBytesOfBoth) {
+TEST(PrefetchBuffer, ViewAcrossTwoPiecesContainsTheBytesOfBoth) {
   const PassedSource passed(3 * kPiece);
-  SequentialPass pass(passed.source);
+  PrefetchBuffer pass(passed.source);
   ReadWindow window({}, passed.source, &pass);
   const RequestContext context = RequestContext().with(window);
   const auto view = passed.source.view_at(context, kPiece - 100, 200);
@@ -178,10 +178,10 @@ TEST(SequentialPass, ViewAcrossTwoPiecesContainsTheBytesOfBoth) {
   for (std::size_t i = 0; i < 200; ++i) EXPECT_EQ(view->bytes[i], passed.below->byte_at(kPiece - 100 + i));
 }
 
-TEST(SequentialPass, BytesAroundABadSectorAreReadOneByOne) {
+TEST(PrefetchBuffer, BytesAroundABadSectorAreReadOneByOne) {
   constexpr Position kBad = 2 * kPiece + 5000;
   const PassedSource passed(6 * kPiece, [](CountedSource& source) { source.bad_sector = kBad; });
-  SequentialPass pass(passed.source);
+  PrefetchBuffer pass(passed.source);
   ReadWindow window({}, passed.source, &pass);
   const RequestContext context = RequestContext().with(window);
   for (Position at = 0; at + 500 <= 6 * kPiece; at += 1000) {
@@ -193,9 +193,9 @@ TEST(SequentialPass, BytesAroundABadSectorAreReadOneByOne) {
   EXPECT_EQ(passed.read(context, 2 * kPiece + 4000, 1500), std::nullopt);
 }
 
-TEST(SequentialPass, ReadsBeforeAndFarAfterTheWindowGoToTheSource) {
+TEST(PrefetchBuffer, ReadsBeforeAndFarAfterTheWindowGoToTheSource) {
   const PassedSource passed(200 * kPiece);
-  SequentialPass pass(passed.source);
+  PrefetchBuffer pass(passed.source);
   ReadWindow window({}, passed.source, &pass);
   const RequestContext context = RequestContext().with(window);
   for (std::uint64_t i = 0; i < 40; ++i) {
@@ -209,9 +209,9 @@ TEST(SequentialPass, ReadsBeforeAndFarAfterTheWindowGoToTheSource) {
   EXPECT_EQ(std::ranges::count(reads, CountedRead{199 * kPiece, 78}), 1);
 }
 
-TEST(SequentialPass, BeginningOfTheFileStaysCached) {
+TEST(PrefetchBuffer, BeginningOfTheFileStaysCached) {
   const PassedSource passed(60 * kPiece);
-  SequentialPass pass(passed.source);
+  PrefetchBuffer pass(passed.source);
   ReadWindow window({}, passed.source, &pass);
   const RequestContext context = RequestContext().with(window);
   for (Position at = 0; at < 60 * kPiece; at += kPiece / 4) {
@@ -222,9 +222,9 @@ TEST(SequentialPass, BeginningOfTheFileStaysCached) {
   EXPECT_EQ(passed.below->reads(), pieces(0, 60));
 }
 
-TEST(SequentialPass, LongJumpMovesTheWindowWithoutReadingTheSkippedBytes) {
+TEST(PrefetchBuffer, LongJumpMovesTheWindowWithoutReadingTheSkippedBytes) {
   const PassedSource passed(std::uint64_t{1} << 40);
-  SequentialPass pass(passed.source);
+  PrefetchBuffer pass(passed.source);
   ReadWindow window({}, passed.source, &pass);
   const RequestContext context = RequestContext().with(window);
   for (const Position begin : {Position{0}, Position{1} << 30, Position{1} << 39}) {
@@ -233,13 +233,13 @@ TEST(SequentialPass, LongJumpMovesTheWindowWithoutReadingTheSkippedBytes) {
       EXPECT_EQ(passed.read(context, at, 100), 100u);
     }
   }
-  EXPECT_LE(passed.below->bytes_read(), 3 * (8 * kPiece + SequentialPass::kMostAhead));
+  EXPECT_LE(passed.below->bytes_read(), 3 * (8 * kPiece + PrefetchBuffer::kMostAhead));
 }
 
-TEST(SequentialPass, ZerosAreNotReadAhead) {
+TEST(PrefetchBuffer, ZerosAreNotReadAhead) {
   const PassedSource passed(std::uint64_t{1} << 40, [](CountedSource& source) { source.hole = 5 * kPiece; });
   {
-    SequentialPass pass(passed.source);
+    PrefetchBuffer pass(passed.source);
     ReadWindow window({}, passed.source, &pass);
     const RequestContext context = RequestContext().with(window);
     for (Position at = 0; at <= 6 * kPiece; at += kPiece / 4) {
@@ -250,12 +250,12 @@ TEST(SequentialPass, ZerosAreNotReadAhead) {
   EXPECT_LE(passed.below->bytes_read(), 8 * kPiece);
 }
 
-TEST(SequentialPass, HolesBetweenIslandsOfASparseFileAreNotRead) {
+TEST(PrefetchBuffer, HolesBetweenIslandsOfASparseFileAreNotRead) {
   constexpr std::uint64_t kIslands = 100, kIsland = 32u << 10;
   const PassedSource passed(kIslands * CountedSource::kIslandDistance,
                             [](CountedSource& source) { source.island = kIsland; });
   {
-    SequentialPass pass(passed.source);
+    PrefetchBuffer pass(passed.source);
     ReadWindow window({}, passed.source, &pass);
     const RequestContext context = RequestContext().with(window);
     for (std::uint64_t i = 0; i < kIslands; ++i) {
@@ -267,10 +267,10 @@ TEST(SequentialPass, HolesBetweenIslandsOfASparseFileAreNotRead) {
   EXPECT_LE(passed.below->bytes_read(), 4 * kIslands * kIsland + 2 * kPiece);
 }
 
-TEST(SequentialPass, NothingIsReadAfterTheLastRequestedByte) {
+TEST(PrefetchBuffer, NothingIsReadAfterTheLastRequestedByte) {
   const PassedSource passed(100 * kPiece);
   {
-    SequentialPass pass(passed.source, 9 * kPiece);
+    PrefetchBuffer pass(passed.source, 9 * kPiece);
     ReadWindow window({}, passed.source, &pass);
     const RequestContext context = RequestContext().with(window);
     for (Position at = 0; at < 9 * kPiece; at += kPiece / 4) {
@@ -281,10 +281,10 @@ TEST(SequentialPass, NothingIsReadAfterTheLastRequestedByte) {
   EXPECT_EQ(passed.below->reads(), pieces(0, 9));
 }
 
-TEST(SequentialPass, FirstRecordsOfALargeFileReadOnePiece) {
+TEST(PrefetchBuffer, FirstRecordsOfALargeFileReadOnePiece) {
   const PassedSource passed(100 * kPiece);
   {
-    SequentialPass pass(passed.source);
+    PrefetchBuffer pass(passed.source);
     ReadWindow window({}, passed.source, &pass);
     const RequestContext context = RequestContext().with(window);
     for (Position at = 0; at < kPiece / 2; at += 1000) {
@@ -295,17 +295,17 @@ TEST(SequentialPass, FirstRecordsOfALargeFileReadOnePiece) {
   EXPECT_EQ(passed.below->reads(), pieces(0, 1));
 }
 
-TEST(SequentialPass, ChunkLargerThanTheWindowIsReadFromTheSource) {
+TEST(PrefetchBuffer, ChunkLargerThanTheWindowIsReadFromTheSource) {
   const PassedSource passed(200 * kPiece);
-  SequentialPass pass(passed.source);
+  PrefetchBuffer pass(passed.source);
   ReadWindow window({}, passed.source, &pass);
   const RequestContext context = RequestContext().with(window);
-  SequentialPass::Hold hold;
+  PrefetchBuffer::Hold hold;
   hold.extend(pass, 0, 100 * kPiece);
   pass.advance(100 * kPiece);
   EXPECT_EQ(passed.read(context, 100 * kPiece, 100), 100u);
   EXPECT_EQ(passed.read(context, 50 * kPiece, 100), 100u);
-  EXPECT_LE(passed.below->bytes_read(), kPiece + SequentialPass::kMostAhead + 100);
+  EXPECT_LE(passed.below->bytes_read(), kPiece + PrefetchBuffer::kMostAhead + 100);
 }
 
 void expect_bytes(const PassedSource& passed, const Slice& window, Position at, std::uint64_t size) {
@@ -314,10 +314,10 @@ void expect_bytes(const PassedSource& passed, const Slice& window, Position at, 
   EXPECT_EQ(window.bytes.back(), passed.below->byte_at(at + size - 1));
 }
 
-TEST(SequentialPass, WindowsThatOverlapReadEachByteOnceInTheSameMemory) {
+TEST(PrefetchBuffer, WindowsThatOverlapReadEachByteOnceInTheSameMemory) {
   constexpr std::uint64_t kFew = 7;  // so few that slow loads start no thread, which would use other memory
   const PassedSource passed(kFew * kPiece);
-  SequentialPass pass(passed.source);
+  PrefetchBuffer pass(passed.source);
   std::vector<const std::byte*> ends;
   for (Position at = 0, end = 0; end < kFew * kPiece; at = end - 1000) {
     pass.advance(at);
@@ -330,9 +330,9 @@ TEST(SequentialPass, WindowsThatOverlapReadEachByteOnceInTheSameMemory) {
   EXPECT_TRUE(std::all_of(ends.begin() + 2, ends.end(), [&](const std::byte* end) { return end == ends[1]; }));
 }
 
-TEST(SequentialPass, WindowThatIsStillUsedKeepsItsBytes) {
+TEST(PrefetchBuffer, WindowThatIsStillUsedKeepsItsBytes) {
   const PassedSource passed(8 * kPiece);
-  SequentialPass pass(passed.source);
+  PrefetchBuffer pass(passed.source);
   std::vector<Slice> windows;
   for (Position at = 0; at < 8 * kPiece; at += kPiece) {
     pass.advance(at);
@@ -341,34 +341,34 @@ TEST(SequentialPass, WindowThatIsStillUsedKeepsItsBytes) {
   for (std::size_t i = 0; i < windows.size(); ++i) expect_bytes(passed, windows[i], i * kPiece, kPiece);
 }
 
-TEST(SequentialPass, WindowLargerThanAPieceIsOneRead) {
+TEST(PrefetchBuffer, WindowLargerThanAPieceIsOneRead) {
   const PassedSource passed(10 * kPiece);
-  SequentialPass pass(passed.source);
+  PrefetchBuffer pass(passed.source);
   expect_bytes(passed, pass.window(0, 3 * kPiece), 0, 3 * kPiece);
   EXPECT_EQ(passed.below->reads(), (std::vector<CountedRead>{{0, 3 * kPiece}}));
   pass.advance(3 * kPiece - 5);
   expect_bytes(passed, pass.window(3 * kPiece - 5, 2 * kPiece), 3 * kPiece - 5, 2 * kPiece + 5);
 }
 
-TEST(SequentialPass, WindowJoinsPiecesThatAReaderLoaded) {
+TEST(PrefetchBuffer, WindowJoinsPiecesThatAReaderLoaded) {
   const PassedSource passed(10 * kPiece);
-  SequentialPass pass(passed.source);
+  PrefetchBuffer pass(passed.source);
   ReadWindow reader({}, passed.source, &pass);
   EXPECT_EQ(passed.read(RequestContext().with(reader), 0, 3 * kPiece), 3 * kPiece);
   expect_bytes(passed, pass.window(kPiece - 10, 2 * kPiece), kPiece - 10, 2 * kPiece + 10);
   EXPECT_EQ(passed.below->reads(), pieces(0, 3));
 }
 
-TEST(SequentialPass, WindowEndsBeforeBytesThatCannotBeRead) {
+TEST(PrefetchBuffer, WindowEndsBeforeBytesThatCannotBeRead) {
   const PassedSource passed(10 * kPiece, [](CountedSource& source) { source.bad_sector = kPiece + 5; });
-  SequentialPass pass(passed.source);
+  PrefetchBuffer pass(passed.source);
   expect_bytes(passed, pass.window(10), 10, kPiece - 10);
   expect_bytes(passed, pass.window(10, 2 * kPiece), 10, kPiece - 10);
   expect_bytes(passed, pass.window(3 * kPiece, kPiece), 3 * kPiece, kPiece + 4096);
 }
 
 // Moves a window over the source in steps of `step` bytes, and checks each byte once.
-void walk(const PassedSource& passed, SequentialPass& pass, std::uint64_t step) {
+void walk(const PassedSource& passed, PrefetchBuffer& pass, std::uint64_t step) {
   const std::uint64_t size = passed.source.size();
   for (Position at = 0; at < size; at += step) {
     pass.advance(at);
@@ -381,10 +381,10 @@ void walk(const PassedSource& passed, SequentialPass& pass, std::uint64_t step) 
   }
 }
 
-TEST(SequentialPass, PiecesThatSeveralThreadsLoadAheadAreReadOnce) {
-  const std::uint64_t size = 20 * SequentialPass::kPieceAhead + 12345;
+TEST(PrefetchBuffer, PiecesThatSeveralThreadsLoadAheadAreReadOnce) {
+  const std::uint64_t size = 20 * PrefetchBuffer::kPieceAhead + 12345;
   const PassedSource passed(size);
-  SequentialPass pass(passed.source);
+  PrefetchBuffer pass(passed.source);
   std::atomic<bool> is_over = false;
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i) {
@@ -398,34 +398,34 @@ TEST(SequentialPass, PiecesThatSeveralThreadsLoadAheadAreReadOnce) {
   EXPECT_EQ(passed.below->bytes_read(), size);
 }
 
-TEST(SequentialPass, PiecesAheadAreBounded) {
-  const PassedSource passed(40 * SequentialPass::kPieceAhead);
-  SequentialPass pass(passed.source);
+TEST(PrefetchBuffer, PiecesAheadAreBounded) {
+  const PassedSource passed(40 * PrefetchBuffer::kPieceAhead);
+  PrefetchBuffer pass(passed.source);
   EXPECT_FALSE(pass.load_ahead(2)) << "before the driver has begun";
   pass.advance(0);
   (void)pass.window(0);
   while (pass.load_ahead(2)) {
   }
-  EXPECT_LE(passed.below->bytes_read(), 3 * SequentialPass::kPieceAhead);
-  pass.advance(20 * SequentialPass::kPieceAhead);  // elsewhere
-  const Slice window = pass.window(20 * SequentialPass::kPieceAhead);
-  EXPECT_EQ(window.bytes[0], passed.below->byte_at(20 * SequentialPass::kPieceAhead));
+  EXPECT_LE(passed.below->bytes_read(), 3 * PrefetchBuffer::kPieceAhead);
+  pass.advance(20 * PrefetchBuffer::kPieceAhead);  // elsewhere
+  const Slice window = pass.window(20 * PrefetchBuffer::kPieceAhead);
+  EXPECT_EQ(window.bytes[0], passed.below->byte_at(20 * PrefetchBuffer::kPieceAhead));
 }
 
-TEST(SequentialPass, BadSectorInAPieceAheadCostsNoOtherBytes) {
-  const PassedSource passed(4 * SequentialPass::kPieceAhead,
-                            [](CountedSource& below) { below.bad_sector = SequentialPass::kPieceAhead; });
-  SequentialPass pass(passed.source);
+TEST(PrefetchBuffer, BadSectorInAPieceAheadCostsNoOtherBytes) {
+  const PassedSource passed(4 * PrefetchBuffer::kPieceAhead,
+                            [](CountedSource& below) { below.bad_sector = PrefetchBuffer::kPieceAhead; });
+  PrefetchBuffer pass(passed.source);
   ReadWindow reads({}, passed.source, &pass);
   const RequestContext context = RequestContext().with(reads);
   pass.advance(0);
   (void)pass.window(0);
   while (pass.load_ahead(3)) {
   }
-  for (const Position at : {SequentialPass::kPieceAhead - 64, SequentialPass::kPieceAhead + 1}) {
+  for (const Position at : {PrefetchBuffer::kPieceAhead - 64, PrefetchBuffer::kPieceAhead + 1}) {
     EXPECT_EQ(passed.read(context, at, 64), 64u) << at;
   }
-  EXPECT_FALSE(passed.read(context, SequentialPass::kPieceAhead, 64));
+  EXPECT_FALSE(passed.read(context, PrefetchBuffer::kPieceAhead, 64));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "core/base/kept_bytes.h"
+#include "core/base/scan_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::uint64_t kSource = 7;
 
-KeptBytes::Piece piece(Position begin, std::size_t size) {
+ScanCache::Piece piece(Position begin, std::size_t size) {
   auto buffer = std::make_shared<Buffer>(std::move(*Buffer::allocate({}, size)));
   for (std::size_t i = 0; i < size; ++i) buffer->data()[i] = static_cast<std::byte>(begin + i);
   return {std::move(buffer), begin, begin, begin + size, 0};
 }
 
-TEST(KeptBytes, PieceIsFoundAtEachOfItsBytes) {
-  KeptBytes kept(100);
+TEST(ScanCache, PieceIsFoundAtEachOfItsBytes) {
+  ScanCache kept(100);
   kept.keep(kSource, piece(50, 10));
   EXPECT_FALSE(kept.find(kSource, 49));
   EXPECT_FALSE(kept.find(kSource, 60));
@@ -34,8 +34,8 @@ TEST(KeptBytes, PieceIsFoundAtEachOfItsBytes) {
   }
 }
 
-TEST(KeptBytes, OverlappingPieceKeepsOnlyWhatIsNew) {
-  KeptBytes kept(100);
+TEST(ScanCache, OverlappingPieceKeepsOnlyWhatIsNew) {
+  ScanCache kept(100);
   kept.keep(kSource, piece(20, 10));
   kept.keep(kSource, piece(40, 10));
   kept.keep(kSource, piece(25, 20));
@@ -48,8 +48,8 @@ TEST(KeptBytes, OverlappingPieceKeepsOnlyWhatIsNew) {
   EXPECT_EQ(kept.bytes(), 40u);
 }
 
-TEST(KeptBytes, CountsOnlyBytesOfTheRangeAndTheSource) {
-  KeptBytes kept(100);
+TEST(ScanCache, CountsOnlyBytesOfTheRangeAndTheSource) {
+  ScanCache kept(100);
   EXPECT_EQ(kept.count(kSource, 0, 100), 0u);
   kept.keep(kSource - 1, piece(0, 30));
   kept.keep(kSource, piece(20, 10));
@@ -62,8 +62,8 @@ TEST(KeptBytes, CountsOnlyBytesOfTheRangeAndTheSource) {
   EXPECT_EQ(kept.count(kSource, 50, 60), 0u);
 }
 
-TEST(KeptBytes, PieceWithoutRoomIsNotKept) {
-  KeptBytes kept(25);
+TEST(ScanCache, PieceWithoutRoomIsNotKept) {
+  ScanCache kept(25);
   kept.keep(kSource, piece(0, 10));
   kept.keep(kSource, piece(10, 10));
   kept.keep(kSource, piece(20, 10));
@@ -74,8 +74,8 @@ TEST(KeptBytes, PieceWithoutRoomIsNotKept) {
   EXPECT_EQ(kept.bytes(), 20u);
 }
 
-TEST(KeptBytes, LaterSourceDisplacesAnEarlierOne) {
-  KeptBytes kept(20);
+TEST(ScanCache, LaterSourceDisplacesAnEarlierOne) {
+  ScanCache kept(20);
   kept.keep(kSource + 1, piece(0, 10));
   kept.keep(kSource, piece(0, 10));
   kept.keep(kSource + 1, piece(10, 10));
@@ -85,8 +85,8 @@ TEST(KeptBytes, LaterSourceDisplacesAnEarlierOne) {
   EXPECT_FALSE(kept.find(kSource, 0));
 }
 
-TEST(KeptBytes, LowerLimitDropsTheFirstPieces) {
-  KeptBytes kept(30);
+TEST(ScanCache, LowerLimitDropsTheFirstPieces) {
+  ScanCache kept(30);
   for (const Position begin : {0u, 10u, 20u}) kept.keep(kSource, piece(begin, 10));
   kept.set_limit(15);
   EXPECT_EQ(kept.bytes(), 10u);
@@ -95,8 +95,8 @@ TEST(KeptBytes, LowerLimitDropsTheFirstPieces) {
   EXPECT_TRUE(kept.is_empty());
 }
 
-TEST(KeptBytes, ForgottenSourceLeavesTheOthers) {
-  KeptBytes kept(30);
+TEST(ScanCache, ForgottenSourceLeavesTheOthers) {
+  ScanCache kept(30);
   kept.keep(kSource, piece(0, 10));
   kept.keep(kSource + 1, piece(0, 10));
   kept.forget(kSource);
@@ -159,7 +159,7 @@ class KeptWindows : public ::testing::Test {
     return file_->bytes_read - before;
   }
 
-  KeptBytes kept_{kSize + (4u << 20)};
+  ScanCache kept_{kSize + (4u << 20)};
   std::shared_ptr<ChangingSource> file_ = std::make_shared<ChangingSource>(kSize);
   WindowedSource source_{file_, &kept_};
 };

@@ -1,10 +1,10 @@
-#include "core/base/kept_bytes.h"
+#include "core/base/scan_cache.h"
 
 #include <iterator>
 
 namespace recordfs {
 
-void KeptBytes::forget(std::uint64_t source) {
+void ScanCache::forget(std::uint64_t source) {
   if (is_empty()) return;
   Pieces dropped;
   const std::lock_guard lock(mutex_);
@@ -13,7 +13,7 @@ void KeptBytes::forget(std::uint64_t source) {
   }
 }
 
-void KeptBytes::keep(std::uint64_t source, Piece piece) {
+void ScanCache::keep(std::uint64_t source, Piece piece) {
   Pieces dropped;
   const std::lock_guard lock(mutex_);
   const auto next = pieces_.upper_bound({source, piece.begin});
@@ -33,7 +33,7 @@ void KeptBytes::keep(std::uint64_t source, Piece piece) {
   bytes_.fetch_add(size, std::memory_order_relaxed);
 }
 
-std::optional<KeptBytes::Piece> KeptBytes::find(std::uint64_t source, Position at) const {
+std::optional<ScanCache::Piece> ScanCache::find(std::uint64_t source, Position at) const {
   if (is_empty()) return std::nullopt;
   const std::lock_guard lock(mutex_);
   auto piece = pieces_.upper_bound({source, at});
@@ -43,7 +43,7 @@ std::optional<KeptBytes::Piece> KeptBytes::find(std::uint64_t source, Position a
   return piece->second;
 }
 
-std::uint64_t KeptBytes::count(std::uint64_t source, Position begin, Position end) const {
+std::uint64_t ScanCache::count(std::uint64_t source, Position begin, Position end) const {
   if (is_empty()) return 0;
   std::uint64_t sum = 0;
   const std::lock_guard lock(mutex_);
@@ -58,14 +58,14 @@ std::uint64_t KeptBytes::count(std::uint64_t source, Position begin, Position en
   return sum;
 }
 
-void KeptBytes::set_limit(std::uint64_t limit) {
+void ScanCache::set_limit(std::uint64_t limit) {
   Pieces dropped;
   const std::lock_guard lock(mutex_);
   limit_ = limit;
   while (bytes() > limit_) drop(pieces_.begin(), dropped);
 }
 
-void KeptBytes::drop(Pieces::iterator piece, Pieces& dropped) {
+void ScanCache::drop(Pieces::iterator piece, Pieces& dropped) {
   bytes_.fetch_sub(piece->second.buffer->size(), std::memory_order_relaxed);
   dropped.insert(pieces_.extract(piece));
 }

@@ -21,7 +21,7 @@ namespace recordfs {
 //
 // Reads before the window, far ahead of it, in a failed piece, or in a hole of a sparse file go directly to the source.
 // So a failed piece costs only time.
-class SequentialPass {
+class PrefetchBuffer {
  public:
   // Bytes of one read, unless window() needs more. They stay in a processor's cache until they are decoded.
   static constexpr std::uint64_t kPiece = 384u << 10;
@@ -40,20 +40,20 @@ class SequentialPass {
     ~Hold() { release(); }
     // Also holds the bytes [begin, end). Does nothing if that would hold more than kReach bytes. Throws
     // std::bad_alloc. REQUIRES: `begin` is not before the held range.
-    void extend(SequentialPass& pass, Position begin, Position end);
+    void extend(PrefetchBuffer& pass, Position begin, Position end);
     void release();
 
    private:
-    SequentialPass* pass_ = nullptr;                     // null: holds nothing
+    PrefetchBuffer* pass_ = nullptr;                     // null: holds nothing
     std::multimap<Position, Position>::iterator range_;  // in the pass
   };
 
   // `source` must outlive the pass. Bytes from `end` on are loaded only on request.
-  explicit SequentialPass(const Source& source, Position end = UINT64_MAX);
+  explicit PrefetchBuffer(const Source& source, Position end = UINT64_MAX);
   // Blocks until the current read has ended. REQUIRES: no Hold and no ReadWindow is left.
-  ~SequentialPass();
-  SequentialPass(const SequentialPass&) = delete;
-  SequentialPass& operator=(const SequentialPass&) = delete;
+  ~PrefetchBuffer();
+  PrefetchBuffer(const PrefetchBuffer&) = delete;
+  PrefetchBuffer& operator=(const PrefetchBuffer&) = delete;
 
   // States that the driver reads nothing before `at` any more. Drops the earlier pieces that are not held, and loads
   // more ahead. Moves the window if `at` is elsewhere. Called only by the driver.
@@ -89,7 +89,7 @@ class SequentialPass {
     }
 
    private:
-    friend class SequentialPass;
+    friend class PrefetchBuffer;
     const Position begin_;
     Buffer buffer_;
     const std::size_t front_;  // unused bytes before the piece

@@ -1,4 +1,4 @@
-#include "core/formats/leveldb_log/sound_places.h"
+#include "core/formats/leveldb_log/valid_fragments.h"
 
 #include <algorithm>
 #include <array>
@@ -124,13 +124,13 @@ bool begins_well(Bytes fragment, MayBegin may_begin, const HeaderSizes& header_s
 
 // A CRC is linear: the state of a range is the state at its end minus the state at its begin, advanced by the range's
 // length.
-std::uint32_t SoundPlaces::sum(std::size_t begin, std::size_t end) const {
+std::uint32_t ValidFragments::sum(std::size_t begin, std::size_t end) const {
   const Field& field = field_of(is_plain_);
   const std::uint32_t crc = ~(field.product(~states_[begin], field.power(end - begin)) ^ states_[end]);
   return is_plain_ ? crc : mask_crc(crc);
 }
 
-SoundPlaces::SoundPlaces(Bytes bytes, std::size_t frame, bool may_cross, const Wire& wire, MayBegin may_begin)
+ValidFragments::ValidFragments(Bytes bytes, std::size_t frame, bool may_cross, const Wire& wire, MayBegin may_begin)
     : is_plain_(wire.checksum == Wire::Checksum::kCrc32), frame_(frame), zeros_from_(frame), states_(bytes.size() + 1) {
   const Field& field = field_of(is_plain_);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -168,12 +168,12 @@ SoundPlaces::SoundPlaces(Bytes bytes, std::size_t frame, bool may_cross, const W
   std::ranges::reverse(leading_);
 }
 
-std::optional<std::size_t> SoundPlaces::next(std::size_t from) const {
+std::optional<std::size_t> ValidFragments::next(std::size_t from) const {
   const auto place = std::ranges::lower_bound(leading_, from);
   return place == leading_.end() ? std::nullopt : std::optional<std::size_t>(*place);
 }
 
-std::optional<std::size_t> SoundPlaces::size_by_checksum(std::size_t at, std::size_t frame_size) const {
+std::optional<std::size_t> ValidFragments::size_by_checksum(std::size_t at, std::size_t frame_size) const {
   const std::size_t begin = at + kTypeAt;
   if (begin >= frame_) return std::nullopt;
   const Field& field = field_of(is_plain_);

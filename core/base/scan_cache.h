@@ -18,7 +18,7 @@ namespace recordfs {
 // Uses only memory that nothing else wants: a piece is kept if there is room, and set_limit() takes the memory back. So
 // a scan of a file that is too large displaces nothing. It drops pieces in file order, because a reader that follows
 // the scan has passed the first ones. Thread-safe.
-class KeptBytes {
+class ScanCache {
  public:
   // The bytes [begin, end) of a source. They never change.
   struct Piece {
@@ -34,9 +34,9 @@ class KeptBytes {
   };
 
   // `limit` is in bytes of all pieces.
-  explicit KeptBytes(std::uint64_t limit) : limit_(limit) {}
-  KeptBytes(const KeptBytes&) = delete;
-  KeptBytes& operator=(const KeptBytes&) = delete;
+  explicit ScanCache(std::uint64_t limit) : limit_(limit) {}
+  ScanCache(const ScanCache&) = delete;
+  ScanCache& operator=(const ScanCache&) = delete;
 
   // Returns the id of a new source. Pieces of later sources displace those of earlier ones.
   std::uint64_t add_source() { return next_source_.fetch_add(1, std::memory_order_relaxed); }

@@ -1,4 +1,4 @@
-#include "core/base/sequential_pass.h"
+#include "core/base/prefetch_buffer.h"
 
 #include <algorithm>
 #include <chrono>
@@ -41,7 +41,7 @@ bool begins_hole(const RequestContext& context, const Source& from, Position at,
 }  // namespace
 
 // Reuses the buffers of dropped pieces, because new memory costs about as much time as the read that fills it.
-struct SequentialPass::SpareBuffers {
+struct PrefetchBuffer::SpareBuffers {
   // Returns a buffer of at least `size` bytes.
   Result<Buffer> take(const RequestContext& context, std::size_t size) {
     {
@@ -77,7 +77,7 @@ struct SequentialPass::SpareBuffers {
   std::vector<Buffer> buffers;
 };
 
-void SequentialPass::Hold::extend(SequentialPass& pass, Position begin, Position end) {
+void PrefetchBuffer::Hold::extend(PrefetchBuffer& pass, Position begin, Position end) {
   const std::lock_guard lock(pass.mutex_);
   if (pass_ != nullptr) begin = range_->first;
   if (begin >= end || end - begin > kReach) return;
@@ -88,16 +88,16 @@ void SequentialPass::Hold::extend(SequentialPass& pass, Position begin, Position
   range_->second = std::max(range_->second, end);
 }
 
-void SequentialPass::Hold::release() {
+void PrefetchBuffer::Hold::release() {
   if (pass_ != nullptr) std::exchange(pass_, nullptr)->release(range_);
 }
 
-SequentialPass::SequentialPass(const Source& source, Position end)
+PrefetchBuffer::PrefetchBuffer(const Source& source, Position end)
     : source_(source), end_(std::min(end, source.size())), spares_(std::make_shared<SpareBuffers>()) {
   if (end_ > kPiece) source.expect_sequential_reads();
 }
 
-SequentialPass::~SequentialPass() {
+PrefetchBuffer::~PrefetchBuffer() {
   {
     const std::lock_guard lock(mutex_);
     is_stopping_ = true;
@@ -106,7 +106,7 @@ SequentialPass::~SequentialPass() {
   if (thread_.joinable()) thread_.join();
 }
 
-void SequentialPass::advance(Position at) {
+void PrefetchBuffer::advance(Position at) {
   if (at / kPiece == driver_at_ / kPiece) return;
   driver_at_ = at;
   const std::lock_guard lock(mutex_);
@@ -119,13 +119,13 @@ void SequentialPass::advance(Position at) {
 }
 
 // Returns whether held bytes are between the window and `at`, so that the window must not jump.
-bool SequentialPass::is_held_up_to(Position at) const {
+bool PrefetchBuffer::is_held_up_to(Position at) const {
   return at < next_ + kReach &&
          std::ranges::any_of(holds_, [&](const auto& range) { return range.first < at && range.second > next_; });
 }
 
 // Threads that wait for earlier bytes read the source themselves.
-void SequentialPass::move_to(Position at) {
+void PrefetchBuffer::move_to(Position at) {
   begin_ = next_ = at;
   ++moves_;
   wanted_ = 0;
@@ -133,7 +133,7 @@ void SequentialPass::move_to(Position at) {
   loaded_.notify_all();
 }
 
-void SequentialPass::drop_unused() {
+void PrefetchBuffer::drop_unused() {
   Position least = std::max(low_, next_ - std::min(next_, kMostKept));
   if (!holds_.empty()) least = std::min(least, holds_.begin()->first);
   // Keeps the first piece, because formats read the front of the file for each chunk.
@@ -143,13 +143,13 @@ void SequentialPass::drop_unused() {
   }
 }
 
-void SequentialPass::release(std::multimap<Position, Position>::iterator range) {
+void PrefetchBuffer::release(std::multimap<Position, Position>::iterator range) {
   const std::lock_guard lock(mutex_);
   holds_.erase(range);
   drop_unused();
 }
 
-Slice SequentialPass::window(Position at, std::uint64_t least) {
+Slice PrefetchBuffer::window(Position at, std::uint64_t least) {
   least = std::min(least, source_.size() - at);
   Lock lock(mutex_);
   Slice found;
@@ -177,7 +177,7 @@ Slice SequentialPass::window(Position at, std::uint64_t least) {
   }
 }
 
-Slice SequentialPass::joined_in_front(const Slice& before, const std::shared_ptr<Piece>& piece) {
+Slice PrefetchBuffer::joined_in_front(const Slice& before, const std::shared_ptr<Piece>& piece) {
   const std::size_t size = before.bytes.size();
   if (piece->front_ < size || std::exchange(piece->is_front_used_, true)) return {};
   const MutableBytes all = piece->buffer_.span().subspan(piece->front_ - size, size + piece->size_);
@@ -185,7 +185,7 @@ Slice SequentialPass::joined_in_front(const Slice& before, const std::shared_ptr
   return {all, piece};
 }
 
-Slice SequentialPass::joined(Position at, const Slice& bytes, Bytes more) const {
+Slice PrefetchBuffer::joined(Position at, const Slice& bytes, Bytes more) const {
   auto buffer = spares_->take({}, bytes.bytes.size() + more.size());
   if (!buffer) throw std::bad_alloc();
   copy_bytes(bytes.bytes, buffer->span());
@@ -194,7 +194,7 @@ Slice SequentialPass::joined(Position at, const Slice& bytes, Bytes more) const 
   return {piece->view(), piece};
 }
 
-bool SequentialPass::load_ahead(std::uint64_t most) {
+bool PrefetchBuffer::load_ahead(std::uint64_t most) {
   Lock lock(mutex_);
   // A server that reads ahead needs reads in file order.
   const bool goes_on = next_ > begin_ && next_ < end_ && !is_in_hole_ && source_.filesystem() == 0;
@@ -203,13 +203,13 @@ bool SequentialPass::load_ahead(std::uint64_t most) {
   return true;
 }
 
-std::shared_ptr<SequentialPass::Piece> SequentialPass::piece_at(const RequestContext& context, const Source& below,
+std::shared_ptr<PrefetchBuffer::Piece> PrefetchBuffer::piece_at(const RequestContext& context, const Source& below,
                                                                 Position at) {
   Lock lock(mutex_);
   return piece_at(context, lock, below, at);
 }
 
-std::shared_ptr<SequentialPass::Piece> SequentialPass::piece_at(const RequestContext& context, Lock& lock,
+std::shared_ptr<PrefetchBuffer::Piece> PrefetchBuffer::piece_at(const RequestContext& context, Lock& lock,
                                                                 const Source& below, Position at) {
   while (at >= next_ || is_in_flight(at)) {
     if (at >= next_ && at - next_ >= kReach) return nullptr;
@@ -224,11 +224,11 @@ std::shared_ptr<SequentialPass::Piece> SequentialPass::piece_at(const RequestCon
   return loaded_piece(at);
 }
 
-bool SequentialPass::is_in_flight(Position at) const {
+bool PrefetchBuffer::is_in_flight(Position at) const {
   return std::ranges::any_of(in_flight_, [&](const auto& load) { return at >= load.first && at < load.second; });
 }
 
-std::shared_ptr<SequentialPass::Piece> SequentialPass::loaded_piece(Position at) const {
+std::shared_ptr<PrefetchBuffer::Piece> PrefetchBuffer::loaded_piece(Position at) const {
   const auto after = pieces_.upper_bound(at);
   if (after == pieces_.begin()) return nullptr;
   const auto& piece = std::prev(after)->second;
@@ -236,12 +236,12 @@ std::shared_ptr<SequentialPass::Piece> SequentialPass::loaded_piece(Position at)
 }
 
 // Returns whether there is a thread that loads pieces. Without, readers load them themselves.
-bool SequentialPass::has_loader() {
+bool PrefetchBuffer::has_loader() {
   if (is_slow_ && !std::exchange(tried_thread_, true)) thread_ = start_thread([this] { run(); });
   return thread_.joinable();
 }
 
-SequentialPass::Load SequentialPass::next_load(const Source& from, std::uint64_t least, Slice carried) {
+PrefetchBuffer::Load PrefetchBuffer::next_load(const Source& from, std::uint64_t least, Slice carried) {
   const std::uint64_t there = from.size() - std::min(next_, from.size());
   const std::uint64_t ahead = next_ < end_ ? std::min(kPiece, to_page(end_ - next_)) : kPiece;
   Load load{.begin = next_,
@@ -261,7 +261,7 @@ SequentialPass::Load SequentialPass::next_load(const Source& from, std::uint64_t
   return load;
 }
 
-void SequentialPass::load_next(const RequestContext& context, Lock& lock, const Source& from, std::uint64_t least,
+void PrefetchBuffer::load_next(const RequestContext& context, Lock& lock, const Source& from, std::uint64_t least,
                                Slice carried, std::size_t room) {
   Load next = next_load(from, least, std::move(carried));
   next.room = room;
@@ -294,7 +294,7 @@ void SequentialPass::load_next(const RequestContext& context, Lock& lock, const 
   wake_.notify_one();
 }
 
-std::shared_ptr<SequentialPass::Piece> SequentialPass::load(const RequestContext& context, const Source& from,
+std::shared_ptr<PrefetchBuffer::Piece> PrefetchBuffer::load(const RequestContext& context, const Source& from,
                                                             Load load) {
   const std::size_t before = load.carried.bytes.size();
   const auto room = std::max(load.room, static_cast<std::size_t>(to_page(before)));
@@ -320,13 +320,13 @@ std::shared_ptr<SequentialPass::Piece> SequentialPass::load(const RequestContext
   return piece(load.size);
 }
 
-bool SequentialPass::wants_more() const {
+bool PrefetchBuffer::wants_more() const {
   if (next_ <= wanted_) return true;
   const std::uint64_t ahead = std::min(kMostAhead, next_ - begin_);
   return !is_in_hole_ && next_ < end_ && next_ < low_ + ahead;
 }
 
-void SequentialPass::run() {
+void PrefetchBuffer::run() {
   Lock lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return is_stopping_ || (in_flight_.empty() && wants_more()); });
