@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -17,12 +18,12 @@
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/follow.h"
 #include "fusefs/commands/range.h"
 #include "fusefs/commands/record_copier.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/commands/standard_input.h"
+#include "fusefs/follow/growing_file.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
@@ -118,14 +119,12 @@ class Tail {
     }
   }
 
-  // Returns false if that was all.
+  // Returns whether another file is at the path now; false if that was all.
   bool follow(GrowingFile& file) {
     FileWatch watch(options_.follows_name ? std::vector<std::string>{path_, directory_}
                                           : std::vector<std::string>{path_});
-    const auto counts = wait_for([&] { return file.store()->index().totals(ScanDetail::kCounts); });
-    const auto followed =
-        counts ? follow_records(file, watch, following(counts->records)) : Result<FollowEnd>(counts.error());
-    if (followed) return *followed == FollowEnd::kReplaced;
+    const auto followed = copy_all(file, watch);
+    if (followed) return *followed;
     if (options_.follows_name && followed.error().code == Code::kChanged) {
       print_message(fmt::format("{}: {}", path_, followed.error().detail));
       return true;
@@ -134,23 +133,48 @@ class Tail {
     return false;
   }
 
-  // `records`: how many the file has now.
-  Following following(std::uint64_t records) {
-    Following wanted{.output = STDOUT_FILENO, .by_name = options_.follows_name};
-    if (!is_next_) {
-      const auto number = static_cast<std::uint64_t>(options_.count.records);
-      const bool is_first_record = options_.count.sign == '+';
-      wanted.from = is_first_record ? std::max<std::uint64_t>(number, 1) - 1 : records - std::min(records, number);
-    }
-    wanted.take = [this](const RecordStore& store, const OrdinalInterval& which) { return copy(store, which); };
-    wanted.pause = [this] {
+  // Copies records, and waits for more. Returns as follow(). Fails as ChunkIndex::totals and GrowingFile::grow do.
+  Result<bool> copy_all(GrowingFile& file, FileWatch& watch) {
+    std::optional<std::uint64_t> next;  // ordinal
+    for (bool has_moved = false;;) {
+      ASSIGN_OR_RETURN(const auto counts, wait_for([&] { return file.store()->index().totals(ScanDetail::kCounts); }));
+      if (!next) next = first_of(counts.records);
+      const OrdinalInterval records{.begin = *next, .end = std::max(*next, counts.records)};
+      if (!records.is_empty() && !copy(*file.store(), records)) return false;
+      next = records.end;
       context_.output().flush();
-      return context_.output().good();
-    };
-    wanted.moved = [this] {
-      print_message(fmt::format("{}: moved, removed or replaced; the old file is still followed", path_));
-    };
-    return wanted;
+      if (!context_.output().good()) return false;
+      ASSIGN_OR_RETURN(const auto waited, wait_for_more(file, watch, has_moved));
+      if (waited != Waited::kMore) return waited == Waited::kReplaced;
+    }
+  }
+
+  // Returns the first record that is wanted of a file, which has so many now.
+  std::uint64_t first_of(std::uint64_t records) const {
+    if (is_next_) return 0;
+    const auto number = static_cast<std::uint64_t>(options_.count.records);
+    return options_.count.sign == '+' ? std::max<std::uint64_t>(number, 1) - 1 : records - std::min(records, number);
+  }
+
+  enum class Waited : std::uint8_t { kMore, kStopped, kReplaced };
+
+  // Waits until there are more records, or the reader of the output has gone. With -F, also until another file is at
+  // the path and there are no more records of this one.
+  Result<Waited> wait_for_more(GrowingFile& file, FileWatch& watch, bool& has_moved) const {
+    for (;;) {
+      if (!watch.wait(STDOUT_FILENO)) return Waited::kStopped;
+      if (!has_moved && !file.is_at_its_path()) {
+        has_moved = true;
+        print_message(fmt::format("{}: moved, removed or replaced; the old file is still followed", path_));
+      }
+      const bool is_replaced = options_.follows_name && file.is_replaced();  // before the last look at the old file
+      const auto begin = std::chrono::steady_clock::now();
+      ASSIGN_OR_RETURN(const auto grown, file.grow([&watch] { watch.wake(); }));
+      if (file.is_taking()) continue;
+      if (!grown && is_replaced) return Waited::kReplaced;
+      watch.rest(rest_after(std::chrono::steady_clock::now() - begin));
+      if (grown) return Waited::kMore;
+    }
   }
 
   bool copy(const RecordStore& store, const OrdinalInterval& records) {

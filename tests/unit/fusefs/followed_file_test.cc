@@ -1,11 +1,10 @@
-// Growing files in the file system: which changes are followed, which are not, and what a command receives.
+// Growing files in the file system: which changes are followed, and which are not.
 #include <atomic>
 #include <filesystem>
 #include <thread>
 
 #include <gtest/gtest.h>
 
-#include "fusefs/commands/follow.h"
 #include "fusefs/follow/growing_file.h"
 #include "tests/unit/store/toy_store.h"
 #include "tests/unit/support/temp_file.h"
@@ -105,74 +104,6 @@ TEST(GrowingFile, IsNoLongerShownAfterTruncationOrRewriting) {
   FollowedLog rewritten(30);
   rewritten.file().write_at(0, "other bytes");
   EXPECT_EQ(rewritten.followed().grow([] {}).error().code, Code::kChanged);
-}
-
-// Collects what it receives.
-struct Taken {
-  std::vector<std::string> records;
-  Following following(std::uint64_t from, std::function<bool()> pause) {
-    return {.from = from,
-            .take =
-                [this](const RecordStore& store, const OrdinalInterval& span) {
-                  for (std::uint64_t i = span.begin; i < span.end; ++i) {
-                    const auto place = waited([&] { return store.index().find({}, SearchKey::kRecords, i); }).value();
-                    const RecordRef record{place.chunk, i - place.before.records};
-                    records.push_back(text_of(store.records().read({}, record, 0, UINT64_MAX).value()));
-                  }
-                  return true;
-                },
-            .pause = std::move(pause)};
-  }
-};
-
-TEST(FollowRecords, ReturnsEachRecordOnceInOrder) {
-  FollowedLog log(10);
-  FileWatch watch({log.path()});
-  Taken taken;
-  std::size_t pauses = 0;
-  const auto pause = [&] {
-    EXPECT_EQ(taken.records.size(), 2 + 5 * pauses);
-    log.append(5);
-    return ++pauses < 4;
-  };
-  ASSERT_TRUE(follow_records(log.followed(), watch, taken.following(8, pause)));
-  ASSERT_EQ(taken.records.size(), 17u);
-  for (std::size_t i = 0; i < taken.records.size(); ++i) EXPECT_EQ(taken.records[i], FollowedLog::record(8 + i));
-}
-
-TEST(FollowRecords, EndsWhenStopped) {
-  FollowedLog log(3);
-  FileWatch watch({log.path()});
-  Taken taken;
-  const auto pause = [&] {
-    watch.stop();
-    return true;
-  };
-  ASSERT_TRUE(follow_records(log.followed(), watch, taken.following(0, pause)));
-  EXPECT_EQ(taken.records.size(), 3u);
-}
-
-TEST(FollowRecords, EndsWhenTheReaderIsGone) {
-  FollowedLog log(3);
-  FileWatch watch({log.path()});
-  int ends[2] = {};
-  ASSERT_EQ(::pipe(ends), 0);
-  Taken taken;
-  Following following = taken.following(0, [&] { return ::close(ends[0]) == 0; });
-  following.output = ends[1];
-  ASSERT_TRUE(follow_records(log.followed(), watch, following));
-  ::close(ends[1]);
-}
-
-TEST(FollowRecords, FailsWhenTheFileWasReplaced) {
-  FollowedLog log(30);
-  FileWatch watch({log.path()});
-  Taken taken;
-  const auto pause = [&] {
-    log.file().resize(50);
-    return true;
-  };
-  EXPECT_EQ(follow_records(log.followed(), watch, taken.following(0, pause)).error().code, Code::kChanged);
 }
 
 TEST(FileWatch, WakeBeforeTheWaitIsNotLost) {
