@@ -1,4 +1,8 @@
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -198,14 +202,14 @@ std::optional<std::variant<Split, SetPart>> parse_split_or_part(const std::strin
 }
 
 int cat(const CatOptions& options) {
-  std::unique_ptr<SkippedList> skipped;
+  std::unique_ptr<Output> skipped;
   if (!options.skipped.empty()) {
-    auto created = SkippedList::create(options.skipped);
-    if (!created) {
-      print_message(created.error().detail);
+    Descriptor file(::open(options.skipped.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!file) {
+      print_message(fmt::format("{}: {}", options.skipped, std::strerror(errno)));
       return kExitPartlyDone;
     }
-    skipped = std::move(*created);
+    skipped = std::make_unique<Output>(std::move(file), options.skipped);
   }
   CommandContext context(options.reading);
   context.list_skipped_in(std::move(skipped));

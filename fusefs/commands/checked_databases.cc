@@ -3,13 +3,28 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "core/database/directory.h"
+#include "fusefs/commands/database_check.h"
+#include "fusefs/commands/database_reader.h"
+#include "fusefs/commands/key_text.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/exit_status.h"
 
 namespace recordfs {
 namespace {
+
+using database::FileKind;
+using State = database::File::State;
+
+// The kind of finding for a file that the database does not use.
+constexpr std::string_view kSurplus = "surplus";
+// The same for an old log of RocksDB, which keeps logs to write over them, or for readers. Not worth a line.
+constexpr std::string_view kSpare = "spare";
 
 std::string path_in(const std::string& directory, const std::string& file) {
   return file.empty() ? directory : (std::filesystem::path(directory) / file).string();
@@ -25,28 +40,85 @@ Outcome outcome_of_stale_keys(const std::string& directory, Result<std::optional
   return outcome;
 }
 
+bool is_verified_alone(const database::File& file) {
+  const bool has_records = file.kind == FileKind::kManifest || file.kind == FileKind::kLog ||
+                           file.kind == FileKind::kTable || file.kind == FileKind::kBlob;
+  return has_records && file.state != State::kMissing;
+}
+
+// `is_current`: the database uses it as its MANIFEST, also if it is damaged, and so not part of the state.
+std::optional<Finding> finding_of(const database::File& file, bool is_current, bool keeps_logs) {
+  if (file.state == State::kMissing) {
+    return finding_of_file("missing", "the MANIFEST names this file, and it does not exist", kExitDamage);
+  }
+  if (file.state == State::kObsolete && !is_current) {
+    const bool is_spare = file.kind == FileKind::kLog && keeps_logs;
+    return finding_of_file(is_spare ? kSpare : kSurplus, "not part of the database's state", kExitGood);
+  }
+  if (!file.expected_size || *file.expected_size == file.size) return std::nullopt;
+  return finding_of_file("wrong size", fmt::format("{} bytes, and {} in the MANIFEST", file.size, *file.expected_size),
+                         kExitDamage);
+}
+
+// Returns the findings for values that cannot be read from blob files.
+Result<std::vector<Finding>> unreadable_values(const database::Database& database) {
+  constexpr std::size_t kMostValues = 1000;  // that are reported
+  std::vector<Finding> found;
+  if (database.summary().blob_files == 0) return found;
+  for (const database::Family& family : database.families()) {
+    const auto keys = database.keys(family.id, {});
+    for (;;) {
+      ASSIGN_OR_RETURN(const bool has_key, keys->next({}));
+      if (!has_key) break;
+      if (!keys->version().is_in_blob_file) continue;
+      const auto value = keys->value({});
+      if (value || found.size() == kMostValues) continue;
+      const std::string reason = fmt::format("key {}: {}", escaped_key(keys->key()), value.error().detail);
+      found.push_back(finding_of_file("value", reason, status_of({.file = {}, .error = value.error()})));
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> CheckedDatabases::check(const std::string& directory) {
-  ASSIGN_OR_RETURN(auto checked, check_database(directory, options_));
-  const DatabaseCheck& kept = checks_.emplace_back(std::move(checked));
+  ASSIGN_OR_RETURN(const auto database, database::Database::open({}, directory, options_));
+  const database::OpenFiles files(directory, 1, {});
+  const std::string current = database::read_current({}, files).value_or(std::string());  // empty: unknown
+  const bool keeps_logs = database->summary().engine == "RocksDB";
+  FindingsByPath found;
+  ASSIGN_OR_RETURN(auto values, unreadable_values(*database));
+  if (!values.empty()) found[directory] = std::move(values);
   std::vector<std::string> paths;
-  for (const database::File& file : kept.files) {
-    paths.push_back(path_in(directory, file.name));
-    if (file.state == database::File::State::kLive) live_.emplace(paths.back(), &file);
+  for (const database::File& file : database->files()) {
+    const std::string path = path_in(directory, file.name);
+    if (auto finding = finding_of(file, file.name == current, keeps_logs)) found[path].push_back(std::move(*finding));
+    if (!is_verified_alone(file)) continue;
+    paths.push_back(path);
+    if (file.state == State::kLive) live_.emplace(path, file);
   }
-  for (const auto& [file, position] : kept.ends_of_logs) ends_of_logs_[path_in(directory, file)] = position;
-  for (const auto& [file, findings] : kept.findings) {
-    findings_[path_in(directory, file)] = findings;
-    for (const Finding& finding : findings) is_damaged_[directory] |= finding.status == kExitDamage;
+  // Last, because reading may find more.
+  for (const database::Problem& problem : database->problems()) {
+    const std::string path = path_in(directory, problem.file);
+    const bool is_end = !problem.loses_data && problem.error.code == Code::kUnfinished;
+    if (is_end) ends_of_logs_.emplace(path, problem.error.position);
+    std::vector<Finding>& known = found[path];
+    if (!problem.loses_data || (!known.empty() && known.front().status == kExitDamage)) continue;
+    known.push_back(finding_of_file(word_of(problem.error), reason_of(problem), status_of(problem)));
   }
-  is_damaged_.try_emplace(directory, false);
+  bool& is_damaged = is_damaged_[directory];
+  for (auto& [path, findings] : found) {
+    if (findings.empty()) continue;
+    is_damaged |= std::ranges::any_of(findings, [](const Finding& each) { return each.status == kExitDamage; });
+    findings_[path] = std::move(findings);
+  }
   return paths;
 }
 
 const database::File* CheckedDatabases::live_file(const std::string& path) const {
   const auto found = live_.find(path);
-  return found == live_.end() ? nullptr : found->second;
+  return found == live_.end() ? nullptr : &found->second;
 }
 
 bool CheckedDatabases::is_live_table(const std::string& path) const {

@@ -1,7 +1,6 @@
 // What `verify` knows of databases when it verifies their files one by one.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <string>
@@ -10,17 +9,21 @@
 #include "core/base/result.h"
 #include "core/base/source.h"
 #include "core/database/database.h"
-#include "fusefs/commands/database_check.h"
 #include "fusefs/commands/verification.h"
 
 namespace recordfs {
+
+using FindingsByPath = std::map<std::string, std::vector<Finding>>;
 
 // Not thread-safe, but const functions may run concurrently with each other.
 class CheckedDatabases {
  public:
   explicit CheckedDatabases(database::Options options) : options_(std::move(options)) {}
 
-  // Checks the database in a directory as a whole. Returns the paths of its files. Fails like Database::open().
+  // Checks the database in a directory as a whole: finds files that are missing, surplus, or of another size than the
+  // MANIFEST says, damage of CURRENT, MANIFEST and logs, and values that cannot be read from blob files. Reads no
+  // tables unless there are blob files. Returns the paths of its files that can be verified one by one. Fails like
+  // Database::open() and KeyIterator::next().
   Result<std::vector<std::string>> check(const std::string& directory);
 
   // Returns a file of the state of a database; null for others.
@@ -40,11 +43,11 @@ class CheckedDatabases {
   void drop_end_of_log(Outcome& outcome) const;
 
   const database::Options options_;
-  std::deque<DatabaseCheck> checks_;
-  std::map<std::string, const database::File*> live_;  // by path; in checks_
-  std::map<std::string, Position> ends_of_logs_;       // by path
-  DatabaseFindings findings_;                          // by path
-  std::map<std::string, bool> is_damaged_;             // by the directory of a database
+  std::map<std::string, database::File> live_;  // by path
+  // By path: where records of an older log, or parts of them, may follow the last record.
+  std::map<std::string, Position> ends_of_logs_;
+  FindingsByPath findings_;                 // those of a database as a whole have the path of its directory
+  std::map<std::string, bool> is_damaged_;  // by the directory of a database
 };
 
 }  // namespace recordfs

@@ -109,18 +109,18 @@ void Output::flush() {
 void Output::write_through(Bytes bytes) {
   constexpr std::size_t kPiece = 64u << 10;
   if (!is_ascii_) {
-    if (good()) error_ = write_all(STDOUT_FILENO, bytes);
+    if (good()) error_ = write_all(descriptor(), bytes);
     return;
   }
   for (; good() && !bytes.empty(); bytes = bytes.subspan(std::min(kPiece, bytes.size()))) {
-    error_ = write_all(STDOUT_FILENO, as_bytes(ascii_of(as_text(bytes.first(std::min(kPiece, bytes.size()))))));
+    error_ = write_all(descriptor(), as_bytes(ascii_of(as_text(bytes.first(std::min(kPiece, bytes.size()))))));
   }
 }
 
 int Output::finish() {
   flush();
   if (good()) return kExitGood;
-  if (error_ != EPIPE) print_message(fmt::format("standard output: {}", std::strerror(error_)));
+  if (error_ != EPIPE) print_message(fmt::format("{}: {}", name_, std::strerror(error_)));
   return kExitPartlyDone;
 }
 
@@ -276,9 +276,7 @@ std::unique_ptr<GrowingFile> CommandContext::open_followed(const std::string& pa
 
 int CommandContext::finish() {
   note(output_.finish());
-  if (skipped_) {
-    if (const auto written = skipped_->finish(); !written) fail(kExitPartlyDone, written.error().detail);
-  }
+  if (skipped_) note(skipped_->finish());
   return status_;
 }
 
@@ -306,7 +304,7 @@ void CommandContext::report_skipped(const std::string& path, const RecordStore& 
                                     const ChunkInfo& chunk, std::optional<std::uint64_t> records) {
   if (!skipped_ || !is_permanent(error.code)) return report(store, error);
   store.log().report({}, error);
-  skipped_->add(path, finding_of(error, chunk, records));
+  skipped_->write(skipped_line(path, finding_of(error, chunk, records)));
   if (status_of(error) != kExitDamage) note(error);
 }
 

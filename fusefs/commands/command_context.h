@@ -15,13 +15,13 @@
 
 #include "core/base/buffer.h"
 #include "core/base/bytes.h"
+#include "core/base/descriptor.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/database/database.h"
 #include "core/dataset/data_set.h"
 #include "core/store/open_container.h"
 #include "core/store/record_store.h"
-#include "fusefs/commands/skipped_list.h"
 #include "fusefs/commands/standard_input.h"
 #include "fusefs/follow/growing_file.h"
 #include "fusefs/terminal.h"
@@ -35,11 +35,13 @@ namespace recordfs {
 // Writes all bytes. Returns 0, or errno.
 int write_all(int descriptor, Bytes bytes);
 
-// Buffers small pieces, and writes large ones without a copy. After an error (a full disk, a closed pipe) it writes
-// nothing more, so callers that write much check good(). Not thread-safe.
+// Standard output, or a file. Buffers small pieces, and writes large ones without a copy. After an error (a full disk,
+// a closed pipe) it writes nothing more, so callers that write much check good(). Not thread-safe.
 class Output {
  public:
   Output() = default;
+  // `name` is that of the file in messages.
+  Output(Descriptor file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
   ~Output() { flush(); }
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -60,12 +62,15 @@ class Output {
  private:
   void write_beyond_buffer(Bytes bytes);
   void write_through(Bytes bytes);
+  int descriptor() const { return file_ ? file_.number() : STDOUT_FILENO; }
 
+  const Descriptor file_;  // none: standard output
+  const std::string name_ = "standard output";
   Buffer buffer_;             // empty until the first use
   std::size_t gathered_ = 0;  // bytes of it that are not written yet
   int error_ = 0;             // errno
-  // Whether standard output is a terminal that shows only ASCII, and so gets other bytes as "\xHH".
-  const bool is_ascii_ = is_ascii_terminal(STDOUT_FILENO);
+  // Whether it is a terminal that shows only ASCII, and so gets other bytes as "\xHH".
+  const bool is_ascii_ = is_ascii_terminal(descriptor());
 };
 
 // The options of all commands that read containers.
@@ -142,10 +147,11 @@ class CommandContext {
     services_.finds_unreadable =
         skips_damage ? StoreResources::FindsUnreadable::kAll : StoreResources::FindsUnreadable::kNone;
   }
-  // Lists what is skipped. Damage that is listed does not count in status(). `list` may be null.
-  void list_skipped_in(std::unique_ptr<SkippedList> list) { skipped_ = std::move(list); }
+  // Lists what is skipped, as lines of skipped_line(). Damage that is listed does not count in status(). `list` may be
+  // null.
+  void list_skipped_in(std::unique_ptr<Output> list) { skipped_ = std::move(list); }
   // Returns that list; null if there is none.
-  SkippedList* skipped() { return skipped_.get(); }
+  Output* skipped() { return skipped_.get(); }
   // Logs why records of a chunk were skipped, and lists or notes it. `records`: how many; nullopt: unknown.
   void report_skipped(const std::string& path, const RecordStore& store, const Error& error, const ChunkInfo& chunk,
                       std::optional<std::uint64_t> records);
@@ -177,8 +183,8 @@ class CommandContext {
   std::atomic<int> status_{0};
   bool distinguishes_retries_ = false;
   bool hides_unopened_ = false;
-  const UserTypes* types_ = nullptr;      // may be null
-  std::unique_ptr<SkippedList> skipped_;  // null: there is no list
+  const UserTypes* types_ = nullptr;  // may be null
+  std::unique_ptr<Output> skipped_;   // null: there is no list
   std::mutex mutex_;
   std::string last_line_;  // guarded by mutex_
   StoreResources services_;

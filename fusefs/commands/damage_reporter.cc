@@ -31,7 +31,7 @@ std::optional<std::uint64_t> DamageReporter::read(const PassPart& part, const Sc
 
 void DamageReporter::report(const DamagedRegion& region) {
   const bool is_listed = context_.skipped() != nullptr && region.damage_class != DamageClass::kStale;
-  if (is_listed) context_.skipped()->add(path_, finding_of(region));
+  if (is_listed) context_.skipped()->write(skipped_line(path_, finding_of(region)));
   switch (region.damage_class) {
     case DamageClass::kDamage:
     case DamageClass::kUnsupported: return store_.log().report(region);

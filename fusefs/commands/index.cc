@@ -52,14 +52,20 @@ class Index {
     }
     context_.services().index->least_scan_time = {};
     context_.services().reads_whole_files = true;
-    each_file(options_.manifest, options_.files, context_, [this](const std::string& path) {
-      wait_until_settled(path);
-      build(path);
-    });
+    build_all(options_.manifest, {});
+    for (const std::string& word : options_.files) build_all({}, {word});
     return context_.finish();
   }
 
  private:
+  void build_all(const std::string& manifest, const std::vector<std::string>& words) {
+    for (const NamedFile& file : named_files(manifest, words, context_)) {
+      if (file.missing || file.is_surplus) continue;
+      wait_until_settled(file.path);
+      build(file.path);
+    }
+  }
+
   void build(const std::string& path) {
     if (is_pipe(path)) {
       return context_.fail(kExitPartlyDone, fmt::format("{}: an index of standard input or a pipe is not saved", path));

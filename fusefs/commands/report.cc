@@ -38,22 +38,6 @@ struct ReportOptions {
   std::string output;  // empty: standard output, unless it is a terminal
 };
 
-struct ReportedFile {
-  std::string path;
-  std::uint64_t missing = 0;  // how many shards of a data set this is; 0: a file
-  std::string numbers{};      // of these shards, if there are several
-};
-
-std::vector<ReportedFile> files_of(const ReportOptions& options, CommandContext& context) {
-  std::vector<ReportedFile> files;
-  each_file(
-      options.manifest, options.words, context, [&](const std::string& path) { files.push_back({path}); },
-      [&](const MissingShards& missing) {
-        files.push_back({.path = missing.path, .missing = missing.count, .numbers = missing.numbers});
-      });
-  return files;
-}
-
 // Makes the page. Prints and notes what cannot be read.
 class Report {
  public:
@@ -61,16 +45,16 @@ class Report {
       : options_(options), context_(context), progress_("report", Progress::Unit::kBytes) {}
 
   // Returns nullopt if no file can be read, or after a signal.
-  std::optional<std::string> page_of(const std::vector<ReportedFile>& files) {
+  std::optional<std::string> page_of(const std::vector<NamedFile>& files) {
     SetReport all;
-    for (const ReportedFile& file : files) {
+    for (const NamedFile& file : files) {
       auto reported = report_on(file);
       if (Interruption::came()) return std::nullopt;
       if (reported) {
         all.add(file.path, std::move(*reported));
       } else {
-        all.add_failure(file.path, file.missing > 0 ? "missing" : "unreadable", why_,
-                        std::max<std::uint64_t>(file.missing, 1));
+        all.add_failure(file.path, file.missing ? "missing" : "unreadable", why_,
+                        file.missing ? file.missing->count : 1);
       }
     }
     if (all.failed == all.files) return std::nullopt;
@@ -86,9 +70,11 @@ class Report {
   }
 
   // Returns nullopt, with the reason in why_, if the file cannot be read.
-  std::optional<FileReport> report_on(const ReportedFile& file) {
-    if (file.missing > 1) return fail(fmt::format("shards {} ({}) are missing", file.numbers, file.missing));
-    if (file.missing == 1) return fail("missing");
+  std::optional<FileReport> report_on(const NamedFile& file) {
+    if (file.missing && file.missing->count > 1) {
+      return fail(fmt::format("shards {} ({}) are missing", file.missing->numbers, file.missing->count));
+    }
+    if (file.missing) return fail("missing");
     const auto opened = context_.open_quietly({}, file.path);
     if (!opened) {
       progress_.clear();
@@ -128,8 +114,8 @@ class Report {
 };
 
 // Returns whether writing to the output would destroy one of the files.
-bool is_one_of(const std::string& output, const std::vector<ReportedFile>& files) {
-  return std::ranges::any_of(files, [&](const ReportedFile& file) {
+bool is_one_of(const std::string& output, const std::vector<NamedFile>& files) {
+  return std::ranges::any_of(files, [&](const NamedFile& file) {
     std::error_code ignored;
     return std::filesystem::equivalent(file.path, output, ignored);
   });
@@ -153,7 +139,8 @@ int report(const ReportOptions& options) {
   const Interruption interruption;
   const auto output = output_file(options.output);  // before the context confines the process
   CommandContext context(options.reading);
-  const auto files = files_of(options, context);
+  auto files = named_files(options.manifest, options.words, context);
+  std::erase_if(files, [](const NamedFile& file) { return file.is_surplus; });
   if (is_one_of(options.output, files)) {
     print_message(fmt::format("{}: the report would replace the file", options.output));
     return kExitWrongUse;

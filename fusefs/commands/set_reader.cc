@@ -85,11 +85,10 @@ std::optional<ShardList> name_shards(const RecordWords& words, CommandContext& c
   return std::nullopt;
 }
 
-void each_file(const std::string& manifest, const std::vector<std::string>& words, CommandContext& context,
-               const std::function<void(const std::string& path)>& take,
-               const std::function<void(const MissingShards& missing)>& take_missing,
-               const std::function<void(const std::string& path)>& take_surplus) {
-  const auto take_all = [&](const RecordWords& set) {
+std::vector<NamedFile> named_files(const std::string& manifest, const std::vector<std::string>& words,
+                                   CommandContext& context) {
+  std::vector<NamedFile> files;
+  const auto add_all = [&](const RecordWords& set) {
     const auto list = named(set, context);
     if (!list) return;
     if (!is_complete(*list)) context.note(kExitDamage);
@@ -97,16 +96,17 @@ void each_file(const std::string& manifest, const std::vector<std::string>& word
     auto next = missing.begin();
     for (std::size_t i = 0; i < list->shards.size(); ++i) {
       if (!list->shards[i].is_missing) {
-        take(list->shards[i].path);
+        files.push_back({.path = list->shards[i].path});
       } else if (next != missing.end() && next->first == i) {
-        if (take_missing) take_missing(*next);
+        files.push_back({.path = next->path, .missing = *next});
         ++next;
       }
     }
-    if (take_surplus) std::ranges::for_each(list->surplus, take_surplus);
+    for (const std::string& path : list->surplus) files.push_back({.path = path, .is_surplus = true});
   };
-  if (!manifest.empty()) take_all({.manifest = manifest});
-  for (const std::string& word : words) take_all({.files = {word}});
+  if (!manifest.empty()) add_all({.manifest = manifest});
+  for (const std::string& word : words) add_all({.files = {word}});
+  return files;
 }
 
 std::unique_ptr<SetReader> SetReader::open(const RecordWords& words, CommandContext& context) {
@@ -204,11 +204,17 @@ std::size_t SetReader::first_present() const {
 }
 
 void SetReader::list_left_out() {
-  SkippedList* const list = context_.skipped();
+  Output* const list = context_.skipped();
   if (list == nullptr) return;
   const auto shard = [this](std::size_t number) -> const Shard& { return set_.shard(number); };
-  for (const MissingShards& missing : missing_shards(set_.size(), shard)) list->add(missing);
-  for (const std::string& path : surplus_) list->add_surplus(path);
+  for (const MissingShards& missing : missing_shards(set_.size(), shard)) {
+    const std::string_view reason = missing.count == 1 ? "this shard does not exist" : "these shards do not exist";
+    list->write(skipped_line(missing.path, finding_of_file("missing", std::string(reason), kExitDamage), &missing));
+  }
+  for (const std::string& path : surplus_) {
+    const std::string reason = "the data set has fewer shards, or another number of them";
+    list->write(skipped_line(path, finding_of_file("surplus", reason, kExitDamage)));
+  }
 }
 
 std::optional<std::uint64_t> SetReader::records() {

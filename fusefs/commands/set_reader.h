@@ -28,14 +28,17 @@ std::optional<ShardList> name_shards(const RecordWords& words, CommandContext& c
 // Returns the name of the data set in messages.
 std::string set_name(const RecordWords& words);
 
-// Calls `take` with the path of each shard that a manifest names, unless that is empty, and then of those that the
-// words name, one data set a word, for a command that handles files one by one. Prints what is missing or surplus, and
-// notes it, but goes on. Passes ranges of missing ones to `take_missing` and surplus ones to `take_surplus`, if these
-// are not empty.
-void each_file(const std::string& manifest, const std::vector<std::string>& words, CommandContext& context,
-               const std::function<void(const std::string& path)>& take,
-               const std::function<void(const MissingShards& missing)>& take_missing = {},
-               const std::function<void(const std::string& path)>& take_surplus = {});
+// A shard of a data set, for a command that handles files one by one, or several missing ones.
+struct NamedFile {
+  std::string path;
+  std::optional<MissingShards> missing{};
+  bool is_surplus = false;  // exists, but the data set has fewer shards
+};
+
+// Returns the shards that a manifest names, unless that is empty, and then those that the words name, one data set a
+// word, each with its surplus ones after it. Prints what is missing or surplus, and notes it.
+std::vector<NamedFile> named_files(const std::string& manifest, const std::vector<std::string>& words,
+                                   CommandContext& context);
 
 // For one data set. Each function prints and notes what fails. Not thread-safe.
 class SetReader {

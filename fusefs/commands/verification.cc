@@ -34,16 +34,6 @@ std::string_view word_for(Code code) {
   }
 }
 
-int status_of(DamageClass damage_class) {
-  switch (damage_class) {
-    case DamageClass::kDamage:
-    case DamageClass::kUnfinished: return kExitDamage;
-    case DamageClass::kUnsupported: return kExitPartlyDone;
-    case DamageClass::kStale: return kExitGood;
-  }
-  return kExitDamage;
-}
-
 // A lack of memory does not describe the file.
 bool is_shortage(const Error& error) { return error.code == Code::kOutOfMemory; }
 
@@ -261,26 +251,38 @@ bool has(const Outcome& outcome, std::string_view word) {
          std::ranges::any_of(outcome.verdict->findings, [&](const Finding& finding) { return finding.word == word; });
 }
 
-// Returns the object for a file that does not belong to its data set, or does not exist.
-JsonObject unread(const std::string& path, std::string_view status) {
-  JsonObject object;
-  object.set("file", JsonPath{path});
-  object.set("format", JsonObject::Content());
-  object.set("size", std::optional<std::uint64_t>());
-  object.set("status", status);
-  object.set("read", false);
-  return object;
+void add_members(JsonObject& row, const Finding& finding) {
+  if (!finding.is_of_whole_file) {
+    row.set("begin", finding.begin);
+    row.set("end", finding.end);
+  }
+  row.set("class", finding.word);
+  row.set("reason", finding.reason);
+  if (!finding.is_of_whole_file) row.set("records_lost", finding.records_lost);
+  if (finding.least_lost > 0) row.set("records_lost_at_least", finding.least_lost);
+  if (finding.word == kUnchecked && !finding.is_of_whole_file) row.set("chunks_unchecked", finding.chunks_unchecked);
 }
 
-}  // namespace
-
-void add_numbers(JsonObject& object, const MissingShards& missing) {
+void add_members(JsonObject& object, const MissingShards& missing) {
   if (!missing.numbers.empty()) {
     object.set("shards", missing.numbers);
     object.set("count", std::uint64_t{missing.count});
   }
   if (!missing.instead.empty()) object.set("instead", JsonPath{missing.instead});
 }
+
+// Returns what every object about a file begins with.
+JsonObject object_of(const Outcome& outcome, std::string_view status) {
+  JsonObject object;
+  object.set("file", JsonPath{outcome.path});
+  object.set("format", outcome.format.empty() ? JsonObject::Content() : std::string(outcome.format));
+  object.set("size", outcome.size);
+  object.set("status", status);
+  object.set("read", outcome.verdict.has_value());
+  return object;
+}
+
+}  // namespace
 
 Finding finding_of(const Error& error) {
   return {.begin = error.position,
@@ -290,14 +292,13 @@ Finding finding_of(const Error& error) {
 }
 
 Finding finding_of(const DamagedRegion& region) {
-  return {.begin = region.begin,
-          .end = region.end,
-          .word = to_string(region.damage_class),
-          .reason = region.reason,
-          .records_lost = region.records_lost,
-          .least_lost = region.least_lost,
-          .is_region = true,
-          .status = status_of(region.damage_class)};
+  Finding finding = finding_of(error_of(region));
+  finding.end = region.end;
+  finding.records_lost = region.records_lost;
+  finding.least_lost = region.least_lost;
+  finding.is_region = true;
+  if (region.damage_class == DamageClass::kStale) finding.status = kExitGood;
+  return finding;
 }
 
 Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std::uint64_t> records) {
@@ -314,24 +315,19 @@ std::optional<Finding> finding_without_checksums(const Verdict& verdict) {
       verdict.without_checksum < verdict.records
           ? fmt::format("{} of {} have no checksum", verdict.without_checksum, counted(verdict.records, "record"))
           : "the records have no checksums";
-  return Finding{.word = kUnchecked,
-                 .reason = which + ", so damage may not have been found",
-                 .is_of_whole_file = true,
-                 .status = kExitPartlyDone};
+  return finding_of_file(kUnchecked, which + ", so damage may not have been found", kExitPartlyDone);
 }
 
-JsonObject json_of(const Finding& finding) {
-  JsonObject row;
-  if (!finding.is_of_whole_file) {
-    row.set("begin", finding.begin);
-    row.set("end", finding.end);
-  }
-  row.set("class", finding.word);
-  row.set("reason", finding.reason);
-  if (!finding.is_of_whole_file) row.set("records_lost", finding.records_lost);
-  if (finding.least_lost > 0) row.set("records_lost_at_least", finding.least_lost);
-  if (finding.word == kUnchecked && !finding.is_of_whole_file) row.set("chunks_unchecked", finding.chunks_unchecked);
-  return row;
+Finding finding_of_file(std::string_view word, std::string reason, int status) {
+  return {.word = word, .reason = std::move(reason), .is_of_whole_file = true, .status = status};
+}
+
+std::string skipped_line(const std::string& path, const Finding& finding, const MissingShards* missing) {
+  JsonObject line;
+  line.set("file", JsonPath{path});
+  add_members(line, finding);
+  if (missing != nullptr) add_members(line, *missing);
+  return to_json(line, JsonLayout::kLine);
 }
 
 std::string to_string(const Finding& finding) {
@@ -409,12 +405,7 @@ std::string findings_text(const Outcome& outcome) {
 }
 
 std::string outcome_json(const Outcome& outcome) {
-  JsonObject object;
-  object.set("file", JsonPath{outcome.path});
-  object.set("format", outcome.format.empty() ? JsonObject::Content() : std::string(outcome.format));
-  object.set("size", outcome.size);
-  object.set("status", outcome.state());
-  object.set("read", outcome.verdict.has_value());
+  JsonObject object = object_of(outcome, outcome.state());
   if (outcome.passed) object.set("passed", static_cast<std::uint64_t>(*outcome.passed));
   if (outcome.failure) object.set("error", outcome.failure->detail);
   if (outcome.verdict) {
@@ -422,18 +413,16 @@ std::string outcome_json(const Outcome& outcome) {
     object.set("records", outcome.verdict->records);
     object.set("bytes", outcome.verdict->bytes);
     JsonObject::List damage;
-    for (const Finding& finding : outcome.verdict->findings) damage.push_back(json_of(finding));
+    for (const Finding& finding : outcome.verdict->findings) add_members(damage.emplace_back(), finding);
     object.set("damage", std::move(damage));
   }
   return to_json(object, JsonLayout::kLine);
 }
 
-std::string missing_json(const MissingShards& missing) {
-  JsonObject object = unread(missing.path, "missing");
-  add_numbers(object, missing);
+std::string unread_json(const std::string& path, const MissingShards* missing) {
+  JsonObject object = object_of({.path = path}, missing == nullptr ? "surplus" : "missing");
+  if (missing != nullptr) add_members(object, *missing);
   return to_json(object, JsonLayout::kLine);
 }
-
-std::string surplus_json(const std::string& path) { return to_json(unread(path, "surplus"), JsonLayout::kLine); }
 
 }  // namespace recordfs

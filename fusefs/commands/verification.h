@@ -42,8 +42,12 @@ Finding finding_of(const Error& error);
 Finding finding_of(const DamagedRegion& region);
 Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std::uint64_t> records);
 
-// Returns begin, end, class, reason and records_lost; records_lost_at_least if that is all that is known.
-JsonObject json_of(const Finding& finding);
+// Returns a finding of the whole file.
+Finding finding_of_file(std::string_view word, std::string reason, int status);
+
+// Returns a line of JSON about what was not read of a file: file, begin, end, class, reason and records_lost;
+// records_lost_at_least if that is all that is known. `missing`: the shards that it is about; null: none is missing.
+std::string skipped_line(const std::string& path, const Finding& finding, const MissingShards* missing = nullptr);
 
 // Returns "bytes 10 to 20: damage: checksum mismatch; 3 records lost", "byte 10: the chunk is too short; 5 records
 // lost", "byte 10: no memory for 20 bytes; 3 chunks not checked".
@@ -103,13 +107,9 @@ struct OutcomeCounts {
 // has none.
 std::string findings_text(const Outcome& outcome);
 
-// Return one JSON object and a newline. That of missing shards has the status "missing" and the members of
-// add_numbers(), that of a surplus shard "surplus".
+// Return one JSON object and a newline. That of missing shards has the status "missing"; that of a surplus shard, of
+// which `missing` is null, has "surplus".
 std::string outcome_json(const Outcome& outcome);
-std::string missing_json(const MissingShards& missing);
-std::string surplus_json(const std::string& path);
-
-// Sets `shards` and `count` if several shards are missing, and `instead` if there is a file with another suffix.
-void add_numbers(JsonObject& object, const MissingShards& missing);
+std::string unread_json(const std::string& path, const MissingShards* missing);
 
 }  // namespace recordfs

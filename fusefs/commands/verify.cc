@@ -98,7 +98,7 @@ class Verify {
       }
       names = std::move(*listed);
     }
-    if (!options_.manifest.empty()) each_shard(options_.manifest, {}, names);
+    if (!options_.manifest.empty()) add_shards(options_.manifest, {}, names);
     has_container_.resize(names.size());
     for (std::size_t i = 0; i < names.size(); ++i) list(names, i);
     progress_.set_total(to_read_);
@@ -139,7 +139,7 @@ class Verify {
     if (!options_.recursive && name < options_.files.size() && names_set(names[name])) {
       paths.clear();
       has_container_[name] = true;  // or a message tells why not
-      each_shard({}, {names[name]}, paths);
+      add_shards({}, {names[name]}, paths);
     }
     list_files(paths, options_.recursive, [this, name](ListedFile file) {
       const std::string directory = std::filesystem::path(file.path).parent_path().string();
@@ -150,15 +150,14 @@ class Verify {
   }
 
   // Adds the paths of the shards, and prints those that are missing or surplus.
-  void each_shard(const std::string& manifest, const std::vector<std::string>& words, std::vector<std::string>& paths) {
-    each_file(
-        manifest, words, context_, [&paths](const std::string& path) { paths.push_back(path); },
-        [this](const MissingShards& missing) {
-          if (options_.json) context_.output().write(missing_json(missing));
-        },
-        [this](const std::string& path) {
-          if (options_.json) context_.output().write(surplus_json(path));
-        });
+  void add_shards(const std::string& manifest, const std::vector<std::string>& words, std::vector<std::string>& paths) {
+    for (NamedFile& file : named_files(manifest, words, context_)) {
+      if (!file.missing && !file.is_surplus) {
+        paths.push_back(std::move(file.path));
+      } else if (options_.json) {
+        context_.output().write(unread_json(file.path, file.missing ? &*file.missing : nullptr));
+      }
+    }
   }
 
   void add(ListedFile file, std::size_t name) {

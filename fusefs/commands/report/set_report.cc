@@ -48,7 +48,7 @@ void SetReport::add(const std::string& path, FileReport&& report) {
 void SetReport::add_failure(const std::string& path, std::string_view word, std::string reason, std::uint64_t count) {
   files += count;
   failed += count;
-  keep(path, {.word = word, .reason = reason, .is_of_whole_file = true, .status = kExitCannotOpen});
+  keep(path, finding_of_file(word, reason, kExitCannotOpen));
   if (rows.size() < kMostRows) rows.push_back({.path = path, .failure = std::move(reason)});
 }
 
