@@ -7,12 +7,10 @@
 #include <optional>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "core/base/read_window.h"
 #include "core/dataset/splits.h"
 #include "fusefs/commands/array_writer.h"
 #include "fusefs/commands/command.h"
@@ -42,22 +40,29 @@ struct CatOptions {
   KeyRangeOptions keys;
 };
 
-// Copies ranges. Keeps the shard of the last single record, because the next one is often in it.
+// Copies what was selected. The functions return false if copying has to stop.
 class Cat {
  public:
   Cat(const CatOptions& options, SetReader& reader, CommandContext& context)
       : options_(options), reader_(reader), context_(context) {}
 
-  bool copy(const OrdinalRange& range) {
-    return reader_.each(range, [&](const SetMember& member, const Selection& selection) {
-      return RecordCopier(member, options_.form, context_).copy(selection);
+  // A range that cannot be found does not stop it.
+  bool copy(const Range& range) {
+    if (const auto* address = std::get_if<RecordAddress>(&range)) return copy_at(*address);
+    const auto& ordinals = std::get<OrdinalRange>(range);
+    return reader_.each(ordinals, [&](const SetMember& member, Selection selection) -> std::optional<std::uint64_t> {
+      if (!ordinals.is_one) return RecordCopier(member, options_.form, context_).copy(selection);
+      RecordCopier& copier = copier_of(member);
+      if (selection.records.begin > 0) return copier.copy_one(selection);
+      selection.from.reset();  // damage before the first record belongs to it, as it does to a range that begins there
+      return copier.copy(selection);
     });
   }
 
   bool copy(const Split& split) {
     const auto shard = split.shard.empty() ? std::optional(std::size_t{0}) : reader_.set().find_shard(split.shard);
     if (split.begin == 0 && shard == reader_.first_present()) reader_.list_left_out();
-    auto member = reader_.member(split.shard);
+    const auto member = reader_.member(split.shard);
     return member && copy(*member, split);
   }
 
@@ -81,21 +86,13 @@ class Cat {
     });
   }
 
-  // Returns false if copying has to stop. A range that cannot be found does not stop it.
-  bool copy(const Range& range) {
-    if (const auto* address = std::get_if<RecordAddress>(&range)) return copy_at(*address);
-    const auto& ordinals = std::get<OrdinalRange>(range);
-    return ordinals.is_one ? copy_one(ordinals) : copy(ordinals);
-  }
-
  private:
-  // A shard that is open for single records.
-  struct Current {
-    Current(SetMember opened, const CatOptions& options, CommandContext& context)
-        : member(std::move(opened)), copier(member, options.form, context), window({}, member.store->source()) {}
+  // A shard of which single records are copied.
+  struct Opened {
+    Opened(const SetMember& opened, const CatOptions& options, CommandContext& context)
+        : member(opened), copier(member, options.form, context) {}
     const SetMember member;
     RecordCopier copier;
-    ReadWindow window;
   };
 
   bool copy(const SetMember& member, const Split& split) {
@@ -105,58 +102,27 @@ class Cat {
   }
 
   bool copy_at(const RecordAddress& address) {
-    if (!keep(reader_.member(address.shard))) return true;
-    const RequestContext reading = RequestContext().with(current_->window);
-    const auto record = find(reading, address, *current_->member.store);
-    if (record) return current_->copier.copy(reading, *record, std::nullopt);
-    context_.print_failure(current_->member.path, record.error());
+    const auto member = reader_.member(address.shard);
+    if (!member) return true;
+    RecordCopier& copier = copier_of(*member);
+    const auto record = find(copier.context(), address, *member->store);
+    if (record) return copier.copy_one(*record, std::nullopt);
+    context_.print_failure(member->path, record.error());
     return true;
   }
 
-  bool copy_one(const OrdinalRange& range) {
-    if (range.begin == 0) return copy(range);
-    OrdinalRange local = range;
-    if (reader_.has_one_shard()) {
-      if (!keep(reader_.member(0, 0))) return false;
-    } else {
-      const auto place = reader_.locate(range);
-      if (!place) return true;
-      const auto counts = reader_.set().counts(place->shard);
-      if (!counts || !keep(reader_.member(place->shard, counts->first_ordinal))) return true;
-      local.begin = static_cast<std::int64_t>(place->ordinal);
-    }
-    const auto selection = select(local, *current_->member.store);
-    if (!selection) {
-      reader_.report_unselected(current_->member.path, selection.error());
-      return true;
-    }
-    if (!copy_one(*selection)) return false;
-    const std::uint64_t ordinal = current_->member.first_ordinal + selection->records.begin;
-    reader_.report_damage_after(range, {.begin = ordinal, .end = ordinal + 1});
-    return true;
-  }
-
-  bool copy_one(const Selection& selection) {
-    // Damage before the first record belongs to it, as it does to a range that begins there.
-    if (selection.records.begin == 0) return current_->copier.copy(Selection{.records = selection.records}).has_value();
-    const IndexedChunk& indexed = *selection.from;
-    const std::uint64_t first = indexed.before.records;
-    return current_->copier.copy(RequestContext().with(current_->window),
-                                 {indexed.chunk, selection.records.begin - first}, first);
-  }
-
-  bool keep(std::optional<SetMember> member) {
-    if (!member) return false;
+  // Keeps that of the last record, because the next one is often in the same shard.
+  RecordCopier& copier_of(const SetMember& member) {
     const bool is_same =
-        current_ && current_->member.store == member->store && current_->member.first_ordinal == member->first_ordinal;
-    if (!is_same) current_ = std::make_unique<Current>(std::move(*member), options_, context_);
-    return true;
+        last_ && last_->member.store == member.store && last_->member.first_ordinal == member.first_ordinal;
+    if (!is_same) last_ = std::make_unique<Opened>(member, options_, context_);
+    return last_->copier;
   }
 
   const CatOptions& options_;
   SetReader& reader_;
   CommandContext& context_;
-  std::unique_ptr<Current> current_;
+  std::unique_ptr<Opened> last_;
 };
 
 // Returns whether the words name a database: its directory, or logs and tables of which keys are wanted.
@@ -223,7 +189,7 @@ int cat(const CatOptions& options) {
     const auto& ranges = options.words.ranges;
     write_array(
         options.array, ranges.empty() ? std::nullopt : std::optional(std::get<OrdinalRange>(ranges.front())), *reader,
-        [&] { copying.copy(OrdinalRange{}); }, context);
+        [&] { copying.copy(Range(OrdinalRange{})); }, context);
   } else if (options.split) {
     std::visit([&](const auto& split) { copying.copy(split); }, *options.split);
   } else if (options.random.is_given()) {

@@ -1,6 +1,5 @@
 #include "fusefs/commands/record_copier.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace recordfs {
@@ -17,7 +16,8 @@ RecordCopier::RecordCopier(const SetMember& member, const FormOptions& options, 
       context_(context),
       output_(context.output()),
       text_(member, options),
-      damage_(path_, store_, context) {}
+      damage_(path_, store_, context),
+      window_({}, store_.source()) {}
 
 RecordCopier::PreparedChunk RecordCopier::prepare(const RequestContext& context, const ChunkRecords& records) const {
   PreparedChunk prepared{.records = records, .chunk = store_.chunks().decode_ahead(context, records.info)};
@@ -83,17 +83,22 @@ std::optional<std::uint64_t> RecordCopier::copy(PassPart part) {
                       copy_records);
 }
 
-bool RecordCopier::copy(const RequestContext& context, const RecordRef& record,
-                        std::optional<std::uint64_t> first_ordinal) {
+bool RecordCopier::copy_one(const RecordRef& record, std::optional<std::uint64_t> first_ordinal) {
   // A window would copy a large chunk once more.
   const bool is_small = record.chunk.stored_size <= kLargestInWindow;
-  const auto chunk = store_.chunks().get_alone(is_small ? context : RequestContext(), record.chunk);
+  const auto chunk = store_.chunks().get_alone(is_small ? context() : RequestContext(), record.chunk);
   if (!chunk) {
     context_.note(chunk.error());
     return options_.skips_damage;
   }
   const OrdinalInterval which{.begin = record.index, .end = record.index + 1};
   return settle(text_.render({record.chunk, which, first_ordinal}, **chunk, &output_), record.chunk);
+}
+
+std::optional<std::uint64_t> RecordCopier::copy_one(const Selection& selection) {
+  const std::uint64_t first = selection.from->before.records;
+  if (!copy_one(RecordRef{selection.from->chunk, selection.records.begin - first}, first)) return std::nullopt;
+  return selection.records.end;
 }
 
 }  // namespace recordfs

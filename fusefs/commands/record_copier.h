@@ -6,12 +6,12 @@
 #include <optional>
 #include <string>
 
+#include "core/base/read_window.h"
 #include "core/base/result.h"
 #include "core/dataset/ordered_pass.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
-#include "fusefs/commands/range.h"
 #include "fusefs/commands/record_text.h"
 
 namespace recordfs {
@@ -29,9 +29,13 @@ class RecordCopier {
   std::optional<std::uint64_t> copy(const Selection& selection) {
     return copy(PassPart{.store = store_, .selection = selection});
   }
-  // Copies one record, and reads no more than that needs. `first_ordinal` is of its chunk; nullopt: not counted.
-  // Returns false if copying has to stop.
-  bool copy(const RequestContext& context, const RecordRef& record, std::optional<std::uint64_t> first_ordinal);
+  // Copy one record, and read no more than that needs. `first_ordinal` is of its chunk; nullopt: not counted. Return
+  // false, or nullopt, if copying has to stop; otherwise the number of records up to this one. REQUIRES: the selection
+  // has `from`.
+  bool copy_one(const RecordRef& record, std::optional<std::uint64_t> first_ordinal);
+  std::optional<std::uint64_t> copy_one(const Selection& selection);
+  // Returns the context in which copy_one() reads: from a window of the file, because the next record is often near.
+  RequestContext context() { return RequestContext().with(window_); }
 
  private:
   // Some records of a chunk, decoded and perhaps rendered ahead by a worker.
@@ -53,6 +57,7 @@ class RecordCopier {
   Output& output_;
   const RecordText text_;
   DamageReporter damage_;
+  ReadWindow window_;
   bool has_written_ = false;
 };
 

@@ -85,10 +85,8 @@ void append_shown(std::string& text, Bytes record) {
 class RecordPrinter {
  public:
   RecordPrinter(const RecordText& text, const ChunkRecords& records, const Chunk& chunk, Output* output)
-      : store_(text.store),
-        options_(text.options),
-        decoder_(text.decoder),
-        text_(text),
+      : text_(text),
+        form_(text.options.form),
         json_lines_(text, records.info),
         records_(records),
         chunk_(chunk),
@@ -114,15 +112,10 @@ class RecordPrinter {
         rendered_.rest = {.begin = i, .end = which.end};
         return;
       }
-      if (const Error* failure = layout_.failure(i)) {
-        const std::uint64_t end = end_of_failure(i, which.end);
+      const Error* const failure = layout_.failure(i);
+      const std::uint64_t end = failure != nullptr ? end_of_failure(i, which.end) : end_of_run(i, which.end);
+      if (failure != nullptr) {
         fail(*failure, end - i);
-        i = end;
-        continue;
-      }
-      const std::uint64_t end = end_of_run(i, which.end);
-      if (end - i == 1) {
-        write_one(i);
       } else {
         write_run(i, end);
       }
@@ -143,7 +136,7 @@ class RecordPrinter {
 
   void fail(const Error& why, std::uint64_t records = 1) {
     rendered_.failures.push_back({why, records});
-    rendered_.is_over = !options_.skips_damage;
+    rendered_.is_over = !text_.options.skips_damage;
   }
 
   // Returns the first record after `first` that does not fail for the same reason.
@@ -171,11 +164,11 @@ class RecordPrinter {
   }
 
   void put_record(std::uint64_t index, Bytes record) {
-    if (becomes_text(options_.form)) {
-      if (options_.form == RecordForm::kJson && output_ != nullptr && record.size() > kPieceBytes) {
+    if (becomes_text(form_)) {
+      if (form_ == RecordForm::kJson && output_ != nullptr && record.size() > kPieceBytes) {
         return write_json(index, record);
       }
-      if (options_.form == RecordForm::kShown) {
+      if (form_ == RecordForm::kShown) {
         append_shown(rendered_.text, record);
       } else if (const auto made = json_lines_.append(rendered_.text, name_of(index), record); !made) {
         return fail(made.error());
@@ -185,7 +178,7 @@ class RecordPrinter {
       rendered_.text.clear();
       return;
     }
-    const Frame frame = frame_of(options_.form, record.size());
+    const Frame frame = frame_of(form_, record.size());
     put(frame.before);
     put(record);
     put(frame.after);
@@ -197,8 +190,8 @@ class RecordPrinter {
     std::string members;
     // A growing string needs its memory twice.
     members.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(RecordDecoder::kMostText, 4 * record.size())));
-    const JsonLineOptions& options = options_.json;
-    if (const auto made = append_decoded(members, decoder_, records_.info, record, options); !made) {
+    const JsonLineOptions& options = text_.options.json;
+    if (const auto made = append_decoded(members, text_.decoder, records_.info, record, options); !made) {
       return fail(made.error());
     }
     output_->write(json_line_head(name_of(index), record.size(), text_.shard_member));
@@ -211,17 +204,21 @@ class RecordPrinter {
     output_->write("}\n");
   }
 
+  // REQUIRES: the records can be read, as far as the layout tells.
   void write_run(std::uint64_t first, std::uint64_t end) {
     const Extent front = layout_.extent(first);
     const Extent back = layout_.extent(end - 1);
-    const auto bytes = store_.chunks().read({}, chunk_, front.begin, back.begin + back.size - front.begin);
-    if (!bytes) {
-      // Records before the failing one may be readable.
-      for (std::uint64_t i = first; i < end && goes_on(); ++i) write_one(i);
-    } else if (options_.form == RecordForm::kBytes) {
-      put(bytes->bytes);
-    } else {
-      for (std::uint64_t i = first; i < end && goes_on(); ++i) {
+    const std::uint64_t size = back.begin + back.size - front.begin;
+    if (size > kPieceBytes && !becomes_text(form_))
+      return write_pieces(front);  // a run is smaller, unless of one record
+    const auto bytes = text_.store.chunks().read({}, chunk_, front.begin, size);
+    if (!bytes && end - first == 1) return fail(bytes.error());
+    for (std::uint64_t i = first; i < end && goes_on(); ++i) {
+      if (!bytes) {
+        write_run(i, i + 1);  // those before the failing one may be readable
+      } else if (form_ == RecordForm::kBytes) {
+        return put(bytes->bytes);
+      } else {
         const Extent extent = layout_.extent(i);
         put_record(i, bytes->bytes.subspan(static_cast<std::size_t>(extent.begin - front.begin),
                                            static_cast<std::size_t>(extent.size)));
@@ -229,18 +226,11 @@ class RecordPrinter {
     }
   }
 
-  void write_one(std::uint64_t index) {
-    const Extent extent = layout_.extent(index);
-    if (extent.size > kPieceBytes && !becomes_text(options_.form)) return write_pieces(extent);
-    const auto record = store_.chunks().read({}, chunk_, extent.begin, extent.size);
-    if (!record) return fail(record.error());
-    put_record(index, record->bytes);
-  }
-
   void write_pieces(const Extent& extent) {
-    const Frame frame = frame_of(options_.form, extent.size);
+    const Frame frame = frame_of(form_, extent.size);
     for (std::uint64_t at = 0; at < extent.size && goes_on(); at += kPieceBytes) {
-      const auto piece = store_.chunks().read({}, chunk_, extent.begin + at, std::min(kPieceBytes, extent.size - at));
+      const auto piece =
+          text_.store.chunks().read({}, chunk_, extent.begin + at, std::min(kPieceBytes, extent.size - at));
       if (!piece) {
         fail(piece.error());
         // Half a record was written, and further output would look like the rest of it.
@@ -253,10 +243,8 @@ class RecordPrinter {
     put(frame.after);
   }
 
-  const RecordStore& store_;
-  const FormOptions& options_;
-  const RecordDecoder& decoder_;
   const RecordText& text_;
+  const RecordForm form_;
   JsonLines json_lines_;
   const ChunkRecords& records_;
   const Chunk& chunk_;
