@@ -140,4 +140,15 @@ std::optional<Match> RecordMatcher::find(std::string_view record, std::size_t fr
   return Match{static_cast<std::size_t>(found.data() - record.data()), found.size()};
 }
 
+std::vector<Match> RecordMatcher::find_all(std::string_view record) const {
+  std::vector<Match> matches;
+  for (std::size_t at = 0; at <= record.size();) {
+    const auto match = find(record, at);
+    if (!match) break;
+    if (match->size > 0) matches.push_back(*match);
+    at = match->begin + std::max<std::size_t>(match->size, 1);
+  }
+  return matches;
+}
+
 }  // namespace recordfs

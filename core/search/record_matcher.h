@@ -45,6 +45,8 @@ class RecordMatcher {
   // Returns the first match that begins at `from` or later. RE2 decides between matches at one position.
   // REQUIRES: from <= record.size().
   std::optional<Match> find(std::string_view record, std::size_t from) const;
+  // Returns the matches, in order, without empty ones. They do not overlap.
+  std::vector<Match> find_all(std::string_view record) const;
 
   // Returns the text that exactly the matching records contain, or an empty string if there is no such text.
   std::string_view literal() const { return literal_; }

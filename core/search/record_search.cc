@@ -17,13 +17,7 @@ constexpr std::uint64_t kWhole = 8u << 20;  // payloads up to this size are read
 // Appends where a text matches. `before`: bytes of other texts before it.
 void append_matches(std::vector<Match>& matches, std::string_view text, std::size_t before, const Search& wanted) {
   if (!wanted.wants_matches || wanted.is_inverted) return;
-  std::size_t at = 0;
-  while (at <= text.size()) {
-    const auto match = wanted.matcher.find(text, at);
-    if (!match) break;
-    if (match->size > 0) matches.push_back({before + match->begin, match->size});
-    at = match->begin + std::max<std::size_t>(match->size, 1);
-  }
+  for (const Match& match : wanted.matcher.find_all(text)) matches.push_back({before + match.begin, match.size});
 }
 
 // Returns a selected record.

@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -11,7 +9,6 @@
 
 #include "core/base/utf8.h"
 #include "fusefs/commands/key_text.h"
-#include "fusefs/commands/record_text.h"
 
 namespace recordfs {
 namespace {
@@ -29,23 +26,25 @@ struct ReadKey {
 class DatabaseGrep {
  public:
   DatabaseGrep(DatabaseReader& reader, const GrepOptions& options, const RecordMatcher& matcher, std::uint64_t most,
-               const std::string& prefix, CommandContext& context)
+               GrepPrinter& printer, Output& output)
       : reader_(reader),
         options_(options),
         matcher_(matcher),
         most_(most),
-        prefix_(prefix),
-        output_(context.output()) {}
+        printer_(printer),
+        prefix_(printer.prefix(reader.path())),
+        output_(output) {}
 
   // Returns how many keys were selected.
   std::uint64_t run() {
-    static_cast<void>(std::ranges::all_of(reader_.families({}, true), [this](const database::Family& family) {
-      return selected_ < most_ && reader_.each_key(family, {}, {}, [&](const database::KeyIterator& keys) {
+    const auto families = reader_.families({}, true);
+    if (most_ > 0) {
+      reader_.each_key(families, {}, {}, [&](const database::Family& family, const database::KeyIterator& keys) {
         const auto value = reader_.value_of(keys);
         take({family, keys.version(), as_text(keys.key()), value});
         return selected_ < most_;
       });
-    }));
+    }
     reader_.finish();
     return selected_;
   }
@@ -69,16 +68,8 @@ class DatabaseGrep {
     if (is_terminal_) output_.flush();
   }
 
-  // Returns the matches that are not empty.
   std::vector<Match> matches_in(std::string_view text) const {
-    std::vector<Match> matches;
-    for (std::size_t at = 0; at <= text.size() && !options_.inverted;) {
-      const auto match = matcher_.find(text, at);
-      if (!match) break;
-      if (match->size > 0) matches.push_back(*match);
-      at = match->begin + std::max<std::size_t>(match->size, 1);
-    }
-    return matches;
+    return options_.inverted ? std::vector<Match>() : matcher_.find_all(text);
   }
 
   void write_matches(const ReadKey& read, std::string_view text) {
@@ -89,13 +80,8 @@ class DatabaseGrep {
     output_.write(prefix_);
     if (reader_.has_families()) output_.write(printable(name_of(read.family)) + "\t");
     output_.write(escaped_key(as_bytes(read.key)) + "\t");
-    if (is_terminal_) {
-      output_.write(printable_lines(text));
-    } else {
-      output_.write(text);
-    }
-    if (options_.zero_after_record) return output_.write(std::string_view("\0", 1));
-    if (!text.ends_with('\n')) output_.write("\n");
+    printer_.write_text(as_bytes(text));
+    printer_.write_end(text.empty() ? std::byte{} : as_bytes(text).back());
   }
 
   void write_json(const ReadKey& read) {
@@ -134,7 +120,8 @@ class DatabaseGrep {
   const GrepOptions& options_;
   const RecordMatcher& matcher_;
   const std::uint64_t most_;
-  const std::string& prefix_;
+  GrepPrinter& printer_;
+  const std::string prefix_;
   Output& output_;
   const bool is_terminal_ = ::isatty(STDOUT_FILENO) == 1;
   std::uint64_t selected_ = 0;
@@ -143,8 +130,8 @@ class DatabaseGrep {
 }  // namespace
 
 std::uint64_t grep_database(DatabaseReader& reader, const GrepOptions& options, const RecordMatcher& matcher,
-                            std::uint64_t most, const std::string& prefix, CommandContext& context) {
-  return DatabaseGrep(reader, options, matcher, most, prefix, context).run();
+                            std::uint64_t most, GrepPrinter& printer, Output& output) {
+  return DatabaseGrep(reader, options, matcher, most, printer, output).run();
 }
 
 }  // namespace recordfs

@@ -20,7 +20,6 @@
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
-#include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
@@ -168,18 +167,19 @@ void DatabaseReader::report_lost_manifest() const {
   if (database_->summary().is_recovered()) report(true);
 }
 
-bool DatabaseReader::each_key(const database::Family& family, database::KeyRange range, const database::Snapshot& at,
-                              const TakeKey& take) {
-  const auto keys = database_->keys(family.id, std::move(range), at);
-  while (context_.output().good()) {
-    const auto has_key = keys->next({});
-    if (!has_key) print(has_key.error().detail, status_of_reading(has_key.error()));
-    if (!has_key) return false;
-    if (!*has_key) return true;
-    uncertain_.add(keys->version());
-    if (!take(*keys)) return false;
+void DatabaseReader::each_key(const std::vector<database::Family>& families, const database::KeyRange& range,
+                              const database::Snapshot& at, const TakeKey& take) {
+  for (const database::Family& family : families) {
+    const auto keys = database_->keys(family.id, range, at);
+    for (;;) {
+      if (!context_.output().good()) return;
+      const auto has_key = keys->next({});
+      if (!has_key) return print(has_key.error().detail, status_of_reading(has_key.error()));
+      if (!*has_key) break;
+      uncertain_.add(keys->version());
+      if (!take(family, *keys)) return;
+    }
   }
-  return false;
 }
 
 Result<Slice> DatabaseReader::value_of(const database::KeyIterator& keys) {

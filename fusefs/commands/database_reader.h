@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/base/bytes.h"
@@ -98,11 +97,11 @@ class DatabaseReader {
   std::vector<database::Family> families(const std::string& wanted, bool all_by_default) const;
 
   // Handles the key of an iterator. Returns false to stop.
-  using TakeKey = std::function<bool(const database::KeyIterator& keys)>;
-  // Calls `take` for each key of a range that has a value, in key order, until the output fails. Prints and notes why
-  // the keys cannot be read any further. Returns false if that failed, or if `take` did.
-  bool each_key(const database::Family& family, database::KeyRange range, const database::Snapshot& at,
-                const TakeKey& take);
+  using TakeKey = std::function<bool(const database::Family& family, const database::KeyIterator& keys)>;
+  // Calls `take` for each key of a range that has a value, in key order, one family after the other, until it stops or
+  // the output fails. Prints and notes why the keys cannot be read any further.
+  void each_key(const std::vector<database::Family>& families, const database::KeyRange& range,
+                const database::Snapshot& at, const TakeKey& take);
   // Returns the value of a key of each_key(). Prints and notes why it cannot be read; those that recordfs does not
   // support are counted, because there may be many.
   Result<Slice> value_of(const database::KeyIterator& keys);

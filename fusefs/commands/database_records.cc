@@ -1,6 +1,5 @@
 #include "fusefs/commands/database_records.h"
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -52,10 +51,7 @@ void write_keys(DatabaseReader& reader, const KeyListOptions& options, CommandCo
     if (!std::exchange(has_written, true)) output.flush();
     return --left > 0;
   };
-  static_cast<void>(left > 0 && std::ranges::all_of(families, [&](const database::Family& family) {
-                      return reader.each_key(family, options.keys.range, options.view.at,
-                                             [&](const database::KeyIterator& keys) { return write(family, keys); });
-                    }));
+  if (left > 0) reader.each_key(families, options.keys.range, options.view.at, write);
   reader.finish();
 }
 

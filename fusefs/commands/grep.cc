@@ -15,7 +15,6 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/result.h"
-#include "core/base/utf8.h"
 #include "core/decoding/json_writer.h"
 #include "core/decoding/record_decoder.h"
 #include "core/search/decoded_text.h"
@@ -117,7 +116,7 @@ class Grep {
     }
     const auto reader = DatabaseReader::open({.files = {path}}, context_);
     if (!reader) return;
-    selected_ = grep_database(*reader, options_, matcher_, most_, printer_.prefix(path), context_);
+    selected_ = grep_database(*reader, options_, matcher_, most_, printer_, output_);
     has_selected_ = has_selected_ || selected_ > 0;
     if (show_ == Show::kNames) end_of_shard(path);
     end_of_file(path);

@@ -190,12 +190,7 @@ std::byte GrepPrinter::write_bytes(const MatchedChunk& found, std::uint64_t inde
 
 void GrepPrinter::write_prefix(const MatchedChunk& found, std::uint64_t index, char after) {
   const std::string separator(1, after);
-  if (options_.shows_names()) {
-    const char after_name = after == '\n' ? ':' : after;
-    output_.write(colored(kNameColor, is_terminal_ ? printable(*name_) : *name_));
-    output_.write(options_.zero_after_name ? std::string(1, '\0')
-                                           : colored(kSeparatorColor, std::string_view(&after_name, 1)));
-  }
+  output_.write(prefix(*name_, after == '\n' ? ':' : after));
   const std::uint64_t ordinal = member_->first_ordinal + found.first_ordinal + index;
   output_.write(colored(kOrdinalColor, fmt::format_int(ordinal).str()));
   output_.write(after == '\n' ? separator : colored(kSeparatorColor, separator));
@@ -210,10 +205,11 @@ void GrepPrinter::write_count(const std::string& name, std::uint64_t selected) {
   output_.write(fmt::format("{}{}\n", prefix(name), selected));
 }
 
-std::string GrepPrinter::prefix(const std::string& name) const {
+std::string GrepPrinter::prefix(const std::string& name, char after) const {
   if (!options_.shows_names()) return {};
+  const std::string separator(1, options_.zero_after_name ? '\0' : after);
   return colored(kNameColor, is_terminal_ ? printable(name) : name) +
-         (options_.zero_after_name ? std::string(1, '\0') : colored(kSeparatorColor, ":"));
+         (options_.zero_after_name ? separator : colored(kSeparatorColor, separator));
 }
 
 template <class Write>

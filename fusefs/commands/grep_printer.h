@@ -53,7 +53,10 @@ class GrepPrinter {
   void write_file(const std::string& path);
   void write_count(const std::string& name, std::uint64_t selected);
   // Returns the name of a file with what follows it on its lines; nothing if names are not wanted.
-  std::string prefix(const std::string& name) const;
+  std::string prefix(const std::string& name, char after = ':') const;
+  // Write bytes, so that they are safe for a terminal, and what ends a line after the byte `last`; 0: there is none.
+  void write_text(Bytes bytes);
+  void write_end(std::byte last);
 
  private:
   // A chunk that was shown. It is decoded again if its records precede a selected one.
@@ -72,9 +75,7 @@ class GrepPrinter {
   // Write the bytes of a record, with the matches highlighted, and what ends it.
   void write_record(const MatchedChunk& found, std::uint64_t index, const std::vector<Match>& matches);
   std::byte write_bytes(const MatchedChunk& found, std::uint64_t index, std::uint64_t at, std::uint64_t size);
-  void write_text(Bytes bytes);
   void write_prefix(const MatchedChunk& found, std::uint64_t index, char after);
-  void write_end(std::byte last);
   // Write in a color, if colors are wanted, which is a number of the escape sequence SGR.
   template <class Write>
   void write_colored(std::string_view color, const Write& write);
