@@ -45,7 +45,6 @@ class Finder {
     const std::uint64_t after = counts.first_ordinal + counts.records;
     if (counts.damaged_regions == 0 || after < span_.begin || counts.first_ordinal > span_.end) return {};
     ASSIGN_OR_RETURN(const auto store, set_.open(context_, shard));
-    TRY(wait_for(context_, [&] { return store->index().totals(ScanDetail::kCounts); }));
     ASSIGN_OR_RETURN(const auto rows, wait_for(context_, [&] { return store->index().damage(); }));
     for (const DamageRow& row : *rows) {
       if (row.region.damage_class == DamageClass::kStale) continue;

@@ -280,7 +280,6 @@ py::list damage(const OpenedSet& set, std::size_t shard) {
   const auto rows =
       value_of(run([&](const RequestContext& context) -> Result<std::shared_ptr<const std::vector<DamageRow>>> {
                  ASSIGN_OR_RETURN(const auto store, set.set().open(context, shard));
-                 TRY(wait_for(context, [&] { return store->index().totals(ScanDetail::kCounts); }));
                  return wait_for(context, [&] { return store->index().damage(); });
                }),
                set, shard);

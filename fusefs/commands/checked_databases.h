@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/base/source.h"
 #include "core/database/database.h"
 #include "fusefs/commands/verification.h"
 

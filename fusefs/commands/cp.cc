@@ -200,10 +200,8 @@ class Cp {
   }
 
  private:
-  // The result of copying a chunk.
-  struct Copied {
-    std::vector<std::pair<std::uint64_t, RecordFiles::Failure>> failures;  // by ordinal
-  };
+  // What failed in a chunk, by ordinal.
+  using Failures = std::vector<std::pair<std::uint64_t, RecordFiles::Failure>>;
 
   // Returns false if copying has to stop.
   bool copy(const Range& range, SetReader& reader) {
@@ -234,24 +232,24 @@ class Cp {
     return damage.read({.store = *member.store, .selection = selection}, {.threads = context_.threads()},
                        [&](const RequestContext& context, const IndexedChunk& indexed) -> OrderedResult {
                          // cppcheck-suppress returnDanglingLifetime
-                         return [&, copied = copy_chunk(context, member, selection, indexed)] {
-                           return settle(*member.store, copied);
+                         return [&, failed = copy_chunk(context, member, selection, indexed)] {
+                           return settle(*member.store, failed);
                          };
                        });
   }
 
   // Thread-safe.
-  Copied copy_chunk(const RequestContext& context, const SetMember& member, const Selection& selection,
-                    const IndexedChunk& indexed) {
+  Failures copy_chunk(const RequestContext& context, const SetMember& member, const Selection& selection,
+                      const IndexedChunk& indexed) {
     const RecordStore& store = *member.store;
     const std::uint64_t first_ordinal = member.first_ordinal + indexed.before.records;
-    Copied copied;
+    Failures failed;
     const OrdinalInterval wanted = selection.within(indexed);
-    if (wanted.is_empty()) return copied;
+    if (wanted.is_empty()) return failed;
     const auto chunk = store.chunks().decode_ahead(context, indexed.chunk);
     if (!chunk) {
-      copied.failures.push_back({first_ordinal, {.is_of_record = true, .why = chunk.error()}});
-      return copied;
+      failed.push_back({first_ordinal, {.is_of_record = true, .why = chunk.error()}});
+      return failed;
     }
     for (std::uint64_t i = wanted.begin; i < wanted.end && !is_stopped_ && !Interruption::came(); ++i) {
       const std::uint64_t ordinal = first_ordinal + i;
@@ -259,15 +257,15 @@ class Cp {
       if (failures.empty()) progress_.add(1);
       for (RecordFiles::Failure& failure : failures) {
         is_stopped_ = is_stopped_ || failure.ends_copy();
-        copied.failures.emplace_back(ordinal, std::move(failure));
+        failed.emplace_back(ordinal, std::move(failure));
       }
     }
-    return copied;
+    return failed;
   }
 
   // Prints failures. Returns false if copying has to stop. Chunks skipped after a write error print nothing.
-  bool settle(const RecordStore& store, const Copied& copied) {
-    for (const auto& [ordinal, failure] : copied.failures) {
+  bool settle(const RecordStore& store, const Failures& failures) {
+    for (const auto& [ordinal, failure] : failures) {
       if (failure.has_no_part) {
         ++without_part_[failure.part];
         continue;

@@ -18,7 +18,6 @@
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/range.h"
 #include "fusefs/commands/record_copier.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"

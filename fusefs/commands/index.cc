@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <thread>
@@ -14,7 +13,6 @@
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/commands/standard_input.h"
-#include "fusefs/commands/verify_state.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 

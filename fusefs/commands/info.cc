@@ -35,7 +35,6 @@
 #include "fusefs/exit_status.h"
 #include "fusefs/terminal.h"
 #include "fusefs/tree/database/database_info.h"
-#include "fusefs/tree/generated_files.h"
 
 namespace recordfs {
 namespace {

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>

@@ -1,7 +1,6 @@
 #include "fusefs/commands/record_sizes.h"
 
 #include <cstdint>
-#include <utility>
 
 #include "core/dataset/ordered_pass.h"
 

@@ -55,12 +55,6 @@ std::optional<ShardList> named(const RecordWords& words, CommandContext& context
 
 bool is_complete(const ShardList& list) { return list.missing() == 0 && list.surplus.empty(); }
 
-// Returns the damage in headers.
-Result<std::shared_ptr<const std::vector<DamageRow>>> damage_of(const RecordStore& store) {
-  TRY(wait_for([&] { return store.index().totals(ScanDetail::kCounts); }));
-  return wait_for([&] { return store.index().damage(); });
-}
-
 }  // namespace
 
 std::string set_name(const RecordWords& words) {
@@ -236,7 +230,7 @@ void SetReader::report_damage(std::uint64_t first) {
     if (counts->damaged_regions == 0 || counts->first_ordinal + counts->records < first) continue;
     const auto opened = member(shard, counts->first_ordinal);
     if (!opened) continue;
-    const auto rows = damage_of(*opened->store);
+    const auto rows = wait_for([&] { return opened->store->index().damage(); });
     if (!rows) {
       context_.print_failure(opened->path, rows.error());
       continue;

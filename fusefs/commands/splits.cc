@@ -21,7 +21,6 @@
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/commands/standard_input.h"
 #include "fusefs/exit_status.h"
-#include "fusefs/messages.h"
 #include "fusefs/options.h"
 
 namespace recordfs {

@@ -13,7 +13,6 @@
 #include "core/base/bytes.h"
 #include "core/hash/highway.h"
 #include "fusefs/commands/verification.h"
-#include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {

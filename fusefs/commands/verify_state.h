@@ -7,10 +7,8 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "core/base/result.h"
-#include "core/base/source.h"
 #include "fusefs/commands/replace_file.h"
 
 namespace recordfs {

@@ -1,6 +1,5 @@
 #include "fusefs/commands/report/part_counts.h"
 
-#include <algorithm>
 #include <memory>
 #include <variant>
 #include <vector>

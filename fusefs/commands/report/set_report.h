@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/result.h"
 #include "fusefs/commands/report/file_report.h"
 #include "fusefs/commands/report/page_elements.h"
 #include "fusefs/commands/report/part_counts.h"
