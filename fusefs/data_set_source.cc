@@ -1,7 +1,5 @@
 #include "fusefs/data_set_source.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -13,10 +11,9 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
-#include "core/base/source.h"
-#include "core/dataset/manifest.h"
+#include "core/base/storage.h"
 #include "core/dataset/missing_shards.h"
-#include "core/dataset/shard_list.h"
+#include "core/dataset/source_spec.h"
 #include "core/store/open_container.h"
 #include "fusefs/messages.h"
 
@@ -72,9 +69,8 @@ Result<std::string_view> first_format(const ShardList& list, ShardOpener& opener
 // The mounts of recordfs are left out, because a pattern may match the names in this mount.
 IsContainer new_container_test() {
   return [](const std::string& path) -> Result<bool> {
-    struct stat st {};
-    if (::stat(path.c_str(), &st) != 0) return system_error(errno);
-    if (RecordfsMounts::of_process().contains(st.st_dev)) return false;
+    ASSIGN_OR_RETURN(const auto status, status_of({}, path));
+    if (RecordfsMounts::of_process().contains(status.device)) return false;
     return is_container_file(path);
   };
 }
@@ -110,7 +106,7 @@ Result<SetPlaces> places_of_set(const Options& options, const std::optional<Shar
 }
 
 Result<DataSetFiles> join_sources(const Options& options, StoreResources& services, std::optional<ShardList> manifest) {
-  auto list = manifest ? Result<ShardList>(*std::move(manifest)) : list_shards(options.sources, is_container_file);
+  auto list = manifest ? Result<ShardList>(*std::move(manifest)) : SourceSpec{.words = options.sources}.shards();
   if (!list) return Error{.code = Code::kIo, .detail = list.error().detail};
   ShardExaminer examiner(options);
   for (Shard& shard : list->shards) examiner.examine(shard);

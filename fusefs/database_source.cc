@@ -18,7 +18,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/descriptor.h"
-#include "core/base/source.h"
+#include "core/base/storage.h"
 #include "core/database/directory.h"
 #include "core/database/options_file.h"
 #include "core/database/wal_directory.h"
@@ -129,7 +129,7 @@ std::string stated_wal_directory(const std::string& path) {
   const auto number = [](const database::DirectoryEntry& entry) { return database::options_file_number(entry.name); };
   const auto newest = std::ranges::max_element(*listed, {}, number);
   if (newest == listed->end() || !number(*newest)) return {};
-  const auto source = FileSource::open(path + "/" + newest->name);
+  const auto source = open_source({}, path + "/" + newest->name);
   const auto read = source ? database::read_options({}, **source) : source.error();
   return read ? read->wal_directory : std::string();
 }
@@ -137,8 +137,7 @@ std::string stated_wal_directory(const std::string& path) {
 }  // namespace
 
 std::string wal_directory_of(const std::string& path) {
-  struct stat st {};
-  if (::stat((path + "/CURRENT").c_str(), &st) != 0) return {};
+  if (!Location(path).is_local() || !status_of({}, path + "/CURRENT")) return {};
   std::string stated(PATH_MAX, '\0');
   HelperProcess reader(kReader, {}, [&path](int line) {
     AllowedPaths allowed{.readable = {}, .listed = {}, .saved = {}, .devices = {}, .reads_all_owners = true};

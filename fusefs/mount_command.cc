@@ -28,8 +28,9 @@
 #include "core/base/parse_number.h"
 #include "core/base/result.h"
 #include "core/base/sandbox.h"
-#include "core/dataset/manifest.h"
+#include "core/base/storage.h"
 #include "core/dataset/real_paths.h"
+#include "core/dataset/source_spec.h"
 #include "core/decoding/protobuf_module.h"
 #include "core/decoding/record_decoder.h"
 #include "core/store/log.h"
@@ -95,8 +96,12 @@ AllowedPaths allowed_paths(const SetPlaces& places, const Options& options, cons
   AllowedPaths allowed;
   allowed.reads_all_owners = true;
   allowed.watches = options.follow;
-  for (const std::string& place : places.read) allowed.readable.push_back(found_at(place));
-  for (const std::string& place : places.listed) allowed.listed.push_back(found_at(place));
+  const auto allow = [](const Location& place, std::vector<Descriptor>& to) {
+    const std::string path = place.storage().local_path(place);
+    if (!path.empty()) to.push_back(found_at(path));
+  };
+  for (const std::string& place : places.read) allow(place, allowed.readable);
+  for (const std::string& place : places.listed) allow(place, allowed.listed);
   for (const std::string& place : options.table_directories) allowed.readable.push_back(found_at(place));
   for (const std::string& place : {options.wal_directory, options.descriptors}) {
     if (!place.empty()) allowed.readable.push_back(found_at(place));
@@ -137,16 +142,14 @@ Result<void> confine_daemon(const Options& options, const std::optional<ShardLis
 
 // Returns whether root still needs to read files of other owners once all sources are open.
 bool opens_files_later(const Options& options) {
-  std::error_code failed;
-  return options.join || std::ranges::any_of(options.sources, [&failed](const std::string& source) {
-           return std::filesystem::is_directory(source, failed);
-         });
+  return options.join ||
+         std::ranges::any_of(options.sources, [](const std::string& source) { return is_directory(source); });
 }
 
 // Returns what df(1) and findmnt(8) show as the source: a path that means the same in every directory.
 std::string absolute_source(const std::string& source) {
   std::error_code failed;
-  if (!std::filesystem::is_directory(source, failed)) return source == "-" ? source : RealPaths().of(source);
+  if (!is_directory(source)) return source == "-" ? source : RealPaths().of(source);
   const auto real = std::filesystem::canonical(source, failed);
   return failed ? source : real.string();
 }
@@ -400,7 +403,7 @@ std::optional<Refusal> serve_sources(Process& process) {
   if (!is_mounted && !helper.is_there()) return cannot_mount(options, "cannot create a process");
   std::optional<ShardList> manifest;
   if (options.manifest) {
-    auto list = read_manifest(options.sources.front());
+    auto list = SourceSpec{.manifest = options.sources.front()}.shards();
     if (!list) return Refusal{kExitCannotOpen, list.error().detail};
     manifest = std::move(*list);
   }

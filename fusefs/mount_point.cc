@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/storage.h"
 #include "core/dataset/shard_list.h"
 #include "core/dataset/shard_name.h"
 #include "fusefs/glue/mount_table.h"
@@ -25,14 +26,10 @@ constexpr std::string_view kTriggerType = "autofs";  // of automount(8), and of 
 
 Error failure(std::string reason) { return {.code = Code::kIo, .detail = std::move(reason)}; }
 
-bool is_file(const std::string& path) {
-  struct stat st {};
-  return ::stat(path.c_str(), &st) == 0 && !S_ISDIR(st.st_mode);
-}
-
-bool is_folder(const std::string& path) {
-  struct stat st {};
-  return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
+// Returns whether a word cannot be a mount point: a URL, or a file.
+bool is_source(const std::string& word) {
+  const auto status = status_of({}, word);
+  return !Location(word).is_local() || (status && status->kind != SourceKind::kDirectory);
 }
 
 // Returns whether a mount point can have this name: an empty directory, or nothing.
@@ -107,12 +104,12 @@ bool is_open_device(const std::string& path) { return path.starts_with("/dev/fd/
 Result<bool> choose_mount_point(Options& options) {
   if (options.form != Form::kCommand) return false;
   if (is_open_device(options.mountpoint)) return false;
-  const bool is_pattern = options.join && names_set(options.mountpoint) && !is_folder(options.mountpoint);
-  if (!options.manifest && (is_pattern || is_file(options.mountpoint)))
+  const bool is_pattern = options.join && names_set(options.mountpoint) && !is_directory(options.mountpoint);
+  if (!options.manifest && (is_pattern || is_source(options.mountpoint)))
     options.sources.push_back(std::exchange(options.mountpoint, {}));
   if (!options.mountpoint.empty()) return false;
   const std::string& first = options.sources.front();
-  const bool is_set = options.join && !is_folder(first);
+  const bool is_set = options.join && !is_directory(first);
   ASSIGN_OR_RETURN(auto name, named_after(is_set ? set_named_by(first) : first));
   options.mountpoint = std::move(name);
   return true;

@@ -15,6 +15,7 @@
 #include "core/base/counted.h"
 #include "core/base/request_context.h"
 #include "core/base/source.h"
+#include "core/dataset/source_spec.h"
 #include "core/store/open_container.h"
 #include "fusefs/data_set_source.h"
 #include "fusefs/database_source.h"
@@ -48,11 +49,6 @@ bool may_count(const fs::directory_entry& entry, dev_t device) {
   return type == fs::file_type::regular && may_be_container(entry.path());
 }
 
-bool is_directory(const std::string& path) {
-  std::error_code failure;
-  return std::filesystem::is_directory(path, failure);
-}
-
 // Returns the name in a mount of several sources: the directory's own, not that of a symbolic link.
 std::string directory_name(const std::string& path) {
   std::error_code failure;
@@ -79,13 +75,13 @@ Result<MountSource> open_container_file(const std::string& path, const std::stri
     ASSIGN_OR_RETURN(auto file, GrowingFile::open(path, options.limits, services, shown));
     container.name = file->name();
     container.store = file->store();
-    container.ownership = ownership_of(file->state());
+    container.ownership = ownership_of(file->file());
     all.followed.push_back(std::move(file));
   } else {
     ASSIGN_OR_RETURN(auto opened, open_file({}, path, options.limits, services, shown));
     container.name = std::move(opened.name);
     container.store = std::move(opened.store);
-    container.ownership = ownership_of(opened.state);
+    container.ownership = ownership_of(*opened.source);
   }
   log_opened(shown, *container.store, services);
   keep_only_readers(container.ownership, path, options);
@@ -97,10 +93,14 @@ Result<MountSource> open_source(std::size_t number, const Options& options, Stor
                                 OpenedSources& all) {
   const std::string& path = options.sources[number];
   const std::string shown = shown_source(options, number);
-  if (is_directory(path)) {
+  const auto kind = SourceSpec{.words = {path}}.kind();
+  if (kind == SourceSpec::Kind::kDatabase || kind == SourceSpec::Kind::kDirectory) {
+    if (!Location(path).is_local()) {
+      return Error{.code = Code::kUnsupported, .detail = "only local directories can be mirrored (try: --join)"};
+    }
     ASSIGN_OR_RETURN(auto directory, RootedDir::open(path));
     const bool is_alone = options.sources.size() == 1 && !options.nest;
-    if (is_alone && database::is_database(path).value_or(false)) {
+    if (is_alone && kind == SourceSpec::Kind::kDatabase) {
       auto opened = open_database(path, directory, shown, options, services);
       if (opened) return MountSource(std::move(*opened));
       services.log(Severity::kWarning, fmt::format("{}: the database cannot be opened, so only its files are shown: {}",
@@ -120,9 +120,9 @@ Result<MountSource> open_source(std::size_t number, const Options& options, Stor
 Ownership above_mirrored_directories(const Options& options) {
   Ownership all{.file_mode = 0555, .directory_mode = 0755};
   for (const std::string& source : options.sources) {
-    struct stat st {};
-    if (!is_directory(source) || ::stat(source.c_str(), &st) != 0) continue;
-    Ownership one{st.st_uid, st.st_gid, 0444, directory_mode_for(0444), {}};
+    const auto status = status_of({}, source);
+    if (!status || status->kind != SourceKind::kDirectory || !status->owner) continue;
+    Ownership one{status->owner->uid, status->owner->gid, 0444, directory_mode_for(0444), {}};
     keep_only_readers(one, source, options);
     all.file_mode &= one.directory_mode | 0500u;
     all.directory_mode &= one.directory_mode | 0700u;
@@ -205,7 +205,10 @@ MirrorSettings mirror_settings(const Options& options, StoreResources& services)
                         const RequestContext& context, Descriptor file,
                         const std::string& path) -> Result<std::shared_ptr<const RecordStore>> {
     const std::string shown = options.redact ? fmt::format("mirrored file {}", count->fetch_add(1) + 1) : path;
-    auto opened = open_file(context, std::move(file), path, options.limits, services, shown);
+    const auto name = path.substr(path.rfind('/') + 1);
+    auto source = FileSource::of(std::move(file), name);
+    auto opened = source ? open_file(context, std::move(*source), options.limits, services, shown)
+                         : Result<OpenedFile>(source.error());
     if (opened) {
       log_opened(shown, *opened->store, services);
       return std::move(opened->store);
@@ -225,7 +228,9 @@ MirrorSettings mirror_settings(const Options& options, StoreResources& services)
 unsigned address_bits(const Options& options) {
   constexpr unsigned kInMirror = 44;
   const unsigned bits = InodeTable::value_bits(options.sources.size());
-  return std::ranges::any_of(options.sources, is_directory) ? std::min(bits, kInMirror) : bits;
+  return std::ranges::any_of(options.sources, [](const auto& source) { return is_directory(source); })
+             ? std::min(bits, kInMirror)
+             : bits;
 }
 
 }  // namespace recordfs

@@ -1,11 +1,11 @@
 #include "fusefs/shard_files.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <system_error>
@@ -14,7 +14,6 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
-#include "core/base/descriptor.h"
 #include "core/dataset/saved_counts.h"
 #include "core/store/open_container.h"
 #include "fusefs/messages.h"
@@ -44,9 +43,9 @@ void ShardExaminer::examine(Shard& shard) {
     std::error_code failed;
     real = fs::canonical(shard.path, failed).string();
   }
-  if (const auto state = FileState::at(shard.path)) {
+  if (const auto state = status_of({}, shard.path)) {
     shard.is_missing = false;
-    file.id = state->id();
+    file.id = state->id;
     file.filesystem = filesystem_of(directory_of(real), state->device);
     ownership = ownership_of(*state);
     keep_only_readers(ownership, real, options_);
@@ -56,7 +55,7 @@ void ShardExaminer::examine(Shard& shard) {
     directories_.insert(directory_of(real));
   } else {
     // A file that cannot be examined is reported when it is opened.
-    shard.is_missing = shard.is_missing || state.error().code == Code::kNotFound;
+    shard.is_missing = shard.is_missing || is_not_there(state.error());
   }
   files_.push_back(std::move(file));
   ownerships_.push_back(ownership);
@@ -76,11 +75,10 @@ std::vector<std::string> ShardExaminer::places(const std::vector<std::string>& d
   return {all.begin(), all.end()};
 }
 
-std::uint64_t ShardExaminer::filesystem_of(const std::string& directory, std::uint64_t device) {
+std::uint64_t ShardExaminer::filesystem_of(const Location& directory, std::uint64_t device) {
   const auto known = filesystems_.find(device);
   if (known != filesystems_.end()) return known->second;
-  const Descriptor opened(::open(directory.c_str(), O_PATH | O_CLOEXEC));
-  return filesystems_.emplace(device, filesystem_that_may_hang(opened.number(), device)).first->second;
+  return filesystems_.emplace(device, directory.storage().filesystem(directory, device)).first->second;
 }
 
 void ShardOpener::add(std::vector<ShardFile> files) {
@@ -107,9 +105,8 @@ std::optional<ShardCounts> ShardOpener::known_counts(const RequestContext& conte
                                                      ScanDetail detail) const {
   const ShardFile& examined = file(shard);
   if (failure_of(shard) || !context.permit_wait_for(examined.filesystem)) return std::nullopt;
-  const auto now = FileState::at(examined.path);
-  const bool is_same = now && now->is_regular() && now->id() == examined.id;
-  return is_same ? saved_counts(context, services_, now->id(), detail) : std::nullopt;
+  return saved_counts(context, services_, examined.path, detail,
+                      [&](const SourceId& now) { return now == examined.id; });
 }
 
 std::string ShardOpener::shown(std::size_t shard) const {
@@ -129,28 +126,24 @@ std::optional<Error> ShardOpener::failure_of(std::size_t shard) const {
 }
 
 Result<std::shared_ptr<const RecordStore>> ShardOpener::open_now(const RequestContext& context, std::size_t shard) {
-  ASSIGN_OR_RETURN(auto descriptor, open_same(shard));
-  ASSIGN_OR_RETURN(auto opened, open_file(context, std::move(descriptor), file(shard).path, options_.limits, services_,
-                                          shown(shard)));
+  ASSIGN_OR_RETURN(auto source, open_same(context, shard));
+  ASSIGN_OR_RETURN(auto opened, open_file(context, std::move(source), options_.limits, services_, shown(shard)));
   services_.log(Severity::kDetail, fmt::format("{}: {}, {}", shown(shard), opened.store->traits().format,
                                                counted(opened.store->source().size(), "byte")));
   return std::move(opened.store);
 }
 
 // Opens the file if it is still what it was.
-Result<Descriptor> ShardOpener::open_same(std::size_t shard) const {
+Result<std::shared_ptr<const Source>> ShardOpener::open_same(const RequestContext& context, std::size_t shard) const {
+  constexpr std::array kPassing = {EIO, EMFILE, ENFILE, ENOMEM, EINTR, ESTALE, ETIMEDOUT};
   const ShardFile& examined = file(shard);
-  Descriptor opened(::open(examined.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  auto opened = open_source(context, examined.path);
   if (!opened) {
-    const int why = errno;
-    const bool may_pass = why == EIO || why == EMFILE || why == ENFILE || why == ENOMEM || why == EINTR ||
-                          why == ESTALE || why == ETIMEDOUT;
-    return may_pass ? system_error(why) : damage(std::strerror(why));
+    const Error& why = opened.error();
+    const bool is_lasting = why.code == Code::kIo && std::ranges::find(kPassing, why.os_error) == kPassing.end();
+    return is_lasting ? damage(why.detail) : why;
   }
-  struct stat st {};
-  if (::fstat(opened.number(), &st) != 0) return system_error(errno);
-  if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)) return damage("not a regular file");
-  if (FileState::of(st).id() != examined.id) return damage("changed after it was mounted");
+  if (const auto id = (*opened)->id(); id && *id != examined.id) return damage("changed after it was mounted");
   return opened;
 }
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/source.h"
+#include "core/base/storage.h"
 #include "core/dataset/data_set.h"
 #include "core/dataset/real_paths.h"
 #include "core/dataset/shard_list.h"
@@ -48,7 +48,7 @@ class ShardExaminer {
   std::vector<std::string> places(const std::vector<std::string>& directories) const;
 
  private:
-  std::uint64_t filesystem_of(const std::string& directory, std::uint64_t device);
+  std::uint64_t filesystem_of(const Location& directory, std::uint64_t device);
 
   const Options& options_;
   std::vector<ShardFile> files_;
@@ -79,7 +79,7 @@ class ShardOpener {
   const ShardFile& file(std::size_t shard) const;
   std::optional<Error> failure_of(std::size_t shard) const;
   Result<std::shared_ptr<const RecordStore>> open_now(const RequestContext& context, std::size_t shard);
-  Result<Descriptor> open_same(std::size_t shard) const;
+  Result<std::shared_ptr<const Source>> open_same(const RequestContext& context, std::size_t shard) const;
 
   const Options& options_;
   StoreResources& services_;

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -75,8 +76,17 @@ mode_t classes_that_search(const std::string& directory, const Ownership& file) 
 
 }  // namespace
 
+Ownership ownership_of(const SourceStatus& status) {
+  const SourceOwner owner = status.owner.value_or(SourceOwner{::geteuid(), ::getegid(), S_IRUSR});
+  return container_ownership(owner.uid, owner.gid, owner.mode, status.modified);
+}
+
+Ownership ownership_of(const Source& source) {
+  return ownership_of({.modified = source.modified().value_or(timespec{}), .owner = source.owner()});
+}
+
 void keep_only_readers(Ownership& ownership, const std::string& path, const Options& options) {
-  if (!options.allow_other || options.umask) return;
+  if (!options.allow_other || options.umask || !Location(path).is_local()) return;
   struct stat st {};
   std::error_code failed;
   const auto real = std::filesystem::canonical(path, failed);

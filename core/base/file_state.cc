@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include <fmt/format.h>
 
@@ -37,16 +36,6 @@ FileState FileState::of(const struct stat& st) {
           .gid = st.st_gid,
           .modified = st.st_mtim,
           .changed = st.st_ctim};
-}
-
-Result<FileState> FileState::at(const std::string& path) {
-  struct stat st {};
-  if (::stat(path.c_str(), &st) != 0) {
-    Error error = system_error(errno);
-    if (errno == ENOENT || errno == ENOTDIR) error.code = Code::kNotFound;
-    return error;
-  }
-  return of(st);
 }
 
 bool FileState::is_regular() const { return S_ISREG(mode); }

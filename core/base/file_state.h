@@ -6,9 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
-#include <string>
 
-#include "core/base/result.h"
 #include "core/base/source_id.h"
 
 struct stat;
@@ -27,8 +25,6 @@ struct FileState {
   timespec changed{};  // ctime, which no program can set back
 
   static FileState of(const struct stat& st);
-  // Follows symbolic links. Fails with kIo, and with kNotFound if there is no such file.
-  static Result<FileState> at(const std::string& path);
 
   bool is_regular() const;
   bool is_same_file(const FileState& other) const { return device == other.device && inode == other.inode; }

@@ -177,15 +177,15 @@ Result<std::shared_ptr<const FileSource>> FileSource::open_followed(const std::s
   return opened;
 }
 
-Result<std::shared_ptr<const FileSource>> FileSource::grown() const {
+Result<std::shared_ptr<const Source>> FileSource::grown(const RequestContext&) const {
   TRY(check_unchanged());
   ASSIGN_OR_RETURN(const auto now, stamp());
-  if (now.state.size <= size_) return std::shared_ptr<const FileSource>{};
+  if (now.state.size <= size_) return std::shared_ptr<const Source>{};
   Descriptor descriptor(::fcntl(descriptor_.number(), F_DUPFD_CLOEXEC, 0));
   if (!descriptor) return io_error(0, "cannot open", errno);
-  auto opened = of(std::move(descriptor), name_);
-  if (opened) std::const_pointer_cast<FileSource>(*opened)->is_followed_ = is_followed_;
-  return opened;
+  ASSIGN_OR_RETURN(auto opened, of(std::move(descriptor), name_));
+  std::const_pointer_cast<FileSource>(opened)->is_followed_ = is_followed_;
+  return std::shared_ptr<const Source>(std::move(opened));
 }
 
 FileSource::FileSource(std::string name, Descriptor descriptor, std::uint64_t size, const FileState& state)

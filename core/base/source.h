@@ -79,6 +79,14 @@ class Source {
   virtual std::optional<SourceId> id() const { return std::nullopt; }
   // Returns when the bytes were modified last, before the source was opened; nullopt if that is not known.
   virtual std::optional<timespec> modified() const { return std::nullopt; }
+  // Returns the owner of the source when it was opened; nullopt if the storage does not say.
+  virtual std::optional<SourceOwner> owner() const { return std::nullopt; }
+
+  // Returns the same source with its present size, even if it was renamed or removed; null if it has not grown. Fails
+  // with kChanged if it was truncated or rewritten, and like read_at().
+  virtual Result<std::shared_ptr<const Source>> grown(const RequestContext&) const {
+    return std::shared_ptr<const Source>();
+  }
 
   // Succeeds if read_at() would now return the same bytes as it did when generation() was last the same. Reads no bytes
   // unless the file was touched. Fails like read_at().
@@ -122,9 +130,6 @@ class FileSource final : public Source {
   static Result<std::shared_ptr<const FileSource>> of(Descriptor descriptor, std::string name);
   // Like open(), for a file that others append to: appending alone does not increase generation().
   static Result<std::shared_ptr<const FileSource>> open_followed(const std::string& path);
-  // Returns the same file with its present size, even if it was renamed or removed; null if it has not grown. May block
-  // whatever the RequestContext. Fails with kChanged if it was truncated or rewritten, and with kIo and kOutOfMemory.
-  Result<std::shared_ptr<const FileSource>> grown() const;
   ~FileSource() override = default;
   FileSource(const FileSource&) = delete;
   FileSource& operator=(const FileSource&) = delete;
@@ -140,15 +145,15 @@ class FileSource final : public Source {
 
   std::optional<SourceId> id() const override;
   std::optional<timespec> modified() const override { return state_.modified; }
+  std::optional<SourceOwner> owner() const override { return SourceOwner{state_.uid, state_.gid, state_.mode}; }
+  // Blocks whatever the RequestContext.
+  Result<std::shared_ptr<const Source>> grown(const RequestContext& context) const override;
   Result<void> check_unchanged(const RequestContext& context) const override {
     TRY(context.permit_wait_for(filesystem_));
     return check_unchanged();
   }
   bool has_grown() const override { return grown_.load(std::memory_order_relaxed); }
   bool is_removed() const override { return removed_.load(std::memory_order_relaxed); }
-
-  // The result of fstat() when the source was opened.
-  const FileState& state() const { return state_; }
 
   // Returns the number of bytes that the process has read from all files.
   static std::uint64_t bytes_read() { return bytes_read_.load(std::memory_order_relaxed); }

@@ -1,9 +1,18 @@
-// Which source, in which state.
+// Which source, in which state, and whose.
 #pragma once
+
+#include <sys/types.h>
 
 #include <string>
 
 namespace recordfs {
+
+// The owner of a source, and the permissions of its mode.
+struct SourceOwner {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  mode_t mode = 0;
+};
 
 // Identifies a source and the state of its bytes. The parts are opaque text without spaces: what a storage tells of the
 // source, to be compared, hashed and saved. Those of a local file come from its inode and times.

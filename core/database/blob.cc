@@ -1,7 +1,6 @@
 #include "core/database/blob.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -26,10 +25,7 @@ Error at(Position position, Error error) {
 }
 
 // Titan, which stores the places of values in a form of its own, has its blob files in a directory of the database.
-bool has_titan_files(const State& state) {
-  std::error_code ignored;
-  return std::filesystem::is_directory(state.open_files().directory() + "/titandb", ignored);
-}
+bool has_titan_files(const State& state) { return is_directory(state.open_files().location("titandb")); }
 
 // Reads a value that its table has between the data blocks. It has the trailer of a block.
 Result<Slice> read_embedded(const RequestContext& context, const State& state, const BlobPlace& place,

@@ -76,9 +76,8 @@ Result<DirectoryEntry> entry_of(const RequestContext& context, const std::shared
 
 Result<DirectoryEntry> entry_of(const RequestContext& context, const std::string& directory, const std::string& name,
                                 const Limits& limits) {
-  const std::filesystem::path path = std::filesystem::path(directory) / name;
-  ASSIGN_OR_RETURN(const std::shared_ptr<const Source> source, FileSource::open(path.string()));
-  ASSIGN_OR_RETURN(auto entry, entry_of(context, source, path.filename().string(), limits));
+  ASSIGN_OR_RETURN(const auto source, open_source(context, OpenFiles(directory, 0, {}).location(name)));
+  ASSIGN_OR_RETURN(auto entry, entry_of(context, source, std::string(source->name()), limits));
   entry.name = name;
   return entry;
 }
@@ -286,7 +285,8 @@ Result<std::unique_ptr<const Database>> Database::open_file(const RequestContext
   return open_files(context, directory, {place.filename().string()}, options);
 }
 
-Result<bool> is_database(const std::string& directory) {
+Result<bool> is_database(const Location& directory) {
+  if (!is_directory(directory)) return false;
   ASSIGN_OR_RETURN(const auto entries, list_directory(directory));
   const auto has = [&](FileKind kind) {
     return std::ranges::any_of(entries, [kind](const auto& entry) { return entry.is.kind == kind; });

@@ -17,6 +17,7 @@
 #include "core/base/buffer.h"
 #include "core/base/bytes.h"
 #include "core/base/limits.h"
+#include "core/base/location.h"
 #include "core/base/request_context.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
@@ -287,8 +288,8 @@ class Database {
   virtual Result<void> refresh(const RequestContext& context) const = 0;
 };
 
-// Returns whether a directory looks like a database: it has a MANIFEST, or a CURRENT beside a table or log. Fails with
-// kIo and kOutOfMemory.
-Result<bool> is_database(const std::string& directory);
+// Returns whether this is a directory that looks like a database: it has a MANIFEST, or a CURRENT beside a table or
+// log. Fails with kIo and kOutOfMemory.
+Result<bool> is_database(const Location& directory);
 
 }  // namespace recordfs::database

@@ -14,8 +14,6 @@
 #include <system_error>
 #include <utility>
 
-#include "core/base/directory.h"
-
 namespace recordfs::database {
 namespace {
 
@@ -79,14 +77,15 @@ FileName parse_file_name(std::string_view name) {
   return number && kind != FileKind::kOther ? FileName{kind, *number} : FileName{};
 }
 
-Result<std::vector<DirectoryEntry>> list_directory(const std::string& directory) {
+Result<std::vector<DirectoryEntry>> list_directory(const Location& directory) {
   std::vector<DirectoryEntry> entries;
-  const auto take = [&](const std::string& name, const struct stat& status) -> Result<void> {
+  const auto take = [&](const ListedEntry& entry) -> Result<void> {
+    if (entry.kind != SourceKind::kFile) return {};
     if (entries.size() == kMostFiles) return Error{Code::kLimit, 0, "too many files in the directory"};
-    entries.push_back({name, parse_file_name(name), static_cast<std::uint64_t>(status.st_size)});
+    entries.push_back({entry.name, parse_file_name(entry.name), entry.size});
     return {};
   };
-  if (auto listed = each_regular_file(directory, take); !listed) {
+  if (auto listed = directory.storage().list({}, directory, {}, take); !listed) {
     Error why = std::move(listed).error();
     if (why.code == Code::kIo) why.detail = "cannot list the directory: " + why.detail;
     return why;
@@ -95,12 +94,13 @@ Result<std::vector<DirectoryEntry>> list_directory(const std::string& directory)
   return entries;
 }
 
-std::string OpenFiles::path(const std::string& name) const {
-  return name.starts_with('/') ? name : directory_ + "/" + name;
+Location OpenFiles::location(const std::string& name) const {
+  Location location(name);
+  return name.starts_with('/') || !location.is_local() ? location : Location(directory_ + "/" + name);
 }
 
 Result<Descriptor> OpenFiles::open_file(const std::string& name) const {
-  Descriptor file = open_in_place(path(name), rules_.follows_links);
+  Descriptor file = open_in_place(location(name).text(), rules_.follows_links);
   if (!file && (errno == EXDEV || errno == ELOOP)) return cannot_open("a symbolic link out of the directory", EACCES);
   if (!file) return cannot_open(std::strerror(errno), errno);
   struct stat status {};
@@ -111,7 +111,7 @@ Result<Descriptor> OpenFiles::open_file(const std::string& name) const {
 }
 
 Result<void> OpenFiles::pin(const std::string& name) {
-  if (given_.contains(name)) return {};
+  if (given_.contains(name) || !location(name).is_local()) return {};
   auto descriptor = open_file(name);
   if (!descriptor && descriptor.error().os_error == ENOENT) return std::move(descriptor).error();
   if (!descriptor) return {};
@@ -135,6 +135,7 @@ Result<std::shared_ptr<const Source>> OpenFiles::open(const std::string& name) {
 
 Result<std::shared_ptr<const Source>> OpenFiles::open_anew(const std::string& name) const {
   if (const auto given = given_.find(name); given != given_.end()) return given->second;
+  if (const Location there = location(name); !there.is_local()) return open_source({}, there);
   ASSIGN_OR_RETURN(auto descriptor, open_file(name));
   ASSIGN_OR_RETURN(auto source, FileSource::of(std::move(descriptor), name.substr(name.rfind('/') + 1)));
   return std::shared_ptr<const Source>(std::move(source));
@@ -142,7 +143,7 @@ Result<std::shared_ptr<const Source>> OpenFiles::open_anew(const std::string& na
 
 Result<void> add_files_of(const OpenFiles& files, const std::string& directory, std::initializer_list<FileKind> kinds,
                           std::vector<DirectoryEntry>& entries) {
-  ASSIGN_OR_RETURN(auto others, list_directory(files.path(directory)));
+  ASSIGN_OR_RETURN(auto others, list_directory(files.location(directory)));
   for (DirectoryEntry& entry : others) {
     if (std::ranges::find(kinds, entry.is.kind) == kinds.end()) continue;
     entry.name = directory + "/" + entry.name;

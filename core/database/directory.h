@@ -15,6 +15,7 @@
 #include "core/base/descriptor.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
+#include "core/base/storage.h"
 #include "core/database/database.h"
 
 namespace recordfs::database {
@@ -38,10 +39,10 @@ struct DirectoryEntry {
 };
 
 // Returns the regular files of a directory, sorted by name. Fails with kIo, and with kLimit beyond 4,000,000 files.
-Result<std::vector<DirectoryEntry>> list_directory(const std::string& directory);
+Result<std::vector<DirectoryEntry>> list_directory(const Location& directory);
 
 // Opens files of a directory, and keeps a bounded number of them open. Thread-safe, except for pin() and give(). Names
-// are relative to the directory, or absolute.
+// are relative to the directory, or absolute. The rules, and descriptors that pin() keeps, are for local files.
 class OpenFiles {
  public:
   // Which files are opened.
@@ -61,14 +62,14 @@ class OpenFiles {
   // exist; if it cannot be opened for another reason, open() will fail.
   Result<void> pin(const std::string& name);
 
-  // Returns the file with this name, as it was when it was opened first. Fails like FileSource::open(); is_gone() tells
+  // Returns the file with this name, as it was when it was opened first. Fails like Storage::open(); is_gone() tells
   // a file that does not exist.
   Result<std::shared_ptr<const Source>> open(const std::string& name);
   // Returns the file as it is now.
   Result<std::shared_ptr<const Source>> open_anew(const std::string& name) const;
 
   const std::string& directory() const { return directory_; }
-  std::string path(const std::string& name) const;
+  Location location(const std::string& name) const;
 
  private:
   Result<Descriptor> open_file(const std::string& name) const;
@@ -96,7 +97,7 @@ Error in_use();
 bool says_log_was_removed(const RequestContext& context, const OpenFiles& files, std::uint64_t number);
 
 // Returns the name of the MANIFEST in the file CURRENT. Fails with kDamage if it names none, with kNotFound if there is
-// no CURRENT, and as FileSource.
+// no CURRENT, and as Source.
 Result<std::string> read_current(const RequestContext& context, const OpenFiles& files);
 
 }  // namespace recordfs::database

@@ -1,7 +1,5 @@
 #include "core/database/wal_directory.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -15,10 +13,15 @@ namespace {
 
 struct Candidate {
   std::string name;
-  struct stat status {};
+  SourceStatus status;
 };
 
-bool is_same(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
+bool is_same(const SourceStatus& a, const SourceStatus& b) { return a.id.source == b.id.source; }
+
+// Returns whether both have the same owner, as far as the storage tells.
+bool has_owner_of(const SourceStatus& a, const SourceStatus& b) {
+  return !a.owner || !b.owner || a.owner->uid == b.owner->uid;
+}
 
 // Returns the last component of a path; empty for "/".
 std::string_view last_component(std::string_view path) {
@@ -28,8 +31,7 @@ std::string_view last_component(std::string_view path) {
 
 // A directory with a CURRENT is a database. RocksDB states its own directory as wal_dir in old versions.
 bool is_database_itself(const OpenFiles& files, const std::string& name) {
-  struct stat status {};
-  return ::stat(files.path(name + "/CURRENT").c_str(), &status) == 0;
+  return status_of({}, files.location(name + "/CURRENT")).has_value();
 }
 
 }  // namespace
@@ -37,22 +39,21 @@ bool is_database_itself(const OpenFiles& files, const std::string& name) {
 WalDirectory find_wal_directory(const std::string& directory, const std::string& wal_dir) {
   const OpenFiles files(directory, 0, {});
   const std::string_view last = last_component(wal_dir);
-  struct stat own {};
-  if (wal_dir.empty() || last.empty() || ::stat(directory.c_str(), &own) != 0) return {};
+  const auto own = status_of({}, directory);
+  if (wal_dir.empty() || last.empty() || !own) return {};
   std::vector<Candidate> found;
   bool is_own = false;
   bool has_other_owner = false;
   const auto consider = [&](std::string name) {
-    Candidate candidate{.name = std::move(name)};
-    if (::stat(files.path(candidate.name).c_str(), &candidate.status) != 0 || !S_ISDIR(candidate.status.st_mode))
-      return;
-    if (is_same(candidate.status, own)) {
+    const auto status = status_of({}, files.location(name));
+    if (!status || status->kind != SourceKind::kDirectory) return;
+    if (is_same(*status, *own)) {
       is_own = true;
-    } else if (candidate.status.st_uid != own.st_uid) {
+    } else if (!has_owner_of(*status, *own)) {
       has_other_owner = true;
-    } else if (!is_database_itself(files, candidate.name)) {
-      const auto is_known = [&](const Candidate& other) { return is_same(other.status, candidate.status); };
-      if (std::ranges::none_of(found, is_known)) found.push_back(std::move(candidate));
+    } else if (!is_database_itself(files, name)) {
+      const auto is_known = [&](const Candidate& other) { return is_same(other.status, *status); };
+      if (std::ranges::none_of(found, is_known)) found.push_back({std::move(name), *status});
     }
   };
   if (!wal_dir.starts_with('/')) consider(wal_dir);

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/location.h"
+
 namespace recordfs {
 namespace {
 
@@ -32,8 +34,10 @@ FilesOfSet files_of(const ShardList& list) {
   if (directories.size() > 1) files.directory.assign(1, '/');
   for (const fs::path& path : paths) {
     std::error_code failed;
-    const fs::path name = directories.size() == 1 ? path.filename() : fs::absolute(path, failed).relative_path();
-    files.names.push_back(name.string());
+    const Location location(path.string());
+    files.names.push_back(directories.size() == 1 ? path.filename().string()
+                          : location.is_local()   ? fs::absolute(path, failed).relative_path().string()
+                                                  : location.text());
   }
   return files;
 }

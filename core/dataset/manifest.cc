@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/descriptor.h"
+#include "core/base/storage.h"
 #include "core/dataset/path_errors.h"
 
 namespace recordfs {
@@ -18,7 +19,21 @@ namespace {
 
 constexpr std::size_t kPiece = 64u << 10;
 
+Error too_large(const std::string& path) { return with_path(path, Code::kLimit, "too large for a manifest"); }
+
+Result<std::string> read_stored_text(const Location& location, const NamingBounds& bounds) {
+  const auto text = [&]() -> Result<std::string> {
+    ASSIGN_OR_RETURN(const auto source, open_source({}, location));
+    if (source->size() > bounds.manifest_bytes) return too_large(location.text());
+    ASSIGN_OR_RETURN(const auto bytes, read_exactly({}, *source, 0, source->size()));
+    return std::string(as_text(bytes.view()));
+  }();
+  if (text || text.error().code == Code::kLimit) return text;
+  return with_path(location.text(), text.error().code, text.error().detail, text.error().os_error);
+}
+
 Result<std::string> read_text(const std::string& path, const NamingBounds& bounds) {
+  if (const Location location(path); !location.is_local()) return read_stored_text(location, bounds);
   const bool is_input = path == "-";
   const Descriptor file(is_input ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!is_input && !file) return with_path(path, Code::kIo, std::generic_category().message(errno), errno);
@@ -31,7 +46,7 @@ Result<std::string> read_text(const std::string& path, const NamingBounds& bound
     if (got < 0) return with_path(path, Code::kIo, std::generic_category().message(errno), errno);
     if (got == 0) return text;
     text.append(piece.data(), static_cast<std::size_t>(got));
-    if (text.size() > bounds.manifest_bytes) return with_path(path, Code::kLimit, "too large for a manifest");
+    if (text.size() > bounds.manifest_bytes) return too_large(path);
   }
 }
 
@@ -51,7 +66,9 @@ Result<ShardList> parse_manifest(const std::string& path, std::string_view text,
     if (line.find('\0') != std::string_view::npos) return bad("has a NUL byte, so this is no manifest");
     if (line.size() > bounds.path_bytes) return bad("is too long for a path");
     if (list.shards.size() == bounds.shards) return too_many(path, bounds);
-    list.shards.push_back({line.front() == '/' ? std::string(line) : directory + std::string(line)});
+    std::string name(line);
+    const bool is_whole = line.front() == '/' || !Location(name).is_local();
+    list.shards.push_back({is_whole ? std::move(name) : directory + name});
   }
   if (list.shards.empty()) return with_path(path, Code::kNotFound, "this manifest names no file");
   return list;

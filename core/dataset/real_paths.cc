@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "core/base/location.h"
+
 namespace recordfs {
 namespace {
 
@@ -19,6 +21,7 @@ std::string resolved(const std::string& directory) {
 }  // namespace
 
 std::string RealPaths::of(const std::string& path) {
+  if (!Location(path).is_local()) return path;
   const std::size_t name = path.rfind('/') + 1;  // 0 without a slash
   const std::string directory = name == 0 ? "." : path.substr(0, name);
   auto known = directories_.find(directory);

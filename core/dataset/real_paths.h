@@ -10,7 +10,7 @@ namespace recordfs {
 class RealPaths {
  public:
   // Returns the absolute path of a file whose directory is resolved. The last part stays as it is. A directory that
-  // cannot be resolved only becomes absolute.
+  // cannot be resolved only becomes absolute. A URL stays as it is.
   std::string of(const std::string& path);
 
  private:

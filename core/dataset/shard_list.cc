@@ -1,23 +1,19 @@
 #include "core/dataset/shard_list.h"
 
 #include <fnmatch.h>
-#include <glob.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <filesystem>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
-#include "core/base/directory.h"
+#include "core/base/storage.h"
 #include "core/dataset/natural_order.h"
 #include "core/dataset/path_errors.h"
+#include "core/dataset/pattern.h"
 #include "core/formats/foreign_file.h"
 
 namespace recordfs {
@@ -29,29 +25,28 @@ using Paths = std::vector<std::string>;
 constexpr std::size_t kLeastListed = 2;
 constexpr std::size_t kSpecWidth = 5;  // digits of the numbers that NAME@128 means
 
-bool is_pattern(std::string_view word) { return word.find_first_of("*?[") != std::string_view::npos; }
-
 enum class Kind : std::uint8_t { kNothing, kFile, kDirectory };
 
 // A path that cannot be examined counts as a file, whose opening tells why.
 Kind kind_of(const std::string& path) {
-  struct stat st {};
-  if (::stat(path.c_str(), &st) == 0) return S_ISDIR(st.st_mode) ? Kind::kDirectory : Kind::kFile;
-  return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG ? Kind::kNothing : Kind::kFile;
+  const auto status = status_of({}, path);
+  if (status) return status->kind == SourceKind::kDirectory ? Kind::kDirectory : Kind::kFile;
+  const bool is_nothing = is_not_there(status.error()) || status.error().os_error == ENAMETOOLONG;
+  return is_nothing ? Kind::kNothing : Kind::kFile;
 }
 
 // --- directories and patterns
 
 // Calls `take` with the name of each entry that is or links to a regular file, until it fails.
-Result<void> each_file(const std::string& directory, const std::function<Result<void>(const std::string& name)>& take) {
+Result<void> each_file(const Location& directory, const std::function<Result<void>(const std::string& name)>& take) {
   bool has_failed = false;  // to take one
-  auto listed = each_regular_file(directory, [&](const std::string& name, const struct stat&) {
-    auto taken = take(name);
+  auto listed = directory.storage().list({}, directory, {}, [&](const ListedEntry& entry) {
+    auto taken = entry.kind == SourceKind::kFile ? take(entry.name) : Result<void>();
     has_failed = !taken;
     return taken;
   });
   if (listed || has_failed) return listed;
-  return with_path(directory, Code::kIo, listed.error().detail, listed.error().os_error);
+  return with_path(directory.text(), Code::kIo, listed.error().detail, listed.error().os_error);
 }
 
 std::string in_directory(const std::string& directory, const std::string& name) {
@@ -95,14 +90,6 @@ Result<Paths> containers_in(const std::string& directory, const IsContainer& is_
   return containers;
 }
 
-struct Matches {
-  Matches() = default;
-  ~Matches() { ::globfree(&found); }
-  Matches(const Matches&) = delete;
-  Matches& operator=(const Matches&) = delete;
-  glob_t found{};
-};
-
 // Returns all files of a directory that are not hidden.
 Result<Paths> files_in(const std::string& directory, const NamingBounds& bounds) {
   Paths files;
@@ -120,20 +107,15 @@ Result<Paths> files_in(const std::string& directory, const NamingBounds& bounds)
 Result<Paths> matches_of(const std::string& pattern,
                          const std::function<Result<Paths>(const std::string& directory)>& inside,
                          const NamingBounds& bounds) {
-  Matches matches;
-  switch (::glob(pattern.c_str(), GLOB_NOSORT | GLOB_MARK, nullptr, &matches.found)) {
-    case 0: break;
-    case GLOB_NOMATCH: return with_path(pattern, Code::kNotFound, "no file matches");
-    case GLOB_NOSPACE: return out_of_memory("no memory");
-    default: return with_path(pattern, Code::kIo, "cannot be expanded");
-  }
-  const std::span<char*> found(matches.found.gl_pathv, matches.found.gl_pathc);
-  if (found.size() > bounds.shards) return too_many(pattern, bounds);
-  std::ranges::sort(found, [](const char* one, const char* other) { return is_before(one, other); });
+  auto matches = expand_pattern(pattern, bounds.shards);
+  if (!matches && matches.error().code == Code::kLimit) return too_many(pattern, bounds);
+  if (!matches) return matches;
+  if (matches->empty()) return with_path(pattern, Code::kNotFound, "no file matches");
+  std::ranges::sort(*matches, is_before);
   Paths paths;
-  for (const char* const path : found) {
-    if (!std::string_view(path).ends_with('/')) {
-      paths.emplace_back(path);
+  for (std::string& path : *matches) {
+    if (!path.ends_with('/')) {
+      paths.push_back(std::move(path));
       continue;
     }
     ASSIGN_OR_RETURN(auto files, inside(path));
@@ -141,16 +123,6 @@ Result<Paths> matches_of(const std::string& pattern,
     if (paths.size() > bounds.shards) return too_many(pattern, bounds);
   }
   return paths;
-}
-
-// Adds the directories that a pattern matches.
-void add_directories(std::string pattern, Paths& directories) {
-  if (!pattern.ends_with('/')) pattern += '/';
-  Matches matches;
-  if (::glob(pattern.c_str(), 0, nullptr, &matches.found) != 0) return;
-  for (const char* const path : std::span<char*>(matches.found.gl_pathv, matches.found.gl_pathc)) {
-    directories.emplace_back(path);
-  }
 }
 
 // --- complete sets
@@ -465,25 +437,26 @@ std::vector<std::string> directories_of(const std::string& word) {
   }
   const std::size_t wildcard = word.find_first_of("*?[\\");
   Paths directories{Folder(word.substr(0, wildcard)).directory};
-  for (std::size_t slash = word.find('/', wildcard); slash != std::string::npos; slash = word.find('/', slash + 1)) {
-    add_directories(word.substr(0, slash), directories);
+  for (std::size_t slash = word.find('/', wildcard);; slash = word.find('/', slash + 1)) {
+    auto matches = expand_pattern(word.substr(0, slash) + '/', kMostShards);
+    if (matches) {
+      std::ranges::sort(*matches);
+      std::ranges::move(*matches, std::back_inserter(directories));
+    }
+    if (slash == std::string::npos) return directories;
   }
-  add_directories(word, directories);
-  return directories;
 }
 
 std::string absolute_word(const std::string& word) {
-  std::error_code failure;
-  const std::string directory = std::filesystem::current_path(failure).string();
-  if (failure || word.starts_with('/')) return word;
+  const std::string absolute = Location(word).absolute().text();
   const Meaning meaning = meaning_of(word);
-  const bool is_expanded = meaning == Meaning::kPattern || meaning == Meaning::kWildcard;
-  std::string absolute;
-  for (const char c : directory) {
-    if (is_expanded && (c == '\\' || is_pattern({&c, 1}))) absolute += '\\';
-    absolute += c;
+  if (absolute == word || (meaning != Meaning::kPattern && meaning != Meaning::kWildcard)) return absolute;
+  std::string escaped;
+  for (const char c : absolute.substr(0, absolute.size() - word.size())) {
+    if (c == '\\' || is_pattern({&c, 1})) escaped += '\\';
+    escaped += c;
   }
-  return in_directory(absolute, word);
+  return escaped + word;
 }
 
 bool names_set(const std::string& word) { return meaning_of(word) != Meaning::kFile; }

@@ -1,16 +1,14 @@
 #include "core/dataset/splits.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/base/parse_number.h"
 #include "core/base/read_window.h"
+#include "core/base/storage.h"
 #include "core/dataset/path_errors.h"
 #include "core/hash/highway.h"
 #include "core/store/wait_ticket.h"
@@ -139,13 +137,10 @@ Result<std::uint64_t> cut_by_catalog(const RequestContext& context, const Record
 }
 
 Result<std::uint64_t> size_of(const std::string& path) {
-  struct stat st {};
-  if (::stat(path.c_str(), &st) != 0) {
-    const int error = errno;
-    return with_path(path, Code::kIo, std::generic_category().message(error), error);
-  }
-  if (!S_ISREG(st.st_mode)) return with_path(path, Code::kIo, "not a regular file", EINVAL);
-  return static_cast<std::uint64_t>(st.st_size);
+  const auto file = status_of({}, path);
+  if (!file) return with_path(path, file.error().code, file.error().detail, file.error().os_error);
+  if (!file->is_file()) return with_path(path, Code::kIo, "not a regular file", EINVAL);
+  return file->size;
 }
 
 }  // namespace

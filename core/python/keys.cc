@@ -3,7 +3,6 @@
 #include <pybind11/stl.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -165,8 +164,7 @@ std::shared_ptr<KeyStream> iterate(std::shared_ptr<OpenedDatabase> opened, std::
 void define_keys(py::module_& module) {
   module.def("is_database", [](const std::string& path) {
     check_path(path);
-    std::error_code ignored;
-    return std::filesystem::is_directory(path, ignored) && database::is_database(path).value_or(false);
+    return database::is_database(path).value_or(false);
   });
   module.attr("NEWEST") = database::kNewest;
   py::class_<OpenedDatabase, std::shared_ptr<OpenedDatabase>>(module, "Keys")

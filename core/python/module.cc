@@ -9,15 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/dataset/manifest.h"
+#include "core/base/location.h"
 #include "core/dataset/permutation.h"
 #include "core/dataset/sampler.h"
-#include "core/dataset/shard_list.h"
+#include "core/dataset/source_spec.h"
 #include "core/python/bindings.h"
 #include "core/python/buffers.h"
 #include "core/python/errors.h"
 #include "core/python/process.h"
-#include "core/store/open_container.h"
 
 namespace recordfs::python {
 namespace {
@@ -33,8 +32,7 @@ py::tuple named_shards(const std::vector<std::string>& words, bool joins, const 
   check_path(manifest);
   auto list = [&]() -> Result<ShardList> {
     const GilRelease release;
-    if (!manifest.empty()) return read_manifest(manifest);
-    if (joins) return list_shards(words, is_container_file);
+    if (joins || !manifest.empty()) return SourceSpec{.words = words, .manifest = manifest}.shards();
     ShardList files;
     for (const std::string& word : words) files.shards.push_back({.path = word});
     return files;
@@ -79,6 +77,8 @@ void define_module(py::module_& module) {
     if (!is_main_interpreter()) throw py::import_error(kOtherInterpreter);
   });
   module.def("named_shards", &named_shards, py::arg("words"), py::arg("joins"), py::arg("manifest"));
+  // Paths of other storages are the same in any current directory.
+  module.def("is_local", [](const std::string& path) { return Location(path).is_local(); });
   module.def("sample", &sample, py::arg("size"), py::arg("count"), py::arg("seed"));
   py::class_<Permutation>(module, "Permutation")
       .def(py::init<std::uint64_t, std::uint64_t>(), py::arg("size"), py::arg("seed"))

@@ -36,12 +36,8 @@ OpenShard opener(const std::shared_ptr<SetPlan>& plan, const std::shared_ptr<Sto
 KnownCounts known_counts(const std::shared_ptr<SetPlan>& plan, const std::shared_ptr<StoreResources>& services) {
   return [plan, services](const RequestContext& context, std::size_t number, const Shard& shard,
                           ScanDetail detail) -> std::optional<ShardCounts> {
-    const auto file = FileState::at(shard.path);
-    if (!file || !file->is_regular()) return std::nullopt;
-    const SourceId id = file->id();
-    auto counts = saved_counts(context, *services, id, detail);
-    if (!counts || !check_file(*plan, number, id.version)) return std::nullopt;
-    return counts;
+    return saved_counts(context, *services, shard.path, detail,
+                        [&](const SourceId& id) { return check_file(*plan, number, id.version).has_value(); });
   };
 }
 

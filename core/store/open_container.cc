@@ -79,27 +79,6 @@ Error explained(Error why, const RequestContext& context, const Source& source, 
   return why;
 }
 
-Result<OpenedFile> opened(const RequestContext& context, const Result<std::shared_ptr<const FileSource>>& file,
-                          const std::string& path, const Limits& limits, StoreResources& services,
-                          const std::string& shown) {
-  if (!file) return file.error();
-  const auto source = services.windowed(*file);
-  const std::string name = std::filesystem::path(path).filename();
-  const std::string& called = shown.empty() ? path : shown;
-  // What a format keeps of its headers has checksums, or is compared with the file's size.
-  auto container = open_container(context.filling_unreadable(), source, name, limits);
-  if (!container && (is_permanent(container.error().code) || container.error().code == Code::kNoContainer)) {
-    if (auto unreadable = source->unreadable_in(0, source->size())) return std::move(*unreadable);
-  }
-  if (!container) return explained(std::move(container).error(), context, *source, called);
-  for (const Fact& fact : (*container)->traits().facts) {
-    if (fact.name != "note") continue;
-    services.log(Severity::kWarning, fmt::format("{}: {}", called, std::get<std::string>(fact.value)));
-  }
-  return OpenedFile{name, std::make_shared<RecordStore>(called, source, std::move(*container), services),
-                    (*file)->state()};
-}
-
 }  // namespace
 
 Result<UserTypes> read_user_types(const std::string& descriptors, const std::string& type) {
@@ -108,15 +87,29 @@ Result<UserTypes> read_user_types(const std::string& descriptors, const std::str
   return user_types(std::move(bytes), type);
 }
 
-Result<OpenedFile> open_file(const RequestContext& context, const std::string& path, const Limits& limits,
+Result<OpenedFile> open_file(const RequestContext& context, const Location& location, const Limits& limits,
                              StoreResources& services, const std::string& shown) {
-  return opened(context, FileSource::open(path), path, limits, services, shown);
+  ASSIGN_OR_RETURN(auto file, open_source(context, location));
+  return open_file(context, std::move(file), limits, services, shown.empty() ? location.text() : shown);
 }
 
-Result<OpenedFile> open_file(const RequestContext& context, Descriptor file, const std::string& path,
-                             const Limits& limits, StoreResources& services, const std::string& shown) {
-  return opened(context, FileSource::of(std::move(file), std::filesystem::path(path).filename()), path, limits,
-                services, shown);
+Result<OpenedFile> open_file(const RequestContext& context, std::shared_ptr<const Source> file, const Limits& limits,
+                             StoreResources& services, const std::string& shown) {
+  const auto source = services.windowed(file);
+  std::string name(file->name());
+  // What a format keeps of its headers has checksums, or is compared with the file's size.
+  auto container = open_container(context.filling_unreadable(), source, name, limits);
+  if (!container && (is_permanent(container.error().code) || container.error().code == Code::kNoContainer)) {
+    if (auto unreadable = source->unreadable_in(0, source->size())) return std::move(*unreadable);
+  }
+  if (!container) return explained(std::move(container).error(), context, *source, shown);
+  for (const Fact& fact : (*container)->traits().facts) {
+    if (fact.name != "note") continue;
+    services.log(Severity::kWarning, fmt::format("{}: {}", shown, std::get<std::string>(fact.value)));
+  }
+  return OpenedFile{.name = std::move(name),
+                    .store = std::make_shared<RecordStore>(shown, source, std::move(*container), services),
+                    .source = std::move(file)};
 }
 
 Result<bool> is_container(const RequestContext& context, const Source& source, std::string_view file_name) {
@@ -127,8 +120,8 @@ Result<bool> is_container(const RequestContext& context, const Source& source, s
   return format.error();
 }
 
-Result<bool> is_container_file(const std::string& path) {
-  ASSIGN_OR_RETURN(const auto file, FileSource::open(path));
+Result<bool> is_container_file(const Location& location) {
+  ASSIGN_OR_RETURN(const auto file, open_source({}, location));
   return is_container({}, *file, file->name());
 }
 

@@ -9,6 +9,7 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
+#include "core/base/storage.h"
 #include "core/decoding/descriptor_set.h"
 #include "core/store/record_store.h"
 
@@ -22,24 +23,24 @@ Result<UserTypes> read_user_types(const std::string& descriptors, const std::str
 struct OpenedFile {
   std::string name;  // without directories
   std::shared_ptr<const RecordStore> store;
-  FileState state;
+  std::shared_ptr<const Source> source;  // of the store, without a window
 };
 
-// Opens a file of any format, and logs the container's fact "note". The log names it `shown`, or `path` if that is
-// empty. Fails as FileSource::open and open_container do. `services` must outlive the store. Thread-safe.
-Result<OpenedFile> open_file(const RequestContext& context, const std::string& path, const Limits& limits,
+// Opens a file of any format, and logs the container's fact "note". The log names it `shown`, or as its location if
+// that is empty. Fails as Storage::open() and open_container do. `services` must outlive the store. Thread-safe.
+Result<OpenedFile> open_file(const RequestContext& context, const Location& location, const Limits& limits,
                              StoreResources& services, const std::string& shown = {});
 
-// Opens a file from a descriptor. `path` gives its name, and is not opened.
-Result<OpenedFile> open_file(const RequestContext& context, Descriptor file, const std::string& path,
-                             const Limits& limits, StoreResources& services, const std::string& shown = {});
+// The same for a source that is open.
+Result<OpenedFile> open_file(const RequestContext& context, std::shared_ptr<const Source> file, const Limits& limits,
+                             StoreResources& services, const std::string& shown);
 
 // Returns whether a format recognizes the head of the source, which is cheap enough for directory listings. False for
 // an empty source, whose format only the name could tell. Fails as Source does.
 Result<bool> is_container(const RequestContext& context, const Source& source, std::string_view file_name);
 
-// The same for a path. Also fails as FileSource::open().
-Result<bool> is_container_file(const std::string& path);
+// The same for a file. Also fails as Storage::open().
+Result<bool> is_container_file(const Location& location);
 
 // Returns "data.log: No such file or directory", "data.log: byte 65536: chunk header hash mismatch".
 std::string open_failure(const std::string& path, const Error& error);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/dataset/source_spec.h"
 #include "core/dataset/splits.h"
 #include "fusefs/commands/array_writer.h"
 #include "fusefs/commands/command.h"
@@ -129,7 +130,7 @@ class Cat {
 bool names_database(const CatOptions& options) {
   const auto& files = options.words.files;
   return options.view.is_given() || options.keys.is_given() ||
-         (files.size() == 1 && is_database_directory(files.front()));
+         (files.size() == 1 && SourceSpec{.words = files}.kind() == SourceSpec::Kind::kDatabase);
 }
 
 // Returns why the options cannot be applied to a database; empty if they can.

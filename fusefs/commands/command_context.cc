@@ -33,11 +33,6 @@ namespace {
 
 int by_name(const FTSENT** one, const FTSENT** other) { return std::strcmp((*one)->fts_name, (*other)->fts_name); }
 
-bool is_directory(const std::string& path) {
-  struct stat st {};
-  return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 struct CloseTree {
   void operator()(FTS* tree) const { ::fts_close(tree); }
 };
@@ -340,7 +335,8 @@ int CommandContext::status_of(const Error& error) {
 
 void list_files(const std::vector<std::string>& paths, bool descends, const std::function<bool(ListedFile)>& take) {
   for (const std::string& path : paths) {
-    const bool goes_on = descends && is_directory(path) ? descend(path, take) : take({.path = path});
+    const bool goes_on =
+        descends && Location(path).is_local() && is_directory(path) ? descend(path, take) : take({.path = path});
     if (!goes_on) return;
   }
 }

@@ -45,7 +45,7 @@ std::optional<Finding> compare_checksum(const Source& file, const database::File
 }
 
 std::optional<Finding> check_table(const std::string& path, const Limits& limits) {
-  auto source = FileSource::open(path);
+  auto source = open_source({}, path);
   if (!source) return finding_of(source.error());
   const auto opened = database::Table::open({}, {std::move(*source)}, {}, limits);
   if (opened) return std::nullopt;

@@ -24,11 +24,6 @@
 namespace recordfs {
 namespace {
 
-bool names_directory(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::is_directory(path, ignored);
-}
-
 // Declares an option whose value is a `what`.
 CLI::Option* declare_number(CLI::App& app, const std::string& name, std::uint64_t& number, const std::string& what,
                             const std::string& help) {
@@ -41,10 +36,6 @@ CLI::Option* declare_number(CLI::App& app, const std::string& name, std::uint64_
 }
 
 }  // namespace
-
-bool is_database_directory(const std::string& path) {
-  return names_directory(path) && database::is_database(path).value_or(false);
-}
 
 void DatabaseView::declare(CLI::App& app, const std::string& without) {
   app.add_option("--column-family", family, fmt::format("name or number of the column family (default: {})", without))
@@ -89,7 +80,7 @@ std::unique_ptr<DatabaseReader> DatabaseReader::open(const RecordWords& words, C
   const database::Options& options = context.database_options();
   const bool is_one = words.manifest.empty() && words.files.size() == 1;
   const std::string& path = is_one ? words.files.front() : words.manifest;
-  if (is_one && names_directory(path)) return made(path, path, context, database::Database::open({}, path, options));
+  if (is_one && is_directory(path)) return made(path, path, context, database::Database::open({}, path, options));
   if (is_one && !names_set(path)) {
     const auto real = context.real_path(path);
     return made(path, {}, context, real ? database::Database::open_file({}, *real, options) : real.error());

@@ -23,9 +23,6 @@ class App;
 
 namespace recordfs {
 
-// Returns whether `path` is a directory with a LevelDB or RocksDB database. False if it cannot be read.
-bool is_database_directory(const std::string& path);
-
 // The options that choose a state and a part of a database.
 struct DatabaseView {
   std::string family{};  // by name or number; empty: the default one, or all of them

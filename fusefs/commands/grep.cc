@@ -15,6 +15,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/result.h"
+#include "core/dataset/source_spec.h"
 #include "core/decoding/json_writer.h"
 #include "core/decoding/record_decoder.h"
 #include "core/search/decoded_text.h"
@@ -97,8 +98,10 @@ class Grep {
   }
 
   void search(const ListedFile& file) {
-    if (!file.was_found && !options_.raw && is_database_directory(file.path)) return search_database(file.path);
-    if (!file.was_found && names_set(file.path)) return search_set(file.path, {.files = {file.path}});
+    using Kind = SourceSpec::Kind;
+    const Kind kind = file.was_found ? Kind::kContainer : SourceSpec{.words = {file.path}}.kind();
+    if (kind == Kind::kDatabase && !options_.raw) return search_database(file.path);
+    if (kind != Kind::kContainer) return search_set(file.path, {.files = {file.path}});
     auto store = context_.open(file.path, file.was_found);
     if (!store) return;
     selected_ = 0;

@@ -106,8 +106,8 @@ class Tail {
       auto opened = GrowingFile::open(path_, context_.limits(), context_.services());
       if (opened && is_next_) print_message(fmt::format("{}: following the new file", path_));
       if (opened) return std::move(*opened);
-      std::error_code failed;
-      const bool is_absent_or_empty = std::filesystem::file_size(path_, failed) == 0 || failed;
+      const auto status = status_of({}, path_);
+      const bool is_absent_or_empty = !status || !status->is_file() || status->size == 0;
       if (!is_next_ && !is_absent_or_empty) {
         context_.print_unopened(path_, opened.error());
         return nullptr;

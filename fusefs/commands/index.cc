@@ -28,7 +28,7 @@ struct IndexOptions {
 
 // Waits until any change gives a file that was just written other time stamps. Otherwise nothing would be saved.
 void wait_until_settled(const std::string& path) {
-  if (const auto file = FileState::at(path)) std::this_thread::sleep_for(file->unsettled_for());
+  if (const auto file = status_of({}, path)) std::this_thread::sleep_for(file->settles_in);
 }
 
 class Index {

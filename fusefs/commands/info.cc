@@ -17,6 +17,7 @@
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
 #include "core/dataset/ordered_pass.h"
+#include "core/dataset/source_spec.h"
 #include "core/decoding/json_writer.h"
 #include "core/store/container_info.h"
 #include "core/store/wait_ticket.h"
@@ -386,7 +387,7 @@ std::optional<std::string> info_text(const std::string& path, const InfoOptions&
     info.members.insert(info.members.begin(), {"file", JsonPath{path}});
     return to_json(info, JsonLayout::kLine);
   };
-  if (is_database_directory(path)) {
+  if (is_directory(path)) {
     const auto reader = DatabaseReader::open({.files = {path}}, context);
     if (!reader) return std::nullopt;
     reader->report_problems();
@@ -429,7 +430,8 @@ int info(const InfoOptions& options) {
   }
   for (const std::string& word : options.files) {
     const RecordWords words{.files = {word}, .allows_missing = true, .reports_missing = true};
-    const bool is_set = !is_database_directory(word) && names_set(word);
+    const auto kind = SourceSpec{.words = {word}}.kind();
+    const bool is_set = kind == SourceSpec::Kind::kDataSet || kind == SourceSpec::Kind::kDirectory;
     write(is_set ? info_text(word, words, options, context, totals) : info_text(word, options, context, totals));
   }
   if (options.scan && !options.json && !is_only) write(total_line(totals));

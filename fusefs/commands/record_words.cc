@@ -90,9 +90,7 @@ void sort_words(GivenWords given, WordUse use, RecordWords& words) {
 
 }  // namespace
 
-bool names_file(const std::string& word) {
-  return word == kStandardInput || ::access(word.c_str(), F_OK) == 0 || names_set(word);
-}
+bool names_file(const std::string& word) { return word == kStandardInput || status_of({}, word) || names_set(word); }
 
 void declare_allow_missing(CLI::App& app, bool& allows_missing) {
   app.add_flag("--allow-missing", allows_missing,

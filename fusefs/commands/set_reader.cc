@@ -10,7 +10,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
-#include "core/dataset/manifest.h"
+#include "core/dataset/source_spec.h"
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/verification.h"
@@ -43,7 +43,7 @@ std::vector<MissingShards> missing_of(const ShardList& list) {
 
 // Prints what is missing or surplus. Returns nullopt after printing why there is no shard.
 std::optional<ShardList> named(const RecordWords& words, CommandContext& context) {
-  auto list = words.manifest.empty() ? list_shards(words.files, is_container_file) : read_manifest(words.manifest);
+  auto list = SourceSpec{.words = words.files, .manifest = words.manifest}.shards();
   if (!list) {
     context.fail(kExitCannotOpen, list.error().detail);
     return std::nullopt;

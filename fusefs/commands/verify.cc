@@ -16,6 +16,7 @@
 
 #include "core/base/result.h"
 #include "core/base/source.h"
+#include "core/dataset/source_spec.h"
 #include "core/formats/foreign_file.h"
 #include "core/store/executor.h"
 #include "core/store/open_container.h"
@@ -38,7 +39,7 @@ namespace recordfs {
 namespace {
 
 std::uint64_t size_of(const std::string& path) {
-  const auto file = FileState::at(path);
+  const auto file = status_of({}, path);
   return file ? file->size : 0;
 }
 
@@ -128,21 +129,23 @@ class Verify {
   }
 
   void list(const std::vector<std::string>& names, std::size_t name) {
-    if (is_database_directory(names[name]) && !options_.recursive) {
+    const auto kind = options_.recursive ? SourceSpec::Kind::kContainer : SourceSpec{.words = {names[name]}}.kind();
+    if (kind == SourceSpec::Kind::kDatabase) {
       const std::string directory = without_final_slash(names[name]);
       for (std::string& path : check(directory)) add({.path = std::move(path), .was_found = true}, name);
       has_container_[name] = true;
       return;
     }
     std::vector<std::string> paths{names[name]};
-    if (!options_.recursive && name < options_.files.size() && names_set(names[name])) {
+    if (kind != SourceSpec::Kind::kContainer && name < options_.files.size()) {
       paths.clear();
       has_container_[name] = true;  // or a message tells why not
       add_shards({}, {names[name]}, paths);
     }
     list_files(paths, options_.recursive, [this, name](ListedFile file) {
       const std::string directory = std::filesystem::path(file.path).parent_path().string();
-      if (file.was_found && directories_.insert(directory).second && is_database_directory(directory)) check(directory);
+      const bool is_new = file.was_found && directories_.insert(directory).second;
+      if (is_new && database::is_database(directory).value_or(false)) check(directory);
       add(std::move(file), name);
       return !Interruption::came();
     });
@@ -210,9 +213,9 @@ class Verify {
 
   std::optional<Passed> passed_earlier(const ListedFile& file) const {
     if (!state_) return std::nullopt;
-    const auto state = FileState::at(file.path);
-    if (!state) return std::nullopt;
-    const auto passed = state_->find(file.path, state->id());
+    const auto status = status_of({}, file.path);
+    if (!status) return std::nullopt;
+    const auto passed = state_->find(file.path, status->id);
     if (!passed || (!passed->is_container && !file.was_found)) return std::nullopt;
     const std::int64_t age = now_seconds() - passed->when;
     // A time in the future means that the clock was set.
@@ -234,8 +237,8 @@ class Verify {
     auto opened = context_.open_quietly({}, item.file.path);
     if (opened) return verify_open(item, *opened->store);
     const Error& error = opened.error();
-    const auto state = FileState::at(item.file.path);
-    if (state) progress_.add(state->size);
+    const auto status = status_of({}, item.file.path);
+    if (status) progress_.add(status->size);
     if (CommandContext::status_of(error) == kExitDamage) {
       // So damaged at its head that it cannot be opened.
       outcome.verdict.emplace().findings.push_back(finding_of(error));
@@ -247,7 +250,7 @@ class Verify {
     } else {
       outcome.failure = error;
     }
-    if (state) remember(outcome, state->id(), false);
+    if (status) remember(outcome, status->id, false);
     return outcome;
   }
 
@@ -300,8 +303,8 @@ class Verify {
   void remember(const Outcome& outcome, const SourceId& opened, bool is_container) const {
     if (!state_) return;
     const bool has_passed = outcome.status() == 0 && (is_container || outcome.is_ignored);
-    const auto now = FileState::at(outcome.path);
-    if (has_passed && now && now->id().is_settled && now->id() == opened) {
+    const auto now = status_of({}, outcome.path);
+    if (has_passed && now && now->id.is_settled && now->id == opened) {
       state_->set(outcome.path,
                   {.file = opened, .size = now->size, .when = now_seconds(), .is_container = is_container});
     } else {

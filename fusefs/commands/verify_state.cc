@@ -24,9 +24,8 @@ constexpr std::string_view kCorrupt = "ignoring a corrupt state: reading all fil
 constexpr std::string_view kOtherChecks = "ignoring the state of another version: reading all files";
 
 std::string absolute(const std::string& path) {
-  std::error_code failure;
-  const auto from_root = std::filesystem::absolute(path, failure);
-  return failure ? path : from_root.lexically_normal().string();
+  const Location from_root = Location(path).absolute();
+  return from_root.is_local() ? std::filesystem::path(from_root.text()).lexically_normal().string() : path;
 }
 
 std::string head(std::string_view rows) {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <utility>
 
 #include "core/base/read_window.h"
@@ -38,12 +37,6 @@ pollfd input(const Descriptor& from) {
   return {.fd = from ? from.number() : kForgetsReads, .events = POLLIN, .revents = 0};
 }
 
-std::string from_root(const std::string& path) {
-  std::error_code failure;
-  const auto full = std::filesystem::absolute(path, failure);
-  return failure ? path : full.string();
-}
-
 // Returns whether a later check may succeed.
 bool may_pass(Code code) { return code == Code::kIo || code == Code::kOutOfMemory || code == Code::kInterrupted; }
 
@@ -68,35 +61,33 @@ bool shows_the_same(const RecordStore& a, const RecordStore& b) {
 
 }  // namespace
 
-GrowingFile::GrowingFile(const std::string& path, const Limits& limits, StoreResources& services,
+GrowingFile::GrowingFile(const Location& location, const Limits& limits, StoreResources& services,
                          const std::string& shown)
-    : path_(path),
-      shown_(shown.empty() ? path : shown),
-      full_path_(from_root(path)),
-      name_(std::filesystem::path(path).filename()),
+    : location_(location.absolute()),
+      shown_(shown.empty() ? location.text() : shown),
       limits_(limits),
       services_(services) {}
 
 GrowingFile::~GrowingFile() = default;
 
-Result<std::unique_ptr<GrowingFile>> GrowingFile::open(const std::string& path, const Limits& limits,
+Result<std::unique_ptr<GrowingFile>> GrowingFile::open(const Location& location, const Limits& limits,
                                                        StoreResources& services, const std::string& shown) {
-  std::unique_ptr<GrowingFile> followed(new GrowingFile(path, limits, services, shown));
-  ASSIGN_OR_RETURN(const auto file, FileSource::open_followed(path));
-  TRY(followed->take(file));
+  std::unique_ptr<GrowingFile> followed(new GrowingFile(location, limits, services, shown));
+  ASSIGN_OR_RETURN(auto file, open_source({}, location, Storage::Use::kFollow));
+  TRY(followed->take(std::move(file)));
   followed->file_ = std::move(followed->next_file_);
   followed->store_ = std::move(followed->next_);
   return followed;
 }
 
 // Makes the next snapshot of the file as it is now.
-Result<void> GrowingFile::take(const std::shared_ptr<const FileSource>& file) {
+Result<void> GrowingFile::take(std::shared_ptr<const Source> file) {
   const auto source = services_.windowed(file);
-  ASSIGN_OR_RETURN(auto container, open_container({}, source, name_, limits_));
+  ASSIGN_OR_RETURN(auto container, open_container({}, source, file->name(), limits_));
   const FollowOptions followed{.is_followed = container->traits().grows_by_appending, .shorter = store_.get()};
   next_ =
       std::make_shared<const RecordStore>(shown_, source, std::move(container), services_, Catalog::Bounds{}, followed);
-  next_file_ = file;
+  next_file_ = std::move(file);
   return {};
 }
 
@@ -104,7 +95,7 @@ Result<std::shared_ptr<const RecordStore>> GrowingFile::grow(const std::function
   const std::shared_ptr<const RecordStore> nothing;
   if (next_) return finish(wake);
   if (store_->index().is_scanning()) return nothing;
-  auto file = file_->grown();
+  auto file = file_->grown({});
   if (!file && may_pass(file.error().code)) return nothing;
   if (!file) return std::move(file).error();
   if (!*file) return nothing;
@@ -114,7 +105,7 @@ Result<std::shared_ptr<const RecordStore>> GrowingFile::grow(const std::function
   if (!store_->records().has_room_for((*file)->size())) {
     return Error{.code = Code::kLimit, .detail = "the file has grown too large to be followed"};
   }
-  auto taken = take(*file);
+  auto taken = take(*std::move(file));
   // The first bytes of an empty file may not show its format yet.
   const bool is_pending = !taken && (may_pass(taken.error().code) || store_->source().size() == 0);
   if (is_pending) return nothing;
@@ -142,12 +133,12 @@ Result<std::shared_ptr<const RecordStore>> GrowingFile::finish(const std::functi
   return next;
 }
 
-bool GrowingFile::is_at_its_path() const {
-  const auto there = FileState::at(full_path_);
-  return there && there->is_same_file(file_->state());
+std::optional<bool> GrowingFile::is_known_as_present() const {
+  const auto there = status_of({}, location_);
+  if (!there) return std::nullopt;
+  const auto id = file_->id();  // a device has none
+  return !id || id->source == there->id.source;
 }
-
-bool GrowingFile::is_replaced() const { return ::access(full_path_.c_str(), F_OK) == 0 && !is_at_its_path(); }
 
 std::chrono::milliseconds rest_after(std::chrono::steady_clock::duration look) {
   constexpr std::chrono::milliseconds kLeast{250};

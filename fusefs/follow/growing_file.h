@@ -4,12 +4,13 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/descriptor.h"
 #include "core/base/limits.h"
-#include "core/base/source.h"
+#include "core/base/storage.h"
 #include "core/store/record_store.h"
 
 namespace recordfs {
@@ -17,19 +18,19 @@ namespace recordfs {
 // Not thread-safe.
 class GrowingFile {
  public:
-  // Opens a file of any format. Messages name it `shown`, or its path if that is empty. Fails as FileSource::open and
-  // open_container do. `services` must outlive the object and its stores.
-  static Result<std::unique_ptr<GrowingFile>> open(const std::string& path, const Limits& limits,
+  // Opens a file of any format. Messages name it `shown`, or as its location if that is empty. Fails as Storage::open()
+  // and open_container do. `services` must outlive the object and its stores.
+  static Result<std::unique_ptr<GrowingFile>> open(const Location& location, const Limits& limits,
                                                    StoreResources& services, const std::string& shown = {});
   ~GrowingFile();
   GrowingFile(const GrowingFile&) = delete;
   GrowingFile& operator=(const GrowingFile&) = delete;
 
-  // As given; as messages name it; and without directories.
-  const std::string& path() const { return path_; }
+  // Its absolute location; as messages name it; and without directories.
+  const std::string& path() const { return location_.text(); }
   const std::string& shown() const { return shown_; }
-  const std::string& name() const { return name_; }
-  const FileState& state() const { return file_->state(); }
+  std::string name() const { return std::string(file_->name()); }
+  const Source& file() const { return *file_; }
   // The newest snapshot.
   const std::shared_ptr<const RecordStore>& store() const { return store_; }
 
@@ -40,25 +41,25 @@ class GrowingFile {
   bool is_taking() const { return next_ != nullptr; }
 
   // Returns whether its path still leads to the file (log rotation gives the path to another one).
-  bool is_at_its_path() const;
+  bool is_at_its_path() const { return is_known_as_present().value_or(false); }
   // Returns whether its path leads to another file.
-  bool is_replaced() const;
+  bool is_replaced() const { return !is_known_as_present().value_or(true); }
 
  private:
-  GrowingFile(const std::string& path, const Limits& limits, StoreResources& services, const std::string& shown);
+  GrowingFile(const Location& location, const Limits& limits, StoreResources& services, const std::string& shown);
 
-  Result<void> take(const std::shared_ptr<const FileSource>& file);
+  // Returns whether the file that its path leads to now is this one; nullopt if there is none.
+  std::optional<bool> is_known_as_present() const;
+  Result<void> take(std::shared_ptr<const Source> file);
   Result<std::shared_ptr<const RecordStore>> finish(const std::function<void()>& wake);
 
-  const std::string path_;
+  const Location location_;  // absolute
   const std::string shown_;
-  const std::string full_path_;  // absolute
-  const std::string name_;
   const Limits limits_;
   StoreResources& services_;
-  std::shared_ptr<const FileSource> file_;  // for the newest snapshot
+  std::shared_ptr<const Source> file_;  // for the newest snapshot
   std::shared_ptr<const RecordStore> store_;
-  std::shared_ptr<const FileSource> next_file_;  // for the next snapshot, which is being scanned
+  std::shared_ptr<const Source> next_file_;  // for the next snapshot, which is being scanned
   std::shared_ptr<const RecordStore> next_;
 };
 

@@ -38,6 +38,7 @@ std::vector<std::string> NewFiles::directories() const {
   for (const std::string& word : words_) {
     for (const std::string& directory : directories_of(word)) {
       std::error_code failed;
+      if (!Location(directory).is_local()) continue;
       const auto real = std::filesystem::canonical(directory, failed);
       if (!failed) all.push_back(real.string());
     }
@@ -50,7 +51,9 @@ std::vector<std::string> NewFiles::tops() const {
   for (const std::string& word : words_) {
     const auto directories = directories_of(word);
     std::error_code failed;
-    if (!directories.empty()) all.push_back(std::filesystem::weakly_canonical(directories.front(), failed).string());
+    if (directories.empty()) continue;
+    const Location first(directories.front());
+    all.push_back(first.is_local() ? std::filesystem::weakly_canonical(first.text(), failed).string() : first.text());
   }
   return all;
 }
@@ -83,8 +86,8 @@ bool NewFiles::is_before(const Place& one, const Place& other) {
 }
 
 SourceId NewFiles::state_of(const std::string& directory) {
-  const auto there = FileState::at(directory);
-  return there ? there->id() : SourceId{.source = {}, .version = {}, .is_settled = true};
+  const auto there = status_of({}, directory);
+  return there ? there->id : SourceId{.source = {}, .version = {}, .is_settled = true};
 }
 
 bool NewFiles::must_list() const {
@@ -133,11 +136,11 @@ void NewFiles::add_candidates(std::size_t word, const std::vector<std::string>& 
 
 NewFiles::Outcome NewFiles::check(const std::string& path, Candidate& candidate, Clock::time_point now) {
   if (candidate.next > now) return Outcome::kWaits;
-  const auto there = FileState::at(path);
-  if (!there) return there.error().code == Code::kNotFound ? Outcome::kIsGone : Outcome::kWaits;
-  if (!there->is_regular()) return Outcome::kIsGone;
-  if (const auto state = there->id(); state != candidate.state) {
-    candidate = {.word = candidate.word, .state = state, .since = now};
+  const auto there = status_of({}, path);
+  if (!there) return is_not_there(there.error()) ? Outcome::kIsGone : Outcome::kWaits;
+  if (!there->is_file()) return Outcome::kIsGone;
+  if (there->id != candidate.state) {
+    candidate = {.word = candidate.word, .state = there->id, .since = now};
     return Outcome::kWaits;
   }
   const auto unchanged = now - candidate.since;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/request_context.h"
-#include "core/base/source.h"
+#include "core/base/storage.h"
 #include "core/dataset/shard_list.h"
 
 namespace recordfs {
@@ -46,7 +46,7 @@ class NewFiles {
   // directory of now.
   NewFiles(const std::vector<std::string>& words, const ShardList& known, IsContainer is_container, Report report);
 
-  // Returns the directories that exist and whose names decide what appears, without symbolic links.
+  // Returns the local directories that exist and whose names decide what appears, without symbolic links.
   std::vector<std::string> directories() const;
   // Returns directories that include these, and all those that will match a word later.
   std::vector<std::string> tops() const;

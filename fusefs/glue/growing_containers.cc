@@ -52,7 +52,7 @@ void GrowingContainers::look_at(std::size_t container, FileWatch& watch, const N
 
 void GrowingContainers::show(std::size_t container, const std::shared_ptr<const RecordStore>& store,
                              const Notify& notify) {
-  const timespec& modified = files_[container].file->state().modified;
+  const timespec modified = files_[container].file->file().modified().value_or(timespec{});
   for (const std::uint64_t number : containers_.grow({}, container, store, modified)) notify(number);
 }
 

@@ -16,10 +16,6 @@ const std::string& name_of(const MountSource& source) {
 
 }  // namespace
 
-Ownership ownership_of(const FileState& state) {
-  return container_ownership(state.uid, state.gid, state.mode, state.modified);
-}
-
 MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings, std::string record_suffix,
                      UserTypes types)
     : cache_{.record_suffix = std::move(record_suffix), .types = std::move(types)} {

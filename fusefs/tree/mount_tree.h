@@ -17,9 +17,6 @@
 
 namespace recordfs {
 
-// Returns the owner and the read permissions of a source file.
-Ownership ownership_of(const FileState& state);
-
 using MountSource = std::variant<MountedContainer, MirroredDirectory, DataSetSource, DatabaseSource>;
 
 // A READ passes the Dispatcher, a Subtree, a View and RecordReader, which asks StoreResources::chunks before the index

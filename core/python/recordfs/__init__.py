@@ -104,15 +104,15 @@ def open(path: str | os.PathLike | Iterable[str | os.PathLike] = "", *more: str 
     if bool(words) == bool(os.fspath(manifest)):
         raise ValueError("either paths or a manifest must be given")
     shards, surplus = _recordfs.named_shards(words, join, os.fsencode(manifest))
-    shards = [(os.path.abspath(name), is_missing) for name, is_missing in shards]  # the current directory may change
-    descriptors = os.path.abspath(descriptors) if os.fspath(descriptors) else ""
+    shards = [(_absolute(name), is_missing) for name, is_missing in shards]  # the current directory may change
+    descriptors = _absolute(descriptors)
     options = {"index": os.fsencode(index), "cache_size": whole_number("cache_size", cache_size),
                "threads": whole_number("threads", threads, most=_MOST_THREADS), "max_chunk": whole_number("max_chunk", max_chunk),
                "descriptors": os.fsencode(descriptors), "type": text("type", type), "skips_unreadable": on_damage != "raise"}
     if as_of_timestamp is not None:
         as_of_timestamp = whole_number("as_of_timestamp", as_of_timestamp, most=(1 << 64) - 1)
     is_one = join and len(words) == 1 and _recordfs.is_database(words[0])
-    place = _DatabasePlace(os.path.abspath(os.fsdecode(words[0])) if is_one else "", _absolute(wal_dir),
+    place = _DatabasePlace(_absolute(words[0]) if is_one else "", _absolute(wal_dir),
                            tuple(map(_absolute, _paths_of(db_path))), as_of_timestamp)
     if not is_one and (place.wal_dir or place.db_paths):
         raise ValueError("wal_dir and db_path: no directory of a database was given")
@@ -123,8 +123,10 @@ def open(path: str | os.PathLike | Iterable[str | os.PathLike] = "", *more: str 
     return _dataset(shards, options, place, on_damage, copy)
 
 
-def _absolute(path: str | os.PathLike) -> str:
-    return os.path.abspath(os.fsdecode(path)) if os.fspath(path) else ""
+def _absolute(path: str | bytes | os.PathLike) -> str:
+    """Returns a path that means the same in any current directory; a URL does."""
+    name = os.fsdecode(path)
+    return os.path.abspath(name) if name and _recordfs.is_local(os.fsencode(name)) else name
 
 
 def _paths_of(paths: str | os.PathLike | Sequence[str | os.PathLike]) -> list[str | os.PathLike]:

@@ -81,9 +81,9 @@ TEST(FileSource, ReturnsModeOwnerAndTimeOfTheFile) {
   ::chmod(file.path().c_str(), 0640);
   const auto source = open_source(file);
   ASSERT_TRUE(source);
-  EXPECT_EQ(source->state().mode, static_cast<unsigned>(S_IFREG | 0640));
-  EXPECT_EQ(source->state().uid, ::geteuid());
-  EXPECT_EQ(source->state().modified.tv_sec, 1000);
+  EXPECT_EQ(source->owner()->mode, static_cast<unsigned>(S_IFREG | 0640));
+  EXPECT_EQ(source->owner()->uid, ::geteuid());
+  EXPECT_EQ(source->modified()->tv_sec, 1000);
 }
 
 TEST(FileSource, MissingFileIsAnOperatingSystemError) {
@@ -264,16 +264,16 @@ TEST(FileSource, GrownFileIsReopenedEvenIfItWasRenamed) {
   const std::string text = long_text();
   TempFile file(text);
   const auto source = open_source(file);
-  EXPECT_EQ(source->grown().value(), nullptr);
+  EXPECT_EQ(source->grown({}).value(), nullptr);
   file.write_at(text.size(), "appended");
   const std::string path = file.path();
   ASSERT_EQ(::rename(path.c_str(), (path + ".1").c_str()), 0);
-  const auto longer = source->grown().value();
+  const auto longer = source->grown({}).value();
   ASSERT_TRUE(longer);
   EXPECT_EQ(longer->size(), text.size() + 8);
   EXPECT_EQ(bytes_read(*longer, text.size(), 100), "appended");
   EXPECT_EQ(longer->name(), source->name());
-  EXPECT_EQ(longer->grown().value(), nullptr);
+  EXPECT_EQ(longer->grown({}).value(), nullptr);
 }
 
 TEST(FileSource, RewrittenFileHasNotGrown) {
@@ -281,7 +281,7 @@ TEST(FileSource, RewrittenFileHasNotGrown) {
   const auto source = open_source(file);
   file.write_at(0, "something else");
   file.write_at(30000, "and longer");
-  EXPECT_EQ(source->grown().error().code, Code::kChanged);
+  EXPECT_EQ(source->grown({}).error().code, Code::kChanged);
 }
 
 TEST(FileSource, GrowthIsNoNewGenerationForAFollowedFile) {
@@ -293,7 +293,7 @@ TEST(FileSource, GrowthIsNoNewGenerationForAFollowedFile) {
   bytes_read(*other, 0, 10);
   EXPECT_EQ(followed->generation(), 0u);
   EXPECT_EQ(other->generation(), 1u);
-  const auto longer = followed->grown().value();
+  const auto longer = followed->grown({}).value();
   ASSERT_TRUE(longer);
   file.write_at(40000, "appended");
   bytes_read(*longer, 0, 10);

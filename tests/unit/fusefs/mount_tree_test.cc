@@ -113,14 +113,14 @@ TEST(MountTree, NextRecordAfterASmallChunkIsWithinReach) {
 }
 
 TEST(MountTree, PermissionsAreTheSourcesReadBits) {
-  const Ownership owner = ownership_of({.mode = 0100640, .uid = 3, .gid = 4, .modified = {5, 0}});
+  const Ownership owner = container_ownership(3, 4, 0100640, {5, 0});
   EXPECT_EQ(owner.file_mode, 0440u);
   EXPECT_EQ(owner.directory_mode, 0750u);
   EXPECT_EQ(owner.uid, 3u);
   EXPECT_EQ(owner.gid, 4u);
   EXPECT_EQ(owner.modified.tv_sec, 5);
-  EXPECT_EQ(ownership_of({.mode = 0100777}).file_mode, 0444u);
-  EXPECT_EQ(ownership_of({.mode = 0100200}).directory_mode, 0u);
+  EXPECT_EQ(container_ownership(0, 0, 0100777, {}).file_mode, 0444u);
+  EXPECT_EQ(container_ownership(0, 0, 0100200, {}).directory_mode, 0u);
 }
 
 TEST(MountTree, FileCountIncludesOnlyCountedContainers) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "core/base/storage.h"
 #include "core/store/saved_index.h"
 #include "tests/unit/store/indexed_store.h"
 
@@ -20,13 +21,13 @@ namespace fs = std::filesystem;
 
 IndexLocation location_of(const IndexedDisk& disk) { return {disk.directory(), "test", {}, "one build"}; }
 
-FileState state_of(const IndexedDisk& disk) { return *FileState::at(disk.temp.path()); }
+SourceStatus state_of(const IndexedDisk& disk) { return *status_of({}, disk.temp.path()); }
 
 std::optional<SavedTotals> totals_of(const IndexedDisk& disk) {
-  return saved_totals({}, location_of(disk), state_of(disk).id(), ScanDetail::kCounts);
+  return saved_totals({}, location_of(disk), state_of(disk).id, ScanDetail::kCounts);
 }
 
-void wait_until_settled(const IndexedDisk& disk) { std::this_thread::sleep_for(state_of(disk).unsettled_for()); }
+void wait_until_settled(const IndexedDisk& disk) { std::this_thread::sleep_for(state_of(disk).settles_in); }
 
 TEST(SavedTotals, AreKnownWithoutTheFile) {
   const IndexedDisk disk({.chunks = kIndexedChunks, .broken_headers = {7}});
@@ -44,10 +45,10 @@ TEST(SavedTotals, AreKnownWithoutTheFile) {
   EXPECT_EQ(saved->sums.chunks, sums.chunks);
   EXPECT_EQ(saved->sums.bytes, sums.bytes);
   EXPECT_EQ(saved->damaged_regions, 1u);
-  EXPECT_FALSE(saved_totals({}, location_of(disk), state_of(disk).id(), ScanDetail::kSizes));
+  EXPECT_FALSE(saved_totals({}, location_of(disk), state_of(disk).id, ScanDetail::kSizes));
   for (const auto& other : {IndexLocation{disk.directory(), "other", {}, "one build"},
                             IndexLocation{disk.directory(), "test", {}, "another build"}}) {
-    EXPECT_FALSE(saved_totals({}, other, state_of(disk).id(), ScanDetail::kCounts));
+    EXPECT_FALSE(saved_totals({}, other, state_of(disk).id, ScanDetail::kCounts));
   }
 }
 
@@ -56,7 +57,7 @@ TEST(SavedTotals, AreOfTheFileInItsPresentState) {
   wait_until_settled(disk);
   mount_once(disk);
   ASSERT_TRUE(totals_of(disk));
-  SourceId other = state_of(disk).id();
+  SourceId other = state_of(disk).id;
   other.version += "1";
   EXPECT_FALSE(saved_totals({}, location_of(disk), other, ScanDetail::kCounts));
   disk.temp.write_at(fs::file_size(disk.temp.path()) / 2, "changed");

@@ -1,0 +1,57 @@
+#include "core/base/location.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <vector>
+
+#include "core/base/storage.h"
+
+namespace recordfs {
+namespace {
+
+struct Scheme {
+  std::string prefix;  // with the colon
+  std::unique_ptr<const Storage> storage;
+};
+
+// The table of schemes.
+std::vector<Scheme>& schemes() {
+  static std::vector<Scheme> all;
+  return all;
+}
+
+const Storage& storage_of(const std::string& word) {
+  for (const Scheme& scheme : schemes()) {
+    struct stat st {};
+    if (word.starts_with(scheme.prefix) && ::lstat(word.c_str(), &st) != 0) return *scheme.storage;
+  }
+  return local_storage();
+}
+
+}  // namespace
+
+void add_storage(std::string scheme, std::unique_ptr<const Storage> storage) {
+  schemes().push_back({std::move(scheme) + ':', std::move(storage)});
+}
+
+Location::Location(std::string word) : text_(std::move(word)), storage_(&storage_of(text_)) {}
+
+bool Location::is_local() const { return storage_ == &local_storage(); }
+
+Location Location::child(std::string_view name) const {
+  std::string text = text_;
+  if (!text.ends_with('/')) text += '/';
+  return {text.append(name), *storage_};
+}
+
+Location Location::absolute() const {
+  if (!is_local()) return *this;
+  std::error_code failed;
+  const auto path = std::filesystem::absolute(text_, failed);
+  return failed ? *this : Location(path.string(), *storage_);
+}
+
+}  // namespace recordfs

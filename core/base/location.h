@@ -1,0 +1,41 @@
+// Location: the name of a file or directory, wherever it is stored.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace recordfs {
+
+class Storage;
+
+// A local path of any bytes, or a URL without its secrets, so that it can be printed. Immutable. Thread-safe.
+class Location {
+ public:
+  // Returns what a word means. It is a URL if it begins with a scheme that add_storage() has named and a colon, unless a
+  // local file has this name. Any other word is a local path.
+  Location(std::string word);
+  Location(const char* word) : Location(std::string(word)) {}
+
+  const std::string& text() const { return text_; }
+  // Returns where the file or directory is stored. Valid until the program ends.
+  const Storage& storage() const { return *storage_; }
+  bool is_local() const;
+
+  // Returns the last component; empty after a slash at the end.
+  std::string_view name() const { return std::string_view(text_).substr(text_.rfind('/') + 1); }
+  // Returns a file or directory in this directory.
+  Location child(std::string_view name) const;
+  // Returns the location that means the same in any current directory.
+  Location absolute() const;
+
+  bool operator==(const Location& other) const { return text_ == other.text_ && storage_ == other.storage_; }
+
+ private:
+  Location(std::string text, const Storage& storage) : text_(std::move(text)), storage_(&storage) {}
+
+  std::string text_;
+  const Storage* storage_;
+};
+
+}  // namespace recordfs

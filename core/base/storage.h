@@ -1,0 +1,100 @@
+// Storage: where the bytes of sources come from. Opens, examines and lists what a Location names.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/location.h"
+#include "core/base/request_context.h"
+#include "core/base/result.h"
+#include "core/base/source.h"
+#include "core/base/source_id.h"
+
+namespace recordfs {
+
+enum class SourceKind : std::uint8_t {
+  kFile,  // a regular file
+  kDirectory,
+  kOther,  // a device, a pipe, a link that leads nowhere, ...
+};
+
+// The state of a file or directory.
+struct SourceStatus {
+  SourceKind kind = SourceKind::kOther;
+  std::uint64_t size = 0;  // bytes
+  SourceId id{};
+  timespec modified{};
+  std::optional<SourceOwner> owner{};  // nullopt: the storage does not say
+  // After how much time the id is settled and its touch is known; 0 if they are, or never will be. At most 2 seconds.
+  std::chrono::nanoseconds settles_in{0};
+  std::uint64_t device = 0;  // as st_dev; what has the same one has the same Storage::filesystem()
+
+  bool is_file() const { return kind == SourceKind::kFile; }
+};
+
+// An entry of a directory. Valid during the call that takes it.
+struct ListedEntry {
+  const std::string& name;
+  SourceKind kind = SourceKind::kOther;  // of the target of a link
+  std::uint64_t size = 0;                // bytes; 0 unless it is a file
+};
+
+// Const and thread-safe. All functions but paths() may block, as far as the RequestContext permits if the storage is not
+// local. They fail with kIo, whose os_error is ENOENT or ENOTDIR if there is no such file, with kOutOfMemory, and like
+// RequestContext::permit_wait_for().
+class Storage {
+ public:
+  enum class Use : std::uint8_t {
+    kRead,
+    kFollow,  // others append to the file; appending alone does not increase Source::generation()
+  };
+  using Wanted = std::function<bool(const std::string& name)>;
+  using TakeEntry = std::function<Result<void>(const ListedEntry& entry)>;
+
+  virtual ~Storage() = default;
+
+  // Opens a file. Also fails with kChanged, and if it is neither a regular file nor a block device.
+  virtual Result<std::shared_ptr<const Source>> open(const RequestContext& context, const Location& location,
+                                                     Use use) const = 0;
+  // Follows symbolic links.
+  virtual Result<SourceStatus> status(const RequestContext& context, const Location& location) const = 0;
+  // Calls `take` with each entry of a directory whose name `wanted` accepts, until it fails. In any order, without "."
+  // and "..". Fails like `take`, too.
+  virtual Result<void> list(const RequestContext& context, const Location& directory, const Wanted& wanted,
+                            const TakeEntry& take) const = 0;
+  // Returns Source::filesystem() of the files in a directory that are on `device`.
+  virtual std::uint64_t filesystem(const Location& directory, std::uint64_t device) const = 0;
+  // Returns the local path that a confined process must be able to read for a file or directory; empty: none.
+  virtual std::string local_path(const Location&) const { return {}; }
+};
+
+const Storage& local_storage();
+
+// Adds a storage of the URLs "SCHEME:..." for all later Locations. Call it before the process has threads.
+void add_storage(std::string scheme, std::unique_ptr<const Storage> storage);
+
+// Opens a file for reading, or for following. Fails as Storage::open().
+inline Result<std::shared_ptr<const Source>> open_source(const RequestContext& context, const Location& location,
+                                                         Storage::Use use = Storage::Use::kRead) {
+  return location.storage().open(context, location, use);
+}
+
+// Returns the present state of a file or directory. Fails as Storage::status().
+inline Result<SourceStatus> status_of(const RequestContext& context, const Location& location) {
+  return location.storage().status(context, location);
+}
+
+// Returns whether an error says that there is no such file or directory.
+bool is_not_there(const Error& error);
+
+// Returns whether there is a directory. False if that cannot be found out.
+bool is_directory(const Location& location);
+
+}  // namespace recordfs
