@@ -29,8 +29,21 @@ class place:
     checkout = Path()
 
 
+STORAGE = os.environ.get("RECORDFS_TEST_STORAGE", "")  # "slow": recordfs reads sources through the storage of tests/storage
+
+
 def program(name):
-    return str(place.programs / name)
+    return str(place.programs / (STORAGE if name == "recordfs" else "") / name)
+
+
+def stored(path):
+    """Returns how a command line names a local file that is a source."""
+    return f"{STORAGE}:{path}" if STORAGE else path
+
+
+def is_source(word):
+    """Returns whether a word of a test names a source: the path of a file, and no text."""
+    return isinstance(word, Path) and word.is_file()
 
 
 def corpus():

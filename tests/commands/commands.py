@@ -15,10 +15,15 @@ from typing import NamedTuple
 
 # Some of these are used only by the test files.
 import built
-from built import (COMPLAINT, EXPECTATION, PATIENCE, copy_of, corpus, expectation, place, program, read_terminal, sample,
-                   with_bit_flipped)
+from built import (COMPLAINT, EXPECTATION, PATIENCE, copy_of, corpus, expectation, is_source, place, program, read_terminal, sample,
+                   stored, with_bit_flipped)
 
 GOOD, WRONG_USE, CANNOT_OPEN, CANNOT_MOUNT, DAMAGE, PARTLY_DONE = range(6)
+
+
+def encoded(words):
+    """Returns the words of a command line, in which paths of files are sources."""
+    return [os.fsencode(stored(word) if is_source(word) else word) for word in words]
 
 
 @functools.cache
@@ -72,7 +77,7 @@ class Case(unittest.TestCase):
     def recordfs(self, *words, **options):
         """Runs recordfs as a script would, with its output in pipes."""
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "timeout": PATIENCE, **options}
-        ran = subprocess.run([program("recordfs"), *map(os.fsencode, words)], stderr=subprocess.PIPE,
+        ran = subprocess.run([program("recordfs"), *encoded(words)], stderr=subprocess.PIPE,
                              env=self.environment(), check=False, **options)
         return self._sane(Done(ran.returncode, ran.stdout or b"", ran.stderr.decode(errors="backslashreplace")))
 
@@ -112,7 +117,7 @@ class Case(unittest.TestCase):
     def on_terminal(self, *words, **environment):
         """Runs a command with standard output on a terminal, and with these variables of the environment."""
         ours, theirs = pty.openpty()
-        with subprocess.Popen([program("recordfs"), *map(os.fsencode, words)], stdin=subprocess.DEVNULL, stdout=theirs,
+        with subprocess.Popen([program("recordfs"), *encoded(words)], stdin=subprocess.DEVNULL, stdout=theirs,
                               stderr=subprocess.PIPE, env=self.environment() | environment) as running:
             os.close(theirs)
             shown = read_terminal(ours)
@@ -123,7 +128,7 @@ class Case(unittest.TestCase):
 
     def until_the_pipe_closes(self, size, *words):
         """Runs a command whose reader takes `size` bytes and closes the pipe."""
-        with subprocess.Popen([program("recordfs"), *map(os.fsencode, words)], stdin=subprocess.DEVNULL,
+        with subprocess.Popen([program("recordfs"), *encoded(words)], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment()) as running:
             taken = running.stdout.read(size)
             running.stdout.close()

@@ -27,8 +27,8 @@ class Index(commands.Case):
         files = [self.copy(GOOD_FILE, "two\nlines"), self.copy(WITHOUT_SIZES, "[x]")]
         lines = self.good("index", "-v", *files).decode().splitlines()
         self.assertEqual(sorted(line.rsplit("/", 1)[1] for line in lines), self.saved())
-        self.assertTrue(lines[0].startswith(f"{self.folder}/two\\x0alines: {self.cache}/"), lines)
-        self.assertTrue(lines[1].startswith(f"{self.folder}/[x]: {self.cache}/"), lines)
+        self.assertTrue(lines[0].startswith(commands.stored(f"{self.folder}/two\\x0alines: {self.cache}/")), lines)
+        self.assertTrue(lines[1].startswith(commands.stored(f"{self.folder}/[x]: {self.cache}/")), lines)
 
     def test_file_written_just_now_is_indexed(self):
         file = self.copy(GOOD_FILE)
@@ -61,7 +61,7 @@ class Index(commands.Case):
 
     def test_unusable_directory_is_reported(self):
         (self.folder / "file").write_text("", encoding="utf-8")
-        done = self.recordfs("index", "--index", self.folder / "file", commands.sample(GOOD_FILE))
+        done = self.recordfs("index", "--index", str(self.folder / "file"), commands.sample(GOOD_FILE))
         self.assertEqual(done.status, commands.PARTLY_DONE)
         self.assertRegex(done.err, "cannot save the index in .*/file: cannot open the directory")
 

@@ -24,7 +24,8 @@ from pathlib import Path
 # Some of these are used only by the test files.
 import built
 import watchdog
-from built import COMPLAINT, PATIENCE, copy_of, expectation, place, program, sample, some_of, wait_for, with_bit_flipped
+from built import (COMPLAINT, PATIENCE, STORAGE, copy_of, expectation, is_source, place, program, sample, some_of, stored, wait_for,
+                   with_bit_flipped)
 
 SKIPPED = 77
 NOBODY = 65534
@@ -137,7 +138,8 @@ class Mount:
     def __init__(self, sources, point, log, options=(), flags=("-f",), user=None, environment=None):
         self.point = Path(point)
         self._log = Path(log)
-        command = [program("recordfs"), *map(str, sources), str(point), *flags]
+        sources = [str(stored(source) if is_source(source) else source) for source in sources]
+        command = [program("recordfs"), *sources, str(point), *flags]
         for option in options:
             command += ["-o", option]
         with self._log.open("wb") as out:

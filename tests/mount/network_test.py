@@ -74,6 +74,10 @@ class WholeFiles(mounting.Case):
         time.sleep(0.1)  # the ends of a file that has just changed are read repeatedly
 
     def slowfs(self, *mode):
+        """Shows the files through slowfs, or through the storage of tests/storage, which takes the same words."""
+        if mounting.STORAGE:
+            os.environ.update(RECORDFS_SLOW=" ".join(mode), RECORDFS_SLOW_LOG=str(self.backing / "requests"))
+            return
         self.enter(mounting.started(mounting.program("slowfs"), self.backing, self.slow, *mode))
         mounting.wait_for(lambda: str(self.slow) in mounting.mounts(), "slowfs")
         self.addCleanup(mounting.run, "fusermount3", "-u", "-z", self.slow)
@@ -82,11 +86,12 @@ class WholeFiles(mounting.Case):
         """Returns (offset, size, whether it was a jump) of each read of a command."""
         log = self.backing / "requests"
         log.unlink(missing_ok=True)
-        done = subprocess.run([mounting.program("recordfs"), *command, self.slow / file.name],
+        source = mounting.stored(file) if mounting.STORAGE else self.slow / file.name
+        done = subprocess.run([mounting.program("recordfs"), *command, source],
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                               env=self.environment(), timeout=mounting.PATIENCE, check=False)
         self.assertEqual((done.returncode, done.stderr), (1 if command[0] == "grep" else 0, b""), command)
-        return [tuple(map(int, line.split())) for line in log.read_text(encoding="ascii").splitlines()]
+        return [tuple(map(int, line.split())) for line in log.read_text(encoding="ascii").rstrip("\0").splitlines()]
 
     def reads_of_commands(self):
         """Runs each command on each file. Yields (subTest parameters, file size, reads)."""

@@ -1,4 +1,4 @@
-"""slowfs, a file system whose reads a test can stop."""
+"""A file system whose reads a test can stop: slowfs, or the storage of tests/storage, which does the same."""
 import os
 import sys
 from pathlib import Path
@@ -15,6 +15,9 @@ class FileSystem:
         self.backing, self.point = case.folder / "backing", case.folder / "slow"
         self._gate = self.backing / "gate"
         self.backing.mkdir(exist_ok=True)
+        case.addCleanup(self.open_gate)
+        if mounting.STORAGE:
+            return
         self.point.mkdir()
         self.daemon = case.enter(mounting.started(mounting.program("slowfs"), self.backing, self.point))
         mounting.wait_for(lambda: str(self.point) in mounting.mounts(), "slowfs")
@@ -22,7 +25,7 @@ class FileSystem:
         case.addCleanup(self.open_gate)
 
     def __truediv__(self, name):
-        return self.point / name
+        return mounting.stored(self.backing / name) if mounting.STORAGE else self.point / name
 
     def hold_reads_beyond(self, position):
         """Makes reads beyond byte `position` of any file wait until open_gate()."""
