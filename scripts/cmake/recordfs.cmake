@@ -66,11 +66,17 @@ function(recordfs_describe_test name)
   set_tests_properties(${name} PROPERTIES LABELS "${folder}" SKIP_RETURN_CODE 77)
 endfunction()
 
-# recordfs_test(NAME SOURCES a_test.cc LINK x [PROGRAM p]): GoogleTest tests as one CTest entry. All entries of a folder share
-# the program FOLDER_test, or p, since linking one for each takes longer than running it. A unity build compiles about twenty
-# sources of a program together.
+# recordfs_threaded(TEST...): these tests share data between threads. They have the label `threads` too, and run under
+# ThreadSanitizer.
+function(recordfs_threaded)
+  set_property(TEST ${ARGN} APPEND PROPERTY LABELS threads)
+endfunction()
+
+# recordfs_test(NAME [THREADED] SOURCES a_test.cc LINK x [PROGRAM p]): GoogleTest tests as one CTest entry. All entries of a
+# folder share the program FOLDER_test, or p, since linking one for each takes longer than running it. A unity build compiles
+# about twenty sources of a program together. THREADED: as recordfs_threaded().
 function(recordfs_test name)
-  cmake_parse_arguments(ARG "" "PROGRAM" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "THREADED" "PROGRAM" "SOURCES;LINK" ${ARGN})
   cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests OUTPUT_VARIABLE folder)
   set(program ${ARG_PROGRAM})
   if(NOT program)
@@ -107,13 +113,23 @@ function(recordfs_test name)
   list(JOIN selected "," selected)
   add_test(NAME ${name} COMMAND ${program} --sources=${selected} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   recordfs_describe_test(${name})
-  # tests_unit_store builds what `ctest -L unit/store` runs, and tests_unit what `ctest -L unit` does.
+  if(ARG_THREADED)
+    recordfs_threaded(${name})
+  endif()
+  # tests_unit_store builds what `ctest -L unit/store` runs, and tests_unit what `ctest -L unit` does; threads_unit builds those
+  # of them that have the label `threads`.
   while(folder)
-    string(REPLACE "/" "_" target tests_${folder})
-    if(NOT TARGET ${target})
-      add_custom_target(${target})
+    set(targets tests)
+    if(ARG_THREADED)
+      list(APPEND targets threads)
     endif()
-    add_dependencies(${target} ${program})
+    foreach(target IN LISTS targets)
+      string(REPLACE "/" "_" target ${target}_${folder})
+      if(NOT TARGET ${target})
+        add_custom_target(${target})
+      endif()
+      add_dependencies(${target} ${program})
+    endforeach()
     cmake_path(GET folder PARENT_PATH folder)
   endwhile()
 endfunction()
