@@ -18,7 +18,7 @@ class BuildWithCMake(build_ext):
         folder = Path(self.build_temp).resolve()
         target = Path(self.get_ext_fullpath(ext.name)).resolve().parents[1]
         folder.mkdir(parents=True, exist_ok=True)
-        options = ["-D", "CMAKE_BUILD_TYPE=RelWithDebInfo", "-D", "RECORDFS_FUSE=OFF", "-D", "RECORDFS_WERROR=OFF", "-D", "CMAKE_UNITY_BUILD=ON", "-D", "RECORDFS_TESTS=OFF",
+        options = ["-D", "CMAKE_BUILD_TYPE=RelWithDebInfo", "-D", "RECORDFS_FUSE=OFF", "-D", "CMAKE_UNITY_BUILD=ON", "-D", "RECORDFS_TESTS=OFF",
                    "-D", f"RECORDFS_PYTHON_INTERPRETER={sys.executable}", "-D", "RECORDFS_PYTHON_FOLDER=."]
         subprocess.run(["cmake", "-S", ROOT, "-B", folder, *options], check=True)
         subprocess.run(["cmake", "--build", folder, "--parallel", str(os.cpu_count() or 1), "--target", "recordfs_python"], check=True)
