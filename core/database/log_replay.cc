@@ -35,7 +35,7 @@ LogReplay::LogReplay(const Options& options, Setup setup)
     : setup_(std::move(setup)),
       only_keys_(options.only_keys),
       writes_({.value_bytes = options.log_value_bytes, .key_bytes = options.log_key_bytes}),
-      chain_(setup_.chain, [this](const std::string& log, const Error& why) { lose_in(log, why); }) {}
+      chain_(setup_.chain, [this](const std::string& log, const Error& why) { lose(log, why); }) {}
 
 Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, const std::string& name,
                              std::uint64_t number) {
@@ -48,7 +48,7 @@ Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, co
   auto log = open_log(context, source_, Limits{});
   if (!log) {
     if (!is_permanent(log.error().code)) return std::move(log).error();
-    lose(log.error());
+    lose(name_, log.error());
     return {};
   }
   if (log->head.is_of_another_log() && setup_.are_files_alone) {
@@ -71,7 +71,7 @@ Result<void> LogReplay::take_record(const RecordPlace& place, Bytes record) {
   if (!batch) {
     Error error = batch.error();
     error.position = place.chunk.position;
-    lose(error);
+    lose(name_, error);
     return {};
   }
   note_numbering(*batch, record);
@@ -87,7 +87,7 @@ Result<void> LogReplay::take_record(const RecordPlace& place, Bytes record) {
         taken = take_operation(operation, place, record);
         return taken.has_value();
       });
-  if (is_per_sub_batch()) next_sequence_ = end;
+  if (setup_.is_per_sub_batch()) next_sequence_ = end;
   transactions_.drop_section();
   return taken;
 }
@@ -95,7 +95,7 @@ Result<void> LogReplay::take_record(const RecordPlace& place, Bytes record) {
 // All logs of a database are numbered in the same way: the database refuses others.
 void LogReplay::note_numbering(const leveldb_log::BatchSummary& batch, Bytes record) {
   using leveldb_log::NumberingMarks;
-  if (is_per_sub_batch() || is_numbering_known_) return;
+  if (setup_.is_per_sub_batch() || is_numbering_known_) return;
   if (const auto end = std::exchange(doubtful_end_, std::nullopt)) is_numbered_otherwise_ = *end != batch.sequence;
   if (batch.marks == NumberingMarks::kPerWrite) is_numbering_known_ = true;
   if (batch.marks == NumberingMarks::kPerSubBatch) is_numbered_otherwise_ = true;
@@ -115,7 +115,7 @@ Result<void> LogReplay::take_damage(const RequestContext& context, const Damaged
   const bool is_refused = setup_.refuses_torn_ends && is_end && !is_rest;
   if (is_refused) error.detail += "; the database refuses that (wal_recovery_mode)";
   if (is_refused || (!is_end && region.records_lost != 0)) {
-    lose(error);
+    lose(name_, error);
   } else if (problems_.size() < kMostProblems) {  // a write that never was complete, or filling
     if (is_end) error.code = Code::kUnfinished;
     problems_.push_back({.file = name_, .error = std::move(error), .loses_data = false});
@@ -157,12 +157,12 @@ Result<void> LogReplay::take_marker(const leveldb_log::BatchOperation& operation
 Result<void> LogReplay::take_write(const leveldb_log::BatchOperation& operation, const RecordPlace& place,
                                    Bytes record) {
   last_family_ = std::max(last_family_, operation.family);
-  const bool is_kept = transactions_.in_section() && !is_per_sub_batch();
-  if (!is_kept && !counts(operation.family)) {
+  const bool is_kept = transactions_.in_section() && !setup_.is_per_sub_batch();
+  if (!is_kept && !setup_.counts(operation.family, number_)) {
     ++next_sequence_;
     return {};
   }
-  if (is_kept && is_dropped(operation.family)) return transactions_.keep({.family = operation.family});
+  if (is_kept && setup_.is_dropped(operation.family)) return transactions_.keep({.family = operation.family});
   Pending write{.family = operation.family, .type = operation.type, .log = log_, .is_wanted = is_wanted(operation)};
   if (write.is_wanted) {
     write.key = as_text(operation.key);
@@ -173,7 +173,7 @@ Result<void> LogReplay::take_write(const leveldb_log::BatchOperation& operation,
     if (write.is_value_in_memory) write.value = as_text(operation.value);
   }
   if (is_kept) return transactions_.keep(std::move(write));
-  return add(is_per_sub_batch() ? *operation.sequence : next_sequence_++, write);
+  return add(setup_.is_per_sub_batch() ? *operation.sequence : next_sequence_++, write);
 }
 
 // The comparator may not be known yet, so the key may end with a timestamp.
@@ -208,20 +208,10 @@ void LogReplay::note_open_transactions() {
 Result<void> LogReplay::add(std::uint64_t sequence, const Pending& write) {
   sequence = std::min(sequence, kMostSequence);
   last_sequence_ = std::max(last_sequence_, sequence);
-  return counts(write.family) ? writes_.add(sequence, write) : Result<void>();
+  return setup_.counts(write.family, number_) ? writes_.add(sequence, write) : Result<void>();
 }
 
-bool LogReplay::is_dropped(std::uint32_t family) const {
-  return setup_.first_logs && !setup_.first_logs->contains(family);
-}
-
-bool LogReplay::counts(std::uint32_t family) const {
-  if (!setup_.first_logs) return true;
-  const auto found = setup_.first_logs->find(family);
-  return found != setup_.first_logs->end() && number_ >= found->second;
-}
-
-void LogReplay::lose_in(const std::string& log, const Error& error) {
+void LogReplay::lose(const std::string& log, const Error& error) {
   if (problems_.size() == kMostProblems) return;
   problems_.push_back({.file = log, .error = error});
   losses_.push_back({.age = Age{.level = -1}, .cause = cause_of(error.code)});
@@ -235,9 +225,9 @@ void LogReplay::check_gap(std::uint64_t start, Position at) {
   if (!setup_.last_before || open_losses_ > 0) return;
   const std::uint64_t expected = is_first ? *setup_.last_before + 1 : next_sequence_;
   if (start <= expected) return;
-  lose({.code = Code::kDamage,
-        .position = at,
-        .detail = fmt::format("the writes {} to {} are in no log", expected, start - 1)});
+  lose(name_, {.code = Code::kDamage,
+               .position = at,
+               .detail = fmt::format("the writes {} to {} are in no log", expected, start - 1)});
 }
 
 // The writes that were lost are older than the next one.

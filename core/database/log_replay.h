@@ -40,6 +40,16 @@ class LogReplay final : private LogVisitor {
     std::set<std::uint32_t> families_with_timestamps{};
     // Whether the database refuses logs that end inside a record (kAbsoluteConsistency).
     bool refuses_torn_ends = false;
+
+    bool is_per_sub_batch() const { return numbering == leveldb_log::Numbering::kPerSubBatch; }
+    // Returns whether the family is gone.
+    bool is_dropped(std::uint32_t family) const { return first_logs && !first_logs->contains(family); }
+    // Returns whether a family's writes in a log count.
+    bool counts(std::uint32_t family, std::uint64_t log) const {
+      if (!first_logs) return true;
+      const auto found = first_logs->find(family);
+      return found != first_logs->end() && log >= found->second;
+    }
   };
   // `options` must outlive this.
   LogReplay(const Options& options, Setup setup);
@@ -80,12 +90,8 @@ class LogReplay final : private LogVisitor {
   Result<void> commit(const std::string& transaction, Bytes timestamp);
   Result<void> add(std::uint64_t sequence, const Pending& write);
   bool is_wanted(const leveldb_log::BatchOperation& operation) const;
-  bool is_dropped(std::uint32_t family) const;
-  bool counts(std::uint32_t family) const;
-  bool is_per_sub_batch() const { return setup_.numbering == leveldb_log::Numbering::kPerSubBatch; }
   void note_numbering(const leveldb_log::BatchSummary& batch, Bytes record);
-  void lose(const Error& error) { lose_in(name_, error); }
-  void lose_in(const std::string& log, const Error& error);
+  void lose(const std::string& log, const Error& error);
   void end_losses();
   void check_gap(std::uint64_t start, Position at);
 

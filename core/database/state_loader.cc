@@ -16,6 +16,39 @@
 #include "core/formats/foreign_file.h"
 
 namespace recordfs::database {
+namespace {
+
+std::size_t half_of_descriptors() {
+  struct rlimit limit {};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<std::size_t>(limit.rlim_cur / 2) : 0;
+}
+
+bool has(const std::vector<DirectoryEntry>& listing, FileKind kind) {
+  return std::ranges::any_of(listing, [&](const auto& entry) { return entry.is.kind == kind; });
+}
+
+bool has(const std::vector<DirectoryEntry>& listing, const std::string& name) {
+  return std::ranges::find(listing, name, &DirectoryEntry::name) != listing.end();
+}
+
+// Returns the MANIFEST that was begun last; null: there is none.
+const DirectoryEntry* newest_manifest(const std::vector<DirectoryEntry>& listing) {
+  const DirectoryEntry* newest = nullptr;
+  for (const DirectoryEntry& entry : listing) {
+    if (entry.is.kind != FileKind::kManifest) continue;
+    if (newest == nullptr || newest->is.number < entry.is.number) newest = &entry;
+  }
+  return newest;
+}
+
+// Adds the timestamp 0 to the keys of a table that was written without timestamps.
+void add_timestamps(TableFile& table) {
+  table.smallest.insert(table.smallest.size() - kTagSize, kTimestampSize, '\0');
+  table.largest.insert(table.largest.size() - kTagSize, kTimestampSize, '\0');
+}
+
+}  // namespace
+
 // Makes one attempt. The directory may change meanwhile; is_still_there() tells.
 class StateLoader {
  public:
@@ -37,7 +70,10 @@ class StateLoader {
   // Fails with kChanged or kIo if a file is gone.
   Result<void> read() {
     ASSIGN_OR_RETURN(state_->listing_, list());
-    for (const DirectoryEntry& entry : state_->listing_) note_name(entry);
+    for (const DirectoryEntry& entry : state_->listing_) {
+      if (entry.is.kind == FileKind::kTable) state_->table_names_.emplace(entry.is.number, entry.name);
+      if (entry.is.kind == FileKind::kBlob) state_->blob_names_.emplace(entry.is.number, entry.name);
+    }
     TRY(read_options_file());
     TRY(logs_.list_other_directory());
     TRY(read_files());
@@ -137,19 +173,6 @@ class StateLoader {
     return {};
   }
 
-  static std::size_t half_of_descriptors() {
-    struct rlimit limit {};
-    return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<std::size_t>(limit.rlim_cur / 2) : 0;
-  }
-
-  void note_name(const DirectoryEntry& entry) {
-    if (entry.is.kind == FileKind::kTable) state_->table_names_.emplace(entry.is.number, entry.name);
-    if (entry.is.kind == FileKind::kBlob) state_->blob_names_.emplace(entry.is.number, entry.name);
-  }
-  bool has(FileKind kind) const {
-    return std::ranges::any_of(state_->listing_, [&](const auto& entry) { return entry.is.kind == kind; });
-  }
-
   // --- the MANIFEST
 
   Result<void> read_files() {
@@ -158,7 +181,8 @@ class StateLoader {
     if (current) return read_named_manifest(*current);
     const Code code = current.error().code;
     if (code != Code::kDamage && code != Code::kNotFound) return std::move(current).error();
-    if (!has(FileKind::kManifest) && !has(FileKind::kTable) && !has(FileKind::kLog)) {
+    const auto& listing = state_->listing_;
+    if (!has(listing, FileKind::kManifest) && !has(listing, FileKind::kTable) && !has(listing, FileKind::kLog)) {
       const auto backup = recognize_backup(files().directory());
       return Error{Code::kNoContainer, 0,
                    backup.value_or("the directory has no files of a LevelDB or RocksDB database")};
@@ -168,11 +192,7 @@ class StateLoader {
 
   // CURRENT only says which MANIFEST counts: the last one that was begun. `current`: why it is not known.
   Result<void> read_newest_manifest(Error current) {
-    const DirectoryEntry* newest = nullptr;
-    for (const DirectoryEntry& entry : state_->listing_) {
-      if (entry.is.kind != FileKind::kManifest) continue;
-      if (newest == nullptr || newest->is.number < entry.is.number) newest = &entry;
-    }
+    const DirectoryEntry* const newest = newest_manifest(state_->listing_);
     if (newest != nullptr) current.detail += fmt::format("; {} is the newest MANIFEST", newest->name);
     report("CURRENT", std::move(current));
     return newest == nullptr ? recover() : read_named_manifest(std::string(newest->name));
@@ -180,8 +200,8 @@ class StateLoader {
 
   Result<void> read_named_manifest(const std::string& name) {
     auto source = files().open_anew(name);
-    if (!source && is_gone(source.error()) && names_itself(name)) return std::move(source).error();
-    if (!source && !is_gone(source.error())) return std::move(source).error();
+    // A file of the listing was removed since.
+    if (!source && (!is_gone(source.error()) || has(state_->listing_, name))) return std::move(source).error();
     if (!source) {
       report(name, {.code = Code::kNotFound, .detail = "CURRENT names it, and it does not exist"});
       return recover();
@@ -226,11 +246,6 @@ class StateLoader {
       report(newest->name, std::move(options).error(), false);
     }
     return {};
-  }
-
-  // Returns whether the listing has the file, so that it was removed since.
-  bool names_itself(const std::string& name) const {
-    return std::ranges::any_of(state_->listing_, [&](const auto& entry) { return entry.name == name; });
   }
 
   // Files that the MANIFEST names and that are gone may have been replaced by an edit that is lost, or be lost too.
@@ -328,21 +343,14 @@ class StateLoader {
     }
     std::map<std::uint32_t, std::vector<const TableFile*>> tables;
     for (auto& [number, table] : state_->files_.tables) {
-      if (table.lacks_timestamps) add_timestamps(table);
+      const FamilyView* const family = state_->family(table.family);
+      if (table.lacks_timestamps && family != nullptr && family->order.has_timestamps()) add_timestamps(table);
       tables[table.family].push_back(&table);
     }
     for (auto& [family, of] : tables) {
       FamilyView& view = state_->families_[family];
       view.runs = runs_of(std::move(of), view.order);
     }
-  }
-
-  // Adds the timestamp 0 to the keys of a table that was written without timestamps, if those of its family have them.
-  void add_timestamps(TableFile& table) const {
-    const FamilyView* family = state_->family(table.family);
-    if (family == nullptr || !family->order.has_timestamps()) return;
-    table.smallest.insert(table.smallest.size() - kTagSize, kTimestampSize, '\0');
-    table.largest.insert(table.largest.size() - kTagSize, kTimestampSize, '\0');
   }
 
   void find_missing() {

@@ -168,7 +168,7 @@ void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
                auto pending = std::make_shared<PendingReply>();
                auto found = tree.look_up_and_reference(context, parent, entry);
                if (!found && found.error().code == Code::kNotFound)
-                 return no_entry(tree.may_gain_names(context, parent));
+                 return no_entry(tree.subtree(parent).may_gain_names(context, parent));
                if (!found) return std::move(found).error();
                pending->set_undo([&tree, number = found->number] { tree.forget(number, 1); });
                return Reply([pending, param = entry_of(*found)](fuse_req_t to) {
@@ -277,8 +277,8 @@ bool add_dots(const RequestContext& context, Listing& listing, const MountTree& 
   const auto add = [&listing](std::string_view name, std::uint64_t inode, std::uint64_t next) {
     return listing.add({.name = name, .inode = inode, .type = FileType::kDirectory, .next = next});
   };
-  if (place == 0 && !add(".", tree.inode(context, directory), 1)) return false;
-  return place > 1 || add("..", tree.parent_inode(context, directory), kDotEntries);
+  if (place == 0 && !add(".", tree.subtree(directory).inode(context, directory), 1)) return false;
+  return place > 1 || add("..", tree.subtree(directory).parent_inode(context, directory), kDotEntries);
 }
 
 // Adds a directory's entries to the listing. `opened`: the handle of a mirrored directory, otherwise 0.
@@ -328,7 +328,7 @@ void on_opendir(fuse_req_t request, fuse_ino_t directory, fuse_file_info* info) 
   counted(request, RequestKind::kOpendir);
   const auto handler = [&tree = mount.tree, directory, given = *info](const RequestContext& context) -> Result<Reply> {
     fuse_file_info opened = given;
-    ASSIGN_OR_RETURN(const auto directory_handle, tree.open_directory(context, directory));
+    ASSIGN_OR_RETURN(const auto directory_handle, tree.subtree(directory).open_directory(context, directory));
     opened.fh = directory_handle.handle;
     opened.cache_readdir = opened.keep_cache = directory_handle.is_constant ? 1 : 0;
     auto pending = std::make_shared<PendingReply>();
@@ -361,7 +361,7 @@ void on_getxattr(fuse_req_t request, fuse_ino_t number, const char* name, std::s
   answer_for(
       request, mount, name,
       [&tree = mount.tree, number, room](const RequestContext& context, const std::string& wanted) -> Result<Reply> {
-        auto value = tree.extended_attribute(context, number, wanted);
+        auto value = tree.subtree(number).extended_attribute(context, number, wanted);
         if (value) return extended(std::move(*value), room);
         if (value.error().code != Code::kNotFound) return std::move(value).error();
         return Reply([](fuse_req_t to) { return fuse_reply_err(to, ENODATA); });
@@ -372,7 +372,7 @@ void on_listxattr(fuse_req_t request, fuse_ino_t number, std::size_t room) {
   if (!mount_of(request).has_extended_attributes) return reply_enosys(request, RequestKind::kListxattr);
   Mount& mount = counted(request, RequestKind::kListxattr);
   answer(request, mount, [&tree = mount.tree, number, room](const RequestContext& context) -> Result<Reply> {
-    return extended(tree.extended_names(context, number), room);
+    return extended(tree.subtree(number).extended_names(context, number), room);
   });
 }
 

@@ -51,6 +51,13 @@ class MountTree {
   // Returns the data set, whose containers are not in containers(); null if there is none.
   DataSetTree* data_set() const { return data_set_; }
 
+  // Returns the subtree that has a node.
+  Subtree& subtree(std::uint64_t number) const {
+    if (number == kMountRoot) return *root_;
+    if (node_kind(number) == NodeKind::kMirrored) return *mirrored_;
+    return *insides_;
+  }
+
   Result<std::uint64_t> lookup(const RequestContext& context, std::uint64_t directory, std::string_view name) const;
   // Combines lookup() and status(). On failure, no reference is added.
   Result<FileStatus> look_up_and_reference(const RequestContext& context, std::uint64_t directory,
@@ -68,31 +75,12 @@ class MountTree {
                     const EmitEntry& emit) const {
     return subtree(directory).list(context, directory, place, emit);
   }
-  Result<Subtree::OpenedDirectory> open_directory(const RequestContext& context, std::uint64_t directory) const {
-    return subtree(directory).open_directory(context, directory);
-  }
-  bool may_gain_names(const RequestContext& context, std::uint64_t directory) const {
-    return subtree(directory).may_gain_names(context, directory);
-  }
-  std::uint64_t inode(const RequestContext& context, std::uint64_t directory) const {
-    return subtree(directory).inode(context, directory);
-  }
-  std::uint64_t parent_inode(const RequestContext& context, std::uint64_t directory) const {
-    return subtree(directory).parent_inode(context, directory);
-  }
   Result<std::string> target(const RequestContext& context, std::uint64_t link) const {
     return subtree(link).target(context, link);
   }
   Result<Slice> read(const RequestContext& context, std::uint64_t file, std::uint64_t offset,
                      std::uint64_t length) const {
     return subtree(file).read(context, file, offset, length);
-  }
-  std::string extended_names(const RequestContext& context, std::uint64_t number) const {
-    return subtree(number).extended_names(context, number);
-  }
-  Result<std::string> extended_attribute(const RequestContext& context, std::uint64_t number,
-                                         std::string_view name) const {
-    return subtree(number).extended_attribute(context, number, name);
   }
   void for_each_following(const RequestContext& context, std::uint64_t record, BatchCursor& following,
                           const std::function<bool(std::uint64_t number, Bytes bytes)>& take) const {
@@ -110,11 +98,6 @@ class MountTree {
   std::size_t known_insides() const { return inodes_.rows(); }
 
  private:
-  Subtree& subtree(std::uint64_t number) const {
-    if (number == kMountRoot) return *root_;
-    if (node_kind(number) == NodeKind::kMirrored) return *mirrored_;
-    return *insides_;
-  }
   void add_mirror(std::vector<MirroredDirectory> directories, MirrorSettings settings, bool is_root);
   void add_database(DatabaseSource source, MirrorSettings settings);
   void add_sources(std::vector<MountSource> sources, bool nested, MirrorSettings settings);

@@ -175,7 +175,7 @@ class Mirrored {
   }
 
   void list(std::uint64_t directory, Told& told) const {
-    const auto opened = answered([&] { return tree_->open_directory({}, directory); });
+    const auto opened = answered([&] { return tree_->subtree(directory).open_directory({}, directory); });
     if (!opened) return told.add("!not opened");
     std::set<std::string> names;
     try {

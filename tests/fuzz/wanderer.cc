@@ -197,7 +197,7 @@ void Wanderer::check_found(std::uint64_t directory, std::string_view name, const
   expect(status->number == found.number && status->size == found.size && status->type == found.type,
          "a status differs from the lookup: " + printable(name));
   if (is_directory(found.type)) {
-    expect(tree_.inode({}, found.number) == found.inode, "a directory has two inode numbers");
+    expect(tree_.subtree(found.number).inode({}, found.number) == found.inode, "a directory has two inode numbers");
   }
   note({.number = found.number, .parent = directory, .name = std::string(name), .type = found.type});
 }
@@ -279,14 +279,14 @@ void Wanderer::check_link(const Seen& link) {
 
 void Wanderer::check_extended(const Seen& node) {
   std::string_view names = node.number == 0 ? "" : std::string_view();
-  const std::string all = tree_.extended_names({}, node.number);
+  const std::string all = tree_.subtree(node.number).extended_names({}, node.number);
   for (names = all; !names.empty(); names.remove_prefix(names.find('\0') + 1)) {
     expect(names.find('\0') != std::string_view::npos, "an attribute name is not terminated");
     const std::string_view name = names.substr(0, names.find('\0'));
-    const auto value = waited([&] { return tree_.extended_attribute({}, node.number, name); });
+    const auto value = waited([&] { return tree_.subtree(node.number).extended_attribute({}, node.number, name); });
     if (!value) expect_judgement(value.error());
   }
-  const auto other = waited([&] { return tree_.extended_attribute({}, node.number, any_name()); });
+  const auto other = waited([&] { return tree_.subtree(node.number).extended_attribute({}, node.number, any_name()); });
   expect(!other, "an unknown attribute has a value");
   expect_judgement(other.error());
 }

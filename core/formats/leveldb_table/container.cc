@@ -52,6 +52,43 @@ DamagedRegion region_of(Position begin, Position end, const Error& why) {
 
 BlockPlace place_of(const ChunkInfo& chunk) { return {chunk.begin, chunk.detail[kSizeDetail]}; }
 
+ChunkInfo blobs_chunk(Position begin, Position end) {
+  ChunkInfo chunk;
+  chunk.key = {begin, 0};
+  chunk.begin = begin;
+  chunk.end = end;
+  chunk.kind = to_string(Kind::kBlobs);
+  chunk.detail[kKindDetail] = static_cast<std::uint64_t>(Kind::kBlobs);
+  chunk.codec = to_string(CodecId::kNone);
+  chunk.stored_size = end - begin;
+  chunk.records = chunk.decoded_size = 0;
+  return chunk;
+}
+
+// Returns how many windows from `begin` on are part of a hole and can be skipped. No run of zeros as long as a window
+// has a CRC that is stored as zeros.
+Result<std::uint64_t> windows_in_hole(const RequestContext& context, const Source& source, Position begin,
+                                      Position end) {
+  constexpr std::uint64_t kSeen = 4096;
+  ASSIGN_OR_RETURN(const auto seen, read_up_to(context, source, begin, std::min(kSeen, end - begin)));
+  ASSIGN_OR_RETURN(const auto data, data_after_hole(context, source, begin + seen.size(), seen.view()));
+  const std::uint64_t hole = std::min(data, end) - begin;
+  return hole < kResyncWindow ? 0 : (hole - kResyncWindow) / kResyncStride + 1;
+}
+
+// Returns nullopt if all bytes are zeros, since writers may align blocks.
+Result<std::optional<DamagedRegion>> region_between(const RequestContext& context, const Source& source, Position begin,
+                                                    Position end) {
+  constexpr std::uint64_t kMostFilling = 64 << 10;
+  if (end - begin <= kMostFilling) {
+    ASSIGN_OR_RETURN(const auto bytes, read_exactly(context, source, begin, end - begin));
+    if (std::ranges::all_of(bytes.view(), [](std::byte byte) { return byte == std::byte{0}; })) {
+      return std::optional<DamagedRegion>{};
+    }
+  }
+  return std::optional<DamagedRegion>(region_of(begin, end, {Code::kDamage, begin, "not listed in a valid index"}));
+}
+
 // An open table. Its chunks are the file's blocks; each entry of a data block is a record.
 class TableContainer final : public Container, private Metadata {
  public:
@@ -186,7 +223,7 @@ class TableContainer final : public Container, private Metadata {
       return step;
     }
     if (piece->begin > at) {
-      ASSIGN_OR_RETURN(auto region, region_between(context, at, piece->begin));
+      ASSIGN_OR_RETURN(auto region, region_between(context, *source_, at, piece->begin));
       if (region) step.damage.push_back(std::move(*region));
     }
     ASSIGN_OR_RETURN(const auto chunk, describe(context, *piece, {piece->begin, 0}));
@@ -199,19 +236,6 @@ class TableContainer final : public Container, private Metadata {
 
   bool has_blobs_before(const Piece& piece) const {
     return survey_.tail.properties.has_embedded_blobs && has_records(piece.kind) && is_searchable(survey_.dialect);
-  }
-
-  static ChunkInfo blobs_chunk(Position begin, Position end) {
-    ChunkInfo chunk;
-    chunk.key = {begin, 0};
-    chunk.begin = begin;
-    chunk.end = end;
-    chunk.kind = to_string(Kind::kBlobs);
-    chunk.detail[kKindDetail] = static_cast<std::uint64_t>(Kind::kBlobs);
-    chunk.codec = to_string(CodecId::kNone);
-    chunk.stored_size = end - begin;
-    chunk.records = chunk.decoded_size = 0;
-    return chunk;
   }
 
   // Only the entries state the sizes of the values, so checksums tell where each ends.
@@ -260,7 +284,7 @@ class TableContainer final : public Container, private Metadata {
   Result<Step> search_after_damage(const RequestContext& context, ChunkKey at, Position end) const {
     const std::uint64_t passed = (at.state & ~kMode) + 1;
     if (passed >= end - at.position || !can_find_after_damage(survey_.dialect)) return rest_is_lost(at.position);
-    ASSIGN_OR_RETURN(const auto in_hole, windows_in_hole(context, at.position + passed, end));
+    ASSIGN_OR_RETURN(const auto in_hole, windows_in_hole(context, *source_, at.position + passed, end));
     if (in_hole > 0) return Step{{}, {}, ChunkKey{at.position, at.state + in_hole * kResyncStride}};
     ASSIGN_OR_RETURN(const auto found,
                      find_block(context, *source_, at.position + passed, end, survey_.dialect, limits_));
@@ -272,16 +296,6 @@ class TableContainer final : public Container, private Metadata {
     }
     if (end - at.position - passed <= kResyncWindow) return rest_is_lost(at.position);
     return Step{{}, {}, ChunkKey{at.position, at.state + kResyncStride}};
-  }
-
-  // Returns how many windows from `begin` on are part of a hole and can be skipped. No run of zeros as long as a window
-  // has a CRC that is stored as zeros.
-  Result<std::uint64_t> windows_in_hole(const RequestContext& context, Position begin, Position end) const {
-    constexpr std::uint64_t kSeen = 4096;
-    ASSIGN_OR_RETURN(const auto seen, read_up_to(context, *source_, begin, std::min(kSeen, end - begin)));
-    ASSIGN_OR_RETURN(const auto data, data_after_hole(context, *source_, begin + seen.size(), seen.view()));
-    const std::uint64_t hole = std::min(data, end) - begin;
-    return hole < kResyncWindow ? 0 : (hole - kResyncWindow) / kResyncStride + 1;
   }
 
   // Returns where a scan by checksums alone ends: at the footer, or at the first block that is known again.
@@ -323,19 +337,6 @@ class TableContainer final : public Container, private Metadata {
       step.damage.push_back(region_of(file_end - 1, file_end, *survey_.flaw));
     }
     return step;
-  }
-
-  // Returns nullopt if all bytes are zeros, since writers may align blocks.
-  Result<std::optional<DamagedRegion>> region_between(const RequestContext& context, Position begin,
-                                                      Position end) const {
-    constexpr std::uint64_t kMostFilling = 64 << 10;
-    if (end - begin <= kMostFilling) {
-      ASSIGN_OR_RETURN(const auto bytes, read_exactly(context, *source_, begin, end - begin));
-      if (std::ranges::all_of(bytes.view(), [](std::byte byte) { return byte == std::byte{0}; })) {
-        return std::optional<DamagedRegion>{};
-      }
-    }
-    return std::optional<DamagedRegion>(region_of(begin, end, {Code::kDamage, begin, "not listed in a valid index"}));
   }
 
   Result<ChunkInfo> describe(const RequestContext& context, const Piece& piece, ChunkKey key) const {

@@ -336,8 +336,8 @@ TEST_F(DatabaseTreeTest, StaleValueIsReadableAndMarked) {
   content.problems.push_back({.file = "000005.ldb", .error = {.code = Code::kDamage, .detail = "checksum"}});
   EXPECT_EQ(tree.read("keys/a"), "x");
   const auto number = tree.find("keys/a").value();
-  EXPECT_EQ(tree->extended_attribute({}, number, "user.recordfs.stale").value(), "1");
-  EXPECT_EQ(tree->extended_attribute({}, number, "user.recordfs.sequence").value(), "1");
+  EXPECT_EQ(tree->subtree(number).extended_attribute({}, number, "user.recordfs.stale").value(), "1");
+  EXPECT_EQ(tree->subtree(number).extended_attribute({}, number, "user.recordfs.sequence").value(), "1");
   EXPECT_EQ(reported, Names{"000005.ldb"});
   EXPECT_TRUE(nlohmann::json::parse(tree.read("info.json"))["may_be_stale"].get<bool>());
   EXPECT_EQ(reported, Names{"000005.ldb"});

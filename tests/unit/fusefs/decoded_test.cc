@@ -221,9 +221,9 @@ TEST(Documents, HaveJsonAsTheirMimeType) {
   for (const auto& [path, type] : std::vector<std::pair<std::string, std::string>>{
            {"records/1.json", "application/json"}, {chunk_of(toy, 0) + "/records.jsonl", "application/x-ndjson"}}) {
     const auto number = tree.find(path).value();
-    EXPECT_EQ(tree->extended_names({}, number), std::string("user.mime_type\0", 15));
-    EXPECT_EQ(tree->extended_attribute({}, number, "user.mime_type").value(), type);
-    EXPECT_FALSE(tree->extended_attribute({}, number, "user.recordfs.ordinal"));
+    EXPECT_EQ(tree->subtree(number).extended_names({}, number), std::string("user.mime_type\0", 15));
+    EXPECT_EQ(tree->subtree(number).extended_attribute({}, number, "user.mime_type").value(), type);
+    EXPECT_FALSE(tree->subtree(number).extended_attribute({}, number, "user.recordfs.ordinal"));
   }
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 std::string value_of(const ToyTree& tree, std::string_view path, std::string_view name) {
   const auto number = tree.find(path).value();
-  const auto value = waited([&] { return tree->extended_attribute({}, number, name); });
+  const auto value = waited([&] { return tree->subtree(number).extended_attribute({}, number, name); });
   return value ? *value : "error: " + std::string(to_string(value.error().code));
 }
 
@@ -43,7 +43,9 @@ TEST(ExtendedAttributes, GiveThePositionOfARecord) {
 TEST(ExtendedAttributes, AreListedForRecordsAndChunks) {
   ToyStore toy({.chunks = 2});
   const ToyTree tree(toy);
-  const auto names = [&](std::string_view path) { return tree->extended_names({}, tree.find(path).value()); };
+  const auto names = [&](std::string_view path) {
+    return tree->subtree(tree.find(path).value()).extended_names({}, tree.find(path).value());
+  };
   EXPECT_EQ(std::ranges::count(names("records/0"), '\0'), 7);
   EXPECT_TRUE(names("records/0").starts_with(std::string_view("user.recordfs.ordinal\0", 22)));
   const std::string chunk = ".views/chunks/" + position_name(toy.file.begins[1]);
@@ -67,7 +69,7 @@ TEST(ExtendedAttributes, DirectoryOfContainersHasNone) {
   ToyStore one({.chunks = 2});
   ToyStore other({.chunks = 3});
   const ToyTree tree({{"one", &one}, {"other", &other}});
-  EXPECT_EQ(tree->extended_names({}, MountTree::kRootNumber), "");
+  EXPECT_EQ(tree->subtree(MountTree::kRootNumber).extended_names({}, MountTree::kRootNumber), "");
   EXPECT_EQ(value_of(tree, "", "user.recordfs.codec"), "error: not found");
   EXPECT_EQ(of_record(tree, "other/records/7", "ordinal"), "7");
 }

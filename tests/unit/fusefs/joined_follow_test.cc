@@ -170,10 +170,10 @@ TEST(JoinedFollowTest, MissingNamesMayAppearLater) {
   EXPECT_FALSE(tree.exists("records/3"));
   EXPECT_FALSE(tree.exists("shards/shard-1"));
   for (const char* path : {"records", "shards", ".shards", ".views/thousands", ".views/thousands/000000"}) {
-    EXPECT_TRUE(tree->may_gain_names({}, tree.find(path).value())) << path;
+    EXPECT_TRUE(tree->subtree(tree.find(path).value()).may_gain_names({}, tree.find(path).value())) << path;
   }
   for (const char* path : {".shards/shard-0", ".shards/shard-0/records"}) {
-    EXPECT_FALSE(tree->may_gain_names({}, tree.find(path).value())) << path;
+    EXPECT_FALSE(tree->subtree(tree.find(path).value()).may_gain_names({}, tree.find(path).value())) << path;
   }
   toys.append(tree, {1});
   EXPECT_TRUE(tree.exists("records/3"));
@@ -194,7 +194,7 @@ TEST(JoinedFollowTest, OnlyWhatMayChangeExpires) {
   fixed.most_shards = 0;
   const ToyTree other(fixed);
   EXPECT_EQ(other.status("records").cache_policy, CachePolicy::kPermanent);
-  EXPECT_FALSE(other->may_gain_names({}, other.find("records").value()));
+  EXPECT_FALSE(other->subtree(other.find("records").value()).may_gain_names({}, other.find("records").value()));
 }
 
 TEST(JoinedFollowTest, ChangedNodesAreReturnedWithALaterTime) {

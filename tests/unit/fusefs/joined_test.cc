@@ -194,8 +194,10 @@ TEST(JoinedSetTest, ParentsLeadBackToTheRoot) {
                                                       {"", ""}};
   for (const auto& [path, above] : parents) {
     const std::uint64_t number = tree.find(path).value();
-    EXPECT_EQ(tree->parent_inode({}, number), tree->inode({}, tree.find(above).value())) << path;
-    EXPECT_EQ(tree->inode({}, number), tree.status(number).inode) << path;
+    EXPECT_EQ(tree->subtree(number).parent_inode({}, number),
+              tree->subtree(tree.find(above).value()).inode({}, tree.find(above).value()))
+        << path;
+    EXPECT_EQ(tree->subtree(number).inode({}, number), tree.status(number).inode) << path;
   }
 }
 
@@ -298,16 +300,16 @@ TEST(JoinedSetTest, RecordsTellTheirShardAndTheirOrdinalInTheSet) {
   const ToyTree tree(toys.joined());
   const std::uint64_t record = tree.find(".shards/shard-1/records/4").value();
   const auto get = [&](std::string_view name) {
-    return waited([&] { return tree->extended_attribute({}, record, name); }).value();
+    return waited([&] { return tree->subtree(record).extended_attribute({}, record, name); }).value();
   };
   EXPECT_EQ(get("user.recordfs.ordinal"), "7");
   EXPECT_EQ(get("user.recordfs.shard"), "shard-1");
   EXPECT_EQ(get("user.recordfs.index"), "1");
-  EXPECT_NE(tree->extended_names({}, record).find("user.recordfs.shard"), std::string::npos);
+  EXPECT_NE(tree->subtree(record).extended_names({}, record).find("user.recordfs.shard"), std::string::npos);
   const std::uint64_t chunk =
       tree.find(".shards/shard-1/.views/chunks/" + position_name(toys.files[1].begins[0])).value();
-  EXPECT_EQ(tree->extended_attribute({}, chunk, "user.recordfs.shard").error().code, Code::kNotFound);
-  EXPECT_EQ(tree->extended_names({}, tree.find("records").value()), "");
+  EXPECT_EQ(tree->subtree(chunk).extended_attribute({}, chunk, "user.recordfs.shard").error().code, Code::kNotFound);
+  EXPECT_EQ(tree->subtree(tree.find("records").value()).extended_names({}, tree.find("records").value()), "");
 }
 
 TEST(JoinedSetTest, StreamsAreThoseOfTheShardsOneAfterAnother) {

@@ -24,7 +24,9 @@ std::size_t expect_listings_true(const ToyTree& tree, std::uint64_t directory) {
       EXPECT_EQ(status.size, *entry.size) << name;
     }
     if (entry.type == FileType::kDirectory) {
-      EXPECT_EQ(tree->parent_inode({}, entry.number), tree->inode({}, directory)) << name;
+      EXPECT_EQ(tree->subtree(entry.number).parent_inode({}, entry.number),
+                tree->subtree(directory).inode({}, directory))
+          << name;
       entries += expect_listings_true(tree, entry.number);
     }
     const std::uint64_t place = one_by_one.empty() ? 0 : one_by_one.back().second.next;

@@ -65,7 +65,7 @@ class MirrorTest : public ::testing::Test {
 
   Names names(std::uint64_t directory) {
     Names names;
-    const std::uint64_t opened = tree().open_directory({}, directory)->handle;
+    const std::uint64_t opened = tree().subtree(directory).open_directory({}, directory)->handle;
     EXPECT_TRUE(tree().mirror()->list({}, directory, opened, 0, [&](const MountEntry& entry) {
       if (entry.name != "." && entry.name != "..") names.emplace_back(entry.name);
       return true;
@@ -192,7 +192,7 @@ TEST_F(MirrorTest, ReplacedDirectoryIsStale) {
   folder.write("sub/file", "other");
   EXPECT_EQ(tree().look_up_and_reference({}, directory, "file").error().os_error, ESTALE);
   EXPECT_EQ(tree().status({}, directory).error().os_error, ESTALE);
-  EXPECT_EQ(tree().open_directory({}, directory).error().os_error, ESTALE);
+  EXPECT_EQ(tree().subtree(directory).open_directory({}, directory).error().os_error, ESTALE);
   EXPECT_EQ(read("sub/file"), "other");
 }
 
@@ -223,9 +223,10 @@ TEST_F(MirrorTest, InodeIsAFunctionOfThePathInTheMount) {
     }
     EXPECT_EQ(here.inode, inode) << path;
   }
-  EXPECT_EQ(tree().parent_inode({}, number("sub/toy/records")), look_up("sub/toy")->inode);
-  EXPECT_EQ(tree().parent_inode({}, number("sub/toy")), look_up("sub")->inode);
-  EXPECT_EQ(tree().parent_inode({}, number("sub")), MountTree::kRootNumber);
+  EXPECT_EQ(tree().subtree(number("sub/toy/records")).parent_inode({}, number("sub/toy/records")),
+            look_up("sub/toy")->inode);
+  EXPECT_EQ(tree().subtree(number("sub/toy")).parent_inode({}, number("sub/toy")), look_up("sub")->inode);
+  EXPECT_EQ(tree().subtree(number("sub")).parent_inode({}, number("sub")), MountTree::kRootNumber);
 }
 
 TEST_F(MirrorTest, LifetimeOfEachNodeIsReported) {
@@ -234,8 +235,8 @@ TEST_F(MirrorTest, LifetimeOfEachNodeIsReported) {
   EXPECT_EQ(look_up("file")->cache_policy, CachePolicy::kNone);
   EXPECT_EQ(look_up("toy")->cache_policy, CachePolicy::kNumber);
   EXPECT_EQ(look_up("toy/records/1")->cache_policy, CachePolicy::kPermanent);
-  EXPECT_TRUE(tree().may_gain_names({}, MountTree::kRootNumber));
-  EXPECT_FALSE(tree().may_gain_names({}, number("toy")));
+  EXPECT_TRUE(tree().subtree(MountTree::kRootNumber).may_gain_names({}, MountTree::kRootNumber));
+  EXPECT_FALSE(tree().subtree(number("toy")).may_gain_names({}, number("toy")));
 }
 
 TEST_F(MirrorTest, FollowingRecordsAreVisitedInsideContainers) {
@@ -274,8 +275,8 @@ TEST_F(MirrorTest, MirrorAndContainerHaveADirectoryEach) {
   EXPECT_EQ(found, (Names{"alone", "folder"}));
   const std::uint64_t mirrored = mixed.lookup({}, MountTree::kRootNumber, "folder").value();
   EXPECT_EQ(mixed.look_up_and_reference({}, mirrored, "toy")->size, toy.bytes.size());
-  EXPECT_FALSE(mixed.may_gain_names({}, MountTree::kRootNumber));
-  EXPECT_TRUE(mixed.may_gain_names({}, mirrored));
+  EXPECT_FALSE(mixed.subtree(MountTree::kRootNumber).may_gain_names({}, MountTree::kRootNumber));
+  EXPECT_TRUE(mixed.subtree(mirrored).may_gain_names({}, mirrored));
 }
 
 TEST_F(MirrorTest, ManyThreadsReadManyContainers) {

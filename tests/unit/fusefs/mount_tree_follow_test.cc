@@ -85,7 +85,8 @@ TEST(MountFollow, ChecksumBelongsToTheSnapshot) {
   FollowedMount mount({.chunks = 20}, 10);
   const std::uint64_t record = mount.path({"records", "29"});
   const auto word = [&] {
-    return waited([&] { return mount.tree().extended_attribute({}, record, "user.recordfs.checksum"); }).value();
+    return waited([&] { return mount.tree().subtree(record).extended_attribute({}, record, "user.recordfs.checksum"); })
+        .value();
   };
   EXPECT_EQ(word(), "good");
   EXPECT_EQ(word(), "good");
@@ -152,7 +153,7 @@ TEST(MountFollow, RecordsArePermanentAndSummariesAreNot) {
   EXPECT_GT(mount.status(mount.path({"records"})).ownership.modified.tv_nsec, 0)
       << "each snapshot has a time of its own";
   EXPECT_TRUE(mount.tree().containers().may_grow());
-  EXPECT_TRUE(mount.tree().may_gain_names({}, mount.path({"records"})));
+  EXPECT_TRUE(mount.tree().subtree(mount.path({"records"})).may_gain_names({}, mount.path({"records"})));
 }
 
 TEST(MountFollow, OtherContainersAreUnchanged) {
@@ -162,7 +163,7 @@ TEST(MountFollow, OtherContainersAreUnchanged) {
   mount.grow_to(7);
   EXPECT_EQ(mount.entries(first), 21u);
   EXPECT_EQ(mount.entries(second), 15u);
-  EXPECT_FALSE(mount.tree().may_gain_names({}, MountTree::kRootNumber));
+  EXPECT_FALSE(mount.tree().subtree(MountTree::kRootNumber).may_gain_names({}, MountTree::kRootNumber));
 }
 
 TEST(MountFollow, SnapshotIsFreedWithItsLastUser) {

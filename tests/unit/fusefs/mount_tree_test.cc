@@ -44,10 +44,12 @@ TEST(MountTree, ParentsLeadBackToTheRoot) {
     std::string path = nested ? "b/" : "";
     for (const std::string& name : Names{".views", "chunks", position_name(toy.file.begins[1]), "records"}) {
       const std::uint64_t above = tree.find(path.empty() ? "" : path.substr(0, path.size() - 1)).value();
-      EXPECT_EQ(tree->parent_inode({}, tree.find(path + name).value()), tree->inode({}, above)) << path + name;
+      EXPECT_EQ(tree->subtree(tree.find(path + name).value()).parent_inode({}, tree.find(path + name).value()),
+                tree->subtree(above).inode({}, above))
+          << path + name;
       path += name + "/";
     }
-    EXPECT_EQ(tree->parent_inode({}, tree.find(top).value()), MountTree::kRootNumber);
+    EXPECT_EQ(tree->subtree(tree.find(top).value()).parent_inode({}, tree.find(top).value()), MountTree::kRootNumber);
   }
 }
 
