@@ -12,8 +12,8 @@ class Storage;
 // A local path of any bytes, or a URL without its secrets, so that it can be printed. Immutable. Thread-safe.
 class Location {
  public:
-  // Returns what a word means. It is a URL if it begins with a scheme that add_storage() has named and a colon, unless a
-  // local file has this name. Any other word is a local path.
+  // Returns what a word means. It is a URL if it begins with a scheme that add_storage() has named and a colon, unless
+  // a local file has this name. Any other word is a local path.
   Location(std::string word);
   Location(const char* word) : Location(std::string(word)) {}
 

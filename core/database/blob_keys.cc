@@ -27,7 +27,7 @@ class BlobReader {
         entry_(entry),
         limits_(limits),
         writes_(writes),
-        headers_(rocksdb_blob::header_reader(*source_)) {
+        headers_(framed::header_reader(*source_)) {
     write_.type = kTypeBlob;
     write_.log = writes.add_log(entry.name);
   }

@@ -14,8 +14,8 @@ namespace recordfs {
 inline bool is_pattern(std::string_view word) { return word.find_first_of("*?[") != std::string_view::npos; }
 
 // Returns the files and directories that a pattern matches, in any order. Directories end with a slash. Those that
-// may not be listed match nothing. Fails with kLimit if there are more than `most`, and with kIo; the detail then begins
-// with a path. Thread-safe.
+// may not be listed match nothing. Fails with kLimit if there are more than `most`, and with kIo; the detail then
+// begins with a path. Thread-safe.
 Result<std::vector<std::string>> expand_pattern(const std::string& pattern, std::size_t most);
 
 }  // namespace recordfs

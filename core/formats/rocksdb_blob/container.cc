@@ -21,9 +21,9 @@
 namespace recordfs::rocksdb_blob {
 namespace {
 
-// Largest run of several records, as stored and as decoded. Reading a single record reads its whole run.
-constexpr std::uint64_t kRunSize = 256u << 10;
 constexpr std::string_view kSuffix = ".blob";
+
+constexpr std::uint64_t kLargestKey = 64u << 10;  // bytes; of a record that is read in place
 
 constexpr int kBidOnName = 1;
 constexpr int kBidOnSearch = 24;  // the record may be inside a record of another format, which then bids higher
@@ -38,13 +38,13 @@ struct Ends {
   Position footer = 0;                     // where it begins; without one, the file's end
 };
 
-class BlobFile final : public Container {
+class BlobFile final : public FramedContainer<Wire> {
  public:
-  BlobFile(std::shared_ptr<const Source> source, const Limits& limits, const Ends& ends)
-      : source_(std::move(source)),
-        limits_(limits),
+  BlobFile(std::shared_ptr<const Source> file, const Limits& limits, const Ends& ends)
+      : FramedContainer(std::move(file), limits,
+                        Wire{ends.header ? std::optional(ends.header->compression) : std::nullopt}, kFileHeaderSize,
+                        ends.footer),
         ends_(ends),
-        records_(ends.header ? std::optional(ends.header->compression) : std::nullopt, limits),
         traits_(make_traits()),
         schema_(make_schema()) {}
 
@@ -52,32 +52,24 @@ class BlobFile final : public Container {
   const RecordSchema& schema() const override { return schema_; }
 
   Result<Step> scan(const RequestContext& context, ChunkKey key) const override {
-    if (key.position >= source_->size()) return Step{};
-    if (key.state != 0) return pass_damage(context, key);
-    if (key.position == 0) return scan_header(context);
-    if (key.position == ends_.footer) return step_with(fixed_chunk("footer", key.position, source_->size()));
-    return scan_run(context, key);
+    if (key.state == 0 && key.position == 0 && source()->size() > 0) {
+      const bool is_intact = ends_.header && ends_.header->is_intact;
+      if (is_intact) return step_with(fixed_chunk("header", 0, kFileHeaderSize));
+      if (source()->size() < kFileHeaderSize) return torn_header();
+      return pass_damage(context, key);
+    }
+    if (key.state == 0 && key.position == ends_.footer && key.position < source()->size()) {
+      return step_with(fixed_chunk("footer", key.position, source()->size()));
+    }
+    return FramedContainer::scan(context, key);
   }
 
   Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override {
-    Layout layout;
-    if (chunk.records == 0u) return layout;
-    WindowedReader headers = header_reader(*source_);
-    for (Position at = chunk.begin; at < chunk.end;) {
-      ASSIGN_OR_RETURN(const auto record, records_.outline_at(context, headers, at, chunk.end));
-      if (!record) return not_as_found(at);
-      if (!could_be_read(record->shown, record->stored, limits_)) return too_large(at, record->shown);
-      layout.add(context, record->shown);
-      at += record->stored;
-    }
-    return layout;
+    return chunk.records == 0u ? Layout() : FramedContainer::layout(context, chunk);
   }
 
   Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override {
-    if (records_.are_stored() && chunk.records != 0u) {
-      TRY(verify_stored(context, *source_, chunk));
-      return Verification::kVerified;
-    }
+    if (wire().are_stored() && chunk.records != 0u) return verify_records(context, chunk);
     ASSIGN_OR_RETURN(const auto decoded, decode(context, chunk));
     if (chunk.begin == 0) return Verification::kNoChecksum;
     const Layout& layout = decoded->layout();
@@ -93,16 +85,26 @@ class BlobFile final : public Container {
       TRY(check_fixed(context, chunk));
       return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(Buffer(), Layout()));
     }
-    if (size > limits_.stored_chunk) return too_large(chunk.begin, size);
+    if (size > limits().stored_chunk) return framed::too_large(chunk.begin, size);
     // A record without bytes that cannot be read still matches its checksum.
-    ASSIGN_OR_RETURN(const auto stored, read_exactly(context.filling_unreadable(), *source_, chunk.begin, size));
-    return records_.decode(context, *source_, stored.view(), chunk.begin);
+    ASSIGN_OR_RETURN(const auto stored, read_exactly(context.filling_unreadable(), *source(), chunk.begin, size));
+    return decode_records(context, *source(), wire(), stored.view(), chunk.begin, limits());
   }
 
   Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
                                                      const ChunkInfo& chunk) const override {
-    if (chunk.records != 1u || !records_.are_stored()) return std::shared_ptr<const Chunk>{};
-    return open_record(context, source_, chunk.begin, chunk.end);
+    if (chunk.records != 1u || !wire().are_stored()) return std::shared_ptr<const Chunk>{};
+    const std::uint64_t generation = source()->generation();
+    ASSIGN_OR_RETURN(const auto bytes, read_exactly(context, *source(), chunk.begin, kRecordHeaderSize));
+    const auto header = parse_record_header(bytes.view());
+    if (!header || !header->fits(chunk.end - chunk.begin)) return framed::not_as_found(chunk.begin);
+    if (header->key_size > kLargestKey) return std::shared_ptr<const Chunk>{};
+    const Position key_begin = chunk.begin + kRecordHeaderSize;
+    ASSIGN_OR_RETURN(const auto key, read_exactly(context, *source(), key_begin, header->key_size));
+    std::string front = leveldb_table::record_front(key.view(), header->value_size);
+    const std::uint64_t held = front.size();
+    return record_in_place(context, generation, chunk.begin, *header, held + header->value_size,
+                           stored_after(std::move(front), key_begin + header->key_size), held);
   }
 
  private:
@@ -110,8 +112,8 @@ class BlobFile final : public Container {
     std::vector<Fact> facts{{"database", "RocksDB"}, {"version", "1"}};
     if (ends_.header) {
       const bool is_known = codec_of(ends_.header->compression).has_value();
-      facts.push_back({"compression",
-                       is_known ? std::string(records_.codec()) : fmt::format("type {}", ends_.header->compression)});
+      facts.push_back({"compression", is_known ? std::string(codec_name(wire().compression))
+                                               : fmt::format("type {}", ends_.header->compression)});
       facts.push_back({"column_family", std::uint64_t{ends_.header->column_family}});
       facts.push_back({"has_ttl", ends_.header->has_ttl});
     }
@@ -148,93 +150,35 @@ class BlobFile final : public Container {
   Step step_with(const ChunkInfo& chunk) const {
     Step step;
     step.chunk = chunk;
-    if (chunk.end < source_->size()) step.next = ChunkKey{chunk.end, 0};
+    if (chunk.end < source()->size()) step.next = ChunkKey{chunk.end, 0};
     return step;
   }
 
-  Result<Step> scan_header(const RequestContext& context) const {
-    if (ends_.header && ends_.header->is_intact) return step_with(fixed_chunk("header", 0, kFileHeaderSize));
-    if (source_->size() >= kFileHeaderSize) return pass_damage(context, {});
+  Step torn_header() const {
     Step step;
     step.damage.push_back(
-        damaged_region(0, source_->size(), "the file ends inside its header", DamageClass::kUnfinished));
+        damaged_region(0, source()->size(), "the file ends inside its header", DamageClass::kUnfinished));
     step.damage.back().records_lost = 0;
     return step;
   }
 
-  // Returns whether a run may get another record.
-  bool has_room(const ChunkInfo& run, const Outline& record) const {
-    const std::uint64_t most = std::min({kRunSize, limits_.stored_chunk, limits_.decoded_chunk});
-    return run.end - run.begin + record.stored <= most && *run.decoded_size + record.shown <= most &&
-           *run.records < limits_.records_per_chunk;
+  DamagedRegion torn_region(Position begin) const override {
+    auto region = damaged_region(begin, source()->size(), "the file ends inside a record or its footer",
+                                 DamageClass::kUnfinished);
+    if (source()->size() - begin >= kRecordHeaderSize) region.records_lost = 1;
+    return region;
   }
 
-  Result<Step> scan_run(const RequestContext& context, ChunkKey key) const {
-    ChunkInfo run = fixed_chunk("run", key.position, key.position);
-    run.codec = records_.codec();
-    WindowedReader headers = header_reader(*source_);
-    Outline last;
-    for (Position at = key.position; at < source_->size() && at != ends_.footer; at = run.end) {
-      // What looks like a footer may be the end of a value, if the file is still being written.
-      ASSIGN_OR_RETURN(const auto record, records_.outline_at(context, headers, at, source_->size()));
-      if (!record && run.records == 0u) return without_record(context, key);
-      if (!record) {
-        ASSIGN_OR_RETURN(const auto cut, cut_short_at(context, *source_, at - last.stored, at, source_->size()));
-        if (cut) return step_before(run, last, *cut);
-      }
-      if (!record || (run.records != 0u && !has_room(run, *record))) break;
-      last = *record;
-      run.end = at + record->stored;
-      *run.records += 1;
-      *run.decoded_size += record->shown;
-    }
-    run.stored_size = run.end - run.begin;
-    if (!could_be_read(*run.decoded_size, run.stored_size, limits_)) run.decoded_size.reset();
-    return step_with(run);
+  DamagedRegion region_without_record(Position begin, Position end) const override {
+    auto region = damaged_region(begin, end, reason_of_damage(begin, end));
+    if ((begin == 0 && end == kFileHeaderSize) || is_footer(begin, end)) region.records_lost = 0;
+    return region;
   }
 
-  // Returns the step at a position where no record begins that is complete.
-  Result<Step> without_record(const RequestContext& context, ChunkKey key) const {
-    const std::uint64_t rest = source_->size() - key.position;
-    ASSIGN_OR_RETURN(const auto header, read_up_to(context, *source_, key.position, kRecordHeaderSize));
-    const bool is_torn = rest < kRecordHeaderSize || parse_record_header(header.view());
-    if (!is_torn) return pass_damage(context, key);
-    Step step;
-    step.damage.push_back(damaged_region(key.position, source_->size(), "the file ends inside a record or its footer",
-                                         DamageClass::kUnfinished));
-    if (rest >= kRecordHeaderSize) step.damage.back().records_lost = 1;
-    return step;
-  }
-
-  // Reports the damage at the key's position. The key's state is where the search for the next record continues, or 0.
-  Result<Step> pass_damage(const RequestContext& context, ChunkKey key) const {
-    Step step;
-    const Position limit = key.position < ends_.footer ? ends_.footer : source_->size();
-    std::optional<Position> end;
-    std::optional<std::uint64_t> lost;
-    if (key.state == 0 && key.position > 0) {
-      ASSIGN_OR_RETURN(end, end_of_damaged(context, *source_, key.position, limit));
-      if (end) lost = 1;
-    }
-    if (!end) {
-      const Position from = key.state == 0 ? key.position + 1 : key.state;
-      ASSIGN_OR_RETURN(const auto found, search(context, *source_, from, source_->size(), limits_.scan_bytes));
-      if (found.kind == ResyncResult::Kind::kLater && found.at < limit) {
-        step.next = ChunkKey{key.position, found.at};
-        return step;
-      }
-      end = std::min(found.at, limit);
-      const bool is_header = key.position == 0 && *end == kFileHeaderSize;
-      if (is_header || is_footer(key.position, *end)) lost = 0;
-    }
-    step.damage.push_back(damaged_region(key.position, *end, reason_of_damage(key.position, *end)));
-    step.damage.back().records_lost = lost;
-    if (*end < source_->size()) step.next = ChunkKey{*end, 0};
-    return step;
-  }
+  std::string_view codec() const override { return codec_name(wire().compression); }
 
   // Returns whether a region is the place of a footer.
-  bool is_footer(Position begin, Position end) const { return end == source_->size() && end - begin == kFooterSize; }
+  bool is_footer(Position begin, Position end) const { return end == source()->size() && end - begin == kFooterSize; }
 
   std::string_view reason_of_damage(Position begin, Position end) const {
     if (begin == 0) return "the magic or the version of the file is wrong";
@@ -242,35 +186,17 @@ class BlobFile final : public Container {
                                  : "the header of a record does not match its checksum";
   }
 
-  // Returns the step of the run without its last record, which is too short. The next record is at `found`.
-  static Step step_before(ChunkInfo run, const Outline& last, Position found) {
-    Step step;
-    *run.records -= 1;
-    *run.decoded_size -= last.shown;
-    run.end -= last.stored;
-    run.stored_size = run.end - run.begin;
-    step.damage.push_back(damaged_region(run.end, found, "truncated record"));
-    step.damage.back().records_lost = 1;
-    step.damage.back().records_before = *run.records;
-    if (*run.records > 0) step.chunk = run;
-    step.next = ChunkKey{found, 0};
-    return step;
-  }
-
   // --- content
 
   // Verifies the header or the footer.
   Result<void> check_fixed(const RequestContext& context, const ChunkInfo& chunk) const {
-    ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, *source_, chunk.begin, kFooterSize));
+    ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, *source(), chunk.begin, kFooterSize));
     const bool is_same =
         chunk.begin == 0 ? matching_magic(bytes.view()) == kMagicSize : parse_footer(bytes.view()).has_value();
     return is_same ? Result<void>() : Error{Code::kDamage, chunk.begin, "not the structure that the scan found"};
   }
 
-  const std::shared_ptr<const Source> source_;
-  const Limits limits_;
   const Ends ends_;
-  const Records records_;
   const ContainerTraits traits_;
   const RecordSchema schema_;
 };
@@ -290,7 +216,7 @@ int bid_on(Bytes head) {
 }
 
 Result<int> bid_on_search(const RequestContext& context, const Source& source, std::uint64_t scan_bytes) {
-  ASSIGN_OR_RETURN(const auto found, search(context, source, 1, source.size(), scan_bytes));
+  ASSIGN_OR_RETURN(const auto found, framed::search<Wire>(context, source, 1, source.size(), scan_bytes));
   return found.kind == ResyncResult::Kind::kFound ? kBidOnSearch : 0;
 }
 

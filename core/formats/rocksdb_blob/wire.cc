@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/base/cursor.h"
+#include "core/formats/leveldb_table/entries.h"
 #include "core/formats/leveldb_table/wire.h"
 #include "core/hash/crc32c.h"
 #include "core/hash/wrong_byte.h"
@@ -18,13 +18,9 @@ constexpr std::array kMagicAndVersion{std::byte{0x37}, std::byte{0x8f}, std::byt
 constexpr std::uint8_t kTtlFlag = 1;
 constexpr std::uint64_t kCheckedHeaderSize = 24;  // the sizes, and the time of expiration
 constexpr std::uint64_t kChecksumSize = 4;
+constexpr std::uint64_t kUnreadableSize = 1;
 
 enum Compression : std::uint8_t { kNone = 0, kSnappy = 1, kZlib = 2, kLz4 = 4, kLz4Hc = 5, kZstd = 7 };
-
-constexpr std::uint64_t kReadPiece = 256u << 10;
-constexpr std::uint64_t kFirstWindow = 1u << 10;  // most searches end within this
-constexpr std::uint64_t kSearchWindow = 64u << 10;
-constexpr std::uint64_t kMostVerified = 64u << 20;  // of a record that was cut short, and of records after it
 
 std::uint32_t checksum_of(Bytes bytes) { return mask_crc(crc32c(bytes)); }
 
@@ -39,56 +35,6 @@ RecordHeader fields_of(Bytes header) {
 }
 
 std::uint32_t stored_checksum(Bytes header) { return Cursor(header.subspan(kCheckedHeaderSize)).u32_le(); }
-
-// Returns the header with another byte in it, with which it matches its checksum, and its record has at most `room`
-// bytes.
-std::optional<RecordHeader> corrected_header(Bytes header, std::uint64_t room) {
-  if (header.size() < kRecordHeaderSize) return std::nullopt;
-  std::array<std::byte, kRecordHeaderSize> bytes;
-  std::ranges::copy(header.first(kRecordHeaderSize), bytes.begin());
-  const auto is_possible = [&] { return fields_of(bytes).fits(room); };
-  const MutableBytes checked = MutableBytes(bytes).first(kCheckedHeaderSize);
-  const bool is_corrected = correct_one_byte(checked, stored_checksum(header), is_possible);
-  return is_corrected ? std::optional(fields_of(bytes)) : std::nullopt;
-}
-
-// Returns the offset of the first header of a record of at most `most` bytes.
-std::size_t find_header(Bytes window, std::uint64_t most) {
-  for (std::size_t offset = 0; window.size() - offset >= kRecordHeaderSize; ++offset) {
-    const std::byte* const at = window.data() + offset;
-    const bool is_candidate = load_le<std::uint64_t>(at) <= most && load_le<std::uint64_t>(at + 8) <= most;
-    if (is_candidate && parse_record_header(window.subspan(offset))) return offset;
-  }
-  return window.size();
-}
-
-// Returns the header of the record at `at`; nullopt if there is none, or if the record would end after `end`.
-Result<std::optional<RecordHeader>> header_at(const RequestContext& context, WindowedReader& headers, Position at,
-                                              Position end) {
-  ASSIGN_OR_RETURN(const auto bytes, headers.from(context, at, kRecordHeaderSize));
-  const auto header = parse_record_header(bytes);
-  return header && header->fits(end - at) ? header : std::nullopt;
-}
-
-// Consecutive records.
-struct Chain {
-  Position last = 0;      // where the last one begins
-  RecordHeader header{};  // of the last one
-  Position end = 0;
-};
-
-// Follows the records that begin at `from`, up to the first that ends at or after `next`. The chain is empty if there
-// is no record.
-Result<Chain> follow(const RequestContext& context, WindowedReader& headers, Position from, Position next,
-                     Position end) {
-  Chain chain{.last = from, .end = from};
-  while (chain.end < next) {
-    ASSIGN_OR_RETURN(const auto header, header_at(context, headers, chain.end, end));
-    if (!header) break;
-    chain = {chain.end, *header, chain.end + header->size()};
-  }
-  return chain;
-}
 
 }  // namespace
 
@@ -142,18 +88,6 @@ Result<Record> check_record(Bytes stored) {
   return Record{content.first(key_size), content.subspan(key_size)};
 }
 
-Result<bool> is_sound(const RequestContext& context, const Source& source, Position begin, const RecordHeader& header) {
-  const std::uint64_t size = header.key_size + header.value_size;
-  std::uint32_t crc = 0;
-  for (std::uint64_t done = 0; done < size;) {
-    ASSIGN_OR_RETURN(const auto piece, source.view_at(context, begin + done, std::min(kReadPiece, size - done)));
-    if (piece.bytes.empty()) return false;
-    crc = crc32c(piece.bytes, crc);
-    done += piece.bytes.size();
-  }
-  return mask_crc(crc) == header.checksum;
-}
-
 std::optional<CodecId> codec_of(std::uint8_t compression) {
   switch (compression) {
     case kNone: return CodecId::kNone;
@@ -181,55 +115,33 @@ Result<Buffer> decompress_value(const RequestContext& context, std::uint8_t comp
   return leveldb_table::unpack(context, compression, stored, dialect, limit);
 }
 
-Result<ResyncResult> search(const RequestContext& context, const Source& source, Position from, Position end,
-                            std::uint64_t budget) {
-  WindowedReader windows(source, kFirstWindow, kSearchWindow);
-  const auto find = [end](Bytes window) { return find_header(window, end); };
-  const auto test = [end](Position at, Bytes bytes) -> Result<Position> {
-    const auto header = parse_record_header(bytes);
-    return header && at < end && header->fits(end - at) ? at : at + 1;
-  };
-  const auto is_spent = [&](Position) { return windows.bytes_read() >= budget; };
-  return resync(context, windows, from, {kRecordHeaderSize, find, test, is_spent});
+std::optional<RecordHeader> Wire::corrected(Bytes bytes, std::uint64_t room) {
+  std::array<std::byte, kRecordHeaderSize> header;
+  std::ranges::copy(bytes.first(kRecordHeaderSize), header.begin());
+  const MutableBytes checked = MutableBytes(header).first(kCheckedHeaderSize);
+  const bool is_corrected =
+      correct_one_byte(checked, stored_checksum(bytes), [&] { return fields_of(header).fits(room); });
+  return is_corrected ? std::optional(fields_of(header)) : std::nullopt;
 }
 
-Result<std::optional<Position>> end_of_damaged(const RequestContext& context, const Source& source, Position at,
-                                               Position end) {
-  const std::optional<Position> none;
-  ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source, at, kRecordHeaderSize));
-  const auto header = corrected_header(bytes.view(), end - at);
-  if (!header) return none;
-  const Position next = at + header->size();
-  ASSIGN_OR_RETURN(const auto following, read_up_to(context, source, next, kRecordHeaderSize));
-  return next == end || parse_record_header(following.view()) ? std::optional(next) : none;
+Result<bool> Wire::is_sound(const RequestContext& context, const Source& source, Position at, const Header& header) {
+  const std::uint64_t size = header.key_size + header.value_size;
+  ASSIGN_OR_RETURN(const auto crc, framed::content_crc32c(context, source, at + kRecordHeaderSize, size));
+  return crc && mask_crc(*crc) == header.checksum;
 }
 
-Result<std::optional<Position>> cut_short_at(const RequestContext& context, const Source& source, Position at,
-                                             Position next, Position end) {
-  const std::optional<Position> none;
-  if (next - at > kMostVerified) return none;
-  WindowedReader headers = header_reader(source);
-  ASSIGN_OR_RETURN(const auto header, header_at(context, headers, at, end));
-  ASSIGN_OR_RETURN(const auto sound,
-                   is_sound(context, source, at + kRecordHeaderSize, header.value_or(RecordHeader{})));
-  if (!header || sound) return none;
-  std::uint64_t verified = 0;
-  for (Position from = at + 1; from < next && verified < kMostVerified;) {
-    ASSIGN_OR_RETURN(const auto found, search(context, source, from, end, kMostVerified));
-    if (found.kind != ResyncResult::Kind::kFound || found.at >= next) return none;
-    ASSIGN_OR_RETURN(const auto chain, follow(context, headers, found.at, next, end));
-    from = std::max(chain.end, found.at + 1);
-    if (chain.end <= next) continue;
-    // Only the record that crosses `next` must match, so that no record is searched more than once.
-    const std::uint64_t size = chain.end - chain.last;
-    ASSIGN_OR_RETURN(const auto crosses, size > kMostVerified
-                                             ? Result<bool>(true)
-                                             : is_sound(context, source, chain.last + kRecordHeaderSize, chain.header));
-    if (crosses) return std::optional(found.at);
-    verified += size;
-    from = chain.last + 1;
-  }
-  return none;
+std::uint64_t Wire::shown_size(const Header& header, Bytes front) const {
+  if (are_stored()) return leveldb_table::record_size(header.key_size, header.value_size);
+  const auto value_size = compression ? decoded_size(*compression, front) : std::nullopt;
+  return value_size ? leveldb_table::record_size(header.key_size, *value_size) : kUnreadableSize;
+}
+
+Result<std::uint64_t> Wire::shown_size(const RequestContext& context, WindowedReader& headers, Position at,
+                                       const Header& header) const {
+  if (are_stored()) return shown_size(header, {});
+  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(kMostSizeBytes, header.value_size));
+  ASSIGN_OR_RETURN(const auto front, headers.from(context, at + kRecordHeaderSize + header.key_size, wanted));
+  return shown_size(header, front.first(std::min(front.size(), wanted)));
 }
 
 }  // namespace recordfs::rocksdb_blob

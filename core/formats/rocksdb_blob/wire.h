@@ -6,11 +6,12 @@
 #include <optional>
 
 #include "core/base/bytes.h"
+#include "core/base/cursor.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
 #include "core/codec/codec.h"
-#include "core/formats/resync.h"
+#include "core/formats/framed.h"
 
 namespace recordfs::rocksdb_blob {
 
@@ -63,10 +64,6 @@ struct Record {
 // Verifies `stored`, which is one record. Fails with kDamage. Any thread.
 Result<Record> check_record(Bytes stored);
 
-// Returns whether the `header.key_size + header.value_size` bytes of key and value at `begin` match their checksum;
-// reads in pieces. Also false if the source ends first. Fails as Source does. Any thread.
-Result<bool> is_sound(const RequestContext& context, const Source& source, Position begin, const RecordHeader& header);
-
 // Returns the codec of a compression; nullopt for one that recordfs does not read.
 std::optional<CodecId> codec_of(std::uint8_t compression);
 
@@ -82,24 +79,33 @@ std::optional<std::uint64_t> decoded_size(std::uint8_t compression, Bytes front)
 Result<Buffer> decompress_value(const RequestContext& context, std::uint8_t compression, Bytes stored,
                                 std::uint64_t limit);
 
-// Returns a reader of record headers, from windows that suit the distances between them.
-inline WindowedReader header_reader(const Source& source) { return {source, 512, 64u << 10}; }
+// As FramedWire.
+struct Wire {
+  static constexpr std::uint64_t kHeaderSize = kRecordHeaderSize;
+  static constexpr std::uint64_t kLeastSize = kRecordHeaderSize;
+  static constexpr bool kConfirmsByContent = false;
+  using Header = RecordHeader;
 
-// Finds the first header of a record at or after `from` whose record ends at or before `end`. Reads about `budget`
-// bytes. Fails as Source does. Any thread.
-Result<ResyncResult> search(const RequestContext& context, const Source& source, Position from, Position end,
-                            std::uint64_t budget);
+  static bool may_be_header(const std::byte* bytes, std::uint64_t most) {
+    return load_le<std::uint64_t>(bytes) <= most && load_le<std::uint64_t>(bytes + 8) <= most;
+  }
+  static std::optional<Header> parse(Bytes bytes) { return parse_record_header(bytes); }
+  static std::optional<Header> corrected(Bytes bytes, std::uint64_t room);
+  static Result<bool> is_sound(const RequestContext& context, const Source& source, Position at, const Header& header);
+  // The beginning of a compressed value states its size.
+  Result<std::uint64_t> shown_size(const RequestContext& context, WindowedReader& headers, Position at,
+                                   const Header& header) const;
+  static Error wrong_content(Position begin, Position) {
+    return {Code::kDamage, begin, "a record that does not match its checksum"};
+  }
 
-// Returns the end of the record at `at`, whose header does not match its checksum. The end is known if one byte of the
-// header is wrong, and a record or the end of the file's records at `end` follows; otherwise nullopt. Fails as Source
-// does. Any thread.
-Result<std::optional<Position>> end_of_damaged(const RequestContext& context, const Source& source, Position at,
-                                               Position end);
+  // Returns the size of a record as shown; 1 for one that cannot be read. `front`: the first kMostSizeBytes of the
+  // value, if it is compressed.
+  std::uint64_t shown_size(const Header& header, Bytes front) const;
+  // Returns whether values are stored without compression.
+  bool are_stored() const { return compression == 0; }
 
-// Detects deleted bytes in the record at `at`, whose header is valid, but at whose end `next` there is no header.
-// Returns the first record inside it from which records continue past `next`. Returns nullopt if its sizes appear to be
-// right. `end`: of the file's records. Fails as Source does. Any thread.
-Result<std::optional<Position>> cut_short_at(const RequestContext& context, const Source& source, Position at,
-                                             Position next, Position end);
+  std::optional<std::uint8_t> compression{};  // of all values, RocksDB's number; nullopt: unknown
+};
 
 }  // namespace recordfs::rocksdb_blob

@@ -169,10 +169,17 @@ struct Run {
   }
 };
 
-class CompressedFile final : public File {
+class CompressedFile final : public Container {
  public:
   CompressedFile(std::shared_ptr<const Source> source, const Limits& limits, CodecId codec)
-      : File(limits, to_string(codec), false), source_(std::move(source)), codec_(codec) {}
+      : source_(std::move(source)),
+        limits_(limits),
+        codec_(codec),
+        traits_(traits_of(to_string(codec), false)),
+        schema_(schema_of(limits)) {}
+
+  const ContainerTraits& traits() const override { return traits_; }
+  const RecordSchema& schema() const override { return schema_; }
 
   // ChunkKey::state is the decoded byte at which the chunk's first record begins. With kSearching, it is the decoded
   // byte from which to search for a record, and `position` is where the damage begins.
@@ -183,7 +190,7 @@ class CompressedFile final : public File {
     const std::uint64_t generation = source_->generation();
     ASSIGN_OR_RETURN(auto reading, at(context, key.state));
     ASSIGN_OR_RETURN(auto piece, Buffer::allocate(context, kDecodedPiece));
-    const std::uint64_t wanted = std::min(kChunkSize, limits().stored_chunk / 2);
+    const std::uint64_t wanted = std::min(kChunkSize, limits_.stored_chunk / 2);
 
     Run run;
     run.begin = run.end = key.state;
@@ -226,8 +233,8 @@ class CompressedFile final : public File {
   Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
     const std::uint64_t records = chunk.records.value_or(0);
     const std::uint64_t decoded = chunk.decoded_size.value_or(0);
-    const bool is_allowed = chunk.stored_size <= limits().stored_chunk && decoded <= limits().decoded_chunk &&
-                            records <= limits().records_per_chunk;
+    const bool is_allowed = chunk.stored_size <= limits_.stored_chunk && decoded <= limits_.decoded_chunk &&
+                            records <= limits_.records_per_chunk;
     if (!is_allowed) {
       return Error{Code::kLimit, chunk.begin,
                    fmt::format("{} records of {} bytes in one run exceed the limit", records, decoded)};
@@ -236,7 +243,7 @@ class CompressedFile final : public File {
     ASSIGN_OR_RETURN(auto reading, at(context, chunk.key.state));
     ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(decoded + records * kFrameSize)));
     ASSIGN_OR_RETURN(const auto got, reading.read(context, bytes.span()));
-    if (got < bytes.size()) return reading.unreadable().value_or(not_as_found(chunk.begin));
+    if (got < bytes.size()) return reading.unreadable().value_or(framed::not_as_found(chunk.begin));
     ASSIGN_OR_RETURN(auto here, reading.here());
     checkpoints_.add(std::move(here), generation);
     // The record has no place of its own in the file.
@@ -274,7 +281,7 @@ class CompressedFile final : public File {
     std::size_t held = 0;  // bytes of the window from before this piece
     Checkpoint held_from{};
     for (bool goes_on = true; goes_on;) {
-      if (reading.decoded() - begin >= limits().scan_bytes) {
+      if (reading.decoded() - begin >= limits_.scan_bytes) {
         const std::uint64_t reached = reading.decoded() - held;
         return Step{.chunk = {}, .damage = {}, .next = ChunkKey{key.position, kSearching | reached}};
       }
@@ -392,7 +399,10 @@ class CompressedFile final : public File {
   }
 
   const std::shared_ptr<const Source> source_;
+  const Limits limits_;
   const CodecId codec_;
+  const ContainerTraits traits_;
+  const RecordSchema schema_;
   mutable Checkpoints checkpoints_;
 };
 

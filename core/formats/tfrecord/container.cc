@@ -59,7 +59,7 @@ int bid_on_record(Bytes head) {
 }
 
 Result<int> bid_on_search(const RequestContext& context, const Source& source, std::uint64_t scan_bytes) {
-  ASSIGN_OR_RETURN(const auto found, search(context, source, 1, scan_bytes));
+  ASSIGN_OR_RETURN(const auto found, framed::search<Wire>(context, source, 1, source.size(), scan_bytes));
   return found.kind == ResyncResult::Kind::kFound ? kBidOnSearch : 0;
 }
 
@@ -93,21 +93,18 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
 
 }  // namespace
 
-File::File(const Limits& limits, std::string_view compression, bool index_fits_in_chunk)
-    : limits_(limits),
-      traits_{.format = kFormat.name,
-              .facts = {{"compression", std::string(compression)}},
-              .index_fits_in_chunk = index_fits_in_chunk},
-      schema_{
-          .value = [this](Bytes record, ValueForm form) { return tensorflow::value_of_example(record, limits_, form); },
-          .type = tensorflow::type_of_example,
-          .parts = RecordSchema::Parts::kOptional,
-          .largest_record_with_parts = limits.stored_chunk} {}
+ContainerTraits traits_of(std::string_view compression, bool index_fits_in_chunk) {
+  return {.format = kFormat.name,
+          .facts = {{"compression", std::string(compression)}},
+          .index_fits_in_chunk = index_fits_in_chunk};
+}
 
-Error not_as_found(Position at) { return {Code::kDamage, at, "the records are not those that the scan found"}; }
-
-Error wrong_data(Position begin, Position end) {
-  return {.code = Code::kDamage, .position = begin, .detail = "a record that does not match its checksum", .end = end};
+RecordSchema schema_of(const Limits& limits) {
+  return {
+      .value = [limits](Bytes record, ValueForm form) { return tensorflow::value_of_example(record, limits, form); },
+      .type = tensorflow::type_of_example,
+      .parts = RecordSchema::Parts::kOptional,
+      .largest_record_with_parts = limits.stored_chunk};
 }
 
 Result<std::shared_ptr<const Chunk>> split(const RequestContext& context, Buffer stored, Position begin,
@@ -118,7 +115,7 @@ Result<std::shared_ptr<const Chunk>> split(const RequestContext& context, Buffer
   std::uint64_t offset = 0;
   for (Bytes rest = stored.view(); !rest.empty();) {
     const auto length = sound_length(rest);
-    if (!length || rest.size() < kFrameSize || *length > rest.size() - kFrameSize) return not_as_found(begin);
+    if (!length || rest.size() < kFrameSize || *length > rest.size() - kFrameSize) return framed::not_as_found(begin);
     const auto size = static_cast<std::size_t>(*length);
     const Bytes data = rest.subspan(kHeaderSize, size);
     if (layout.records() == 0) first = kHeaderSize;

@@ -19,30 +19,12 @@
 
 namespace recordfs::tfrecord {
 
-class File : public Container {
- public:
-  const ContainerTraits& traits() const override { return traits_; }
-  const RecordSchema& schema() const override { return schema_; }
-
- protected:
-  // `compression`: as in info.json.
-  File(const Limits& limits, std::string_view compression, bool index_fits_in_chunk);
-
-  const Limits& limits() const { return limits_; }
-
- private:
-  const Limits limits_;
-  const ContainerTraits traits_;
-  const RecordSchema schema_;
-};
+// `compression`: as in info.json.
+ContainerTraits traits_of(std::string_view compression, bool index_fits_in_chunk);
+RecordSchema schema_of(const Limits& limits);
 
 // Opens an uncompressed file.
 std::unique_ptr<Container> open_plain(std::shared_ptr<const Source> source, const Limits& limits);
-
-// Returns an error for records that the scan found and that have changed since.
-Error not_as_found(Position at);
-// Returns the error for a record [begin, end) of the file whose checksum does not match.
-Error wrong_data(Position begin, Position end);
 
 // Returns the error for a record whose checksum does not match, and which is at this place in the framed records.
 using WrongRecord = std::function<Error(std::uint64_t offset, std::uint64_t size)>;

@@ -5,9 +5,10 @@
 #include <optional>
 
 #include "core/base/bytes.h"
+#include "core/base/cursor.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
-#include "core/formats/resync.h"
+#include "core/formats/framed.h"
 
 namespace recordfs::tfrecord {
 
@@ -22,26 +23,25 @@ std::optional<std::uint64_t> sound_length(Bytes header);
 // Returns whether `footer` is the checksum of data with the CRC-32C `crc`. Any thread.
 bool footer_matches(Bytes footer, std::uint32_t crc);
 
-// Returns a reader of record headers, from windows that suit the distances between them.
-inline WindowedReader header_reader(const Source& source) { return {source, 512, 64u << 10}; }
+// As FramedWire.
+struct Wire {
+  static constexpr std::uint64_t kHeaderSize = tfrecord::kHeaderSize;
+  static constexpr std::uint64_t kLeastSize = kFrameSize;
+  static constexpr bool kConfirmsByContent = true;
+  struct Header {
+    std::uint64_t length = 0;  // of the data
+    std::uint64_t size() const { return kFrameSize + length; }
+    std::uint64_t shown_size() const { return length; }
+    bool fits(std::uint64_t room) const { return room >= kFrameSize && length <= room - kFrameSize; }
+  };
 
-// Returns whether the `length` bytes of data at `begin` match the checksum after them; reads in pieces. Also false if
-// the source ends first. Fails as Source does.
-Result<bool> is_sound(const RequestContext& context, const Source& source, Position begin, std::uint64_t length);
-
-// Finds the first record at or after `from` whose length and data both match their checksums. Reads about `budget`
-// bytes, and the data of the record that it finds. Fails as Source does. Any thread.
-Result<ResyncResult> search(const RequestContext& context, const Source& source, Position from, std::uint64_t budget);
-
-// Returns the end of the record at `at`, whose header does not match its checksum. The end is known if one byte of
-// the header is wrong, and a record, the file's end or matching data confirm it; otherwise nullopt. Fails as Source
-// does. Any thread.
-Result<std::optional<Position>> end_of_damaged(const RequestContext& context, const Source& source, Position at);
-
-// Detects deleted bytes in the record at `at`, whose header is valid, but after whose end at `end` there is no
-// header. Returns the first record inside it from which records continue past `end`. Returns nullopt if its length
-// appears to be right. Fails as Source does. Any thread.
-Result<std::optional<Position>> cut_short_at(const RequestContext& context, const Source& source, Position at,
-                                             Position end);
+  static bool may_be_header(const std::byte* bytes, std::uint64_t most) {
+    return load_le<std::uint64_t>(bytes) <= most;
+  }
+  static std::optional<Header> parse(Bytes bytes);
+  static std::optional<Header> corrected(Bytes bytes, std::uint64_t room);
+  static Result<bool> is_sound(const RequestContext& context, const Source& source, Position at, const Header& header);
+  static Error wrong_content(Position begin, Position end);
+};
 
 }  // namespace recordfs::tfrecord
