@@ -12,17 +12,9 @@
 namespace recordfs {
 namespace {
 
-Result<PlacedRecord> find_record(const RequestContext& context, DataSet& set, std::uint64_t ordinal) {
-  RecordInShard place{.shard = 0, .ordinal = ordinal};
-  // A single shard needs no counts.
-  if (set.size() > 1) {
-    ASSIGN_OR_RETURN(place, wait_for(context, [&] { return set.locate(ordinal); }));
-  }
-  ASSIGN_OR_RETURN(auto store, set.open(context, place.shard));
-  ASSIGN_OR_RETURN(auto indexed,
-                   wait_for(context, [&] { return store->index().find(context, SearchKey::kRecords, place.ordinal); }));
-  const std::uint64_t index = place.ordinal - indexed.before.records;
-  return PlacedRecord{place.shard, std::move(store), std::move(indexed), ordinal - place.ordinal, index};
+Error named(Error why, std::uint64_t ordinal) {
+  return why.code == Code::kNotFound ? Error{.code = Code::kNotFound, .detail = "no record " + std::to_string(ordinal)}
+                                     : std::move(why);
 }
 
 // Some records of one chunk, copied into one buffer, so that small ones need no memory of their own.
@@ -192,9 +184,19 @@ class Picker {
 }  // namespace
 
 Result<PlacedRecord> place_record(const RequestContext& context, DataSet& set, std::uint64_t ordinal) {
-  auto placed = find_record(context, set, ordinal);
-  if (placed || placed.error().code != Code::kNotFound) return placed;
-  return Error{.code = Code::kNotFound, .detail = "no record " + std::to_string(ordinal)};
+  RecordInShard place{.shard = 0, .ordinal = ordinal};
+  // A single shard needs no counts.
+  if (set.size() > 1) {
+    auto located = wait_for(context, [&] { return set.locate(ordinal); });
+    if (!located) return named(std::move(located).error(), ordinal);
+    place = *located;
+  }
+  auto store = set.open(context, place.shard);
+  if (!store) return named(std::move(store).error(), ordinal);
+  auto indexed = wait_for(context, [&] { return (*store)->index().find(context, SearchKey::kRecords, place.ordinal); });
+  if (!indexed) return named(std::move(indexed).error(), ordinal);
+  const std::uint64_t index = place.ordinal - indexed->before.records;
+  return PlacedRecord{place.shard, *std::move(store), *std::move(indexed), ordinal - place.ordinal, index};
 }
 
 RenderedRecord read_record(const RequestContext& context, const PlacedRecord& place, const Chunk& chunk,

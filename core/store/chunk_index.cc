@@ -55,8 +55,19 @@ Result<ChunkInfo> ChunkIndex::chunk_covering(const RequestContext& context, Posi
 }
 
 Result<IndexedChunk> ChunkIndex::find(const RequestContext& context, SearchKey search_key, std::uint64_t value) const {
+  if (search_key == SearchKey::kRecords) {
+    // Readers of consecutive records ask for one chunk many times.
+    const std::lock_guard lock(recent_mutex_);
+    if (recent_ && value - recent_->before.records < recent_->chunk.records) return *recent_;
+  }
   const bool needs_sizes = search_key == SearchKey::kBytes || search_key == SearchKey::kLines;
-  return log_.reported(context, (needs_sizes ? sizes() : catalog_).find(context, search_key, value));
+  auto found = (needs_sizes ? sizes() : catalog_).find(context, search_key, value);
+  if (!found) return log_.reported(context, std::move(found));
+  if (search_key == SearchKey::kRecords) {
+    const std::lock_guard lock(recent_mutex_);
+    recent_ = *found;
+  }
+  return found;
 }
 
 Result<IndexedChunk> ChunkIndex::place_of(const RequestContext& context, const ChunkInfo& chunk) const {
@@ -140,6 +151,10 @@ std::unique_ptr<SavedIndex> ChunkIndex::saved(ScanDetail detail) const {
 }
 
 void ChunkIndex::invalidate() const {
+  {
+    const std::lock_guard lock(recent_mutex_);
+    recent_.reset();
+  }
   catalog_.invalidate();
   if (Catalog* made = sizes_if_made()) made->invalidate();
 }

@@ -70,6 +70,8 @@ class ChunkIndex {
   bool knows_counts_ = false;  // `shorter` did
   bool knows_sizes_ = false;
   mutable BoundedLru<Position, ChunkInfo> located_{kLocatedChunks};  // found by the seek structure
+  mutable std::mutex recent_mutex_;                                  // guards the next
+  mutable std::optional<IndexedChunk> recent_;                       // found last by an ordinal
   mutable std::mutex mutex_;                                         // guards the next
   mutable std::unique_ptr<Catalog> sizes_;                           // made if catalog_ does not know all sizes
   mutable Catalog catalog_;                                          // declared after everything that its thread uses

@@ -71,11 +71,6 @@ Result<std::uint64_t> RecordReader::address(const ChunkInfo& chunk, std::uint64_
       {}, Result<std::uint64_t>(Error{Code::kLimit, chunk.begin, "too many records in the chunk to address them"}));
 }
 
-// Small chunks are read together by for_each_following(), which costs less than decoding each ahead.
-bool RecordReader::is_read_together(const ChunkInfo& chunk) const {
-  return file_.container->bulk() != nullptr && chunk.end - chunk.begin <= kFirstWindow / 2;
-}
-
 Result<ChunkReader::Pointer> RecordReader::get(const RequestContext& context, const ChunkInfo& chunk) const {
   return is_read_together(chunk) ? chunks_.get_alone(context, chunk) : chunks_.get(context, chunk);
 }
@@ -161,10 +156,13 @@ Result<Slice> RecordReader::read(const RequestContext& context, const Chunk& chu
   }
   const Extent extent = layout.extent(index);
   if (offset >= extent.size) return Slice{};
+  const std::uint64_t wanted = std::min(length, extent.size - offset);
+  if (chunk.is_in_memory()) {
+    if (auto slice = chunk.read(context, extent.begin + offset, wanted)) return slice;
+  }
   // Reading a chunk on demand may decode more of it.
   DecodeBudget::DeferredReservation turn(file_.budgets.slow, DecodeBudget::DeferredReservation::For::kGrows);
-  return log_.reported(context,
-                       chunk.read(context.with(turn), extent.begin + offset, std::min(length, extent.size - offset)));
+  return log_.reported(context, chunk.read(context.with(turn), extent.begin + offset, wanted));
 }
 
 namespace {

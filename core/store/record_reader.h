@@ -88,7 +88,10 @@ class RecordReader {
   // Also reports that the chunk was read.
   CachedRecord cached_at(std::uint64_t address) const;
   int index_bits(const RecordReader* shorter) const;
-  bool is_read_together(const ChunkInfo& chunk) const;
+  // Small chunks are read together by for_each_following(), which costs less than decoding each ahead.
+  bool is_read_together(const ChunkInfo& chunk) const {
+    return chunk.end - chunk.begin <= kFirstWindow / 2 && file_.container->bulk() != nullptr;
+  }
   Result<ChunkReader::Pointer> get(const RequestContext& context, const ChunkInfo& chunk) const;
   void read_together(const RequestContext& context, ChunkKey at, BatchCursor& following) const;
   Error failed(const RequestContext& context, const RecordRef& record, Code code, std::string_view why) const;

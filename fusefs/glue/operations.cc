@@ -180,7 +180,7 @@ void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
 void on_getattr(fuse_req_t request, fuse_ino_t number, fuse_file_info*) {
   Mount& mount = counted(request, RequestKind::kGetattr);
   answer(request, mount, [&tree = mount.tree, number](const RequestContext& context) -> Result<Reply> {
-    ASSIGN_OR_RETURN(const auto status, tree.status(context, number));
+    ASSIGN_OR_RETURN(const auto status, tree.subtree(number).status(context, number));
     return Reply([st = stat_of(status.inode, status.type, status.size, status.ownership),
                   timeout = attribute_timeout(status)](fuse_req_t to) { return fuse_reply_attr(to, &st, timeout); });
   });
@@ -189,21 +189,23 @@ void on_getattr(fuse_req_t request, fuse_ino_t number, fuse_file_info*) {
 void on_readlink(fuse_req_t request, fuse_ino_t number) {
   Mount& mount = counted(request, RequestKind::kReadlink);
   answer(request, mount, [&tree = mount.tree, number](const RequestContext& context) -> Result<Reply> {
-    ASSIGN_OR_RETURN(auto target, tree.target(context, number));
+    ASSIGN_OR_RETURN(auto target, tree.subtree(number).target(context, number));
     return Reply([target = std::move(target)](fuse_req_t to) { return fuse_reply_readlink(to, target.c_str()); });
   });
 }
 
-// A READ of a record in a cached chunk passes 16 functions and locks 2 mutexes, if the container is a source of the
-// mount: on_read, Dispatcher::answer, Dispatcher::attempt, the handler below, MountTree::read, ContainerSubtree::read,
-// ContainerSubtree::find, InodeTable::find, RecordsView::read, RecordReader::read_at, SharedCache::last_until (locks
-// the cache), RecordReader::read, Layout::extent, Chunk::read, the reply below, and, for a record's first bytes,
+// A READ of a record in a cached chunk passes 22 functions and locks 2 mutexes, if the container is a source of the
+// mount: on_read, counted, Dispatcher::answer, Dispatcher::attempt, error_thrown_by, the handler below,
+// MountTree::subtree, ContainerSubtree::read, ContainerSubtree::find, InodeTable::find, MountedContainers::at,
+// NodeTree::view, RecordsView::read, RecordReader::read_at, RecordReader::cached_at, SharedCache::last_until (locks the
+// cache), RecordReader::read, Layout::extent, Chunk::read, kept_open, the reply below, and, for a record's first bytes,
 // ReadAheadPusher::was_read (locks its readers). The index is not asked. ReadAhead is notified only if the last read
 // was of another chunk. Only while records are pushed, ReadAheadPusher::holds locks the readers once more.
 void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {
   Mount& mount = counted(request, RequestKind::kRead);
   const auto handler = [&mount, number, size, offset](const RequestContext& context) -> Result<Reply> {
-    ASSIGN_OR_RETURN(auto slice, mount.tree.read(context, number, static_cast<std::uint64_t>(offset), size));
+    ASSIGN_OR_RETURN(auto slice,
+                     mount.tree.subtree(number).read(context, number, static_cast<std::uint64_t>(offset), size));
     return Reply([&mount, number, is_begin = offset == 0, slice = std::move(slice)](fuse_req_t to) {
       // Before the reply: another thread could otherwise report the reader's next read first.
       if (is_begin) mount.pusher.was_read(number);
@@ -289,8 +291,8 @@ Result<void> fill(const RequestContext& context, Listing& listing, const MountTr
                                [&](const MountEntry& entry) { return listing.add(entry); });
   }
   if (!add_dots(context, listing, tree, directory, place)) return {};
-  return tree.list(context, directory, std::max(place, kDotEntries) - kDotEntries,
-                   [&](const MountEntry& entry) { return listing.add(entry, kDotEntries); });
+  return tree.subtree(directory).list(context, directory, std::max(place, kDotEntries) - kDotEntries,
+                                      [&](const MountEntry& entry) { return listing.add(entry, kDotEntries); });
 }
 
 // Answers with the failure only if the listing is empty. Otherwise the next request continues after its entries.

@@ -84,7 +84,7 @@ void MountTree::add_sources(std::vector<MountSource> sources, bool nested, Mirro
   // The root has the owner and permissions of the first source that has any.
   Ownership ownership;
   for (const TopDirectory& top : tops) {
-    const auto status = this->status({}, top.number);
+    const auto status = subtree(top.number).status({}, top.number);
     if (status) ownership = status->ownership;
     if (status) break;
   }
@@ -102,7 +102,7 @@ Result<FileStatus> MountTree::look_up_and_reference(const RequestContext& contex
                                                     std::string_view name) const {
   ASSIGN_OR_RETURN(auto named, subtree(directory).lookup(context, directory, name));
   if (named.status) return *std::move(named.status);
-  auto found = status(context, named.number);
+  auto found = subtree(named.number).status(context, named.number);
   if (!found) forget(named.number, 1);
   return found;
 }

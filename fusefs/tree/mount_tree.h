@@ -68,20 +68,6 @@ class MountTree {
     return insides_->look_up_and_reference(*entry.container, entry.node);
   }
   void forget(std::uint64_t number, std::uint64_t lookups) const { subtree(number).forget(number, lookups); }
-  Result<FileStatus> status(const RequestContext& context, std::uint64_t number) const {
-    return subtree(number).status(context, number);
-  }
-  Result<void> list(const RequestContext& context, std::uint64_t directory, std::uint64_t place,
-                    const EmitEntry& emit) const {
-    return subtree(directory).list(context, directory, place, emit);
-  }
-  Result<std::string> target(const RequestContext& context, std::uint64_t link) const {
-    return subtree(link).target(context, link);
-  }
-  Result<Slice> read(const RequestContext& context, std::uint64_t file, std::uint64_t offset,
-                     std::uint64_t length) const {
-    return subtree(file).read(context, file, offset, length);
-  }
   void for_each_following(const RequestContext& context, std::uint64_t record, BatchCursor& following,
                           const std::function<bool(std::uint64_t number, Bytes bytes)>& take) const {
     insides_->for_each_following(context, record, following, take);

@@ -41,6 +41,7 @@ enum class NodeKind : std::uint8_t {
   kPart,               // value as for kRecord; `part`: number in Inside
   kMirrored,           // node of a mirrored directory (InodeTable)
 };
+inline constexpr std::size_t kMostNodeKinds = 32;
 
 // Returns whether the numbers of the kind are counted: InodeTable has a row while the kernel has references to one.
 constexpr bool is_counted(NodeKind kind) {
@@ -223,15 +224,11 @@ struct NodeTable {
     const auto found = std::ranges::find(entries, node.value, &StaticEntry::node);
     return found == entries.end() ? nullptr : &*found;
   }
-  // Returns null if no tree has such a node.
-  const NodeType* type(const Node& node) const {
-    if (node.kind == NodeKind::kStatic) {
-      if (node.value == kRoot) return &kRootType;
-      const StaticEntry* entry = this->entry(node);
-      return entry == nullptr ? others : &entry->type;
-    }
-    const auto found = std::ranges::find(kinds, node.kind, &KindEntry::kind);
-    return found == kinds.end() ? nullptr : &found->type;
+  // Returns the type of a static node; null if there is no such node.
+  const NodeType* static_type(const Node& node) const {
+    if (node.value == kRoot) return &kRootType;
+    const StaticEntry* entry = this->entry(node);
+    return entry == nullptr ? others : &entry->type;
   }
 };
 

@@ -30,7 +30,9 @@ constexpr std::uint64_t kLargeRecord = 256u << 10;
 
 }  // namespace
 
-NodeTree::NodeTree(const NodeTable& table, std::uint64_t filesystem) : table_(table), filesystem_(filesystem) {}
+NodeTree::NodeTree(const NodeTable& table, std::uint64_t filesystem) : table_(table), filesystem_(filesystem) {
+  for (const auto& [kind, type] : table_.kinds) types_[static_cast<std::size_t>(kind)] = &type;
+}
 
 NodeTree::~NodeTree() = default;
 

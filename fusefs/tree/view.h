@@ -44,10 +44,14 @@ class NodeTree {
   void set_view(ViewId id, std::unique_ptr<const View> view);
 
   // Returns null if the tree has no such node.
-  const NodeType* type(const Node& node) const { return table_.type(node); }
+  const NodeType* type(const Node& node) const {
+    if (node.kind == NodeKind::kStatic) return table_.static_type(node);
+    const NodeType* const found = types_[static_cast<std::size_t>(node.kind)];
+    return found;
+  }
   // Returns the view that serves a node; null if the tree has no such node.
   const View* view(const Node& node) const {
-    const NodeType* type = table_.type(node);
+    const NodeType* type = this->type(node);
     return type == nullptr ? nullptr : views_[static_cast<std::size_t>(type->view)].get();
   }
   const NodeTable& table() const { return table_; }
@@ -63,6 +67,7 @@ class NodeTree {
 
  private:
   const NodeTable table_;
+  std::array<const NodeType*, kMostNodeKinds> types_{};  // by NodeKind, of table_; null: the tree has no such nodes
   const std::uint64_t filesystem_;
   Views views_;  // by ViewId; null: the tree has no such view
 };

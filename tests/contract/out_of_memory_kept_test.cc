@@ -131,7 +131,8 @@ class Mirrored {
     read("folder/toy/records/11", told);
     read("folder/toy/index/damage.tsv", told);
     const Known link(*tree_, "link");
-    told.add(answered([&] { return tree_->target({}, link.number()); }), [](const std::string& to) { return to; });
+    told.add(answered([&] { return tree_->subtree(link.number()).target({}, link.number()); }),
+             [](const std::string& to) { return to; });
     const Known folder(*tree_, "folder");
     list(folder.number(), told);
     return told.take();
@@ -170,7 +171,7 @@ class Mirrored {
   void read(std::string_view path, Told& told) const {
     const Known known(*tree_, path);
     told.add(path);
-    told.add(answered([&] { return tree_->read({}, known.number(), 0, known.size()); }),
+    told.add(answered([&] { return tree_->subtree(known.number()).read({}, known.number(), 0, known.size()); }),
              [](const Slice& slice) { return std::string(as_text(slice.bytes)); });
   }
 

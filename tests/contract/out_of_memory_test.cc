@@ -66,7 +66,7 @@ class Pass {
     for (bool more = true; more && entries.size() < kMostEntries;) {
       more = false;
       static_cast<void>(asked([&] {
-        return tree_.list({}, directory, place, [&](const MountEntry& entry) {
+        return tree_.subtree(directory).list({}, directory, place, [&](const MountEntry& entry) {
           const FailingAllocations::Pause pause;
           if (entries.size() >= kMostEntries) return false;
           entries.push_back({std::string(entry.name), entry.type});
@@ -94,7 +94,7 @@ class Pass {
     if (status->type == FileType::kDirectory) {
       if (depth < kDeepest) visit(status->number, depth + 1);
     } else if (status->type == FileType::kLink) {
-      const auto target = asked([&] { return tree_.target({}, status->number); });
+      const auto target = asked([&] { return tree_.subtree(status->number).target({}, status->number); });
       if (target) tell(*target);
     } else {
       read(*status);
@@ -104,7 +104,7 @@ class Pass {
   void read(const FileStatus& status) {
     tell(std::to_string(status.size));
     for (std::uint64_t at = 0; at < std::min(status.size, kMostBytes); at += kPiece) {
-      const auto slice = asked([&] { return tree_.read({}, status.number, at, kPiece); });
+      const auto slice = asked([&] { return tree_.subtree(status.number).read({}, status.number, at, kPiece); });
       if (slice) tell_bytes(as_text(slice->bytes));
     }
   }

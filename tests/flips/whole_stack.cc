@@ -116,7 +116,7 @@ class Reader {
     };
     for (std::size_t before = SIZE_MAX; before != entries.size();) {
       before = entries.size();
-      const auto listed = wait_for([&] { return tree_.list({}, *number, place, emit); });
+      const auto listed = wait_for([&] { return tree_.subtree(*number).list({}, *number, place, emit); });
       if (!listed) judge(directory, listed.error());
     }
     for (const Entry& entry : entries) take(entry.name, entry.number, entry.size);
@@ -129,13 +129,13 @@ class Reader {
 
   std::optional<std::string> contents(std::string_view name, std::uint64_t number,
                                       std::optional<std::uint64_t> listed) {
-    const auto status = wait_for([&] { return tree_.status({}, number); });
+    const auto status = wait_for([&] { return tree_.subtree(number).status({}, number); });
     if (!status) {
       complain(fmt::format("{} has no status: {}", name, to_string(status.error())));
       return std::nullopt;
     }
     if (listed && *listed != status->size) complain(fmt::format("{} is listed with another size", name));
-    const auto slice = wait_for([&] { return tree_.read({}, number, 0, status->size + 1); });
+    const auto slice = wait_for([&] { return tree_.subtree(number).read({}, number, 0, status->size + 1); });
     if (!slice) {
       judge(name, slice.error());
       return std::nullopt;

@@ -30,10 +30,10 @@ class MountedInput {
   // Returns the inode number of a path such as "a/b/c".
   Result<std::uint64_t> find(std::string_view path) const;
   Result<FileStatus> status(std::uint64_t number) const {
-    return waited([&] { return tree_->status({}, number); });
+    return waited([&] { return tree_->subtree(number).status({}, number); });
   }
   Result<Slice> read(std::uint64_t number, std::uint64_t offset, std::uint64_t length) const {
-    return waited([&] { return tree_->read({}, number, offset, length); });
+    return waited([&] { return tree_->subtree(number).read({}, number, offset, length); });
   }
   // Returns the whole content of a file, as many bytes as its status states.
   Result<std::string> content(std::uint64_t number) const;

@@ -129,7 +129,7 @@ Wanderer::Listing Wanderer::list(std::uint64_t directory, std::uint64_t place, s
       place = entry.next;
       return came_forward = true;
     };
-    const auto done = waited([&] { return tree_.list({}, directory, place, emit); });
+    const auto done = waited([&] { return tree_.subtree(directory).list({}, directory, place, emit); });
     if (!done) {
       expect_judgement(done.error());
       break;
@@ -271,7 +271,7 @@ void Wanderer::check_pieces(const Seen& file, std::string_view whole) {
 }
 
 void Wanderer::check_link(const Seen& link) {
-  const auto target = tree_.target({}, link.number);
+  const auto target = tree_.subtree(link.number).target({}, link.number);
   expect(target && !target->empty(), "a link has no target: " + link.name);
   expect(statuses_.at(link.number).size == target->size(),
          "the size of a link is not the length of its target: " + link.name);
@@ -297,7 +297,7 @@ void Wanderer::ask_of_any_number() {
   const std::uint64_t number = pick(3) == 0 ? random_() : pick(2) == 0 ? near + pick(7) - 3 : near ^ (1ull << pick(64));
   if (const auto status = mounted_.status(number); !status) expect_judgement(status.error());
   if (const auto slice = mounted_.read(number, pick(100), pick(1000)); !slice) expect_judgement(slice.error());
-  if (const auto target = tree_.target({}, number); !target) expect_judgement(target.error());
+  if (const auto target = tree_.subtree(number).target({}, number); !target) expect_judgement(target.error());
   if (const auto found = waited([&] { return tree_.look_up_and_reference({}, number, any_name()); })) {
     ++lookups_[found->number];
   } else {

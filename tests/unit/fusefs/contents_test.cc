@@ -152,8 +152,8 @@ TEST(Contents, UnreadableTrailerHasASizeOnlyIfTheFailureIsPermanent) {
         "toy", toy.source, std::make_unique<NoTrailer>(toy::open(toy.source, Limits{}).value(), code), toy.services);
     const ToyTree tree(toy);
     const std::uint64_t number = tree.find("trailer").value();
-    const auto status = tree->status({}, number);
-    EXPECT_EQ(tree->read({}, number, 0, 1).error().code, code);
+    const auto status = tree->subtree(number).status({}, number);
+    EXPECT_EQ(tree->subtree(number).read({}, number, 0, 1).error().code, code);
     EXPECT_EQ(status.has_value(), code == Code::kDamage);
     if (status) {
       EXPECT_EQ(status->size, 1u);
@@ -182,7 +182,8 @@ TEST(Contents, TemporaryFailureFailsInfoInsteadOfBeingShown) {
       "toy", toy.source, std::make_unique<Forgetful>(toy::open(toy.source, Limits{}).value()), toy.services);
   const ToyTree tree(toy);
   for (const std::string& path : {std::string("info.json"), chunk_path(toy, 0) + "/info.json"}) {
-    EXPECT_EQ(tree->status({}, tree.find(path).value()).error().code, Code::kIo) << path;
+    EXPECT_EQ(tree->subtree(tree.find(path).value()).status({}, tree.find(path).value()).error().code, Code::kIo)
+        << path;
   }
   EXPECT_EQ(tree.child(tree.find("metadata").value(), "x").error().code, Code::kIo);
 }
@@ -218,7 +219,7 @@ TEST(Contents, EveryFileReadInPiecesEqualsTheWhole) {
     const std::string whole = tree.read(number);
     ASSERT_FALSE(whole.empty());
     for (std::size_t offset = 0; offset <= whole.size() + 1; ++offset) {
-      const auto piece = waited([&] { return tree->read({}, number, offset, 5); });
+      const auto piece = waited([&] { return tree->subtree(number).read({}, number, offset, 5); });
       ASSERT_EQ(text_of(piece.value()), offset < whole.size() ? whole.substr(offset, 5) : "") << path;
     }
   }

@@ -202,7 +202,7 @@ TEST_F(DatabaseTreeTest, VersionThatIsNoLongerStoredIsStale) {
   ASSERT_TRUE(tree.find("keys/b"));
   content.writes[0]["a"].clear();
   content.put("a", "newer");
-  const auto read = tree->read({}, number, 0, 10);
+  const auto read = tree->subtree(number).read({}, number, 0, 10);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().os_error, ESTALE);
 }
@@ -326,7 +326,7 @@ TEST_F(DatabaseTreeTest, ForgottenNodesNeedNoMemory) {
   EXPECT_EQ(tree->known_insides(), 1u);
   tree->forget(number, 1);
   EXPECT_EQ(tree->known_insides(), 0u);
-  EXPECT_FALSE(tree->status({}, number));
+  EXPECT_FALSE(tree->subtree(number).status({}, number));
 }
 
 TEST_F(DatabaseTreeTest, StaleValueIsReadableAndMarked) {
@@ -348,7 +348,7 @@ TEST_F(DatabaseTreeTest, InvalidNumbersNameNothing) {
   for (const std::uint64_t low :
        {std::uint64_t{0}, std::uint64_t{7} << 32, std::uint64_t{1} << 58, (std::uint64_t{1} << 59) - 1}) {
     const std::uint64_t number = std::uint64_t{28} << 59 | low;
-    EXPECT_FALSE(tree->read({}, number, 0, 1)) << low;
+    EXPECT_FALSE(tree->subtree(number).read({}, number, 0, 1)) << low;
     EXPECT_FALSE(tree->lookup({}, number, "nothing")) << low;
     tree->forget(number, 1);
   }

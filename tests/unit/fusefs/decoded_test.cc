@@ -169,7 +169,7 @@ TEST(Documents, AreReadInPieces) {
   const auto number = tree.find("records/2.json").value();
   const std::string whole = tree.read(number);
   for (std::size_t offset = 0; offset <= whole.size() + 1; ++offset) {
-    const auto piece = waited([&] { return tree->read({}, number, offset, 3); });
+    const auto piece = waited([&] { return tree->subtree(number).read({}, number, offset, 3); });
     ASSERT_EQ(text_of(piece.value()), offset < whole.size() ? whole.substr(offset, 3) : "");
   }
 }
@@ -311,12 +311,12 @@ TEST(RecordsOfAChunk, AreReadInAnyPieces) {
     std::string pieces;
     for (std::size_t i = 0; pieces.size() < whole.size(); ++i) {
       const std::size_t length = 1 + i * 7919 % 100000;
-      pieces += text_of(waited([&] { return tree->read({}, number, pieces.size(), length); }).value());
+      pieces += text_of(waited([&] { return tree->subtree(number).read({}, number, pieces.size(), length); }).value());
     }
     EXPECT_EQ(pieces, whole);
     for (std::size_t i = 0; i < 200; ++i) {
       const std::size_t offset = i * 104729 % whole.size();
-      const auto piece = waited([&] { return tree->read({}, number, offset, 5000); });
+      const auto piece = waited([&] { return tree->subtree(number).read({}, number, offset, 5000); });
       ASSERT_EQ(text_of(piece.value()), whole.substr(offset, 5000));
     }
   }
@@ -349,7 +349,7 @@ TEST(RecordsOfAChunk, WaitForTheCatalogToCountEarlierRecords) {
   gate.close_from(toy.file.begins[2]);
   EXPECT_EQ(lines_of(tree.read(chunk_of(toy, 1) + "/records.jsonl")).at(0)["ordinal"], 3);
   gate.wait_until_held();
-  EXPECT_EQ(tree->status({}, number).error().code, Code::kPending);
+  EXPECT_EQ(tree->subtree(number).status({}, number).error().code, Code::kPending);
   gate.open();
   EXPECT_EQ(lines_of(tree.read(number)).at(0)["ordinal"], 12);
 }
@@ -363,7 +363,7 @@ TEST(RecordsOfAChunk, AreReadableAfterATemporaryFailure) {
   const auto number = tree.find(chunk_of(toy, 1) + "/records.jsonl").value();
   ASSERT_FALSE(tree.read(chunk_of(toy, 3) + "/records.jsonl").empty()) << "the catalog has scanned it";
   source->fail(1, {.code = Code::kIo, .detail = "a bad day"});
-  EXPECT_EQ(tree->status({}, number).error().code, Code::kIo);
+  EXPECT_EQ(tree->subtree(number).status({}, number).error().code, Code::kIo);
   EXPECT_EQ(lines_of(tree.read(number)).size(), 3u);
 }
 
@@ -422,7 +422,11 @@ TEST(DocumentsOfParts, OfASliceBeyondTheRecordFail) {
   parts[0].extent.size = 1000;
   DecodedStore toy({}, parts);
   const ToyTree tree(toy);
-  EXPECT_EQ(tree->status({}, tree.find(".views/inside/000000004/a.json").value()).error().code, Code::kChanged);
+  EXPECT_EQ(tree->subtree(tree.find(".views/inside/000000004/a.json").value())
+                .status({}, tree.find(".views/inside/000000004/a.json").value())
+                .error()
+                .code,
+            Code::kChanged);
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ TEST(InsideView, FilesAreReadInPieces) {
     const std::string whole = tree.read(number);
     ASSERT_FALSE(whole.empty());
     for (std::size_t offset = 0; offset <= whole.size() + 1; ++offset) {
-      const auto piece = waited([&] { return tree->read({}, number, offset, 3); });
+      const auto piece = waited([&] { return tree->subtree(number).read({}, number, offset, 3); });
       ASSERT_EQ(text_of(piece.value()), offset < whole.size() ? whole.substr(offset, 3) : "");
     }
   }
@@ -107,8 +107,11 @@ TEST(InsideView, FilesAreReadInPieces) {
 TEST(InsideView, SlicesAreNotCopied) {
   ToyStore toy(events());
   const ToyTree tree(toy);
-  const auto part = tree->read({}, tree.find(kView + "000000002/tags/one/7").value(), 0, 100).value();
-  const auto record = tree->read({}, tree.find("records/2").value(), 0, 1000).value();
+  const auto part = tree->subtree(tree.find(kView + "000000002/tags/one/7").value())
+                        .read({}, tree.find(kView + "000000002/tags/one/7").value(), 0, 100)
+                        .value();
+  const auto record =
+      tree->subtree(tree.find("records/2").value()).read({}, tree.find("records/2").value(), 0, 1000).value();
   EXPECT_GE(part.bytes.data(), record.bytes.data());
   EXPECT_LE(part.bytes.data() + part.bytes.size(), record.bytes.data() + record.bytes.size());
 }
@@ -160,7 +163,7 @@ TEST(InsideView, UnreadableRecordFailsWithItsError) {
            {1, Code::kDamage}, {3, Code::kDamage}, {5, Code::kDamage}, {6, Code::kUnsupported}}) {
     const std::uint64_t number = tree.find(kView + record_name(ordinal)).value();
     EXPECT_EQ(tree.status(number).type, FileType::kDirectory);
-    EXPECT_EQ(tree->list({}, number, 0, emit).error().code, code) << ordinal;
+    EXPECT_EQ(tree->subtree(number).list({}, number, 0, emit).error().code, code) << ordinal;
     EXPECT_EQ(tree->lookup({}, number, "tags").error().code, code) << ordinal;
   }
   EXPECT_EQ(tree.read(kView + "000000002/tags/one/7"), "entry of 2");
@@ -242,8 +245,8 @@ TEST(InsideView, NumbersAreKeptUntilForgotten) {
   EXPECT_EQ(tree.read(text), "id\tname\n");
   tree->forget(text, 1);
   EXPECT_EQ(tree->known_insides(), 0u);
-  EXPECT_EQ(tree->status({}, text).error().code, Code::kNotFound);
-  EXPECT_EQ(tree->read({}, text, 0, 1).error().code, Code::kNotFound);
+  EXPECT_EQ(tree->subtree(text).status({}, text).error().code, Code::kNotFound);
+  EXPECT_EQ(tree->subtree(text).read({}, text, 0, 1).error().code, Code::kNotFound);
 }
 
 TEST(InsideView, ListingCountsAsALookupOnlyIfNumbersAreRequested) {
@@ -251,16 +254,16 @@ TEST(InsideView, ListingCountsAsALookupOnlyIfNumbersAreRequested) {
   const ToyTree tree(toy);
   const std::uint64_t top = tree.find(kView + "000000001").value();
   std::vector<std::uint64_t> given;
-  ASSERT_TRUE(tree->list({}, top, 0, [](const MountEntry&) { return true; }));
+  ASSERT_TRUE(tree->subtree(top).list({}, top, 0, [](const MountEntry&) { return true; }));
   EXPECT_EQ(tree->known_insides(), 0u);
   const auto look_up = [&](const MountEntry& entry) {
     given.push_back(tree->look_up_and_reference(entry));
     return true;
   };
-  ASSERT_TRUE(tree->list({}, top, 0, look_up));
+  ASSERT_TRUE(tree->subtree(top).list({}, top, 0, look_up));
   EXPECT_EQ(tree->known_insides(), 1u);
   for (const std::uint64_t number : given) {
-    EXPECT_TRUE(tree->status({}, number));
+    EXPECT_TRUE(tree->subtree(number).status({}, number));
     tree->forget(number, 1);
   }
   EXPECT_EQ(tree->known_insides(), 0u);
@@ -327,7 +330,7 @@ TEST(InsideView, WaitsOnlyUntilTheCatalogHasReachedIt) {
   EXPECT_EQ(tree.list(view, 0, 9).size(), 9u);
   EXPECT_EQ(tree.read(kView + "000000008/tags/one/7"), "entry of 8");
   gate.wait_until_held();
-  const auto listed = tree->list({}, view, 9, [](const MountEntry&) { return true; });
+  const auto listed = tree->subtree(view).list({}, view, 9, [](const MountEntry&) { return true; });
   ASSERT_EQ(listed.error().code, Code::kPending);
   EXPECT_EQ(listed.error().wait->value, 9u);
   EXPECT_EQ(tree->lookup({}, view, "000000009").error().code, Code::kPending);

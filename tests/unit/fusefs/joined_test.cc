@@ -321,7 +321,7 @@ TEST(JoinedSetTest, StreamsAreThoseOfTheShardsOneAfterAnother) {
   EXPECT_EQ(tree.read(".views/streams/lines"), lines);
   const std::uint64_t file = tree.find(".views/streams/lines").value();
   for (std::uint64_t offset = 0; offset <= lines.size() + 1; ++offset) {
-    const auto read = waited([&] { return tree->read({}, file, offset, 40); });
+    const auto read = waited([&] { return tree->subtree(file).read({}, file, offset, 40); });
     ASSERT_TRUE(read);
     EXPECT_EQ(text_of(*read), offset > lines.size() ? "" : lines.substr(offset, 40)) << offset;
   }
@@ -361,7 +361,7 @@ TEST(JoinedSetTest, ReadingAStreamFailsAtAShardThatCannotBeOpened) {
   const std::uint64_t file = tree.find(".views/streams/concat").value();
   EXPECT_EQ(tree.status(file).size, before.size() + 1 + after.size());
   const auto read = [&](std::uint64_t offset, std::uint64_t length) {
-    return waited([&] { return tree->read({}, file, offset, length); });
+    return waited([&] { return tree->subtree(file).read({}, file, offset, length); });
   };
   EXPECT_EQ(text_of(read(0, before.size()).value()), before);
   EXPECT_EQ(read(0, before.size() + 1).error().code, Code::kDamage);
@@ -376,8 +376,9 @@ TEST(JoinedSetTest, UnreadableRecordDoesNotHideItsNeighboursInAStream) {
   const std::uint64_t file = tree.find(".views/streams/concat").value();
   const std::string readable =
       joined(toys.files[0].records) + joined({toys.files[1].records.begin(), toys.files[1].records.begin() + 3});
-  EXPECT_EQ(text_of(waited([&] { return tree->read({}, file, 0, readable.size()); }).value()), readable);
-  EXPECT_EQ(waited([&] { return tree->read({}, file, 0, readable.size() + 1); }).error().code, Code::kDamage);
+  EXPECT_EQ(text_of(waited([&] { return tree->subtree(file).read({}, file, 0, readable.size()); }).value()), readable);
+  EXPECT_EQ(waited([&] { return tree->subtree(file).read({}, file, 0, readable.size() + 1); }).error().code,
+            Code::kDamage);
 }
 
 TEST(JoinedSetTest, ShardThatCannotBeOpenedHasNoRecords) {
@@ -460,11 +461,11 @@ TEST(JoinedSetTest, NumbersThatNameNothingAreNotFound) {
   const std::uint64_t shard = tree.find(".shards/shard-0").value();
   for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{4000}, std::uint64_t{5000}, shard + 900, shard * 3,
                                      UINT64_MAX, std::uint64_t{1} << 59 | 3}) {
-    EXPECT_FALSE(tree->status({}, number)) << number;
-    EXPECT_FALSE(tree->read({}, number, 0, 1)) << number;
-    EXPECT_FALSE(tree->target({}, number)) << number;
+    EXPECT_FALSE(tree->subtree(number).status({}, number)) << number;
+    EXPECT_FALSE(tree->subtree(number).read({}, number, 0, 1)) << number;
+    EXPECT_FALSE(tree->subtree(number).target({}, number)) << number;
     EXPECT_FALSE(tree->lookup({}, number, "x")) << number;
-    EXPECT_FALSE(tree->list({}, number, 0, [](const MountEntry&) { return true; })) << number;
+    EXPECT_FALSE(tree->subtree(number).list({}, number, 0, [](const MountEntry&) { return true; })) << number;
     tree->forget(number, 1);
   }
 }

@@ -144,8 +144,8 @@ TEST(Listing, WaitsOnlyUntilTheCatalogHasReachedIt) {
   EXPECT_EQ(tree.list(records, 0, 9).size(), 9u);
   gate.wait_until_held();
   const auto emit = [](const MountEntry&) { return true; };
-  EXPECT_TRUE(tree->list({}, records, 5, emit));
-  const auto listed = tree->list({}, records, 9, emit);
+  EXPECT_TRUE(tree->subtree(records).list({}, records, 5, emit));
+  const auto listed = tree->subtree(records).list({}, records, 9, emit);
   ASSERT_EQ(listed.error().code, Code::kPending);
   EXPECT_EQ(listed.error().wait->value, 9u);
   gate.open();
@@ -163,9 +163,9 @@ TEST(Listing, FailureEndsTheListingAndIsReturnedByTheNextCall) {
     ++seen;
     return true;
   };
-  EXPECT_TRUE(tree->list({}, chunks, 0, failing_after_first));
+  EXPECT_TRUE(tree->subtree(chunks).list({}, chunks, 0, failing_after_first));
   ASSERT_EQ(seen, 2u);
-  EXPECT_EQ(tree->list({}, chunks, seen, failing_after_first).error().code, Code::kIo);
+  EXPECT_EQ(tree->subtree(chunks).list({}, chunks, seen, failing_after_first).error().code, Code::kIo);
   toy.source->fail(0, {});
   EXPECT_EQ(tree.list(chunks).size(), 6u);
 }

@@ -148,8 +148,8 @@ TEST(Lookup, InvalidNodeNumbersAreRefused) {
   for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{500}, ~std::uint64_t{0}, kNodeKinds << kValueBits,
                                      static_cast<std::uint64_t>(NodeKind::kPart) << kValueBits}) {
     EXPECT_EQ(tree->lookup({}, number, "x").error().code, Code::kNotFound) << number;
-    EXPECT_EQ(tree->status({}, number).error().code, Code::kNotFound) << number;
-    EXPECT_FALSE(tree->target({}, number)) << number;
+    EXPECT_EQ(tree->subtree(number).status({}, number).error().code, Code::kNotFound) << number;
+    EXPECT_FALSE(tree->subtree(number).target({}, number)) << number;
   }
 }
 

@@ -57,7 +57,7 @@ class MirrorTest : public ::testing::Test {
   Code failure(std::string_view path) { return look_up(path).error().code; }
 
   std::string read(std::uint64_t number) {
-    const auto slice = waited([&] { return tree().read({}, number, 0, 1u << 20); });
+    const auto slice = waited([&] { return tree().subtree(number).read({}, number, 0, 1u << 20); });
     if (slice) return text_of(*slice);
     return slice.error().os_error == ESTALE ? "stale" : std::string(to_string(slice.error().code));
   }
@@ -98,7 +98,7 @@ TEST_F(MirrorTest, ShowsFilesLinksFoldersAndContainers) {
   ASSERT_EQ(::mkfifo((folder / "sub/fifo").c_str(), 0600), 0);
   EXPECT_EQ(names(number("sub")), (Names{"file", "link", "toy"}));
   EXPECT_EQ(read("sub/file"), "text");
-  EXPECT_EQ(tree().target({}, number("sub/link")).value(), "file");
+  EXPECT_EQ(tree().subtree(number("sub/link")).target({}, number("sub/link")).value(), "file");
   EXPECT_EQ(look_up("sub/toy")->type, FileType::kDirectory);
   EXPECT_EQ(read("sub/toy/records/5"), toy.records[5]);
   EXPECT_EQ(failure("sub/fifo"), Code::kNotFound);
@@ -191,7 +191,7 @@ TEST_F(MirrorTest, ReplacedDirectoryIsStale) {
   std::filesystem::rename(folder / "sub", folder / "moved");
   folder.write("sub/file", "other");
   EXPECT_EQ(tree().look_up_and_reference({}, directory, "file").error().os_error, ESTALE);
-  EXPECT_EQ(tree().status({}, directory).error().os_error, ESTALE);
+  EXPECT_EQ(tree().subtree(directory).status({}, directory).error().os_error, ESTALE);
   EXPECT_EQ(tree().subtree(directory).open_directory({}, directory).error().os_error, ESTALE);
   EXPECT_EQ(read("sub/file"), "other");
 }
@@ -201,10 +201,10 @@ TEST_F(MirrorTest, ForgottenNodeHasNoNumber) {
   const std::uint64_t container = number("toy");
   const std::uint64_t records = waited([&] { return tree().lookup({}, container, "records"); }).value();
   tree().forget(container, 1);
-  EXPECT_TRUE(tree().status({}, records)) << "its container is known by it";
+  EXPECT_TRUE(tree().subtree(records).status({}, records)) << "its container is known by it";
   tree().forget(records, 1);
-  EXPECT_EQ(tree().status({}, records).error().code, Code::kNotFound);
-  EXPECT_EQ(tree().status({}, container).error().os_error, ESTALE);
+  EXPECT_EQ(tree().subtree(records).status({}, records).error().code, Code::kNotFound);
+  EXPECT_EQ(tree().subtree(container).status({}, container).error().os_error, ESTALE);
   EXPECT_EQ(read("toy/records/2"), toy.records[2]);
 }
 
@@ -267,7 +267,7 @@ TEST_F(MirrorTest, MirrorAndContainerHaveADirectoryEach) {
       std::move(sources), false,
       MirrorSettings{[](const RequestContext&, const Source&, std::string_view) { return false; }, {}, {}});
   Names found;
-  ASSERT_TRUE(mixed.list({}, MountTree::kRootNumber, 0, [&](const MountEntry& entry) {
+  ASSERT_TRUE(mixed.subtree(MountTree::kRootNumber).list({}, MountTree::kRootNumber, 0, [&](const MountEntry& entry) {
     EXPECT_EQ(mixed.look_up_and_reference({}, MountTree::kRootNumber, entry.name)->inode, entry.inode);
     found.emplace_back(entry.name);
     return true;

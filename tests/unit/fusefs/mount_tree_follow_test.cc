@@ -36,17 +36,17 @@ class FollowedMount {
     return number;
   }
   FileStatus status(std::uint64_t number) const {
-    return waited([&] { return tree_.status({}, number); }).value();
+    return waited([&] { return tree_.subtree(number).status({}, number); }).value();
   }
   std::string read(std::uint64_t number) const {
-    return text_of(waited([&] { return tree_.read({}, number, 0, UINT64_MAX / 2); }).value());
+    return text_of(waited([&] { return tree_.subtree(number).read({}, number, 0, UINT64_MAX / 2); }).value());
   }
   std::size_t entries(std::uint64_t directory) const {
     std::size_t count = 0;
     for (bool more = true; more;) {
       more = false;
       const auto emit = [&](const MountEntry& entry) { return more = ++count == entry.next; };
-      EXPECT_TRUE(waited([&] { return tree_.list({}, directory, count, emit); }));
+      EXPECT_TRUE(waited([&] { return tree_.subtree(directory).list({}, directory, count, emit); }));
     }
     return count;
   }

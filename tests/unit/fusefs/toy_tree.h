@@ -65,7 +65,7 @@ class ToyTree {
   }
 
   FileStatus status(std::uint64_t number) const {
-    return waited([&] { return tree_.status({}, number); }).value();
+    return waited([&] { return tree_.subtree(number).status({}, number); }).value();
   }
   FileStatus status(std::string_view path) const { return status(find(path).value()); }
 
@@ -73,11 +73,13 @@ class ToyTree {
   std::string read(std::uint64_t number) const { return read(number, status(number).size + 1); }
   // Returns at most the first `most` bytes: of a file that may grow before it is read.
   std::string read(std::uint64_t number, std::uint64_t most) const {
-    const auto slice = waited([&] { return tree_.read({}, number, 0, most); });
+    const auto slice = waited([&] { return tree_.subtree(number).read({}, number, 0, most); });
     return slice ? text_of(*slice) : "error: " + std::string(to_string(slice.error().code));
   }
   std::string read(std::string_view path) const { return read(find(path).value()); }
-  std::string target(std::string_view path) const { return tree_.target({}, find(path).value()).value(); }
+  std::string target(std::string_view path) const {
+    return tree_.subtree(find(path).value()).target({}, find(path).value()).value();
+  }
 
   // Returns at most `most` entries of a directory, from `place` on.
   Listing list(std::uint64_t directory, std::uint64_t place = 0, std::size_t most = SIZE_MAX) const {
@@ -91,7 +93,7 @@ class ToyTree {
         place = entry.next;
         return more = true;
       };
-      EXPECT_TRUE(waited([&] { return tree_.list({}, directory, place, emit); }));
+      EXPECT_TRUE(waited([&] { return tree_.subtree(directory).list({}, directory, place, emit); }));
     }
     return listing;
   }

@@ -71,7 +71,7 @@ TEST_F(UnevenTest, OnlyTheRecordOfAnotherSizeFails) {
   const ToyTree tree(toy_);
   const auto node = tree.find(".views/streams/all.bin").value();
   const auto read = [&](std::uint64_t offset, std::uint64_t length) {
-    return waited([&] { return tree->read({}, node, offset, length); });
+    return waited([&] { return tree->subtree(node).read({}, node, offset, length); });
   };
   EXPECT_EQ(text_of(*read(4 + 4 * 20, 20)), toy_.file.records[4]);
   EXPECT_EQ(read(4 + 5 * 20, 1).error().code, Code::kDamage);
