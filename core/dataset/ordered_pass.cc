@@ -96,6 +96,13 @@ Result<ScanEnd> read_part(const PassPart& part, ScanOptions options, const Proce
   return scan(part.store, options, work_on_step, work_on_batch);
 }
 
+Result<std::shared_ptr<const Layout>> layout_of(const RequestContext& context, const RecordStore& store,
+                                                const ChunkInfo& chunk) {
+  if (chunk.layout_cost == LayoutCost::kSmall) return store.chunks().layout(context, chunk);
+  ASSIGN_OR_RETURN(auto decoded, store.chunks().decode_uncached(context, chunk));
+  return std::shared_ptr<const Layout>(decoded, &decoded->layout());
+}
+
 std::optional<std::uint64_t> each_shard(const DataSet& set, const OrdinalInterval& wanted, const RecordInShard& first,
                                         const ReadShard& read) {
   std::uint64_t base = wanted.begin - std::min(wanted.begin, first.ordinal);

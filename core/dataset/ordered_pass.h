@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "core/base/result.h"
@@ -37,6 +38,11 @@ struct PassPart {
 // start_of(), content_of() and scan(). The sums of a split are invalid. REQUIRES: as scan().
 Result<ScanEnd> read_part(const PassPart& part, ScanOptions options, const ProcessStep& work,
                           const ProcessBatch& work_on_batch = {});
+
+// Returns the positions of a chunk's records for a pass over them, and avoids decoding the chunk if the format can.
+// Fails as ChunkReader::layout() and ChunkReader::decode_uncached(). Thread-safe.
+Result<std::shared_ptr<const Layout>> layout_of(const RequestContext& context, const RecordStore& store,
+                                                const ChunkInfo& chunk);
 
 // Reads the records `wanted` of a shard, by ordinals in the shard, of which the first has the ordinal `base` in the
 // set. Returns the number of records before the place where reading ended; nullopt to stop.

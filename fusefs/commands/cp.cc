@@ -26,11 +26,11 @@
 #include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/range.h"
-#include "fusefs/commands/record_part.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
+#include "fusefs/tree/record_part.h"
 
 namespace recordfs {
 namespace {

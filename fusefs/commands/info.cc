@@ -20,6 +20,7 @@
 #include "core/dataset/source_spec.h"
 #include "core/decoding/json_writer.h"
 #include "core/store/container_info.h"
+#include "core/store/part_counts.h"
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/amounts.h"
 #include "fusefs/commands/command.h"
@@ -28,9 +29,7 @@
 #include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/database_table.h"
 #include "fusefs/commands/part_totals.h"
-#include "fusefs/commands/record_sizes.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/commands/report/part_counts.h"
 #include "fusefs/commands/report/size_histogram.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
@@ -222,6 +221,26 @@ std::string total_line(const FileTotals& totals) {
   return row("total", fmt::format("{}, {}, {}, {}, {}", counted(totals.files, "file"),
                                   counted(totals.records, "record"), counted(totals.chunks, "chunk"),
                                   in_units(totals.size), counted(totals.damaged_regions, "damaged region")));
+}
+
+// Returns the sizes of all records that can be read. Fails as read_part() does.
+Result<SizeHistogram> sizes_of(const RecordStore& store, unsigned threads) {
+  SizeHistogram sizes;
+  TRY(read_part({.store = store}, {.threads = threads},
+                [&](const RequestContext& context, const ScannedStep& step) -> OrderedResult {
+                  if (!step.indexed) return {};
+                  const auto layout = layout_of(context, store, step.indexed->chunk);
+                  if (!layout) return {};
+                  const auto of_chunk = std::make_shared<SizeHistogram>();
+                  for (std::uint64_t i = 0; i < (*layout)->records(); ++i) {
+                    if ((*layout)->failure(i) == nullptr) of_chunk->add((*layout)->extent(i).size);
+                  }
+                  return [&sizes, of_chunk] {
+                    sizes.add(*of_chunk);
+                    return true;
+                  };
+                }));
+  return sizes;
 }
 
 // Returns the row with the histogram of record sizes. Reads the sizes of all records.

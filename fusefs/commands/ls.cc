@@ -13,13 +13,13 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/utf8.h"
+#include "core/dataset/ordered_pass.h"
 #include "core/decoding/json_writer.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/range.h"
 #include "fusefs/commands/record_copier.h"
-#include "fusefs/commands/record_sizes.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
 

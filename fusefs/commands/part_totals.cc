@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -34,6 +36,38 @@ std::string shown(const JsonObject& row, std::string_view name) {
 }
 
 }  // namespace
+
+std::optional<PartCounts> count_parts(const RecordStore& store, DamageReporter& damage, CommandContext& context) {
+  struct OfChunk {
+    PartCounts parts;
+    std::vector<Error> failures;
+  };
+  PartCounts sum;
+  const auto count = [&](const RequestContext& request, const IndexedChunk& indexed) -> OrderedResult {
+    const auto counted = std::make_shared<OfChunk>();
+    const auto chunk = store.chunks().decode_ahead(request, indexed.chunk);
+    if (!chunk) counted->failures.push_back(chunk.error());
+    for (std::uint64_t i = 0; chunk && i < (*chunk)->layout().records(); ++i) {
+      const Extent extent = (*chunk)->layout().extent(i);
+      if (extent.size > store.schema().largest_record_with_parts) continue;
+      const Error* const why = (*chunk)->layout().failure(i);
+      const auto record =
+          why != nullptr ? Result<Slice>(*why) : store.chunks().read(request, **chunk, extent.begin, extent.size);
+      if (record) {
+        counted->parts.add(store.schema(), record->bytes);
+      } else {
+        counted->failures.push_back(record.error());
+      }
+    }
+    return [&sum, &store, &context, counted] {
+      sum.add(counted->parts);
+      for (const Error& why : counted->failures) context.report(store, why);
+      return true;
+    };
+  };
+  const auto end = damage.read({.store = store}, {.threads = context.threads()}, count);
+  return end ? std::optional(std::move(sum)) : std::nullopt;
+}
 
 std::optional<PartCounts> parts_of(SetReader& reader, CommandContext& context) {
   std::optional<PartCounts> sum;

@@ -5,12 +5,17 @@
 #include <string>
 
 #include "core/decoding/json_writer.h"
+#include "core/store/part_counts.h"
 #include "fusefs/commands/command_context.h"
+#include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/database_reader.h"
-#include "fusefs/commands/report/part_counts.h"
 #include "fusefs/commands/set_reader.h"
 
 namespace recordfs {
+
+// Reads all records, and counts their parts. Damage is reported, and printed and noted is what else cannot be read.
+// Returns nullopt after printing why it failed. `damage` is of the container.
+std::optional<PartCounts> count_parts(const RecordStore& store, DamageReporter& damage, CommandContext& context);
 
 // Counts the parts of the records of all shards that could be counted. Returns nullopt if none have parts. Prints and
 // notes what cannot be read.

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/decoding/json_writer.h"
+#include "core/store/part_counts.h"
 #include "core/store/record_store.h"
-#include "fusefs/commands/report/part_counts.h"
 #include "fusefs/commands/report/size_histogram.h"
 #include "fusefs/commands/verification.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "fusefs/commands/report/part_counts.h"
+#include "core/store/part_counts.h"
 #include "fusefs/commands/report/size_histogram.h"
 #include "fusefs/commands/verification.h"
 

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/store/part_counts.h"
 #include "fusefs/commands/report/file_report.h"
 #include "fusefs/commands/report/page_elements.h"
-#include "fusefs/commands/report/part_counts.h"
 #include "fusefs/commands/report/size_histogram.h"
 
 namespace recordfs {

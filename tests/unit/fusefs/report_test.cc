@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "core/formats/value.h"
+#include "core/store/part_counts.h"
 #include "fusefs/commands/amounts.h"
 #include "fusefs/commands/report/html.h"
-#include "fusefs/commands/report/part_counts.h"
 #include "fusefs/commands/report/size_histogram.h"
 
 namespace recordfs {

@@ -1,4 +1,4 @@
-#include "fusefs/commands/record_part.h"
+#include "fusefs/tree/record_part.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -3,18 +3,13 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "core/base/bytes.h"
-#include "core/base/result.h"
 #include "core/formats/container.h"
 #include "core/formats/value.h"
-#include "core/store/record_store.h"
-#include "fusefs/commands/command_context.h"
-#include "fusefs/commands/damage_reporter.h"
 
 namespace recordfs {
 
@@ -54,9 +49,5 @@ class PartCounts {
   std::uint64_t record_ = 0;
   bool omits_tables_ = false;
 };
-
-// Reads all records, and counts their parts. Damage is reported, and printed and noted is what else cannot be read.
-// Returns nullopt after printing why it failed. `damage` is of the container.
-std::optional<PartCounts> count_parts(const RecordStore& store, DamageReporter& damage, CommandContext& context);
 
 }  // namespace recordfs

@@ -1,8 +1,6 @@
-#include "fusefs/commands/report/part_counts.h"
+#include "core/store/part_counts.h"
 
-#include <memory>
 #include <variant>
-#include <vector>
 
 namespace recordfs {
 namespace {
@@ -85,38 +83,6 @@ void PartCounts::add(const PartCounts& other) {
     add_count(row == rows_.end() ? others_ : row->second, count);
   }
   add_count(others_, other.others_);
-}
-
-std::optional<PartCounts> count_parts(const RecordStore& store, DamageReporter& damage, CommandContext& context) {
-  struct OfChunk {
-    PartCounts parts;
-    std::vector<Error> failures;
-  };
-  PartCounts sum;
-  const auto count = [&](const RequestContext& request, const IndexedChunk& indexed) -> OrderedResult {
-    const auto counted = std::make_shared<OfChunk>();
-    const auto chunk = store.chunks().decode_ahead(request, indexed.chunk);
-    if (!chunk) counted->failures.push_back(chunk.error());
-    for (std::uint64_t i = 0; chunk && i < (*chunk)->layout().records(); ++i) {
-      const Extent extent = (*chunk)->layout().extent(i);
-      if (extent.size > store.schema().largest_record_with_parts) continue;
-      const Error* const why = (*chunk)->layout().failure(i);
-      const auto record =
-          why != nullptr ? Result<Slice>(*why) : store.chunks().read(request, **chunk, extent.begin, extent.size);
-      if (record) {
-        counted->parts.add(store.schema(), record->bytes);
-      } else {
-        counted->failures.push_back(record.error());
-      }
-    }
-    return [&sum, &store, &context, counted] {
-      sum.add(counted->parts);
-      for (const Error& why : counted->failures) context.report(store, why);
-      return true;
-    };
-  };
-  const auto end = damage.read({.store = store}, {.threads = context.threads()}, count);
-  return end ? std::optional(std::move(sum)) : std::nullopt;
 }
 
 }  // namespace recordfs
