@@ -61,63 +61,7 @@ bool descend(std::string path, const std::function<bool(ListedFile)>& take) {
 
 constexpr std::uint64_t kCacheBytes = 64u << 20;
 
-// Returns whether a failure to read may pass. A changed file is another one.
-bool may_pass(Code code) { return code == Code::kIo || code == Code::kOutOfMemory || code == Code::kInterrupted; }
-
-bool is_denied(const Error& error) { return error.os_error == EACCES || error.os_error == EPERM; }
-
-// Returns whether opening a file may succeed later.
-bool may_open_later(const Error& error) {
-  constexpr std::array kLasting = {ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, ELOOP, ENAMETOOLONG, EINVAL, ENXIO};
-  return may_pass(error.code) && std::ranges::find(kLasting, error.os_error) == kLasting.end();
-}
-
 }  // namespace
-
-int write_all(int descriptor, Bytes bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return 0;
-}
-
-void Output::write_beyond_buffer(Bytes bytes) {
-  constexpr std::size_t kBuffer = 256u << 10;
-  flush();
-  if (bytes.size() >= kBuffer) return write_through(bytes);
-  if (buffer_.empty()) {
-    auto buffer = Buffer::allocate({}, kBuffer);
-    if (!buffer) throw std::bad_alloc();
-    buffer_ = std::move(*buffer);
-  }
-  write(bytes);
-}
-
-void Output::flush() {
-  write_through(buffer_.view().first(gathered_));
-  gathered_ = 0;
-}
-
-void Output::write_through(Bytes bytes) {
-  constexpr std::size_t kPiece = 64u << 10;
-  if (!is_ascii_) {
-    if (good()) error_ = write_all(descriptor(), bytes);
-    return;
-  }
-  for (; good() && !bytes.empty(); bytes = bytes.subspan(std::min(kPiece, bytes.size()))) {
-    error_ = write_all(descriptor(), as_bytes(ascii_of(as_text(bytes.first(std::min(kPiece, bytes.size()))))));
-  }
-}
-
-int Output::finish() {
-  flush();
-  if (good()) return kExitGood;
-  if (error_ != EPIPE) print_message(fmt::format("{}: {}", name_, std::strerror(error_)));
-  return kExitPartlyDone;
-}
 
 void ReadingOptions::declare(CLI::App& app) {
   declared_on = &app;
@@ -257,11 +201,6 @@ KnownCounts CommandContext::known_counts() const {
   };
 }
 
-void CommandContext::print_unopened(const std::string& path, const Error& error) {
-  if (!hides_unopened_) print_message(open_failure(path, error));
-  note(distinguishes_retries_ && may_open_later(error) ? kExitTryAgain : kExitCannotOpen);
-}
-
 std::unique_ptr<GrowingFile> CommandContext::open_followed(const std::string& path) {
   auto opened = GrowingFile::open(path, limits_, services_);
   if (opened) return std::move(*opened);
@@ -271,23 +210,8 @@ std::unique_ptr<GrowingFile> CommandContext::open_followed(const std::string& pa
 
 int CommandContext::finish() {
   note(output_.finish());
-  if (skipped_) note(skipped_->finish());
-  return status_;
-}
-
-void CommandContext::note(const Error& error) {
-  note(distinguishes_retries_ && may_pass(error.code) && !is_denied(error) ? kExitTryAgain : status_of(error));
-}
-
-void CommandContext::note(int status) {
-  int known = status_;
-  while (!status_.compare_exchange_weak(known, worse_of(known, status))) {
-  }
-}
-
-void CommandContext::note(const DamagedRegion& region) {
-  const int status = finding_of(region).status;
-  note(skipped_ && status == kExitDamage ? kExitGood : status);
+  if (skipped() != nullptr) note(skipped()->finish());
+  return status();
 }
 
 void CommandContext::report(const RecordStore& store, const Error& error) {
@@ -297,40 +221,10 @@ void CommandContext::report(const RecordStore& store, const Error& error) {
 
 void CommandContext::report_skipped(const std::string& path, const RecordStore& store, const Error& error,
                                     const ChunkInfo& chunk, std::optional<std::uint64_t> records) {
-  if (!skipped_ || !is_permanent(error.code)) return report(store, error);
+  if (skipped() == nullptr || !is_permanent(error.code)) return report(store, error);
   store.log().report({}, error);
-  skipped_->write(skipped_line(path, finding_of(error, chunk, records)));
+  skipped()->write(skipped_line(path, finding_of(error, chunk, records)));
   if (status_of(error) != kExitDamage) note(error);
-}
-
-void CommandContext::print_failure(const std::string& path, const Error& error) {
-  // Nothing was found, so the error has no position.
-  print_once(error.code == Code::kNotFound ? fmt::format("{}: {}", path, error.detail) : open_failure(path, error));
-  note(error);
-}
-
-void CommandContext::fail(int status, const std::string& text) {
-  print_once(text);
-  note(status);
-}
-
-void CommandContext::print_once(const std::string& line) {
-  const std::lock_guard lock(mutex_);
-  if (line == last_line_) return;
-  last_line_ = line;
-  print_message(line);
-}
-
-int CommandContext::status_of(const Error& error) {
-  switch (error.code) {
-    case Code::kUnreadable:
-    case Code::kDamage:
-    case Code::kUnfinished:
-    case Code::kStale: return kExitDamage;
-    case Code::kNoContainer: return kExitCannotOpen;
-    case Code::kIo: return is_denied(error) ? kExitCannotOpen : kExitPartlyDone;
-    default: return kExitPartlyDone;
-  }
 }
 
 void list_files(const std::vector<std::string>& paths, bool descends, const std::function<bool(ListedFile)>& take) {

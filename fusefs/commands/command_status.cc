@@ -1,0 +1,80 @@
+#include "fusefs/commands/command_status.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "core/store/open_container.h"
+#include "fusefs/commands/verification.h"
+#include "fusefs/exit_status.h"
+#include "fusefs/messages.h"
+
+namespace recordfs {
+namespace {
+
+// Returns whether a failure to read may pass. A changed file is another one.
+bool may_pass(Code code) { return code == Code::kIo || code == Code::kOutOfMemory || code == Code::kInterrupted; }
+
+bool is_denied(const Error& error) { return error.os_error == EACCES || error.os_error == EPERM; }
+
+// Returns whether opening a file may succeed later.
+bool may_open_later(const Error& error) {
+  constexpr std::array kLasting = {ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, ELOOP, ENAMETOOLONG, EINVAL, ENXIO};
+  return may_pass(error.code) && std::ranges::find(kLasting, error.os_error) == kLasting.end();
+}
+
+}  // namespace
+
+void CommandStatus::print_unopened(const std::string& path, const Error& error) {
+  if (!hides_unopened_) print_message(open_failure(path, error));
+  note(distinguishes_retries_ && may_open_later(error) ? kExitTryAgain : kExitCannotOpen);
+}
+
+void CommandStatus::note(const Error& error) {
+  note(distinguishes_retries_ && may_pass(error.code) && !is_denied(error) ? kExitTryAgain : status_of(error));
+}
+
+void CommandStatus::note(int status) {
+  int known = status_;
+  while (!status_.compare_exchange_weak(known, worse_of(known, status))) {
+  }
+}
+
+void CommandStatus::note(const DamagedRegion& region) {
+  const int status = finding_of(region).status;
+  note(skipped_ && status == kExitDamage ? kExitGood : status);
+}
+
+void CommandStatus::print_failure(const std::string& path, const Error& error) {
+  // Nothing was found, so the error has no position.
+  print_once(error.code == Code::kNotFound ? fmt::format("{}: {}", path, error.detail) : open_failure(path, error));
+  note(error);
+}
+
+void CommandStatus::fail(int status, const std::string& text) {
+  print_once(text);
+  note(status);
+}
+
+void CommandStatus::print_once(const std::string& line) {
+  const std::lock_guard lock(mutex_);
+  if (line == last_line_) return;
+  last_line_ = line;
+  print_message(line);
+}
+
+int CommandStatus::status_of(const Error& error) {
+  switch (error.code) {
+    case Code::kUnreadable:
+    case Code::kDamage:
+    case Code::kUnfinished:
+    case Code::kStale: return kExitDamage;
+    case Code::kNoContainer: return kExitCannotOpen;
+    case Code::kIo: return is_denied(error) ? kExitCannotOpen : kExitPartlyDone;
+    default: return kExitPartlyDone;
+  }
+}
+
+}  // namespace recordfs

@@ -1,0 +1,56 @@
+// CommandStatus: the messages of a command's run, and its exit status.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "core/base/result.h"
+#include "core/formats/chunk_info.h"
+#include "fusefs/commands/output.h"
+
+namespace recordfs {
+
+// Thread-safe, except the functions that choose what counts.
+class CommandStatus {
+ public:
+  // Adds an error to the exit status. The worst counts.
+  void note(const Error& error);
+  void note(int status);
+  // Adds a damaged region to it. The stale end of a recycled log is not damage.
+  void note(const DamagedRegion& region);
+  int status() const { return status_; }
+  // Returns the exit status for a failed read.
+  static int status_of(const Error& error);
+
+  // Prints no message about files that cannot be opened; they count in status().
+  void hide_unopened() { hides_unopened_ = true; }
+  // Makes status() kExitTryAgain after failures that may pass, for schedulers.
+  void distinguish_retries() { distinguishes_retries_ = true; }
+  // Lists what is skipped, as lines of skipped_line(). Damage that is listed does not count in status(). `list` may be
+  // null.
+  void list_skipped_in(std::unique_ptr<Output> list) { skipped_ = std::move(list); }
+  // Returns that list; null if there is none.
+  Output* skipped() { return skipped_.get(); }
+
+  // Prints why a file cannot be opened, and notes it.
+  void print_unopened(const std::string& path, const Error& error);
+  // Prints an error, unless the log has just printed the same line, and notes it.
+  void print_failure(const std::string& path, const Error& error);
+  // Prints a line, unless it equals the previous one, and notes the status.
+  void fail(int status, const std::string& text);
+  // Prints a line, unless it equals the previous one. For logs.
+  void print_once(const std::string& line);
+
+ private:
+  std::atomic<int> status_{0};
+  bool distinguishes_retries_ = false;
+  bool hides_unopened_ = false;
+  std::unique_ptr<Output> skipped_;  // null: there is no list
+  std::mutex mutex_;
+  std::string last_line_;  // guarded by mutex_
+};
+
+}  // namespace recordfs
