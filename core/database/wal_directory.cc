@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/location.h"
 #include "core/database/directory.h"
 
 namespace recordfs::database {
@@ -56,9 +57,11 @@ WalDirectory find_wal_directory(const std::string& directory, const std::string&
       if (std::ranges::none_of(found, is_known)) found.push_back({std::move(name), *status});
     }
   };
-  if (!wal_dir.starts_with('/')) consider(wal_dir);
+  const bool is_absolute = wal_dir.starts_with('/');
+  if (!is_absolute) consider(wal_dir);
   consider(fmt::format("../{}", last));
-  if (wal_dir.starts_with('/')) consider(wal_dir);
+  // The path of another machine means nothing here.
+  if (is_absolute && Location(directory).is_local()) consider(wal_dir);
   if (found.empty() && is_own) return {};
   if (found.empty()) {
     const std::string_view why = has_other_owner ? "belongs to another user" : "does not exist";

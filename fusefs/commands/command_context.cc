@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/base/location.h"
 #include "core/base/sandbox.h"
 #include "core/dataset/saved_counts.h"
 #include "core/decoding/record_decoder.h"
@@ -104,8 +105,8 @@ void ReadingOptions::declare_database(CLI::App& app) {
 database::Options ReadingOptions::database_options() const {
   database::Options options = database;
   options.limits = limits;
-  if (!options.wal_directory.empty()) options.wal_directory = std::filesystem::absolute(options.wal_directory).string();
-  for (std::string& directory : options.table_directories) directory = std::filesystem::absolute(directory).string();
+  if (!options.wal_directory.empty()) options.wal_directory = Location(options.wal_directory).absolute().text();
+  for (std::string& directory : options.table_directories) directory = Location(directory).absolute().text();
   return options;
 }
 

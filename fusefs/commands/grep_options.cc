@@ -1,7 +1,6 @@
 #include "fusefs/commands/grep_options.h"
 
 #include <fnmatch.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -243,7 +242,7 @@ void GrepOptions::finish(const std::string* word) {
   if (has_pattern && word != nullptr) files.insert(files.begin(), *word);
   const bool is_number = !has_pattern && word->size() > 1 && word->front() == '-' &&
                          word->find_first_not_of("0123456789", 1) == std::string::npos;
-  if (is_number && (files.empty() || ::access(files.front().c_str(), F_OK) != 0)) {
+  if (is_number && (files.empty() || !names_file(files.front()))) {
     throw CLI::ValidationError(fmt::format("unknown option: {} (try: -C {}, or -e {})", *word, word->substr(1), *word));
   }
   patterns = std::move(lines);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/base/storage.h"
 #include "core/base/utf8.h"
 #include "core/dataset/source_spec.h"
 #include "core/store/wait_ticket.h"
@@ -129,7 +130,9 @@ void SetReader::print(std::size_t shard, const Error& error) {
 void SetReader::print_absent_files() {
   for (std::size_t shard = 0; shard < set_.size(); ++shard) {
     const Shard& named = set_.shard(shard);
-    if (named.is_missing || named.path == kStandardInput || ::access(named.path.c_str(), R_OK) == 0) continue;
+    if (named.is_missing || named.path == kStandardInput) continue;
+    const Location location(named.path);
+    if (location.is_local() ? ::access(named.path.c_str(), R_OK) == 0 : status_of({}, location).has_value()) continue;
     if (const auto store = set_.open({}, shard); !store) print(shard, store.error());
   }
 }

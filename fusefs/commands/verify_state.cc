@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/base/bytes.h"
+#include "core/base/location.h"
 #include "core/hash/highway.h"
 #include "fusefs/commands/verification.h"
 
@@ -115,6 +116,7 @@ Result<void> VerifyState::save(const ReplacedFile& file) {
     const std::lock_guard lock(mutex_);
     std::erase_if(passed_, [](const auto& one) {
       struct stat st {};
+      if (!Location(one.first).is_local()) return false;
       return ::lstat(one.first.c_str(), &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
     });
   }
