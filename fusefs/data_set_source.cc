@@ -88,15 +88,11 @@ Result<SetPlaces> places_of_set(const Options& options, const std::optional<Shar
   const auto any_file = [](const std::string&) -> Result<bool> { return true; };
   auto list = manifest ? Result<ShardList>(*manifest) : list_shards(options.sources, any_file);
   if (!list) return Error{.code = Code::kIo, .detail = list.error().detail};
-  ShardExaminer examiner(options);
-  for (Shard& shard : list->shards) examiner.examine(shard);
-  SetPlaces places;
-  if (options.follow) {
-    const auto ignored = [](const std::string&, const std::string&) {};
-    places.read = examiner.places(NewFiles(options.sources, *list, any_file, ignored).tops());
-  } else {
-    places.read = examiner.places({});
-  }
+  const auto examined = examine(list->shards, options);
+  const auto ignored = [](const std::string&, const std::string&) {};
+  using Places = std::vector<std::string>;
+  const Places tops = options.follow ? NewFiles(options.sources, *list, any_file, ignored).tops() : Places();
+  SetPlaces places{.read = examined.places(tops), .listed = {}};
   if (manifest) return places;
   for (const std::string& word : options.sources) {
     const auto directories = directories_of(word);
@@ -108,24 +104,23 @@ Result<SetPlaces> places_of_set(const Options& options, const std::optional<Shar
 Result<DataSetFiles> join_sources(const Options& options, StoreResources& services, std::optional<ShardList> manifest) {
   auto list = manifest ? Result<ShardList>(*std::move(manifest)) : SourceSpec{.words = options.sources}.shards();
   if (!list) return Error{.code = Code::kIo, .detail = list.error().detail};
-  ShardExaminer examiner(options);
-  for (Shard& shard : list->shards) examiner.examine(shard);
+  auto examined = examine(list->shards, options);
   const std::size_t shards = list->shards.size();
   const std::size_t most = options.follow ? ShardNumbers::most_followed(shards) : 0;
   services.address_bits = ShardNumbers::value_bits(std::max(shards, most)) - 1;
   const auto opener = std::make_shared<ShardOpener>(options, services);
-  opener->add(examiner.files());
+  opener->add(std::move(examined.files));
   ASSIGN_OR_RETURN(const auto format, first_format(*list, *opener));
   log_gaps(*list, options, services);
   services.log(Severity::kDetail, fmt::format("a data set: {}", counted(shards, "shard")));
   DataSetFiles joined{.opener = opener};
   if (options.follow) joined.new_files = new_files(*list, options, services);
-  joined.places = examiner.places(options.follow ? joined.new_files->tops() : std::vector<std::string>());
+  joined.places = examined.places(options.follow ? joined.new_files->tops() : std::vector<std::string>());
   joined.source = {
       .name = {},
       .list = std::move(*list),
-      .ownerships = examiner.ownerships(),
-      .stored = examiner.stored(),
+      .ownerships = std::move(examined.ownerships),
+      .stored = examined.stored,
       .format = format,
       .open = [opener](const RequestContext& context, std::size_t shard) { return opener->open(context, shard); },
       .known = [opener](const RequestContext& context, std::size_t shard, const Shard&,

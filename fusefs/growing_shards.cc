@@ -36,18 +36,17 @@ bool GrowingShards::look(const RequestContext& context, FileWatch&, const Notify
 
 void GrowingShards::append(const RequestContext& context, std::span<const NewFile> files, const Notify& notify) {
   try {
-    ShardExaminer examiner(options_);
     AppendedShards more;
     for (const NewFile& file : files) {
       more.shards.push_back({.path = file.path});
-      examiner.examine(more.shards.back());
       if (file.is_before_others) {
         log_moved(options_.redact ? fmt::format("shard {}", shards_ + more.shards.size() - 1) : file.path);
       }
     }
-    more.ownerships = examiner.ownerships();
-    more.stored = examiner.stored();
-    opener_.add(examiner.files());
+    auto examined = examine(more.shards, options_);
+    more.ownerships = std::move(examined.ownerships);
+    more.stored = examined.stored;
+    opener_.add(std::move(examined.files));
     shards_ += files.size();
     set_.append(context, std::move(more), notify);
     services_.log(Severity::kDetail,

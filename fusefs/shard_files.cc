@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/dataset/real_paths.h"
 #include "core/dataset/saved_counts.h"
 #include "core/store/open_container.h"
 #include "fusefs/messages.h"
@@ -31,54 +32,70 @@ Error damage(std::string why) { return {.code = Code::kDamage, .detail = std::mo
 
 std::string directory_of(const std::string& path) { return fs::path(path).parent_path().string(); }
 
-}  // namespace
+// Returns Source::filesystem() of files on a device.
+class Filesystems {
+ public:
+  std::uint64_t of(const Location& directory, std::uint64_t device) {
+    const auto known = by_device_.find(device);
+    if (known != by_device_.end()) return known->second;
+    return by_device_.emplace(device, directory.storage().filesystem(directory, device)).first->second;
+  }
 
-void ShardExaminer::examine(Shard& shard) {
-  shard.path = real_paths_.of(shard.path);
-  std::string real = shard.path;
+ private:
+  std::map<std::uint64_t, std::uint64_t> by_device_;
+};
+
+// Returns the path of the file that a local path leads to, through symbolic links.
+std::string target_of(const std::string& path) {
   struct stat st {};
-  ShardFile file{.path = shard.path};
-  Ownership ownership{.uid = ::geteuid(), .gid = ::getegid(), .file_mode = 0, .directory_mode = 0};
-  if (::lstat(shard.path.c_str(), &st) == 0 && S_ISLNK(st.st_mode)) {
-    std::error_code failed;
-    real = fs::canonical(shard.path, failed).string();
-  }
-  if (const auto state = status_of({}, shard.path)) {
-    shard.is_missing = false;
-    file.id = state->id;
-    file.filesystem = filesystem_of(directory_of(real), state->device);
-    ownership = ownership_of(*state);
-    keep_only_readers(ownership, real, options_);
-    override_ownership(ownership, options_);
-    stored_ += state->size;
-    if (places_.size() <= kMostPlaces) places_.insert(real);
-    directories_.insert(directory_of(real));
-  } else {
-    // A file that cannot be examined is reported when it is opened.
-    shard.is_missing = shard.is_missing || is_not_there(state.error());
-  }
-  files_.push_back(std::move(file));
-  ownerships_.push_back(ownership);
+  std::error_code failed;
+  const bool is_link = ::lstat(path.c_str(), &st) == 0 && S_ISLNK(st.st_mode);
+  return is_link ? fs::canonical(path, failed).string() : path;
 }
 
-std::vector<std::string> ShardExaminer::places(const std::vector<std::string>& directories) const {
-  std::set<std::string> all = places_;
-  all.insert(directories.begin(), directories.end());
+}  // namespace
+
+ExaminedShards examine(std::vector<Shard>& shards, const Options& options) {
+  ExaminedShards examined;
+  RealPaths real_paths;
+  Filesystems filesystems;
+  for (Shard& shard : shards) {
+    shard.path = real_paths.of(shard.path);
+    ShardFile file{.path = shard.path};
+    Ownership ownership{.uid = ::geteuid(), .gid = ::getegid(), .file_mode = 0, .directory_mode = 0};
+    const std::string target = target_of(shard.path);
+    if (const auto status = status_of({}, shard.path)) {
+      shard.is_missing = false;
+      file.id = status->id;
+      file.filesystem = filesystems.of(directory_of(target), status->device);
+      ownership = ownership_of(*status);
+      keep_only_readers(ownership, target, options);
+      override_ownership(ownership, options);
+      examined.stored += status->size;
+      if (examined.paths.size() <= kMostPlaces) examined.paths.insert(target);
+      examined.directories.insert(directory_of(target));
+    } else {
+      // A file that cannot be examined is reported when it is opened.
+      shard.is_missing = shard.is_missing || is_not_there(status.error());
+    }
+    examined.files.push_back(std::move(file));
+    examined.ownerships.push_back(ownership);
+  }
+  return examined;
+}
+
+std::vector<std::string> ExaminedShards::places(const std::vector<std::string>& others) const {
+  std::set<std::string> all = paths;
+  all.insert(others.begin(), others.end());
   if (all.size() <= kMostPlaces) return {all.begin(), all.end()};
-  all = directories_;
-  all.insert(directories.begin(), directories.end());
+  all = directories;
+  all.insert(others.begin(), others.end());
   while (all.size() > kMostPlaces) {
     std::set<std::string> above;
     for (const std::string& directory : all) above.insert(directory_of(directory));
     all = std::move(above);
   }
   return {all.begin(), all.end()};
-}
-
-std::uint64_t ShardExaminer::filesystem_of(const Location& directory, std::uint64_t device) {
-  const auto known = filesystems_.find(device);
-  if (known != filesystems_.end()) return known->second;
-  return filesystems_.emplace(device, directory.storage().filesystem(directory, device)).first->second;
 }
 
 void ShardOpener::add(std::vector<ShardFile> files) {

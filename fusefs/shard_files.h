@@ -14,7 +14,6 @@
 
 #include "core/base/storage.h"
 #include "core/dataset/data_set.h"
-#include "core/dataset/real_paths.h"
 #include "core/dataset/shard_list.h"
 #include "core/store/record_store.h"
 #include "fusefs/options.h"
@@ -29,36 +28,20 @@ struct ShardFile {
   std::uint64_t filesystem = 0;  // as Source::filesystem()
 };
 
-// Examines the files of a data set without opening them. Not thread-safe.
-class ShardExaminer {
- public:
-  // `options` must outlive this.
-  explicit ShardExaminer(const Options& options) : options_(options) {}
+// The files of a data set, which were examined without opening them.
+struct ExaminedShards {
+  std::vector<ShardFile> files;       // by shard
+  std::vector<Ownership> ownerships;  // by shard
+  std::uint64_t stored = 0;           // bytes of all files
+  std::set<std::string> paths;        // of the first few files, without symbolic links
+  std::set<std::string> directories;  // of all files, likewise
 
-  // Makes the path absolute, as RealPaths does: the last part is the shard's name. Sets `is_missing`.
-  void examine(Shard& shard);
-
-  // Returns what was examined, in this order. The first two move it.
-  std::vector<ShardFile> files() { return std::move(files_); }
-  std::vector<Ownership> ownerships() { return std::move(ownerships_); }
-  std::uint64_t stored() const { return stored_; }  // bytes of all files
-
-  // Returns paths that include all files and `directories`, without symbolic links: themselves, or directories above if
-  // there are many.
-  std::vector<std::string> places(const std::vector<std::string>& directories) const;
-
- private:
-  std::uint64_t filesystem_of(const Location& directory, std::uint64_t device);
-
-  const Options& options_;
-  std::vector<ShardFile> files_;
-  std::vector<Ownership> ownerships_;
-  std::uint64_t stored_ = 0;
-  RealPaths real_paths_;
-  std::map<std::uint64_t, std::uint64_t> filesystems_;  // by device
-  std::set<std::string> places_;                        // of the first few files
-  std::set<std::string> directories_;                   // of all files
+  // Returns paths that include all files and `others`: themselves, or directories above if there are many.
+  std::vector<std::string> places(const std::vector<std::string>& others) const;
 };
+
+// Examines files. Makes their paths absolute, as RealPaths does: the last part is the shard's name. Sets `is_missing`.
+ExaminedShards examine(std::vector<Shard>& shards, const Options& options);
 
 // Opens shards, if they are still as they were examined. Thread-safe.
 class ShardOpener {
