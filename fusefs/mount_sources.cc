@@ -205,8 +205,7 @@ MirrorSettings mirror_settings(const Options& options, StoreResources& services)
                         const RequestContext& context, Descriptor file,
                         const std::string& path) -> Result<std::shared_ptr<const RecordStore>> {
     const std::string shown = options.redact ? fmt::format("mirrored file {}", count->fetch_add(1) + 1) : path;
-    const auto name = path.substr(path.rfind('/') + 1);
-    auto source = FileSource::of(std::move(file), name);
+    auto source = FileSource::of(std::move(file), std::string(Location(path).name()));
     auto opened = source ? open_file(context, std::move(*source), options.limits, services, shown)
                          : Result<OpenedFile>(source.error());
     if (opened) {

@@ -46,7 +46,7 @@ struct ListedEntry {
   std::uint64_t size = 0;                // bytes; 0 unless it is a file
 };
 
-// Const and thread-safe. All functions but paths() may block, as far as the RequestContext permits if the storage is not
+// Const and thread-safe. All but local_path() may block, as far as the RequestContext permits if the storage is not
 // local. They fail with kIo, whose os_error is ENOENT or ENOTDIR if there is no such file, with kOutOfMemory, and like
 // RequestContext::permit_wait_for().
 class Storage {

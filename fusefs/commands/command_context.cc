@@ -60,6 +60,23 @@ bool descend(std::string path, const std::function<bool(ListedFile)>& take) {
   return errno == 0 || fail(path, errno);
 }
 
+// The same for a directory of another storage than local files.
+bool descend_stored(const Location& directory, std::size_t depth, const std::function<bool(ListedFile)>& take) {
+  constexpr std::size_t kDeepest = 256;
+  std::map<std::string, SourceKind> entries;  // sorted by name
+  auto listed = directory.storage().list({}, directory, {}, [&entries](const ListedEntry& entry) -> Result<void> {
+    entries.emplace(entry.name, entry.kind);
+    return {};
+  });
+  if (depth == kDeepest) listed = system_error(ELOOP);
+  if (!listed) return take({.path = directory.text(), .failure = std::move(listed).error()});
+  return std::ranges::all_of(entries, [&](const auto& entry) {
+    const Location below = directory.child(entry.first);
+    if (entry.second == SourceKind::kDirectory) return descend_stored(below, depth + 1, take);
+    return entry.second != SourceKind::kFile || take({.path = below.text(), .was_found = true});
+  });
+}
+
 constexpr std::uint64_t kCacheBytes = 64u << 20;
 
 }  // namespace
@@ -230,8 +247,11 @@ void CommandContext::report_skipped(const std::string& path, const RecordStore& 
 
 void list_files(const std::vector<std::string>& paths, bool descends, const std::function<bool(ListedFile)>& take) {
   for (const std::string& path : paths) {
-    const bool goes_on =
-        descends && Location(path).is_local() && is_directory(path) ? descend(path, take) : take({.path = path});
+    const Location location(path);
+    const bool is_one = !descends || !is_directory(location);
+    const bool goes_on = is_one                ? take({.path = path})
+                         : location.is_local() ? descend(path, take)
+                                               : descend_stored(location, 0, take);
     if (!goes_on) return;
   }
 }

@@ -39,7 +39,7 @@ class TailFollow(commands.Case):
         """Runs tail -f, or with another option, with its output in the file self.shown."""
         self.shown = self.folder / "shown"
         with self.shown.open("wb") as out, \
-             subprocess.Popen([commands.program("recordfs"), "tail", option, *words, str(self.source)], stdout=out,
+             subprocess.Popen([commands.program("recordfs"), "tail", option, *words, str(commands.stored(self.source))], stdout=out,
                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=self.environment()) as running:
             try:
                 yield running

@@ -28,7 +28,7 @@ class JoinFollow(mounting.Case):
         self.records += records
 
     def start(self, *sources, options=(), **more):
-        self.mounted = self.mount(*(sources or [self.data]), options=["join", "follow", *options], **more)
+        self.mounted = self.mount(*map(mounting.stored, sources or [self.data]), options=["join", "follow", *options], **more)
         return self.mounted
 
     def shown(self):
@@ -272,6 +272,7 @@ class JoinFollow(mounting.Case):
         self.assertFalse((fixed / "records/3").exists())
 
     @mounting.only_root
+    @mounting.unittest.skipIf(mounting.STORAGE, "the storage tells no permissions")
     def test_permissions_are_those_that_all_shards_have(self):
         self.write("part-1")
         os.chmod(self.data / "part-1", 0o644)
