@@ -42,30 +42,26 @@ namespace {
 // The table shows damage_scope with the damaged regions, and leaves the mount's metadata/ out.
 bool is_in_json_only(std::string_view key) { return key == "metadata_directory_scope" || key == "damage_scope"; }
 
+constexpr std::string_view kHeadersOnly = " (headers only; run recordfs verify to check the records)";
+
+// Returns a number of an object; 0 if it has none of this name.
+std::uint64_t number_in(const JsonObject& object, std::string_view name) {
+  const JsonObject::Content* const content = object.find(name);
+  const auto* const number = content == nullptr ? nullptr : std::get_if<std::uint64_t>(content);
+  return number == nullptr ? 0 : *number;
+}
+
 // The sum of several files, of those that could be scanned.
 struct FileTotals {
   std::uint64_t files = 0, records = 0, chunks = 0, size = 0, damaged_regions = 0;
 
   // Adds the results of a scan.
-  void add(const JsonObject& info) {
-    const auto number = [&info](std::string_view name) {
-      const JsonObject::Content* content = info.find(name);
-      const auto* value = content != nullptr ? std::get_if<std::uint64_t>(content) : nullptr;
-      return value != nullptr ? *value : 0;
-    };
-    ++files;
-    records += number("records");
-    chunks += number("chunks");
-    size += number("size");
-    damaged_regions += number("damaged_regions");
-  }
-
-  void add(const DataSetTotals& set, std::uint64_t shards) {
-    files += shards;
-    records += set.records;
-    chunks += set.chunks;
-    size += set.stored;
-    damaged_regions += set.damaged_regions;
+  void add(const JsonObject& info, std::uint64_t scanned) {
+    files += scanned;
+    records += number_in(info, "records");
+    chunks += number_in(info, "chunks");
+    size += number_in(info, "size");
+    damaged_regions += number_in(info, "damaged_regions");
   }
 };
 
@@ -151,27 +147,32 @@ struct InWords {
   std::string operator()(std::uint64_t value) const { return fmt::format("{}", value); }
   std::string operator()(double value) const { return fmt::format("{:#}", value); }
   std::string operator()(const std::string& value) const { return printable(value); }
+  std::string operator()(const JsonPath& value) const { return printable(value.bytes); }
   template <class Other>
   std::string operator()(const Other&) const {
     return {};
   }
 };
 
-std::string text_of(const JsonObject::Content* content) { return std::visit(InWords{}, *content); }
+// Returns a member of an object as text; nothing if there is none.
+std::string text_in(const JsonObject& object, std::string_view name) {
+  const JsonObject::Content* const content = object.find(name);
+  return content == nullptr ? std::string() : std::visit(InWords{}, *content);
+}
 
 std::string row(std::string_view name, const std::string& value) { return fmt::format("{:<16} {}\n", name, value); }
 
 std::string row_of(std::string_view name, const JsonObject& first_chunk) {
-  const std::string records = text_of(first_chunk.find("records"));
-  return row(name, fmt::format("{} at byte {}{}", text_of(first_chunk.find("kind")), text_of(first_chunk.find("begin")),
+  const std::string records = text_in(first_chunk, "records");
+  return row(name, fmt::format("{} at byte {}{}", text_in(first_chunk, "kind"), text_in(first_chunk, "begin"),
                                records.empty() ? "" : ", records: " + records));
 }
 
 // Returns the value of an item of the metadata, if it is a number or short text; otherwise its size in parentheses.
 std::string value_of(const JsonObject& item) {
   constexpr std::size_t kShown = 60;  // bytes
-  std::string size = fmt::format(" ({})", in_units(std::get<std::uint64_t>(*item.find("size"))));
-  if (const auto* const number = item.find("value")) return ": " + text_of(number);
+  std::string size = fmt::format(" ({})", in_units(number_in(item, "size")));
+  if (item.find("value") != nullptr) return ": " + text_in(item, "value");
   const auto* const content = item.find("text");
   const std::string text = content == nullptr ? std::string() : std::get<std::string>(*content);
   if (text.empty()) return size;
@@ -186,11 +187,23 @@ std::string row_of(std::string_view name, const JsonObject::List& metadata) {
   if (metadata.empty()) return row(name, "none");
   std::string rows;
   for (const JsonObject& item : metadata) {
-    const auto* const begin = item.find("begin");
-    const std::string place = begin == nullptr ? "" : fmt::format(", from byte {} on", text_of(begin));
-    rows += row(rows.empty() ? name : "", text_of(item.find("key")) + value_of(item) + place);
+    const std::string begin = text_in(item, "begin");
+    const std::string place = begin.empty() ? "" : fmt::format(", from byte {} on", begin);
+    rows += row(rows.empty() ? name : "", text_in(item, "key") + value_of(item) + place);
   }
   return rows;
+}
+
+// Returns a table of parts_list().
+std::string parts_table(const JsonObject::List& parts) {
+  std::string table = fmt::format("\n{:>12} {:>12}  {:<28} {}\n", "entries", "records", "part", "type");
+  for (const JsonObject& row : parts) {
+    table += fmt::format("{:>12} {:>12}  {:<28} {}", text_in(row, "entries"), text_in(row, "records"),
+                         text_in(row, "part"), text_in(row, "type"));
+    table.erase(table.find_last_not_of(' ') + 1);
+    table += '\n';
+  }
+  return table;
 }
 
 std::string table_of(const std::string& path, const JsonObject& info) {
@@ -205,13 +218,13 @@ std::string table_of(const std::string& path, const JsonObject& info) {
     } else if (const auto* const chunk = std::get_if<JsonObject>(&content)) {
       table += row_of(name, *chunk);
     } else if (key == "damaged_regions") {
-      table += row(name, text_of(&content) + " (headers only; run recordfs verify to check the records)");
+      table += row(name, text_in(info, key) + std::string(kHeadersOnly));
     } else if (key == "damaged_bytes" && std::get<std::uint64_t>(content) == 0) {
       continue;  // the line above says all of it
     } else if (key == "size" || key == "decoded") {
       table += row(name, in_units(std::get<std::uint64_t>(content)));
     } else if (!is_in_json_only(key)) {
-      table += row(name, text_of(&content));
+      table += row(name, text_in(info, key));
     }
   }
   return table;
@@ -263,138 +276,119 @@ struct FormatSums {
   std::uint64_t shards = 0, records = 0, stored = 0;
 };
 
-// A shard, or consecutive missing ones.
-struct ShardRow {
-  std::size_t shard = 0;               // the first one
-  const MissingShards* gap = nullptr;  // of several missing ones
-  Result<ShardCounts> counts;
-};
-
-// What is known of a data set once its records are counted.
-struct SetInfo {
-  std::vector<ShardRow> rows{};
-  std::map<std::string_view, FormatSums> formats{};
-  std::uint64_t missing = 0;
-  std::vector<MissingShards> gaps{};
-  DataSetTotals totals;
-};
-
-// Returns nullopt if counting failed.
-std::optional<SetInfo> info_of(SetReader& reader) {
-  if (!reader.records()) return std::nullopt;
-  DataSet& set = reader.set();
-  SetInfo info{.missing = set.missing(), .totals = set.progress().totals};
-  info.gaps = missing_shards(set.size(), [&set](std::size_t i) -> const Shard& { return set.shard(i); });
-  auto gap = info.gaps.begin();
+// Returns an object for each shard, and for consecutive missing ones. Adds up the shards of each format.
+JsonObject::List shards_of(DataSet& set, std::map<std::string_view, FormatSums>& formats) {
+  JsonObject::List shards;
+  const auto gaps = missing_shards(set.size(), [&set](std::size_t i) -> const Shard& { return set.shard(i); });
+  auto gap = gaps.begin();
   for (std::size_t i = 0; i < set.size(); ++i) {
-    if (set.shard(i).is_missing) {
-      if (gap == info.gaps.end() || gap->first != i) continue;
-      info.rows.push_back({.shard = i,
-                           .gap = gap->numbers.empty() ? nullptr : &*gap,
-                           .counts = Error{.code = Code::kNotFound, .detail = "missing"}});
-      ++gap;
-      continue;
-    }
-    auto counts = set.counts(i);
-    if (auto failure = set.failure(i)) {
-      counts = std::move(*failure);
+    const bool is_missing = set.shard(i).is_missing;
+    if (is_missing && (gap == gaps.end() || gap->first != i)) continue;
+    JsonObject& shard = shards.emplace_back();
+    if (is_missing && !gap->numbers.empty()) {
+      shard.set("shards", gap->numbers);
+      shard.set("count", std::uint64_t{gap->count});
     } else {
-      FormatSums& sums = info.formats[counts->format];
+      shard.set("shard", JsonPath{std::string(set.name(i))});
+    }
+    if (is_missing) {
+      shard.set("error", "missing");
+      ++gap;
+    } else if (const auto failure = set.failure(i)) {
+      // A file that does not exist has no byte to name.
+      shard.set("error", failure->code == Code::kNotFound ? failure->detail : to_string(*failure));
+    } else if (const auto counts = set.counts(i)) {
+      shard.set("format", counts->format);
+      shard.set("first_ordinal", counts->first_ordinal);
+      shard.set("records", counts->records);
+      shard.set("chunks", counts->chunks);
+      shard.set("size", counts->stored);
+      shard.set("damaged_regions", counts->damaged_regions);
+      FormatSums& sums = formats[counts->format];
       ++sums.shards;
       sums.records += counts->records;
       sums.stored += counts->stored;
     }
-    info.rows.push_back({.shard = i, .counts = std::move(counts)});
   }
-  return info;
+  return shards;
 }
 
-// A missing shard has no byte to name.
-std::string reason(const Error& why) { return why.code == Code::kNotFound ? why.detail : to_string(why); }
-
-JsonObject json_of(const SetInfo& info, const DataSet& set) {
+// Counts the records. Returns nullopt if that fails.
+std::optional<JsonObject> info_of(SetReader& reader) {
+  if (!reader.records()) return std::nullopt;
+  DataSet& set = reader.set();
+  const DataSetTotals totals = set.progress().totals;
+  const std::uint64_t missing = set.missing();
+  std::map<std::string_view, FormatSums> sums_by_format;
+  JsonObject::List shards = shards_of(set, sums_by_format);
   JsonObject::List formats;
-  for (const auto& [name, sums] : info.formats) {
+  for (const auto& [name, sums] : sums_by_format) {
     JsonObject& format = formats.emplace_back();
     format.set("format", name);
     format.set("shards", sums.shards);
     format.set("records", sums.records);
     format.set("size", sums.stored);
   }
-  JsonObject::List shards;
-  for (const auto& [number, gap, counts] : info.rows) {
-    JsonObject& shard = shards.emplace_back();
-    if (gap != nullptr) {
-      shard.set("shards", gap->numbers);
-      shard.set("count", std::uint64_t{gap->count});
-    } else {
-      shard.set("shard", JsonPath{std::string(set.name(number))});
-    }
-    if (!counts) {
-      shard.set("error", reason(counts.error()));
-      continue;
-    }
-    shard.set("format", counts->format);
-    shard.set("first_ordinal", counts->first_ordinal);
-    shard.set("records", counts->records);
-    shard.set("chunks", counts->chunks);
-    shard.set("size", counts->stored);
-    shard.set("damaged_regions", counts->damaged_regions);
-  }
-  JsonObject json;
-  json.set("shards", std::uint64_t{set.size()});
-  json.set("missing", info.missing);
-  json.set("unreadable", info.totals.unopened - info.missing);
-  json.set("records", info.totals.records);
-  json.set("chunks", info.totals.chunks);
-  json.set("size", info.totals.stored);
-  json.set("damaged_regions", info.totals.damaged_regions);
-  json.set("formats", std::move(formats));
-  json.set("table", std::move(shards));
-  return json;
+  JsonObject info;
+  info.set("shards", std::uint64_t{set.size()});
+  info.set("missing", missing);
+  info.set("unreadable", totals.unopened - missing);
+  info.set("records", totals.records);
+  info.set("chunks", totals.chunks);
+  info.set("size", totals.stored);
+  info.set("damaged_regions", totals.damaged_regions);
+  info.set("formats", std::move(formats));
+  info.set("table", std::move(shards));
+  return info;
 }
 
-std::string table_of(const std::string& name, const SetInfo& info, const DataSet& set) {
+std::string table_of_set(const std::string& name, const JsonObject& info) {
   std::string table = row("data set", printable(name));
-  table += row("shards", fmt::format("{} ({} missing, {} unreadable)", set.size(), info.missing,
-                                     info.totals.unopened - info.missing));
-  for (const auto& [format, sums] : info.formats) {
-    table += row("format", fmt::format("{}: {}, {}, {}", format, counted(sums.shards, "shard"),
-                                       counted(sums.records, "record"), in_units(sums.stored)));
+  table += row("shards", fmt::format("{} ({} missing, {} unreadable)", text_in(info, "shards"),
+                                     text_in(info, "missing"), text_in(info, "unreadable")));
+  for (const JsonObject& format : std::get<JsonObject::List>(*info.find("formats"))) {
+    table += row("format",
+                 fmt::format("{}: {}, {}, {}", text_in(format, "format"), counted(number_in(format, "shards"), "shard"),
+                             counted(number_in(format, "records"), "record"), in_units(number_in(format, "size"))));
   }
-  table += row("size", in_units(info.totals.stored));
-  table += row("records", fmt::format("{}", info.totals.records));
-  table += row("damaged regions",
-               fmt::format("{} (headers only; run recordfs verify to check the records)", info.totals.damaged_regions));
-  table += fmt::format("\n{:>12} {:>11} {:>14}  {:<13} {}\n", "first", "records", "bytes", "format", "shard");
-  for (const auto& [number, gap, counts] : info.rows) {
-    const std::string shard =
-        gap == nullptr ? printable(set.name(number)) : fmt::format("{} ({})", gap->numbers, gap->count);
-    if (counts) {
-      table += fmt::format("{:>12} {:>11} {:>14}  {:<13} {}{}\n", counts->first_ordinal, counts->records,
-                           counts->stored, counts->format, shard, counts->damaged_regions > 0 ? " (damaged)" : "");
+  table += row("size", in_units(number_in(info, "size")));
+  table += row("records", text_in(info, "records"));
+  table += row("damaged regions", text_in(info, "damaged_regions") + std::string(kHeadersOnly));
+  constexpr std::string_view kRow = "{:>12} {:>11} {:>14}  {:<13} {}{}\n";
+  table += "\n" + fmt::format(kRow, "first", "records", "bytes", "format", "shard", "");
+  for (const JsonObject& shard : std::get<JsonObject::List>(*info.find("table"))) {
+    const std::string shown = shard.find("shards") == nullptr
+                                  ? text_in(shard, "shard")
+                                  : fmt::format("{} ({})", text_in(shard, "shards"), text_in(shard, "count"));
+    if (shard.find("error") != nullptr) {
+      table += fmt::format(kRow, "-", "-", "-", "-", shown, fmt::format(" ({})", text_in(shard, "error")));
     } else {
-      table += fmt::format("{:>12} {:>11} {:>14}  {:<13} {} ({})\n", "-", "-", "-", "-", shard,
-                           printable(reason(counts.error())));
+      table +=
+          fmt::format(kRow, text_in(shard, "first_ordinal"), text_in(shard, "records"), text_in(shard, "size"),
+                      text_in(shard, "format"), shown, number_in(shard, "damaged_regions") > 0 ? " (damaged)" : "");
     }
   }
   return table;
+}
+
+// Returns the line of JSON.
+std::string line_of(const std::string& path, JsonObject info) {
+  info.members.insert(info.members.begin(), {"file", JsonPath{path}});
+  return to_json(info, JsonLayout::kLine);
 }
 
 // Returns nullopt if that fails.
 std::optional<std::string> info_text(const std::string& word, const RecordWords& words, const InfoOptions& options,
                                      CommandContext& context, FileTotals& totals) {
   const auto reader = SetReader::open(words, context);
-  const auto known = reader ? info_of(*reader) : std::nullopt;
+  auto known = reader ? info_of(*reader) : std::nullopt;
   if (!known) return std::nullopt;
-  if (known->totals.damaged_regions > 0) context.note(kExitDamage);
-  totals.add(known->totals, reader->set().size() - known->totals.unopened);
+  if (number_in(*known, "damaged_regions") > 0) context.note(kExitDamage);
+  totals.add(*known, number_in(*known, "shards") - number_in(*known, "missing") - number_in(*known, "unreadable"));
   const auto parts = options.tags ? parts_of(*reader, context) : std::nullopt;
-  if (!options.json) return table_of(word, *known, reader->set()) + (parts ? parts_table(parts_list(*parts)) : "");
-  JsonObject json = json_of(*known, reader->set());
-  if (parts) json.set("parts", parts_list(*parts));
-  json.members.insert(json.members.begin(), {"file", JsonPath{word}});
-  return to_json(json, JsonLayout::kLine);
+  if (!options.json) return table_of_set(word, *known) + (parts ? parts_table(parts_list(*parts)) : "");
+  if (parts) known->set("parts", parts_list(*parts));
+  return line_of(word, std::move(*known));
 }
 
 // --- all
@@ -402,10 +396,6 @@ std::optional<std::string> info_text(const std::string& word, const RecordWords&
 // Returns nullopt if that fails.
 std::optional<std::string> info_text(const std::string& path, const InfoOptions& options, CommandContext& context,
                                      FileTotals& totals) {
-  const auto json_of = [&](JsonObject info) {
-    info.members.insert(info.members.begin(), {"file", JsonPath{path}});
-    return to_json(info, JsonLayout::kLine);
-  };
   if (is_directory(path)) {
     const auto reader = DatabaseReader::open({.files = {path}}, context);
     if (!reader) return std::nullopt;
@@ -414,7 +404,7 @@ std::optional<std::string> info_text(const std::string& path, const InfoOptions&
     if (!options.json) return database_table(path, *reader) + (parts ? parts_table(*parts) : "");
     JsonObject known = database_info(reader->source());
     if (parts) known.set("parts", *parts);
-    return json_of(std::move(known));
+    return line_of(path, std::move(known));
   }
   const auto store = context.open(path);
   if (!store) return std::nullopt;
@@ -423,8 +413,8 @@ std::optional<std::string> info_text(const std::string& path, const InfoOptions&
     context.print_failure(path, known.error());
     return std::nullopt;
   }
-  if (options.scan) totals.add(*known);
-  if (options.json) return json_of(std::move(*known));
+  if (options.scan) totals.add(*known, 1);
+  if (options.json) return line_of(path, std::move(*known));
   std::string table = table_of(path, *known);
   if (options.scan && ::isatty(STDOUT_FILENO) == 1) table += sizes_row(path, *store, context);
   return table;

@@ -6,12 +6,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "core/base/utf8.h"
 #include "core/database/database.h"
 
 namespace recordfs {
@@ -26,13 +24,6 @@ void add_parts(const std::string& path, const RecordStore& store, CommandContext
   if (!parts) return;
   if (!sum) sum.emplace();
   sum->add(*parts);
-}
-
-std::string shown(const JsonObject& row, std::string_view name) {
-  const JsonObject::Content* const content = row.find(name);
-  if (content == nullptr) return {};
-  const auto* const number = std::get_if<std::uint64_t>(content);
-  return number != nullptr ? std::to_string(*number) : printable(std::get<std::string>(*content));
 }
 
 }  // namespace
@@ -102,17 +93,6 @@ JsonObject::List parts_list(const PartCounts& parts) {
   for (const auto& [row, count] : parts.rows()) add(row.first, row.second, count);
   if (parts.others().entries > 0) add("all others", {}, parts.others());
   return list;
-}
-
-std::string parts_table(const JsonObject::List& parts) {
-  std::string table = fmt::format("\n{:>12} {:>12}  {:<28} {}\n", "entries", "records", "part", "type");
-  for (const JsonObject& row : parts) {
-    table += fmt::format("{:>12} {:>12}  {:<28} {}", shown(row, "entries"), shown(row, "records"), shown(row, "part"),
-                         shown(row, "type"));
-    table.erase(table.find_last_not_of(' ') + 1);
-    table += '\n';
-  }
-  return table;
 }
 
 }  // namespace recordfs

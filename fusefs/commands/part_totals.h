@@ -28,7 +28,4 @@ PartCounts parts_of(const DatabaseReader& reader, const std::string& directory, 
 // Returns a list for JSON, with an object for each row.
 JsonObject::List parts_list(const PartCounts& parts);
 
-// Returns the same list as a table.
-std::string parts_table(const JsonObject::List& parts);
-
 }  // namespace recordfs
