@@ -21,32 +21,10 @@ namespace recordfs {
 namespace {
 
 constexpr std::size_t kMostTried = 16;
-constexpr std::size_t kMostNamed = 100;  // missing or surplus shards in the log
-
-std::string redacted_message(const MissingShards& missing) {
-  if (missing.count == 1) return fmt::format("shard {}: this shard is missing", missing.first);
-  return fmt::format("shards {} to {} ({}) are missing", missing.first, missing.first + missing.count - 1,
-                     missing.count);
-}
 
 // Logs the missing and the surplus shards, and counts the missing ones as damage.
 void log_gaps(const ShardList& list, const Options& options, StoreResources& services) {
-  const auto log_some = [&services](std::size_t count, const std::function<std::string(std::size_t)>& line) {
-    for (std::size_t i = 0; i < std::min(count, kMostNamed); ++i) services.log(Severity::kWarning, line(i));
-  };
-  const auto missing =
-      missing_shards(list.shards.size(), [&list](std::size_t i) -> const Shard& { return list.shards[i]; });
-  log_some(missing.size(),
-           [&](std::size_t i) { return options.redact ? redacted_message(missing[i]) : missing[i].message(); });
-  std::size_t more = 0;
-  for (std::size_t i = kMostNamed; i < missing.size(); ++i) more += missing[i].count;
-  if (more > 0) services.log(Severity::kWarning, fmt::format("and {} more missing shards", more));
-  log_some(list.surplus.size(), [&](std::size_t i) {
-    return (options.redact ? std::string("a file") : list.surplus[i]) + ": this shard is surplus, and left out";
-  });
-  if (list.surplus.size() > kMostNamed) {
-    services.log(Severity::kWarning, fmt::format("and {} more surplus shards", list.surplus.size() - kMostNamed));
-  }
+  for (const std::string& line : gap_messages(list, options.redact)) services.log(Severity::kWarning, line);
   services.damaged_places += list.missing();
 }
 

@@ -1,7 +1,10 @@
 #include "core/dataset/missing_shards.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "core/dataset/shard_name.h"
 
@@ -42,6 +45,37 @@ std::vector<MissingShards> missing_shards(std::size_t count,
     last.numbers = shard_digits(first->number, first->width) + '-' + shard_digits(name->number, first->width);
   }
   return all;
+}
+
+std::vector<MissingShards> missing_shards(const ShardList& list) {
+  return missing_shards(list.shards.size(), [&list](std::size_t i) -> const Shard& { return list.shards[i]; });
+}
+
+std::vector<std::string> gap_messages(const ShardList& list, bool hides_names) {
+  constexpr std::size_t kMostNamed = 100;
+  std::vector<std::string> lines;
+  std::size_t more = 0;
+  for (const MissingShards& each : missing_shards(list)) {
+    if (lines.size() == kMostNamed) {
+      more += each.count;
+    } else if (!hides_names) {
+      lines.push_back(each.message());
+    } else if (each.count == 1) {
+      lines.push_back(fmt::format("shard {}: this shard is missing", each.first));
+    } else {
+      lines.push_back(
+          fmt::format("shards {} to {} ({}) are missing", each.first, each.first + each.count - 1, each.count));
+    }
+  }
+  if (more > 0) lines.push_back(fmt::format("and {} more missing shards", more));
+  const std::size_t named = std::min(list.surplus.size(), kMostNamed);
+  for (std::size_t i = 0; i < named; ++i) {
+    lines.push_back((hides_names ? std::string("a file") : list.surplus[i]) + ": this shard is surplus, and left out");
+  }
+  if (named < list.surplus.size()) {
+    lines.push_back(fmt::format("and {} more surplus shards", list.surplus.size() - named));
+  }
+  return lines;
 }
 
 }  // namespace recordfs

@@ -26,4 +26,10 @@ struct MissingShards {
 std::vector<MissingShards> missing_shards(std::size_t count,
                                           const std::function<const Shard&(std::size_t index)>& shard);
 
+// Returns what is missing of a list.
+std::vector<MissingShards> missing_shards(const ShardList& list);
+// Returns a line for each of the first 100 ranges of missing shards, then for each of the first 100 surplus files, and
+// how many more there are. `hides_names`: without the paths.
+std::vector<std::string> gap_messages(const ShardList& list, bool hides_names = false);
+
 }  // namespace recordfs

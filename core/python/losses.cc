@@ -77,9 +77,6 @@ Result<std::vector<Loss>> losses(const RequestContext& context, const OpenedSet&
   return Finder(context, set, span, most).run();
 }
 
-std::vector<MissingShards> missing_shards(const OpenedSet& set) {
-  const auto& shards = set.plan().list.shards;
-  return recordfs::missing_shards(shards.size(), [&](std::size_t shard) -> const Shard& { return shards[shard]; });
-}
+std::vector<MissingShards> missing_shards(const OpenedSet& set) { return recordfs::missing_shards(set.plan().list); }
 
 }  // namespace recordfs::python

@@ -21,27 +21,6 @@
 namespace recordfs {
 namespace {
 
-// More missing shards are only counted in messages.
-constexpr std::size_t kMostNamed = 100;
-
-void print_missing(const std::vector<MissingShards>& missing) {
-  for (std::size_t i = 0; i < std::min(missing.size(), kMostNamed); ++i) print_message(missing[i].message());
-  std::size_t more = 0;
-  for (std::size_t i = kMostNamed; i < missing.size(); ++i) more += missing[i].count;
-  if (more > 0) print_message(fmt::format("and {} more missing shards", more));
-}
-
-void print_surplus(const std::vector<std::string>& paths) {
-  for (std::size_t i = 0; i < std::min(paths.size(), kMostNamed); ++i) {
-    print_message(fmt::format("{}: this shard is surplus, and left out", paths[i]));
-  }
-  if (paths.size() > kMostNamed) print_message(fmt::format("and {} more surplus shards", paths.size() - kMostNamed));
-}
-
-std::vector<MissingShards> missing_of(const ShardList& list) {
-  return missing_shards(list.shards.size(), [&list](std::size_t i) -> const Shard& { return list.shards[i]; });
-}
-
 // Prints what is missing or surplus. Returns nullopt after printing why there is no shard.
 std::optional<ShardList> named(const RecordWords& words, CommandContext& context) {
   auto list = SourceSpec{.words = words.files, .manifest = words.manifest}.shards();
@@ -49,8 +28,7 @@ std::optional<ShardList> named(const RecordWords& words, CommandContext& context
     context.fail(kExitCannotOpen, list.error().detail);
     return std::nullopt;
   }
-  print_missing(missing_of(*list));
-  print_surplus(list->surplus);
+  for (const std::string& line : gap_messages(*list)) print_message(line);
   return std::move(*list);
 }
 
@@ -87,7 +65,7 @@ std::vector<NamedFile> named_files(const std::string& manifest, const std::vecto
     const auto list = named(set, context);
     if (!list) return;
     if (!is_complete(*list)) context.note(kExitDamage);
-    const auto missing = missing_of(*list);
+    const auto missing = missing_shards(*list);
     auto next = missing.begin();
     for (std::size_t i = 0; i < list->shards.size(); ++i) {
       if (!list->shards[i].is_missing) {
