@@ -19,32 +19,29 @@ RecordCopier::RecordCopier(const SetMember& member, const FormOptions& options, 
       damage_(path_, store_, context),
       window_({}, store_.source()) {}
 
-RecordCopier::PreparedChunk RecordCopier::prepare(const RequestContext& context, const ChunkRecords& records) const {
-  PreparedChunk prepared{.records = records, .chunk = store_.chunks().decode_ahead(context, records.info)};
-  if (!prepared.chunk || !text_.is_made_ahead(**prepared.chunk)) return prepared;
-  prepared.rendered = text_.render(records, **prepared.chunk);
-  prepared.records.which = prepared.rendered->rest;
-  if (prepared.rendered->rest.is_empty()) prepared.chunk = std::shared_ptr<const Chunk>();
-  return prepared;
-}
-
-// A chunk that cannot be read but declares no bytes does not end the copy, as in a stream.
-bool RecordCopier::write(const PreparedChunk& prepared) {
-  return write_all(prepared) || (prepared.records.info.decoded_size == 0u && output_.good());
-}
-
-bool RecordCopier::write_all(const PreparedChunk& prepared) {
-  if (!prepared.chunk) {
-    const ChunkInfo& chunk = prepared.records.info;
-    context_.report_skipped(path_, store_, prepared.chunk.error(), chunk, chunk.records);
-    return options_.skips_damage && output_.good();
+// Decodes records of a chunk, and perhaps makes their text, on any thread. Returns what writes them.
+OrderedResult RecordCopier::copy_ahead(const RequestContext& context, ChunkRecords records) {
+  // A chunk that cannot be read but declares no bytes does not end the copy, as in a stream.
+  const bool is_empty = records.info.decoded_size == 0u;
+  auto chunk = store_.chunks().decode_ahead(context, records.info);
+  if (!chunk) {
+    return [this, is_empty, info = std::move(records.info), why = std::move(chunk).error()] {
+      context_.report_skipped(path_, store_, why, info, info.records);
+      return (options_.skips_damage || is_empty) && output_.good();
+    };
   }
-  if (prepared.rendered) {
-    output_.write(prepared.rendered->text);
-    if (!settle(*prepared.rendered, prepared.records.info)) return false;
+  std::optional<Rendered> ahead;
+  if (text_.is_made_ahead(**chunk)) {
+    ahead = text_.render(records, **chunk);
+    records.which = ahead->rest;
+    if (ahead->rest.is_empty()) chunk->reset();
   }
-  return prepared.records.which.is_empty() ||
-         settle(text_.render(prepared.records, **prepared.chunk, &output_), prepared.records.info);
+  return [this, is_empty, records = std::move(records), chunk = std::move(*chunk), ahead = std::move(ahead)] {
+    if (ahead) output_.write(ahead->text);
+    const bool goes_on = (!ahead || settle(*ahead, records.info)) &&
+                         (records.which.is_empty() || settle(text_.render(records, *chunk, &output_), records.info));
+    return goes_on || (is_empty && output_.good());
+  };
 }
 
 // Prints what failed in a run of records, after its text.
@@ -63,7 +60,7 @@ std::optional<std::uint64_t> RecordCopier::copy(PassPart part) {
     if (holds_nothing(indexed.chunk)) return {};
     ChunkRecords records{.info = indexed.chunk, .which = part.within(indexed)};
     if (!part.split) records.first_ordinal = indexed.before.records;  // those of splits are not counted
-    return [this, prepared = prepare(context, records)] { return write(prepared); };
+    return copy_ahead(context, std::move(records));
   };
   ProcessBatch copy_records;
   if (part.is_light) {

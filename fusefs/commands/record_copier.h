@@ -38,16 +38,7 @@ class RecordCopier {
   RequestContext context() { return RequestContext().with(window_); }
 
  private:
-  // Some records of a chunk, decoded and perhaps rendered ahead by a worker.
-  struct PreparedChunk {
-    ChunkRecords records;
-    Result<std::shared_ptr<const Chunk>> chunk;
-    std::optional<Rendered> rendered{};
-  };
-
-  PreparedChunk prepare(const RequestContext& context, const ChunkRecords& records) const;
-  bool write(const PreparedChunk& prepared);
-  bool write_all(const PreparedChunk& prepared);
+  OrderedResult copy_ahead(const RequestContext& context, ChunkRecords records);
   bool settle(const Rendered& rendered, const ChunkInfo& chunk);
 
   const std::string& path_;
