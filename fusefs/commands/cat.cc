@@ -241,26 +241,24 @@ RunCommand declare_cat(CLI::App& app) {
                "with --npy: the elements of all records as one dimension, in stored order\n"
                "This works if the shape that the metadata states does not match the records, as after an append.");
   begin_group(app, "Which records");
-  app.add_option_function<std::string>(
-         "--split",
-         [options = options.get()](const std::string& text) {
-           options->split = parse_split_or_part(text);
-           if (!options->split)
-             throw CLI::ValidationError("--split", "not [SHARD:]BEGIN:END, or I/N with I from 0 to N - 1: " + text);
-         },
-         "write the records of one split: a line or an id of recordfs splits, or I/N\n"
-         "`BEGIN:END` means the chunks that begin in this range of bytes of a file, and `SHARD:BEGIN:END` those of one "
-         "of "
-         "several files. `I/N` means part I, from 0, of N parts of the data set of about equal size. The exit status "
-         "is 75 "
-         "if a retry may succeed.")
-      ->type_name("SPLIT");
-  app.add_option(
-         "--skipped", options->skipped,
-         "with --split and --skip-damage: list in F what was skipped, as lines of JSON\n"
-         "Each has `file`, `begin`, `end`, `class`, `reason` and `records_lost`; missing shards have `shards` and "
-         "`count` instead. F is replaced. Damage that it lists is not counted in the exit status.")
-      ->type_name("F");
+  declare_value(
+      app, "--split", "SPLIT",
+      [options = options.get()](const std::string& text) {
+        options->split = parse_split_or_part(text);
+        if (!options->split)
+          throw CLI::ValidationError("--split", "not [SHARD:]BEGIN:END, or I/N with I from 0 to N - 1: " + text);
+      },
+      "write the records of one split: a line or an id of recordfs splits, or I/N\n"
+      "`BEGIN:END` means the chunks that begin in this range of bytes of a file, and `SHARD:BEGIN:END` those of one "
+      "of "
+      "several files. `I/N` means part I, from 0, of N parts of the data set of about equal size. The exit status "
+      "is 75 "
+      "if a retry may succeed.");
+  declare_value(
+      app, "--skipped", "F", options->skipped,
+      "with --split and --skip-damage: list in F what was skipped, as lines of JSON\n"
+      "Each has `file`, `begin`, `end`, `class`, `reason` and `records_lost`; missing shards have `shards` and "
+      "`count` instead. F is replaced. Damage that it lists is not counted in the exit status.");
   options->random.declare(app);
   begin_group(app, "Keys of a database");
   options->keys.declare(app);

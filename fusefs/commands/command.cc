@@ -161,6 +161,21 @@ std::uint64_t amount_of(const std::string& option, const std::string& text) {
   return is_number && !parse_number<std::uint64_t>(text) ? UINT64_MAX : number_of(option, text);
 }
 
+CLI::Option* declare_value(CLI::App& app, const std::string& names, const std::string& type,
+                           std::function<void(const std::string&)> set, const std::string& text) {
+  return app.add_option_function<std::string>(names, set, text)->type_name(type);
+}
+
+CLI::Option* declare_value(CLI::App& app, const std::string& names, const std::string& type, std::string& value,
+                           const std::string& text) {
+  return app.add_option(names, value, text)->type_name(type);
+}
+
+CLI::Option* declare_list(CLI::App& app, const std::string& names, const std::string& type,
+                          std::vector<std::string>& values, const std::string& text) {
+  return app.add_option(names, values, text)->type_name(type)->expected(1)->take_all()->allow_extra_args(false);
+}
+
 CLI::Option* declare_size(CLI::App& app, const std::string& name, std::uint64_t least,
                           std::function<void(std::uint64_t)> set, const std::string& text) {
   const auto parse = [name, least, set = std::move(set)](const std::string& word) {
@@ -168,12 +183,7 @@ CLI::Option* declare_size(CLI::App& app, const std::string& name, std::uint64_t 
     if (!size || *size < least) throw CLI::ValidationError(name, "not a size: " + word);
     set(*size);
   };
-  return app.add_option_function<std::string>(name, parse, text)->type_name("SIZE");
-}
-
-CLI::Option* declare_list(CLI::App& app, const std::string& names, std::vector<std::string>& values,
-                          const std::string& text) {
-  return app.add_option(names, values, text)->expected(1)->take_all()->allow_extra_args(false);
+  return declare_value(app, name, "SIZE", parse, text);
 }
 
 const Command* find_command(std::string_view name) {

@@ -38,12 +38,16 @@ void begin_group(CLI::App& app, const std::string& heading);
 std::uint64_t number_of(const std::string& option, const std::string& text, std::uint64_t most = UINT64_MAX);
 std::uint64_t amount_of(const std::string& option, const std::string& text);
 
-// Declare an option whose value is a size of at least `least` bytes, which `set` takes; and one that may be given
-// several times.
+// Declare an option with a value, which `set` takes, or which becomes `value`; one that may be given several times; and
+// one whose value is a size of at least `least` bytes. `type` is the value's name in the help.
+CLI::Option* declare_value(CLI::App& app, const std::string& names, const std::string& type,
+                           std::function<void(const std::string& text)> set, const std::string& text);
+CLI::Option* declare_value(CLI::App& app, const std::string& names, const std::string& type, std::string& value,
+                           const std::string& text);
+CLI::Option* declare_list(CLI::App& app, const std::string& names, const std::string& type,
+                          std::vector<std::string>& values, const std::string& text);
 CLI::Option* declare_size(CLI::App& app, const std::string& name, std::uint64_t least,
                           std::function<void(std::uint64_t size)> set, const std::string& text);
-CLI::Option* declare_list(CLI::App& app, const std::string& names, std::vector<std::string>& values,
-                          const std::string& text);
 
 RunCommand declare_cat(CLI::App& app);
 RunCommand declare_cp(CLI::App& app);

@@ -94,29 +94,23 @@ void ReadingOptions::declare(CLI::App& app) {
       app, "--max-input", 0, [this](std::uint64_t size) { most_input = size; },
       "most of a pipe that is saved for FILE - or <(...) (default 16G)\n"
       "To read it at any position, it is saved in a file without a name in `TMPDIR`, or in /tmp.");
-  app.add_option("--index", index,
-                 "where to save indexes: auto, no, or a directory\n"
-                 "Indexes are saved of files whose scan takes long. Same as the mount option `index`.")
-      ->type_name("WHERE");
-  app.add_option_function<std::string>(
-         "-j,--threads",
-         [this](const std::string& text) {
-           threads = static_cast<unsigned>(number_of("--threads", text, kMostThreads));
-         },
-         "threads that decode (default: one per processor)\n"
-         "At most 1024.")
-      ->type_name("N");
+  declare_value(app, "--index", "WHERE", index,
+                "where to save indexes: auto, no, or a directory\n"
+                "Indexes are saved of files whose scan takes long. Same as the mount option `index`.");
+  declare_value(
+      app, "-j,--threads", "N",
+      [this](const std::string& text) { threads = static_cast<unsigned>(number_of("--threads", text, kMostThreads)); },
+      "threads that decode (default: one per processor)\n"
+      "At most 1024.");
 }
 
 void ReadingOptions::declare_database(CLI::App& app) {
-  app.add_option("--wal-dir", database.wal_directory,
-                 "the directory of the write-ahead logs (RocksDB's wal_dir)\n"
-                 "Without it, the logs are in the database's directory or in the one that its OPTIONS file names.")
-      ->type_name("DIR");
-  declare_list(app, "--db-path", database.table_directories,
+  declare_value(app, "--wal-dir", "DIR", database.wal_directory,
+                "the directory of the write-ahead logs (RocksDB's wal_dir)\n"
+                "Without it, the logs are in the database's directory or in the one that its OPTIONS file names.");
+  declare_list(app, "--db-path", "DIR", database.table_directories,
                "a further directory with tables and blob files (RocksDB's db_paths)\n"
-               "May be given several times. A file in the database's directory has priority.")
-      ->type_name("DIR");
+               "May be given several times. A file in the database's directory has priority.");
 }
 
 database::Options ReadingOptions::database_options() const {
@@ -217,13 +211,6 @@ KnownCounts CommandContext::known_counts() const {
   return [this](const RequestContext& context, std::size_t, const Shard& shard, ScanDetail detail) {
     return saved_counts(context, services_, shard.path, detail);
   };
-}
-
-std::unique_ptr<GrowingFile> CommandContext::open_followed(const std::string& path) {
-  auto opened = GrowingFile::open(path, limits_, services_);
-  if (opened) return std::move(*opened);
-  print_unopened(path, opened.error());
-  return nullptr;
 }
 
 int CommandContext::finish() {

@@ -18,7 +18,6 @@
 #include "fusefs/commands/command_status.h"
 #include "fusefs/commands/output.h"
 #include "fusefs/commands/standard_input.h"
-#include "fusefs/follow/growing_file.h"
 
 namespace CLI {
 class App;
@@ -75,9 +74,6 @@ class CommandContext : public CommandStatus {
   OpenShard opener();
   // Returns what saved indexes have of them.
   KnownCounts known_counts() const;
-
-  // Opens a file that grows (see open()).
-  std::unique_ptr<GrowingFile> open_followed(const std::string& path);
 
   // Standard output.
   Output& output() { return output_; }

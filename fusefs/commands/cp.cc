@@ -319,24 +319,22 @@ RunCommand declare_cp(CLI::App& app) {
                "replace existing files\n"
                "Symbolic links are replaced too. Without this option existing files are not changed, and the exit "
                "status is 5.");
-  app.add_option_function<std::string>(
-         "--suffix",
-         [options = options.get()](const std::string& text) {
-           constexpr std::size_t kLongest = 100;
-           if (text.size() > kLongest || text.find('/') != std::string::npos) {
-             throw CLI::ValidationError("--suffix", "not the end of a file name: " + text);
-           }
-           options->suffix = text;
-         },
-         "append S to the names of files, for example .png")
-      ->type_name("S");
-  declare_list(app, "--part", options->parts,
+  declare_value(
+      app, "--suffix", "S",
+      [options = options.get()](const std::string& text) {
+        constexpr std::size_t kLongest = 100;
+        if (text.size() > kLongest || text.find('/') != std::string::npos) {
+          throw CLI::ValidationError("--suffix", "not the end of a file name: " + text);
+        }
+        options->suffix = text;
+      },
+      "append S to the names of files, for example .png");
+  declare_list(app, "--part", "PATH", options->parts,
                "copy a part of each record, by its path in inside/: image/encoded; may be repeated\n"
                "PATH is as in a mount, but slashes in names need no encoding. It names one file and not a directory: "
                "tags/Truth/2. A record without this part creates no "
                "file, and the exit status is 5. Of several parts, each file has the path in its name, with dots: "
                "`000000042.image.encoded` and `000000042.label`.")
-      ->type_name("PATH")
       ->check([](const std::string& path) {
         return path.size() < PATH_MAX ? std::string() : "longer than any path in a mount";
       });

@@ -38,8 +38,8 @@ CLI::Option* declare_number(CLI::App& app, const std::string& name, std::uint64_
 }  // namespace
 
 void DatabaseView::declare(CLI::App& app, const std::string& without) {
-  app.add_option("--column-family", family, fmt::format("name or number of the column family (default: {})", without))
-      ->type_name("F");
+  declare_value(app, "--column-family", "F", family,
+                fmt::format("name or number of the column family (default: {})", without));
   declare_number(app, "--at", at.sequence, "sequence number",
                  "as of this sequence number, as far as older versions are still stored\n"
                  "A compaction deletes versions that no snapshot needs. Keys can then be missing that existed at "

@@ -111,14 +111,12 @@ bool GrepOptions::wants(const std::string& path) const {
 
 void GrepOptions::declare_matching(CLI::App& app) {
   begin_group(app, "What matches");
-  declare_list(app, "-e,--regexp", patterns,
+  declare_list(app, "-e,--regexp", "PATTERN", patterns,
                "use this pattern; all other words are files; may be repeated\n"
-               "Each line of a PATTERN is a pattern.")
-      ->type_name("PATTERN");
-  declare_list(app, "-f,--file", pattern_files,
+               "Each line of a PATTERN is a pattern.");
+  declare_list(app, "-f,--file", "F", pattern_files,
                "use the patterns in F, one a line; all other words are files; - is standard input\n"
-               "An empty F has no pattern, and matches nothing.")
-      ->type_name("F");
+               "An empty F has no pattern, and matches nothing.");
   app.add_flag("-i,-y,--ignore-case", rules.ignores_case, "ignore case");
   app.add_flag("-v,--invert-match", inverted, "select the records that do not match");
   app.add_flag("-w,--word-regexp", rules.is_word,
@@ -143,29 +141,24 @@ void GrepOptions::declare_output(CLI::App& app) {
   app.add_flag("-o,--only-matching", only_matches, "print each match separately");
   app.add_flag("-q,--quiet,--silent", quiet, "print nothing, and exit at the first match");
   app.add_flag("-s,--no-messages", hides_unopened, "print no message about files that cannot be opened");
-  app.add_option_function<std::string>(
-         "-m,--max-count",
-         [this](const std::string& text) {
-           most = text == "-1" ? UINT64_MAX : amount_of("--max-count", text);  // -1: all, as for grep(1)
-         },
-         "continue with the next file after N records\n"
-         "-1 means all records.")
-      ->type_name("N")
+  declare_value(
+      app, "-m,--max-count", "N",
+      [this](const std::string& text) {
+        most = text == "-1" ? UINT64_MAX : amount_of("--max-count", text);  // -1: all, as for grep(1)
+      },
+      "continue with the next file after N records\n"
+      "-1 means all records.")
       ->take_last();
-  app.add_option_function<std::string>(
-         "-C,--context", number(before, after, "--context"),
-         "print the N records before and after each selected one\n"
-         "A line -- separates groups of records that do not follow each other. Context excludes `--json`, "
-         "`--decoded` and `--field`.")
-      ->type_name("N")
+  declare_value(app, "-C,--context", "N", number(before, after, "--context"),
+                "print the N records before and after each selected one\n"
+                "A line -- separates groups of records that do not follow each other. Context excludes `--json`, "
+                "`--decoded` and `--field`.")
       ->take_last();
-  app.add_option_function<std::string>("-A,--after-context", number(after, after, "--after-context"),
-                                       "print the N records after each selected one, as ORDINAL-RECORD")
-      ->type_name("N")
+  declare_value(app, "-A,--after-context", "N", number(after, after, "--after-context"),
+                "print the N records after each selected one, as ORDINAL-RECORD")
       ->take_last();
-  app.add_option_function<std::string>("-B,--before-context", number(before, before, "--before-context"),
-                                       "print the N records before each selected one")
-      ->type_name("N")
+  declare_value(app, "-B,--before-context", "N", number(before, before, "--before-context"),
+                "print the N records before each selected one")
       ->take_last();
   app.add_flag("-n,--line-number")->description("print ordinals, which count from 0 (default)");
   app.add_flag("-H,--with-filename", with_name, "print the file name with each record");
@@ -198,17 +191,16 @@ void GrepOptions::declare_decoding(CLI::App& app) {
       "search the decoded content of records, as JSON, and print that\n"
       "The JSON is that of `records/N.json` in a mount, on one line. A record without decoded content does not "
       "match.");
-  app.add_option_function<std::string>(
-         "--field",
-         [this](const std::string& path) {
-           if (path.empty()) throw CLI::ValidationError("--field", "no field is named");
-           field = std::make_shared<const FieldPaths>(std::vector<std::string>{path});
-           decoded = true;
-         },
-         "search only the values of this field of the decoded content; implies --decoded\n"
-         "PATH is names joined by dots, `user.name`, or the name of a feature of a tensorflow.Example. Each value is "
-         "searched by itself: of a list each element, of a message each field. Strings are without quotes and escapes.")
-      ->type_name("PATH");
+  declare_value(
+      app, "--field", "PATH",
+      [this](const std::string& path) {
+        if (path.empty()) throw CLI::ValidationError("--field", "no field is named");
+        field = std::make_shared<const FieldPaths>(std::vector<std::string>{path});
+        decoded = true;
+      },
+      "search only the values of this field of the decoded content; implies --decoded\n"
+      "PATH is names joined by dots, `user.name`, or the name of a feature of a tensorflow.Example. Each value is "
+      "searched by itself: of a list each element, of a message each field. Strings are without quotes and escapes.");
   declare_types(
       app, types, [this] { return decoded || json; }, "--decoded and --json");
 }
@@ -216,15 +208,12 @@ void GrepOptions::declare_decoding(CLI::App& app) {
 void GrepOptions::declare_files(CLI::App& app) {
   begin_group(app, "Files and data sets");
   app.add_flag("-r,--recursive", recursive, "search all containers below directories (default: .)");
-  declare_list(app, "--include", included,
+  declare_list(app, "--include", "GLOB", included,
                "search only files whose names match GLOB; may be repeated\n"
-               "GLOB is a pattern of glob(7) for the name without directories. A data set is one file.")
-      ->type_name("GLOB");
-  declare_list(app, "--exclude", excluded, "leave out files whose names match GLOB; may be repeated")
-      ->type_name("GLOB");
-  declare_list(app, "--exclude-dir", excluded_directories,
-               "leave out files in directories whose names match GLOB; may be repeated")
-      ->type_name("GLOB");
+               "GLOB is a pattern of glob(7) for the name without directories. A data set is one file.");
+  declare_list(app, "--exclude", "GLOB", excluded, "leave out files whose names match GLOB; may be repeated");
+  declare_list(app, "--exclude-dir", "GLOB", excluded_directories,
+               "leave out files in directories whose names match GLOB; may be repeated");
   declare_manifest(app, manifest);
   declare_allow_missing(app, allows_missing);
   begin_group(app, "Databases");

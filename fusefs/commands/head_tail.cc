@@ -100,21 +100,21 @@ class Tail {
  private:
   // Returns null after a failure. With -F, waits for a file that may appear, or become a container.
   std::unique_ptr<GrowingFile> open() {
-    if (!options_.follows_name) return context_.open_followed(path_);
-    FileWatch watch({path_, directory_});
+    std::optional<FileWatch> watch;
+    if (options_.follows_name) watch.emplace(std::vector<std::string>{path_, directory_});
     for (;;) {
       auto opened = GrowingFile::open(path_, context_.limits(), context_.services());
       if (opened && is_next_) print_message(fmt::format("{}: following the new file", path_));
       if (opened) return std::move(*opened);
       const auto status = status_of({}, path_);
       const bool is_absent_or_empty = !status || !status->is_file() || status->size == 0;
-      if (!is_next_ && !is_absent_or_empty) {
+      if (!watch || (!is_next_ && !is_absent_or_empty)) {
         context_.print_unopened(path_, opened.error());
         return nullptr;
       }
       context_.print_once(open_failure(path_, opened.error()));
       is_next_ = true;
-      if (!watch.wait(STDOUT_FILENO)) return nullptr;
+      if (!watch->wait(STDOUT_FILENO)) return nullptr;
     }
   }
 
@@ -225,10 +225,9 @@ std::shared_ptr<EndOptions> declare(CLI::App& app, const std::string& of_count) 
     }
   });
   begin_group(app, "Which records");
-  app.add_option_function<std::string>(
-         "-n,--records", [options = options.get()](const std::string& text) { options->count = count_of(text); },
-         of_count)
-      ->type_name("N")
+  declare_value(
+      app, "-n,--records", "N", [options = options.get()](const std::string& text) { options->count = count_of(text); },
+      of_count)
       ->take_last();
   options->form.declare(app);
   options->reading.declare(app);

@@ -10,12 +10,11 @@
 namespace recordfs {
 
 void KeyRangeOptions::declare(CLI::App& app) {
-  app.add_option("--prefix", range.prefix, "only keys that begin with P")->type_name("P");
-  app.add_option("--from", range.from, "only this key and those after it")->type_name("A");
+  declare_value(app, "--prefix", "P", range.prefix, "only keys that begin with P");
+  declare_value(app, "--from", "A", range.from, "only this key and those after it");
   app.add_option("--to", range.to, "only keys before this one")->type_name("B");
-  app.add_option_function<std::string>(
-         "--limit", [this](const std::string& text) { limit = amount_of("--limit", text); }, "at most N keys")
-      ->type_name("N");
+  declare_value(
+      app, "--limit", "N", [this](const std::string& text) { limit = amount_of("--limit", text); }, "at most N keys");
   // Values are set in the order of the declarations.
   app.add_flag_callback(
       "--encoded",

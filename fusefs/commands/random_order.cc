@@ -132,21 +132,18 @@ class RandomCopy {
 }  // namespace
 
 void RandomOptions::declare(CLI::App& app) {
-  app.add_option_function<std::string>(
-         "--shuffle", [this](const std::string& text) { shuffle = number_of("--shuffle", text); },
-         "write the records in a random order, which this number selects\n"
-         "The same number gives the same order for a data set of as many records, on every machine. With "
-         "`--sample`, the sample is in random order.")
-      ->type_name("SEED");
-  auto* count = app.add_option_function<std::string>(
-                       "--sample", [this](const std::string& text) { sample = number_of("--sample", text); },
-                       "write N records, chosen at random, in ascending order\n"
-                       "Each set of N records is as likely as any other, and none is written twice.")
-                    ->type_name("N");
-  app.add_option_function<std::string>(
-         "--seed", [this](const std::string& text) { seed = number_of("--seed", text); },
-         "selects the sample of --sample (default 0)")
-      ->type_name("S")
+  declare_value(
+      app, "--shuffle", "SEED", [this](const std::string& text) { shuffle = number_of("--shuffle", text); },
+      "write the records in a random order, which this number selects\n"
+      "The same number gives the same order for a data set of as many records, on every machine. With "
+      "`--sample`, the sample is in random order.");
+  auto* count = declare_value(
+      app, "--sample", "N", [this](const std::string& text) { sample = number_of("--sample", text); },
+      "write N records, chosen at random, in ascending order\n"
+      "Each set of N records is as likely as any other, and none is written twice.");
+  declare_value(
+      app, "--seed", "S", [this](const std::string& text) { seed = number_of("--seed", text); },
+      "selects the sample of --sample (default 0)")
       ->needs(count);
 }
 

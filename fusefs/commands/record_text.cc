@@ -293,23 +293,21 @@ void declare_json(CLI::App& app, JsonLineOptions& json, CLI::Option* json_flag) 
   app.add_flag_callback(
          "--no-raw", [&json] { json.has_record = false; }, "with --json: leave out the bytes of the record")
       ->needs(json_flag);
-  app.add_option_function<std::string>(
-         "--fields",
-         [&json](const std::string& text) {
-           json.fields = std::make_shared<const FieldPaths>(paths_of(text));
-           json.has_record = false;
-         },
-         "with --json: write only these decoded fields, as a,b.c; implies --no-raw\n"
-         "A field is a path as for `grep --field`, and is written in its place in `decoded`.")
-      ->type_name("FIELDS")
+  declare_value(
+      app, "--fields", "FIELDS",
+      [&json](const std::string& text) {
+        json.fields = std::make_shared<const FieldPaths>(paths_of(text));
+        json.has_record = false;
+      },
+      "with --json: write only these decoded fields, as a,b.c; implies --no-raw\n"
+      "A field is a path as for `grep --field`, and is written in its place in `decoded`.")
       ->needs(json_flag);
-  app.add_option_function<std::string>(
-         "--bytes", [&json](const std::string& word) { json.bytes = byte_form_of(word); },
-         "with --json: how bytes are written: auto (text or base64), base64 or hex\n"
-         "With `auto`, the default, they are text if they are UTF-8, and otherwise base64. With `base64` the record is "
-         "always in `base64`, and bytes of decoded content in members that end with `base64`; with `hex` in those that "
-         "end with `hex`. Bytes in a protobuf message are always base64, as in protobuf's mapping.")
-      ->type_name("FORM")
+  declare_value(
+      app, "--bytes", "FORM", [&json](const std::string& word) { json.bytes = byte_form_of(word); },
+      "with --json: how bytes are written: auto (text or base64), base64 or hex\n"
+      "With `auto`, the default, they are text if they are UTF-8, and otherwise base64. With `base64` the record is "
+      "always in `base64`, and bytes of decoded content in members that end with `base64`; with `hex` in those that "
+      "end with `hex`. Bytes in a protobuf message are always base64, as in protobuf's mapping.")
       ->needs(json_flag);
 }
 
@@ -354,15 +352,13 @@ void declare_types(CLI::App& app, UserTypes& types, std::function<bool()> is_use
     std::string type;
   };
   const auto given = std::make_shared<Given>();
-  app.add_option("--descriptors", given->descriptors,
-                 "protobuf types of decoded records, written by protoc --descriptor_set_out\n"
-                 "Same as the mount option `descriptors`.")
-      ->type_name("FILE");
-  app.add_option("--type", given->type,
-                 "full name of every record's message type; optional if FILE has only one\n"
-                 "Not needed for records that name the types of the messages in them. "
-                 "Same as the mount option `type`.")
-      ->type_name("NAME");
+  declare_value(app, "--descriptors", "FILE", given->descriptors,
+                "protobuf types of decoded records, written by protoc --descriptor_set_out\n"
+                "Same as the mount option `descriptors`.");
+  declare_value(app, "--type", "NAME", given->type,
+                "full name of every record's message type; optional if FILE has only one\n"
+                "Not needed for records that name the types of the messages in them. "
+                "Same as the mount option `type`.");
   app.parse_complete_callback([given, &types, is_used = std::move(is_used), of_what] {
     if (given->descriptors.empty() && given->type.empty()) return;
     if (!is_used()) throw CLI::ValidationError("--descriptors and --type are for " + of_what);

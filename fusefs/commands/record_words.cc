@@ -101,10 +101,9 @@ void declare_allow_missing(CLI::App& app, bool& allows_missing) {
 }
 
 void declare_manifest(CLI::App& app, std::string& manifest) {
-  app.add_option("--manifest", manifest,
-                 "read the files of the data set from F, one path a line; - is standard input\n"
-                 "Paths are relative to the directory of F. Empty lines and lines that begin with `#` are skipped.")
-      ->type_name("F");
+  declare_value(app, "--manifest", "F", manifest,
+                "read the files of the data set from F, one path a line; - is standard input\n"
+                "Paths are relative to the directory of F. Empty lines and lines that begin with `#` are skipped.");
 }
 
 void declare_sets(CLI::App& app, std::vector<std::string>& words, std::string& manifest, bool takes_input) {
@@ -132,10 +131,9 @@ void declare_words(CLI::App& app, RecordWords& words, WordUse use, const std::st
     // For the help. All words go to the first argument, and are sorted later.
     app.add_option("RANGE", ranges_text)->type_name("");
     begin_group(app, "Which records");
-    declare_list(app, "-r,--range", given->ranges,
+    declare_list(app, "-r,--range", "RANGE", given->ranges,
                  "a range; - reads them from standard input; all words are files then\n"
-                 "They are separated by white space. If there are none, no record is selected.")
-        ->type_name("RANGE");
+                 "They are separated by white space. If there are none, no record is selected.");
   }
   if (use == WordUse::kFilesRangeAndDir)
     app.add_option("DIR", "a directory, which is created if it is missing")->type_name("");

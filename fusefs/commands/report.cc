@@ -161,10 +161,9 @@ int report(const ReportOptions& options) {
 RunCommand declare_report(CLI::App& app) {
   const auto options = std::make_shared<ReportOptions>();
   declare_sets(app, options->words, options->manifest);
-  app.add_option("-o,--output", options->output,
-                 "write the page to this file; the default is standard output\n"
-                 "An existing file is replaced, once the page is complete.")
-      ->type_name("HTML");
+  declare_value(app, "-o,--output", "HTML", options->output,
+                "write the page to this file; the default is standard output\n"
+                "An existing file is replaced, once the page is complete.");
   options->reading.declare(app);
   app.footer(
       "Reads and checks the whole file, as recordfs verify does, and writes one HTML page: a map of the file with the "

@@ -152,21 +152,19 @@ void declare_sizes(CLI::App& app, SplitsOptions& options) {
     ++options.sizes_given;
     return *parsed;
   };
-  app.add_option_function<std::string>(
-         "--records",
-         [&options, number](const std::string& text) {
-           options.size = {.amount = number("--records", text), .unit = SplitSize::Unit::kRecords};
-         },
-         "least number of records of each split; the last one may have fewer\n"
-         "A split ends at the first end of a chunk after N records. Counts the records, by a saved index or a scan of "
-         "headers.")
-      ->type_name("N");
-  app.add_option_function<std::string>(
-         "--count", [&options, number](const std::string& text) { options.count = number("--count", text); },
-         "print exactly N splits of the whole data set, as `I/N@CHECK`\n"
-         "They have the same number of bytes, and may span files. Some may have no record. Only the names and sizes of "
-         "the files are read. The split can be used only while these are the same; `I/N` is not checked.")
-      ->type_name("N");
+  declare_value(
+      app, "--records", "N",
+      [&options, number](const std::string& text) {
+        options.size = {.amount = number("--records", text), .unit = SplitSize::Unit::kRecords};
+      },
+      "least number of records of each split; the last one may have fewer\n"
+      "A split ends at the first end of a chunk after N records. Counts the records, by a saved index or a scan of "
+      "headers.");
+  declare_value(
+      app, "--count", "N", [&options, number](const std::string& text) { options.count = number("--count", text); },
+      "print exactly N splits of the whole data set, as `I/N@CHECK`\n"
+      "They have the same number of bytes, and may span files. Some may have no record. Only the names and sizes of "
+      "the files are read. The split can be used only while these are the same; `I/N` is not checked.");
 }
 
 }  // namespace

@@ -391,24 +391,21 @@ RunCommand declare_verify(CLI::App& app) {
   app.add_flag("-r,--recursive", options->recursive,
                "verify all containers below directories, and ignore other files\n"
                "A directory without a container is reported, and the exit status is 5.");
-  app.add_option("--files0-from", options->names_from,
-                 "read file names from F, with a NUL byte after each; - is standard input")
-      ->type_name("F");
+  declare_value(app, "--files0-from", "F", options->names_from,
+                "read file names from F, with a NUL byte after each; - is standard input");
   begin_group(app, "Data sets");
   declare_manifest(app, options->manifest);
   begin_group(app, "Options");
-  auto* state = app.add_option("--state", options->state,
-                               "skip files that have not changed since they passed; F stores their names\n"
-                               "It also stores sizes and time stamps, by which a change is found.")
-                    ->type_name("F");
-  app.add_option_function<std::string>(
-         "--max-age",
-         [options](const std::string& text) {
-           options->max_age = seconds_of(text);
-           if (!options->max_age) throw CLI::ValidationError("--max-age", "not a time: " + text);
-         },
-         "with --state: also read files that passed longer ago: 90s, 10m, 12h, 30d, 4w")
-      ->type_name("AGE")
+  auto* state = declare_value(app, "--state", "F", options->state,
+                              "skip files that have not changed since they passed; F stores their names\n"
+                              "It also stores sizes and time stamps, by which a change is found.");
+  declare_value(
+      app, "--max-age", "AGE",
+      [options](const std::string& text) {
+        options->max_age = seconds_of(text);
+        if (!options->max_age) throw CLI::ValidationError("--max-age", "not a time: " + text);
+      },
+      "with --state: also read files that passed longer ago: 90s, 10m, 12h, 30d, 4w")
       ->needs(state);
   app.add_flag(
       "--json", options->json,
