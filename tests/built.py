@@ -42,7 +42,7 @@ def stored(path):
 
 
 def is_source(word):
-    """Returns whether a word of a test names a source: the path of a file, and no text."""
+    """Returns whether an argument of a command is the path of an existing file. Strings are options and patterns."""
     return isinstance(word, Path) and word.is_file()
 
 

@@ -38,8 +38,8 @@ class RequestContext {
   // What one attempt at a request did. Written by the thread that attempts it.
   struct Attempt {
     std::uint64_t bytes = 0;  // read or produced so far: see spend()
-    Permission refused =
-        Permission::kNonBlocking;  // the permission that the next attempt needs; kNonBlocking: nothing was refused
+    // The permission that the next attempt needs; kNonBlocking: nothing was refused.
+    Permission refused = Permission::kNonBlocking;
     // The filesystem that the request needs; after a refusal, the one that was refused. 0: none that may hang, or
     // unknown.
     std::uint64_t filesystem = 0;
