@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <new>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/base/thrown.h"
 
 namespace recordfs {
 
@@ -35,7 +35,7 @@ bool GrowingShards::look(const RequestContext& context, FileWatch&, const Notify
 }
 
 void GrowingShards::append(const RequestContext& context, std::span<const NewFile> files, const Notify& notify) {
-  try {
+  const bool has_memory = has_memory_for([&] {
     AppendedShards more;
     for (const NewFile& file : files) {
       more.shards.push_back({.path = file.path});
@@ -51,9 +51,8 @@ void GrowingShards::append(const RequestContext& context, std::span<const NewFil
     set_.append(context, std::move(more), notify);
     services_.log(Severity::kDetail,
                   fmt::format("a data set: {}, {} now", counted(files.size(), "new shard"), shards_));
-  } catch (const std::bad_alloc&) {
-    end("no memory, so new shards are not shown any more");
-  }
+  });
+  if (!has_memory) end("no memory, so new shards are not shown any more");
 }
 
 void GrowingShards::log_moved(const std::string& shown) {

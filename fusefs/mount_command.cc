@@ -13,7 +13,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +28,7 @@
 #include "core/base/result.h"
 #include "core/base/sandbox.h"
 #include "core/base/storage.h"
+#include "core/base/thrown.h"
 #include "core/dataset/real_paths.h"
 #include "core/dataset/source_spec.h"
 #include "core/decoding/protobuf_module.h"
@@ -483,11 +483,9 @@ int mount_sources(Options options) {
     }
     options.log_file = std::filesystem::absolute(options.log_file);  // a daemon changes its directory
   }
-  try {
-    return mount_with(options, *ready, *chosen, log);
-  } catch (const std::bad_alloc&) {
-    return refuse(kExitCannotMount, fmt::format("{}: cannot mount: out of memory", shown_mountpoint(options)));
-  }
+  int status = kExitCannotMount;
+  if (has_memory_for([&] { status = mount_with(options, *ready, *chosen, log); })) return status;
+  return refuse(status, fmt::format("{}: cannot mount: out of memory", shown_mountpoint(options)));
 }
 
 }  // namespace recordfs

@@ -253,14 +253,21 @@ ParsedOptions parse_options(Form form, int argc, const char* const* argv, const 
   line.options.form = form;
   CLI::App app;
   declare(app, form, line);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& stopped) {
-    return wrong_use(usage_error(app, stopped));
-  }
+  const std::span words(argv + 1, argv + argc);
+  const auto stopped = parse_words(app, {words.rbegin(), words.rend()});
+  if (stopped) return wrong_use(usage_error(app, *stopped));
   if (line.wants_help) return {.status = 0, .output = texts.help()};
   if (line.wants_version) return {.status = 0, .output = texts.version()};
   return finished(std::move(line));
+}
+
+std::optional<CLI::ParseError> parse_words(CLI::App& app, std::vector<std::string> words) {
+  try {
+    app.parse(std::move(words));
+    return std::nullopt;
+  } catch (const CLI::ParseError& stopped) {
+    return stopped;
+  }
 }
 
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {

@@ -94,6 +94,9 @@ struct OptionText {
   bool operator==(const OptionText&) const = default;
 };
 
+// Parses words, of which the last one is the first of the command line. Returns the reason if `app` did not accept
+// them; one with exit code 0 if help is asked for. Throws std::bad_alloc.
+std::optional<CLI::ParseError> parse_words(CLI::App& app, std::vector<std::string> words);
 // Returns the message for a command line that `app` could not parse.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/thread.h"
+#include "core/base/thrown.h"
 
 namespace recordfs {
 namespace {
@@ -273,11 +274,10 @@ void PrefetchBuffer::load_next(const RequestContext& context, Lock& lock, const 
   lock.unlock();
   const auto start = std::chrono::steady_clock::now();
   Pieces loaded;
-  try {
+  // Without memory for it, threads read this piece from the source.
+  has_memory_for([&] {
     if (auto piece = load(context, from, std::move(next))) loaded[piece->begin()] = std::move(piece);
-  } catch (const std::bad_alloc&) {
-    // Threads read this piece from the source.
-  }
+  });
   const bool may_begin_hole = !loaded.empty() && ends_with_zeros(loaded.begin()->second->view());
   const bool was_slow = std::chrono::steady_clock::now() - start >= kSlow * (1 + (end - begin) / kPiece);
   lock.lock();

@@ -1,9 +1,9 @@
 #include "core/dataset/record_stream.h"
 
-#include <new>
 #include <utility>
 
 #include "core/base/thread.h"
+#include "core/base/thrown.h"
 #include "core/store/wait_ticket.h"
 
 namespace recordfs {
@@ -45,15 +45,13 @@ RecordStream::Next RecordStream::next(RecordBlock& block, std::chrono::milliseco
 }
 
 void RecordStream::run() {
-  try {
+  const bool has_memory = has_memory_for([this] {
     const auto outcome = read_all();
     if (!outcome) push_problem(options_.split_shard, outcome.error());
-  } catch (const std::bad_alloc&) {
-    const std::lock_guard lock(mutex_);
-    failure_ = out_of_memory("no memory");
-  }
+  });
   {
     const std::lock_guard lock(mutex_);
+    if (!has_memory) failure_ = out_of_memory("no memory");
     is_over_ = true;
   }
   changed_.notify_all();

@@ -4,11 +4,12 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/base/thrown.h"
 #include "core/python/arrow_interface.h"
 #include "core/python/batch_builder.h"
 #include "core/python/column_builder.h"
@@ -241,22 +242,19 @@ class ArrowRecords {
 ArrowRecords& records_of(ArrowArrayStream* stream) { return *static_cast<ArrowRecords*>(stream->private_data); }
 
 int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
-  try {
-    export_field(records_of(stream).schema(), out);
-    return 0;
-  } catch (const std::bad_alloc&) {
-    return records_of(stream).fail(ENOMEM, "no memory");
-  }
+  ArrowRecords& records = records_of(stream);
+  return has_memory_for([&] { export_field(records.schema(), out); }) ? 0 : records.fail(ENOMEM, "no memory");
 }
 
 int get_next(ArrowArrayStream* stream, ArrowArray* out) {
-  try {
-    if (!has_gil()) return records_of(stream).next(out);
-    const GilRelease release;
-    return records_of(stream).next(out);
-  } catch (const std::bad_alloc&) {
-    return records_of(stream).fail(ENOMEM, "no memory");
-  }
+  ArrowRecords& records = records_of(stream);
+  int status = 0;
+  const bool has_memory = has_memory_for([&] {
+    std::optional<GilRelease> release;
+    if (has_gil()) release.emplace();
+    status = records.next(out);
+  });
+  return has_memory ? status : records.fail(ENOMEM, "no memory");
 }
 
 const char* get_last_error(ArrowArrayStream* stream) { return records_of(stream).error(); }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <new>
 
 #include "core/base/request_context.h"
 #include "core/base/thread.h"
+#include "core/base/thrown.h"
 
 namespace recordfs {
 
@@ -73,11 +73,8 @@ void BackgroundWork::run() {
   const RequestContext context(cancelled_);
   Lock lock(mutex_);
   Result<void> outcome = out_of_memory("no memory");
-  try {
-    outcome = work(context, lock);
-  } catch (const std::bad_alloc&) {
-    // The requests that wait get the failure. A retry may find memory.
-  }
+  // The requests that wait get a failure. A retry may find memory.
+  has_memory_for([&] { outcome = work(context, lock); });
   if (!lock.owns_lock()) lock.lock();
   running_ = false;
   // If no request waits, the next one continues the work.

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <new>
 #include <utility>
 
 #include "core/base/request_context.h"
+#include "core/base/thrown.h"
 #include "core/codec/codec.h"
 
 namespace recordfs {
@@ -109,28 +109,22 @@ void ReadAhead::look_further(Run& run) {
 void ReadAhead::go_ahead(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, std::size_t count) {
   RequestContext::Attempt attempt;
   const RequestContext context(work_.may, attempt);
-  const auto next_chunks = following(context, tip, count);
-  try {
-    if (take_up(slot, number, tip, next_chunks)) {
-      for (const ChunkInfo& chunk : next_chunks.chunks) work_.decode(context, chunk);
-    }
-  } catch (const std::bad_alloc&) {
-    // Their reader decodes them.
-  }
+  const bool is_taken_up = has_memory_for([&] {
+    const auto next_chunks = following(context, tip, count);
+    if (!take_up(slot, number, tip, next_chunks)) return;
+    for (const ChunkInfo& chunk : next_chunks.chunks) work_.decode(context, chunk);
+  });
+  if (!is_taken_up) take_up(slot, number, tip, {.chunks = {}, .is_last = true});  // their readers decode them
   end_task();
 }
 
 auto ReadAhead::following(const RequestContext& context, const ChunkInfo& tip, std::size_t count) const -> NextChunks {
   NextChunks next_chunks;
-  try {
-    next_chunks.chunks.reserve(count);
-    while (next_chunks.chunks.size() < count && !next_chunks.is_last) {
-      const auto next = work_.next(context, next_chunks.chunks.empty() ? tip : next_chunks.chunks.back());
-      if (next) next_chunks.chunks.push_back(*next);
-      next_chunks.is_last = !next;
-    }
-  } catch (const std::bad_alloc&) {
-    next_chunks.is_last = true;
+  next_chunks.chunks.reserve(count);
+  while (next_chunks.chunks.size() < count && !next_chunks.is_last) {
+    const auto next = work_.next(context, next_chunks.chunks.empty() ? tip : next_chunks.chunks.back());
+    if (next) next_chunks.chunks.push_back(*next);
+    next_chunks.is_last = !next;
   }
   return next_chunks;
 }

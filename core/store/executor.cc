@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
-#include <new>
 #include <utility>
 
 #include "core/base/thread.h"
+#include "core/base/thrown.h"
 
 namespace recordfs {
 
@@ -129,12 +129,7 @@ void Executor::run_slot(Slot& slot) {
   if (slot.state != Slot::State::kQueued) return;
   slot.state = Slot::State::kRunning;
   lock.unlock();
-  try {
-    slot.task.run();
-    slot.has_run = true;
-  } catch (const std::bad_alloc&) {
-    // Reported to finish().
-  }
+  slot.has_run = has_memory_for(slot.task.run);
   lock.lock();
   slot.state = Slot::State::kEnded;
   slot_ended_.notify_all();

@@ -5,7 +5,6 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "core/base/limits.h"
 #include "core/base/prefetch_buffer.h"
 #include "core/base/read_window.h"
+#include "core/base/thrown.h"
 #include "core/store/executor.h"
 
 namespace recordfs {
@@ -244,7 +244,8 @@ class Steps {
   bool plan(Task& task) {
     const ChunkKey next = scanner_.next();
     pass_->advance(next.position);
-    const ChunkRun run = take_run(next, std::min(size_, end_position_) - next.position, task);
+    ChunkRun run{.from = next, .next = next};  // without memory for a batch, steps need less
+    has_memory_for([&] { run = take_run(next, std::min(size_, end_position_) - next.position, task); });
     const bool is_too_much = run.records > end_record_ - std::min(end_record_, totals().records);
     if (is_too_much) steps_until_ = size_;
     if (is_too_much || run.chunks == 0) {
@@ -265,22 +266,17 @@ class Steps {
 
   // Returns the run at `at`, in a window of at most `most` bytes that has at least one chunk, if that is not too large.
   ChunkRun take_run(ChunkKey at, std::uint64_t most, Task& task) {
-    try {
-      for (std::uint64_t wanted = usual_window_;;) {
-        const std::uint64_t least = std::min(wanted, most);
-        task.batch.reset();
-        task.window = {};  // the next window may reuse the memory
-        task.window = first_of(pass_->window(at.position, least), most);
-        const std::uint64_t size = task.window.bytes.size();
-        const ChunkRun run = threads_ > 1 ? bulk_->plan(at, task.window.bytes) : read(at, task);
-        wanted = run.needs;
-        const bool is_final =
-            run.chunks > 0 || size < least || wanted <= size || wanted > std::min(most, kLargestWindow);
-        if (run.chunks > 0) usual_window_ = window_for((run.next.position - at.position) / run.chunks);
-        if (is_final) return run;
-      }
-    } catch (const std::bad_alloc&) {
-      return {.from = at, .next = at};  // steps need less memory
+    for (std::uint64_t wanted = usual_window_;;) {
+      const std::uint64_t least = std::min(wanted, most);
+      task.batch.reset();
+      task.window = {};  // the next window may reuse the memory
+      task.window = first_of(pass_->window(at.position, least), most);
+      const std::uint64_t size = task.window.bytes.size();
+      const ChunkRun run = threads_ > 1 ? bulk_->plan(at, task.window.bytes) : read(at, task);
+      wanted = run.needs;
+      const bool is_final = run.chunks > 0 || size < least || wanted <= size || wanted > std::min(most, kLargestWindow);
+      if (run.chunks > 0) usual_window_ = window_for((run.next.position - at.position) / run.chunks);
+      if (is_final) return run;
     }
   }
 

@@ -20,6 +20,7 @@
 #include "core/base/cancellable_mutex.h"
 #include "core/base/request_context.h"
 #include "core/base/result.h"
+#include "core/base/thrown.h"
 
 namespace recordfs {
 
@@ -72,15 +73,9 @@ class SharedCache {
     const auto entry = begin_entry(context, key);
     lock.unlock();
     Result<Pointer> outcome = out_of_memory("no memory");
-    try {
-      outcome = make();
-    } catch (...) {
-      lock.lock();
-      finish(context, entry, std::move(outcome), dropped);  // releases the waiting threads
-      throw;
-    }
+    error_thrown_by([&] { outcome = make(); });
     lock.lock();
-    finish(context, entry, std::move(outcome), dropped);
+    finish(context, entry, std::move(outcome), dropped);  // releases the waiting threads
     return *entry->outcome;
   }
 

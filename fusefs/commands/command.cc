@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdio>
 #include <memory>
-#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/parse_number.h"
+#include "core/base/thrown.h"
 #include "fusefs/help_layout.h"
 #include "fusefs/messages.h"
 #include "fusefs/similar_names.h"
@@ -224,28 +224,22 @@ int parse_and_run(const Command& command, int argc, const char* const* argv) {
   const auto run = command.declare(app);
   list_help_last(app);
   restore_words(app);
-  try {
-    app.parse(words_of(argc, argv));
-  } catch (const CLI::ParseError& stopped) {
-    if (stopped.get_exit_code() == 0) {
-      std::fputs(wrapped(without_gaps(app.help()), help_width()).c_str(), stdout);
-      return kExitGood;
-    }
-    print_message(fmt::format("{} (try recordfs {} --help)", usage_error(app, stopped), command.name));
-    return command.wrong_use;
+  const auto stopped = parse_words(app, words_of(argc, argv));
+  if (!stopped) return run();
+  if (stopped->get_exit_code() == 0) {
+    std::fputs(wrapped(without_gaps(app.help()), help_width()).c_str(), stdout);
+    return kExitGood;
   }
-  return run();
+  print_message(fmt::format("{} (try recordfs {} --help)", usage_error(app, *stopped), command.name));
+  return command.wrong_use;
 }
 
 }  // namespace
 
 int run_command(const Command& command, int argc, const char* const* argv) {
-  try {
-    return parse_and_run(command, argc, argv);
-  } catch (const std::bad_alloc&) {
-    print_message("out of memory");
-    return command.wrong_use == kExitWrongUse ? kExitPartlyDone : command.wrong_use;
-  }
+  int status = command.wrong_use == kExitWrongUse ? kExitPartlyDone : command.wrong_use;
+  if (!has_memory_for([&] { status = parse_and_run(command, argc, argv); })) print_message("out of memory");
+  return status;
 }
 
 }  // namespace recordfs

@@ -11,7 +11,6 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
-#include <new>
 #include <thread>
 #include <utility>
 

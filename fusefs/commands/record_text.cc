@@ -1,13 +1,13 @@
 #include "fusefs/commands/record_text.h"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "core/base/protobuf.h"
+#include "core/base/thrown.h"
 #include "core/base/utf8.h"
 #include "core/decoding/json_writer.h"
 #include "core/store/open_container.h"
@@ -94,10 +94,8 @@ class RecordPrinter {
         output_(output) {}
 
   Rendered run() {
-    try {
-      write_all(records_.which);
-    } catch (const std::bad_alloc&) {
-      // A record's text may be several times as large as the record, and no caller catches bad_alloc.
+    // A record's text may be several times as large as the record.
+    if (!has_memory_for([this] { write_all(records_.which); })) {
       rendered_.failures.push_back(
           {.why = {.code = Code::kOutOfMemory, .detail = "no memory for the text of a record"}});
       rendered_.is_over = true;

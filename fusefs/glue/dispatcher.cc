@@ -1,10 +1,12 @@
 #include "fusefs/glue/dispatcher.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
+#include <span>
 #include <utility>
-#include <vector>
 
 namespace recordfs {
 
@@ -208,11 +210,13 @@ void Dispatcher::stop() {
     stopping_ = true;
     for (const auto& [raw, pending] : waiting_) raw->cancelled = true;
   }
-  std::vector<Lane*> lanes = {&local_};
+  std::array<Lane*, kMostFilesystems + 1> all{&local_};  // allocates nothing, since destructors call this
+  std::size_t count = 1;
   {
     const std::lock_guard lock(lanes_mutex_);
-    for (auto& [filesystem, lane] : lanes_) lanes.push_back(&lane);
+    for (auto& [filesystem, lane] : lanes_) all[count++] = &lane;
   }
+  const auto lanes = std::span(all).first(count);
   for (Lane* lane : lanes) lane->reading.stop();
   for (Lane* lane : lanes) lane->slow.stop();
 }

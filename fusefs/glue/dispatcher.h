@@ -17,31 +17,17 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <unordered_map>
 #include <utility>
 
 #include "core/base/request_context.h"
 #include "core/base/result.h"
+#include "core/base/thrown.h"
 #include "core/store/executor.h"
 #include "core/store/wait_ticket.h"
 #include "fusefs/glue/fuse.h"
 
 namespace recordfs {
-
-// Calls `function`. Returns 0, or the errno value for what it throws: ENOMEM for std::bad_alloc, and EIO for a
-// library's exception that nothing else catches.
-template <class Function>
-int error_thrown_by(const Function& function) {
-  try {
-    function();
-    return 0;
-  } catch (const std::bad_alloc&) {
-    return ENOMEM;
-  } catch (const std::exception&) {
-    return EIO;
-  }
-}
 
 class Dispatcher {
   struct Pending;

@@ -2,11 +2,11 @@
 
 #include <chrono>
 #include <cstdint>
-#include <new>
 #include <utility>
 
 #include "core/base/request_context.h"
 #include "core/base/thread.h"
+#include "core/base/thrown.h"
 
 namespace recordfs {
 
@@ -37,11 +37,9 @@ void FollowThread::run() {
 // here would wait for their readers, and thus for threads of this mount.
 bool FollowThread::look() {
   const auto notify = [this](std::uint64_t number) { fuse_lowlevel_notify_inval_inode(session_, number, -1, 0); };
-  try {
-    return followed_->look(RequestContext(is_stopping_), watch_, notify);
-  } catch (const std::bad_alloc&) {
-    return true;  // A later check may find memory.
-  }
+  bool is_growing = true;  // without memory for a check: a later one may find some
+  has_memory_for([&] { is_growing = followed_->look(RequestContext(is_stopping_), watch_, notify); });
+  return is_growing;
 }
 
 }  // namespace recordfs

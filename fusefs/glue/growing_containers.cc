@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,11 +23,7 @@ std::vector<std::string> GrowingContainers::paths() const {
 
 bool GrowingContainers::look(const RequestContext&, FileWatch& watch, const Notify& notify) {
   for (std::size_t container = 0; container < files_.size(); ++container) {
-    try {
-      look_at(container, watch, notify);
-    } catch (const std::bad_alloc&) {
-      // A later check may find memory.
-    }
+    look_at(container, watch, notify);
   }
   containers_.drop_unused();
   return std::ranges::none_of(files_, [](const File& file) { return file.file->is_taking(); });

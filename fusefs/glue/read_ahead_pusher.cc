@@ -1,11 +1,11 @@
 #include "fusefs/glue/read_ahead_pusher.h"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 #include "core/base/request_context.h"
 #include "core/base/thread.h"
+#include "core/base/thrown.h"
 
 namespace recordfs {
 namespace {
@@ -146,14 +146,11 @@ bool ReadAheadPusher::is_sequential(Reader& reader, std::unique_lock<std::mutex>
   std::uint64_t next = 0;
   RequestContext::Attempt attempt;
   const RequestContext context(RequestContext::Permission::kNonBlocking, attempt);
-  try {
-    tree_.for_each_following(context, last, reader.following, [&](std::uint64_t number, Bytes) {
-      next = number;
-      return false;
-    });
-  } catch (const std::bad_alloc&) {
-    next = 0;
-  }
+  const auto take = [&next](std::uint64_t number, Bytes) {
+    next = number;
+    return false;
+  };
+  if (!has_memory_for([&] { tree_.for_each_following(context, last, reader.following, take); })) next = 0;
   lock.lock();
   reader.last = std::max(reader.last, candidate);
   reader.pushed = reader.last;
@@ -195,11 +192,8 @@ void ReadAheadPusher::push(Reader& reader, std::unique_lock<std::mutex>& lock) {
   RequestContext::Attempt attempt;
   // Non-blocking, because a decompression bomb must not delay others.
   const RequestContext context(RequestContext::Permission::kNonBlocking, attempt);
-  try {
-    tree_.for_each_following(context, after, reader.following, take);
-  } catch (const std::bad_alloc&) {
-    known = false;  // pauses until memory may be free
-  }
+  // Without memory: pauses until there may be some.
+  known &= has_memory_for([&] { tree_.for_each_following(context, after, reader.following, take); });
   pushed_records_.fetch_add(stored_records, std::memory_order_relaxed);
   pushed_bytes_.fetch_add(stored_bytes, std::memory_order_relaxed);
   lock.lock();

@@ -3,9 +3,10 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
-#include <exception>
 #include <functional>
+#include <future>
 #include <new>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 
 #include "core/base/cursor.h"
 #include "core/base/protobuf.h"
+#include "core/base/thrown.h"
 
 namespace recordfs::messages {
 namespace {
@@ -183,34 +185,24 @@ std::string too_costly(const MessageType& type, Bytes message) {
   return cost.fields > Types::kMost.fields ? "decoding would take too long" : "";
 }
 
-struct Call {
-  const std::function<void()>& work;
-  std::exception_ptr failure{};
-};
-
-void* run(void* argument) {
-  Call& call = *static_cast<Call*>(argument);
-  try {
-    call.work();
-  } catch (...) {
-    call.failure = std::current_exception();
-  }
+void* run(void* task) {
+  (*static_cast<std::packaged_task<void()>*>(task))();
   return nullptr;
 }
 
 // Calls `work` in a new thread with a large stack and waits for it. Rethrows the exceptions of `work`. Throws
 // std::bad_alloc if it cannot create the thread.
 void call_deep(const std::function<void()>& work) {
-  Call call{work};
+  std::packaged_task<void()> task(work);
   pthread_attr_t attributes;
   if (::pthread_attr_init(&attributes) != 0) throw std::bad_alloc();
   pthread_t thread{};
   const bool is_started =
-      ::pthread_attr_setstacksize(&attributes, kStack) == 0 && ::pthread_create(&thread, &attributes, run, &call) == 0;
+      ::pthread_attr_setstacksize(&attributes, kStack) == 0 && ::pthread_create(&thread, &attributes, run, &task) == 0;
   ::pthread_attr_destroy(&attributes);
   if (!is_started) throw std::bad_alloc();
   ::pthread_join(thread, nullptr);
-  if (call.failure) std::rethrow_exception(call.failure);
+  task.get_future().get();
 }
 
 // Stops libprotobuf from writing to stderr: errors in a user's file do not belong on the terminal.
@@ -234,11 +226,9 @@ const std::string& libprotobuf_version() {
 }
 
 MessageTypes* make_types(const Bytes* files, std::size_t count) noexcept {
-  try {
-    return new Types(files, count);
-  } catch (...) {
-    return nullptr;
-  }
+  MessageTypes* types = nullptr;
+  error_thrown_by([&] { types = std::make_unique<Types>(files, count).release(); });
+  return types;
 }
 
 }  // namespace
@@ -299,14 +289,10 @@ void Types::note_failure(const pb::FileDescriptorProto& file, const std::string&
 }
 
 bool Types::write(std::string_view type, Bytes message, JsonWriter& writer, std::string& why) const noexcept {
-  try {
-    return write_message(type, message, writer, why);
-  } catch (const std::bad_alloc&) {
-    why.assign(kNoMemory);
-  } catch (...) {
-    why.assign("protobuf failed");  // 15 characters take no memory
-  }
-  return false;
+  bool is_written = false;
+  const int thrown = error_thrown_by([&] { is_written = write_message(type, message, writer, why); });
+  if (thrown != 0) why.assign(thrown == ENOMEM ? kNoMemory : "protobuf failed");  // 15 characters take no memory
+  return is_written;
 }
 
 FoundType Types::find(std::string_view name) const {

@@ -1,6 +1,5 @@
 // Stores called by non-blocking threads, and by callers that are cancelled.
 #include <atomic>
-#include <new>
 
 #include <gtest/gtest.h>
 
@@ -25,7 +24,7 @@ TEST(Callers, NonBlockingThreadIsRefusedALargeLayoutWithoutALogLine) {
   {
     RequestContext::Attempt attempt;
     const RequestContext quick(RequestContext::Permission::kNonBlocking, attempt);
-    EXPECT_THROW(static_cast<void>(toy.store->index().first_with_records(quick).has_value()), std::bad_alloc);
+    EXPECT_FALSE(toy.store->index().first_with_records(quick));
     EXPECT_TRUE(quick.was_refused());
   }
   EXPECT_TRUE(toy.store->index().first_with_records({}).value());
