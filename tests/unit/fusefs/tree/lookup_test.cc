@@ -1,7 +1,7 @@
 // Every name of the tree, and names that must not exist.
 #include <gtest/gtest.h>
 
-#include "tests/unit/fusefs/toy_tree.h"
+#include "tests/unit/fusefs/tree/toy_tree.h"
 
 namespace recordfs::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/decoding/json_writer.h"
-#include "tests/unit/fusefs/toy_tree.h"
+#include "tests/unit/fusefs/tree/toy_tree.h"
 
 namespace recordfs::testing {
 namespace {

@@ -1,7 +1,7 @@
 // Record names with a suffix: listed with it, and found with and without it.
 #include <gtest/gtest.h>
 
-#include "tests/unit/fusefs/toy_tree.h"
+#include "tests/unit/fusefs/tree/toy_tree.h"
 
 namespace recordfs::testing {
 namespace {

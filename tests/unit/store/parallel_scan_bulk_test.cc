@@ -15,7 +15,6 @@
 #include "core/formats/leveldb_table/entries.h"
 #include "core/formats/registry.h"
 #include "core/store/parallel_scan.h"
-#include "fusefs/commands/verification.h"
 #include "tests/unit/formats/leveldb_table/table_writer.h"
 #ifdef RECORDFS_HAVE_BLOSC
 #include "tests/unit/formats/bloscpack/writer.h"
@@ -270,35 +269,6 @@ TEST(Steps, EventsInTwoPiecesOfTheFileAreWhole) {
     ASSERT_GT(found.records.size(), 10'000u);
     for (std::size_t i = 0; i < found.records.size(); ++i) ASSERT_EQ(found.records[i], std::pair(i, record(i)));
   }
-}
-
-Verdict verdict_of(const std::string& bytes, const Limits& limits) {
-  const Store file(bytes, limits);
-  return verify(file.store, 1, 64u << 20, [](std::uint64_t) { return true; });
-}
-
-TEST(VerifyInBatches, CountsWhatIsInThem) {
-  const std::string bytes = proio_file(5000);
-  const Found expected = found_in(Store(bytes).store, 1, false);
-  std::uint64_t size = 0;
-  for (const auto& [ordinal, text] : expected.records) size += text.size();
-  const Verdict verdict = verdict_of(bytes, {});
-  EXPECT_TRUE(verdict.findings.empty());
-  EXPECT_EQ(verdict.chunks, expected.totals.chunks);
-  EXPECT_EQ(verdict.records, expected.records.size());
-  EXPECT_EQ(verdict.bytes, size);
-}
-
-TEST(VerifyInBatches, MetadataBetweenThemIsChecked) {
-  Limits limits;
-  limits.metadata_bytes = 1000;
-  const std::string large =
-      proio::bucket({.events = {"a"}, .metadata = {{"a", std::string(600, 'x')}, {"b", std::string(600, 'x')}}});
-  const std::string bytes = proio_file(5000) + large + proio_file(5000);
-  const Verdict verdict = verdict_of(bytes, limits);
-  ASSERT_EQ(verdict.findings.size(), 1u);
-  EXPECT_EQ(verdict.findings[0].word, "unsupported");
-  EXPECT_TRUE(verdict_of(bytes, {}).findings.empty());
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <atomic>
 #include <thread>
 
-#include "tests/unit/fusefs/toy_tree.h"
+#include "tests/unit/fusefs/tree/toy_tree.h"
 
 namespace recordfs::testing {
 namespace {

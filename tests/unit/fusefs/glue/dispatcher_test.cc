@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/request_context.h"
-#include "tests/unit/fusefs/wire.h"
+#include "tests/unit/fusefs/glue/wire.h"
 #include "tests/unit/support/signal.h"
 
 namespace recordfs::testing {

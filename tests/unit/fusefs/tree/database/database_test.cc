@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/unit/fusefs/toy_tree.h"
+#include "tests/unit/fusefs/tree/toy_tree.h"
 #include "tests/unit/support/temp_folder.h"
 
 namespace recordfs::testing {

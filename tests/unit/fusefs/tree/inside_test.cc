@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/fusefs/toy_tree.h"
+#include "tests/unit/fusefs/tree/toy_tree.h"
 
 namespace recordfs::testing {
 namespace {

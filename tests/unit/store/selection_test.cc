@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "fusefs/commands/range.h"
+#include "core/store/selection.h"
 #include "tests/unit/store/toy_store.h"
 
 namespace recordfs {
