@@ -214,10 +214,12 @@ class Pages(Checkout):
 
 class FormatNames(Checkout):
     def test_format_name_in_the_store_is_found(self):
+        self.plant("core/formats/riegeli/format.h", "")
         self.plant("core/store/store.cc", 'if (format == "riegeli") return;\n')
         self.assert_found(format_names, "core/store/store.cc:1: ")
 
     def test_format_name_in_a_comment_is_ignored(self):
+        self.plant("core/formats/riegeli/format.h", "")
         self.plant("fusefs/main.cc", "/* as\n riegeli */ int n; // proio\n")
         self.assert_found(format_names)
 

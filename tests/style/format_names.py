@@ -3,13 +3,13 @@
 
 Shared code serves every format through the contract, so it depends on none by name. Comments may name formats.
 """
+import collections
 import re
 import sys
 
 import sources
 
 SHARED = ("core/store", "fusefs")
-FORMAT_NAMES = {"riegeli", "recordio", "leveldb", "proio", "bloscpack", "tfrecord", "wandb", "array_record", "rocksdb_blob"}
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -19,10 +19,18 @@ def without_comments(cxx):
     return _COMMENT.sub(lambda match: "\n" * match.group().count("\n"), cxx)
 
 
+def format_names(root):
+    """Returns the folders of formats, and the first word of several of them, as leveldb."""
+    folders = {header.parent.name for header in root.glob("core/formats/*/format.h")}
+    first_words = collections.Counter(name.split("_")[0] for name in folders)
+    return folders | {word for word, count in first_words.items() if count > 1}
+
+
 def errors(root):
+    names = format_names(root)
     for path in sources.files(root, *SHARED, suffixes=sources.CXX):
         for number, line in enumerate(without_comments(sources.text(root, path)).splitlines(), 1):
-            found = {name for name in FORMAT_NAMES if name in line.lower()}
+            found = {name for name in names if name in line.lower()}
             if found:
                 yield f"{path}:{number}: names a format: {', '.join(sorted(found))}"
 
