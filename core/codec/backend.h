@@ -78,6 +78,8 @@ extern const Backend kZlibBackend;
 extern const Backend kGzipBackend;
 extern const Backend kLz4FrameBackend;
 extern const Backend kLzmaBackend;
+extern const Backend kXzBackend;
+extern const Backend kBzip2Backend;
 
 // Complete deflate units in memory; only with libdeflate.
 extern const WholeUnit kWholeDeflate;
@@ -98,6 +100,7 @@ std::string version_of_zlib();
 std::string version_of_libdeflate();
 std::string version_of_lz4();
 std::string version_of_lzma();
+std::string version_of_bzip2();
 std::string version_of_blosc();
 
 Error more_than(std::uint64_t limit);

@@ -168,6 +168,10 @@ const Backend* backend_of(CodecId codec) {
 #endif
 #ifdef RECORDFS_HAVE_LZMA
     case CodecId::kLzma: return &kLzmaBackend;
+    case CodecId::kXz: return &kXzBackend;
+#endif
+#ifdef RECORDFS_HAVE_BZIP2
+    case CodecId::kBzip2: return &kBzip2Backend;
 #endif
     default: return nullptr;
   }
@@ -239,6 +243,8 @@ std::string_view to_string(CodecId codec) {
     case CodecId::kGzip: return "gzip";
     case CodecId::kLz4Frame: return "lz4";
     case CodecId::kLzma: return "lzma";
+    case CodecId::kXz: return "xz";
+    case CodecId::kBzip2: return "bzip2";
   }
   return "unknown";
 }
@@ -345,7 +351,8 @@ Result<Buffer> decompress_lz4_block(const RequestContext&, Bytes, std::uint64_t,
 
 std::vector<CodecVersion> codec_versions() {
   std::vector<CodecVersion> versions;
-  for (const std::string_view name : {"zstd", "brotli", "snappy", "zlib", "libdeflate", "lz4", "lzma", "blosc"}) {
+  for (const std::string_view name :
+       {"zstd", "brotli", "snappy", "zlib", "libdeflate", "lz4", "lzma", "bzip2", "blosc"}) {
     versions.push_back({name, {}});
   }
   const auto set = [&](std::string_view name, std::string version) {
@@ -371,6 +378,9 @@ std::vector<CodecVersion> codec_versions() {
 #endif
 #ifdef RECORDFS_HAVE_LZMA
   set("lzma", version_of_lzma());
+#endif
+#ifdef RECORDFS_HAVE_BZIP2
+  set("bzip2", version_of_bzip2());
 #endif
 #ifdef RECORDFS_HAVE_BLOSC
   set("blosc", version_of_blosc());

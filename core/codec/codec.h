@@ -33,6 +33,8 @@ enum class CodecId : std::uint8_t {
   kGzip,      // gzip members (RFC 1952) back to back, each checked against its CRC-32 and length
   kLz4Frame,  // LZ4 frames and skippable frames, back to back; no bare blocks, no legacy frames
   kLzma,      // one stream of the legacy .lzma format, with a stated size or an end mark; not .xz
+  kXz,        // one .xz stream, checked as it states; a check that liblzma lacks is unsupported
+  kBzip2,     // bzip2 streams back to back, each block checked against its CRC-32
 };
 
 // Returns "none", "zstd", ... The result has static storage.

@@ -19,7 +19,7 @@ std::uint64_t with_besides(std::uint64_t memory) {
 
 std::string_view reason(lzma_ret outcome) {
   switch (outcome) {
-    case LZMA_FORMAT_ERROR: return "invalid .lzma header";
+    case LZMA_FORMAT_ERROR: return "invalid header";
     case LZMA_OPTIONS_ERROR: return "unsupported options";
     case LZMA_DATA_ERROR: return "corrupt data";
     default: return "cannot be read";
@@ -28,10 +28,13 @@ std::string_view reason(lzma_ret outcome) {
 
 class LzmaStream final : public MemberStream {
  public:
-  LzmaStream(Bytes stored, Tail tail, std::uint64_t memory)
-      : MemberStream("lzma", stored, tail),
+  LzmaStream(CodecId codec, Bytes stored, Tail tail, std::uint64_t memory)
+      : MemberStream(to_string(codec), stored, tail),
+        name_(to_string(codec)),
         memory_(with_besides(memory)),
-        ready_(lzma_alone_decoder(&state_, memory_) == LZMA_OK) {}
+        ready_((codec == CodecId::kLzma
+                    ? lzma_alone_decoder(&state_, memory_)
+                    : lzma_stream_decoder(&state_, memory_, LZMA_TELL_UNSUPPORTED_CHECK)) == LZMA_OK) {}
   ~LzmaStream() override { lzma_end(&state_); }
 
   // Returns whether initialization succeeded. If not, the stream must not be read.
@@ -50,26 +53,32 @@ class LzmaStream final : public MemberStream {
 
   Error error_of(lzma_ret outcome) const {
     if (outcome == LZMA_MEM_ERROR) return no_memory();
+    if (outcome == LZMA_UNSUPPORTED_CHECK) {
+      return {Code::kUnsupported, 0, fmt::format("{}: an unknown kind of checksum", name_)};
+    }
     if (outcome != LZMA_MEMLIMIT_ERROR) return broken(reason(outcome));
     const std::uint64_t wanted = lzma_memusage(&state_);
     return {Code::kLimit, 0,
-            fmt::format("lzma: requires {} bytes of memory, more than the limit of {}", wanted, memory_)};
+            fmt::format("{}: requires {} bytes of memory, more than the limit of {}", name_, wanted, memory_)};
   }
 
   lzma_stream state_ = LZMA_STREAM_INIT;
+  const std::string_view name_;
   const std::uint64_t memory_;
   const bool ready_;
 };
 
-Result<std::unique_ptr<DecodeStream>> open_lzma(Bytes stored, Tail tail, std::uint64_t memory) {
-  auto stream = std::make_unique<LzmaStream>(stored, tail, memory);
+template <CodecId codec>
+Result<std::unique_ptr<DecodeStream>> open_stream_of(Bytes stored, Tail tail, std::uint64_t memory) {
+  auto stream = std::make_unique<LzmaStream>(codec, stored, tail, memory);
   if (!stream->ready()) return Error{Code::kOutOfMemory, 0, "no memory for lzma"};
   return std::unique_ptr<DecodeStream>(std::move(stream));
 }
 
 }  // namespace
 
-const Backend kLzmaBackend = {nullptr, nullptr, open_lzma};
+const Backend kLzmaBackend = {nullptr, nullptr, open_stream_of<CodecId::kLzma>};
+const Backend kXzBackend = {nullptr, nullptr, open_stream_of<CodecId::kXz>};
 
 std::string version_of_lzma() { return lzma_version_string(); }
 

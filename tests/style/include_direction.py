@@ -46,6 +46,7 @@ PLACES = {
     "snappy": ["core/codec/snappy"],
     "lz4": ["core/codec/lz4"],
     "lzma.h": ["core/codec/lzma"],
+    "bzlib.h": ["core/codec/bzip2"],
     "zlib.h": ["core/codec/deflate"],
     "nettle/": ["core/hash/digest", "core/decoding/json_writer"],
     "libdeflate.h": ["core/codec/deflate_whole", "core/hash/adler32"],

@@ -41,13 +41,16 @@ TEST(Codec, NamesAreStable) {
   EXPECT_EQ(to_string(CodecId::kGzip), "gzip");
   EXPECT_EQ(to_string(CodecId::kLz4Frame), "lz4");
   EXPECT_EQ(to_string(CodecId::kLzma), "lzma");
+  EXPECT_EQ(to_string(CodecId::kXz), "xz");
+  EXPECT_EQ(to_string(CodecId::kBzip2), "bzip2");
 }
 
 TEST(Codec, CodecWithoutItsLibraryIsUnsupportedEverywhere) {
   const auto unknown = static_cast<CodecId>(200);
   EXPECT_FALSE(is_available(unknown));
-  for (const CodecId codec : {CodecId::kZstd, CodecId::kBrotli, CodecId::kSnappy, CodecId::kDeflate, CodecId::kZlib,
-                              CodecId::kGzip, CodecId::kLz4Frame, CodecId::kLzma, unknown}) {
+  for (const CodecId codec :
+       {CodecId::kZstd, CodecId::kBrotli, CodecId::kSnappy, CodecId::kDeflate, CodecId::kZlib, CodecId::kGzip,
+        CodecId::kLz4Frame, CodecId::kLzma, CodecId::kXz, CodecId::kBzip2, unknown}) {
     if (is_available(codec)) continue;
     std::byte out{};
     EXPECT_EQ(decompress_into({}, codec, as_bytes("x"), {&out, 1}).error().code, Code::kUnsupported);

@@ -21,6 +21,9 @@
 #ifdef RECORDFS_HAVE_LZMA
 #include <lzma.h>
 #endif
+#ifdef RECORDFS_HAVE_BZIP2
+#include <bzlib.h>
+#endif
 
 namespace recordfs::testing {
 
@@ -146,6 +149,28 @@ std::string pack_lzma(std::string_view text) {
   lzma_end(&state);
   return packed;
 }
+
+std::string pack_xz(std::string_view text) {
+  std::string packed(lzma_stream_buffer_bound(text.size()), '\0');
+  std::size_t size = 0;
+  EXPECT_EQ(lzma_easy_buffer_encode(1, LZMA_CHECK_CRC64, nullptr, reinterpret_cast<const std::uint8_t*>(text.data()),
+                                    text.size(), reinterpret_cast<std::uint8_t*>(packed.data()), &size, packed.size()),
+            LZMA_OK);
+  packed.resize(size);
+  return packed;
+}
+#endif
+
+#ifdef RECORDFS_HAVE_BZIP2
+std::string pack_bzip2(std::string_view text) {
+  std::string packed(text.size() + text.size() / 50 + 1024, '\0');
+  auto size = static_cast<unsigned>(packed.size());
+  EXPECT_EQ(BZ2_bzBuffToBuffCompress(packed.data(), &size, const_cast<char*>(text.data()),
+                                     static_cast<unsigned>(text.size()), 1, 0, 0),
+            BZ_OK);
+  packed.resize(size);
+  return packed;
+}
 #endif
 
 const std::vector<Packer>& packers() {
@@ -166,7 +191,10 @@ const std::vector<Packer>& packers() {
       {CodecId::kLz4Frame, pack_lz4},
 #endif
 #ifdef RECORDFS_HAVE_LZMA
-      {CodecId::kLzma, pack_lzma},
+      {CodecId::kLzma, pack_lzma},       {CodecId::kXz, pack_xz},
+#endif
+#ifdef RECORDFS_HAVE_BZIP2
+      {CodecId::kBzip2, pack_bzip2},
 #endif
   };
   return all;

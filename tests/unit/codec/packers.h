@@ -52,6 +52,11 @@ std::string pack_lz4_block(std::string_view text);
 #ifdef RECORDFS_HAVE_LZMA
 // Of unknown size, with an end marker.
 std::string pack_lzma(std::string_view text);
+// With a CRC-64.
+std::string pack_xz(std::string_view text);
+#endif
+#ifdef RECORDFS_HAVE_BZIP2
+std::string pack_bzip2(std::string_view text);
 #endif
 
 }  // namespace recordfs::testing

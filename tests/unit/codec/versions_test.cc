@@ -30,6 +30,8 @@ TEST(CodecVersions, ListTheCodecsThatTheBuildCanDecompress) {
   EXPECT_EQ(!version_of("zlib").empty(), is_available(CodecId::kDeflate));
   EXPECT_EQ(!version_of("lz4").empty(), is_available(CodecId::kLz4Frame));
   EXPECT_EQ(!version_of("lzma").empty(), is_available(CodecId::kLzma));
+  EXPECT_EQ(!version_of("lzma").empty(), is_available(CodecId::kXz));
+  EXPECT_EQ(!version_of("bzip2").empty(), is_available(CodecId::kBzip2));
 }
 
 }  // namespace
