@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/formats/bloscpack/text_reader.h"
+#include "core/formats/text_reader.h"
 
 namespace recordfs::bloscpack {
 namespace {

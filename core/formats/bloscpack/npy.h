@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/formats/bloscpack/json_text.h"
+#include "core/formats/json_text.h"
 #include "core/formats/numpy_array.h"
 
 namespace recordfs::bloscpack {

@@ -114,6 +114,28 @@ TEST(BloscpackJson, MembersAreSplitAndStringsDecoded) {
   EXPECT_EQ(json->members[3].type, JsonType::kWord);
 }
 
+TEST(BloscpackJson, TreeHasAllValues) {
+  const auto tree = read_json_tree(as_bytes(R"( {"a": [1, {"c": null}, "\u00e9"], "a": {}} )"), 8, 6);
+  ASSERT_TRUE(tree);
+  ASSERT_EQ(tree->values.size(), 2u);
+  EXPECT_EQ(tree->values[1].key, "a");
+  EXPECT_EQ(tree->values[1].type, JsonType::kObject);
+  const JsonValue& list = tree->values[0];
+  ASSERT_EQ(list.values.size(), 3u);
+  EXPECT_EQ(list.values[0].text, "1");
+  EXPECT_EQ(list.values[1].values[0].text, "null");
+  EXPECT_EQ(list.values[2].text, "\xC3\xA9");
+  EXPECT_EQ(tree->find("a"), &tree->values[1]);
+  const auto members = read_json_tree(as_bytes(R"({"s": "text", "n": 12, "f": 1.5, "m": -1})"), 8, 6);
+  ASSERT_TRUE(members);
+  EXPECT_EQ(members->string("s"), "text");
+  EXPECT_EQ(members->string("n"), "");
+  EXPECT_EQ(members->number("n"), 12u);
+  for (const char* name : {"s", "f", "m", "x"}) EXPECT_FALSE(members->number(name)) << name;
+  EXPECT_FALSE(read_json_tree(as_bytes(R"( {"a": [1, {"c": null}, "\u00e9"], "a": {}} )"), 8, 5));
+  EXPECT_FALSE(read_json_tree(as_bytes(std::string(100000, '[')), 100, 9));
+}
+
 TEST(BloscpackJson, InvalidJsonIsRefused) {
   for (const char* text : {"", " ", "{", "{\"a\"}", "{\"a\":}", "[1,]", "[1 2]", "tru", "\"a", "{} x", "{\"a\":1,}",
                            "\"\\q\"", "\"\\u12\""}) {

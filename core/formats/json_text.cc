@@ -1,10 +1,12 @@
-#include "core/formats/bloscpack/json_text.h"
+#include "core/formats/json_text.h"
 
+#include <algorithm>
+#include <charconv>
 #include <utility>
 
-#include "core/formats/bloscpack/text_reader.h"
+#include "core/formats/text_reader.h"
 
-namespace recordfs::bloscpack {
+namespace recordfs {
 namespace {
 
 constexpr std::uint32_t kHighSurrogates = 0xD800;
@@ -14,8 +16,15 @@ constexpr std::uint32_t kReplacement = 0xFFFD;
 
 class JsonReader : private TextReader {
  public:
-  JsonReader(Bytes text, std::uint32_t depth, std::size_t most_members)
-      : TextReader(text, " \t\n\r"), depth_(depth), most_members_(most_members) {}
+  JsonReader(Bytes text, std::uint32_t depth, std::size_t most)
+      : TextReader(text, " \t\n\r"), depth_(depth), most_(most) {}
+
+  std::optional<JsonValue> run_tree() {
+    JsonValue top;
+    skip_value(0, &top);
+    skip_space();
+    return cursor_.ok() && cursor_.at_end() ? std::optional(std::move(top)) : std::nullopt;
+  }
 
   std::optional<JsonText> run() {
     JsonText found;
@@ -24,7 +33,7 @@ class JsonReader : private TextReader {
     found.type == JsonType::kObject ? read_members(found.members) : skip_value(0);
     skip_space();
     if (!cursor_.ok() || !cursor_.at_end()) return std::nullopt;
-    if (found.members.size() > most_members_) found.members.clear();
+    if (found.members.size() > most_) found.members.clear();
     return found;
   }
 
@@ -54,33 +63,43 @@ class JsonReader : private TextReader {
         skip_value(1);
         member.value = as_text(from.first(from.size() - cursor_.remaining()));
       }
-      if (members.size() <= most_members_) members.push_back(std::move(member));
+      if (members.size() <= most_) members.push_back(std::move(member));
     } while (cursor_.ok() && take_if(','));
     expect('}');
   }
 
-  void skip_value(std::uint32_t level) {
+  // The functions also set `value`, unless it is null.
+  void skip_value(std::uint32_t level, JsonValue* value = nullptr) {
     skip_space();
     if (level > depth_) return cursor_.fail();
-    switch (type_here()) {
-      case JsonType::kObject: return skip_list('}', level, true);
-      case JsonType::kArray: return skip_list(']', level, false);
-      case JsonType::kString: read_string(); return;
-      case JsonType::kNumber: return skip_number();
-      case JsonType::kWord: return skip_word();
-    }
+    const JsonType type = type_here();
+    if (type == JsonType::kObject) return skip_list('}', level, true, value);
+    if (type == JsonType::kArray) return skip_list(']', level, false, value);
+    const Bytes from = cursor_.rest();
+    std::string text;
+    if (type == JsonType::kString) text = read_string();
+    if (type == JsonType::kNumber) skip_number();
+    if (type == JsonType::kWord) skip_word();
+    if (value == nullptr) return;
+    value->type = type;
+    value->text = type == JsonType::kString ? std::move(text)
+                                            : std::string(as_text(from.first(from.size() - cursor_.remaining())));
   }
 
-  void skip_list(char close, std::uint32_t level, bool has_keys) {
+  void skip_list(char close, std::uint32_t level, bool has_keys, JsonValue* value) {
+    if (value != nullptr) value->type = has_keys ? JsonType::kObject : JsonType::kArray;
     take();
     if (take_if(close)) return;
     do {
+      if (value != nullptr && values_++ == most_) return cursor_.fail();
+      JsonValue* const inner = value == nullptr ? nullptr : &value->values.emplace_back();
       skip_space();
       if (has_keys) {
-        read_string();
+        std::string key = read_string();
+        if (inner != nullptr) inner->key = std::move(key);
         expect(':');
       }
-      skip_value(level + 1);
+      skip_value(level + 1, inner);
     } while (cursor_.ok() && take_if(','));
     expect(close);
   }
@@ -137,7 +156,8 @@ class JsonReader : private TextReader {
   }
 
   const std::uint32_t depth_;
-  const std::size_t most_members_;
+  const std::size_t most_;  // members, or values of a tree
+  std::size_t values_ = 0;
 };
 
 }  // namespace
@@ -157,6 +177,30 @@ std::optional<JsonText> read_json(Bytes text, std::uint32_t depth, std::size_t m
   return JsonReader(text, depth, most_members).run();
 }
 
+const JsonValue* JsonValue::find(std::string_view name) const {
+  const auto found =
+      std::find_if(values.rbegin(), values.rend(), [&](const JsonValue& one) { return one.key == name; });
+  return found == values.rend() ? nullptr : &*found;
+}
+
+std::string_view JsonValue::string(std::string_view name) const {
+  const JsonValue* const found = find(name);
+  return found != nullptr && found->type == JsonType::kString ? std::string_view(found->text) : std::string_view();
+}
+
+std::optional<std::uint64_t> JsonValue::number(std::string_view name) const {
+  const JsonValue* const found = find(name);
+  if (found == nullptr || found->type != JsonType::kNumber) return std::nullopt;
+  std::uint64_t value = 0;
+  const char* const end = found->text.data() + found->text.size();
+  const auto parsed = std::from_chars(found->text.data(), end, value);
+  return parsed.ec == std::errc{} && parsed.ptr == end ? std::optional(value) : std::nullopt;
+}
+
+std::optional<JsonValue> read_json_tree(Bytes text, std::uint32_t depth, std::size_t most_values) {
+  return JsonReader(text, depth, most_values).run_tree();
+}
+
 void append_utf8(std::string& text, std::uint32_t code_point) {
   const auto put = [&](std::uint32_t byte) { text.push_back(static_cast<char>(byte & 0xFF)); };
   if (code_point < 0x80) return put(code_point);
@@ -173,4 +217,4 @@ void append_utf8(std::string& text, std::uint32_t code_point) {
   put(0x80 | (code_point & 0x3F));
 }
 
-}  // namespace recordfs::bloscpack
+}  // namespace recordfs

@@ -7,7 +7,7 @@
 #include "core/base/bytes.h"
 #include "core/base/cursor.h"
 
-namespace recordfs::bloscpack {
+namespace recordfs {
 
 // A base of parsers, which reads the characters of a text. Not thread-safe.
 class TextReader {
@@ -53,4 +53,4 @@ class TextReader {
   const std::string_view space_;
 };
 
-}  // namespace recordfs::bloscpack
+}  // namespace recordfs
