@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include "core/base/cursor.h"
 #include "core/base/protobuf.h"
 #include "core/base/utf8.h"
+#include "core/formats/shortest_digits.h"
 
 namespace recordfs::tensorflow {
 namespace {
@@ -188,16 +188,6 @@ std::size_t append_line(std::string& text, Number number) {
   const std::string_view written = write_digits(digits, number);
   text.append(written) += '\n';
   return written.size() + 1;
-}
-
-// Returns the double with the float's shortest digits: 0.1 instead of 0.10000000149011612.
-double with_its_digits(float number) {
-  if (!std::isfinite(number)) return static_cast<double>(number);
-  Digits digits;
-  const std::string_view text = write_digits(digits, number);
-  double same = 0;
-  std::from_chars(text.data(), text.data() + text.size(), same);
-  return same;
 }
 
 class ValueMaker {
