@@ -2,6 +2,7 @@
 #include <array>
 
 #include "core/formats/array_record/format.h"
+#include "core/formats/avro/format.h"
 #include "core/formats/bloscpack/format.h"
 #include "core/formats/leveldb_log/format.h"
 #include "core/formats/leveldb_table/format.h"
@@ -17,8 +18,9 @@ namespace recordfs {
 
 std::span<const Format> formats() {
   static const std::array kFormats{
-      array_record::kFormat, riegeli::kFormat, recordio::kFormat,  leveldb_log::kFormat, leveldb_table::kFormat,
-      rocksdb_blob::kFormat, proio::kFormat,   bloscpack::kFormat, tfrecord::kFormat,    wandb::kFormat,
+      array_record::kFormat,  riegeli::kFormat,      recordio::kFormat, leveldb_log::kFormat,
+      leveldb_table::kFormat, rocksdb_blob::kFormat, proio::kFormat,    bloscpack::kFormat,
+      avro::kFormat,          tfrecord::kFormat,     wandb::kFormat,
   };
   return kFormats;
 }

@@ -58,9 +58,13 @@ class MutatorTest : public ::testing::TestWithParam<std::string> {
   }
 };
 
+// Returns the folders of formats that have a mutator.
 std::vector<std::string> folders() {
   std::vector<std::string> names;
-  for (const Format& format : formats()) names.push_back(contract::folder_of(format));
+  for (const Format& format : formats()) {
+    std::string name = contract::folder_of(format);
+    if (mutator_of(name) != nullptr) names.push_back(std::move(name));
+  }
   return names;
 }
 
