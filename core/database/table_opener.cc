@@ -137,7 +137,7 @@ class TableOpener {
   }
 
   Result<void> take_block(const leveldb_table::Survey& survey, const ChunkInfo& chunk) {
-    const leveldb_table::Kind kind = leveldb_table::kind_of(chunk);
+    const auto kind = chunk.kind.as<leveldb_table::Kind>();
     if (!has_records(kind)) return {};
     const bool is_data = kind == leveldb_table::Kind::kData;
     const BlockPlace place{chunk.begin, chunk.end - chunk.begin - kTrailerSize};

@@ -170,12 +170,14 @@ class BlockContainer : public Container {
  private:
   using Verdict = BlockReading::Verdict;
 
-  bool is_head(const ChunkInfo& chunk) const { return chunk.begin < head_.size; }
+  enum class Kind : std::uint8_t { kHeader, kBlock };
+
+  static bool is_head(const ChunkInfo& chunk) { return chunk.kind.as<Kind>() == Kind::kHeader; }
 
   Step scan_head() const {
     ChunkInfo chunk;
     chunk.end = head_.size;
-    chunk.kind = "header";
+    chunk.kind = {Kind::kHeader, "header"};
     chunk.codec = to_string(CodecId::kNone);
     chunk.records = chunk.decoded_size = 0;
     Step step = step_with(chunk, head_.damage ? head_.damage->end : head_.size);
@@ -226,7 +228,7 @@ class BlockContainer : public Container {
     chunk.key = key;
     chunk.begin = key.position;
     chunk.end = key.position + header.size + header.stored + end_marker_size();
-    chunk.kind = "block";
+    chunk.kind = {Kind::kBlock, "block"};
     chunk.codec = wire_.codec();
     chunk.records = wire_.records_of(header);
     chunk.decoded_size = header.decoded_size;

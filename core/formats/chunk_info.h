@@ -27,12 +27,34 @@ enum class LayoutCost : std::uint8_t {
   kDecode,  // the whole chunk must be decoded
 };
 
+// The kind of a chunk: a value of an enum of its format, and the word that shows it.
+class ChunkKind {
+ public:
+  constexpr ChunkKind() = default;
+  // `word`: static storage, no white space.
+  constexpr explicit ChunkKind(std::string_view word) : word_(word) {}
+  template <class Enum>
+  constexpr ChunkKind(Enum value, std::string_view word) : value_(static_cast<std::uint8_t>(value)), word_(word) {}
+
+  // Returns the value. REQUIRES: the kind was made from one of this enum.
+  template <class Enum>
+  constexpr Enum as() const {
+    return static_cast<Enum>(value_);
+  }
+  constexpr std::string_view word() const { return word_; }
+  bool operator==(const ChunkKind&) const = default;
+
+ private:
+  std::uint8_t value_ = 0;
+  std::string_view word_;
+};
+
 // The contents of a chunk's header.
 struct ChunkInfo {
   ChunkKey key;        // scan(key) gives this chunk again; key.position == begin
   Position begin = 0;  // the chunk is the file's bytes [begin, end)
   Position end = 0;
-  std::string_view kind;                 // the format's word for the kind of chunk: static storage, no white space
+  ChunkKind kind;
   std::string_view codec;                // "none", "zstd", ...; "-" if unknown: static storage
   std::optional<std::uint64_t> records;  // nullopt: layout() is needed
   std::optional<std::uint64_t>

@@ -315,7 +315,7 @@ class FramedContainer : public Container {
     ChunkInfo run;
     run.key = key;
     run.begin = run.end = key.position;
-    run.kind = "run";
+    run.kind = ChunkKind("run");
     run.codec = codec();
     run.records = run.decoded_size = 0;
     WindowedReader headers = framed::header_reader(*source_);

@@ -53,7 +53,7 @@ Result<JsonObject> container_info(const RequestContext& context, const RecordSto
     info.set("codec", (*first)->codec);
     JsonObject chunk;
     chunk.set("begin", (*first)->begin);
-    chunk.set("kind", (*first)->kind);
+    chunk.set("kind", (*first)->kind.word());
     chunk.set("records", (*first)->records);
     info.set("first_chunk", std::move(chunk));
   }

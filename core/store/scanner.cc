@@ -108,14 +108,14 @@ std::string chunk_rows_header() { return "begin\tend\tkind\tcodec\tfirst_ordinal
 
 std::string chunk_row(const IndexedChunk& indexed) {
   const ChunkInfo& chunk = indexed.chunk;
-  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", chunk.begin, chunk.end, chunk.kind, chunk.codec,
+  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", chunk.begin, chunk.end, chunk.kind.word(), chunk.codec,
                      indexed.before.records, number_or_dash(chunk.records), chunk.stored_size,
                      number_or_dash(chunk.payload_size()));
 }
 
 std::uint64_t chunk_row_size(const IndexedChunk& indexed) {
   const ChunkInfo& chunk = indexed.chunk;
-  return digits(chunk.begin) + digits(chunk.end) + chunk.kind.size() + chunk.codec.size() +
+  return digits(chunk.begin) + digits(chunk.end) + chunk.kind.word().size() + chunk.codec.size() +
          digits(indexed.before.records) + number_or_dash_size(chunk.records) + digits(chunk.stored_size) +
          number_or_dash_size(chunk.payload_size()) + kSeparators;
 }

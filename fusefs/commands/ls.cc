@@ -49,8 +49,9 @@ std::string json_of(const IndexedChunk& indexed, std::string_view shard_member) 
   return fmt::format(
       "{{{}\"begin\":{},\"end\":{},\"kind\":{},\"codec\":{},\"first_ordinal\":{},\"records\":{},\"stored\":{},"
       "\"decoded\":{}}}\n",
-      shard_member, chunk.begin, chunk.end, json_string(chunk.kind), json_string(chunk.codec), indexed.before.records,
-      number_or(chunk.records, "null"), chunk.stored_size, number_or(chunk.payload_size(), "null"));
+      shard_member, chunk.begin, chunk.end, json_string(chunk.kind.word()), json_string(chunk.codec),
+      indexed.before.records, number_or(chunk.records, "null"), chunk.stored_size,
+      number_or(chunk.payload_size(), "null"));
 }
 
 // A record to list.
@@ -72,8 +73,8 @@ std::string json_of(const Entry& entry, bool with_codec) {
   if (entry.failure != nullptr) json += ",\"error\":" + json_string(to_string(*entry.failure));
   json += fmt::format(",\"chunk\":{},\"index\":{}", chunk.begin, entry.index);
   if (with_codec) {
-    json += fmt::format(",\"codec\":{},\"kind\":{},\"end\":{}", json_string(chunk.codec), json_string(chunk.kind),
-                        chunk.end);
+    json += fmt::format(",\"codec\":{},\"kind\":{},\"end\":{}", json_string(chunk.codec),
+                        json_string(chunk.kind.word()), chunk.end);
   }
   return json + "}\n";
 }
@@ -89,8 +90,8 @@ std::string row_of(const Entry& entry, bool with_codec, bool is_aligned) {
   std::string row = is_aligned ? fmt::format("{:>9} {:>11}  {:<{}}", ordinal, size, address, with_codec ? 20 : 0)
                                : fmt::format("{}\t{}\t{}", ordinal, size, address);
   if (with_codec) {
-    row += is_aligned ? fmt::format(" {:<8} {:<12} ", chunk.codec, chunk.kind)
-                      : fmt::format("\t{}\t{}\t", chunk.codec, chunk.kind);
+    row += is_aligned ? fmt::format(" {:<8} {:<12} ", chunk.codec, chunk.kind.word())
+                      : fmt::format("\t{}\t{}\t", chunk.codec, chunk.kind.word());
     row += fmt::format("{}-{}", chunk.begin, chunk.end);
   }
   return row + "\n";

@@ -70,7 +70,7 @@ Result<std::string> chunk_info(const RequestContext& context, const RecordStore&
   JsonObject info;
   info.set("begin", chunk.begin);
   info.set("end", chunk.end);
-  info.set("kind", chunk.kind);
+  info.set("kind", chunk.kind.word());
   info.set("codec", chunk.codec);
   info.set("stored", chunk.stored_size);
   info.set("decoded", chunk.payload_size());

@@ -110,7 +110,7 @@ bool same_step(const Step& a, const Step& b) {
 }
 
 std::string to_string(const ChunkInfo& chunk) {
-  return fmt::format("chunk [{}, {}) {}", chunk.begin, chunk.end, chunk.kind);
+  return fmt::format("chunk [{}, {}) {}", chunk.begin, chunk.end, chunk.kind.word());
 }
 
 std::string to_string(const DamagedRegion& region) {

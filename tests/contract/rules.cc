@@ -15,7 +15,7 @@ void check_shape(const ChunkInfo& chunk, std::uint64_t size, Violations& broken)
   expect(chunk.begin < chunk.end, "is empty");
   expect(chunk.end <= size, "extends beyond the file");
   expect(chunk.key.position == chunk.begin, "its key has another position");
-  expect(!chunk.kind.empty() && chunk.kind.find_first_of(" \t\n") == std::string_view::npos,
+  expect(!chunk.kind.word().empty() && chunk.kind.word().find_first_of(" \t\n") == std::string_view::npos,
          "its kind is not a single word");
   expect(!chunk.codec.empty(), "has no codec");
   expect(chunk.stored_size <= chunk.end - chunk.begin, "its payload is larger than the chunk");

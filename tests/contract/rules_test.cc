@@ -103,7 +103,7 @@ TEST(RulesTest, ScanThatDoesNotAdvanceIsReportedAsEndless) {
 TEST(RulesTest, ChunksThatAreEmptyOrOutsideTheFileAreDetected) {
   EXPECT_NE(walk_with([](Step& step) { step.chunk->end += 1 << 20; }).find("beyond the file"), std::string::npos);
   EXPECT_NE(walk_with([](Step& step) { step.chunk->end = step.chunk->begin; }).find("is empty"), std::string::npos);
-  EXPECT_NE(walk_with([](Step& step) { step.chunk->kind = "two words"; }).find("kind"), std::string::npos);
+  EXPECT_NE(walk_with([](Step& step) { step.chunk->kind = ChunkKind("two words"); }).find("kind"), std::string::npos);
   EXPECT_NE(walk_with([](Step& step) { step.chunk->key.position += 1; }).find("key"), std::string::npos);
 }
 

@@ -94,7 +94,7 @@ class Comparison {
     };
     line();
     for (const ChunkInfo& chunk : chunks) {
-      const std::string due = fmt::format("{}\t{}\t{}\t{}\t", chunk.begin, chunk.end, chunk.kind, chunk.codec);
+      const std::string due = fmt::format("{}\t{}\t{}\t{}\t", chunk.begin, chunk.end, chunk.kind.word(), chunk.codec);
       expect(line().starts_with(due), "a row of the table of chunks differs from the scan's chunk");
     }
     expect(rest.empty(), "the table of chunks is too long");

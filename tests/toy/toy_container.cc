@@ -130,7 +130,7 @@ std::optional<ChunkInfo> ToyContainer::info(Position begin, const ChunkHeader& h
   chunk.key = {.position = begin};
   chunk.begin = begin;
   chunk.end = begin + size;
-  chunk.kind = "toy";
+  chunk.kind = ChunkKind("toy");
   chunk.codec = header.flags & kUnsupportedCodec ? "future" : "none";
   if (has(kCounts)) {
     chunk.records = header.records;

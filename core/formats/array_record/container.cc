@@ -15,12 +15,13 @@
 namespace recordfs::array_record {
 namespace {
 
-constexpr std::string_view kFooterKind = "footer";
-constexpr std::string_view kPostscriptKind = "postscript";
-constexpr std::string_view kLostKind = "lost";
+// Of chunks that are not shown as Riegeli's. No number is one of riegeli::ChunkType.
+enum class Kind : std::uint8_t { kFooter = 1, kPostscript, kLost };
 
-bool is_lost(const ChunkInfo& chunk) { return chunk.kind == kLostKind; }
-bool is_ending(const ChunkInfo& chunk) { return chunk.kind == kFooterKind || chunk.kind == kPostscriptKind; }
+bool is_lost(const ChunkInfo& chunk) { return chunk.kind.as<Kind>() == Kind::kLost; }
+bool is_ending(const ChunkInfo& chunk) {
+  return chunk.kind.as<Kind>() == Kind::kFooter || chunk.kind.as<Kind>() == Kind::kPostscript;
+}
 
 Error why_lost(const ChunkInfo& chunk) {
   return {Code::kDamage, chunk.begin, "the footer lists a chunk here, but no valid chunk was found"};
@@ -256,7 +257,7 @@ class ArrayRecordContainer final : public ForwardingContainer {
     chunk.key = key;
     chunk.begin = at;
     chunk.end = section.end;
-    chunk.kind = kLostKind;
+    chunk.kind = {Kind::kLost, "lost"};
     chunk.codec = "-";
     chunk.records = section.records;
     step.chunk = chunk;
@@ -264,7 +265,8 @@ class ArrayRecordContainer final : public ForwardingContainer {
   }
 
   static void show_as_ending(ChunkInfo& chunk, EndingPart part) {
-    chunk.kind = part == EndingPart::kFooter ? kFooterKind : kPostscriptKind;
+    chunk.kind =
+        part == EndingPart::kFooter ? ChunkKind(Kind::kFooter, "footer") : ChunkKind(Kind::kPostscript, "postscript");
     chunk.decoded_beside = chunk.decoded_size.value_or(0);
     chunk.records = chunk.decoded_size = 0;
   }

@@ -10,7 +10,7 @@
 namespace recordfs::bloscpack {
 namespace {
 
-constexpr std::uint64_t kLost = 1;  // ChunkInfo::detail: whether the chunk is lost, and its number
+enum class Kind : std::uint8_t { kChunk, kLost };
 
 // Consecutive chunks without usable offsets.
 class Chain final : public ChunkOrder {
@@ -428,12 +428,12 @@ ChunkInfo describe(Position begin, std::uint64_t index, const Look& look) {
   info.key = {begin, index};
   info.begin = begin;
   info.end = look.end;
-  info.kind = "chunk";
+  info.kind = {Kind::kChunk, "chunk"};
   info.codec = look.header->codec();
   info.records = 1;
   info.decoded_size = look.header->size;
   info.stored_size = look.header->stored_size;
-  info.detail = {0, index};
+  info.detail = {index, 0};
   return info;
 }
 
@@ -443,7 +443,7 @@ ChunkInfo describe_lost(const Survey& survey, Position begin, Position end, std:
   info.key = {begin, index};
   info.begin = begin;
   info.end = end;
-  info.kind = "lost";
+  info.kind = {Kind::kLost, "lost"};
   info.codec = "-";
   info.records = records;
   info.stored_size = end - begin;
@@ -451,13 +451,13 @@ ChunkInfo describe_lost(const Survey& survey, Position begin, Position end, std:
   const std::uint64_t last = declared_size(survey, index + records - 1);
   const std::uint64_t most = std::max({most_decoded(info.stored_size), Limits{}.decoded_chunk, last});
   if (records - 1 <= (most - last) / size) info.decoded_size = (records - 1) * size + last;
-  info.detail = {kLost, index};
+  info.detail = {index, 0};
   return info;
 }
 
-bool is_lost(const ChunkInfo& chunk) { return chunk.detail[0] == kLost; }
+bool is_lost(const ChunkInfo& chunk) { return chunk.kind.as<Kind>() == Kind::kLost; }
 
-std::uint64_t index_of(const ChunkInfo& chunk) { return chunk.detail[1]; }
+std::uint64_t index_of(const ChunkInfo& chunk) { return chunk.detail[0]; }
 
 DamagedRegion region_of(Position begin, Position end, const Error& why, std::optional<std::uint64_t> lost) {
   const bool unfinished = why.code == Code::kUnfinished;

@@ -208,7 +208,7 @@ class LogContainer final : public Container {
     info.key = {tally.begin, 0};
     info.begin = tally.begin;
     info.end = tally.end;
-    info.kind = "frame";
+    info.kind = ChunkKind("frame");
     info.codec = head_.compression.codec();
     info.records = tally.records;
     info.decoded_size = tally.decoded;

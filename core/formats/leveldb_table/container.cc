@@ -28,7 +28,6 @@ constexpr std::uint64_t kMostSearched = (std::uint64_t{1} << 30) - 1;
 
 // ChunkInfo::detail
 constexpr std::size_t kSizeDetail = 0;
-constexpr std::size_t kKindDetail = 1;
 
 std::uint64_t state_of(const EndSearch& search) { return kGoOn | search.searched << kCrcBits | search.crc; }
 
@@ -57,8 +56,7 @@ ChunkInfo blobs_chunk(Position begin, Position end) {
   chunk.key = {begin, 0};
   chunk.begin = begin;
   chunk.end = end;
-  chunk.kind = to_string(Kind::kBlobs);
-  chunk.detail[kKindDetail] = static_cast<std::uint64_t>(Kind::kBlobs);
+  chunk.kind = {Kind::kBlobs, to_string(Kind::kBlobs)};
   chunk.codec = to_string(CodecId::kNone);
   chunk.stored_size = end - begin;
   chunk.records = chunk.decoded_size = 0;
@@ -116,11 +114,12 @@ class TableContainer final : public Container, private Metadata {
   }
 
   Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override {
-    if (kind_of(chunk) == Kind::kFooter || kind_of(chunk) == Kind::kBlobs) return Layout();
+    if (chunk.kind.as<Kind>() == Kind::kFooter || chunk.kind.as<Kind>() == Kind::kBlobs) return Layout();
     const Dialect dialect = dialect_of(chunk);
-    if (!has_records(kind_of(chunk))) {
+    if (!has_records(chunk.kind.as<Kind>())) {
       TRY(read_metadata(context, *source_, place_of(chunk), dialect, limits_,
-                        fmt::format("the block of kind {}", chunk.kind), largest_index(source_->size(), limits_)));
+                        fmt::format("the block of kind {}", chunk.kind.word()),
+                        largest_index(source_->size(), limits_)));
       return Layout();
     }
     ASSIGN_OR_RETURN(const auto content, read_block(context, *source_, place_of(chunk), dialect, limits_));
@@ -133,8 +132,8 @@ class TableContainer final : public Container, private Metadata {
   }
 
   Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
-    if (!has_records(kind_of(chunk))) {
-      if (kind_of(chunk) == Kind::kBlobs) TRY(verify_blobs(context, chunk));
+    if (!has_records(chunk.kind.as<Kind>())) {
+      if (chunk.kind.as<Kind>() == Kind::kBlobs) TRY(verify_blobs(context, chunk));
       ASSIGN_OR_RETURN(auto none, layout(context, chunk));
       return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(Buffer(), std::move(none)));
     }
@@ -344,8 +343,7 @@ class TableContainer final : public Container, private Metadata {
     chunk.key = key;
     chunk.begin = piece.begin;
     chunk.end = piece.end();
-    chunk.kind = to_string(piece.kind);
-    chunk.detail[kKindDetail] = static_cast<std::uint64_t>(piece.kind);
+    chunk.kind = {piece.kind, to_string(piece.kind)};
     chunk.codec = to_string(CodecId::kNone);
     if (piece.kind != Kind::kFooter) {
       ASSIGN_OR_RETURN(const auto codec,
@@ -361,7 +359,7 @@ class TableContainer final : public Container, private Metadata {
     return chunk;
   }
 
-  Dialect dialect_of(const ChunkInfo& chunk) const { return survey_.dialect_of(chunk.begin, kind_of(chunk)); }
+  Dialect dialect_of(const ChunkInfo& chunk) const { return survey_.dialect_of(chunk.begin, chunk.kind.as<Kind>()); }
 
   const std::shared_ptr<const Source> source_;
   const Limits limits_;
@@ -379,8 +377,6 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
 }
 
 }  // namespace
-
-Kind kind_of(const ChunkInfo& chunk) { return static_cast<Kind>(chunk.detail[kKindDetail]); }
 
 std::unique_ptr<Container> open_surveyed(std::shared_ptr<const Source> source, const Limits& limits, Survey found) {
   return std::make_unique<TableContainer>(std::move(source), limits, std::move(found));

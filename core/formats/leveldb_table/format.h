@@ -13,7 +13,4 @@ extern const Format kFormat;
 // Opens a table of which survey() has found `found`. Any thread.
 std::unique_ptr<Container> open_surveyed(std::shared_ptr<const Source> source, const Limits& limits, Survey found);
 
-// Returns the kind of the block that is a chunk of such a container.
-Kind kind_of(const ChunkInfo& chunk);
-
 }  // namespace recordfs::leveldb_table

@@ -79,7 +79,7 @@ ChunkInfo describe(ChunkKey key, const BucketHeader& header, Position end, std::
   info.key = key;
   info.begin = header.begin;
   info.end = end;
-  info.kind = "bucket";
+  info.kind = ChunkKind("bucket");
   info.codec = name_of_compression(header.compression);
   info.records = events;
   if (events == 0) info.decoded_size = 0;

@@ -137,7 +137,7 @@ class RiegeliContainer final : public Container, private Metadata {
     if (!has_signature) return {};
     ASSIGN_OR_RETURN(const auto first, framing.declared(context, metadata ? metadata->end : kBehindSignature));
     if (first && first->records.value_or(0) > 0) {
-      traits_.facts.push_back({"encoding", std::string(first->kind)});
+      traits_.facts.push_back({"encoding", std::string(first->kind.word())});
       traits_.facts.push_back({"codec", std::string(first->codec)});
     }
     return {};
@@ -152,7 +152,7 @@ class RiegeliContainer final : public Container, private Metadata {
   }
 
   Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override {
-    if (type_of(chunk.kind) != ChunkType::kSimple) return Container::layout(context, chunk);
+    if (chunk.kind.as<ChunkType>() != ChunkType::kSimple) return Container::layout(context, chunk);
     TRY(check_type(chunk));
     if (!chunk.decoded_size) return too_large(chunk);
     return simple_layout(context, source_, chunk, limits_);
@@ -166,7 +166,7 @@ class RiegeliContainer final : public Container, private Metadata {
 
   Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
     TRY(check_decodable(chunk));
-    const ChunkType type = type_of(chunk.kind);
+    const ChunkType type = chunk.kind.as<ChunkType>();
     if (type == ChunkType::kSignature || type == ChunkType::kPadding || type == ChunkType::kUnknown) {
       TRY(verify_data(context, *source_, chunk));
       return to_chunk(Buffer());
@@ -184,7 +184,7 @@ class RiegeliContainer final : public Container, private Metadata {
 
   Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
                                                      const ChunkInfo& chunk) const override {
-    if (type_of(chunk.kind) != ChunkType::kSimple) return std::shared_ptr<const Chunk>{};
+    if (chunk.kind.as<ChunkType>() != ChunkType::kSimple) return std::shared_ptr<const Chunk>{};
     TRY(check_type(chunk));
     if (!chunk.decoded_size) return too_large(chunk);
     return open_simple_in_place(context, source_, chunk, limits_);
@@ -236,9 +236,9 @@ class RiegeliContainer final : public Container, private Metadata {
   static Result<std::optional<ChunkInfo>> metadata_chunk(const RequestContext& context, const Framing& framing) {
     // Read only the chunk header first: a scan would check all block headers of a large chunk that may not be metadata.
     ASSIGN_OR_RETURN(const auto declared, framing.declared(context, kBehindSignature));
-    if (!declared || type_of(declared->kind) != ChunkType::kMetadata) return std::optional<ChunkInfo>{};
+    if (!declared || declared->kind.as<ChunkType>() != ChunkType::kMetadata) return std::optional<ChunkInfo>{};
     ASSIGN_OR_RETURN(const auto step, framing.scan(context, {kBehindSignature, 0}));
-    if (!step.chunk || type_of(step.chunk->kind) != ChunkType::kMetadata) return std::optional<ChunkInfo>{};
+    if (!step.chunk || step.chunk->kind.as<ChunkType>() != ChunkType::kMetadata) return std::optional<ChunkInfo>{};
     return step.chunk;
   }
 
@@ -283,13 +283,14 @@ class RiegeliContainer final : public Container, private Metadata {
 
   // Fails if the chunk violates the rules of its type.
   static Result<void> check_type(const ChunkInfo& chunk) {
-    const ChunkType type = type_of(chunk.kind);
+    const ChunkType type = chunk.kind.as<ChunkType>();
     const ChunkHeader header{chunk.stored_size, data_hash(chunk), type, *chunk.records, decoded_data_size(chunk)};
     if (!keeps_type_rules(header)) {
       if (type == ChunkType::kUnknown) {
         return chunk_error(Code::kUnsupported, chunk, "records in a chunk of an unknown type");
       }
-      return chunk_error(Code::kDamage, chunk, fmt::format("a {} chunk declares more than it can hold", chunk.kind));
+      return chunk_error(Code::kDamage, chunk,
+                         fmt::format("a {} chunk declares more than it can hold", chunk.kind.word()));
     }
     return {};
   }

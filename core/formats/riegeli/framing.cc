@@ -207,7 +207,7 @@ Result<std::optional<Step>> Framing::go_on(const RequestContext& context, Place 
   if (sound == nullptr) return std::optional<Step>{};
   DamagedRegion shift = damaged_region(begin, begin + 1, kOtherPhase);
   // No valid chunk before this place is incomplete, and a whole file begins here.
-  if (type_of(sound->info.kind) == ChunkType::kSignature && found.phase == begin % kBlockSize) {
+  if (sound->info.kind.as<ChunkType>() == ChunkType::kSignature && found.phase == begin % kBlockSize) {
     shift = damaged_region(begin, sound->info.end, kJoined, DamageClass::kStale);
     shift.records_lost = 0;
   }

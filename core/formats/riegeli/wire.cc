@@ -83,24 +83,16 @@ std::optional<ChunkHeader> parse_chunk_header(Bytes bytes) {
   return header;
 }
 
-std::string_view kind_of(ChunkType type) {
+ChunkKind kind_of(ChunkType type) {
   switch (type) {
-    case ChunkType::kSignature: return "signature";
-    case ChunkType::kMetadata: return "metadata";
-    case ChunkType::kPadding: return "padding";
-    case ChunkType::kSimple: return "simple";
-    case ChunkType::kTransposed: return "transposed";
-    case ChunkType::kUnknown: return "unknown";
+    case ChunkType::kSignature: return {type, "signature"};
+    case ChunkType::kMetadata: return {type, "metadata"};
+    case ChunkType::kPadding: return {type, "padding"};
+    case ChunkType::kSimple: return {type, "simple"};
+    case ChunkType::kTransposed: return {type, "transposed"};
+    case ChunkType::kUnknown: break;
   }
-  return "unknown";
-}
-
-ChunkType type_of(std::string_view kind) {
-  for (const ChunkType type :
-       {ChunkType::kSignature, ChunkType::kMetadata, ChunkType::kPadding, ChunkType::kSimple, ChunkType::kTransposed}) {
-    if (kind == kind_of(type)) return type;
-  }
-  return ChunkType::kUnknown;
+  return {ChunkType::kUnknown, "unknown"};
 }
 
 bool keeps_type_rules(const ChunkHeader& header) {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/base/bytes.h"
+#include "core/formats/chunk_info.h"
 
 namespace recordfs::riegeli {
 
@@ -56,9 +57,8 @@ struct ChunkHeader {
 // Parses 40 bytes. Returns nullopt if the hash does not match.
 std::optional<ChunkHeader> parse_chunk_header(Bytes bytes);
 
-// Convert between a type and its name in ChunkInfo::kind. The names have static storage.
-std::string_view kind_of(ChunkType type);
-ChunkType type_of(std::string_view kind);
+// Returns the kind of chunks of a type. Its value is the type.
+ChunkKind kind_of(ChunkType type);
 
 // Returns whether the header follows the rules of its type: which sizes and counts must be zero.
 bool keeps_type_rules(const ChunkHeader& header);

@@ -141,7 +141,7 @@ class BlobFile final : public FramedContainer<Wire> {
     chunk.key = {begin, 0};
     chunk.begin = begin;
     chunk.end = end;
-    chunk.kind = kind;
+    chunk.kind = ChunkKind(kind);
     chunk.codec = to_string(CodecId::kNone);
     chunk.records = chunk.decoded_size = 0;
     return chunk;

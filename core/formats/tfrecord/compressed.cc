@@ -389,7 +389,7 @@ class CompressedFile final : public Container {
     info.key = key;
     info.begin = key.position;
     info.end = end;
-    info.kind = "run";
+    info.kind = ChunkKind("run");
     info.codec = to_string(codec_);
     info.records = run.records;
     info.decoded_size = run.decoded;

@@ -9,7 +9,7 @@ IndexedChunk chunk_with(std::uint64_t number, bool known) {
   IndexedChunk indexed;
   indexed.chunk.begin = number;
   indexed.chunk.end = number + 1;
-  indexed.chunk.kind = "kind";
+  indexed.chunk.kind = ChunkKind("kind");
   indexed.chunk.codec = "codec";
   indexed.chunk.stored_size = number;
   if (known) {

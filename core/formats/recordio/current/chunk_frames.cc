@@ -53,13 +53,6 @@ std::string_view to_string(Kind kind) {
   return "body";
 }
 
-Kind kind_of(std::string_view word) {
-  for (const Kind kind : {Kind::kHeader, Kind::kTrailer}) {
-    if (word == to_string(kind)) return kind;
-  }
-  return Kind::kBody;
-}
-
 std::optional<FrameHeader> parse_frame_header(Bytes head) {
   Cursor cursor(head);
   const auto kind = kind_from(cursor.u64_le());

@@ -25,8 +25,6 @@ enum class Kind : std::uint8_t { kHeader, kBody, kTrailer };
 
 // Returns "header", "body" or "trailer". Static storage.
 std::string_view to_string(Kind kind);
-// Returns the kind for a word from to_string().
-Kind kind_of(std::string_view word);
 
 // A frame header with plausible values: size <= kLargestFragment, index < total. Only the checksum shows whether it
 // is genuine.

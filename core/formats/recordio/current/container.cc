@@ -133,7 +133,7 @@ Limits for_trailer(Limits limits) {
   return limits;
 }
 
-bool is_body(const ChunkInfo& chunk) { return kind_of(chunk.kind) == Kind::kBody; }
+bool is_body(const ChunkInfo& chunk) { return chunk.kind.as<Kind>() == Kind::kBody; }
 
 DamagedRegion whole_chunk(const ChunkInfo& chunk, std::string reason) {
   return {.begin = chunk.begin, .end = chunk.end, .records_lost = 0, .reason = std::move(reason)};
@@ -323,7 +323,7 @@ class CurrentContainer final : public Container, private Metadata {
     info.key = {run.begin, 0};
     info.begin = run.begin;
     info.end = run.end;
-    info.kind = to_string(run.first.kind);
+    info.kind = {run.first.kind, to_string(run.first.kind)};
     info.stored_size = run.stored;
     info.detail = detail_of(run);
     if (run.first.kind != Kind::kBody) {
@@ -394,7 +394,7 @@ class CurrentContainer final : public Container, private Metadata {
   Result<Transform::Content> content(const RequestContext& context, const ChunkInfo& chunk,
                                      const Limits& limits) const {
     ASSIGN_OR_RETURN(auto stored, read_all_stored(context, *source_, chunk, limits));
-    const bool is_header = kind_of(chunk.kind) == Kind::kHeader;
+    const bool is_header = chunk.kind.as<Kind>() == Kind::kHeader;
     const bool is_as_stored = is_header || (transform_ && transform_->is_none());
     auto content = is_as_stored ? as_stored(context, std::move(stored), limits)
                    : transform_ ? transform_->undo(context, stored.view(), limits)

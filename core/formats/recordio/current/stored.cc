@@ -19,7 +19,7 @@ constexpr std::uint64_t kFramesAtOnce = 4;
 Result<Bytes> fragment_in(Bytes frame, const ChunkInfo& chunk, std::uint64_t index) {
   const Position begin = chunk.begin + index * kFrameSize;
   const auto header = parse_frame_header(frame);
-  const bool fits = header && header->kind == kind_of(chunk.kind) && header->total == frames_of(chunk).total &&
+  const bool fits = header && header->kind == chunk.kind.as<Kind>() && header->total == frames_of(chunk).total &&
                     header->index == index && header->used() <= frame.size();
   if (!fits) return Error{Code::kDamage, begin, "a chunk's header is damaged"};
   if (!checksum_matches(*header, frame)) return Error{Code::kDamage, begin, "the checksum of a chunk does not match"};

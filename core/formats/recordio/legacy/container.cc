@@ -186,8 +186,7 @@ Result<Buffer> undo_packed(const RequestContext& context, const Packed& packed, 
 
 constexpr std::uint64_t kSearchWindow = 64 << 10;
 constexpr std::uint64_t kFrontBytes = 4;  // enough to identify a codec
-constexpr std::string_view kUnpacked = "unpacked";
-constexpr std::string_view kPacked = "packed";
+enum class Kind : std::uint8_t { kUnpacked, kPacked };
 constexpr std::string_view kNoRecord = "no legacy recordio record where one should begin";
 constexpr std::string_view kTooLong = "a record is longer than the writers' limit and the file";
 
@@ -275,7 +274,7 @@ class LegacyContainer final : public Container {
     info.key = {begin, 0};
     info.begin = begin;
     info.end = begin + kRecordHeaderSize + header.length;
-    info.kind = header.is_packed ? kPacked : kUnpacked;
+    info.kind = header.is_packed ? ChunkKind(Kind::kPacked, "packed") : ChunkKind(Kind::kUnpacked, "unpacked");
     info.stored_size = header.length;
     info.records = 1;
     info.decoded_size = header.length;
@@ -322,7 +321,7 @@ class LegacyContainer final : public Container {
   Result<Packed> read_items(const RequestContext& context, const ChunkInfo& chunk) const {
     const Position begin = chunk.begin + kRecordHeaderSize;
     const std::uint64_t length = chunk.end - begin;
-    if (chunk.kind == kPacked) return read_packed(context, *source_, begin, length, limits_);
+    if (chunk.kind.as<Kind>() == Kind::kPacked) return read_packed(context, *source_, begin, length, limits_);
     Packed one{.layout = Layout(), .items = begin, .stored = length};
     one.layout.add(context, length);
     return one;

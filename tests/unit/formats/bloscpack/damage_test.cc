@@ -78,7 +78,7 @@ TEST(BloscpackDamage, BrokenHeaderOfTheLastChunkKeepsItsOrdinal) {
     file.bytes[file.begins[5]] = 9;
     const Read read = read_bytes(file.bytes);
     EXPECT_EQ(readable(read), "01234-");
-    EXPECT_EQ(read.chunks[5].kind, "lost");
+    EXPECT_EQ(read.chunks[5].kind.word(), "lost");
     EXPECT_EQ(read.chunks[5].end, file.bytes.size());
     ASSERT_EQ(read.damage.size(), 1u);
     EXPECT_EQ(read.damage[0].records_lost, 1u);
@@ -103,7 +103,7 @@ TEST(BloscpackDamage, LostChunksWithoutBytesDoNotTakeBytesFromThePreviousChunk) 
     const Read read = read_bytes(nowhere(10, room));
     ASSERT_EQ(read.records.size(), 12u) << room;
     EXPECT_EQ(read.records.back(), record(1, 60));
-    for (std::size_t i = 0; i < 11; ++i) EXPECT_EQ(read.chunks[i].kind, "lost");
+    for (std::size_t i = 0; i < 11; ++i) EXPECT_EQ(read.chunks[i].kind.word(), "lost");
     EXPECT_LE(*read.chunks[0].records, read.chunks[0].end - read.chunks[0].begin);
   }
   EXPECT_EQ(readable(read_bytes(nowhere(10, 160))), "0----------1");

@@ -14,8 +14,8 @@ TEST(Current, BlocksAreChunksAndItemsAreRecords) {
   const Reading reading = read_file(header({}) + body(items) + body({"four"}));
   EXPECT_EQ(reading.records, (Items{"one", "", "three", "four"}));
   ASSERT_EQ(reading.chunks.size(), 3u);
-  EXPECT_EQ(reading.chunks[0].kind, "header");
-  EXPECT_EQ(reading.chunks[1].kind, "body");
+  EXPECT_EQ(reading.chunks[0].kind.word(), "header");
+  EXPECT_EQ(reading.chunks[1].kind.word(), "body");
   EXPECT_EQ(reading.chunks[1].begin, 32768u);
   EXPECT_EQ(reading.chunks[1].end, 65536u);
   EXPECT_EQ(reading.chunks[1].stored_size, content_of(items).size());

@@ -20,8 +20,8 @@ TEST(Legacy, PackedAndUnpackedMayBeMixed) {
   const Reading reading = read_file(unpacked("one") + packed({"two", "", "three"}) + unpacked("") + packed({"four"}));
   EXPECT_EQ(reading.records, (Items{"one", "two", "", "three", "", "four"}));
   ASSERT_EQ(reading.chunks.size(), 4u);
-  EXPECT_EQ(reading.chunks[0].kind, "unpacked");
-  EXPECT_EQ(reading.chunks[1].kind, "packed");
+  EXPECT_EQ(reading.chunks[0].kind.word(), "unpacked");
+  EXPECT_EQ(reading.chunks[1].kind.word(), "packed");
   EXPECT_EQ(reading.chunks[1].records, 3u);
   EXPECT_EQ(reading.chunks[1].decoded_size, 8u);
   EXPECT_EQ(reading.chunks[1].codec, "none");

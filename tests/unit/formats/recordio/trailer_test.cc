@@ -42,7 +42,7 @@ TEST(Trailer, UndeclaredTrailerIsIgnored) {
   for (const std::string& value : {bool_value(false), string_value("yes")}) {
     const auto container = open_file(declaring(value) + body({"a"}) + trailer("t"));
     EXPECT_EQ(container->trailer(), nullptr);
-    EXPECT_EQ(read_all(*container).chunks.at(2).kind, "trailer");
+    EXPECT_EQ(read_all(*container).chunks.at(2).kind.word(), "trailer");
   }
 }
 

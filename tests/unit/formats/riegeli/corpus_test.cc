@@ -134,8 +134,8 @@ TEST_P(Corpus, ChunksMatchTheExpectation) {
     const std::map<std::string, std::string> kinds = {
         {"s", "signature"}, {"m", "metadata"}, {"p", "padding"}, {"r", "simple"}, {"t", "transposed"}};
     const auto kind = kinds.find(chunk["type"].get<std::string>());
-    EXPECT_EQ(it->second->kind, kind == kinds.end() ? "unknown" : kind->second);
-    if (it->second->kind == "simple" || it->second->kind == "transposed") {
+    EXPECT_EQ(it->second->kind.word(), kind == kinds.end() ? "unknown" : kind->second);
+    if (it->second->kind.word() == "simple" || it->second->kind.word() == "transposed") {
       EXPECT_EQ(it->second->decoded_size, chunk["decoded_data_size"].get<std::uint64_t>());
     }
   }

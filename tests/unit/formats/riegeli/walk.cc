@@ -39,7 +39,7 @@ Reading read_all(const Container& container, const std::vector<ChunkInfo>& chunk
   Reading reading;
   for (const ChunkInfo& info : chunks) {
     // Metadata chunks hold no records. Only one that is first in the file is read.
-    if (info.kind == "metadata" && info.records == 0u) continue;
+    if (info.kind.word() == "metadata" && info.records == 0u) continue;
     auto chunk = container.decode({}, info);
     if (!chunk) {
       reading.errors.push_back(std::move(chunk).error());
