@@ -114,6 +114,17 @@ class ChunkCheck {
     std::mt19937_64 random(seed);
     for (int i = 0; i < 20 && layout.records() > 0; ++i)
       compare_range(whole, **parts, random() % layout.records(), random());
+    if (!whole.layout().has_failures()) compare_all(whole, **parts);
+  }
+
+  // Records are consecutive, so one read may return several.
+  void compare_all(const Chunk& whole, const Chunk& parts) {
+    const auto of_whole = whole.read({}, whole.layout().first_begin(), whole.layout().total());
+    const auto of_parts = parts.read({}, parts.layout().first_begin(), parts.layout().total());
+    expect(of_whole.has_value() == of_parts.has_value(), "all records together are readable in only one way");
+    if (of_whole && of_parts) {
+      expect(as_text(of_whole->bytes) == as_text(of_parts->bytes), "all records together have other bytes by parts");
+    }
   }
 
   void compare_range(const Chunk& whole, const Chunk& parts, std::uint64_t index, std::uint64_t random) {

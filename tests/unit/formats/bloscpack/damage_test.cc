@@ -39,14 +39,6 @@ FileShape shuffled() {
   return shape;
 }
 
-TEST(BloscpackDamage, WrongChecksumLosesOnlyItsRecord) {
-  for (const FileShape& shape : {real(), variable()}) {
-    MadeFile file = make_file(shape);
-    file.bytes[file.begins[2] + 20] = '!';
-    EXPECT_EQ(readable(read_bytes(file.bytes)), "01-345");
-  }
-}
-
 TEST(BloscpackDamage, BrokenHeaderOfAChunkWithAnOffsetLosesOnlyItsRecordAndKeepsOrdinals) {
   for (const FileShape& shape : {real(), variable()}) {
     for (const std::size_t field : {0u, 4u, 12u}) {
@@ -250,21 +242,6 @@ TEST(BloscpackDamage, WrongCountsOfAChainAreReported) {
   }
 }
 
-TEST(BloscpackDamage, TruncatedFileIsUnfinished) {
-  for (FileShape shape : {real(), variable()}) {
-    for (const bool has_offsets : {true, false}) {
-      shape.has_offsets = has_offsets;
-      const MadeFile file = make_file(shape);
-      for (const std::size_t size : {file.begins[4], file.begins[4] + 5, file.begins[4] + 50, file.begins[5] - 1}) {
-        const Read read = read_bytes(file.bytes.substr(0, size));
-        EXPECT_EQ(readable(read).substr(0, 4), "0123") << size;
-        EXPECT_EQ(readable(read).find_first_of("45"), std::string::npos) << size;
-        EXPECT_NE(reasons(read), "") << size;
-      }
-    }
-  }
-}
-
 TEST(BloscpackDamage, UnsupportedFileIsOneRegion) {
   const auto refused = [](std::size_t at, char value) {
     MadeFile file = make_file(real());
@@ -280,16 +257,6 @@ TEST(BloscpackDamage, UnsupportedFileIsOneRegion) {
   refused(4, 1);
   refused(5, 9);
   refused(6, 9);
-}
-
-TEST(BloscpackDamage, ShortFilesNeverFail) {
-  for (const FileShape& shape : {real(), variable()}) {
-    const std::string bytes = make_file(shape).bytes;
-    for (std::size_t size = 4; size < bytes.size(); ++size) {
-      const Read read = read_bytes(bytes.substr(0, size));
-      EXPECT_NE(reasons(read), "") << size;
-    }
-  }
 }
 
 TEST(BloscpackDamage, HeaderThatDeclaresTwoGigabytesIsRefusedAndTheRestIsRead) {
@@ -336,34 +303,6 @@ TEST(BloscpackOrder, LostChunksLargerThanTheFileAllowsHaveNoSize) {
   EXPECT_EQ(describe_lost(survey, 0, 100, 0, 1).decoded_size, 2147483647u);
   EXPECT_EQ(describe_lost(survey, 0, 100, 0, 2).decoded_size, std::nullopt);
   EXPECT_EQ(describe_lost(survey, 0, 65536, 0, 2).decoded_size, 4294967294u);
-}
-
-TEST(BloscpackOrder, ItemsAreOrderedByNumberNotByPosition) {
-  const MadeFile file = make_file(shuffled());
-  const auto container = open_bytes(file.bytes);
-  const Read read = read_all(*container);
-  EXPECT_EQ(readable(read), "012345");
-  EXPECT_EQ(reasons(read), "");
-  EXPECT_FALSE(container->traits().is_in_file_order);
-  for (std::size_t i = 0; i < kChunks; ++i) EXPECT_EQ(read.chunks[i].begin, file.begins[i]);
-}
-
-TEST(BloscpackOrder, EachByteLocatesItsItem) {
-  for (const FileShape& shape : {real(), variable(), shuffled()}) {
-    const MadeFile file = make_file(shape);
-    const auto container = open_bytes(file.bytes);
-    ASSERT_TRUE(container->traits().has_seek_structure);
-    const Read read = read_all(*container);
-    for (Position at = 0; at < file.bytes.size(); ++at) {
-      std::optional<Position> expected;
-      for (const ChunkInfo& chunk : read.chunks) {
-        if (chunk.begin <= at && at < chunk.end) expected = chunk.begin;
-      }
-      const auto found = container->locate({}, at);
-      ASSERT_TRUE(found);
-      EXPECT_EQ(*found ? std::optional((*found)->begin) : std::nullopt, expected) << at;
-    }
-  }
 }
 
 }  // namespace

@@ -27,24 +27,6 @@ void expect_good(const FileShape& shape, const std::vector<std::string>& expecte
   EXPECT_EQ(reasons(read), "");
 }
 
-TEST(BloscpackRecords, EveryVersionIsRead) {
-  for (const int version : {0, 1, 2, 3}) {
-    SCOPED_TRACE(version);
-    expect_good({.version = version, .chunks = plain_records(5, 40)}, records(5, 40));
-  }
-  expect_good({.version = 9, .is_variable = true, .chunks = plain_records(5, 40)}, records(5, 40));
-}
-
-TEST(BloscpackRecords, EveryChecksumIsRead) {
-  for (int code = 0; code < 8; ++code) {
-    for (const bool has_offsets : {true, false}) {
-      SCOPED_TRACE(code);
-      expect_good({.has_offsets = has_offsets, .digest = static_cast<DigestId>(code), .chunks = plain_records(4, 99)},
-                  records(4, 99));
-    }
-  }
-}
-
 TEST(BloscpackRecords, EveryCodecInOneFileIsRead) {
   std::vector<std::string> texts;
   std::vector<std::string> chunks;
@@ -82,22 +64,6 @@ TEST(BloscpackRecords, FileWithUnfilledOffsetsIsRead) {
     EXPECT_EQ(cut.damage[0].damage_class, DamageClass::kUnfinished);
     EXPECT_EQ(cut.damage[0].records_lost, 2u);
   }
-}
-
-TEST(BloscpackRecords, RecordsAfterReservedBytesAreRead) {
-  expect_good({.is_variable = true, .chunks = plain_records(6, 30), .gap = 11}, records(6, 30));
-}
-
-TEST(BloscpackRecords, EmptyRecordsAreRecords) {
-  expect_good({.chunks = {plain_chunk(""), plain_chunk("x"), plain_chunk("")}}, {"", "x", ""});
-  expect_good({.is_variable = true, .chunks = {plain_chunk("")}}, {""});
-}
-
-TEST(BloscpackRecords, LeftoversOfAnAppendAfterTheLastChunkAreNotDamage) {
-  MadeFile file = make_file({.spare = 4, .chunks = plain_records(2, 30)});
-  const Read read = read_bytes(file.bytes + "left over");
-  EXPECT_EQ(read.records, records(2, 30));
-  EXPECT_EQ(reasons(read), "");
 }
 
 // --- blocks

@@ -12,12 +12,6 @@ namespace {
 using namespace std::string_literals;
 using Records = std::vector<std::string>;
 
-TEST(Records, EmptyFileHasNoRecords) {
-  const Reading reading = read_log("");
-  EXPECT_TRUE(reading.records.empty());
-  EXPECT_EQ(reading.steps, 1u);
-}
-
 TEST(Records, SmallRecordsOfOneFrameAreOneChunk) {
   LogWriter writer;
   for (const char* record : {"one", "", "three"}) writer.append(record);
@@ -72,15 +66,6 @@ TEST_P(LeftOver, ZerosAtTheEndOfTheFileAreNotDamage) {
   LogWriter writer;
   writer.append("one");
   writer.append_raw(std::string(GetParam(), '\0'));
-  const Reading reading = read_log(writer.log());
-  EXPECT_EQ(reading.records, Records{"one"});
-  EXPECT_EQ(describe(reading.damage), "");
-}
-
-TEST(Records, FramesOfZerosAtTheEndAreNotDamage) {
-  LogWriter writer;
-  writer.append("one");
-  writer.append_raw(std::string(200000, '\0'));
   const Reading reading = read_log(writer.log());
   EXPECT_EQ(reading.records, Records{"one"});
   EXPECT_EQ(describe(reading.damage), "");
@@ -210,16 +195,6 @@ TEST(Recycled, RecyclableFragmentInAPlainLogIsStale) {
   const Reading reading = read_log(fragment(1, "plain") + fragment(5, "recycled", 17) + fragment(1, "after"));
   EXPECT_EQ(reading.records, (Records{"plain", "after"}));
   EXPECT_EQ(describe(reading.damage), "[12,31) stale 0: left from an earlier use of the file\n");
-}
-
-TEST(Recycled, FlippedTypeLosesOnlyItsRecord) {
-  LogWriter writer({.log_number = 17});
-  for (const char* record : {"one", "two", "three"}) writer.append(record);
-  for (const std::size_t at : {6u, 14u + 6u}) {
-    std::string log = writer.log();
-    log[at] = '\x64';
-    EXPECT_EQ(read_log(log).records.size(), 2u);
-  }
 }
 
 TEST(Recycled, DamagedHeadDoesNotMixUpTheNewLogWithTheOld) {

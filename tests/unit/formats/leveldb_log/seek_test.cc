@@ -39,20 +39,7 @@ void expect_agreement(const std::string& log, const Limits& limits = {}, std::si
   }
 }
 
-TEST(Locate, AgreesWithTheScan) { expect_agreement(mixed_log()); }
-
-TEST(Locate, AgreesWithTheScanOfADamagedLog) {
-  std::string log = mixed_log();
-  for (std::size_t at = 777; at < log.size(); at += 60000) log[at] = static_cast<char>(log[at] ^ 64);
-  expect_agreement(log, {}, 4099);
-}
-
 TEST(Locate, AgreesWithTheScanIfRecordsExceedTheLimits) { expect_agreement(mixed_log(), {.stored_chunk = 100000}); }
-
-TEST(Locate, FindsNothingAfterTheEnd) {
-  const auto container = open_log(mixed_log());
-  EXPECT_FALSE(container->locate({}, UINT64_MAX)->has_value());
-}
 
 TEST(Limit, RecordBeyondTheStoredLimitIsOneRegionAndTheRestIsRead) {
   LogWriter writer;
@@ -95,26 +82,6 @@ TEST(Limit, StepThroughALongDamagedRegionReportsProgress) {
   const Reading reading = read_log(writer.log(), {.scan_bytes = 65536});
   EXPECT_EQ(reading.records, Records{"one"});
   EXPECT_GT(reading.steps, 4u);
-}
-
-TEST(InPlace, EveryRangeOfALargeRecordEqualsDecode) {
-  LogWriter writer;
-  for (const std::string& record : {text(10), std::string(), text(300000, 'k')}) writer.append(record);
-  const auto container = open_log(writer.log());
-  const ChunkInfo info = read_all(*container).chunks.at(0);
-  const auto parts = container->open_in_place({}, info);
-  const auto whole = container->decode({}, info);
-  ASSERT_TRUE(parts && *parts && whole);
-  ASSERT_EQ((*parts)->payload_size(), (*whole)->payload_size());
-  for (std::uint64_t from = 0; from <= info.decoded_size; from += 4999) {
-    for (const std::uint64_t wanted : {0u, 1u, 40000u}) {
-      const std::uint64_t length = std::min(wanted, *info.decoded_size - from);
-      const auto some = (*parts)->read({}, from, length);
-      ASSERT_TRUE(some);
-      EXPECT_EQ(as_text(some->bytes), as_text((*whole)->read({}, from, length)->bytes));
-    }
-  }
-  EXPECT_LT((*parts)->memory(), 10000u);
 }
 
 TEST(InPlace, CompressedLogIsNotReadInPlace) {

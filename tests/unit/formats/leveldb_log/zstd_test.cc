@@ -27,12 +27,6 @@ TEST(Zstd, RecordsAreDecompressed) {
   }
 }
 
-TEST(Zstd, RecordsOfARecycledLogAreDecompressed) {
-  LogWriter writer({.log_number = 17, .zstd = true});
-  writer.append(text(50000));
-  EXPECT_EQ(read_log(writer.log()).records, Records{text(50000)});
-}
-
 TEST(Zstd, UndecodableFrameFailsAloneWithItsDeclaredSize) {
   LogWriter good({.zstd = true});
   good.append(text(300));
@@ -73,21 +67,6 @@ TEST(Zstd, UnknownCompressionIsUnsupported) {
   EXPECT_EQ(reading.chunks[0].codec, "-");
 }
 
-TEST(Zstd, FlippedByteInTheHeadNeverShowsCompressedBytes) {
-  LogWriter writer({.zstd = true});
-  const Records records{text(300), text(50000), "end"};
-  for (const std::string& record : records) writer.append(record);
-  for (std::size_t at = 0; at < kSetZstd.size(); ++at) {
-    std::string log = writer.log();
-    log[at] = static_cast<char>(log[at] ^ 0x14);
-    const auto container = open_log(log);
-    ASSERT_TRUE(container) << at;
-    for (const std::string& record : read_all(*container).records) {
-      EXPECT_NE(std::find(records.begin(), records.end(), record), records.end()) << at;
-    }
-  }
-}
-
 TEST(Zstd, LostHeadMakesZstdFramesUnreadable) {
   LogWriter writer({.zstd = true});
   writer.append("one");
@@ -111,15 +90,6 @@ TEST(Zstd, LargeAllocationForAFrameWithoutASizeIsAnnounced) {
   EXPECT_EQ(allocations.take(), 0);
   ASSERT_TRUE(sink.piece(context, {}, as_bytes(piece)));
   EXPECT_EQ(allocations.take(), 1);
-}
-
-TEST(Zstd, FlippedByteInAFrameLosesOnlyItsRecord) {
-  LogWriter writer({.zstd = true});
-  writer.append(text(300));
-  writer.append("second");
-  std::string log = writer.log();
-  log[30] = static_cast<char>(log[30] ^ 1);
-  EXPECT_EQ(read_log(log).records, Records{"second"});
 }
 
 }  // namespace

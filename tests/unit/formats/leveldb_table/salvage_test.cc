@@ -184,17 +184,6 @@ TEST(SalvageTest, BlocksWithXxHashChecksumsAreFoundWithoutAFooter) {
   }
 }
 
-TEST(RocksDbTest, ChecksumMayDependOnThePositionOfTheBlock) {
-  std::ifstream in("tests/corpus/leveldb_table/rocksdb-version-6.sst", std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  const auto reading = read(bytes);
-  EXPECT_EQ(reading.records.size(), 9u);
-  EXPECT_FALSE(reading.reports_damage());
-  std::string moved = bytes;
-  moved[20] = static_cast<char>(moved[20] ^ 1);
-  EXPECT_EQ(read(moved).records.size(), 0u);
-}
-
 TEST(ProbeTest, TableIsRecognizedByItsFooterOrElseItsFirstBlock) {
   const auto bid = [](const std::string& bytes, ProbeDepth depth, std::string_view name = "table") {
     const MemorySource source(Buffer::copy_of({}, as_bytes(bytes)).value());

@@ -37,12 +37,5 @@ TEST(Probe, BucketAfterADamagedHeadIsFoundOnlyBySearch) {
   EXPECT_TRUE(open_bytes(bytes));
 }
 
-TEST(Probe, OtherBytesAreRefusedUnderAnyName) {
-  EXPECT_EQ(bid("x", ProbeDepth::kSearch), 0);
-  const auto container = kFormat.open({}, source_of("x"), Limits{});
-  ASSERT_FALSE(container);
-  EXPECT_EQ(container.error().code, Code::kNoContainer);
-}
-
 }  // namespace
 }  // namespace recordfs::proio

@@ -20,47 +20,6 @@ using Strings = std::vector<std::string>;
 const std::string kOne = bucket({.events = {"one", "", "three"}});
 const std::string kTwo = bucket({.events = {"four"}});
 
-TEST(Walk, EventsOfAllBucketsAreReadInOrder) {
-  const Reading reading = read_bytes(kOne + kTwo);
-  EXPECT_EQ(reading.events, (Strings{"one", "", "three", "four"}));
-  ASSERT_EQ(reading.buckets.size(), 2u);
-  EXPECT_EQ(reading.buckets[1].begin, kOne.size());
-  EXPECT_EQ(reading.buckets[1].end, kOne.size() + kTwo.size());
-  EXPECT_EQ(reading.buckets[0].records, 3u);
-  EXPECT_EQ(reading.buckets[0].codec, "none");
-  EXPECT_TRUE(reading.damage.empty());
-}
-
-TEST(Walk, EmptyStreamHasNoBuckets) {
-  const Reading reading = read_bytes("");
-  EXPECT_TRUE(reading.buckets.empty() && reading.damage.empty());
-  EXPECT_EQ(reading.steps, 1u);
-}
-
-TEST(Walk, EmptyHeaderIsABucketWithoutEvents) {
-  const Reading reading = read_bytes(magic() + std::string(4, '\0') + kTwo);
-  ASSERT_EQ(reading.buckets.size(), 2u);
-  EXPECT_EQ(reading.buckets[0].records, 0u);
-  EXPECT_EQ(reading.buckets[0].decoded_size, 0u);
-  EXPECT_EQ(reading.events, Strings{"four"});
-}
-
-TEST(Walk, UnknownHeaderFieldsAreSkipped) {
-  const std::string group = "\x9b\x06\x08\x01\x9c\x06", wrong_type = "\x0a\x01x";
-  EXPECT_EQ(read_bytes(bucket({.events = {"a"}, .more_header = group + wrong_type})).events, Strings{"a"});
-}
-
-TEST(Walk, MagicInsideAnEventIsNotABucket) {
-  const Reading reading = read_bytes(bucket({.events = {kOne, "b"}}) + kTwo);
-  EXPECT_EQ(reading.events, (Strings{kOne, "b", "four"}));
-  EXPECT_TRUE(reading.damage.empty());
-}
-
-TEST(Walk, BytesAfterTheCountedEventsAreNotEvents) {
-  const std::string slack = bucket({.payload = BucketShape::payload_of({"a", "b", "c"}) + "x", .stated_events = 2});
-  EXPECT_EQ(read_bytes(slack + kTwo).events, (Strings{"a", "b", "four"}));
-}
-
 TEST(Walk, OnlyMissingEventsFail) {
   const Reading reading = read_bytes(bucket({.events = {"aaaaaaaaaaaaaaaa", "b"}, .stated_events = 4}) + kTwo);
   const std::string missing = "!event 2 of the 4 in the bucket does not fit into it";
@@ -129,14 +88,6 @@ TEST(Walk, FalseHeadersThatShareTheirFieldsAreNotParsedToTheirEnd) {
     EXPECT_EQ(reading.events, (Strings{"one", "", "three", "four"}));
     EXPECT_EQ(reading.damage.size(), 1u);
     ASSERT_LT(source->take_read_bytes(), 500 * source->size());
-  }
-}
-
-TEST(Walk, BrokenHeaderLosesOnlyItsBucket) {
-  for (const std::string& header : {std::string("\x0f"), std::string("\x2a\x7f"), std::string("\x9b\x06")}) {
-    const Reading reading = read_bytes(kOne + bucket({.events = {"x"}, .more_header = header}) + kTwo);
-    EXPECT_EQ(reading.events, (Strings{"one", "", "three", "four"}));
-    EXPECT_EQ(reading.damage.size(), 1u);
   }
 }
 
@@ -248,16 +199,6 @@ TEST(Walk, TruncatedCompressedBucketKeepsItsMetadata) {
   EXPECT_EQ(reading.damage[0].end, bytes.size());
 }
 
-TEST(Walk, UndecodablePayloadLosesOnlyItsBucket) {
-  for (const std::uint64_t compression : {1u, 2u, 3u}) {
-    const BucketShape shape{.payload = std::string(64, 'x'), .stated_events = 2, .compression = compression};
-    const Reading reading = read_bytes(bucket(shape) + kTwo);
-    ASSERT_EQ(reading.events.size(), 3u);
-    EXPECT_EQ(reading.events[0].front(), '!');
-    EXPECT_EQ(reading.events[2], "four");
-  }
-}
-
 TEST(Walk, DictionaryBeyondTheLimitIsRefusedBeforeAllocation) {
   Limits limits;
   limits.decoded_chunk = 1 << 20;
@@ -265,19 +206,6 @@ TEST(Walk, DictionaryBeyondTheLimitIsRefusedBeforeAllocation) {
   const std::string bytes = bucket({.payload = lzma, .stated_events = 1, .compression = 3}) + kTwo;
   EXPECT_EQ(read_bytes(bytes, limits).events,
             (Strings{"!an LZMA dictionary of 134217728 bytes exceeds the limit", "four"}));
-}
-
-TEST(Walk, ReadingInPlaceEqualsDecode) {
-  const std::string bytes = bucket({.events = {"", "one", "", "two", ""}, .stated_events = 5});
-  const auto container = open_bytes(bytes);
-  const auto step = container->scan({}, {});
-  ASSERT_TRUE(step && step->chunk);
-  const auto parts = container->open_in_place({}, *step->chunk);
-  ASSERT_TRUE(parts && *parts);
-  EXPECT_EQ(as_text((*parts)->read({}, 0, 6)->bytes), "onetwo");
-  EXPECT_EQ(as_text((*parts)->read({}, 2, 3)->bytes), "etw");
-  EXPECT_EQ(as_text((*parts)->read({}, 3, 1)->bytes), "t");
-  EXPECT_EQ((*parts)->payload_size(), 6u);
 }
 
 }  // namespace

@@ -23,12 +23,6 @@ TEST(Damage, FlippedByteLosesOnlyItsBlock) {
   }
 }
 
-TEST(Damage, FlippedPaddingIsNotDamage) {
-  const Reading reading = read_file(flipped(three(), 2 * kChunkSize + 1000));
-  EXPECT_EQ(reading.records.size(), 4u);
-  EXPECT_TRUE(reading.damage.empty());
-}
-
 TEST(Damage, ChunksOutOfOrderLoseTheirBlock) {
   const std::string two = block(Magic::kBody, content_of({text(40000)}));
   const Reading reading = read_file(header({}) + two.substr(kChunkSize) + two.substr(0, kChunkSize) + body({"next"}));

@@ -55,24 +55,10 @@ TEST(Legacy, DamagedHeaderLosesOnlyItsRecord) {
   }
 }
 
-TEST(Legacy, DamagedFirstHeaderLosesOnlyItsRecord) {
-  for (const std::size_t at : {0u, 8u, 16u}) {
-    EXPECT_EQ(read_file(flipped(three_unpacked(), at)).records, (Items{"two", "three"})) << at;
-  }
-}
-
 TEST(Legacy, BytesBetweenRecordsAreDamage) {
   const Reading reading = read_file(unpacked("one") + std::string(33, 'x') + unpacked("two"));
   EXPECT_EQ(reading.records, (Items{"one", "two"}));
   EXPECT_EQ(reading.damage, Items{"[23,56) damage: no legacy recordio record where one should begin"});
-}
-
-TEST(Legacy, TruncatedTailIsUnfinished) {
-  for (std::size_t size = 47; size < 71; ++size) {
-    const Reading reading = read_file(three_unpacked().substr(0, size));
-    EXPECT_EQ(reading.records, (Items{"one", "two"})) << size;
-    EXPECT_EQ(reading.damage.at(0), "[46," + std::to_string(size) + ") unfinished: the file ends inside a record");
-  }
 }
 
 // A payload may contain another recordio file, so a record that is only cut off is not searched.
@@ -97,13 +83,6 @@ TEST(Legacy, DamagedTableLosesOnlyItsRecord) {
   const Reading reading = read_file(file);
   EXPECT_EQ(reading.records, (Items{"one", "four"}));
   EXPECT_EQ(reading.damage, Items{"[23,58) damage: the checksum of a packed record's item sizes does not match"});
-}
-
-TEST(Legacy, RecordWithoutItemsIsOneEmptyItem) { EXPECT_EQ(read_file(packed({})).records, Items{""}); }
-
-TEST(Legacy, BytesAfterTheLastItemAreIgnored) {
-  const Reading reading = read_file(packed({"a", "b"}, "ab and more") + unpacked("c"));
-  EXPECT_EQ(reading.records, (Items{"a", "b", "c"}));
 }
 
 TEST(Legacy, HostileCountIsRefusedAndTheRestIsRead) {

@@ -118,23 +118,6 @@ TEST(MisalignedFrames, FileInsideAnItemIsNotReadIfAChunkAroundItIsBroken) {
   }
 }
 
-TEST(MisalignedFrames, EveryByteIsLocatedAsInTheScan) {
-  const std::string file =
-      header({}) + body({"one"}) + std::string(100, 'x') + wide('a') + std::string(32668 + 500, 'y') + body({"two"});
-  const auto container = open_file(file);
-  const auto chunks = read_all(*container).chunks;
-  ASSERT_EQ(chunks.size(), 4u);
-  for (Position at = 0; at < file.size(); at += 97) {
-    const auto found = container->locate({}, at).value();
-    const auto due =
-        std::ranges::find_if(chunks, [&](const ChunkInfo& chunk) { return chunk.begin <= at && at < chunk.end; });
-    EXPECT_EQ(found.has_value(), due != chunks.end()) << at;
-    if (found && due != chunks.end()) {
-      EXPECT_EQ(found->begin, due->begin) << at;
-    }
-  }
-}
-
 TEST(MisalignedFrames, OverlappingChunksAreReadIfNeitherContainsTheOther) {
   const std::string one = chunk({.payload = content_of({"one"})}).substr(0, 200);
   const Reading reading = read_file(header({}) + std::string(10, 'x') + one + chunk({.payload = content_of({"two"})}));

@@ -57,42 +57,6 @@ TEST(Packed, BrokenTransformYieldsNothingHoweverLong) {
   }
 }
 
-// Returns random bytes, which every transformer makes longer.
-Items noise() {
-  Items items(3, std::string(40, '\0'));
-  std::uint32_t x = 5;
-  for (std::string& item : items) {
-    for (char& c : item) c = static_cast<char>((x = x * 1664525 + 1013904223) >> 24);
-  }
-  return items;
-}
-
-TEST(Packed, FlippedBitInATransformYieldsNoItem) {
-  const Items items = noise();
-  const std::string all = items[0] + items[1] + items[2];
-  const std::string with_checksum = zstd(all, {.has_checksum = true});
-  const std::string stored = flate(all);
-  for (const bool is_zstd : {true, false}) {
-    const std::string& sound = is_zstd ? with_checksum : stored;
-    ASSERT_GT(sound.size(), all.size());
-    EXPECT_EQ(read_file(packed(items, sound)).records, items);
-    const std::size_t covered = is_zstd ? sound.size() : 5;  // nothing covers the content of a stored block
-    for (std::size_t bit = 0; bit < 8 * covered; ++bit) {
-      std::string flipped = sound;
-      flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ 1 << bit % 8);
-      const Reading reading = read_file(packed(items, flipped) + unpacked("next"));
-      // Some bits have no effect on the transformer's output.
-      const bool is_same = reading.records.size() == items.size() + 1;
-      EXPECT_EQ(reading.records.back(), "next") << bit;
-      if (is_same) {
-        EXPECT_EQ(Items(reading.records.begin(), reading.records.end() - 1), items) << bit;
-      } else {
-        EXPECT_EQ(reading.failures.size(), 1u) << bit;
-      }
-    }
-  }
-}
-
 TEST(Packed, FlippedTypeOfAShortDeflateStreamYieldsNoItem) {
   const std::string stored = flate("qj");  // fixed Huffman codes
   ASSERT_GT(stored.size(), 2u);

@@ -211,17 +211,6 @@ class LargeBlock : public ::testing::Test {
   }
 };
 
-TEST_F(LargeBlock, RecordsAreReadInAnyOrder) {
-  const std::string content = content_of(items());
-  EXPECT_EQ(readable({"zstd"}, zstd(content)), kRecords);
-  EXPECT_EQ(readable({"zstd"}, zstd(content.substr(0, 150'000)) + skippable("") + zstd(content.substr(150'000))),
-            kRecords);
-  EXPECT_EQ(readable({"flate"}, flate(content)), kRecords);
-  EXPECT_EQ(readable({"flate"}, flate(content) + "more"), kRecords);
-  EXPECT_EQ(readable({"flate", "zstd"}, zstd(flate(content))), kRecords);
-  EXPECT_EQ(readable({"zstd", "flate"}, flate(zstd(content)) + "more"), kRecords);
-}
-
 TEST_F(LargeBlock, PayloadIsTableAndItems) {
   const std::string content = content_of(items());
   for (const auto& [name, stored] : {std::pair{"zstd", zstd(content)}, std::pair{"flate", flate(content)}}) {

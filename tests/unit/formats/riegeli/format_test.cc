@@ -40,13 +40,6 @@ TEST(Probe, RecognizesTheSignatureOrValidChunksAfterADamagedHead) {
   EXPECT_EQ(bid(std::string(300000, 'x'), "any.riegeli", ProbeDepth::kSearch), 0);
 }
 
-TEST(Open, OtherFilesAreRefused) {
-  auto buffer = Buffer::copy_of({}, as_bytes("some other file that is long enough to be anything at all, really"));
-  auto container = kFormat.open({}, std::make_shared<MemorySource>(std::move(*buffer)), Limits{});
-  ASSERT_FALSE(container);
-  EXPECT_EQ(container.error().code, Code::kNoContainer);
-}
-
 TEST(Facts, DescribeTheFirstChunks) {
   Writer writer;
   writer.add(simple_chunk({"a"}, 'z'));

@@ -27,12 +27,6 @@ bool is_subset(const Reading& part, const Reading& whole) {
   });
 }
 
-TEST(Framing, EmptyFileHasNoChunksAndNoDamage) {
-  const Walk all = walk_file("");
-  EXPECT_TRUE(all.chunks.empty());
-  EXPECT_TRUE(all.damage.empty());
-}
-
 TEST(Framing, ChunkIsReadAtEveryDistanceFromABlockBoundary) {
   for (std::uint64_t distance = 0; distance <= 80; ++distance) {
     Writer writer;
@@ -51,38 +45,6 @@ TEST(Framing, ChunkIsReadAtEveryDistanceFromABlockBoundary) {
     ASSERT_TRUE(found && *found);
     EXPECT_EQ((*found)->begin, begin);
   }
-}
-
-TEST(Framing, DataSpanningManyBlocksIsContiguous) {
-  Writer writer;
-  const std::vector<std::string> records = {std::string(300000, 'x'), "small", std::string(70000, 'y')};
-  writer.add(simple_chunk(records));
-  writer.add(simple_chunk(texts(3), 'z'));
-  const Reading reading = read_file(writer.file());
-  ASSERT_EQ(reading.records.size(), 6u);
-  EXPECT_EQ(reading.records[0].bytes, records[0]);
-  EXPECT_EQ(reading.records[2].bytes, records[2]);
-}
-
-TEST(Framing, SignatureInTheMiddleIsAChunkWithoutRecords) {
-  Writer writer;
-  writer.add(simple_chunk({"a"}));
-  writer.add({.type = 's'});
-  writer.add(simple_chunk({"b"}));
-  const Walk all = walk_file(writer.file());
-  ASSERT_EQ(all.chunks.size(), 4u);
-  EXPECT_EQ(all.chunks[2].kind, "signature");
-  EXPECT_EQ(all.chunks[2].codec, "-");
-  EXPECT_EQ(bytes_of(read_file(writer.file())), (std::vector<std::string>{"a", "b"}));
-}
-
-TEST(Framing, UnknownTypeWithoutRecordsIsSkipped) {
-  Writer writer;
-  writer.add({.type = 'Q', .decoded_data_size = 12345, .data = "whatever"});
-  writer.add(simple_chunk({"a"}));
-  const Reading reading = read_file(writer.file());
-  EXPECT_TRUE(reading.errors.empty());
-  EXPECT_EQ(reading.records.size(), 1u);
 }
 
 TEST(Framing, UnknownTypeWithRecordsIsUnsupportedAndKeepsItsCount) {
@@ -110,25 +72,6 @@ TEST(Framing, RecordsInSignatureMetadataOrPaddingAreDamage) {
   }
 }
 
-TEST(Framing, WrongDataHashFailsTheChunkButNotTheScan) {
-  Writer writer;
-  ChunkSpec wrong = simple_chunk({"a", "b"});
-  wrong.data_hash = 1;
-  writer.add(wrong);
-  writer.add(simple_chunk({"c"}));
-  const auto container = open_bytes(writer.file());
-  const Walk all = walk(*container, writer.size());
-  EXPECT_TRUE(all.damage.empty());
-  ASSERT_EQ(all.chunks.size(), 3u);
-  EXPECT_EQ(all.chunks[1].records, 2u);
-  auto chunk = container->decode({}, all.chunks[1]);
-  ASSERT_FALSE(chunk);
-  EXPECT_EQ(chunk.error().code, Code::kDamage);
-  EXPECT_EQ(chunk.error().position, 64u);
-  EXPECT_FALSE(container->verify({}, all.chunks[1]));
-  EXPECT_TRUE(container->verify({}, all.chunks[2]));
-}
-
 TEST(Damage, BrokenFirstBlockHeaderLosesNothing) {
   std::string file = many_chunks(2 * kBlockSize);
   const Reading whole = read_file(file);
@@ -139,17 +82,6 @@ TEST(Damage, BrokenFirstBlockHeaderLosesNothing) {
   EXPECT_EQ(all.damage[0].begin, 0u);
   EXPECT_EQ(all.damage[0].end, kBlockHeaderSize);
   EXPECT_EQ(all.damage[0].records_lost, 0u);
-}
-
-TEST(Damage, BrokenSignatureLosesNothingElse) {
-  std::string file = many_chunks(2 * kBlockSize);
-  const Reading whole = read_file(file);
-  flip(file, 30);
-  EXPECT_EQ(read_file(file).records, whole.records);
-  const Walk all = walk_file(file);
-  ASSERT_EQ(all.damage.size(), 1u);
-  EXPECT_EQ(all.damage[0].begin, 0u);
-  EXPECT_EQ(all.damage[0].end, 64u);
 }
 
 TEST(Damage, ZeroedFirstBlockIsSkippedByTheSecondBlockHeader) {
@@ -164,26 +96,6 @@ TEST(Damage, ZeroedFirstBlockIsSkippedByTheSecondBlockHeader) {
   // The chunk that the second block's header interrupts begins before it and is valid.
   EXPECT_LE(all.chunks[0].begin, kBlockSize);
   EXPECT_TRUE(is_subset(read_file(file), whole));
-}
-
-TEST(Damage, BrokenBlockHeaderInsideDataLosesNothing) {
-  Writer writer;
-  writer.add(simple_chunk({std::string(200000, 'x')}));
-  std::string file = writer.file();
-  const Reading whole = read_file(file);
-  flip(file, kBlockSize + 3);
-  flip(file, 2 * kBlockSize + 20);
-  EXPECT_EQ(read_file(file).records, whole.records);
-  EXPECT_EQ(walk_file(file).damage.size(), 2u);
-}
-
-TEST(Damage, BrokenBlockHeaderInsidePaddingIsNotDamage) {
-  Writer writer;
-  writer.add(simple_chunk(std::vector<std::string>(70000), 'z'));
-  std::string file = writer.file();
-  std::fill_n(file.begin() + kBlockSize, kBlockHeaderSize, '\0');
-  EXPECT_TRUE(walk_file(file).damage.empty());
-  EXPECT_EQ(read_file(file).records.size(), 70000u);
 }
 
 TEST(Damage, NextChunkIsReadAfterABrokenChunkHeader) {
@@ -249,49 +161,6 @@ TEST(Damage, DataSizeContradictingItsBlockHeaderIsDetectedByTheScan) {
   EXPECT_EQ(all.damage[0].begin, begin);
   EXPECT_EQ(all.damage[0].damage_class, DamageClass::kDamage);
   EXPECT_LE(all.damage[0].end, kBlockSize);
-}
-
-TEST(Damage, FileThatEndsInsideAChunkIsUnfinished) {
-  const std::string file = many_chunks(3000);
-  const Walk whole = walk_file(file);
-  const ChunkInfo last = whole.chunks.back();
-  for (const Position end : {last.begin + 1, last.begin + 40, last.end - 1}) {
-    const Walk all = walk_file(file.substr(0, end));
-    EXPECT_EQ(all.chunks.size(), whole.chunks.size() - 1);
-    ASSERT_EQ(all.damage.size(), 1u);
-    EXPECT_EQ(all.damage[0].damage_class, DamageClass::kUnfinished);
-    EXPECT_EQ(all.damage[0].begin, last.begin);
-    EXPECT_EQ(all.damage[0].end, end);
-  }
-}
-
-TEST(Damage, PrefixYieldsNoRecordThatIsNotInTheWhole) {
-  Writer writer;
-  writer.add(simple_chunk(texts(5)));
-  writer.add(simple_chunk(texts(3), 'z'));
-  writer.add({.type = 'p', .data = std::string(30, '\0')});
-  writer.add(simple_chunk({"", "x", ""}));
-  const Reading whole = read_file(writer.file());
-  for (std::size_t size = 0; size < writer.size(); ++size) {
-    const Reading part = read_file(writer.file().substr(0, size));
-    EXPECT_TRUE(part.errors.empty());
-    ASSERT_LE(part.records.size(), whole.records.size());
-    EXPECT_TRUE(std::equal(part.records.begin(), part.records.end(), whole.records.begin())) << size;
-  }
-}
-
-TEST(Damage, FlippedByteYieldsOnlyCorrectRecords) {
-  Writer writer;
-  writer.add(simple_chunk(texts(4), 'z'));
-  writer.pad_to(kBlockSize - 90);
-  writer.add(simple_chunk(texts(4)));
-  writer.add(simple_chunk({"", "x", ""}));
-  const Reading whole = read_file(writer.file());
-  for (std::size_t at = 0; at < writer.size(); at = at == 400 ? kBlockSize - 300 : at + 1) {
-    std::string file = writer.file();
-    flip(file, at);
-    EXPECT_TRUE(is_subset(read_file(file), whole)) << at;
-  }
 }
 
 TEST(Limits, CountBeyondTheLimitIsDamageOfTheHeader) {

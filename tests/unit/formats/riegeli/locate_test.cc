@@ -13,30 +13,6 @@
 namespace recordfs::riegeli {
 namespace {
 
-TEST(Locate, FindsNothingWithoutAValidChunk) {
-  std::string file = many_chunks(2 * kBlockSize);
-  const Walk before = walk_file(file);
-  flip(file, before.chunks[3].begin + 10);
-  const auto container = open_bytes(file);
-  const Walk all = walk(*container, file.size());
-  for (const Position at : {before.chunks[3].begin, before.chunks[3].end - 1, Position{file.size()}}) {
-    auto found = container->locate({}, at);
-    ASSERT_TRUE(found);
-    EXPECT_FALSE(*found) << at;
-  }
-}
-
-TEST(Locate, AgreesWithTheScanIfBlockHeadersAreBroken) {
-  std::string file = many_chunks(5 * kBlockSize);
-  for (std::uint64_t block = 1; block <= 3; ++block) flip(file, block * kBlockSize + 4);
-  const auto container = open_bytes(file);
-  for (const ChunkInfo& chunk : walk(*container, file.size()).chunks) {
-    auto found = container->locate({}, chunk.end - 1);
-    ASSERT_TRUE(found && *found);
-    EXPECT_EQ((*found)->begin, chunk.begin);
-  }
-}
-
 // Counts the reads, and fails those of one byte.
 class CountingSource final : public Source {
  public:

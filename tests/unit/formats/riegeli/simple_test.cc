@@ -43,21 +43,6 @@ ChunkSpec two_records(const std::string& sizes, const std::string& values) {
   return {.num_records = 2, .decoded_data_size = 3, .data = 'z' + varint(sizes.size()) + sizes + values};
 }
 
-TEST(Simple, LayoutEqualsTheDecodedChunksWithoutItsValues) {
-  const std::vector<std::string> records = {"", "abc", std::string(1000, 'x'), "", "y"};
-  for (const char codec : {'\0', 'z'}) {
-    const Opened opened = open_chunk(simple_chunk(records, codec));
-    auto layout = opened.container->layout({}, opened.chunk);
-    ASSERT_TRUE(layout);
-    ASSERT_EQ(layout->records(), records.size());
-    for (std::size_t i = 0; i < records.size(); ++i) EXPECT_EQ(layout->extent(i).size, records[i].size());
-    auto chunk = opened.container->decode({}, opened.chunk);
-    ASSERT_TRUE(chunk);
-    EXPECT_EQ(records_of(**chunk).value_or(std::vector<std::string>()), records);
-    EXPECT_EQ((*chunk)->payload_size(), 1004u);
-  }
-}
-
 TEST(Simple, WrongSizeBeforeACompressedPartIsAccepted) {
   const std::string frame = unit("abc", 'z').substr(1);
   const Opened opened = open_chunk(two_records(unit("\x02\x01", 'z'), varint(77) + frame));
@@ -96,20 +81,6 @@ TEST(Simple, PaddedVarintsAreAccepted) {
 TEST(Simple, UnknownCompressionIsUnsupportedAndMissingDataIsDamage) {
   EXPECT_EQ(failure({.num_records = 1, .decoded_data_size = 1, .data = "\x07\x01\x01y"}), Code::kUnsupported);
   EXPECT_EQ(failure({.num_records = 1, .decoded_data_size = 1}), Code::kDamage);
-}
-
-TEST(Simple, ReadingInPlaceEqualsDecode) {
-  std::vector<std::string> records;
-  for (std::size_t i = 0; i < 40; ++i) records.emplace_back(i * 997 % 20000, static_cast<char>('a' + i % 26));
-  const Opened opened = open_chunk(simple_chunk(records));
-  auto parts = opened.container->open_in_place({}, opened.chunk);
-  ASSERT_TRUE(parts && *parts);
-  EXPECT_EQ(records_of(**parts).value_or(std::vector<std::string>()), records);
-  EXPECT_LT((*parts)->memory(), 4096u);
-  auto whole = (*parts)->read({}, 0, (*parts)->payload_size());
-  auto decoded = opened.container->decode({}, opened.chunk);
-  ASSERT_TRUE(whole && decoded);
-  EXPECT_EQ(as_text(whole->bytes), as_text((*decoded)->read({}, 0, (*decoded)->payload_size())->bytes));
 }
 
 TEST(Simple, OpeningInPlaceRefusesWhatDecodeRefusesAndCompressedChunks) {

@@ -55,12 +55,6 @@ TEST(BlobFile, ChunksHoldRecordsUpTo256KiB) {
   EXPECT_TRUE(all.damage.empty());
 }
 
-TEST(BlobFile, FileWithoutAFooterIsStillBeingWritten) {
-  const Reading all = read_bytes(head() + record("a", "one"));
-  EXPECT_EQ(all.records.size(), 1u);
-  EXPECT_TRUE(all.damage.empty());
-}
-
 TEST(BlobFile, FactsAreThoseOfHeaderAndFooter) {
   const auto fact = [](const Container& container, std::string_view name) {
     for (const Fact& one : container.traits().facts) {

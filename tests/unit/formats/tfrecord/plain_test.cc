@@ -51,12 +51,6 @@ TEST(PlainTFRecord, ChunksHoldRecordsUpTo256KiB) {
   EXPECT_TRUE(all.damage.empty());
 }
 
-TEST(PlainTFRecord, WrongDataLosesOnlyItsRecord) {
-  const Reading all = read_bytes(flipped(kThree, kSecond + 12));
-  EXPECT_EQ(all.records, (Records{"one", "!", "3"}));
-  EXPECT_TRUE(all.damage.empty());
-}
-
 TEST(PlainTFRecord, HeaderWithOneWrongByteIsOneDamagedRegion) {
   for (std::size_t at = kSecond; at < kSecond + 12; ++at) {
     const Reading all = read_bytes(flipped(kThree, at));
@@ -111,16 +105,6 @@ TEST(PlainTFRecord, SearchContinuesInTheNextStep) {
   EXPECT_EQ(all.records, (Records{"one", "two"}));
   ASSERT_EQ(all.damage.size(), 1u);
   EXPECT_EQ(all.damage[0].end - all.damage[0].begin, 500000u);
-}
-
-TEST(PlainTFRecord, TruncatedTailIsUnfinished) {
-  for (std::size_t size = kThird + 1; size < kThree.size(); ++size) {
-    const Reading all = read_bytes(kThree.substr(0, size));
-    EXPECT_EQ(all.records, (Records{"one", "second"}));
-    ASSERT_EQ(all.damage.size(), 1u);
-    EXPECT_EQ(all.damage[0].damage_class, DamageClass::kUnfinished);
-    EXPECT_EQ(all.damage[0].begin, kThird);
-  }
 }
 
 }  // namespace
