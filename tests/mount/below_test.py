@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""The file system below returns errors or short reads, or its file changes: reads are correct or fail with a reason, and
-the mount goes on.
+"""The file system below returns errors or short reads: reads are correct or fail with a reason, and the mount goes on.
 
 Each file is on faultfs. The fault hits its n-th read, counted from before the mount. RECORDFS_THOROUGH=N in the environment
 tries N times as many reads, up to all of them.
@@ -18,7 +17,6 @@ SAMPLES = ["array_record/group-10-zstd.array_record", "riegeli/simple_flush_ever
            "bloscpack/vl-uniform.blp", "tfrecord/small.tfrecord", "leveldb_table/rocksdb7-filter-in-parts.sst",
            "rocksdb_blob/rocksdb7-zstd.blob"]
 READS = max(1, 2 * int(os.environ.get("RECORDFS_THOROUGH", "1")))  # tried in each file with each fault
-HIDDEN = ["eintr {}", "short {}", "replace {}", "grow {}"]
 PASSING = ["eio {}", "eio-from {}", "eintr-from {}"]
 
 
@@ -54,8 +52,7 @@ class Below(faulty.Case):
                     if mounted:
                         self.assertEqual(mounted.unmount(), 0)
 
-    def check_hidden(self, mounted, why, truth, _):
-        self.assertIsNotNone(mounted, why)
+    def check_hidden(self, mounted, truth):
         found = self.snapshot(mounted.point, self.files_of(truth))
         self.assertEqual(self.assert_correct_or_failed(found, truth, mounted), set())
 
@@ -70,23 +67,9 @@ class Below(faulty.Case):
             self.fault()
         self.assertEqual(self.snapshot(mounted.point, self.files_of(truth)), truth)
 
-    def check_changed(self, mounted, why, truth, source):
-        if not mounted:
-            self.assertRegex(why, f"{source}: .*(shorter|rewritten)")
-            return
-        if self.assert_correct_or_failed(self.snapshot(mounted.point, self.files_of(truth)), truth, mounted):
-            mounted.wait_for_log(f"{source}: .*(shorter|rewritten)")
-
-    def test_faults_that_readers_need_not_notice_change_nothing(self):
-        for fault in HIDDEN:
-            self.sweep(fault, self.check_hidden)
-
     def test_files_that_failed_are_correct_after_a_temporary_fault(self):
         for fault in PASSING:
             self.sweep(fault, self.check_passing)
-
-    def test_file_truncated_during_any_read_fails_with_a_reason(self):
-        self.sweep("truncate {}", self.check_changed)
 
     def test_short_reads_below_change_nothing(self):
         for name in SAMPLES:
@@ -95,13 +78,13 @@ class Below(faulty.Case):
                 truth, _ = self.truth(source)
                 self.fault("all-short 61")
                 mounted = self.mount(source, options=["index=no"])
-                self.check_hidden(mounted, "", truth, source)
+                self.check_hidden(mounted, truth)
 
     def test_slow_reads_below_change_nothing(self):
         source = self.put(SAMPLES[-1])
         truth, _ = self.truth(source)
         self.fault("slow 10")
-        self.check_hidden(self.mount(source, options=["index=no"]), "", truth, source)
+        self.check_hidden(self.mount(source, options=["index=no"]), truth)
 
     def test_bad_sector_fails_only_the_chunk_that_contains_it(self):
         source = self.put("riegeli/multiblock_zstd.riegeli")

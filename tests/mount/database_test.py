@@ -4,19 +4,10 @@ import errno
 import json
 import os
 import shutil
-import urllib.parse
 
 import keys_test
 import mounting
 from built import EXPECTATION
-
-
-
-def samples():
-    """Returns the names of the sample databases that recordfs can read."""
-    top = mounting.sample("database")
-    names = [path.name[:-len(EXPECTATION)] for path in sorted(top.glob(f"*{EXPECTATION}"))]
-    return [name for name in names if "plain-table" not in name and "db-paths" not in name]
 
 
 def expected_families(name):
@@ -49,31 +40,6 @@ class DatabaseCase(mounting.Case):
 
 
 class Samples(DatabaseCase):
-    def test_keys_are_those_that_the_database_returns(self):
-        for name in samples():
-            with self.subTest(name):
-                mounted = self.mount(mounting.sample(f"database/{name}"), flags=("-f", "-v"))
-                families = expected_families(name)
-                self.check_family(mounted / "keys", families["default"], name)
-                self.assertEqual((mounted / "keys" / "column-families").exists(), len(families) > 1)
-                for family, keys in families.items() if len(families) > 1 else ():
-                    self.check_family(mounted / "keys" / "column-families" / family, keys, name)
-                self.assertEqual(mounted.unmount(), 0)
-
-    def check_family(self, directory, expected, name):
-        found = self.keys_in(directory)
-        self.assertEqual(set(found), set(expected), name)
-        if "cmp1" not in name:  # a comparator that recordfs does not know
-            self.assertEqual(list(found), list(expected), name)
-        for key, (size, first) in expected.items():
-            operation = os.getxattr(found[key], "user.recordfs.operation")
-            if operation == b"merge" and "merges" in name:  # the operator is not RocksDB's
-                self.assert_fails_with(errno.EOPNOTSUPP, found[key].read_bytes)
-            else:
-                value = found[key].read_bytes()
-                self.assertEqual((len(value), found[key].stat().st_size), (size, size), (name, key))
-                self.assertTrue(value.startswith(first), (name, key))
-
     def test_info_is_what_the_command_prints(self):
         folder = self.database("rocksdb7-families")
         mounted = self.mount(folder)
@@ -92,60 +58,6 @@ class Samples(DatabaseCase):
         table = next(path for path in (mounted / "files").iterdir() if path.name.endswith(".ldb"))
         self.assertTrue((table / "records").is_dir())
         self.assertEqual((mounted / "files" / "CURRENT").read_bytes(), (folder / "CURRENT").read_bytes())
-
-
-class History(DatabaseCase):
-    def test_every_stored_version_is_a_file_that_is_named_by_its_number(self):
-        put, remove = keys_test.put, keys_test.delete
-        mounted = self.mount(self.written(put(b"a", b"first"), put(b"a", b"second"), remove(b"a"), put(b"b", b"")))
-        self.assertEqual(os.listdir(mounted / "keys"), ["b"])
-        self.assertEqual(os.listdir(mounted / "history"), [])
-        versions = mounted / "history" / "a"
-        self.assertEqual(os.listdir(versions), ["3.delete", "2", "1"])
-        self.assertEqual([(versions / name).read_bytes() for name in os.listdir(versions)], [b"", b"second", b"first"])
-        for absent in ("keys/a", "history/c"):  # without a MANIFEST, its writes may have been lost
-            self.assert_fails_with(errno.EIO, (mounted / absent).stat)
-        self.assert_fails_with(errno.ENOENT, (versions / "3").stat)
-        self.assertEqual((mounted / "keys" / "b").read_bytes(), b"")
-
-    def test_a_merge_operand_has_its_bytes_in_the_history(self):
-        mounted = self.mount(mounting.sample("database/rocksdb7-merges"))
-        merged = mounted / "keys" / "key00002"
-        self.assert_fails_with(errno.EOPNOTSUPP, merged.read_bytes)
-        newest = os.listdir(mounted / "history" / "key00002")[0]
-        self.assertTrue(newest.endswith(".merge"), newest)
-        self.assertEqual((mounted / "history" / "key00002" / newest).read_bytes(), b"again")
-
-
-class Names(DatabaseCase):
-    def test_keys_of_any_bytes_have_files(self):
-        keys = [b"", b".", b"..", b"a/b", b"nul\0", b"\xff\xfe", b"column-families", b"names.tsv", b"x" * 5000,
-                b"x" * 5001, b"y~0123456789abcdef", "ключ".encode()]
-        folder = self.written(*[keys_test.put(key, b"value of " + key) for key in keys])
-        mounted = self.mount(folder)
-        found = self.keys_in(mounted / "keys")
-        self.assertEqual(list(found), sorted(keys))
-        for key, file in found.items():
-            self.assertEqual(file.read_bytes(), b"value of " + key)
-            self.assertEqual((mounted / "history" / file.name / os.listdir(mounted / "history" / file.name)[0]).read_bytes(),
-                             b"value of " + key)
-        names = [file.name for file in found.values()]
-        self.assertEqual(mounted.unmount(), 0)
-        again = self.mount(folder)  # nothing is listed before
-        for key, name in zip(found, names):
-            self.assertEqual((again / "keys" / name).read_bytes(), b"value of " + key, name)
-        self.assertIn("a%2Fb", names)
-        rows = dict(row.split("\t") for row in (again / "keys" / "names.tsv").read_text().splitlines()[1:])
-        self.assertEqual({name: urllib.parse.unquote_to_bytes(key) for name, key in rows.items()},
-                         {name: key for key, name in zip(found, names) if key != os.fsencode(name)})
-
-    def test_a_listing_continues_at_any_place(self):
-        keys = [b"key%06d" % number for number in range(20000)]
-        mounted = self.mount(self.written(*[keys_test.put(key, key) for key in keys]))
-        self.assertEqual([name.encode() for name in os.listdir(mounted / "keys")], keys)
-        with os.scandir(mounted / "keys") as one, os.scandir(mounted / "keys") as other:
-            both = [(first.name, second.name) for first, second in zip(one, other)]
-        self.assertEqual(both, [(key.decode(), key.decode()) for key in keys])
 
 
 class Damage(DatabaseCase):
@@ -178,20 +90,6 @@ class Damage(DatabaseCase):
         self.assertTrue(info["may_be_stale"])
         self.assertIn(table.name, [problem["file"] for problem in info["problems"]])
         self.assertIn(table.name, mounted.log())
-
-    def test_a_missing_blob_file_is_eio(self):
-        folder = self.database("rocksdb7-blobs")
-        for path in folder.glob("*.blob"):
-            path.unlink()
-        mounted = self.mount(folder)
-        failed = 0
-        for file in self.keys_in(mounted / "keys").values():
-            try:
-                file.read_bytes()
-            except OSError as error:
-                self.assertEqual(error.errno, errno.EIO)
-                failed += 1
-        self.assertGreater(failed, 0)
 
 
 class Live(DatabaseCase):

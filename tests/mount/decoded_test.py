@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Decoded views: records and the messages in them as JSON, beside their bytes."""
 import base64
-import errno
 import hashlib
 import json
 import math
@@ -9,7 +8,6 @@ import os
 
 import mounting
 
-MAX_FILES = 50  # opened in a chunk
 EXPECTATION = ".expect.json"
 # Samples that contain their descriptors; the expectation has the JSON of their records.
 RIEGELI = ["riegeli/metadata_full_simple_uncompressed.riegeli", "riegeli/metadata_full_transposed.riegeli"]
@@ -28,10 +26,6 @@ def is_equal(here, there):
 
 def lines(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def bytes_of(line):
-    return line["text"].encode() if "text" in line else base64.b64decode(line["base64"], validate=True)
 
 
 def metadata_members(metadata):
@@ -136,84 +130,11 @@ class Decoded(mounting.Case):
                 self.assertEqual(document.stat().st_size, len(text))
                 self.assertTrue(is_equal(json.loads(text), value), (document, text, value))
 
-    def test_documents_are_not_listed(self):
-        top = self.mount(mounting.sample(RIEGELI[0])).point
-        self.assertTrue((top / "records/000000003.json").exists())
-        for folder, below, files in os.walk(top / ".views"):
-            self.assertEqual([name for name in [*below, *files] if name[0].isdigit() and name.endswith(".json")], [],
-                             folder)
-        self.assertEqual(len(os.listdir(top / "records")), 30)
-
-    def test_document_has_one_inode_in_all_views(self):
-        top = self.mount(mounting.sample(RIEGELI[0])).point
-        chunk = next(path for path in sorted((top / ".views/chunks").iterdir()) if os.listdir(path / "records"))
-        inodes = {os.stat(path).st_ino
-                  for path in (top / "records/000000000.json", top / "records/0.json",
-                               top / "thousands/000000/000000000.json", chunk / "records/000000.json")}
-        self.assertEqual(len(inodes), 1)
-
-    def test_jsonl_of_every_chunk_contains_its_records(self):
-        seen = 0
-        for folder in ("riegeli", "recordio", "leveldb_log", "proio"):
-            for expected, top in self.mount_all(folder):
-                with self.subTest(sample=f"{folder}/{expected.get('file')}"):
-                    seen += self.count_lines(top)
-        self.assertGreater(seen, 4000)
-
-    def count_lines(self, top):
-        ordinal = seen = 0
-        for chunk in sorted((top / "chunks").iterdir()):
-            with (chunk / "records.jsonl").open("rb") as file:
-                text = file.read()
-            self.assertEqual(os.stat(chunk / "records.jsonl").st_size, len(text))
-            rows = [json.loads(line) for line in text.decode("utf-8").splitlines()] if text else []
-            try:
-                names = sorted(os.listdir(chunk / "records"))
-            except OSError:
-                names = []
-            if rows and "ordinal" not in rows[0]:
-                self.assertIn("error", rows[0])
-                continue
-            self.assertEqual([row["index"] for row in rows], [int(name) for name in names])
-            self.assertEqual([row["ordinal"] for row in rows], list(range(ordinal, ordinal + len(rows))))
-            ordinal += len(rows)
-            for index in range(0, len(rows), 1 + len(rows) // MAX_FILES):
-                self.assert_is_record(rows[index], chunk / "records" / names[index])
-                seen += 1
-        self.assertEqual(ordinal, len(os.listdir(top / "records")))
-        return seen
-
-    def assert_is_record(self, line, path):
-        if "size" not in line:
-            self.assertEqual(set(line), {"ordinal", "index", "error"})
-            self.assertRaises(OSError, path.read_bytes)
-            return
-        record = path.read_bytes()
-        self.assertEqual(bytes_of(line), record)
-        self.assertEqual(line["size"], len(record))
-
-    def test_document_of_an_unreadable_record_fails_with_the_same_error(self):
-        top = self.mount(mounting.sample("proio/x30-comp-unknown-first.proio")).point
-        self.assert_fails_with(errno.EOPNOTSUPP, (top / "records/000000000").read_bytes)
-        self.assert_fails_with(errno.EOPNOTSUPP, (top / "records/000000000.json").read_bytes)
-        self.assertEqual((top / "records/000000000.json").stat().st_size, 1)
-
     def test_record_that_is_not_an_event_has_an_error_document(self):
         top = self.mount(mounting.sample("proio/x46-event-bad-proto.proio")).point
         errors = [found for found in map(lambda name: json.loads((top / f"records/{name}.json").read_text("utf-8")),
                                          os.listdir(top / "records")) if "error" in found]
         self.assertEqual(errors, [{"error": "the event is not a valid Event message"}])
-
-    def test_text_records_have_no_document(self):
-        top = self.mount(mounting.sample("riegeli/simple_zstd9.riegeli")).point
-        self.assertFalse((top / "records/000000000.json").exists())
-
-    def test_record_suffix_comes_before_json(self):
-        mounted = self.mount(mounting.sample(RIEGELI[0]), options=["record_suffix=.json"])
-        plain = self.mount(mounting.sample(RIEGELI[0]))
-        self.assertEqual((mounted / "records/000000002.json").read_bytes(), (plain / "records/000000002").read_bytes())
-        self.assertEqual((mounted / "records/000000002.json.json").read_bytes(),
-                         (plain / "records/000000002.json").read_bytes())
 
 
 if __name__ == "__main__":

@@ -104,12 +104,6 @@ class Ending(mounting.Case):
         self.kill(point)
         self.assertEqual(mounting.mounts()[str(point)][0], "tmpfs")
 
-    def test_busy_mount_is_not_unmounted(self):
-        mounted = self.mount(mounting.sample(SAMPLE))
-        with (mounted / "records/000000000").open("rb"):
-            self.assertNotEqual(mounting.run("fusermount3", "-u", mounted.point).returncode, 0)
-        self.assertEqual(mounted.unmount(), 0)
-
     def test_open_file_is_readable_after_a_lazy_unmount(self):
         want = (self.mount(mounting.sample(SAMPLE)) / "streams/concat").read_bytes()
         mounted = self.mount(mounting.sample(SAMPLE))
@@ -155,17 +149,6 @@ class Ending(mounting.Case):
             file.read(10)
         self.assert_nothing_left(mounted)
 
-    def test_unmounted_place_can_be_mounted_again(self):
-        point = self.new_point()
-        for _ in range(3):
-            mounted = self.mount(mounting.sample(SAMPLE), point=point)
-            self.assertEqual(mounted.unmount(), 0)
-
-    def test_unmounting_one_of_two_mounts_keeps_the_other(self):
-        first, second = self.mount(mounting.sample(SAMPLE)), self.mount(mounting.sample(SAMPLE))
-        self.assertEqual(first.unmount(), 0)
-        self.assertEqual(len(os.listdir(second / "records")), 1250)
-
     def test_lazy_unmount_while_readers_walk_leaves_nothing(self):
         mounted = self.mount(mounting.sample(SAMPLE))
         with mounting.started("grep", "-r", "-a", "-q", "nothing", mounted.point) as walking:
@@ -183,11 +166,6 @@ class Logging(mounting.Case):
         for name in os.listdir(point / "records"):
             with contextlib.suppress(OSError):
                 (point / "records" / name).read_bytes()
-
-    def test_foreground_daemon_logs_to_stderr(self):
-        mounted = self.mount(self.damaged)
-        self.read_damage(mounted.point)
-        self.assertIn(str(self.damaged), mounted.wait_for_log("^recordfs: .*byte 83928"))
 
     @mounting.only_root
     def test_background_daemon_logs_to_the_system_log(self):

@@ -89,9 +89,6 @@ class Failing(mounting.Case):
         for content in (b"plain text\n" * 100, os.urandom(50000), bytes(65536), b"x"):
             self.assert_fails(CANNOT_OPEN, self.file("something.txt", content), message="something.txt")
 
-    def test_empty_file_with_an_unknown_extension_is_refused(self):
-        self.assert_fails(CANNOT_OPEN, self.file("nothing.txt"), message="nothing.txt")
-
     def test_empty_file_with_a_known_extension_has_no_records(self):
         for name in ("new.riegeli", "000004.log"):
             point = self.new_point()
@@ -105,9 +102,6 @@ class Failing(mounting.Case):
     def test_missing_file_is_reported(self):
         self.assert_fails(CANNOT_OPEN, self.folder / "gone", message="No such file")
 
-    def test_one_missing_source_of_several_is_reported(self):
-        self.assert_fails(CANNOT_OPEN, mounting.sample(SAMPLE), self.folder / "gone", message="gone: ")
-
     def test_sources_that_are_neither_file_nor_device_are_refused(self):
         os.mkfifo(self.folder / "pipe")
         self.assert_fails(CANNOT_OPEN, self.folder / "pipe", message="pipe")
@@ -115,10 +109,6 @@ class Failing(mounting.Case):
             listening.bind(str(self.folder / "socket"))
             self.assert_fails(CANNOT_OPEN, self.folder / "socket", message="socket")
         self.assert_fails(CANNOT_OPEN, "/dev/null", message="/dev/null")
-
-    def test_dangling_link_is_reported(self):
-        (self.folder / "link").symlink_to("nowhere")
-        self.assert_fails(CANNOT_OPEN, self.folder / "link", message="link")
 
     def test_missing_folder_of_the_mount_point_is_reported(self):
         self.assert_fails(CANNOT_MOUNT, mounting.sample(SAMPLE), point=self.folder / "gone" / "mnt", message="No such file")
@@ -135,15 +125,6 @@ class Failing(mounting.Case):
         done = self.recordfs(mounting.sample(SAMPLE), point)
         self.assertEqual((done.returncode, done.stdout), (CANNOT_MOUNT, ""))
         self.assertRegex(done.stderr, rf"^recordfs: .*{message}.*\n$")
-
-    def test_mount_point_that_is_not_empty_is_refused(self):
-        point = self.new_point()
-        (point / "something").touch()
-        self.assert_fails(CANNOT_MOUNT, mounting.sample(SAMPLE), point=point, message="not empty")
-
-    def test_unknown_format_is_named_as_the_reason(self):
-        message = self.assert_fails(CANNOT_OPEN, self.file("notes.txt", b"text\n"))
-        self.assertIn("not a record container (known formats:", message)
 
 
 @mounting.only_root

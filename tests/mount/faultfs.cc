@@ -1,4 +1,4 @@
-// faultfs FOLDER MOUNTPOINT: FOLDER's files, read-only, with the faults of a disk, a network or a careless writer.
+// faultfs FOLDER MOUNTPOINT: FOLDER's files, read-only, with the faults of a disk or a network.
 //
 // Setting the extended attribute user.fault of MOUNTPOINT begins to count reads, from 0 on, and says what they meet:
 //
@@ -6,14 +6,9 @@
 //   eio N               read N fails with EIO
 //   eio-from N          read N and all later ones
 //   eio-range BEGIN END reads that touch these bytes of their file
-//   eintr N             read N fails with EINTR
-//   eintr-from N        read N and all later ones
-//   short N             read N gives one byte
+//   eintr-from N        read N and all later ones fail with EINTR
 //   all-short N         each read gives N bytes or fewer
 //   slow N              each read takes N milliseconds more
-//   truncate N          before read N its file is cut off in the middle
-//   replace N           before read N the file FOLDER/other is renamed over its file
-//   grow N              before read N the file's first bytes are appended to it
 //
 // The attribute user.reads tells the count. Reads are those of the program above: the kernel keeps no bytes. Stays in
 // the foreground.
@@ -29,7 +24,6 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -48,34 +42,20 @@ std::string folder;
 std::mutex mutex;
 Fault fault;              // guarded by mutex
 std::uint64_t count = 0;  // the same
-// The same: what is open, by the path under which it was opened. A file that another one was renamed over is what it
-// was.
+// The same: what is open, by the path under which it was opened.
 std::map<std::string, int> opened;
 
-void change(const std::string& word, const std::string& path) {
-  if (word == "truncate") std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
-  if (word == "replace") std::filesystem::rename(folder + "/other", path);
-  if (word == "grow") {
-    std::string head(300, '\0');
-    std::ifstream(path, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
-    std::ofstream(path, std::ios::binary | std::ios::app) << head;
-  }
-}
-
 // What a read meets: a negative errno, or how many bytes it may have.
-std::int64_t meet(const char* path, std::uint64_t at, std::uint64_t size) {
+std::int64_t meet(std::uint64_t at, std::uint64_t size) {
   const std::lock_guard lock(mutex);
   const std::uint64_t number = count++;
   const std::string& word = fault.word;
-  const bool is_hit = number == fault.first;
-  if (word == "eio" && is_hit) return -EIO;
+  if (word == "eio" && number == fault.first) return -EIO;
   if (word == "eio-from" && number >= fault.first) return -EIO;
   if (word == "eio-range" && at < fault.second && at + size > fault.first) return -EIO;
-  if (word == "eintr" && is_hit) return -EINTR;
   if (word == "eintr-from" && number >= fault.first) return -EINTR;
   if (word == "all-short") size = std::min(size, fault.first);
-  if (is_hit) change(word, folder + path);
-  return static_cast<std::int64_t>(word == "short" && is_hit ? std::min<std::uint64_t>(size, 1) : size);
+  return static_cast<std::int64_t>(size);
 }
 
 std::chrono::milliseconds delay() {
@@ -101,9 +81,9 @@ int open_file(const char* path, fuse_file_info* file) {
   return 0;
 }
 
-int read_file(const char* path, char* buffer, std::size_t size, off_t offset, fuse_file_info* file) {
+int read_file(const char*, char* buffer, std::size_t size, off_t offset, fuse_file_info* file) {
   std::this_thread::sleep_for(delay());
-  const std::int64_t allowed = meet(path, static_cast<std::uint64_t>(offset), size);
+  const std::int64_t allowed = meet(static_cast<std::uint64_t>(offset), size);
   if (allowed < 0) return static_cast<int>(allowed);
   const ssize_t got = ::pread(static_cast<int>(file->fh), buffer, static_cast<std::size_t>(allowed), offset);
   return got < 0 ? -errno : static_cast<int>(got);

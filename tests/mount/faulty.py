@@ -19,9 +19,8 @@ class Case(mounting.Case):
         self.addCleanup(mounting.run, "fusermount3", "-u", "-z", self.below)
 
     def put(self, name):
-        """Puts a sample on faultfs, with another file that may replace it. Returns its path."""
+        """Puts a sample on faultfs. Returns its path."""
         copied = self.copy(name, "backing/" + os.path.basename(name))
-        (self.backing / "other").write_bytes(mounting.sample("riegeli/one_byte_records.riegeli").read_bytes())
         return self.below / copied.name
 
     def fault(self, words="none"):

@@ -9,10 +9,6 @@ import threading
 
 import mounting
 
-# A file of each format that is written by appending, of several chunks.
-SAMPLES = ("riegeli/simple_flush_every7.riegeli", "recordio/v2-chunk-boundaries.grail-rio", "recordio/legacy-mixed.grail-rio",
-           "proio/c03-example-none.proio")
-
 
 class Writer:
     """Appends the content of a file to another file, piece by piece."""
@@ -137,46 +133,6 @@ class Follow(mounting.Case):
             self.assertEqual((chunk / name).read_bytes(), (other / name).read_bytes(), name)
         self.assertGreater(len(os.listdir(chunk / "records")), before[0])
 
-    def test_unfinished_record_is_neither_listed_nor_damage(self):
-        self.start(20000)
-        for size in (1, 5, 7, 300, 4000, 8759, 1, 32768):
-            self.writer.append(size)
-            known = self.writer.written
-            plain = self.mount(self.prefix(known))
-            mounting.wait_for(lambda mount=plain: self.names() == sorted(os.listdir(mount / "records")), "the records")
-            self.assertEqual(plain.unmount(), 0)
-        self.assert_no_damage()
-
-    def prefix(self, size):
-        path = self.folder / f"prefix-{size}"
-        path.write_bytes(self.whole[:size])
-        return path
-
-    def test_each_appendable_format_is_followed(self):
-        for name in SAMPLES:
-            with self.subTest(name):
-                self.follow_sample(name)
-
-    def follow_sample(self, name):
-        whole = mounting.sample(name).read_bytes()
-        path = self.folder / f"growing-{os.path.basename(name)}"
-        plain = self.mount(mounting.sample(name))
-        expected = {record: (plain / "records" / record).read_bytes() for record in os.listdir(plain / "records")}
-        writer = Writer(path, whole, len(whole) // 3)
-        mounted = self.mount(path, options=["follow"])
-        while True:
-            shown = os.listdir(mounted / "records")
-            self.assertEqual(sorted(shown), sorted(expected)[:len(shown)])
-            for record in shown:
-                self.assertEqual((mounted / "records" / record).read_bytes(), expected[record])
-            if not writer.append(len(whole) // 7 + 1):
-                break
-        mounting.wait_for(lambda: len(os.listdir(mounted / "records")) == len(expected), "all records")
-        for view in ("index/chunks.tsv", "index/summary.json", "streams/concat"):
-            self.assertEqual((mounted / view).read_bytes(), (plain / view).read_bytes(), view)
-        self.assertEqual(os.listdir(mounted / "damage"), [])
-        self.assertEqual(mounted.log(), "")
-
     def test_empty_file_is_followed(self):
         self.source = self.folder / "000007.log"
         self.start(0)
@@ -185,18 +141,6 @@ class Follow(mounting.Case):
         self.writer.append_all()
         self.wait_for_all()
         self.assert_no_damage()
-
-    def test_several_files_are_followed_independently(self):
-        other = Writer(self.folder / "other.log", self.whole, 50000)
-        self.writer = Writer(self.source, self.whole, 20000)
-        self.mounted = self.mount(self.source, other.path, options=["follow"])
-        count = lambda name: len(os.listdir(self.mounted / name / "records"))
-        before = count("growing.log")
-        other.append_all()
-        mounting.wait_for(lambda: count("other.log") == len(self.records), "the other's records")
-        self.assertEqual(count("growing.log"), before)
-        self.writer.append_all()
-        mounting.wait_for(lambda: count("growing.log") == len(self.records), "all records")
 
     def test_replaced_file_is_still_followed(self):
         self.start(20000)
@@ -256,24 +200,6 @@ class Follow(mounting.Case):
         self.assertEqual(wrong, [])
         self.assert_no_damage()
         self.assertEqual(self.mounted.unmount(), 0)
-
-    def test_inode_numbers_and_times_of_records_stay(self):
-        self.start(20000)
-        first = (self.mounted / "records/000000003").stat()
-        before = (self.mounted / "records").stat()
-        self.writer.append_all()
-        self.wait_for_all()
-        now = (self.mounted / "records/000000003").stat()
-        self.assertEqual((first.st_ino, first.st_mtime_ns, first.st_size), (now.st_ino, now.st_mtime_ns, now.st_size))
-        self.assertGreater((self.mounted / "records").stat().st_mtime_ns, before.st_mtime_ns)
-
-    def test_mount_without_follow_does_not_change(self):
-        writer = Writer(self.source, self.whole, 20000)
-        self.mounted = self.mount(self.source)
-        before = self.names()
-        writer.append_all()
-        (self.mounted / "records" / before[-1]).read_bytes()
-        self.assertEqual(self.names(), before)
 
     @mounting.only_root
     def test_ordinary_user_can_follow(self):

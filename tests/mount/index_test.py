@@ -5,7 +5,6 @@ The source is on slowfs, whose reads can be stopped, so that each scan takes lon
 """
 import json
 import os
-import stat
 import time
 
 import mounting
@@ -73,11 +72,6 @@ class SavedIndex(mounting.Case):
         self.assertEqual(len(list(self.saved.iterdir())), 1)
         self.assertLess(self.scanned()[0], FEW)
 
-    def test_saved_index_is_private_to_its_user(self):
-        self.scanned()
-        self.assertEqual(stat.S_IMODE(self.saved.stat().st_mode), 0o700)
-        self.assertEqual([stat.S_IMODE(path.stat().st_mode) for path in self.saved.iterdir()], [0o600])
-
     def test_index_no_neither_saves_nor_uses_an_index(self):
         self.scanned("index=no")
         self.assertFalse(self.cache.exists())
@@ -107,26 +101,6 @@ class SavedIndex(mounting.Case):
         started = self.recordfs(self.source, self.new_point(), "-o", "index=loop", cwd=self.folder)
         self.assertEqual(started.returncode, 1)
         self.assertRegex(started.stderr, "index=loop: .*symbolic links")
-
-    def test_changed_file_is_scanned_again(self):
-        _, summary = self.scanned()
-        mounting.with_bit_flipped(self.made, SIZE // 2)
-        read, damaged = self.scanned()
-        self.assertGreater(read, SIZE)
-        self.assertNotEqual(damaged, summary)
-
-    def test_broken_index_is_replaced(self):
-        self.scanned()
-        saved = next(self.saved.iterdir())
-        mounting.with_bit_flipped(saved, 20)
-        self.assertGreater(self.scanned()[0], SIZE)
-        self.assertLess(self.scanned()[0], FEW)
-
-    def test_verbose_logs_saving_and_using(self):
-        for expected, other in (("saved the index", "found the saved"), ("found the saved index", "saved the index")):
-            self.scanned(flags=["-f", "-v"])
-            self.assertIn(f"{expected} {self.saved}/", self.last.log())
-            self.assertNotIn(other, self.last.log())
 
 
 if __name__ == "__main__":

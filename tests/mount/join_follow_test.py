@@ -77,86 +77,6 @@ class JoinFollow(mounting.Case):
             mounting.wait_for(lambda path=self.mounted / name: os.path.lexists(path), name)
         self.assertEqual((self.mounted / "records/4").read_bytes(), self.records[4])
 
-    def test_ordinals_inode_numbers_and_times_of_records_stay(self):
-        self.write("part-2", 40)
-        self.write("part-4", 40)
-        self.start()
-
-        def known():
-            paths = [f"records/{ordinal}" for ordinal in range(0, 80, 9)]
-            paths += ["shards/part-2/records/7", "shards/part-4/info.json", "shards/part-4/", "thousands/000000/000000079"]
-            found = {path: (self.mounted / path).stat() for path in paths}
-            return {path: (stat.st_ino, stat.st_mtime_ns, stat.st_size) for path, stat in found.items()}
-        before = known()
-        own = {name: (self.mounted / name).stat() for name in ("records", "shards", "streams/concat", "info.json")}
-        for name in ("part-1", "part-3", "part-5"):
-            self.write(name)
-        self.wait_for_all()
-        self.assertEqual(known(), before)
-        for name, stat in own.items():
-            self.assertEqual((self.mounted / name).stat().st_ino, stat.st_ino, name)
-            self.assertGreater((self.mounted / name).stat().st_mtime_ns, stat.st_mtime_ns, name)
-        self.assert_all_are_shown()
-        log = self.mounted.log()
-        for name in ("part-1", "part-3"):
-            self.assertIn(f"{self.data / name}: a new shard, at the end of the data set (a new mount has it before others)",
-                          log)
-        self.assertNotIn("part-5", log)
-
-    def test_numbers_are_those_of_a_mount_that_does_not_follow(self):
-        self.write("part-1")
-        self.start()
-        self.write("part-2")
-        self.wait_for_all()
-        other = self.mount(self.data, options=["join"])
-        self.assertEqual((self.mounted / "records/5").stat().st_ino, (other / "records/5").stat().st_ino)
-
-    def test_unfinished_file_appears_once_it_is_complete(self):
-        self.write("part-1")
-        self.start()
-        pieces = []
-        with (self.data / "part-2").open("ab", buffering=0) as file:
-            def write_on_until(is_reached):
-                """Writes half a record at a time."""
-                whole = tfrecord([f"piece {len(pieces) // 2}".encode()])
-                file.write(whole[:7] if len(pieces) % 2 == 0 else whole[7:])
-                pieces.append(whole)
-                return is_reached()
-            for number in range(3):
-                self.write(f"other-{number}")
-                mounting.wait_for(lambda: write_on_until(lambda: self.shown() == len(self.records)), "the other file")
-                self.assertNotIn("part-2", os.listdir(self.mounted / "shards"))
-            if len(pieces) % 2 == 1:
-                file.write(pieces[-1][7:])
-        self.records += [f"piece {number}".encode() for number in range((len(pieces) + 1) // 2)]
-        self.wait_for_all()
-        self.assertEqual(os.listdir(self.mounted / "shards")[-1], "part-2")
-        self.assert_all_are_shown()
-
-    def test_file_that_is_renamed_into_the_directory_appears(self):
-        self.write("part-1")
-        self.start()
-        (self.data / ".part-2").write_bytes(tfrecord([b"renamed"]))
-        (self.data / ".part-2").rename(self.data / "part-2")
-        self.records.append(b"renamed")
-        self.wait_for_all()
-        self.assert_all_are_shown()
-
-    def test_files_that_are_no_containers_are_ignored(self):
-        self.write("part-1")
-        self.start()
-        (self.data / "README").write_text("no container\n" * 100)
-        (self.data / "empty").write_bytes(b"")
-        (self.data / "folder").mkdir()
-        os.mkfifo(self.data / "fifo")
-        self.write("part-2")
-        self.wait_for_all()
-        self.assertEqual(os.listdir(self.mounted / "shards"), ["part-1", "part-2"])
-        (self.data / "empty").write_bytes(tfrecord([b"no longer empty"]))
-        self.records.append(b"no longer empty")
-        self.wait_for_all()
-        self.assert_all_are_shown()
-
     def test_new_files_of_patterns_are_found(self):
         for folder in ("run-1", "run-2"):
             (self.data / folder).mkdir()
@@ -261,30 +181,6 @@ class JoinFollow(mounting.Case):
         self.assertEqual(done.returncode, 3)
         self.assertIn("cannot mount: new shards are looked for there", done.stderr)
         self.assertEqual(os.listdir(self.data), ["part-1"])
-
-    def test_mount_without_follow_does_not_change(self):
-        self.write("part-1")
-        fixed = self.mount(self.data, options=["join"])
-        self.start()
-        self.write("part-2")
-        self.wait_for_all()
-        self.assertEqual(len(os.listdir(fixed / "records")), 3)
-        self.assertFalse((fixed / "records/3").exists())
-
-    @mounting.only_root
-    @mounting.unittest.skipIf(mounting.STORAGE, "the storage tells no permissions")
-    def test_permissions_are_those_that_all_shards_have(self):
-        self.write("part-1")
-        os.chmod(self.data / "part-1", 0o644)
-        self.start(options=["allow_other"])
-        self.assertEqual((self.mounted / "streams/concat").stat().st_mode & 0o777, 0o444)
-        self.write(".part-2")
-        os.chmod(self.data / ".part-2", 0o600)
-        (self.data / ".part-2").rename(self.data / "part-2")
-        self.wait_for_all()
-        self.assertEqual((self.mounted / "streams/concat").stat().st_mode & 0o777, 0o400)
-        self.assertEqual((self.mounted / "records/0").stat().st_mode & 0o777, 0o444)
-        self.assertEqual((self.mounted / "records/3").stat().st_mode & 0o777, 0o400)
 
     @mounting.only_root
     def test_ordinary_user_can_follow(self):

@@ -132,19 +132,6 @@ class ManyShards(JoinCase):
             return most[0]
         return end
 
-    def test_listing_the_root_and_the_shards_opens_no_shard(self):
-        mounted = self.join(self.data / f"part@{TINY}.tfrecord")
-        before = self.opened(mounted)
-        self.assertEqual(before, 1, "the first shard, to see that it is a container")
-        self.assertEqual(sorted(os.listdir(mounted.point)), ["info.json", "records"])
-        self.assertEqual(len(os.listdir(mounted / "shards")), TINY)
-        for entry in os.scandir(mounted / "shards"):
-            entry.stat()
-        os.statvfs(mounted.point)
-        (mounted / "info.json").read_bytes()
-        self.assertEqual(self.opened(mounted), before)
-        self.assertEqual(mounting.open_files(mounted.daemon.pid, self.data), 0)
-
     def test_all_records_are_there_with_few_descriptors(self):
         mounted = self.join(self.data / f"part-?????-of-{TINY:05}.tfrecord")
         end = self.watch(mounted)
@@ -156,13 +143,6 @@ class ManyShards(JoinCase):
             most = end()
         self.assertLessEqual(most, MOST_OPEN)
         self.assertEqual(mounted.unmount(), 0)
-
-    def test_once_all_are_counted_a_record_opens_only_its_shard(self):
-        mounted = self.join(self.data)
-        self.assertIn(f'"records": {len(self.records)},', (mounted / "index" / "summary.json").read_text())
-        before = self.opened(mounted)
-        self.assertEqual((mounted / "records" / "700").read_bytes(), self.records[700])
-        self.assertLessEqual(self.opened(mounted), before + 1)
 
     def test_with_saved_indexes_a_record_of_a_new_mount_opens_only_its_shard(self):
         name = self.data / f"part@{TINY}.tfrecord"
@@ -210,23 +190,6 @@ class ManyShards(JoinCase):
 
 
 class Gaps(JoinCase):
-    def test_missing_shard_is_reported_and_keeps_its_place(self):
-        shards = self.write_tiny(5)
-        (self.data / "part-00002-of-00005.tfrecord").unlink()
-        mounted = self.join(self.data)
-        self.assertIn("part-00002-of-00005.tfrecord: this shard is missing", mounted.log())
-        self.assertEqual(len(os.listdir(mounted / "shards")), 5)
-        self.assertEqual(os.readlink(mounted / "shards" / "3"), "../.shards/part-00003-of-00005.tfrecord")
-        self.assert_fails_with(errno.EIO, os.listdir, mounted / "shards" / "part-00002-of-00005.tfrecord")
-        there = [record for number, shard in enumerate(shards) if number != 2 for record in shard]
-        records = read_all(mounted / "records")
-        self.assertEqual([records[name] for name in sorted(records)], there)
-        rows = (mounted / "index" / "damage.tsv").read_text().splitlines()
-        self.assertEqual(len(rows), 2)
-        self.assertRegex(rows[1], r"^part-00002-of-00005\.tfrecord\t.*\tdamage\tthis shard is missing$")
-        self.assert_fails_with(errno.EIO, (mounted / "streams" / "concat").read_bytes)
-        self.assertEqual(mounted.unmount(), 0)
-
     def test_missing_shards_are_one_row_of_damage(self):
         for number in (3, 99_999):
             (self.data / f"x-{number:05}-of-100000.tfrecord").write_bytes(tfrecord([b"x"]))
@@ -235,20 +198,6 @@ class Gaps(JoinCase):
         self.assertEqual([row.split("\t")[-1] for row in rows[1:]],
                          ["shards 00000-00002 (3) are missing", "shards 00004-99998 (99995) are missing"])
         self.assertEqual(rows[2].split("\t")[0], "x-00004-of-100000.tfrecord")
-        self.assertEqual(mounted.unmount(), 0)
-
-    def test_damaged_shard_leaves_the_others_readable(self):
-        shards = self.write_tiny(4)
-        path = self.data / "part-00002-of-00004.tfrecord"
-        mounting.with_bit_flipped(path, 3)  # in the size of the first record
-        mounted = self.join(self.data)
-        own = mounted / "shards" / path.name
-        self.assertEqual((own / "index" / "damage.tsv").read_text().count("\n"), 2)
-        table = (mounted / "index" / "damage.tsv").read_text().splitlines()
-        self.assertTrue(table[1].startswith(path.name + "\t"), table)
-        records = read_all(mounted / "records")
-        self.assertEqual([records[name] for name in sorted(records)], [*shards[0], *shards[1], *shards[2][1:], *shards[3]])
-        self.assertEqual((mounted / "shards" / "3" / "records" / "0").read_bytes(), shards[3][0])
         self.assertEqual(mounted.unmount(), 0)
 
     def test_file_that_is_no_container_has_no_records(self):
@@ -425,16 +374,6 @@ class Rest(JoinCase):
         self.assertEqual((done.returncode, done.stdout), (0, "part\n"), done.stderr)
         self.assertEqual((self.data / "part" / "records" / "5").read_bytes(), shards[2][2])
         self.assertEqual(mounting.run("fusermount3", "-u", self.data / "part").returncode, 0)
-
-    @mounting.only_root
-    def test_permissions_are_those_that_all_shards_have(self):
-        self.write_tiny(2)
-        os.chmod(self.data / "part-00000-of-00002.tfrecord", 0o644)
-        os.chmod(self.data / "part-00001-of-00002.tfrecord", 0o600)
-        mounted = self.join(self.data, options=["allow_other"])
-        self.assertEqual((mounted / "streams" / "concat").stat().st_mode & 0o777, 0o400)
-        self.assertEqual((mounted / "shards" / "0" / "records" / "0").stat().st_mode & 0o777, 0o444)
-        self.assertEqual((mounted / "shards" / "1" / "records" / "0").stat().st_mode & 0o777, 0o400)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """keys/: the last value that a write-ahead log writes for each key, under the key's name."""
-import errno
 import os
 import struct
 import sys
@@ -83,24 +82,8 @@ def delete(key):
     return b"\x00" + string(key)
 
 
-def merge(key, value):
-    return b"\x02" + string(key) + string(value)
-
-
 def delete_range(begin, end):
     return b"\x0f" + string(begin) + string(end)
-
-
-def prepared(transaction, *operations):
-    return [b"\x09", *operations, b"\x0a" + string(transaction)]
-
-
-def commit(transaction):
-    return b"\x0b" + string(transaction)
-
-
-def rollback(transaction):
-    return b"\x0c" + string(transaction)
 
 
 class Keys(mounting.Case):
@@ -127,12 +110,6 @@ class Keys(mounting.Case):
         self.assert_missing(keys / "gone too")
         self.assertEqual(self.mount_point.log(), "")
 
-    def test_keys_of_a_database_sample_are_listed(self):
-        keys = self.mount(mounting.sample("leveldb_log/rocksdb-cf-txn/000018.log")).point / "keys"
-        self.assertEqual(sorted(os.listdir(keys)), ["column-families", "f%01", "names.tsv"])
-        self.assertEqual(sorted(os.listdir(keys / "column-families")), ["1", "2"])
-        self.assertEqual(sorted(os.listdir(keys / "column-families/2")), ["f%02", "names.tsv"])
-
     def test_names_are_keys_where_file_names_allow_it(self):
         names = {b"a/b": "a%2Fb", b"\xff\x00": "%FF%00", "ä b".encode(): "ä b", b"%": "%25", b"k" * 200: "k" * 200}
         hashed = [b"", b".", b"..", b"names.tsv", b"column-families", b"k" * 201, b"like~0123456789abcdef"]
@@ -152,37 +129,6 @@ class Keys(mounting.Case):
         self.assertEqual(self.mount_point.log(), "")
         for alias in ("%ff%00", "a%2fb", "%6B", "%", "%4", "k~0123456789abcdef", "k" * 201):
             self.assert_missing(keys / alias)
-
-    def test_very_long_key_has_a_name_and_a_row(self):
-        keys = self.mounted(Batches().add(put(b"p" * 70000, b"long"), put(b"a", b"short")))
-        long_name = next(name for name in os.listdir(keys) if name.startswith("pp"))
-        self.assertEqual((keys / long_name).read_bytes(), b"long")
-        self.assertIn(f"{long_name}\t{'p' * 70000}\n", (keys / "names.tsv").read_text())
-
-    def test_listing_is_in_key_order(self):
-        order = [b"\x00", b" ", b"10", b"9", b"a", b"a/", b"a0", b"b", b"\xf0"]
-        keys = self.mounted(Batches().add(*(put(key, key) for key in reversed(order))))
-        with os.scandir(keys) as entries:
-            values = [(keys / entry.name).read_bytes() for entry in entries if entry.name != "names.tsv"]
-        self.assertEqual(values, order)
-
-    def test_transactions_take_effect_at_their_commit(self):
-        batches = Batches().add(prepared(b"first", put(b"a", b"prepared"), put(b"b", b"prepared")))
-        batches.add(put(b"a", b"between")).add(prepared(b"second", put(b"c", b"never")), prepared(b"third", put(b"d", b"open")))
-        batches.add(commit(b"first"))
-        batches.sequence += 2  # those of the two writes that the commit has made
-        batches.add(put(b"b", b"after")).add(rollback(b"second"))
-        self.assertEqual(self.values(self.mounted(batches)), {"a": b"prepared", "b": b"after"})
-
-    def test_merged_value_fails_and_is_logged(self):
-        keys = self.mounted(Batches().add(put(b"m", b"base"), put(b"n", b"base")).add(merge(b"m", b"+1"), merge(b"n", b"+1"))
-                            .add(put(b"n", b"set")))
-        self.assertEqual((keys / "m").stat().st_size, 1)
-        with self.assertRaises(OSError) as failed:
-            (keys / "m").read_bytes()
-        self.assertEqual(failed.exception.errno, errno.EOPNOTSUPP)
-        self.assertIn("merge operand", self.mount_point.log())
-        self.assertEqual((keys / "n").read_bytes(), b"set")
 
     def test_column_families_are_separate(self):
         keys = self.mounted(Batches().add(put(b"k", b"default"), put(b"k", b"seven", 7), put(b"only", b"nine/", 9), put(b"/", b"x", 9)))
@@ -206,26 +152,6 @@ class Keys(mounting.Case):
         self.assertEqual(self.values(keys / "column-families/7"), {"k": b"seven"})
         self.assert_missing(keys / "k")
 
-    def test_keys_of_a_blob_file_are_in_its_column_family(self):
-        keys = self.mount(mounting.sample("rocksdb_blob/rocksdb7-family.blob")).point / "keys"
-        self.assertEqual(os.listdir(keys), ["column-families"])
-        self.assertEqual(os.listdir(keys / "column-families"), ["1"])
-        found = self.values(keys / "column-families/1")
-        self.assertEqual(sorted(found), [f"key{number:05}" for number in range(10)])
-        self.assertEqual(found["key00005"], b"value of 5: " + b"to be or not to be " * 2)
-
-    def test_every_key_of_a_large_log_is_listed(self):
-        batches = Batches()
-        for number in range(3000):
-            batches.add(put(b"%06d" % (number * 7919 % 3000), b"value %d" % number))
-        keys = self.mounted(batches.add(put(b"002999", b"last"), put(b"long" * 60, b"long"), delete(b"002998")))
-        self.assertEqual([name for name in sorted(os.listdir(keys)) if name.isdigit()],
-                         [f"{number:06}" for number in range(3000) if number != 2998])
-        self.assertEqual((keys / "002999").read_bytes(), b"last")
-        self.assertEqual((keys / "001000").read_bytes(), b"value %d" % next(n for n in range(3000) if n * 7919 % 3000 == 1000))
-        self.assert_missing(keys / "002998")
-        self.assert_missing(keys / "003000")
-
     def test_long_key_is_found_by_its_hash_before_a_listing(self):
         batches = Batches().add(put(b"z" * 300, b"long"), put(b"a", b"short"))
         name = next(name for name in os.listdir(self.mounted(batches)) if name.startswith("z"))
@@ -241,21 +167,9 @@ class Keys(mounting.Case):
         self.assertEqual(self.values(mounted.point / "keys"), {"a": b"old", "c": b"new"})
         self.assertIn("damage", mounted.log())
 
-    def test_large_value_is_readable(self):
-        value = os.urandom(1 << 20)
-        keys = self.mounted(Batches().add(put(b"small", b"1"), put(b"large", value)).add(put(b"next", b"2")))
-        self.assertEqual((keys / "large").read_bytes(), value)
-        self.assertEqual((keys / "next").read_bytes(), b"2")
-
     def test_only_write_ahead_logs_have_keys(self):
         for name in ("leveldb_log/rocksdb-manifest/MANIFEST-000005", "leveldb_log/spec-abc.log"):
             self.assertFalse(os.path.lexists(self.mount(mounting.sample(name)) / "keys"), name)
-
-    def test_operations_of_a_batch_are_inside_its_record(self):
-        self.mounted(Batches().add(put(b"k", b"value", 3), delete(b"k")))
-        first, second = (self.mount_point.point / "inside/000000000" / name for name in ("000000", "000001"))
-        self.assertEqual(self.values(first), {"op": b"put\n", "sequence": b"1\n", "cf": b"3\n", "key": b"k", "value": b"value"})
-        self.assertEqual(self.values(second), {"op": b"delete\n", "sequence": b"2\n", "key": b"k"})
 
     def test_record_that_is_not_a_batch_has_an_empty_directory(self):
         mounted = self.mount(mounting.sample("leveldb_log/batch-with-wrong-count.log"))

@@ -48,9 +48,6 @@ class Amount(mounting.Case):
         self.assertIn("byte 83928", log)
         self.assertNotIn("scanned its", self.log_of())
 
-    def test_quiet_and_verbose_together_are_refused(self):
-        self.assertEqual(self.recordfs("-q", "-v", self.damaged, self.new_point()).returncode, 1)
-
 
 class Redacted(mounting.Case):
     def assert_redacted(self, log, *names):
@@ -68,12 +65,6 @@ class Redacted(mounting.Case):
         mounted.wait_for_log("source 1: byte 83928: ")
         self.assertEqual(mounted.unmount(), 0)
         self.assert_redacted(mounted.log(), "secret", mounted.point)
-
-    def test_sources_are_numbered(self):
-        first, second = self.copy(SAMPLE, "secret-1.riegeli"), self.copy(SAMPLE, "secret-2.riegeli")
-        mounted = self.mount(first, second, flags=["-f", "-v"], options=["redact"])
-        mounted.wait_for_log("source 2: riegeli")
-        self.assert_redacted(mounted.log(), "secret")
 
     def test_files_of_a_directory_are_numbered(self):
         (self.folder / "secret-folder").mkdir()
@@ -105,12 +96,6 @@ class Redacted(mounting.Case):
         done = self.recordfs(self.copy(SAMPLE), self.folder / "secret", self.new_point(), "-o", "redact")
         self.assertEqual(done.returncode, 2)
         self.assertIn("source 2: cannot open: No such file", done.stderr)
-        self.assert_redacted(done.stderr, "secret")
-
-    def test_failure_to_mount_is_redacted(self):
-        done = self.recordfs(self.copy(SAMPLE), self.folder / "secret/mnt", "-o", "redact")
-        self.assertEqual(done.returncode, 3)
-        self.assertIn("mount point: cannot mount", done.stderr)
         self.assert_redacted(done.stderr, "secret")
 
     def test_names_from_the_content_are_redacted(self):
@@ -196,17 +181,6 @@ class LogFile(mounting.Case):
         self.assertEqual(mounted.unmount(), 0)
         self.assertEqual(mounted.log(), "")
         self.assertIn("byte 83928", self.log.read_text(encoding="utf-8"))
-
-    def test_redact_and_quiet_apply_to_the_log_file(self):
-        self.start("-o", f"log={self.log},redact")
-        self.read_all()
-        mounting.wait_for(self.lines, "a line")
-        self.assertNotIn("secret", self.log.read_text(encoding="utf-8"))
-        self.assertEqual(mounting.run("fusermount3", "-u", self.point).returncode, 0)
-        self.log.unlink()
-        self.start("-q", "-o", f"log={self.log}")
-        self.read_all()
-        self.assertEqual(self.lines(), [])
 
     def test_log_file_that_cannot_be_opened_is_refused(self):
         os.mkfifo(self.folder / "fifo")
@@ -377,19 +351,6 @@ class Statistics(mounting.Case):
         self.assertGreater(read, 0)
         self.assertGreaterEqual(decoded, (mounted / "streams/concat").stat().st_size)
         self.assertEqual(mounted.unmount(), 0)
-
-    def test_quiet_daemon_writes_statistics(self):
-        mounted = self.mount(mounting.sample(SAMPLE), flags=["-f", "-q"])
-        self.wait_for_statistics(mounted, "requests: ")
-
-    def test_sigusr1_does_not_end_the_daemon(self):
-        mounted = self.mount(mounting.sample(SAMPLE))
-        for turn in range(1, 6):
-            mounted.send(signal.SIGUSR1)
-            mounting.wait_for(lambda least=turn: mounted.log().count("requests: ") >= least, "the statistics")
-        self.assertEqual(len(os.listdir(mounted / "records")), RECORDS)
-        mounted.send(signal.SIGTERM)
-        self.assertEqual(mounted.wait(), 0)
 
     def test_sigusr1_while_sources_are_opened_is_answered_afterwards(self):
         (self.folder / "backing").mkdir()

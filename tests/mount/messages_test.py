@@ -3,7 +3,6 @@
 import collections
 import os
 import re
-import shutil
 import time
 
 import mounting
@@ -52,11 +51,6 @@ class Requests(mounting.Case):
         done = mounting.run(*command, cwd=self.mounted.point)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return self.sent() - before
-
-    def test_second_cat_sends_no_request(self):
-        self.costs("cat", "records/000000007")
-        self.assert_costs_nothing("cat", "records/000000007")
-        self.assert_costs_nothing("cat", "./records/../records/000000007")
 
     def test_second_use_of_any_file_sends_no_request(self):
         for command in [("stat", "records/3"), ("cat", "streams/concat"), ("cat", "index/chunks.tsv"), ("readlink", "chunks"),
@@ -109,12 +103,6 @@ class Requests(mounting.Case):
         size = (self.mounted / "streams/concat").stat().st_size
         cost = self.costs("cat", "streams/concat")
         self.assertLessEqual(cost["READ"], size // 65536 + 4)
-
-    def test_copy_reads_each_record_once(self):
-        cost = self.costs("cp", "-r", "records", self.folder / "copy")
-        self.assertLessEqual(cost["READ"], RECORDS)
-        self.assertLess(cost["LOOKUP"] + cost["GETATTR"], 10)
-        shutil.rmtree(self.folder / "copy")
 
     def test_sequential_reader_gets_the_next_records_pushed(self):
         want = self.mount(mounting.sample(SAMPLE))

@@ -100,13 +100,6 @@ class Metrics(mounting.Case):
         self.once(lambda found: found["recordfs_scanned_sources"] == 1, "a complete scan")
         self.assertEqual(mounted.unmount(), 0)
 
-    def test_missing_shards_are_counted(self):
-        self.copy(SAMPLE, "part-00001-of-00003.riegeli")
-        mounted = self.mount(self.folder / "part@3.riegeli", options=["join", f"metrics={self.file}"])
-        numbers = self.once(lambda found: True, "metrics")
-        self.assertEqual((numbers["recordfs_sources"], numbers["recordfs_missing_shards"]), (3, 2))
-        self.assertEqual(mounted.unmount(), 0)
-
     def test_read_errors_are_counted(self):
         mounted = self.mount_with_metrics(mounting.with_bit_flipped(self.copy(SAMPLE), 84003))
         self.assertEqual(self.once(lambda found: True, "metrics")["recordfs_read_errors_total"], 0)
@@ -126,15 +119,6 @@ class Metrics(mounting.Case):
             with contextlib.suppress(OSError):
                 (mounted / "records" / name).read_bytes()
         self.once(lambda found: found["recordfs_damage_total"] == 1, "counted damage")
-        self.assertEqual(mounted.unmount(), 0)
-
-    def test_truncated_source_counts_as_damage(self):
-        path = self.copy(SAMPLE)
-        os.truncate(path, path.stat().st_size - 100)
-        mounted = self.mount_with_metrics(path, flags=["-f", "-v"])
-        os.listdir(mounted / "records")
-        self.once(lambda found: found["recordfs_damage_total"] == 1, "a counted end")
-        mounted.wait_for_log(": unfinished: ")
         self.assertEqual(mounted.unmount(), 0)
 
     def test_missing_shards_count_as_damage_and_are_logged(self):

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 import mounting
-from mirroring import SAMPLE, Mirrored, tree_of
+from mirroring import Mirrored, tree_of
 
 SAMPLES = ["riegeli/simple_zstd9.riegeli", "riegeli/multiblock_zstd.riegeli", "bloscpack/v2-2.blp"]
 # Whole files of less than 64 bytes.
@@ -72,24 +72,6 @@ class Content(Mirrored):
         for name in ("fifo", "socket", "device"):
             self.assert_fails_with(errno.ENOENT, os.lstat, mounted / name)
 
-    def test_name_longer_than_255_bytes_is_refused(self):
-        (self.source / "folder").mkdir()
-        mounted = self.mirror()
-        for folder in ("", "folder"):
-            self.assert_fails_with(errno.ENOENT, os.lstat, mounted / folder / ("x" * 255))
-            self.assert_fails_with(errno.ENAMETOOLONG, os.lstat, mounted / folder / ("x" * 256))
-
-    def test_inode_numbers_agree_between_listing_stat_and_mounts(self):
-        self.put("sub/container")
-        self.write("sub/file", b"x")
-        first, second = self.mirror(), self.mirror()
-        with os.scandir(first / "sub") as entries:
-            listed = {entry.name: entry.inode() for entry in entries}
-        for name in ("container", "file"):
-            self.assertEqual(listed[name], os.stat(first / "sub" / name).st_ino)
-        for name in ("sub", "sub/file", "sub/container", "sub/container/info.json", "sub/container/records/3"):
-            self.assertEqual(os.stat(first / name).st_ino, os.stat(second / name).st_ino, name)
-
     def test_dot_and_dot_dot_have_the_right_inode_numbers(self):
         self.put("sub/container")
         mounted = self.mirror()
@@ -97,23 +79,6 @@ class Content(Mirrored):
         listed = {line.split()[1]: int(line.split()[0]) for line in done.stdout.splitlines()}
         self.assertEqual(listed["."], os.stat(mounted / "sub").st_ino)
         self.assertEqual(listed[".."], os.stat(mounted.point).st_ino)
-
-    def test_directory_and_file_can_be_mounted_together(self):
-        self.put("inner")
-        self.write("text", b"text")
-        mounted = self.mount(self.source, mounting.sample(SAMPLE))
-        self.assertEqual(self.names(mounted), sorted(["source", Path(SAMPLE).name]))
-        self.assertEqual(tree_of(mounted / "source/inner"), tree_of(mounted / Path(SAMPLE).name))
-        self.assertEqual((mounted / "source/text").read_bytes(), b"text")
-        self.write("text", b"other")
-        self.assertEqual((mounted / "source/text").read_bytes(), b"other")
-
-    def test_second_directory_of_the_same_name_gets_a_suffix(self):
-        self.write("x/same/one", b"1")
-        self.write("y/same/two", b"2")
-        mounted = self.mount(self.source / "x/same", self.source / "y/same")
-        self.assertEqual(self.names(mounted), ["same", "same~2"])
-        self.assertEqual((mounted / "same~2/two").read_bytes(), b"2")
 
     def test_nest_shows_the_directory_itself(self):
         self.write("file", b"x")
@@ -137,27 +102,6 @@ class Content(Mirrored):
         self.write("below/words.txt", b"words\n")
         self.put("below/good")
         self.assertNotIn("no record container", self.mirror().log())
-
-    def test_damage_in_a_container_fails_only_there(self):
-        mounting.with_bit_flipped(self.put("bad", "riegeli/multiblock_zstd.riegeli"), 70000)
-        self.put("good")
-        mounted = self.mirror()
-        done = mounting.run("grep", "-r", "-c", "", mounted / "bad/records")
-        self.assertIn("Input/output error", done.stderr)
-        self.assertEqual(len(os.listdir(mounted / "good/records")), 500)
-        mounted.wait_for_log(f"{self.source}/bad: ")
-
-    def test_recursive_tools_find_everything(self):
-        for number in range(5):
-            self.put(f"{number}/container")
-            self.write(f"{number}/file", b"needle %d\n" % number)
-        mounted = self.mirror()
-        done = mounting.run("grep", "-r", "-l", "needle", mounted.point)
-        self.assertEqual((done.returncode, done.stderr, len(done.stdout.split())), (0, "", 5))
-        done = mounting.run("tar", "-cf", self.folder / "all.tar", "-C", mounted.point, ".")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        done = mounting.run("find", mounted.point, "-path", "*/container/records/*")
-        self.assertEqual((done.stderr, len(done.stdout.split())), ("", 5 * 500))
 
 
 class Permissions(Mirrored):
@@ -187,12 +131,6 @@ class Permissions(Mirrored):
                            ("container/info.json", 0o100400)):
             status = os.stat(mounted / name)
             self.assertEqual((status.st_uid, status.st_gid, status.st_mode), (12, 34, mode), name)
-
-    def test_writing_fails_with_erofs(self):
-        self.write("file", b"x")
-        mounted = self.mirror()
-        self.assert_fails_with(errno.EROFS, (mounted / "file").write_bytes, b"y")
-        self.assert_fails_with(errno.EROFS, (mounted / "new").mkdir)
 
     @mounting.only_root
     def test_ordinary_user_cannot_read_what_the_source_forbids(self):

@@ -100,14 +100,6 @@ class ThroughMount(Mount8):
         super().setUp()
         self.install_in_sbin()
 
-    def test_type_recordfs_mounts(self):
-        self.assert_mounts("mount", "-t", "recordfs", self.source, self.point)
-        self.assert_serves_and_ends()
-
-    def test_type_fuse_recordfs_mounts(self):
-        self.assert_mounts("mount", "-t", "fuse.recordfs", self.source, self.point)
-        self.assert_serves_and_ends()
-
     def only_in(self, directory):
         """Installs the program in `directory` and removes it from PATH. Returns its path."""
         program = directory / "recordfs"
@@ -150,15 +142,6 @@ class ThroughMount(Mount8):
         self.assert_serves_and_ends()
         self.assert_mounts("mount", "-s", "-t", "recordfs", "-o", "frobnicate", self.source, self.point)
         self.assert_serves_and_ends()
-
-    def test_fake_mount_mounts_nothing(self):
-        self.assertEqual(self.mount_by("mount", "-f", "-t", "recordfs", self.source, self.point).returncode, 0)
-        self.assertNotIn(str(self.point), mounting.mounts())
-
-    def test_failure_is_reported(self):
-        done = self.mount_by("mount", "-t", "recordfs", self.folder / "gone", self.point)
-        self.assertNotEqual(done.returncode, 0)
-        self.assertIn("No such file", done.stderr)
 
     def test_mount_all_of_fstab(self):
         other = self.new_point()

@@ -47,18 +47,6 @@ class UsageErrors(mounting.Case):
         for option in ("frobnicate", "frobnicate=1", "uid", "nest=1x=", "roo"):
             self.assertIn(option.split("=")[0], self.assert_usage_error(mounting.sample(SAMPLE), "POINT", "-o", option))
 
-    def test_unknown_flag_is_named(self):
-        self.assertIn("--frobnicate", self.assert_usage_error(mounting.sample(SAMPLE), "POINT", "--frobnicate"))
-
-    def test_invalid_values_are_refused(self):
-        for option in ("uid=me", "gid=-1", "umask=9", "umask=22x", "umask=7777777", "threads=0", "threads=x", "cache_size=1Q",
-                       "cache_size=", "cache_size=-1", "cache_size=99999999999999999999", "uid=4294967295", "max_read=many"):
-            with self.subTest(option=option):
-                self.assertIn(option.split("=")[0], self.assert_usage_error(mounting.sample(SAMPLE), "POINT", "-o", option))
-
-    def test_missing_option_list_is_an_error(self):
-        self.assert_usage_error(mounting.sample(SAMPLE), "POINT", "-o")
-
 
 class Accepted(mounting.Case):
     def assert_serves(self, mounted):
@@ -72,20 +60,6 @@ class Accepted(mounting.Case):
                 shown = mounting.mounts()[str(mounted.point)][2]
                 self.assertEqual({"ro", "nosuid", "nodev", "noexec", "default_permissions"} - set(shown), set())
                 self.assert_serves(mounted)
-
-    def test_options_can_be_repeated_in_one_list(self):
-        self.assert_serves(self.mount(mounting.sample(SAMPLE), options=[",".join(FSTAB), "ro", "threads=2,cache_size=1M"]))
-
-    def test_options_can_precede_the_paths(self):
-        point = self.new_point()
-        done = self.recordfs("-o", "ro", mounting.sample(SAMPLE), point)
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
-        self.assertEqual(len(os.listdir(point / "records")), 500)
-
-    def test_option_list_can_follow_its_letter_directly(self):
-        point = self.new_point()
-        self.assertEqual(self.recordfs("-oro,threads=1", mounting.sample(SAMPLE), point).returncode, 0)
-        self.assertEqual(len(os.listdir(point / "records")), 500)
 
     def test_single_thread_serves(self):
         self.assert_serves(self.mount(mounting.sample(SAMPLE), flags=["-f", "-s"]))
