@@ -120,16 +120,6 @@ class EverySample(Case):
 
         self.each(check)
 
-    def test_single_records_and_lines_of_json(self):
-        def check(path):
-            ds = recordfs.open(path)
-            for line in cases.some_of(lines_of(path)[:200], 20):
-                ordinal = json.loads(line)["ordinal"]
-                self.assertEqual(ds.json(ordinal), line)
-                self.assertEqual(len(ds[ordinal]), json.loads(line)["size"])
-
-        self.each(check)
-
     def test_decoded_content_has_the_members_of_the_json(self):
         def names(value):
             return {name.removesuffix("_base64") for name in value} if isinstance(value, dict) else type(value)
@@ -140,16 +130,6 @@ class EverySample(Case):
                 known = json.loads(line)
                 if "decoded" in known:
                     self.assertEqual(names(ds.decode(known["ordinal"])), names(known["decoded"]))
-
-        self.each(check)
-
-    def test_splits_have_each_record_once(self):
-        def check(path):
-            ds = recordfs.open(path, on_damage="skip")
-            for size in (300, 1 << 20):
-                splits = ds.splits(size)
-                read = [record for split in splits for record in ds.read_split(split)]
-                self.assertEqual(sorted(read), sorted(ds))
 
         self.each(check)
 

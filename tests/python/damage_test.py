@@ -4,7 +4,6 @@ import errno
 import os
 import subprocess
 import sys
-import unittest
 import warnings
 
 import cases
@@ -79,16 +78,6 @@ class FlippedByte(Case):
         self.assertEqual(len(list(ds)), 98)
         self.assertEqual([damage.begin // 20 for damage in ds.damage], [70, 50])
         self.assertEqual(ds.damage[:1], before)
-
-    def test_damage_is_listed(self):
-        found = [(damage.shard, damage.begin // 20, damage.kind) for damage in recordfs.open(self.path).damage]
-        self.assertLessEqual(found, [(0, 50, "damage")])
-
-    def test_random_order(self):
-        skipping = recordfs.open(self.path, on_damage="skip")
-        self.assertEqual(len(list(skipping.shuffled(1))), 99)
-        with self.assertRaises(recordfs.DamageError):
-            list(recordfs.open(self.path).shuffled(1))
 
 
 # Reads a whole data set, in several ways.
