@@ -42,20 +42,10 @@ class Cp(commands.Case):
                 for path in self.target.iterdir():
                     path.unlink()
 
-    def test_all_records_are_copied(self):
-        self.good("cp", self.file, ":", self.target)
-        self.assertEqual(self.copied(), self.expected(range(500)))
-
     def test_ranges_of_standard_input_are_copied(self):
         done = self.recordfs("cp", "-r", "-", self.file, self.target, stdin=self.input_of("3 5:7\n"))
         self.assertEqual((done.status, done.err), (commands.GOOD, ""))
         self.assertEqual(self.copied(), self.expected([3, 5, 6]))
-
-    def test_address_is_copied(self):
-        place = self.good("ls", "-l", self.file, "300").decode()
-        address = re.search(r"(\d+)/(\d+)", place).groups()
-        self.good("cp", self.file, "@" + "/".join(address), self.target)
-        self.assertEqual(self.copied(), self.expected([300]))
 
     def test_every_sample_is_copied_as_cat_writes_it(self):
         first = f":{MOST_COPIED}"

@@ -93,11 +93,6 @@ class ManyShards(Sets):
         self.assertEqual(self.records(*self.paths), self.all)
         self.assertEqual(self.records(self.folder), self.all)
 
-    def test_any_record_is_found_by_its_ordinal(self):
-        for ordinal in (0, 5, 700, len(self.all) - 1):
-            self.assertEqual(self.records(self.pattern, str(ordinal)), [self.all[ordinal]])
-        self.assertEqual(self.records(self.pattern, "100:1400"), self.all[100:1400])
-
     def test_record_opens_only_its_shard_if_all_have_saved_indexes(self):
         name = self.folder / f"text@{self.COUNT}.tfrecord"
         ordinal = len(self.all) - 3
@@ -112,21 +107,11 @@ class ManyShards(Sets):
             self.assertIn(f'"records":{len(self.all)},', self.good("info", "--scan", "--json", name).decode())
         self.assertEqual(opened, [])
 
-    def test_shuffle_is_a_permutation(self):
-        shuffled = self.records("--shuffle", "17", self.pattern)
-        self.assertNotEqual(shuffled, self.all)
-        self.assertEqual(sorted(shuffled), sorted(self.all))
-
     def test_few_files_are_open_at_once(self):
         limited = ["sh", "-c", 'ulimit -n 100; exec "$@"', "sh", commands.program("recordfs"), "cat", "--delimited",
                    "--shuffle", "1", str(self.pattern)]
         done = subprocess.run(limited, stdout=subprocess.PIPE, check=True, env=self.environment())
         self.assertEqual(len(delimited(done.stdout)), len(self.all))
-
-    def test_splits_cover_the_set(self):
-        lines = self.good("splits", self.pattern).decode().splitlines()
-        wanted = [f"{path}\t0\t{path.stat().st_size}" for path in self.paths if path.stat().st_size > 0]
-        self.assertEqual(lines, wanted)
 
     def test_head_opens_only_the_first_shards(self):
         """A later shard that is no container does not matter."""
@@ -162,17 +147,6 @@ class Naming(Sets):
         self.assert_ends(commands.CANNOT_OPEN, "No such file", "cat", "--manifest", self.folder / "none")
         self.assert_ends(commands.WRONG_USE, "--manifest", "cat", "--manifest", "-", self.paths[0])
 
-    def test_files_are_in_natural_order(self):
-        for number in (2, 10, 1):
-            (self.folder / f"part{number}.tfrecord").write_bytes(tfrecord([str(number).encode()]))
-        self.assertEqual(self.records(self.folder / "part*"), [b"1", b"2", b"10"])
-
-    def test_directory_leaves_other_files_out(self):
-        (self.folder / "README").write_text("words", encoding="utf-8")
-        (self.folder / ".hidden").write_bytes(tfrecord([b"hidden"]))
-        (self.folder / "sub").mkdir()
-        self.assertEqual(self.records(self.folder), self.all)
-
     def test_pattern_without_a_match_is_reported(self):
         for words in (["cat"], ["ls"], ["info"], ["head"], ["verify"], ["index"], ["splits"]):
             self.assert_ends(commands.CANNOT_OPEN, "no file matches", *words, self.folder / "none-*")
@@ -182,11 +156,6 @@ class Naming(Sets):
         folder = self.folder / name
         folder.mkdir()
         return folder
-
-    def test_existing_file_with_a_pattern_as_its_name_is_one_file(self):
-        path = self.folder / "text-*"
-        path.write_bytes(tfrecord([b"star"]))
-        self.assertEqual(self.records(path), [b"star"])
 
     def test_word_that_looks_like_a_range_is_one(self):
         (self.folder / "2").write_bytes(tfrecord([b"two"]))
@@ -275,18 +244,11 @@ class Commands(Sets):
                          {("tfrecord", 4, 9), ("riegeli", 1, 500)})
         self.assertEqual(len(self.records(self.pattern)), 509)
 
-    def test_info_of_several_files_describes_each(self):
-        self.assertEqual(self.good("info", *self.paths).decode().count("format"), 4)
-
     def test_verify_and_index_handle_each_shard(self):
         self.assertEqual(self.good("verify", self.pattern), f"{self.paths[1]}: empty\n".encode())
         rows = self.lines("verify", "--json", self.pattern)
         self.assertEqual([row["file"] for row in rows], list(map(str, self.paths)))
         self.assertEqual(len(self.good("index", "-v", self.pattern).splitlines()), 4)
-
-    def test_saved_indexes_are_used(self):
-        self.good("index", self.pattern)
-        self.assertEqual(self.records(self.pattern, "7"), [self.all[7]])
 
     def test_record_that_does_not_exist_is_reported(self):
         self.assert_ends(commands.PARTLY_DONE, r"no record 9 \(there are 9\)", "cat", self.pattern, "9")
@@ -325,14 +287,6 @@ class RandomOrder(Sets):
         self.assertEqual(sorted(self.ordinals("--sample", "50", "--shuffle", "7")), sample)
         self.assertEqual(self.ordinals("--sample", "5000"), list(range(1000)))
         self.assertEqual(self.ordinals("--sample", "0"), [])
-
-    def test_one_file_is_shuffled_too(self):
-        path = commands.sample("riegeli/simple_zstd9.riegeli")
-        self.assertEqual(sorted(self.records("--shuffle", "1", path)), sorted(self.records(path)))
-
-    def test_forms_apply_to_shuffled_records(self):
-        lines = self.good("cat", "--lines", "--shuffle", "42", self.pattern).splitlines()
-        self.assertEqual(lines[:3], [self.all[i] for i in (743, 59, 798)])
 
     def test_damaged_record_stops_a_shuffle_unless_it_is_skipped(self):
         commands.with_bit_flipped(self.paths[2], 14)

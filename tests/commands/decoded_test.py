@@ -13,7 +13,6 @@ from built import is_thorough
 MESSAGES = "riegeli/metadata_full_transposed.riegeli"  # 150 messages, with the type in the file's metadata
 EXAMPLES = "tfrecord/examples.tfrecord"
 TEXT = "riegeli/simple_zstd9.riegeli"
-BINARY = "riegeli/multiblock_zstd.riegeli"  # without a type; most records are not messages
 STRING, INT64, OPTIONAL = 9, 3, 1
 DIGEST = re.compile(rb"[0-9a-f]{64}")
 PROGRAM_FILES = ("recordfs", "librecordfs-protobuf.so")
@@ -157,13 +156,6 @@ class Described(Decoded):
             self.assertEqual(len(one["text"].encode() if "text" in one else base64.b64decode(one["base64"])), one["size"])
         self.assertIn({"name": "position zero bucket"}, made[0]["decoded"]["rnested"])
 
-    def test_head_tail_and_ranges_decode_the_same(self):
-        file = commands.sample(MESSAGES)
-        made = self.objects("cat", "--json", file)
-        self.assertEqual(self.objects("head", "-n", "3", "--json", file), made[:3])
-        self.assertEqual(self.objects("tail", "-n", "3", "--json", file), made[-3:])
-        self.assertEqual(self.objects("cat", "--json", file, "70", "-1"), [made[70], made[-1]])
-
     def test_output_does_not_depend_on_the_number_of_threads(self):
         file = commands.sample(MESSAGES)
         self.assertEqual(self.good("cat", "--json", "-j", "1", file), self.good("cat", "--json", "-j", "5", file))
@@ -176,10 +168,6 @@ class Described(Decoded):
         lines = [json.loads(line) for line in out.splitlines()]
         self.assertEqual(read.stdout.splitlines(), [b"%d" % line["size"] for line in lines])
         self.assertGreater(len({line["shard"] for line in lines}), 500)
-
-    def test_text_is_not_decoded(self):
-        for one in self.objects("cat", "--json", commands.sample(TEXT), ":20"):
-            self.assertEqual(sorted(one), ["ordinal", "size", "text"])
 
     def test_program_without_the_module_shows_fields_and_the_reason(self):
         alone = self.folder / "recordfs"
@@ -308,10 +296,6 @@ class TypesNamedByEvents(Decoded):
         made = self.objects("cat", "--json", "--descriptors", one, "--type", "pkg.A", self.events)[0]
         self.assertEqual(made["type"], "pkg.A")
 
-    def test_grep_searches_entries_that_were_decoded(self):
-        both = self.file("both.pb", descriptor_set(self.a, self.b))
-        self.assertEqual(self.good("grep", "-c", "--decoded", "--descriptors", both, '"text":"hello"', self.events), b"1\n")
-
 
 class KeysAndValues(Decoded):
     def test_record_of_a_blob_file_has_its_key_and_its_value(self):
@@ -341,12 +325,6 @@ class MetadataOfEvents(Decoded):
     def test_fields_pick_metadata(self):
         made = self.objects("cat", "--json", "--fields", "metadata.run", commands.sample(self.FILE), "9:11")
         self.assertEqual([one["decoded"] for one in made], [{"metadata": {"run": f"run {number}"}} for number in (0, 1)])
-
-    def test_metadata_does_not_depend_on_the_raw_bytes(self):
-        whole = self.objects("cat", "--json", commands.sample(self.FILE), "42")[0]
-        short = self.objects("cat", "--json", "--no-raw", commands.sample(self.FILE), "42")[0]
-        self.assertEqual(short["decoded"], whole["decoded"])
-        self.assertIn("metadata", short["decoded"])
 
     def test_values_have_the_form_of_other_bytes(self):
         auto, encoded = (self.objects("cat", "--json", "--bytes", form, commands.sample(self.FILE), "42")[0]["decoded"]["metadata"]

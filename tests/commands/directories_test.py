@@ -145,14 +145,6 @@ class Directories(Case):
         self.assertRegex(done.out.decode(), r"(?m)^manifest +none; the state comes from all tables and logs$")
         self.assertRegex(done.err, r"/MANIFEST-000099: CURRENT names it, and it does not exist")
 
-    def test_newest_manifest_counts_without_current(self):
-        copy = self.copy_database(LEVELS)
-        intact = self.good("cat", "--json", copy)
-        (copy / "CURRENT").write_text("nothing")
-        done = self.recordfs("cat", "--json", copy)
-        self.assertEqual((done.status, done.out), (commands.DAMAGE, intact))
-        self.assertRegex(done.err, r"/CURRENT: .*; MANIFEST-\d+ is the newest MANIFEST")
-
     def test_problem_of_a_database_as_a_whole_has_no_position(self):
         copy = self.copy_database(LEVELS)
         for manifest in copy.glob("MANIFEST-*"):

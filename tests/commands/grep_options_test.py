@@ -22,7 +22,7 @@ class LikeGrep(commands.Case):
                ["-C", "1", "-A", "3"], ["-A", "3", "-C", "1"], ["-C", "100"], ["-A1", "-m2"], ["-C1", "-m", "2", "-v"], ["-wC1"], ["-cA1"],
                ["--color=always"], ["--color=always", "-o"], ["--color=always", "-C1"], ["--colour=always", "-w"],
                ["--color=never"], ["--color"], ["-y"], ["-U"], ["--binary"], ["--binary-files=text"], ["-m", "1", "-m", "2"],
-               ["-C", "3", "-C", "1"]]
+               ["-C", "3", "-C", "1"], ["-c", "-m", "3"], ["-e", "the"]]
     PATTERNS = ["foo", "bar", "^foo$", "fo+|bar", "nothing", "", "a|b", "[0-9]", "x\ny", "."]
 
     def setUp(self):

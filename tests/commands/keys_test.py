@@ -80,16 +80,6 @@ class Keys(Case):
         self.assertEqual(done.status, commands.CANNOT_OPEN)
         self.assertRegex(done.err, "000005.ldb: not a log, table or blob file")
 
-    def test_files_of_a_pattern_may_be_in_several_directories(self):
-        for number, name in enumerate(("000005.ldb", "000013.ldb")):
-            (self.folder / f"shard-{number}").mkdir()
-            shutil.copy(commands.sample(LEVELS) / name, self.folder / f"shard-{number}" / "data.ldb")
-        both = self.good("keys", self.folder / "shard-*" / "data.ldb").splitlines()
-        each = [self.good("keys", self.folder / f"shard-{number}" / "data.ldb").splitlines() for number in (0, 1)]
-        self.assertLessEqual(set(both), {*each[0], *each[1]})
-        self.assertEqual(both, sorted(both))
-        self.assertGreater(len(both), max(map(len, each)))
-
     def test_manifest_names_files_that_are_read_as_one(self):
         database = self.copy_database(LEVELS)
         files = sorted(path.name for path in database.glob("[0-9]*.l??"))
@@ -114,16 +104,6 @@ class Keys(Case):
         self.assertEqual({json.loads(line)["column_family"] for line in done.out.splitlines()}, {"second"})
         self.assertEqual(self.good("keys", "--column-family", "second", table), self.recordfs("keys", table).out)
         self.assert_ends(commands.PARTLY_DONE, "no column family default", "keys", "--column-family", "default", table)
-
-    def test_blob_file_and_table_without_a_database_have_keys(self):
-        for name in ("database/rocksdb7-blobs/000010.blob", "leveldb_table/short-keys.sst", "leveldb_table/unordered.ldb"):
-            file = commands.sample(name)
-            listed = self.recordfs("keys", file)
-            self.assertEqual(listed.status, 0, name)
-            self.assertTrue(listed.out, name)
-            for key in listed.out.decode().splitlines():
-                got = self.recordfs("get", "--encoded", file, key)
-                self.assertEqual((got.status, bool(got.out)), (FOUND, True), (name, key))
 
     def test_other_files_are_refused(self):
         self.assert_ends(commands.CANNOT_OPEN, "not a log, table or blob file", "keys",
@@ -153,19 +133,6 @@ class Keys(Case):
 
 
 class Get(Case):
-    def test_every_value_is_what_the_library_read(self):
-        for name in databases():
-            for family, rows in families(name).items():
-                for key, size, first in rows[:: max(1, len(rows) // 5)]:
-                    if b"\0" in key or "plain-table" in name:
-                        continue
-                    with self.subTest(sample=name, key=key):
-                        done = self.recordfs("get", "--column-family", family, commands.sample(name), "--", key)
-                        if "merge operator" in done.err:
-                            self.assertEqual((name, done.status, done.out), (MERGES, FAILED, b""))
-                        else:
-                            self.assertEqual((done.status, len(done.out), done.out[: len(first)]), (FOUND, size, first))
-
     def test_exit_status_is_1_without_a_value(self):
         for key in ("none", "key00001"):  # one that was never written, and a deleted one
             done = self.recordfs("get", commands.sample(LEVELS), key)

@@ -19,8 +19,8 @@ MAX_SPLITS = 40 if is_thorough() else 5
 class Splits(commands.Case):
     _out_of_order = None
 
-    def splits(self, path, size, option="--size"):
-        lines = self.recordfs("splits", path, option, str(size)).out.decode().splitlines()
+    def splits(self, path, size):
+        lines = self.recordfs("splits", path, "--size", str(size)).out.decode().splitlines()
         parts = [line.split("\t") for line in lines]
         self.assertEqual({part[0] for part in parts} - {str(path)}, set())
         return [(int(begin), int(end)) for _, begin, end in parts]
@@ -57,10 +57,10 @@ class Splits(commands.Case):
 
 
 class EverySample(Splits):
-    def splits_of_all(self, paths, size, option):
+    def splits_of_all(self, paths, size):
         """Returns {path: splits}."""
         found = {path: [] for path in paths}
-        for line in self.recordfs("splits", option, str(size), *paths).out.decode().splitlines():
+        for line in self.recordfs("splits", "--size", str(size), *paths).out.decode().splitlines():
             path, begin, end = line.split("\t")
             found[Path(path)].append((int(begin), int(end)))
         return found
@@ -76,27 +76,17 @@ class EverySample(Splits):
         self.assertEqual(max([part.status for part in parts], default=commands.GOOD) != commands.GOOD,
                          whole.status != commands.GOOD, (path.name, size, whole.err))
 
-    def check_all(self, paths, size, option="--size"):
-        splits = self.splits_of_all(paths, size, option)
+    def check_all(self, paths, size):
+        splits = self.splits_of_all(paths, size)
         with ThreadPoolExecutor(os.cpu_count()) as workers:
             for done in workers.map(lambda path: self.check(path, splits[path], size), splits):
                 self.assertIsNone(done)
-
-    def share(self, number):
-        """Returns a third of the samples: one split size for each is enough besides one byte."""
-        return share_of(self.about_samples("info"), number, 3)
 
     def test_splits_of_one_byte_contain_each_record_once(self):
         self.check_all(self.about_samples("info"), 1)
 
     def test_splits_of_an_odd_size_contain_each_record_once(self):
-        self.check_all(self.share(0), 4999)
-
-    def test_single_split_contains_each_record_once(self):
-        self.check_all(self.share(1), 1 << 40)
-
-    def test_splits_of_some_records_contain_each_record_once(self):
-        self.check_all(self.share(2), 7, "--records")
+        self.check_all(share_of(self.about_samples("info"), 0, 3), 4999)
 
 
 class AnyCut(Splits):
@@ -110,10 +100,6 @@ class AnyCut(Splits):
             parts = [self.part(path, begin, end).out for begin, end in zip(cuts, cuts[1:])]
             with self.subTest(sample=name):
                 self.assertEqual(b"".join(parts), self.in_file_order(path))
-
-    def test_bounds_are_optional(self):
-        path = commands.sample(BINARY)
-        self.assertEqual(self.part(path, "", 84000).out + self.part(path, 84000, "").out, self.in_file_order(path))
 
     def test_split_after_the_end_is_empty(self):
         path = commands.sample(BINARY)
@@ -136,11 +122,6 @@ class AnyCut(Splits):
 
 
 class Output(Splits):
-    def test_smallest_size_prints_one_split_per_chunk(self):
-        path = commands.sample(BINARY)
-        chunks = self.good("ls", "--chunks", path).splitlines()[1:]
-        self.assertEqual([begin for begin, _ in self.splits(path, 1)], [int(row.split(b"\t")[0]) for row in chunks])
-
     def test_large_splits_are_cut_by_size_only(self):
         path = self.copy(BINARY)
         os.truncate(path, 5 << 20)
@@ -200,13 +181,6 @@ class Output(Splits):
         self.assertNotRegex(line, "[\x7f-\x9f]")
         self.assertIn("\\u009b31m\\u007f°", line)
         self.assertEqual(json.loads(line)["ranges"][0]["file"], str(path))
-
-    def test_parallel_readers_write_the_same_as_one(self):
-        path = commands.sample(BINARY)
-        splits = self.splits(path, 20000)
-        with ThreadPoolExecutor(4) as workers:
-            parts = list(workers.map(lambda split: self.good("cat", "--split", f"{split[0]}:{split[1]}", path), splits))
-        self.assertEqual(b"".join(parts), self.good("cat", path))
 
     def test_usage_errors_are_reported(self):
         path = commands.sample(BINARY)

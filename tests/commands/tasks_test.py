@@ -4,7 +4,6 @@ import itertools
 import json
 import os
 import random
-import signal
 import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -157,11 +156,6 @@ class Statuses(Splits):
         self.set[0].write_bytes(tfrecord([b"other"]))
         self.assert_ends(commands.PARTLY_DONE, "have changed since this split was made: 3/4@", "cat", "--split", last, self.pattern)
 
-    def test_part_does_not_depend_on_how_the_set_is_named(self):
-        last = self.split(3)
-        for words in ([self.folder], [self.folder / "set@3.tfrecord"], self.set):
-            self.assertEqual(self.good("cat", "--split", last, *words), self.good("cat", "--split", "3/4", self.pattern))
-
     def test_missing_shard_needs_permission(self):
         self.set[1].unlink()
         self.assertEqual(self.recordfs("cat", "--split", "0/2", self.pattern).status, commands.DAMAGE)
@@ -185,13 +179,6 @@ class Statuses(Splits):
             self.assertEqual([(row["file"], row["class"]) for row in rows],
                              [(str(self.set[1]), "missing"), (str(surplus), "surplus")])
 
-    def test_file_that_is_not_there_cannot_be_opened(self):
-        self.assert_ends(commands.CANNOT_OPEN, "No such file", "splits", "--count", "2", self.folder / "absent")
-        self.assert_ends(commands.CANNOT_OPEN, "No such file", "cat", "--split", "0/2", self.folder / "absent")
-
-    def test_device_has_no_parts(self):
-        self.assert_ends(commands.CANNOT_OPEN, "not a regular file", "splits", "--count", "2", "/dev/null")
-
     def test_failure_that_may_pass_is_distinguished(self):
         # The process has too few descriptors to open all shards.
         few = ("bash", "-c", 'ulimit -n 4 && exec "$@"', "bash", commands.program("recordfs"), "cat", "--split", "0/1",
@@ -199,14 +186,6 @@ class Statuses(Splits):
         done = subprocess.run(few, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment(), check=False)
         self.assertEqual(done.returncode, TRY_AGAIN, done.stderr)
         self.assertIn(b"Too many open files", done.stderr)
-
-    def test_killed_task_can_be_run_again(self):
-        with subprocess.Popen([commands.program("recordfs"), "cat", "--lines", "--split", "0/1", self.pattern],
-                              stdout=subprocess.PIPE, env=self.environment()) as running:
-            running.send_signal(signal.SIGTERM)
-            running.stdout.read()
-            self.assertIn(running.wait(), (-signal.SIGTERM, commands.GOOD))
-        self.assertEqual(self.good("cat", "--lines", "--split", "0/1", self.pattern).count(b"\n"), 300)
 
 
 if __name__ == "__main__":

@@ -33,9 +33,6 @@ class VerifyCase(commands.Case):
 
 
 class Findings(VerifyCase):
-    def test_good_files_are_passed_silently(self):
-        self.assertEqual(self.good("verify", commands.sample(GOOD_FILE), commands.sample(SMALL)), b"")
-
     def test_verify_reads_what_cat_writes(self):
         for path, found in self.about_samples("verify").items():
             if commands.status_of(found) == commands.CANNOT_OPEN:
@@ -66,16 +63,6 @@ class Findings(VerifyCase):
                 self.assertEqual(len(printed.out.splitlines()), len(classes))
                 for line in printed.out.splitlines():
                     self.assertRegex(line, rb"\A" + bytes(path) + rb": ((bytes \d+ to \d+: \w+|byte \d+): .*; .* lost|unchecked: .*)\Z")
-
-    def test_good_samples_have_the_expected_number_of_records(self):
-        judged = 0
-        for path, found in self.about_samples("verify").items():
-            expected = commands.expectation(path)
-            if commands.is_sound(found) and not expected.get("damaged") and "num_records" in expected:
-                with self.subTest(path.name):
-                    self.assertEqual(found["records"], expected["num_records"])
-                judged += 1
-        self.assertGreater(judged, 100)
 
     def test_damaged_chunk_is_reported(self):
         done = self.recordfs("verify", commands.sample(DAMAGED))
