@@ -107,11 +107,6 @@ class Naming(Case):
         self.unmount("data")
         self.wait_until_gone("data")
 
-    def test_mount_point_is_in_the_current_directory(self):
-        source = self.copy(SAMPLE, "elsewhere.riegeli")
-        self.assertEqual(self.start("mount", source).stdout, "elsewhere\n")
-        self.assert_serves("elsewhere")
-
     def test_second_mount_gets_another_name(self):
         self.assertEqual(self.start("mount", "data.riegeli").stdout, "data\n")
         self.assertEqual(self.start("mount", "data.riegeli").stdout, "data.mnt\n")
@@ -121,11 +116,6 @@ class Naming(Case):
         self.assertEqual(done.stderr.count("\n"), 1)
         self.assertIn("data.mnt: cannot mount: the name is taken", done.stderr)
 
-    def test_file_without_an_extension_gets_a_suffix(self):
-        (self.here / "data.riegeli").rename(self.here / "data")
-        self.assertEqual(self.start("mount", "data").stdout, "data.mnt\n")
-        self.assert_serves("data.mnt")
-
     def test_name_with_a_newline_is_mounted_and_removed(self):
         (self.here / "data.riegeli").rename(self.here / "da\nta.riegeli")
         self.assertEqual(self.start("mount", "da\nta.riegeli").stdout, "da\nta\n")
@@ -133,20 +123,10 @@ class Naming(Case):
         self.unmount("da\nta")
         self.wait_until_gone("da\nta")
 
-    def test_last_of_several_files_is_a_source(self):
-        self.copy(SAMPLE, "here/other.riegeli")
-        self.assertEqual(self.start("mount", "data.riegeli", "other.riegeli").stdout, "data\n")
-        done = mounting.run("ls", self.here / "data", user=self.user)
-        self.assertEqual(done.stdout, "data.riegeli\nother.riegeli\n")
-
     def test_missing_mount_point_is_reported_with_a_hint(self):
         done = self.start("data.riegeli", status=1)
         self.assertEqual(done.stderr, "recordfs: no mount point given (recordfs mount data.riegeli creates one) (try recordfs --help)\n")
         self.assertEqual(self.listing(), ["data.riegeli"])
-
-    def test_form_without_a_command_does_not_mount_on_a_file(self):
-        self.copy(SAMPLE, "here/other.riegeli")
-        self.assertIn("not a directory", self.start("data.riegeli", "other.riegeli", status=3).stderr)
 
     def test_options_after_mount_belong_to_mount(self):
         for flag in ("--help", "-h"):

@@ -11,43 +11,6 @@ FSTAB = ["defaults", "rw", "ro", "nofail", "_netdev", "noauto", "auto", "user", 
          "noexec", "suid", "dev", "exec", "sync", "async", "group", "nouser", "silent"]
 
 
-class Help(mounting.Case):
-    def test_help_goes_to_stdout(self):
-        for flag in ("-h", "--help"):
-            done = self.recordfs(flag)
-            self.assertEqual((done.returncode, done.stderr), (0, ""))
-            for word in ("MOUNTPOINT", "allow_other", "cache_size", "threads", "nest", "fsname", "-f", "-d", "-s"):
-                self.assertIn(word, done.stdout)
-
-    def test_version_names_recordfs_and_libfuse(self):
-        for flag in ("-V", "--version"):
-            done = self.recordfs(flag)
-            self.assertEqual((done.returncode, done.stderr), (0, ""))
-            self.assertRegex(done.stdout, r"recordfs \d+\.\d+\.\d+\n(.*\n)*libfuse 3\.")
-
-
-class UsageErrors(mounting.Case):
-    def assert_usage_error(self, *words):
-        point = self.new_point()
-        done = self.recordfs(*[point if word == "POINT" else word for word in words])
-        self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertEqual(done.stdout, "")
-        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        self.assertTrue(done.stderr.startswith("recordfs: "), done.stderr)
-        self.assertNotIn(str(point), mounting.mounts())
-        return done.stderr
-
-    def test_no_arguments_are_an_error(self):
-        self.assert_usage_error()
-
-    def test_source_without_a_mount_point_is_an_error(self):
-        self.assertIn("mount point", self.assert_usage_error(mounting.sample(SAMPLE)))
-
-    def test_unknown_options_are_named(self):
-        for option in ("frobnicate", "frobnicate=1", "uid", "nest=1x=", "roo"):
-            self.assertIn(option.split("=")[0], self.assert_usage_error(mounting.sample(SAMPLE), "POINT", "-o", option))
-
-
 class Accepted(mounting.Case):
     def assert_serves(self, mounted):
         self.assertEqual(len(os.listdir(mounted / "records")), 500)
@@ -60,9 +23,6 @@ class Accepted(mounting.Case):
                 shown = mounting.mounts()[str(mounted.point)][2]
                 self.assertEqual({"ro", "nosuid", "nodev", "noexec", "default_permissions"} - set(shown), set())
                 self.assert_serves(mounted)
-
-    def test_single_thread_serves(self):
-        self.assert_serves(self.mount(mounting.sample(SAMPLE), flags=["-f", "-s"]))
 
     def test_many_threads_serve(self):
         self.assert_serves(self.mount(mounting.sample(SAMPLE), options=["threads=64"]))

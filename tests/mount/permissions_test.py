@@ -74,12 +74,6 @@ class OtherUsers(mounting.Case):
         (top / "records/000000000").read_bytes()
         self.assertEqual(self.reads(top / "records/000000000"), errno.EACCES)
 
-    def test_public_file_is_readable_for_others(self):
-        self.source.chmod(0o644)
-        top = self.mount(self.source, options=["allow_other"]).point
-        for name in ("", "info.json", "records", "records/000000000", "streams/concat"):
-            self.assertEqual(self.reads(top / name), 0, name)
-
     def test_group_can_read_a_file_of_the_group(self):
         self.source.chmod(0o640)
         os.chown(self.source, 0, mounting.NOBODY)

@@ -80,29 +80,6 @@ class Ready(mounting.Case):
         self.assertEqual(fields["STATUS"], f"{mounting.sample(SAMPLE)} on {self.point}")
         self.assertEqual([int(fields["MAINPID"])], mounting.daemons(self.point))
 
-    def test_abstract_notify_socket_is_notified(self):
-        name = f"recordfs-test-{os.getpid()}-{self.user}"
-        self.socket.bind(f"\0{name}")
-        self.assertEqual(self.start(mounting.sample(SAMPLE), self.point, notify=f"@{name}").returncode, 0)
-        self.assertEqual(self.fields()["READY"], "1")
-
-    def test_foreground_daemon_sends_no_main_pid(self):
-        path = self.folder / "notify"
-        self.socket.bind(str(path))
-        path.chmod(0o777)
-        environment = dict(self.environment(self.user), NOTIFY_SOCKET=str(path))
-        with mounting.started(mounting.program("recordfs"), "-f", mounting.sample(SAMPLE), self.point, user=self.user,
-                              env=environment) as running:
-            fields = self.fields()
-            self.assertEqual(fields["READY"], "1")
-            self.assertNotIn("MAINPID", fields)
-            self.assertEqual(mounting.run("fusermount3", "-u", self.point, user=self.user).returncode, 0)
-            self.assertEqual(running.wait(mounting.PATIENCE), 0)
-
-    def test_missing_notify_socket_does_not_matter(self):
-        done = self.start(mounting.sample(SAMPLE), self.point, notify="/no/such/socket")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-
 
 @mounting.only_root
 class ReadyForOrdinaryUsers(Ready):

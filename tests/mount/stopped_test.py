@@ -86,16 +86,6 @@ class OneContainer(StoppedSource):
         self.mounted = self.mount(self.source)
         self.assert_answers("stat", ".")  # reads of the sources while mounting have ended
 
-    def test_root_directory_is_listed_without_the_source(self):
-        self.stop_source()
-        self.assertIn("records", self.assert_answers("ls", "-l", "."))
-        self.assertIn('"riegeli"', self.assert_answers("cat", "info.json"))
-
-    def test_cached_content_is_served(self):
-        self.cache_everything()
-        self.stop_source()
-        self.assert_cached_is_served()
-
     def test_cached_content_is_served_while_more_readers_wait_than_threads_exist(self):
         self.cache_everything()
         self.stop_source()

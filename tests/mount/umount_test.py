@@ -115,12 +115,6 @@ class Umount(Case):
             self.assertEqual(os.listdir(self.here), ["data.riegeli"])
             self.assertEqual(mounting.daemons("new"), [])
 
-    def test_several_are_unmounted(self):
-        self.start("data.riegeli", "one")
-        self.start("data.riegeli", "two")
-        self.run_here("umount", "one", "two")
-        self.assertEqual(self.listed(), {})
-
     def test_source_of_two_mounts_is_refused(self):
         points = [self.start("data.riegeli", name) for name in ("one", "two")]
         done = self.run_here("umount", "data.riegeli", status=CANNOT_MOUNT)

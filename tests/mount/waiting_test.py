@@ -58,12 +58,6 @@ class Waiting(SlowSource):
         super().setUp()
         self.mounted = self.mount(self.slow / "slow.riegeli")
 
-    def test_listing_is_interrupted(self):
-        self.hold_reads_beyond(HELD)
-        listing = self.start("ls", "-U", "records")
-        self.assert_waits(listing)
-        self.assert_interrupted_at_once(listing)
-
     def test_each_kind_of_waiting_request_is_interrupted(self):
         self.hold_reads_beyond(HELD)
         for command in [("stat", "records/999999"), ("cat", "streams/concat"), ("cat", "index/chunks.tsv"), ("ls", "damage/"),
@@ -133,18 +127,6 @@ class Waiting(SlowSource):
         first = "import os; print(next(entry.name for entry in os.scandir('records')))"
         self.assertEqual(self.assert_answers("python3", "-c", first), "000000000\n")
         self.assertIn("info.json", self.assert_answers("ls"))
-
-    def test_info_is_read_without_a_scan(self):
-        self.hold_reads_beyond(HELD)
-        self.assertIn('"riegeli"', self.assert_answers("cat", "info.json"))
-        self.assertIn("records", self.assert_answers("ls", "-la"))
-
-    def test_records_before_the_end_of_the_catalog_are_served(self):
-        self.hold_reads_beyond(HELD)
-        waiting = self.start("stat", "records/999999")
-        self.assert_waits(waiting)
-        for ordinal in (0, 50, 100):
-            self.assert_answers("cat", f"records/{ordinal}")
 
     def test_more_requests_than_threads_can_wait(self):
         self.hold_reads_beyond(HELD)
