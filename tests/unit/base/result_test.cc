@@ -3,54 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
 
 namespace recordfs {
 namespace {
-
-TEST(Result, HoldsAValue) {
-  Result<int> result = 7;
-  ASSERT_TRUE(result.has_value());
-  EXPECT_TRUE(static_cast<bool>(result));
-  EXPECT_EQ(*result, 7);
-  EXPECT_EQ(result.value(), 7);
-  EXPECT_EQ(result.value_or(3), 7);
-}
-
-TEST(Result, HoldsAnError) {
-  const Result<int> result = Error{Code::kLimit, 5, "too large"};
-  ASSERT_FALSE(result.has_value());
-  EXPECT_FALSE(static_cast<bool>(result));
-  EXPECT_EQ(result.error().code, Code::kLimit);
-  EXPECT_EQ(result.error().position, 5u);
-  EXPECT_EQ(result.value_or(3), 3);
-}
-
-TEST(Result, ValueCanBeMovedOut) {
-  Result<std::unique_ptr<int>> result = std::make_unique<int>(7);
-  const std::unique_ptr<int> out = std::move(result).value();
-  ASSERT_TRUE(out);
-  EXPECT_EQ(*out, 7);
-}
-
-TEST(Result, ErrorCanBeMovedOut) {
-  Result<std::string> first = Error{Code::kIo, 9, "cannot read", 5};
-  const Result<int> second = std::move(first).error();
-  ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().os_error, 5);
-  EXPECT_EQ(second.error().detail, "cannot read");
-}
-
-TEST(Result, VoidResultIsSuccessUnlessItHasAnError) {
-  const Result<void> good;
-  EXPECT_TRUE(good);
-  const Result<void> bad = Error{Code::kDamage, 1, "bad"};
-  ASSERT_FALSE(bad);
-  EXPECT_EQ(bad.error().position, 1u);
-}
 
 Result<int> parse(int number) {
   if (number < 0) return Error{Code::kDamage, 3, "negative"};
@@ -60,23 +18,6 @@ Result<int> parse(int number) {
 Result<void> check(int number) {
   TRY(parse(number));
   return {};
-}
-
-Result<int> sum_of(int first, int second) {
-  ASSIGN_OR_RETURN(const auto a, parse(first));
-  ASSIGN_OR_RETURN(int b, parse(second));
-  b += a;
-  return b;
-}
-
-TEST(Try, ContinuesAfterSuccess) { EXPECT_TRUE(check(7)); }
-
-TEST(Try, ReturnsTheError) {
-  const auto failed = check(-7);
-  ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().code, Code::kDamage);
-  EXPECT_EQ(failed.error().position, 3u);
-  EXPECT_EQ(failed.error().detail, "negative");
 }
 
 TEST(Try, EvaluatesItsExpressionOnce) {
@@ -135,23 +76,6 @@ TEST(Try, CopiesTheErrorOfAResultThatIsKept) {
   EXPECT_EQ(kept.error().detail, "cannot read");
 }
 
-TEST(AssignOrReturn, GivesTheValueOrReturnsTheError) {
-  EXPECT_EQ(sum_of(3, 4).value_or(0), 7);
-  EXPECT_FALSE(sum_of(-3, 4));
-  EXPECT_FALSE(sum_of(3, -4));
-}
-
-TEST(AssignOrReturn, MovesTheValueOutOfATemporary) {
-  const auto run = []() -> Result<std::unique_ptr<int>> {
-    ASSIGN_OR_RETURN(auto pointer, Result<std::unique_ptr<int>>(std::make_unique<int>(7)));
-    *pointer += 1;
-    return pointer;
-  };
-  const auto result = run();
-  ASSERT_TRUE(result);
-  EXPECT_EQ(**result, 8);
-}
-
 TEST(AssignOrReturn, CopiesTheValueOfAResultThatIsKept) {
   Result<std::string> kept = std::string("a text that is too long to be stored in place");
   const auto run = [&]() -> Result<std::size_t> {
@@ -190,15 +114,6 @@ TEST(AssignOrReturn, HoldsAReferenceWrapper) {
   };
   EXPECT_TRUE(run());
   EXPECT_EQ(target, 8);
-}
-
-TEST(AssignOrReturn, AcceptsCommasInItsExpression) {
-  const auto run = []() -> Result<std::size_t> {
-    ASSIGN_OR_RETURN(const auto map, Result<std::map<int, int>>({{1, 2}, {3, 4}}));
-    TRY(Result<std::map<int, int>>({{1, 2}, {3, 4}}));
-    return map.size();
-  };
-  EXPECT_EQ(run().value_or(0), 2u);
 }
 
 TEST(AssignOrReturn, AssignsToAnExistingVariable) {

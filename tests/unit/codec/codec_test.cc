@@ -1,5 +1,7 @@
 #include "core/codec/codec.h"
 
+#include <sys/resource.h>
+
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -151,6 +153,24 @@ TEST(Codec, OutputMayReachTheLimitButNotExceedIt) {
         EXPECT_EQ(unpacked(codec, packed, guess, 0), "limit") << to_string(codec) << ' ' << size;
       }
     }
+  }
+}
+
+TEST(Codec, BombStopsAtTheLimitInBoundedMemory) {
+  const std::string zeros(64 << 20, '\0');
+  for (const auto& [codec, pack] : packers()) {
+    if (codec == CodecId::kSnappy) continue;  // its size is known before it is decoded
+    std::string packed = pack(zeros);
+    const bool has_several_streams = codec == CodecId::kGzip || codec == CodecId::kLz4Frame;
+    for (int doubled = 0; has_several_streams && doubled < 4; ++doubled) packed += packed;
+    struct rusage before {
+    }, after{};
+    ::getrusage(RUSAGE_SELF, &before);
+    for (const std::uint64_t guess : {std::uint64_t{0}, std::uint64_t{1} << 30}) {
+      EXPECT_EQ(unpacked(codec, packed, guess, 1 << 20), "limit") << to_string(codec);
+    }
+    ::getrusage(RUSAGE_SELF, &after);
+    EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 32 << 10) << to_string(codec) << ", KiB";
   }
 }
 

@@ -44,15 +44,6 @@ TEST(DatabaseHistoryTest, ValueOfEachVersionIsFoundByItsSequence) {
   }
 }
 
-TEST(DatabaseHistoryTest, DeletionsAreVersions) {
-  const auto database = open_database(kCorpus + "leveldb-log-only");
-  const Texts versions = history_of(*database, "dropped");
-  ASSERT_EQ(versions.size(), 2u);
-  EXPECT_TRUE(versions[0].ends_with(" delete"));
-  EXPECT_TRUE(versions[1].ends_with(" put"));
-  EXPECT_EQ(get(*database, "dropped"), to_string(Code::kNotFound));
-}
-
 TEST(DatabaseHistoryTest, DeletionOfARangeIsAVersionOfItsKeys) {
   const auto database = open_database(kCorpus + "rocksdb7-range-deletions");
   const Texts versions = history_of(*database, "key00093");
@@ -70,48 +61,6 @@ TEST(DatabaseHistoryTest, KeysBeforeADeletionAreThoseOfThatSequence) {
   const auto before = list_keys(*database, 0, {.from = "key00090", .to = "key00095"}, versions->front().sequence - 1);
   EXPECT_EQ(before.size(), 5u);
   EXPECT_EQ(list_keys(*database, 0, {.from = "key00090", .to = "key00095"}).size(), 1u);
-}
-
-TEST(DatabaseHistoryTest, MergeOperandIsUnsupportedAsAValueAndReadableAsAVersion) {
-  const auto database = open_database(kCorpus + "rocksdb7-merges");
-  EXPECT_EQ(get(*database, "key00009"), to_string(Code::kUnsupported));
-  const auto versions = database->history({}, 0, as_bytes("key00009"));
-  ASSERT_TRUE(versions);
-  EXPECT_EQ(versions->front().operation, Operation::kMerge);
-  const auto operand = database->version({}, 0, as_bytes("key00009"), versions->front().sequence);
-  ASSERT_TRUE(operand);
-  EXPECT_EQ(as_text(operand->value.bytes), "alone");
-  EXPECT_EQ(get(*database, "key00003"), "put after a merge");
-}
-
-using Columns = std::vector<std::pair<std::string, std::string>>;
-
-Columns columns_of(const Database& database, std::string_view key) {
-  const auto versions = database.history({}, 0, as_bytes(key));
-  EXPECT_TRUE(versions) << key;
-  if (!versions) return {};
-  const auto columns = database.columns({}, 0, as_bytes(key), versions->front().sequence);
-  EXPECT_TRUE(columns) << key;
-  Columns texts;
-  if (!columns) return texts;
-  for (const Column& column : *columns) texts.emplace_back(column.name, as_text(column.value.bytes));
-  return texts;
-}
-
-TEST(DatabaseHistoryTest, OperandsAreReturnedOldestFirstAfterTheValueBeforeThem) {
-  const auto database = open_database(kCorpus + "rocksdb7-merges");
-  const auto texts_of = [&](std::string_view key) {
-    Texts texts;
-    const auto operands = database->operands({}, 0, as_bytes(key));
-    EXPECT_TRUE(operands) << key;
-    if (!operands) return texts;
-    for (const VersionedValue& each : *operands) texts.emplace_back(as_text(each.value.bytes));
-    return texts;
-  };
-  EXPECT_EQ(texts_of("key00002"), (Texts{"value 2 of version 1", "again"}));
-  EXPECT_EQ(texts_of("key00009"), Texts{"alone"});
-  EXPECT_EQ(texts_of("key00003"), Texts{"put after a merge"});
-  EXPECT_FALSE(database->operands({}, 0, as_bytes("no such key")));
 }
 
 std::vector<std::string> keys_of(const Database& database, const Snapshot& at = {}, const KeyRange& range = {}) {
@@ -154,18 +103,6 @@ TEST(DatabaseHistoryTest, StateAtATimestampHasNoLaterWrites) {
   EXPECT_EQ(plain->get({}, 0, as_bytes("key00001"), at(5)).error().code, Code::kUnsupported);
 }
 
-TEST(DatabaseHistoryTest, VersionsHaveTheirTimestamps) {
-  const auto database = open_database(kCorpus + "rocksdb7-timestamps");
-  const auto versions = database->history({}, 0, as_bytes("key00003"));
-  ASSERT_TRUE(versions);
-  std::vector<std::uint64_t> timestamps;
-  for (const Version& version : *versions) timestamps.push_back(version.timestamp.value_or(0));
-  EXPECT_EQ(timestamps, (std::vector<std::uint64_t>{30, 25, 20, 10}));
-  const auto found = database->version({}, 0, as_bytes("key00003"), (*versions)[2].sequence);
-  ASSERT_TRUE(found);
-  EXPECT_EQ(as_text(found->value.bytes), "value at 20");
-}
-
 TEST(DatabaseHistoryTest, TablesMayLackTheTimestampsThatLogsHave) {
   const auto database = open_database(kCorpus + "rocksdb11-timestamps-not-persisted");
   const auto keys = list_keys(*database);
@@ -183,55 +120,6 @@ TEST(DatabaseHistoryTest, TablesMayLackTheTimestampsThatLogsHave) {
   EXPECT_EQ((*versions)[1].operation, Operation::kPut);
 }
 
-TEST(DatabaseHistoryTest, OperatorsOfRocksDbMerge) {
-  const auto database = open_database(kCorpus + "rocksdb7-merge-operators");
-  constexpr std::uint32_t kAdd = 3;
-  constexpr std::uint32_t kMax = 4;
-  constexpr std::uint32_t kPut = 5;
-  EXPECT_EQ(get(*database, "key00001"), "v101, andv7, andv21, andv300");
-  EXPECT_EQ(get(*database, "key00001", 1), "v101:v7:v21:v300");
-  EXPECT_EQ(get(*database, "key00001", 2), "v101v7v21v300");
-  EXPECT_EQ(get(*database, "key00001", kAdd), std::string("\xad\1\0\0\0\0\0\0", 8));
-  EXPECT_EQ(get(*database, "key00001", kMax), "v7");
-  EXPECT_EQ(get(*database, "key00001", kPut), "v300");
-  EXPECT_EQ(get(*database, "key00004", kPut), "v3");  // a deletion of a range is between the two operands
-}
-
-TEST(DatabaseHistoryTest, ValueOfAnEntityIsItsDefaultColumn) {
-  const auto database = open_database(kCorpus + "rocksdb7-entities");
-  EXPECT_EQ(get(*database, "key00001"), "default");
-  EXPECT_EQ(get(*database, "key00002"), "");
-  EXPECT_EQ(columns_of(*database, "key00001"), (Columns{{"", "default"}, {"a", "1"}, {"b", "2"}}));
-  EXPECT_EQ(columns_of(*database, "key00002"), (Columns{{"c", "3"}}));
-  EXPECT_EQ(columns_of(*database, "key00000"), Columns());
-}
-
-TEST(DatabaseHistoryTest, SizeOfAnEntityIsThatOfItsDefaultColumn) {
-  const auto database = open_database(kCorpus + "rocksdb7-entities");
-  for (const ListedKey& key : list_keys(*database)) EXPECT_EQ(key.version.size, key.value.size()) << key.key;
-  const auto versions = database->history({}, 0, as_bytes("key00001"));
-  ASSERT_TRUE(versions);
-  EXPECT_EQ(versions->front().operation, Operation::kPutEntity);
-  EXPECT_EQ(versions->front().size, 7u);
-}
-
-TEST(DatabaseHistoryTest, OnlyCommittedTransactionsTakeEffect) {
-  const auto database = open_database(kCorpus + "rocksdb7-transactions");
-  EXPECT_EQ(get(*database, "key00001"), "of a transaction");
-  EXPECT_EQ(get(*database, "key00002"), to_string(Code::kNotFound));
-  EXPECT_EQ(get(*database, "key00003"), "value 3 of version 1");
-  EXPECT_EQ(get(*database, "key00004"), "value 4 of version 1");
-}
-
-TEST(DatabaseHistoryTest, EntriesOfAnIngestedTableHaveTheNumberOfTheTable) {
-  const auto database = open_database(kCorpus + "rocksdb7-external");
-  const Texts versions = history_of(*database, "key00012");
-  ASSERT_EQ(versions.size(), 3u);
-  EXPECT_EQ(versions[0].substr(versions[0].find(' ')), " put");
-  EXPECT_EQ(get(*database, "key00012"), "value 12 of version 8");
-  EXPECT_EQ(get(*database, "key00011"), "value 11 of version 7");
-}
-
 TEST(DatabaseHistoryTest, DeletionOfARangeDoesNotHideAWriteWithItsOwnNumber) {
   const auto database = open_database(kCorpus + "rocksdb7-external-range-deletion");
   EXPECT_EQ(get(*database, "key00002"), "value 2 of version 2");
@@ -246,14 +134,6 @@ TEST(DatabaseHistoryTest, DeletionOfARangeDoesNotHideAWriteWithItsOwnNumber) {
   const auto found = database->version({}, 0, as_bytes("key00002"), (*versions)[0].sequence);
   ASSERT_TRUE(found);
   EXPECT_EQ(as_text(found->value.bytes), "value 2 of version 2");
-}
-
-TEST(DatabaseHistoryTest, PrefixLimitsAnIteration) {
-  const auto database = open_database(kCorpus + "rocksdb7-partitioned");
-  const auto found = list_keys(*database, 0, {.prefix = "key0012"});
-  ASSERT_FALSE(found.empty());
-  for (const ListedKey& key : found) EXPECT_TRUE(key.key.starts_with("key0012"));
-  EXPECT_TRUE(list_keys(*database, 0, {.prefix = "nothing"}).empty());
 }
 
 TEST(DatabaseHistoryTest, KeysOfAReverseComparatorComeInItsOrder) {

@@ -100,20 +100,6 @@ TEST(DataSetTest, EmptyShardsHaveNoOrdinals) {
   EXPECT_FALSE(waited([&] { return toys.set().locate(3); }));
 }
 
-TEST(DataSetTest, TotalsAreTheSums) {
-  ToySet toys({3, 1, 4});
-  const auto totals = waited([&] { return toys.set().totals(); });
-  ASSERT_TRUE(totals);
-  EXPECT_EQ(totals->records, 8u);
-  EXPECT_EQ(totals->chunks, 8u);
-  EXPECT_EQ(totals->unopened, 0u);
-  std::uint64_t bytes = 0;
-  for (const auto& [path, file] : toys.files) bytes += file.size();
-  EXPECT_EQ(totals->stored, bytes);
-  EXPECT_EQ(toys.set().counts(2)->first_ordinal, 4u);
-  EXPECT_EQ(toys.set().counts(2)->format, "toy");
-}
-
 TEST(DataSetTest, NothingIsOpenedBeforeItIsNeeded) {
   ToySet toys({3, 1, 4});
   EXPECT_EQ(toys.set().size(), 3u);
@@ -236,13 +222,6 @@ TEST(DataSetTest, ShardsAreFoundByNamePathAndNumber) {
   EXPECT_EQ(set.find_shard(""), std::nullopt);
   EXPECT_EQ(set.find_shard("-1"), std::nullopt);
   for (std::size_t i = 0; i < set.size(); ++i) EXPECT_EQ(set.find_shard(set.name(i)), i);
-}
-
-TEST(DataSetTest, FileListedTwiceIsTwoShards) {
-  ToySet toys({3});
-  toys.list.shards.push_back(toys.list.shards.front());
-  EXPECT_EQ(located(toys.set(), 4), (RecordInShard{1, 1}));
-  EXPECT_EQ(toys.set().find_shard(toys.set().name(1)), 0u);
 }
 
 TEST(DataSetTest, ManyThreadsAgree) {

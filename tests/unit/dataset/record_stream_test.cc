@@ -85,41 +85,6 @@ const std::vector<toy::Shape> kThreeShards{{.chunks = 20, .records_per_chunk = 7
                                            {.chunks = 1, .records_per_chunk = 1},
                                            {.chunks = 9, .records_per_chunk = 3}};
 
-TEST(RecordStreamTest, HasTheRecordsOfAllShardsInOrder) {
-  for (const unsigned threads : {1u, 4u})
-    EXPECT_EQ(Toys(kThreeShards).read({.threads = threads}), Toys(kThreeShards).records);
-}
-
-TEST(RecordStreamTest, RangeMayBeginAndEndInAnyShard) {
-  Toys toys(kThreeShards);
-  for (const auto& [begin, end] : {std::pair{0, 5}, {3, 139}, {139, 142}, {140, 141}, {141, 168}, {160, 160}}) {
-    const OrdinalInterval span{static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)};
-    EXPECT_EQ(toys.read({.ordinals = span}), toys.between(span.begin, span.end)) << begin << " to " << end;
-  }
-  EXPECT_TRUE(toys.read({.ordinals = {.begin = 5000}}).empty());
-}
-
-TEST(RecordStreamTest, SplitsHaveEachRecordOnce) {
-  Toys toys({{.chunks = 20, .records_per_chunk = 7}});
-  std::vector<std::string> found;
-  const Position size = toys.files["shard-0"].size();
-  for (Position at = 0; at < size; at += 50) {
-    for (std::string& record : toys.read({.split = Split{.begin = at, .end = at + 50}}))
-      found.push_back(std::move(record));
-  }
-  EXPECT_EQ(found, toys.records);
-}
-
-TEST(RecordStreamTest, MissingShardIsAProblemBetweenTheRecords) {
-  Toys toys(kThreeShards);
-  toys.list.shards[1].is_missing = true;
-  auto expected = toys.between(0, 140);
-  expected.push_back("!shard-1: this shard is missing");
-  const auto rest = toys.between(141, toys.records.size());
-  expected.insert(expected.end(), rest.begin(), rest.end());
-  EXPECT_EQ(toys.read({}), expected);
-}
-
 TEST(RecordStreamTest, TextsAreSearchedInsteadOfRecords) {
   Toys toys(kThreeShards);
   auto matcher = RecordMatcher::make({"text of shard 1"}, {});
@@ -144,12 +109,6 @@ TEST(RecordStreamTest, TextsAreSearchedInsteadOfRecords) {
   EXPECT_EQ(toys.read(options), (std::vector{toys.records[139], toys.records[141], toys.records[142]}));
 }
 
-TEST(RecordStreamTest, RepeatedReadsAreEqual) {
-  Toys toys(kThreeShards);
-  const auto first = toys.read({.threads = 3});
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(toys.read({.threads = 2}), first);
-}
-
 TEST(RecordStreamTest, DamageAtTheEndIsAProblemOfRangesThatGoBeyondTheLastRecord) {
   Toys toys(kThreeShards);
   toys.files["shard-2"].resize(toys.files["shard-2"].size() - 1);
@@ -165,18 +124,6 @@ TEST(RecordStreamTest, DamageAtTheEndIsAProblemOfRangesThatGoBeyondTheLastRecord
                                      OrdinalInterval{records + 9, records + 9}}) {
     EXPECT_EQ(toys.read({.ordinals = span}), toys.between(std::min(span.begin, records), std::min(span.end, records)));
   }
-}
-
-TEST(RecordStreamTest, MissingShardsAtTheEndAreProblemsOfRangesThatBeginThere) {
-  Toys toys(kThreeShards);
-  toys.list.shards[1].is_missing = toys.list.shards[2].is_missing = true;
-  const std::vector<std::string> missing{"!shard-1: this shard is missing", "!shard-2: this shard is missing"};
-  EXPECT_EQ(toys.read({.ordinals = {.begin = 140}}), missing);
-  EXPECT_EQ(toys.read({.ordinals = {.begin = 500, .end = 501}}), missing);
-  EXPECT_EQ(toys.read({.ordinals = {.begin = 100, .end = 140}}), toys.between(100, 140));
-  Toys empty({{.chunks = 0}, {.chunks = 0}});
-  empty.list.shards[0].is_missing = true;
-  EXPECT_EQ(empty.read({.ordinals = {.begin = 3}}), std::vector<std::string>{"!shard-0: this shard is missing"});
 }
 
 TEST(RecordStreamTest, DamagedShardCostsRecordsOfItsOwnOnly) {

@@ -20,41 +20,6 @@ std::string read_all(const RecordStore& store, const RecordRef& record) {
   return slice ? text_of(*slice) : "error: " + std::string(to_string(slice.error().code));
 }
 
-TEST(RecordStore, RecordsAreReadAtEveryOffsetAndLength) {
-  for (const bool by_parts : {false, true}) {
-    const ToyStore toy({.by_parts = by_parts}, {}, by_parts ? 0 : 1 << 20);
-    for (std::uint64_t index = 0; index < 3; ++index) {
-      const std::string& text = toy.file.records[3 + index];
-      const RecordRef record{toy.chunk(1), index};
-      ASSERT_EQ(toy.store->records().size({}, record).value(), text.size());
-      for (std::size_t offset = 0; offset <= text.size() + 1; ++offset) {
-        for (std::size_t length = 0; length <= text.size() + 1; ++length) {
-          const auto slice = toy.store->records().read({}, record, offset, length);
-          ASSERT_EQ(text_of(slice.value()), offset < text.size() ? text.substr(offset, length) : "");
-        }
-      }
-    }
-  }
-}
-
-TEST(RecordStore, EightThreadsReadTheSameAsOne) {
-  const ToyStore toy({.chunks = 40}, {.anchors = 2, .chunks_per_anchor = 2, .cached_chunks = 2}, 4000);
-  std::vector<std::future<int>> wrong;
-  for (std::size_t first = 0; first < 8; ++first) {
-    wrong.push_back(std::async(std::launch::async, [&, first] {
-      int count = 0;
-      for (std::size_t i = first; i < toy.file.records.size(); i += 3) {
-        const auto indexed = waited([&] { return toy.store->index().find({}, SearchKey::kRecords, i); });
-        const RecordRef record{indexed.value().chunk, i - indexed->before.records};
-        if (read_all(*toy.store, record) != toy.file.records[i]) ++count;
-        if (toy.store->records().size({}, record).value_or(0) != toy.file.records[i].size()) ++count;
-      }
-      return count;
-    }));
-  }
-  for (auto& count : wrong) EXPECT_EQ(count.get(), 0);
-}
-
 // Returns the texts of at most `most` records after `record`.
 std::vector<std::string> walked_on(const ToyStore& toy, const RecordRef& record, std::size_t most) {
   std::vector<std::string> texts;
@@ -87,16 +52,6 @@ TEST(RecordStore, VisitEndsBeforeAChunkThatCannotBeDecodedOrCached) {
   EXPECT_EQ(broken.lines.all().size(), 0u) << "the chunk has not been requested";
   const ToyStore large({.by_parts = true}, {}, 0);
   EXPECT_EQ(walked_on(large, {large.chunk(0), 1}, 100), some_of(large.file, {}));
-}
-
-TEST(RecordStore, ChunksAreLocatedWithoutAScan) {
-  const ToyStore toy({.chunks = 100});
-  EXPECT_EQ(toy.store->index().chunk_at({}, toy.file.begins[70])->begin, toy.file.begins[70]);
-  EXPECT_EQ(toy.store->index().chunk_covering({}, toy.file.begins[70] + 5)->begin, toy.file.begins[70]);
-  EXPECT_EQ(toy.store->index().chunk_at({}, toy.file.begins[70] + 5).error().code, Code::kNotFound);
-  EXPECT_EQ(toy.store->index().chunk_covering({}, toy.file.ends[70]).error().code, Code::kNotFound);
-  EXPECT_EQ(toy.store->index().chunk_at({}, toy.file.bytes.size()).error().code, Code::kNotFound);
-  EXPECT_LE(toy.watch->scans, 5u);
 }
 
 TEST(RecordStore, ChunkWaitsForTheScanWithoutASeekStructure) {

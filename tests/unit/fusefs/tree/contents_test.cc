@@ -55,14 +55,6 @@ TEST(Contents, ChunkInfoIsTheSameBeforeAndAfterTheScan) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(tree.read(chunk_path(toy, i) + "/info.json"), before[i]);
 }
 
-TEST(Contents, RawAndDataContainTheChunksBytes) {
-  ToyStore toy({});
-  const ToyTree tree(toy);
-  const std::string raw = toy.file.bytes.substr(toy.file.begins[2], toy.file.ends[2] - toy.file.begins[2]);
-  EXPECT_EQ(tree.read(chunk_path(toy, 2) + "/raw"), raw);
-  EXPECT_EQ(tree.read(chunk_path(toy, 2) + "/data"), raw.substr(24));
-}
-
 TEST(Contents, UnreadableFileHasASizeAndFailsToRead) {
   ToyStore toy({.record_size = [](std::uint64_t) { return 0u; }, .broken_payloads = {1}, .unsupported = {2}});
   const ToyTree tree(toy);
@@ -72,22 +64,6 @@ TEST(Contents, UnreadableFileHasASizeAndFailsToRead) {
     EXPECT_EQ(tree.read(chunk_path(toy, 2) + name), "error: unsupported");
   }
   EXPECT_EQ(tree.status(chunk_path(toy, 0) + "/records/000000").size, 0u);
-}
-
-TEST(Contents, StreamsAndRowsEqualThoseOfTheStore) {
-  ToyStore toy({});
-  const ToyTree tree(toy);
-  std::string concat;
-  std::string lines;
-  for (const std::string& record : toy.file.records) {
-    concat += record;
-    lines += record + "\n";
-  }
-  EXPECT_EQ(tree.read(".views/streams/concat"), concat);
-  EXPECT_EQ(tree.read(".views/streams/lines"), lines);
-  const std::string rows = tree.read(".views/index/chunks.tsv");
-  EXPECT_EQ(std::ranges::count(rows, '\n'), 5);
-  EXPECT_TRUE(rows.starts_with("begin\tend\tkind\tcodec\tfirst_ordinal\trecords\tstored\tdecoded\n"));
 }
 
 TEST(Contents, DamageIsListedAndCountedAndItsBytesAreReadable) {
@@ -207,22 +183,6 @@ TEST(Contents, RecordWithoutANumberIsRefused) {
   const std::uint64_t size = toy.file.ends[0] - toy.file.begins[0];
   EXPECT_TRUE(tree.find("records/" + std::to_string(size - 1)));
   EXPECT_EQ(tree.find("records/" + std::to_string(size)).error().code, Code::kLimit);
-}
-
-TEST(Contents, EveryFileReadInPiecesEqualsTheWhole) {
-  ToyStore toy({.attributes = {{"a", "", "value"}}, .trailer = "end"});
-  const ToyTree tree(toy);
-  for (const std::string& path :
-       Names{"info.json", "records/4", "metadata/a", "trailer", ".views/index/summary.json", ".views/streams/lines",
-             chunk_path(toy, 1) + "/info.json", chunk_path(toy, 1) + "/raw", chunk_path(toy, 1) + "/data"}) {
-    const std::uint64_t number = tree.find(path).value();
-    const std::string whole = tree.read(number);
-    ASSERT_FALSE(whole.empty());
-    for (std::size_t offset = 0; offset <= whole.size() + 1; ++offset) {
-      const auto piece = waited([&] { return tree->subtree(number).read({}, number, offset, 5); });
-      ASSERT_EQ(text_of(piece.value()), offset < whole.size() ? whole.substr(offset, 5) : "") << path;
-    }
-  }
 }
 
 }  // namespace

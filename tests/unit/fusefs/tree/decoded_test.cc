@@ -163,17 +163,6 @@ TEST(Documents, OfTooLargeRecordsAreErrorsInJson) {
   EXPECT_EQ(tree.read("records/0.json"), "{\n  \"error\": \"135266304 bytes, too large to decode\"\n}\n");
 }
 
-TEST(Documents, AreReadInPieces) {
-  DecodedStore toy({.chunks = 1});
-  const ToyTree tree(toy);
-  const auto number = tree.find("records/2.json").value();
-  const std::string whole = tree.read(number);
-  for (std::size_t offset = 0; offset <= whole.size() + 1; ++offset) {
-    const auto piece = waited([&] { return tree->subtree(number).read({}, number, offset, 3); });
-    ASSERT_EQ(text_of(piece.value()), offset < whole.size() ? whole.substr(offset, 3) : "");
-  }
-}
-
 TEST(Documents, AreMissingIfNothingIsDecoded) {
   ToyStore toy({});
   const ToyTree tree(toy);

@@ -90,20 +90,6 @@ TEST(InsideView, PartsEqualThoseOfTheRecord) {
   }
 }
 
-TEST(InsideView, FilesAreReadInPieces) {
-  ToyStore toy(events());
-  const ToyTree tree(toy);
-  for (const char* name : {"/tags/two/7", "/types.tsv"}) {
-    const std::uint64_t number = tree.find(kView + "000000003" + name).value();
-    const std::string whole = tree.read(number);
-    ASSERT_FALSE(whole.empty());
-    for (std::size_t offset = 0; offset <= whole.size() + 1; ++offset) {
-      const auto piece = waited([&] { return tree->subtree(number).read({}, number, offset, 3); });
-      ASSERT_EQ(text_of(piece.value()), offset < whole.size() ? whole.substr(offset, 3) : "");
-    }
-  }
-}
-
 TEST(InsideView, SlicesAreNotCopied) {
   ToyStore toy(events());
   const ToyTree tree(toy);
@@ -264,17 +250,6 @@ TEST(InsideView, ListingCountsAsALookupOnlyIfNumbersAreRequested) {
   EXPECT_EQ(tree->known_insides(), 1u);
   for (const std::uint64_t number : given) {
     EXPECT_TRUE(tree->subtree(number).status({}, number));
-    tree->forget(number, 1);
-  }
-  EXPECT_EQ(tree->known_insides(), 0u);
-}
-
-TEST(InsideView, ForgottenLookupsOfAllRecordsKeepNothing) {
-  ToyStore toy({.chunks = 400, .parts = event});
-  const ToyTree tree(toy);
-  for (const std::string& name : tree.names(".views/inside")) {
-    const std::uint64_t number = tree.find(kView + name + "/tags").value();
-    ASSERT_EQ(tree->known_insides(), 1u);
     tree->forget(number, 1);
   }
   EXPECT_EQ(tree->known_insides(), 0u);

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include <gtest/gtest.h>
 
 #include "tests/unit/fusefs/tree/toy_tree.h"
@@ -8,88 +6,6 @@ namespace recordfs::testing {
 namespace {
 
 using Names = std::vector<std::string>;
-
-// Expects each entry of each directory to match a lookup, with the size from its status, and a listing to be resumable
-// at every entry. Returns the number of entries.
-std::size_t expect_listings_true(const ToyTree& tree, std::uint64_t directory) {
-  const Listing whole = tree.list(directory);
-  Listing one_by_one;
-  std::size_t entries = whole.size();
-  for (const auto& [name, entry] : whole) {
-    EXPECT_EQ(tree.child(directory, name).value(), entry.number) << name;
-    const FileStatus status = tree.status(entry.number);
-    EXPECT_EQ(status.inode, entry.inode) << name;
-    EXPECT_EQ(status.type, entry.type) << name;
-    if (entry.size) {
-      EXPECT_EQ(status.size, *entry.size) << name;
-    }
-    if (entry.type == FileType::kDirectory) {
-      EXPECT_EQ(tree->subtree(entry.number).parent_inode({}, entry.number),
-                tree->subtree(directory).inode({}, directory))
-          << name;
-      entries += expect_listings_true(tree, entry.number);
-    }
-    const std::uint64_t place = one_by_one.empty() ? 0 : one_by_one.back().second.next;
-    const Listing one = tree.list(directory, place, 1);
-    if (one.size() == 1) one_by_one.push_back(one[0]);
-  }
-  EXPECT_EQ(one_by_one.size(), whole.size());
-  for (std::size_t i = 0; i < std::min(whole.size(), one_by_one.size()); ++i) {
-    EXPECT_EQ(one_by_one[i].first, whole[i].first);
-    EXPECT_EQ(one_by_one[i].second.number, whole[i].second.number);
-  }
-  const std::uint64_t end = whole.empty() ? 0 : whole.back().second.next;
-  EXPECT_TRUE(tree.list(directory, end).empty());
-  return entries;
-}
-
-void expect_tree_true(const toy::Shape& shape) {
-  ToyStore toy(shape, {.anchors = 2, .chunks_per_anchor = 2, .cached_chunks = 2});
-  const ToyTree tree(toy);
-  const std::size_t visible = expect_listings_true(tree, MountTree::kRootNumber);
-  const std::size_t hidden = expect_listings_true(tree, tree.find(".views").value());
-  EXPECT_GT(visible + hidden, 12u);
-}
-
-TEST(Listing, MatchesLookupsForAnUndamagedFile) {
-  expect_tree_true({.attributes = {{"a", "", "1"}, {"a", "", "22"}, {"", "", "333"}}, .trailer = "end"});
-}
-
-TEST(Listing, MatchesLookupsWithoutSeekStructureAndCounts) {
-  expect_tree_true({.seekable = false, .counts_in_header = false, .small_layout = false});
-}
-
-TEST(Listing, MatchesLookupsForADamagedFile) {
-  expect_tree_true({.chunks = 9,
-                    .record_size = [](std::uint64_t ordinal) { return ordinal % 3; },
-                    .broken_headers = {0, 5},
-                    .broken_payloads = {2},
-                    .unsupported = {4},
-                    .unreadable_records = {9, 10, 11}});
-}
-
-TEST(Listing, MatchesLookupsForADamagedFileWithoutCounts) {
-  expect_tree_true({.chunks = 9,
-                    .seekable = false,
-                    .counts_in_header = false,
-                    .broken_headers = {8},
-                    .broken_payloads = {0, 2},
-                    .unsupported = {4}});
-}
-
-TEST(Listing, MatchesLookupsInsideRecords) {
-  const auto inside = [](std::uint64_t ordinal) {
-    std::vector<toy::PartShape> parts = {{.key = "a"}, {.key = "a"}, {.key = "b/c", .parent = 0}};
-    for (std::uint64_t i = 0; i < ordinal; ++i) {
-      parts.push_back({.key = std::to_string(i % 2), .parent = i % 3, .kind = PartKind::kSlice, .bytes = "bytes"});
-    }
-    parts.push_back({.key = "text", .parent = 2, .kind = PartKind::kText, .bytes = "text"});
-    return parts;
-  };
-  expect_tree_true({.parts = inside});
-}
-
-TEST(Listing, MatchesLookupsForAnEmptyContainer) { expect_tree_true({.chunks = 0}); }
 
 TEST(Listing, RootShowsEachRecordOnceAndHidesTheViewsAndTheirLinks) {
   ToyStore toy({.trailer = "end"});

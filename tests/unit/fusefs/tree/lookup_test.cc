@@ -63,25 +63,6 @@ TEST(Lookup, NumbersMayOmitLeadingZeros) {
   EXPECT_EQ(tree.find(".views/thousands/000002/2041").value(), tree.find("records/2041").value());
 }
 
-TEST(Lookup, RecordIsTheSameNodeInAllViews) {
-  ToyStore toy({.chunks = 400, .broken_headers = {2}});
-  const ToyTree tree(toy);
-  std::size_t ordinal = 0;
-  for (std::size_t chunk = 0; chunk < 400; ++chunk) {
-    if (chunk == 2) continue;
-    for (std::size_t index = 0; index < 3; ++index, ++ordinal) {
-      const auto number = tree.find("records/" + record_name(ordinal)).value();
-      const std::string in_chunk = position_name(toy.file.begins[chunk]) + "/records/" + chunk_record_name(index);
-      ASSERT_EQ(tree.find(".views/chunks/" + in_chunk).value(), number);
-      ASSERT_EQ(tree.find(".views/thousands/" + thousand_name(ordinal / 1000) + "/" + record_name(ordinal)).value(),
-                number);
-      ASSERT_EQ(tree.read(number), toy.file.records[chunk * 3 + index]);
-    }
-  }
-  EXPECT_EQ(ordinal, 1197u);
-  EXPECT_FALSE(tree.exists("records/1197"));
-}
-
 TEST(Lookup, UnknownNamesAreNotFound) {
   ToyStore toy(full_shape());
   const ToyTree tree(toy);

@@ -28,13 +28,6 @@ TEST(MountTree, EqualNamesGetANumber) {
   EXPECT_EQ(tree.names(""), (Names{"same", "same~2", "same~2~2", "same~3"}));
 }
 
-TEST(MountTree, NestedContainerHasItsOwnDirectory) {
-  ToyStore toy({});
-  const ToyTree tree({{"toy", &toy}});
-  EXPECT_EQ(tree.names(""), Names{"toy"});
-  EXPECT_EQ(tree.read("toy/records/0"), toy.file.records[0]);
-}
-
 TEST(MountTree, ParentsLeadBackToTheRoot) {
   ToyStore toy({});
   ToyStore other({});

@@ -125,17 +125,6 @@ TEST(JoinedSetTest, ShardsAreLinksToTheirOwnTrees) {
   EXPECT_EQ(tree.read(chunk + "/records/000001"), toys.files[1].records[1]);
 }
 
-TEST(JoinedSetTest, RecordIsTheSameNodeInAllViews) {
-  ToySet toys({2, 2});
-  const ToyTree tree(toys.joined());
-  for (std::uint64_t i = 0; i < 6; ++i) {
-    const std::uint64_t number = tree.find("records/" + std::to_string(6 + i)).value();
-    EXPECT_EQ(tree.find(".shards/shard-1/records/" + std::to_string(i)).value(), number);
-    EXPECT_EQ(tree.find(".views/thousands/000000/" + std::to_string(6 + i)).value(), number);
-    EXPECT_EQ(tree.status(number).inode, number);
-  }
-}
-
 TEST(JoinedSetTest, NumbersDoNotDependOnOtherShards) {
   ToySet toys({2, 1, 2});
   ToySet damaged({2, 1, 2, 5});
@@ -244,22 +233,6 @@ TEST(JoinedSetTest, FewContainersStayOpen) {
   EXPECT_LE(tree->data_set()->open_containers(), 24u);
 }
 
-TEST(JoinedSetTest, ListingResumesAtAnyPlace) {
-  ToySet toys({1, 2, 1});
-  const ToyTree tree(toys.joined());
-  const std::uint64_t records = tree.find("records").value();
-  const Listing all = tree.list(records);
-  ASSERT_EQ(all.size(), 12u);
-  for (std::size_t place = 0; place < all.size(); ++place) {
-    EXPECT_EQ(all[place].second.next, place + 1);
-    const Listing rest = tree.list(records, place, 2);
-    ASSERT_EQ(rest.size(), std::min<std::size_t>(2, all.size() - place));
-    EXPECT_EQ(rest[0].first, all[place].first);
-    EXPECT_EQ(rest[0].second.number, all[place].second.number);
-  }
-  EXPECT_TRUE(tree.list(records, all.size()).empty());
-}
-
 TEST(JoinedSetTest, ThousandsRunAcrossShards) {
   ToySet toys({300, 300, 300});
   const ToyTree tree(toys.joined());
@@ -325,12 +298,6 @@ TEST(JoinedSetTest, StreamsAreThoseOfTheShardsOneAfterAnother) {
     ASSERT_TRUE(read);
     EXPECT_EQ(text_of(*read), offset > lines.size() ? "" : lines.substr(offset, 40)) << offset;
   }
-}
-
-TEST(JoinedSetTest, OneReadOfManyTinyShardsIsWhole) {
-  ToySet toys(std::vector<std::uint64_t>(300, 1));
-  const ToyTree tree(toys.joined());
-  EXPECT_EQ(tree.read(".views/streams/concat"), joined(toys.records()));
 }
 
 TEST(JoinedSetTest, MissingShardKeepsItsPlaceAndIsReported) {
