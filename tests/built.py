@@ -7,6 +7,7 @@ import base64
 import contextlib
 import ctypes
 import errno
+import hashlib
 import json
 import os
 import re
@@ -79,6 +80,15 @@ def share_of(items, number, shares):
 def shard_counts():
     """Returns of how many shards a data set of each format is tested; if tests are thorough, also many."""
     return (1, 7, 1024) if is_thorough() else (1, 7)
+
+
+def stream_digest(records):
+    """Returns the `stream_sha256` of an expectation: SHA-256 over each record's length (8 bytes, little-endian) and bytes."""
+    digest = hashlib.sha256()
+    for record in records:
+        digest.update(len(record).to_bytes(8, "little"))
+        digest.update(record)
+    return digest.hexdigest()
 
 
 def delimited(data):

@@ -1,4 +1,4 @@
-"""Writes TFRecord files, and the checksum that LevelDB's logs share with them."""
+"""Writes TFRecord files, fragments of LevelDB's logs, which share their checksum, and fields of protobuf messages."""
 import functools
 import struct
 
@@ -31,7 +31,13 @@ def tfrecord(records):
     return b"".join(parts)
 
 
-def _varint(number):
+def log_fragment(kind, payload):
+    """Encodes a fragment of a LevelDB log."""
+    body = bytes([kind]) + payload
+    return masked_crc32c(body) + struct.pack("<H", len(payload)) + body
+
+
+def varint(number):
     number &= (1 << 64) - 1
     encoded = bytearray()
     while number >= 0x80:
@@ -40,8 +46,12 @@ def _varint(number):
     return bytes(encoded) + bytes([number])
 
 
-def _field(number, content):
-    return _varint(number << 3 | 2) + _varint(len(content)) + content
+def field(number, content):
+    """Encodes a field of a message: text, bytes, or a number."""
+    if isinstance(content, int):
+        return varint(number << 3) + varint(content)
+    content = content.encode() if isinstance(content, str) else content
+    return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 def example(features=None, **more):
@@ -49,10 +59,10 @@ def example(features=None, **more):
     entries = []
     for name, values in {**(features or {}), **more}.items():
         if values and isinstance(values[0], bytes):
-            kind, content = 1, b"".join(_field(1, value) for value in values)
+            kind, content = 1, b"".join(field(1, value) for value in values)
         elif values and isinstance(values[0], float):
-            kind, content = 2, _field(1, struct.pack(f"<{len(values)}f", *values))
+            kind, content = 2, field(1, struct.pack(f"<{len(values)}f", *values))
         else:
-            kind, content = 3, _field(1, b"".join(map(_varint, values)))
-        entries.append(_field(1, _field(1, name.encode()) + _field(2, _field(kind, content))))
-    return _field(1, b"".join(entries))
+            kind, content = 3, field(1, b"".join(map(varint, values)))
+        entries.append(field(1, field(1, name.encode()) + field(2, field(kind, content))))
+    return field(1, b"".join(entries))

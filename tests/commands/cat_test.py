@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """recordfs cat: all records or ranges of them, as bytes or in another output format."""
 import ast
-import hashlib
 import json
 import math
 import re
 import struct
 
 import commands
-from built import bytes_of, delimited
+from built import bytes_of, delimited, stream_digest
 from tfrecords import tfrecord
 
 TEXT = "riegeli/simple_zstd9.riegeli"  # 500 records; each starts with its ordinal, none ends with a newline
@@ -16,13 +15,6 @@ BINARY = "riegeli/multiblock_zstd.riegeli"
 UNORDERED = "bloscpack/vl-out-of-order.blp"
 BAD_DATA = 84003  # a byte of BINARY, in the data of the chunk at BAD_CHUNK
 BAD_CHUNK = 83928
-
-
-def stream_digest(records):
-    digest = hashlib.sha256()
-    for record in records:
-        digest.update(len(record).to_bytes(8, "little") + record)
-    return digest.hexdigest()
 
 
 class Cat(commands.Case):

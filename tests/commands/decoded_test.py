@@ -9,6 +9,7 @@ import unittest
 
 import commands
 from built import is_thorough
+from tfrecords import field as part
 
 MESSAGES = "riegeli/metadata_full_transposed.riegeli"  # 150 messages, with the type in the file's metadata
 EXAMPLES = "tfrecord/examples.tfrecord"
@@ -16,22 +17,6 @@ TEXT = "riegeli/simple_zstd9.riegeli"
 STRING, INT64, OPTIONAL = 9, 3, 1
 DIGEST = re.compile(rb"[0-9a-f]{64}")
 PROGRAM_FILES = ("recordfs", "librecordfs-protobuf.so")
-
-
-def varint(number):
-    out = b""
-    while number >= 0x80:
-        out += bytes([number & 0x7F | 0x80])
-        number >>= 7
-    return out + bytes([number])
-
-
-def part(number, content):
-    """Encodes a field of a message: text, bytes, or a number."""
-    if isinstance(content, int):
-        return varint(number << 3) + varint(content)
-    content = content.encode() if isinstance(content, str) else content
-    return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 def field(name, number, kind):

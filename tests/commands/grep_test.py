@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import commands
-from tfrecords import example, tfrecord
+from tfrecords import example, log_fragment, tfrecord
 
 MESSAGES = "riegeli/metadata_full_transposed.riegeli"  # messages with descriptors
 EXAMPLES = "tfrecord/examples.tfrecord"
@@ -33,7 +33,7 @@ class Grep(commands.Case):
     def written(self, *records):
         """Writes a log of these records, which must fit into one block."""
         target = self.folder / "written.log"
-        target.write_bytes(b"".join(map(log_record, records)))
+        target.write_bytes(b"".join(log_fragment(1, record) for record in records))
         return target
 
     def test_ordinals_and_records_are_printed(self):
@@ -271,23 +271,6 @@ class Grep(commands.Case):
         done = self.recordfs(*words)
         self.assertEqual((done.status, done.err), (status, ""), words)
         return done.out
-
-
-def log_record(payload):
-    """Encodes a record of a LevelDB log as one fragment, which must fit into a block."""
-    body = b"\x01" + payload
-    checksum = crc32c(body)
-    masked = ((checksum >> 15 | checksum << 17) + 0xA282EAD8) & 0xFFFFFFFF
-    return masked.to_bytes(4, "little") + len(payload).to_bytes(2, "little") + body
-
-
-def crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
 
 
 if __name__ == "__main__":

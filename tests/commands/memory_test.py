@@ -7,18 +7,11 @@ import struct
 import subprocess
 
 import commands
+from tfrecords import varint
 
 LIMIT = 300 << 20  # of address space; the program needs a tenth of it
 LARGE = 256 << 20  # bytes of an event that does not fit
 STACK = 1 << 20  # of a thread: default stacks on many processors would exceed the limit
-
-
-def varint(number):
-    encoded = b""
-    while number > 127:
-        encoded += bytes([number & 127 | 128])
-        number >>= 7
-    return encoded + bytes([number])
 
 
 def bucket(packed):

@@ -18,20 +18,6 @@ HOSTILE = ["</pre><script>document.title='owned'</script>", "\"><img src=x onerr
            "&lt;b&gt;", "]]><!--", "'; alert(1); '", "\u202etxt.exe", "\x1b[2J\x00"]
 
 
-def field(number, content):
-    """Returns a field of a protobuf message that holds bytes."""
-    size, digits = len(content), b""
-    while size >= 0x80:
-        digits, size = digits + bytes([size & 0x7F | 0x80]), size >> 7
-    return bytes([number << 3 | 2]) + digits + bytes([size]) + content
-
-
-def example(names):
-    """Returns a tensorflow.Example with a feature of each name, which holds "x"."""
-    value = field(1, field(1, b"x"))
-    return field(1, b"".join(field(1, field(1, name.encode()) + field(2, value)) for name in names))
-
-
 class Report(commands.Case):
     def page(self, *words, status=commands.GOOD):
         """Returns the parsed page of `recordfs report`, after checking what every page must have."""
@@ -276,7 +262,7 @@ class Report(commands.Case):
     def test_many_long_names_that_need_escaping_give_a_small_page(self):
         names = [f'{number:05}' + '"' * 500 for number in range(3000)]
         path = self.folder / "names.tfrecord"
-        path.write_bytes(tfrecords.tfrecord([example(names)] * 10))
+        path.write_bytes(tfrecords.tfrecord([tfrecords.example({name: [b"x"] for name in names})] * 10))
         page = self.page(path)
         self.assertEqual(len([row for row in page.texts["tr"] if '"""' in row]), 100)
         self.assertIn("Only the 100 most frequent are listed.", page.texts["p"])

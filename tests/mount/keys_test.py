@@ -8,33 +8,12 @@ from pathlib import Path
 
 import mounting
 import waiting_test
+from tfrecords import log_fragment, varint
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "writers" / "leveldb_table"))
 
 import rocksdb  # noqa: E402
 import table  # noqa: E402
-
-
-def _crc_table():
-    table = []
-    for byte in range(256):
-        for _ in range(8):
-            byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
-        table.append(byte)
-    return table
-
-
-CRC = _crc_table()
-
-
-def fragment(kind, payload):
-    """Encodes a fragment of a LevelDB log."""
-    check = 0xFFFFFFFF
-    for byte in bytes([kind]) + payload:
-        check = CRC[(check ^ byte) & 255] ^ check >> 8
-    check ^= 0xFFFFFFFF
-    masked = (check >> 15 | check << 17) + 0xA282EAD8 & 0xFFFFFFFF
-    return struct.pack("<IHB", masked, len(payload), kind) + payload
 
 
 def log(records):
@@ -48,16 +27,13 @@ def log(records):
                 continue
             piece, record = record[:left - 7], record[left - 7:]
             last = not record
-            out += fragment({(True, True): 1, (True, False): 2, (False, False): 3, (False, True): 4}[first, last], piece)
+            out += log_fragment({(True, True): 1, (True, False): 2, (False, False): 3, (False, True): 4}[first, last], piece)
             first = False
     return bytes(out)
 
 
 def string(text):
-    length, size = b"", len(text)
-    while size > 127:
-        length, size = length + bytes([size & 127 | 128]), size >> 7
-    return length + bytes([size]) + text
+    return varint(len(text)) + text
 
 
 class Batches:

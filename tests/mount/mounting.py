@@ -8,7 +8,6 @@ and processes end too. watchdog.py ends a file that takes too long.
 """
 import contextlib
 import ctypes
-import hashlib
 import os
 import re
 import shutil
@@ -24,8 +23,8 @@ from pathlib import Path
 # Some of these are used only by the test files.
 import built
 import watchdog
-from built import (COMPLAINT, PATIENCE, STORAGE, copy_of, expectation, is_source, place, program, sample, some_of, stored, wait_for,
-                   with_bit_flipped)
+from built import (COMPLAINT, PATIENCE, STORAGE, copy_of, expectation, is_source, place, program, sample, some_of, stored, stream_digest,
+                   wait_for, with_bit_flipped)
 
 SKIPPED = 77
 NOBODY = 65534
@@ -33,15 +32,6 @@ IN_NAMESPACE = "RECORDFS_TEST_IN_NAMESPACE"
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_MOVE = 1, 2, 4, 32, 8192  # mount(2)
 NO_SYSTEM_LOG = "recordfs: warning: no system log (/dev/log), so the daemon's messages are lost (try: -o log=FILE)\n"
 SANITIZERS = ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS")
-
-
-def stream_digest(records):
-    """Returns the `stream_sha256` of an expectation: SHA-256 over each record's length (8 bytes, little-endian) and bytes."""
-    digest = hashlib.sha256()
-    for record in records:
-        digest.update(len(record).to_bytes(8, "little"))
-        digest.update(record)
-    return digest.hexdigest()
 
 
 def mounts():

@@ -3,31 +3,14 @@
 import collections
 import ctypes
 import struct
-import unittest
 
 import cases
 import recordfs
 from arrow_consumer import arrays, rows, stream_of, type_of
 from cases import Case, containers, is_refused
+from tfrecords import field, varint
 
 DOUBLE, INT64, UINT64, INT32, BOOL, STRING, GROUP, MESSAGE, BYTES, ENUM, SINT32, FLOAT = 1, 3, 4, 5, 8, 9, 10, 11, 12, 14, 17, 2
-
-
-def varint(number):
-    number &= 2**64 - 1
-    encoded = b""
-    while number > 127:
-        encoded += bytes([number & 127 | 128])
-        number >>= 7
-    return encoded + bytes([number])
-
-
-def field(number, content):
-    """Returns a field of the wire: a varint of an int, or length-delimited bytes."""
-    if isinstance(content, int):
-        return varint(number << 3) + varint(content)
-    content = content.encode() if isinstance(content, str) else content
-    return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 def declared(name, number, kind, type_name="", repeated=False, oneof=None, optional=False):

@@ -10,7 +10,7 @@ import recordfs
 import tfrecords
 
 # Some of these are used only by the test files.
-from built import EXPECTATION, PATIENCE, bytes_of, corpus, expectation, main, place, program, sample, some_of
+from built import EXPECTATION, PATIENCE, bytes_of, corpus, expectation, main, place, program, sample, some_of, stream_digest
 
 EMBEDDED = "tfrecord/embedded.tfrecord"
 

@@ -11,20 +11,12 @@ from pathlib import Path
 
 import cases
 import recordfs
-from cases import Case, bytes_of, containers, expectation, is_refused, run
+from cases import Case, bytes_of, containers, expectation, is_refused, run, stream_digest
 
 try:
     import numpy
 except ImportError:
     numpy = None
-
-
-def stream_digest(records):
-    digest = hashlib.sha256()
-    for record in records:
-        digest.update(len(record).to_bytes(8, "little"))
-        digest.update(record)
-    return digest.hexdigest()
 
 
 @functools.cache
