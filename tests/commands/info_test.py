@@ -28,12 +28,6 @@ class Info(commands.Case):
         self.assertEqual((made["file"], made["format"], made["codec"], made["size"]),
                          (str(path), "riegeli", "zstd", path.stat().st_size))
 
-    def test_json_of_several_files_is_one_line_each(self):
-        files = [str(commands.sample(name)) for name in (TEXT, KEYS)]
-        made = [json.loads(line) for line in self.good("info", "--json", *files).splitlines()]
-        self.assertEqual([info["file"] for info in made], files)
-        self.assertEqual([info["format"] for info in made], ["riegeli", "recordio"])
-
     def test_version_is_a_string_in_every_format(self):
         versions = {path.name: made.get("version", "") for path, made in self.about_samples("info").items()}
         self.assertEqual({name: value for name, value in versions.items() if not isinstance(value, str)}, {})
@@ -126,11 +120,6 @@ class Info(commands.Case):
         for words in (["--scan", files[0]], files):
             self.assertNotIn("total ", self.table(*words))
 
-    def test_scan_of_several_files_counts_those_that_can_be_opened(self):
-        done = self.recordfs("info", "--scan", self.folder / "none", commands.sample(TEXT), commands.sample(TEXT))
-        self.assertEqual(done.status, commands.CANNOT_OPEN)
-        self.assertRegex(done.out.decode().splitlines()[-1], r"\Atotal +2 files, 1000 records, ")
-
     def test_scan_draws_record_sizes_on_a_terminal(self):
         shown = self.on_terminal("info", "--scan", commands.sample(TEXT)).out.decode()
         line = re.search(r"(?m)^record sizes +(\d+) bytes ([ ▁-█]+) (\d+) bytes, median \d+ bytes$", shown)
@@ -164,11 +153,6 @@ class Info(commands.Case):
         self.assertEqual(done.status, commands.DAMAGE)
         self.assertRegex(done.err, r"bytes \d+ to \d+: damage: ")
         self.assertIn(b"damaged regions  ", done.out)
-
-    def test_scan_reports_an_unfinished_end(self):
-        done = self.recordfs("info", "--scan", commands.sample("riegeli/dmg_truncate_13816.riegeli"))
-        self.assertEqual(done.status, commands.DAMAGE)
-        self.assertRegex(done.err, r"bytes \d+ to \d+: unfinished: ")
 
     def test_missing_file_does_not_stop_later_files(self):
         done = self.recordfs("info", self.folder / "none", commands.sample(TEXT))

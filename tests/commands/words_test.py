@@ -88,10 +88,6 @@ class Values(commands.Case):
         file = commands.sample("tfrecord/embedded.tfrecord")
         self.assertEqual(self.good("grep", "-m", "-1", ".", file), self.good("grep", ".", file))
 
-    def test_leading_zeros_are_decimal(self):
-        file = commands.sample("riegeli/small/shop_log.riegeli")
-        self.assertEqual(self.good("head", "-n", "010", file), self.good("head", "-n", "10", file))
-
     def test_value_of_a_flag_is_refused(self):
         self.assert_ends(commands.WRONG_USE, r"--json takes no value: x \(try recordfs info --help\)", "info", "--json=x", "y")
         self.assert_ends(commands.WRONG_USE, "--join takes no value: a = b", "mount", "--join=a = b", "y")

@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """array.npy of a Bloscpack file that holds a numpy array: exact, seekable and suitable for mmap."""
 import ast
-import json
 import mmap
-import os
 import struct
 
 import mounting
@@ -29,12 +27,6 @@ def split_npy(bytes_):
 
 
 class Arrays(mounting.Case):
-    def test_unlisted_link_at_the_root_points_to_the_stream(self):
-        top = self.mount(mounting.sample("bloscpack/v3-np-f8-2d.blp")).point
-        self.assertNotIn("array.npy", os.listdir(top))
-        self.assertEqual(os.readlink(top / "array.npy"), ".views/streams/array.npy")
-        self.assertEqual(sorted(os.listdir(top / "streams")), ["array.npy", "concat", "lines"])
-
     def test_header_describes_the_array_and_all_records_follow(self):
         for sample, (descr, shape, fortran_order) in ARRAYS.items():
             with self.subTest(sample):
@@ -44,15 +36,6 @@ class Arrays(mounting.Case):
                 header, data = split_npy(whole)
                 self.assertEqual(header, {"descr": descr, "fortran_order": fortran_order, "shape": shape})
                 self.assertEqual(data, (top / "streams/concat").read_bytes())
-
-    def test_memory_map_gives_the_same_bytes(self):
-        top = self.mount(mounting.sample("bloscpack/v3-np-f8-2d.blp")).point
-        with open(top / "array.npy", "rb") as file:
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-                header, data = split_npy(mapped[:])
-        at = 8 * (31 * 100 + 7)
-        self.assertEqual(data[at : at + 8], (top / "streams/concat").read_bytes()[at : at + 8])
-        self.assertEqual(len(data), 8 * header["shape"][0] * header["shape"][1])
 
     def test_numpy_memory_maps_the_array(self):
         try:
@@ -64,24 +47,6 @@ class Arrays(mounting.Case):
                 top = self.mount(mounting.sample(sample)).point
                 mapped = numpy.load(top / "array.npy", mmap_mode="r")
                 self.assertEqual(mapped.tobytes(order="A"), (top / "streams/concat").read_bytes())
-
-    def test_file_without_an_array_has_no_array_npy(self):
-        top = self.mount(mounting.sample("bloscpack/v3-onechunk.blp")).point
-        self.assertFalse(os.path.lexists(top / "array.npy"))
-        self.assertFalse(os.path.lexists(top / ".views/streams/array.npy"))
-        self.assertNotIn("array", json.loads((top / "info.json").read_text(encoding="utf-8")))
-
-    def test_array_larger_than_the_file_can_hold_has_no_array_npy(self):
-        metadata = json.dumps({"container": "numpy", "dtype": "<f8", "shape": [1 << 58], "order": "C"}).encode()
-        sizes = struct.pack("<III", *[len(metadata)] * 3)
-        section = b"JSON" + bytes(4) + bytes([0, 0, 0, 6]) + sizes + bytes(8) + metadata
-        header = b"blpk" + struct.pack("<BBBBiiqq", 3, 2, 0, 8, 1 << 30, 1 << 30, 1 << 31, 0)
-        source = self.folder / "claim.blp"
-        source.write_bytes(header + section)
-        top = self.mount(source).point
-        self.assertFalse(os.path.lexists(top / "array.npy"))
-        info = json.loads((top / "info.json").read_text(encoding="utf-8"))
-        self.assertIn("more than the file could hold", info["no_array"])
 
 
 if __name__ == "__main__":

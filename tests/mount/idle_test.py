@@ -30,9 +30,6 @@ class Idle(mounting.Case):
         self.assertEqual(mounted.wait(), 0)
         self.assertFalse(mounted.is_mounted())
 
-    def test_single_threaded_mount_ends(self):
-        self.assertEqual(self.start("-s").wait(), 0)
-
     def test_background_mount_ends_and_removes_its_mount_point(self):
         point = self.new_point(self.user) / "made"
         self.assertEqual(self.recordfs(mounting.sample(SAMPLE), point, "-o", "timeout=1", user=self.user).returncode, 0)
@@ -61,12 +58,6 @@ class Idle(mounting.Case):
     def test_current_directory_keeps_the_mount(self):
         mounted = self.start()
         self.assert_stays_while(mounted, f"cd {mounted.point}/records")
-
-    def test_default_is_no_timeout(self):
-        for options in ((), ("timeout=0",)):
-            mounted = self.start(options=options)
-            self.assertEqual(len(self.names_in(mounted)), 500)
-            self.assertEqual(mounted.unmount(), 0)
 
     def test_signals_are_handled_between_two_checks(self):
         for number in (signal.SIGUSR1, signal.SIGTERM):

@@ -3,12 +3,12 @@
 import importlib.util
 import os
 import random
-import struct
 import subprocess
 import sys
 import time
 
 import mounting
+from tfrecords import tfrecord
 
 MEBIBYTE = 1 << 20
 LARGE = 128 << 10
@@ -32,14 +32,9 @@ def _writer(name):
     return module
 
 
-def tfrecord():
-    crc = _writer("samples.py").masked_crc32c
+def tfrecords():
     made = random.Random(1)
-    records = []
-    for _ in range(100):
-        length, record = struct.pack("<Q", 1000), made.randbytes(1000)
-        records.append(length + struct.pack("<I", crc(length)) + record + struct.pack("<I", crc(record)))
-    return b"".join(records) * 60
+    return tfrecord([made.randbytes(1000) for _ in range(100)]) * 60
 
 
 def table():
@@ -67,7 +62,7 @@ class WholeFiles(mounting.Case):
         self.slow.mkdir()
         for form, records in FORMS.items():
             mounting.make_container(self.backing, records, form)[0].rename(self.backing / form)
-        for name, make in (("a.tfrecord", tfrecord), ("a.ldb", table), ("a.array_record", array_record)):
+        for name, make in (("a.tfrecord", tfrecords), ("a.ldb", table), ("a.array_record", array_record)):
             (self.backing / name).write_bytes(make())
         self.files = sorted(self.backing.iterdir())
         for file in self.files:

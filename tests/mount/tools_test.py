@@ -35,12 +35,6 @@ class RecursiveTools(mounting.Case):
         sizes = sum(map(len, self.records.values())) + (self.top / "info.json").stat().st_size
         self.assertEqual(shown, sizes)
 
-    def test_find_prints_each_record_once(self):
-        found = self.tool("find", self.top, "-type", "f", "-name", "0*").split()
-        self.assertEqual(len(found), len(self.records))
-        self.assertEqual(self.tool("find", self.top, "-name", ".views"), "")
-        self.assertEqual(self.tool("find", self.top, "-type", "f", "-size", "0"), "")
-
     def test_diff_of_two_mounts_finds_no_difference(self):
         other = self.mount(mounting.sample(SAMPLE)).point
         self.assertEqual(self.tool("diff", "-r", self.top, other), "")
@@ -51,11 +45,6 @@ class RecursiveTools(mounting.Case):
         self.tool("rsync", "-a", f"{self.top}/", target)
         self.assertEqual((target / "records/000000007").read_bytes(), self.records["000000007"])
         self.assertEqual(self.tool("rsync", "-a", "--itemize-changes", f"{self.top}/", target), "")
-
-    def test_ls_shows_every_size(self):
-        lines = self.tool("ls", "-l", self.top / "records").splitlines()[1:]
-        shown = {line.split()[-1]: int(line.split()[4]) for line in lines}
-        self.assertEqual(shown, {name: len(record) for name, record in self.records.items()})
 
 
 class Copies(mounting.Case):

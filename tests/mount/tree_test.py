@@ -153,11 +153,6 @@ class SeveralContainers(mounting.Case):
 
 
 class OddContainers(mounting.Case):
-    def test_empty_record_is_an_empty_file(self):
-        top = self.mount(mounting.sample("riegeli/one_empty_record.riegeli")).point
-        self.assertEqual([path.stat().st_size for path in (top / "records").iterdir()], [0])
-        self.assertEqual((top / "streams/lines").read_bytes(), b"\n")
-
     def test_container_without_records_has_empty_directories(self):
         for name in ("riegeli/no_records.riegeli", "riegeli/empty_0_bytes.riegeli", "leveldb_log/empty.log"):
             top = self.mount(mounting.sample(name)).point
