@@ -12,14 +12,6 @@
 namespace recordfs {
 namespace {
 
-TEST(Buffer, HasTheRequestedSize) {
-  auto buffer = Buffer::allocate({}, 17);
-  ASSERT_TRUE(buffer);
-  EXPECT_EQ(buffer->size(), 17u);
-  EXPECT_EQ(buffer->span().size(), 17u);
-  EXPECT_FALSE(buffer->empty());
-}
-
 TEST(Buffer, EmptyBufferAllocatesNothing) {
   auto buffer = Buffer::allocate({}, 0);
   ASSERT_TRUE(buffer);
@@ -34,29 +26,6 @@ TEST(Buffer, ImpossibleSizeIsAnErrorNotAnException) {
     ASSERT_FALSE(buffer) << size;
     EXPECT_EQ(buffer.error().code, Code::kOutOfMemory);
   }
-}
-
-TEST(Buffer, CopyHasEqualBytesAtAnotherAddress) {
-  const Bytes bytes = as_bytes("record");
-  auto copy = Buffer::copy_of({}, bytes);
-  ASSERT_TRUE(copy);
-  EXPECT_EQ(as_text(copy->view()), "record");
-  EXPECT_NE(copy->data(), bytes.data());
-}
-
-TEST(Buffer, CopyOfNothingIsEmpty) {
-  auto copy = Buffer::copy_of({}, {});
-  ASSERT_TRUE(copy);
-  EXPECT_TRUE(copy->empty());
-}
-
-TEST(Buffer, TruncateDropsTheTrailingBytes) {
-  auto buffer = Buffer::copy_of({}, as_bytes("record"));
-  ASSERT_TRUE(buffer);
-  buffer->truncate(3);
-  EXPECT_EQ(as_text(buffer->view()), "rec");
-  buffer->truncate(0);
-  EXPECT_TRUE(buffer->empty());
 }
 
 TEST(Buffer, GrowingKeepsTheBytes) {

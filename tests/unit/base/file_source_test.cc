@@ -56,14 +56,6 @@ TEST(FileSource, ReadsAnyRangeAndStopsAtTheEnd) {
   EXPECT_FALSE(source->has_grown());
 }
 
-TEST(FileSource, EmptyFileOpens) {
-  const TempFile file("");
-  const auto source = open_source(file);
-  ASSERT_TRUE(source);
-  EXPECT_EQ(source->size(), 0u);
-  EXPECT_EQ(bytes_read(*source, 0, 10), "");
-}
-
 TEST(FileSource, AlreadyOpenFileIsReadFromItsDescriptor) {
   const TempFile file("text");
   Descriptor descriptor(::open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
@@ -137,14 +129,6 @@ TEST(FileSource, RewritingIsReportedAfterAFewReadsOfAPassOrAtTheEnd) {
     EXPECT_LT(at, text.size()) << from;
     EXPECT_LT(at - from, 2u << 20) << from;
   }
-}
-
-TEST(FileSource, TruncationToNothingIsAnError) {
-  TempFile file("text");
-  const auto source = open_source(file);
-  ASSERT_TRUE(source);
-  file.resize(0);
-  EXPECT_EQ(bytes_read(*source, 0, 4), "changed");
 }
 
 // A truncated file was rewritten later, whatever its ends look like now.
@@ -370,14 +354,6 @@ TEST(FileSource, SearchSkipsAHoleOnlyAfterReadingZeros) {
   EXPECT_EQ(data_after_hole({}, *source, 1 << 20, as_bytes(zeros)).value(), is_told ? kLarge : 1 << 20);
   EXPECT_EQ(data_after_hole({}, *source, 1 << 20, as_bytes(others)).value(), 1u << 20);
   EXPECT_EQ(data_after_hole({}, *source, 1 << 20, as_bytes("x" + zeros)).value(), 1u << 20);
-}
-
-TEST(FileSource, UnlinkedFileIsStillRead) {
-  const TempFile file("0123456789");
-  const auto source = open_source(file);
-  ASSERT_TRUE(source);
-  std::filesystem::remove(file.path());
-  EXPECT_EQ(bytes_read(*source, 2, 3), "234");
 }
 
 TEST(FileSource, ThreadsReadingAGrowingFileSeeOneSnapshot) {

@@ -99,14 +99,6 @@ TEST(DatabaseDamageTest, LogBeforeOthersMayBeAbsentOnlyIfLogSaysThatGoleveldbRem
   EXPECT_TRUE(has_problem(*open_database(copy.folder()), "000003.log", Code::kNotFound));
 }
 
-TEST(DatabaseDamageTest, CurrentThatNamesNothingIsReported) {
-  const Copy copy("leveldb-levels");
-  copy.write("CURRENT", "MANIFEST-000099\n");
-  const auto database = open_database(copy.folder());
-  EXPECT_TRUE(database->summary().is_recovered());
-  EXPECT_TRUE(has_problem(*database, "MANIFEST-000099", Code::kNotFound));
-}
-
 TEST(DatabaseDamageTest, MissingTableCostsItsKeysAndMarksOlderValues) {
   const auto intact = open_database(kCorpus + "leveldb-levels");
   const auto versions = intact->history({}, 0, as_bytes("key00012"));
@@ -148,14 +140,6 @@ TEST(DatabaseDamageTest, DamagedBlockCostsItsKeysOnly) {
   EXPECT_LT(keys.size(), intact.size());
   EXPECT_GT(keys.size(), intact.size() / 4);
   EXPECT_NE(find(keys, "key00200"), nullptr);
-}
-
-TEST(DatabaseDamageTest, KeyOfADamagedBlockIsNotReportedAsAbsent) {
-  const Copy copy("leveldb-levels");
-  copy.flip("000005.ldb", 20);
-  const auto database = open_database(copy.folder());
-  EXPECT_EQ(get(*database, "key00005"), to_string(Code::kDamage));
-  EXPECT_EQ(get(*database, "zzz"), to_string(Code::kNotFound));
 }
 
 TEST(DatabaseDamageTest, TableWithoutItsFooterIsReadByChecksums) {
@@ -231,15 +215,6 @@ TEST(DatabaseDamageTest, RocksDbNeedsNotHaveTheLogThatItsManifestNames) {
   EXPECT_TRUE(std::ranges::none_of(problems, &Problem::loses_data));
 }
 
-TEST(DatabaseDamageTest, PlainTableSaysWhatItIs) {
-  const auto database = open_database(kCorpus + "rocksdb7-plain-table");
-  list_keys(*database);
-  const auto problems = database->problems();
-  ASSERT_FALSE(problems.empty());
-  EXPECT_EQ(problems.front().error.code, Code::kUnsupported);
-  EXPECT_NE(problems.front().error.detail.find("plain table"), std::string::npos);
-}
-
 TEST(DatabaseDamageTest, MissingBlobFileCostsItsValues) {
   const Copy copy("rocksdb7-blobs");
   for (const auto& entry : std::filesystem::directory_iterator(copy.folder())) {
@@ -264,13 +239,6 @@ TEST(DatabaseDamageTest, DamagedRecordOfABlobFileCostsItsValue) {
       EXPECT_EQ(get(*database, "key00016"), "value 16 of version 1" + std::string(60, 'x')) << at;
     }
   }
-}
-
-TEST(DatabaseDamageTest, EmptyDirectoryIsNoDatabase) {
-  const testing::TempFolder folder;
-  const auto opened = Database::open({}, folder.path());
-  ASSERT_FALSE(opened);
-  EXPECT_EQ(opened.error().code, Code::kNoContainer);
 }
 
 // Each byte of the MANIFEST: no crash, and no key that was never there.

@@ -114,23 +114,6 @@ TEST(LiveDatabaseTest, NothingIsWrittenToTheDirectory) {
   EXPECT_EQ(names(), before);
 }
 
-TEST(LiveDatabaseTest, FewDescriptorsSufficeForManyTables) {
-  Options options;
-  options.open_files = 1;
-  options.index_bytes = 1;
-  const auto database = open_database(kCorpus + "leveldb-levels", options);
-  EXPECT_EQ(list_keys(*database).size(), list_keys(*open_database(kCorpus + "leveldb-levels")).size());
-}
-
-TEST(LiveDatabaseTest, ValuesOfLogsAreReadAgainBeyondTheBound) {
-  Options options;
-  options.log_value_bytes = 100;
-  const auto small = list_keys(*open_database(kCorpus + "leveldb-log-only", options));
-  const auto all = list_keys(*open_database(kCorpus + "leveldb-log-only"));
-  ASSERT_EQ(small.size(), all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(small[i].value, all[i].value);
-}
-
 TEST(LiveDatabaseTest, FilesOfTheDirectoryHaveTheirState) {
   const auto database = open_database(kCorpus + "leveldb-levels");
   std::map<std::string, File::State> states;

@@ -117,38 +117,6 @@ TEST(FollowedStore, QueriesOnlyTheSizesOfAddedChunks) {
   EXPECT_LE(toy.watch().layouts, 4u + 2u);
 }
 
-TEST(FollowedStore, RecordsKeepTheirAddresses) {
-  FollowedToy toy({.chunks = 40});
-  const auto shorter = toy.with_chunks(20);
-  const auto longer = toy.with_chunks(40, shorter.get());
-  for (std::uint64_t ordinal = 0; ordinal < 60; ++ordinal) {
-    const auto before = waited([&] { return shorter->index().find({}, SearchKey::kRecords, ordinal); }).value();
-    const auto now = waited([&] { return longer->index().find({}, SearchKey::kRecords, ordinal); }).value();
-    EXPECT_EQ(shorter->records().address(before.chunk, ordinal - before.before.records).value(),
-              longer->records().address(now.chunk, ordinal - now.before.records).value());
-  }
-  EXPECT_EQ(shorter->records().address_limit(), longer->records().address_limit());
-  EXPECT_TRUE(shorter->records().has_room_for(toy.file().bytes.size()));
-  EXPECT_FALSE(shorter->records().has_room_for(UINT64_MAX));
-}
-
-TEST(FollowedStore, IncompleteChunkIsNotShown) {
-  for (const bool seekable : {true, false}) {
-    FollowedToy toy({.chunks = 4, .seekable = seekable});
-    const Position begin = toy.file().begins[3];
-    for (Position size = begin; size < toy.file().ends[3]; ++size) {
-      const auto store = toy.at_size(static_cast<std::size_t>(size));
-      if (seekable) {
-        EXPECT_EQ(store->index().chunk_covering({}, size - 1).has_value(), size - 1 < toy.file().ends[2]);
-      }
-      EXPECT_EQ(counts(*store).records, 9u) << size;
-      EXPECT_TRUE(damage(*store).empty()) << size;
-      EXPECT_EQ(record(*store, 8), toy.file().records[8]);
-    }
-    EXPECT_TRUE(toy.lines().empty());
-  }
-}
-
 TEST(FollowedStore, DamageIsKeptAndLoggedOnce) {
   FollowedToy toy({.chunks = 60, .broken_headers = {17, 40}});
   auto store = toy.with_chunks(50);

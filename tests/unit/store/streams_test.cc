@@ -159,12 +159,6 @@ TEST(Streams, SizesMissingInHeadersAreFoundByASecondCatalog) {
   expect_stream(store, Stream::kLines, joined(toy.file, true));
 }
 
-TEST(Streams, EmptyContainerHasEmptyStreams) {
-  const ToyStore toy({.chunks = 0});
-  expect_stream(*toy.store, Stream::kConcat, {});
-  expect_stream(*toy.store, Stream::kLines, {});
-}
-
 std::string rows_of(const Container& container, Position size) {
   std::string rows = chunk_rows_header();
   for (Scanner scanner(container, size, ScanDetail::kCounts); !scanner.at_end();) {

@@ -246,14 +246,6 @@ TEST(RecordsOfAChunk, AreListedWithoutADecode) {
   EXPECT_EQ(toy.watch->decodes, 1u);
 }
 
-TEST(RecordsOfAChunk, AreAvailableIfNothingIsDecoded) {
-  ToyStore toy({});
-  const ToyTree tree(toy);
-  const auto lines = lines_of(tree.read(chunk_of(toy, 0) + "/records.jsonl"));
-  const std::string& record = toy.file.records[1];
-  EXPECT_EQ(lines.at(1), (json{{"ordinal", 1}, {"index", 1}, {"size", record.size()}, {"text", record}}));
-}
-
 TEST(RecordsOfAChunk, UnreadableRecordsHaveALineToo) {
   DecodedStore toy({.chunks = 5, .broken_payloads = {1}, .unsupported = {2}, .unreadable_records = {1}});
   const ToyTree tree(toy);

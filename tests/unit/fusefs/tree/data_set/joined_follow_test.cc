@@ -302,15 +302,6 @@ TEST(JoinedFollowTest, FileThatIsRemovedMeanwhileIsAMissingShard) {
   EXPECT_EQ(tree.names("records").size(), 3u);
 }
 
-TEST(JoinedFollowTest, EqualNamesGetANumber) {
-  GrowingSet toys({1});
-  const ToyTree tree(toys.source());
-  AppendedShards more{.shards = {{"other/shard-0"}}, .ownerships = {{}}};
-  tree->data_set()->append({}, std::move(more), [](std::uint64_t) {});
-  EXPECT_EQ(tree.names("shards"), (Names{"shard-0", "shard-0~2"}));
-  EXPECT_EQ(tree.target("shards/shard-0~2"), "../.shards/shard-0~2");
-}
-
 TEST(JoinedFollowTest, RoomShrinks) {
   GrowingSet toys({1}, 4);
   const ToyTree tree(toys.source());

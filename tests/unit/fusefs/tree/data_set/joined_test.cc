@@ -226,13 +226,6 @@ TEST(JoinedSetTest, OnlyTheNeededShardIsOpenedOnceAllAreCounted) {
   EXPECT_EQ(toys.opens(), before + 1);
 }
 
-TEST(JoinedSetTest, FewContainersStayOpen) {
-  ToySet toys(std::vector<std::uint64_t>(300, 1));
-  const ToyTree tree(toys.joined());
-  EXPECT_EQ(tree.list(tree.find("records").value()).size(), 900u);
-  EXPECT_LE(tree->data_set()->open_containers(), 24u);
-}
-
 TEST(JoinedSetTest, ThousandsRunAcrossShards) {
   ToySet toys({300, 300, 300});
   const ToyTree tree(toys.joined());
