@@ -3,6 +3,8 @@ code of recordfs. HighwayHash-64 is written after its portable implementation.""
 import struct
 import subprocess
 
+from samples import varint
+
 BLOCK, BLOCK_HEADER, CHUNK_HEADER = 65536, 24, 40
 USABLE = BLOCK - BLOCK_HEADER
 MASK = (1 << 64) - 1
@@ -87,14 +89,6 @@ def highway(data):
             state.rest(data[whole:])
         _KNOWN[data] = state.finish()
     return _KNOWN[data]
-
-
-def varint(number):
-    out = bytearray()
-    while number >= 0x80:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes(out) + bytes([number])
 
 
 def _zstd(data):

@@ -4,15 +4,9 @@ import lzma
 import struct
 import zlib
 
+from samples import varint
+
 HUGE = (1 << 31, 1 << 32, 1 << 60, (1 << 64) - 1)
-
-
-def varint(number):
-    out = bytearray()
-    while number >= 0x80:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes(out) + bytes([number])
 
 
 def zstd(size, claim=None):

@@ -4,40 +4,17 @@ Writes valid and invalid tables: a block may have any content and type, and be i
 """
 import struct
 import subprocess
+import sys
 import zlib
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+
+from samples import masked_crc32c as masked_crc, varint  # noqa: E402
 
 MAGIC = 0xDB4775248B80FB57
 PUT, DELETE = 1, 0
 NONE, SNAPPY, ZSTD, ZLIB, RAW_DEFLATE = 0, 1, 2, 2, 4
-
-
-def _crc_table():
-    table = []
-    for index in range(256):
-        for _ in range(8):
-            index = index >> 1 ^ (0x82F63B78 if index & 1 else 0)
-        table.append(index)
-    return table
-
-
-_CRC_TABLE = _crc_table()
-
-
-def masked_crc(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = _CRC_TABLE[(crc ^ byte) & 0xFF] ^ crc >> 8
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def varint(number):
-    out = bytearray()
-    while number >= 0x80:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
 
 
 def read_varint(data, at):
