@@ -49,11 +49,6 @@ class Ending(mounting.Case):
             mounted.send(signal.SIGTERM)
             self.assert_nothing_left(mounted)
 
-    def test_signal_unmounts_a_single_threaded_daemon(self):
-        mounted = self.mount(mounting.sample(SAMPLE), flags=["-f", "-s"])
-        mounted.send(signal.SIGTERM)
-        self.assert_nothing_left(mounted)
-
     def test_signal_that_the_caller_ignores_is_ignored(self):
         before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
         self.addCleanup(signal.signal, signal.SIGHUP, before)
@@ -147,13 +142,6 @@ class Ending(mounting.Case):
             mounted.send(signal.SIGTERM)
             mounted.wait()
             file.read(10)
-        self.assert_nothing_left(mounted)
-
-    def test_lazy_unmount_while_readers_walk_leaves_nothing(self):
-        mounted = self.mount(mounting.sample(SAMPLE))
-        with mounting.started("grep", "-r", "-a", "-q", "nothing", mounted.point) as walking:
-            mounting.run("fusermount3", "-u", "-z", mounted.point)
-            walking.wait(mounting.PATIENCE)
         self.assert_nothing_left(mounted)
 
 

@@ -51,18 +51,6 @@ class ChangingSource(mounting.Case):
     def assert_fails_reading(self, name):
         self.assert_fails_with(errno.EIO, (self.mounted / name).read_bytes)
 
-    def test_source_truncated_after_a_listing_fails(self):
-        os.listdir(self.mounted / "records")
-        os.truncate(self.source, 20000)
-        self.assertGreater(self.assert_correct_or_failed(self.outcomes()), RECORDS // 2)
-        self.mounted.wait_for_log(f"{self.source}: .*(shorter|rewritten)")
-
-    def test_source_rewritten_at_the_same_size_fails(self):
-        os.listdir(self.mounted / "records")
-        self.rewrite(mounting.sample(SAMPLE).read_bytes()[:-5000] + os.urandom(5000))
-        self.assertGreater(self.assert_correct_or_failed(self.outcomes()), 0)
-        self.mounted.wait_for_log(f"{self.source}: .*rewritten")
-
     def test_records_of_an_overwritten_range_fail(self):
         os.listdir(self.mounted / "records")
         with self.source.open("r+b") as file:
@@ -92,17 +80,6 @@ class ChangingSource(mounting.Case):
             for path in (self.folder / f"copy{turn}").iterdir():
                 self.assertIn(path.read_bytes(), (self.expected[path.name], b""), "cp leaves an empty file if it fails")
         self.assertIsNone(self.mounted.daemon.poll())
-
-    def test_touched_source_is_served(self):
-        os.listdir(self.mounted / "records")
-        os.utime(self.source, (1, 1))
-        self.assertEqual(self.assert_correct_or_failed(self.outcomes()), 0)
-        self.assertEqual(self.mounted.log(), "")
-
-    def test_replaced_source_is_served(self):
-        """The mount shows the open file. A new file with the same name does not affect it."""
-        os.replace(self.copy(OTHER), self.source)
-        self.assertEqual(self.assert_correct_or_failed(self.outcomes()), 0)
 
     def test_source_that_grew_is_served_as_before_and_logged_once(self):
         with self.source.open("ab") as file:
