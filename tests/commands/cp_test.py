@@ -70,11 +70,6 @@ class Cp(commands.Case):
             self.assert_ends(commands.WRONG_USE, "--suffix: not the end of a file name", "cp", "--suffix", text, self.file, "0",
                              self.target)
 
-    def test_several_files_have_no_name_in_common(self):
-        self.good("cp", self.file, self.file, ":", self.target)
-        self.assertEqual(sorted(self.copied().values()), sorted(self.records * 2))
-        self.assertEqual(sorted(self.copied()), [f"{i:09}" for i in range(1000)])
-
     def test_part_of_each_record_is_copied(self):
         examples = commands.sample("tfrecord/examples.tfrecord")
         line = json.loads(self.good("cat", "--json", examples, "0"))["decoded"]["features"]["feature"]

@@ -79,12 +79,6 @@ class Lines(Decoded):
         self.assertEqual(self.good("cat", "--json", "--bytes", "auto", commands.sample(TEXT)),
                          self.good("cat", "--json", commands.sample(TEXT)))
 
-    def test_feature_is_picked_by_its_own_name(self):
-        for name in ("image/format", "features.feature.image/format"):
-            line = self.good("cat", "--json", "--fields", name, commands.sample(EXAMPLES), "0")
-            self.assertEqual(json.loads(line)["decoded"], {"features": {"feature": {
-                "image/format": {"bytes_list": {"value": [{"text": "jpeg"}]}}}}})
-
     def test_fields_that_no_record_has_are_errors(self):
         for command in (["cat"], ["head"], ["tail", "-n", "2"], ["cat", "--shuffle", "1"], ["cat", "--split", "0/1"]):
             done = self.recordfs(*command, "--json", "--fields", "nothing,image/format,features.x", commands.sample(EXAMPLES))

@@ -212,15 +212,6 @@ class Grep(commands.Case):
         self.assertEqual(self.assert_ends_quietly(NONE, "grep", "--decoded", "", self.file), b"")
         self.assertEqual(self.good("grep", "-c", "-v", "--decoded", "", self.file), b"500\n")
 
-    def test_features_of_examples_are_fields(self):
-        documents = self.documents(EXAMPLES)
-        widths = [one.get("features", {}).get("feature", {}).get("image/width", {}).get("int64_list", {}).get("value")
-                  for one in documents]
-        self.assertEqual(widths[0], [640])
-        found = self.good("grep", "--ordinals", "--field", "features.feature.image/width.int64_list.value", "^640$",
-                          commands.sample(EXAMPLES))
-        self.assertEqual([int(one) for one in found.split()], [i for i, width in enumerate(widths) if width == [640]])
-
     def test_outputs_exclude_each_other(self):
         for words in (["--json", "-c"], ["--json", "-l"], ["--json", "-o"], ["--json", "--ordinals"], ["--ordinals", "-o"]):
             self.assert_ends(FAILED, "only one of --json, --ordinals, -c, -l and -o", "grep", *words, "x", self.file)

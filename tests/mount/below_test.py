@@ -80,12 +80,6 @@ class Below(faulty.Case):
                 mounted = self.mount(source, options=["index=no"])
                 self.check_hidden(mounted, truth)
 
-    def test_slow_reads_below_change_nothing(self):
-        source = self.put(SAMPLES[-1])
-        truth, _ = self.truth(source)
-        self.fault("slow 10")
-        self.check_hidden(self.mount(source, options=["index=no"]), truth)
-
     def test_bad_sector_fails_only_the_chunk_that_contains_it(self):
         source = self.put("riegeli/multiblock_zstd.riegeli")
         mounted = self.mount(source, options=["index=no"])

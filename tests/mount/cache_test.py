@@ -59,15 +59,6 @@ class Cache(faulty.Case):
         self.addCleanup(mounting.run, "umount", "-l", self.cache)
         self.assert_right(slow=True, why="cannot create a file: Read-only file system")
 
-    def test_folder_that_cannot_be_created_does_not_fail_the_mount(self):
-        (self.folder / "file").touch()
-        self.assert_right(slow=True, cache=self.folder / "file/below/it", why="cannot open the directory")
-
-    def test_missing_folder_is_created(self):
-        log = self.assert_right(slow=True, cache=self.folder / "made/for it")
-        self.assertIn("saved the index", log)
-        self.assertIn("found the saved index", self.assert_right(cache=self.folder / "made/for it"))
-
     def test_index_that_is_not_a_regular_file_is_not_used(self):
         for name in self.saved_by(self.source):
             for make in (os.mkdir, os.mkfifo, lambda path: os.symlink("/dev/zero", path)):

@@ -48,17 +48,6 @@ class Making(Case):
         self.unmount("new")
         self.wait_until_gone("new")
 
-    def test_existing_mount_point_is_kept(self):
-        (self.here / "old").mkdir()
-        if self.user is not None:
-            os.chown(self.here / "old", self.user, self.user)
-        for words in (["data.riegeli", "old"], ["mount", "data.riegeli", "old"]):
-            self.assertEqual(self.start(*words).stdout, "")
-            self.assert_serves("old")
-            self.unmount("old")
-            mounting.wait_for(lambda: not mounting.daemons("old"), "the daemon's end")
-            self.assertEqual(self.listing(), ["data.riegeli", "old"])
-
     def test_signal_removes_the_mount_point(self):
         self.start("mount", "data.riegeli", "new")
         self.assert_serves("new")
@@ -93,11 +82,6 @@ class Making(Case):
         self.start("mount", "data.riegeli", "missing.riegeli", "new", status=2)
         self.start("data.riegeli", "new", "-o", "context=nonsense,max_read=4096,allow_other,allow_root", status=3)
         self.assertEqual(self.listing(), ["data.riegeli", "plain.txt"])
-
-    def test_parent_directories_are_not_created(self):
-        done = self.start("data.riegeli", "above/new", status=3)
-        self.assertIn("above/new: cannot mount: ", done.stderr)
-        self.assertIn("No such file", done.stderr)
 
 
 class Naming(Case):

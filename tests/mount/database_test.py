@@ -50,15 +50,6 @@ class Samples(DatabaseCase):
             self.assertEqual(info[name], from_command[name], name)
         self.assertEqual(info["engine"], "RocksDB")
 
-    def test_files_are_the_mirrored_directory(self):
-        folder = self.database("leveldb-levels")
-        mounted = self.mount(folder)
-        self.assertEqual(sorted(os.listdir(mounted.point)), ["files", "history", "info.json", "keys"])
-        self.assertEqual(sorted(os.listdir(mounted / "files")), sorted(os.listdir(folder)))
-        table = next(path for path in (mounted / "files").iterdir() if path.name.endswith(".ldb"))
-        self.assertTrue((table / "records").is_dir())
-        self.assertEqual((mounted / "files" / "CURRENT").read_bytes(), (folder / "CURRENT").read_bytes())
-
 
 class Damage(DatabaseCase):
     def test_without_a_manifest_all_tables_and_logs_count(self):

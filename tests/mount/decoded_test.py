@@ -9,8 +9,6 @@ import os
 import mounting
 
 EXPECTATION = ".expect.json"
-# Samples that contain their descriptors; the expectation has the JSON of their records.
-RIEGELI = ["riegeli/metadata_full_simple_uncompressed.riegeli", "riegeli/metadata_full_transposed.riegeli"]
 
 
 def is_equal(here, there):
@@ -117,18 +115,6 @@ class Decoded(mounting.Case):
                 omitted += "metadata_omitted" in members
         self.assertGreater(seen, 50)
         self.assertGreater(omitted, 0)
-
-    def test_riegeli_records_are_decoded_by_their_descriptors(self):
-        for name in RIEGELI:
-            top = self.mount(mounting.sample(name)).point
-            expected = mounting.expectation(name)["json"]
-            self.assertGreater(len(expected), 20)
-            for ordinal, value in enumerate(expected):
-                document = top / f"records/{ordinal:09}.json"
-                with document.open("rb") as file:
-                    text = file.read()
-                self.assertEqual(document.stat().st_size, len(text))
-                self.assertTrue(is_equal(json.loads(text), value), (document, text, value))
 
     def test_record_that_is_not_an_event_has_an_error_document(self):
         top = self.mount(mounting.sample("proio/x46-event-bad-proto.proio")).point

@@ -144,12 +144,6 @@ class FailingForOrdinaryUsers(Failing):
         folder.mkdir(mode=0o700)
         self.assert_fails(CANNOT_OPEN, folder, message="Permission denied")
 
-    def test_file_in_an_unreadable_folder_is_reported(self):
-        folder = self.folder / "closed"
-        folder.mkdir(mode=0o700)
-        self.copy(SAMPLE, "closed/in.riegeli")
-        self.assert_fails(CANNOT_OPEN, folder / "in.riegeli", message="Permission denied")
-
     def test_mount_point_of_another_user_is_refused(self):
         point = self.folder / "theirs"
         point.mkdir(mode=0o755)

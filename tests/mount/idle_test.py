@@ -89,12 +89,6 @@ class AutoUnmount(mounting.Case):
         mounting.wait_for(lambda: not mounted.is_mounted(), "the mount's end")
         self.assertEqual(os.listdir(mounted.point), [])
 
-    def test_sigterm_unmounts(self):
-        mounted = self.mount(mounting.sample(SAMPLE), options=["auto_unmount"], user=self.user)
-        mounted.send(signal.SIGTERM)
-        self.assertEqual(mounted.wait(), 0)
-        self.assertFalse(mounted.is_mounted())
-
     def test_timeout_works_with_auto_unmount(self):
         mounted = self.mount(mounting.sample(SAMPLE), options=["auto_unmount,timeout=1"], user=self.user)
         self.assertEqual(mounted.wait(), 0)

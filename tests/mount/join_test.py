@@ -220,15 +220,6 @@ class Gaps(JoinCase):
         self.assert_fails_with(errno.EIO, os.listdir, mounted / "shards" / "2")
         self.assertEqual(len(os.listdir(mounted / "records")), 1)
 
-    def test_mount_fails_if_no_shard_is_there(self):
-        done = self.recordfs("--join", self.data / "none.tfrecord", self.new_point())
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("none.tfrecord: No such file or directory", done.stderr)
-        (self.data / "text").write_text("no container\n" * 100)
-        done = self.recordfs("--join", self.data / "text", self.new_point())
-        self.assertEqual(done.returncode, 2)
-        self.assertRegex(done.stderr, r"^recordfs: .*text: ")
-
 
 class Manifests(JoinCase):
     def setUp(self):
@@ -287,14 +278,6 @@ class Manifests(JoinCase):
         self.assertEqual(os.readlink(mounted / "shards" / "2"), "../.shards/part-00002-of-00004.tfrecord")
         self.assertRegex((mounted / "index" / "damage.tsv").read_text(), r"part-00001-of-00004\.tfrecord\t.*this shard is missing")
 
-    def test_what_is_no_manifest_is_refused(self):
-        done = self.recordfs("--manifest", self.data / "part-00000-of-00004.tfrecord", self.new_point())
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("line 1 has a NUL byte, so this is no manifest", done.stderr)
-        done = self.recordfs("--manifest", self.folder / "none", self.new_point())
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("none: No such file or directory", done.stderr)
-
     def test_other_sources_and_follow_are_refused(self):
         self.write_list(0)
         done = self.recordfs("--manifest", self.list, self.data, self.new_point())
@@ -338,13 +321,6 @@ class Rest(JoinCase):
         mounted = self.join(self.data)
         self.assertIn("inside", os.listdir(mounted / ".views"))
         self.assertEqual(os.readlink(mounted / "inside"), ".views/inside")
-
-    def test_set_of_records_without_parts_has_no_inside(self):
-        for shard, name in enumerate(samples_of("recordio", 2)):
-            mounting.copy_of(name, self.data, f"part-{shard:05}-of-00002.recordio")
-        mounted = self.join(self.data)
-        self.assertFalse(os.path.lexists(mounted / "inside"))
-        self.assertNotIn("inside", os.listdir(mounted / ".views"))
 
     def test_options_that_exclude_each_other_are_refused(self):
         done = self.recordfs("-o", "join,nest", self.data, self.new_point())

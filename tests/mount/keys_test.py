@@ -58,10 +58,6 @@ def delete(key):
     return b"\x00" + string(key)
 
 
-def delete_range(begin, end):
-    return b"\x0f" + string(begin) + string(end)
-
-
 class Keys(mounting.Case):
     def mounted(self, batches, **how):
         self.path = self.folder / "000003.log"
@@ -75,16 +71,6 @@ class Keys(mounting.Case):
     def assert_missing(self, path):
         with self.assertRaises(FileNotFoundError):
             os.lstat(path)
-
-    def test_last_value_of_a_key_counts(self):
-        batches = Batches().add(put(b"a", b"one"), put(b"b", b"two"), put(b"gone", b"x")).add(put(b"a", b"newer"))
-        batches.add(delete(b"gone")).add(put(b"gone too", b"x"), put(b"gone us", b"x"), put(b"stays", b""))
-        keys = self.mounted(batches.add(delete_range(b"gone t", b"gone z")))
-        self.assertEqual(os.readlink(keys), ".views/keys")
-        self.assertEqual(self.values(keys), {"a": b"newer", "b": b"two", "stays": b""})
-        self.assert_missing(keys / "gone")
-        self.assert_missing(keys / "gone too")
-        self.assertEqual(self.mount_point.log(), "")
 
     def test_names_are_keys_where_file_names_allow_it(self):
         names = {b"a/b": "a%2Fb", b"\xff\x00": "%FF%00", "ä b".encode(): "ä b", b"%": "%25", b"k" * 200: "k" * 200}
@@ -105,17 +91,6 @@ class Keys(mounting.Case):
         self.assertEqual(self.mount_point.log(), "")
         for alias in ("%ff%00", "a%2fb", "%6B", "%", "%4", "k~0123456789abcdef", "k" * 201):
             self.assert_missing(keys / alias)
-
-    def test_column_families_are_separate(self):
-        keys = self.mounted(Batches().add(put(b"k", b"default"), put(b"k", b"seven", 7), put(b"only", b"nine/", 9), put(b"/", b"x", 9)))
-        self.assertEqual(sorted(os.listdir(keys)), ["column-families", "k"])
-        self.assertEqual(sorted(os.listdir(keys / "column-families")), ["7", "9"])
-        self.assertEqual(self.values(keys / "column-families/7"), {"k": b"seven"})
-        self.assertEqual((keys / "column-families/9/only").read_bytes(), b"nine/")
-        self.assertEqual((keys / "column-families/9/names.tsv").read_text(), "name\tkey\n%2F\t/\n")
-        for name in ("column-families/8", "column-families/07", "column-families/0", "column-families/7/only"):
-            self.assert_missing(keys / name)
-        self.assertEqual(os.stat(keys / "column-families/9/..").st_ino, os.stat(keys / "column-families").st_ino)
 
     def test_keys_of_a_table_are_in_its_column_family(self):
         written = rocksdb.RocksTable(family=7)

@@ -175,13 +175,6 @@ class LogFile(mounting.Case):
         self.read_all()
         mounting.wait_for(self.lines, "a line")
 
-    def test_foreground_daemon_writes_to_the_file_too(self):
-        mounted = self.mount(self.source, options=[f"log={self.log}"], point=self.point)
-        self.read_all()
-        self.assertEqual(mounted.unmount(), 0)
-        self.assertEqual(mounted.log(), "")
-        self.assertIn("byte 83928", self.log.read_text(encoding="utf-8"))
-
     def test_log_file_that_cannot_be_opened_is_refused(self):
         os.mkfifo(self.folder / "fifo")
         for path, reason in ((self.folder / "no/daemon.log", "No such file or directory"), (self.folder, "Is a directory"),

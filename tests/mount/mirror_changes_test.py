@@ -98,15 +98,6 @@ class Changes(Mirrored):
             self.assertFalse((mounted / "file").exists())
             self.assertEqual(head + b"".join(iter(lambda: reading.read(1 << 20), b"")), content)
 
-    def test_container_that_grew_shows_its_new_records(self):
-        whole = mounting.sample("leveldb_log/" + self.largest_log()).read_bytes()
-        self.write("log", whole[:32768])
-        mounted = self.mirror()
-        before = len(os.listdir(mounted / "log/records"))
-        with (self.source / "log").open("ab") as writing:
-            writing.write(whole[32768:])
-        self.assertGreater(len(os.listdir(mounted / "log/records")), before)
-
     def test_open_files_in_a_container_that_grew_keep_their_content(self):
         whole = mounting.sample("leveldb_log/" + self.largest_log()).read_bytes()
         log = self.write("log", whole[:32768])

@@ -24,9 +24,6 @@ class Accepted(mounting.Case):
                 self.assertEqual({"ro", "nosuid", "nodev", "noexec", "default_permissions"} - set(shown), set())
                 self.assert_serves(mounted)
 
-    def test_many_threads_serve(self):
-        self.assert_serves(self.mount(mounting.sample(SAMPLE), options=["threads=64"]))
-
     def test_debug_stays_in_the_foreground_and_traces(self):
         mounted = self.mount(mounting.sample(SAMPLE), flags=["-d"])
         os.listdir(mounted / "records")
@@ -70,10 +67,6 @@ class Accepted(mounting.Case):
                 self.assertEqual(self.recordfs("umount", word, cwd=self.folder).returncode, 0)
         self.assertEqual(self.recordfs("./caches/", point.name, cwd=self.folder).returncode, 0)
         self.assertEqual(mounting.mounts()[str(point)][1], str(self.folder / "caches"))
-
-    def test_mount_table_name_can_be_chosen(self):
-        mounted = self.mount(mounting.sample(SAMPLE), options=["fsname=my\\,own name"])
-        self.assertEqual(mounting.mounts()[str(mounted.point)][1], "my,own name")
 
     def test_source_with_comma_and_backslash_is_mounted(self):
         source = self.copy(SAMPLE, "a,b\\c d.riegeli")

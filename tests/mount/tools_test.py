@@ -120,16 +120,6 @@ class ReadingTools(mounting.Case):
     def test_tail_prints_the_end(self):
         self.assertEqual(self.output("tail -c 777 streams/concat"), self.whole[-777:])
 
-    def test_dd_reads_any_range(self):
-        for skip, count in [(0, 1), (1, 4096), (4095, 2), (131071, 70000), (len(self.whole) - 1, 1), (8192, 8192)]:
-            got = self.output(f"dd if=streams/concat iflag=skip_bytes,count_bytes skip={skip} count={count} status=none")
-            self.assertEqual(got, self.whole[skip:skip + count], (skip, count))
-
-    def test_read_after_the_end_is_empty(self):
-        with self.concat.open("rb") as file:
-            self.assertEqual(os.pread(file.fileno(), 10, len(self.whole)), b"")
-            self.assertEqual(os.pread(file.fileno(), 10, len(self.whole) + 1000000), b"")
-
     def test_mmap_shows_the_bytes(self):
         with self.concat.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
             self.assertEqual(mapped[:], self.whole)

@@ -131,13 +131,6 @@ class EverySample(Case):
 
         self.each(check)
 
-    def test_other_files_are_refused(self):
-        def check(path):
-            with self.assertRaises(recordfs.UnsupportedError):
-                recordfs.open(path)
-
-        self.each(check, lambda path: not is_opened(path))
-
     @unittest.skipIf(numpy is None, "needs numpy")
     def test_arrays(self):
         found = []

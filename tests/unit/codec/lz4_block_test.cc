@@ -42,17 +42,6 @@ TEST(Lz4Block, TruncatedOrTrailingBytesAreDamage) {
   for (const char byte : {'\0', 'x', '\xFF'}) EXPECT_EQ(unpacked_block(packed + byte, 3000), "damage");
 }
 
-TEST(Lz4Block, FlippedBitIsDamageOrKeepsTheSize) {
-  std::string packed = pack_lz4_block(text_of(1000));
-  for (std::size_t bit = 0; bit < 8 * packed.size(); ++bit) {
-    const auto mask = static_cast<char>(1u << bit % 8);
-    packed[bit / 8] = static_cast<char>(packed[bit / 8] ^ mask);
-    const std::string out = unpacked_block(packed, 1000);
-    EXPECT_TRUE(out == "damage" || out.size() == 1000) << bit;
-    packed[bit / 8] = static_cast<char>(packed[bit / 8] ^ mask);
-  }
-}
-
 TEST(Lz4Block, ImpossibleSizeIsDamageAndAllocatesNothing) {
   EXPECT_EQ(unpacked_block("0123456789", ~std::uint64_t{0}), "damage");
   EXPECT_EQ(unpacked_block("", 1000), "damage");

@@ -183,18 +183,5 @@ TEST(Rows, FormOneTextAtEveryOffset) {
   }
 }
 
-TEST(RawBytes, EqualTheFileAtEveryOffset) {
-  const ToyStore toy({.chunks = 2});
-  const Position begin = toy.file.begins[1];
-  const Position end = toy.file.ends[1];
-  const std::string raw = toy.file.bytes.substr(begin, end - begin);
-  for (std::size_t offset = 0; offset <= raw.size() + 1; ++offset) {
-    for (std::size_t length = 0; length <= raw.size() + 2; ++length) {
-      const auto slice = toy.store->chunks().read_raw({}, begin, end, offset, length);
-      ASSERT_EQ(text_of(slice.value()), offset < raw.size() ? raw.substr(offset, length) : "");
-    }
-  }
-}
-
 }  // namespace
 }  // namespace recordfs::testing

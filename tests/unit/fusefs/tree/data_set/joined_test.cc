@@ -239,14 +239,6 @@ TEST(JoinedSetTest, ThousandsRunAcrossShards) {
   EXPECT_FALSE(tree.exists(".views/thousands/3"));
 }
 
-TEST(JoinedSetTest, RecordSuffixIsShown) {
-  ToySet toys({1, 1});
-  const ToyTree tree(toys.joined(), ".pb");
-  EXPECT_EQ(tree.names("records").back(), "000000005.pb");
-  EXPECT_EQ(tree.read("records/000000005.pb"), toys.records()[5]);
-  EXPECT_EQ(tree.read("records/5"), toys.records()[5]);
-}
-
 TEST(JoinedSetTest, PartsOfRecordsBelongToTheirShard) {
   ToySet toys;
   const auto parts = [](std::uint64_t ordinal) {
