@@ -21,17 +21,17 @@ Result<std::size_t> WindowedSource::read_at(const RequestContext& context, Posit
 }
 
 Result<bool> WindowedSource::is_current(const RequestContext& context, std::uint64_t generation) const {
-  TRY(below_->check_unchanged(context));
-  if (generation == below_->generation()) return true;
+  TRY(below().check_unchanged(context));
+  if (generation == below().generation()) return true;
   kept_->forget(id_);
   return false;
 }
 
 Result<std::optional<ScanCache::Piece>> WindowedSource::kept(const RequestContext& context, Position at,
                                                              std::uint64_t size) const {
-  if (kept_ == nullptr || at >= below_->size()) return std::optional<ScanCache::Piece>{};
+  if (kept_ == nullptr || at >= below().size()) return std::optional<ScanCache::Piece>{};
   auto piece = kept_->find(id_, at);
-  if (!piece || piece->end - at < std::min(size, below_->size() - at)) return std::optional<ScanCache::Piece>{};
+  if (!piece || piece->end - at < std::min(size, below().size() - at)) return std::optional<ScanCache::Piece>{};
   ASSIGN_OR_RETURN(const auto current, is_current(context, piece->generation));
   if (!current) piece.reset();
   return piece;
@@ -55,7 +55,7 @@ Result<Slice> WindowedSource::view(const RequestContext& context, Position at, s
   ASSIGN_OR_RETURN(const auto piece, kept(context, at, size));
   if (piece) return front_of(*piece, at, size);
   const bool may_join = size <= kMostJoined && kept_ != nullptr && kept_->find(id_, at);
-  if (!may_join && on_unreadable_ == OnUnreadable::kFail) return below_->view_at(context, at, size);
+  if (!may_join && on_unreadable_ == OnUnreadable::kFail) return below().view_at(context, at, size);
   TRY(context.spend(size));
   ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(std::min(size, this->size() - at))));
   ASSIGN_OR_RETURN(const auto got, read(context, at, bytes.span()));
@@ -67,7 +67,7 @@ Result<void> WindowedSource::find_failed(const RequestContext& context, Position
                                          const Error& why) const {
   if (!is_of_bytes(why)) return why;
   const bool is_placed = why.position >= at && why.position - at < size;
-  ASSIGN_OR_RETURN(const auto found, find_unreadable(context, *below_, is_placed ? why.position : at, at + size));
+  ASSIGN_OR_RETURN(const auto found, find_unreadable(context, below(), is_placed ? why.position : at, at + size));
   if (found) unreadable_.add(*found);
   return {};
 }
@@ -105,14 +105,14 @@ Result<Position> WindowedSource::next_data(const RequestContext& context, Positi
   if (context.fills_unreadable() && at < size()) {
     if (const auto bad = unreadable_.first_in(at, at + 1)) return std::min(bad->end, size());
   }
-  return below_->next_data(context, at);
+  return below().next_data(context, at);
 }
 
 Result<std::size_t> WindowedSource::read_kept(const RequestContext& context, Position at, MutableBytes out) const {
-  if (kept_ == nullptr || kept_->is_empty() || at >= below_->size()) return below_->read_at(context, at, out);
+  if (kept_ == nullptr || kept_->is_empty() || at >= below().size()) return below().read_at(context, at, out);
   ASSIGN_OR_RETURN(const auto copied, copy_kept(context, at, out));
-  if (copied == out.size() || at + copied == below_->size()) return copied;
-  ASSIGN_OR_RETURN(const auto got, below_->read_at(context, at + copied, out.subspan(copied)));
+  if (copied == out.size() || at + copied == below().size()) return copied;
+  ASSIGN_OR_RETURN(const auto got, below().read_at(context, at + copied, out.subspan(copied)));
   return copied + got;
 }
 
@@ -126,7 +126,7 @@ Result<Slice> WindowedSource::view_front(const RequestContext& context, Position
   if (window != nullptr) return window->view(context, *this, at, size, 1);
   ASSIGN_OR_RETURN(const auto piece, kept(context, at, 1));
   if (piece) return front_of(*piece, at, size);
-  return on_unreadable_ == OnUnreadable::kFail ? below_->view_front(context, at, size) : view(context, at, size);
+  return on_unreadable_ == OnUnreadable::kFail ? below().view_front(context, at, size) : view(context, at, size);
 }
 
 ReadWindow* ReadWindow::of(const RequestContext& context, const WindowedSource& source) {
@@ -152,7 +152,7 @@ Result<std::size_t> ReadWindow::read(const RequestContext& context, const Window
 
 Result<Slice> ReadWindow::view(const RequestContext& context, const WindowedSource& source, Position at,
                                std::uint64_t size, std::uint64_t least) {
-  const Source& below = *source.below_;
+  const Source& below = source.below();
   if (pass_ != nullptr) {
     const std::uint64_t there = std::min(size, below.size() - std::min(at, below.size()));
     const Bytes bytes = part(context, below, at, there);
@@ -180,7 +180,7 @@ Bytes ReadWindow::part(const RequestContext& context, const Source& below, Posit
 
 Result<std::size_t> ReadWindow::read_parts(const RequestContext& context, const WindowedSource& source, Position at,
                                            MutableBytes out) {
-  const Source& below = *source.below_;
+  const Source& below = source.below();
   const std::uint64_t there = std::min<std::uint64_t>(out.size(), below.size() - std::min(at, below.size()));
   MutableBytes rest = out.first(static_cast<std::size_t>(there));
   while (!rest.empty()) {

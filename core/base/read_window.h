@@ -20,7 +20,7 @@ namespace recordfs {
 // If it looks for unreadable bytes, a failed read is repeated in parts to find them. Then a read of them fails with
 // kUnreadable without another attempt, or fills them if the context says so. Windows, passes and kept bytes have no
 // filled bytes.
-class WindowedSource final : public Source {
+class WindowedSource final : public ForwardingSource {
  public:
   enum class OnUnreadable : std::uint8_t {
     kFail,  // with kIo, and read again the next time
@@ -30,7 +30,7 @@ class WindowedSource final : public Source {
   // `kept` must outlive this; null: keeps nothing.
   explicit WindowedSource(std::shared_ptr<const Source> below, ScanCache* kept = nullptr,
                           OnUnreadable on_unreadable = OnUnreadable::kFail)
-      : below_(std::move(below)),
+      : ForwardingSource(std::move(below)),
         kept_(kept),
         id_(kept == nullptr ? 0 : kept->add_source()),
         on_unreadable_(on_unreadable) {}
@@ -40,25 +40,10 @@ class WindowedSource final : public Source {
   WindowedSource(const WindowedSource&) = delete;
   WindowedSource& operator=(const WindowedSource&) = delete;
 
-  std::string_view name() const override { return below_->name(); }
-  std::uint64_t size() const override { return below_->size(); }
   Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override;
-  Result<std::size_t> read_next(const RequestContext& context, Position at, MutableBytes out) const override {
-    return below_->read_next(context, at, out);
-  }
   Result<Slice> view_at(const RequestContext& context, Position at, std::uint64_t size) const override;
   Result<Slice> view_front(const RequestContext& context, Position at, std::uint64_t size) const override;
-  std::uint64_t filesystem() const override { return below_->filesystem(); }
   Result<Position> next_data(const RequestContext& context, Position at) const override;
-  void expect_sequential_reads() const override { below_->expect_sequential_reads(); }
-  std::uint64_t generation() const override { return below_->generation(); }
-  std::optional<SourceId> id() const override { return below_->id(); }
-  std::optional<timespec> modified() const override { return below_->modified(); }
-  Result<void> check_unchanged(const RequestContext& context) const override {
-    return below_->check_unchanged(context);
-  }
-  bool has_grown() const override { return below_->has_grown(); }
-  bool is_removed() const override { return below_->is_removed(); }
   std::optional<Error> unreadable_in(Position begin, Position end) const override {
     return unreadable_.error_in(begin, end);
   }
@@ -85,7 +70,6 @@ class WindowedSource final : public Source {
   // Returns whether kept bytes are still those of the file. If not, drops them.
   Result<bool> is_current(const RequestContext& context, std::uint64_t generation) const;
 
-  const std::shared_ptr<const Source> below_;
   ScanCache* const kept_;
   const std::uint64_t id_;  // in kept_
   const OnUnreadable on_unreadable_;

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,7 +13,7 @@
 #include "core/base/buffer.h"
 #include "core/base/bytes.h"
 #include "core/base/descriptor.h"
-#include "core/base/file_state.h"
+#include "core/base/file_snapshot.h"
 #include "core/base/request_context.h"
 #include "core/base/result.h"
 #include "core/base/source_id.h"
@@ -126,8 +124,9 @@ class FileSource final : public Source {
   // Opens `path` and reads both ends of the file; may block whatever the RequestContext. Fails with kIo if that fails,
   // or if it is neither a regular file nor a block device; also with kChanged and kOutOfMemory.
   static Result<std::shared_ptr<const FileSource>> open(const std::string& path);
-  // Like open(), for an open file. `name`: without directories.
-  static Result<std::shared_ptr<const FileSource>> of(Descriptor descriptor, std::string name);
+  // Like open(), for an open file. `name`: without directories. `is_followed`: as for open_followed().
+  static Result<std::shared_ptr<const FileSource>> of(Descriptor descriptor, std::string name,
+                                                      bool is_followed = false);
   // Like open(), for a file that others append to: appending alone does not increase generation().
   static Result<std::shared_ptr<const FileSource>> open_followed(const std::string& path);
   ~FileSource() override = default;
@@ -135,70 +134,77 @@ class FileSource final : public Source {
   FileSource& operator=(const FileSource&) = delete;
 
   std::string_view name() const override { return name_; }
-  std::uint64_t size() const override { return size_; }
+  std::uint64_t size() const override { return file_.size(); }
   Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override;
   Result<std::size_t> read_next(const RequestContext& context, Position at, MutableBytes out) const override;
   std::uint64_t filesystem() const override { return filesystem_; }
   Result<Position> next_data(const RequestContext& context, Position at) const override;
   void expect_sequential_reads() const override;
-  std::uint64_t generation() const override { return generation_.load(std::memory_order_acquire); }
+  std::uint64_t generation() const override { return file_.generation(); }
 
   std::optional<SourceId> id() const override;
-  std::optional<timespec> modified() const override { return state_.modified; }
-  std::optional<SourceOwner> owner() const override { return SourceOwner{state_.uid, state_.gid, state_.mode}; }
+  std::optional<timespec> modified() const override { return file_.state().modified; }
+  std::optional<SourceOwner> owner() const override;
   // Blocks whatever the RequestContext.
   Result<std::shared_ptr<const Source>> grown(const RequestContext& context) const override;
   Result<void> check_unchanged(const RequestContext& context) const override {
     TRY(context.permit_wait_for(filesystem_));
-    return check_unchanged();
+    return file_.check_unchanged();
   }
-  bool has_grown() const override { return grown_.load(std::memory_order_relaxed); }
-  bool is_removed() const override { return removed_.load(std::memory_order_relaxed); }
+  bool has_grown() const override { return file_.has_grown(); }
+  bool is_removed() const override { return file_.is_removed(); }
 
   // Returns the number of bytes that the process has read from all files.
-  static std::uint64_t bytes_read() { return bytes_read_.load(std::memory_order_relaxed); }
+  static std::uint64_t bytes_read() { return FileSnapshot::bytes_read(); }
 
  private:
-  struct Stamp {
-    FileState state;
-    std::uint64_t links = 1;  // names of the file
-    bool operator==(const Stamp& other) const { return state.is_unchanged(other.state) && links == other.links; }
-  };
-  struct Ends {
-    Buffer first, last;
-  };
-
-  FileSource(std::string name, Descriptor descriptor, std::uint64_t size, const FileState& state);
-
-  Result<std::size_t> read_descriptor(Position at, MutableBytes out) const;
-  Result<void> read_end(Position at, Buffer& out) const;
-  Result<Ends> read_ends() const;
-  void expect_reads_of_the_end() const;
-  Result<bool> ends_are_same() const;
-  Position last_known_data() const;
-  Result<Stamp> stamp() const;
-  static Stamp stamp_of(const struct stat& st, std::uint64_t device_size);
-  // Compares the ends of the snapshot with the file if the stamp changed. Fails with kChanged if they differ, and with
-  // kIo and kOutOfMemory.
-  Result<void> check_unchanged() const;
-
-  static inline std::atomic<std::uint64_t> bytes_read_{0};
+  FileSource(std::string name, Descriptor descriptor, std::uint64_t size, const struct stat& now, bool is_followed);
 
   const std::string name_;
-  const Descriptor descriptor_;
-  const std::uint64_t size_;
-  const FileState state_;
+  FileSnapshot file_;
   const std::uint64_t filesystem_;
-  Ends ends_;  // written once, before the source is shared; so is the next
-  bool is_followed_ = false;
-  mutable std::mutex mutex_;
-  mutable Stamp seen_;                        // guarded by mutex_; last state of the file
-  mutable bool is_settled_ = false;           // guarded by mutex_; any later change gives another stamp
-  mutable std::atomic<bool> changed_{false};  // never reset
-  mutable std::atomic<std::uint64_t> generation_{0};
-  mutable std::atomic<bool> grown_{false};
-  mutable std::atomic<bool> removed_{false};
-  mutable std::atomic<std::uint64_t> unchecked_{0};  // bytes of read_next() since the last check
+  mutable std::atomic<std::uint64_t> unchecked_{0};  // bytes of read_next() since the last comparison
+};
+
+// Forwards everything but view_at() and view_front(), which read_at() then serves, to another source.
+class ForwardingSource : public Source {
+ public:
+  std::string_view name() const override { return below_->name(); }
+  std::uint64_t size() const override { return below_->size(); }
+  Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override {
+    return below_->read_at(context, at, out);
+  }
+  Result<std::size_t> read_next(const RequestContext& context, Position at, MutableBytes out) const override {
+    return below_->read_next(context, at, out);
+  }
+  std::uint64_t filesystem() const override { return below_->filesystem(); }
+  Result<Position> next_data(const RequestContext& context, Position at) const override {
+    return below_->next_data(context, at);
+  }
+  void expect_sequential_reads() const override { below_->expect_sequential_reads(); }
+  std::uint64_t generation() const override { return below_->generation(); }
+  std::optional<SourceId> id() const override { return below_->id(); }
+  std::optional<timespec> modified() const override { return below_->modified(); }
+  std::optional<SourceOwner> owner() const override { return below_->owner(); }
+  Result<std::shared_ptr<const Source>> grown(const RequestContext& context) const override {
+    return below_->grown(context);
+  }
+  Result<void> check_unchanged(const RequestContext& context) const override {
+    return below_->check_unchanged(context);
+  }
+  bool has_grown() const override { return below_->has_grown(); }
+  bool is_removed() const override { return below_->is_removed(); }
+  std::optional<Error> unreadable_in(Position begin, Position end) const override {
+    return below_->unreadable_in(begin, end);
+  }
+  std::uint64_t kept_bytes(Position begin, Position end) const override { return below_->kept_bytes(begin, end); }
+
+ protected:
+  explicit ForwardingSource(std::shared_ptr<const Source> below) : below_(std::move(below)) {}
+  const Source& below() const { return *below_; }
+
+ private:
+  const std::shared_ptr<const Source> below_;
 };
 
 // Bytes in memory, for tests, fuzzing and decoded metadata.

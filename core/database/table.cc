@@ -45,9 +45,19 @@ Result<BlockList> Table::recover_part(const RequestContext& context, const Sourc
     const std::lock_guard lock(mutex_);
     lost_parts_ = lost;
   }
+  // A block belongs to a part by the keys of the parts, or to the first lost part if the keys have no known order.
+  const auto is_in_part = [&](Bytes last_key) {
+    if (lost->first == lost->last) return true;
+    if (!order_.is_known()) return part == lost->first;
+    const Bytes key = user_key_in_index(last_key);
+    const auto is_before = [&](std::size_t other) {
+      return order_.is_before(user_key_in_index(blocks_.key(other)), key);
+    };
+    return (part == lost->first || is_before(part - 1)) && (part == lost->last || !is_before(part));
+  };
   BlockList blocks;
   for (std::size_t i = 0; i < lost->blocks.size(); ++i) {
-    if (is_in_part(lost->blocks.key(i), *lost, part)) blocks.add(lost->blocks.key(i), lost->blocks.place(i));
+    if (is_in_part(lost->blocks.key(i))) blocks.add(lost->blocks.key(i), lost->blocks.place(i));
   }
   return blocks;
 }
@@ -80,18 +90,6 @@ Result<std::shared_ptr<const Table::LostParts>> Table::find_lost_parts(const Req
     lost.blocks.add(has_tag ? user_key_of(key) : key, found.place(i));
   }
   return std::make_shared<const LostParts>(std::move(lost));
-}
-
-// Returns whether a block with this last key belongs to `part`: by the keys of the parts, or to the first lost part if
-// the keys have no known order.
-bool Table::is_in_part(Bytes last_key, const LostParts& lost, std::size_t part) const {
-  if (lost.first == lost.last) return true;
-  if (!order_.is_known()) return part == lost.first;
-  const Bytes key = user_key_in_index(last_key);
-  const auto is_before = [&](std::size_t other) {
-    return order_.is_before(user_key_in_index(blocks_.key(other)), key);
-  };
-  return (part == lost.first || is_before(part - 1)) && (part == lost.last || !is_before(part));
 }
 
 bool Table::has_tag_in_index(Bytes index_key) const {

@@ -106,7 +106,6 @@ class Table {
   bool has_tag_in_index(Bytes index_key) const;
   Result<std::shared_ptr<const LostParts>> find_lost_parts(const RequestContext& context, const Source& source,
                                                            std::size_t part) const;
-  bool is_in_part(Bytes last_key, const LostParts& lost, std::size_t part) const;
   Table() = default;
 
   static constexpr std::uint64_t kUsualMemoryRatio = 4;  // to the size of the file
