@@ -193,6 +193,10 @@ int get(const GetOptions& options) {
   const auto keys = keys_of(options);
   ReadingOptions reading = options.reading;
   if (keys) reading.database.only_keys.insert(keys->begin(), keys->end());
+  if (reading.index == "auto") reading.index = "no";  // nothing is indexed
+  // One lookup can be repeated in a newer state if its files are gone, so they need not be open.
+  const bool is_one_lookup = keys && keys->size() == 1 && !options.json && !options.history;
+  if (is_one_lookup) reading.database.pinned_files = 0;
   CommandContext context(reading);
   if (!keys) {
     print_message("--encoded: not an escaped key (try recordfs get --help)");
