@@ -75,12 +75,14 @@ bool is_white_space(char c) { return c == '\t' || c == '\n' || c == '\r'; }
 
 // Returns whether `text` is UTF-8 without control characters other than white space.
 bool is_plain_text(std::string_view text) {
-  while (!text.empty()) {
+  const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };  // in ASCII
+  while (true) {
+    text.remove_prefix(static_cast<std::size_t>(std::ranges::find_if_not(text, is_printable) - text.begin()));
+    if (text.empty()) return true;
     const std::size_t length = utf8_character(text);
     if (length == 0 || (is_control(text) && !is_white_space(text.front()))) return false;
     text.remove_prefix(length);
   }
-  return true;
 }
 
 // Returns whether an error may be transient, so that it must not be reported as a property of the record.
