@@ -36,9 +36,9 @@ std::string shown(std::string_view bytes) {
   return text;
 }
 
-// Appends a quoted string.
-void append_path(std::string& text, std::string_view path) {
-  text += '"';
+// Returns the path as JsonWriter::path() writes it, in quotes.
+std::string quoted_path(std::string_view path) {
+  std::string text = "\"";
   while (!path.empty()) {
     std::size_t size = 0;
     while (const std::size_t next = utf8_character(path.substr(size))) size += next;
@@ -53,10 +53,8 @@ void append_path(std::string& text, std::string_view path) {
       path.remove_prefix(1);
     }
   }
-  text += '"';
+  return text += '"';
 }
-
-std::string name_of_path_bytes(std::string_view name) { return std::string(name) + "_base64"; }
 
 struct Writer {
   void operator()(std::monostate) const { json.literal("null"); }
@@ -64,19 +62,15 @@ struct Writer {
   void operator()(std::uint64_t value) const { json.number(value); }
   void operator()(double value) const { json.number(value); }
   void operator()(const std::string& value) const { json.string(shown(value)); }
-  void operator()(const JsonPath& value) const {
-    std::string text;
-    append_path(text, value.bytes);
-    json.literal(text);
-  }
+  void operator()(const JsonPath& value) const { json.literal(quoted_path(value.bytes)); }
   void operator()(const JsonObject& value) const {
     json.begin_object();
     for (const JsonObject::Member& member : value.members) {
-      json.name(shown(member.name));
-      std::visit(*this, member.content);
-      if (const auto* path = std::get_if<JsonPath>(&member.content); path != nullptr && !is_utf8(path->bytes)) {
-        json.name(name_of_path_bytes(member.name));
-        json.base64(as_bytes(path->bytes));
+      if (const auto* path = std::get_if<JsonPath>(&member.content)) {
+        json.path(member.name, path->bytes);
+      } else {
+        json.name(shown(member.name));
+        std::visit(*this, member.content);
       }
     }
     json.end_object();
@@ -187,10 +181,34 @@ constexpr std::uint64_t kIndent = 2;
 constexpr std::uint32_t kOfObject = 2;
 constexpr std::uint32_t kOfList = 1;
 constexpr std::size_t kLongestNumber = 32;
+constexpr std::size_t kShortName = 28;  // bytes
 constexpr std::string_view kNull = "null";
 
 // Returns the size of base64, rounded up.
 constexpr std::uint64_t encoded_size(std::uint64_t size) { return (size / 3 + 1) * 4; }
+
+// Returns how many bytes it takes to close `depth` open objects and lists. Each closing bracket of an indented one is
+// on a separate line, indented like its opening line.
+std::uint64_t closing(JsonLayout layout, std::uint32_t depth) {
+  return layout == JsonLayout::kIndented ? std::uint64_t{depth} * (depth - 1) / 2 * kIndent + std::uint64_t{2} * depth
+                                         : depth;
+}
+
+void append_line_break(std::string& text, JsonLayout layout, std::uint32_t depth) {
+  if (layout != JsonLayout::kIndented) return;
+  text += '\n';
+  text.append(kIndent * depth, ' ');
+}
+
+// Returns whether the values of a writer with this filter have no quotes and commas.
+bool has_no_quotes(const JsonFilter* filter) { return filter != nullptr && filter->writes_values(); }
+
+// Returns the size of a string in JSON, or an upper bound if there is room for that: counting escapes is slow and
+// rarely matters.
+std::uint64_t size_of_string(std::string_view string, std::uint64_t room) {
+  const std::uint64_t most = kLongestEscape * string.size() + 2;
+  return most <= room ? most : json_string_size(string);
+}
 
 template <class Float>
 std::string_view word_of(Float number) {
@@ -210,6 +228,15 @@ namespace {
 
 void append_encoded(std::string& text, Bytes bytes, ByteForm form) {
   return form == ByteForm::kHex ? append_hex(text, bytes) : append_base64(text, bytes);
+}
+
+// Returns the name of a member with bytes: `name` for text, and otherwise `instead`, which ends with "base64", or with
+// "hex" for ByteForm::kHex.
+std::string name_of_bytes(ByteForm form, bool is_text, std::string_view name, std::string_view instead) {
+  constexpr std::string_view kBase64 = "base64";
+  if (is_text) return std::string(name);
+  if (form != ByteForm::kHex || !instead.ends_with(kBase64)) return std::string(instead);
+  return std::string(instead.substr(0, instead.size() - kBase64.size())) + "hex";
 }
 
 }  // namespace
@@ -240,64 +267,8 @@ std::uint64_t json_string_size(std::string_view value) {
   return size;
 }
 
-void append_json_bytes(std::string& text, std::string_view name, std::string_view instead, Bytes bytes, ByteForm form) {
-  const bool is_text = form == ByteForm::kAuto && is_utf8(as_text(bytes));
-  text += '"';
-  text += name_of_bytes(form, is_text, name, instead);
-  text += "\":";
-  if (is_text) return append_json_string(text, as_text(bytes));
-  text += '"';
-  append_encoded(text, bytes, form);
-  text += '"';
-}
-
-void append_json_path(std::string& text, std::string_view name, std::string_view path) {
-  text += '"';
-  text += name;
-  text += "\":";
-  append_path(text, path);
-  if (is_utf8(path)) return;
-  text += ",\"" + name_of_path_bytes(name) + "\":\"";
-  append_base64(text, as_bytes(path));
-  text += '"';
-}
-
-std::string name_of_bytes(ByteForm form, bool is_text, std::string_view name, std::string_view instead) {
-  constexpr std::string_view kBase64 = "base64";
-  if (is_text) return std::string(name);
-  if (form != ByteForm::kHex || !instead.ends_with(kBase64)) return std::string(instead);
-  return std::string(instead.substr(0, instead.size() - kBase64.size())) + "hex";
-}
-
-void write_json_bytes(std::string_view name, std::string_view instead, Bytes bytes,
-                      const std::function<void(std::string_view)>& write, ByteForm form) {
-  constexpr std::size_t kPiece = 3u << 18;  // a multiple of 3, for base64; escaped it is at most six times as long
-  const bool is_text = form == ByteForm::kAuto && is_utf8(as_text(bytes));
-  std::string text;
-  text += '"';
-  text += name_of_bytes(form, is_text, name, instead);
-  text += "\":\"";
-  write(text);
-  while (!bytes.empty()) {
-    std::size_t size = std::min(bytes.size(), kPiece);
-    // A piece must not end inside a character.
-    while (is_text && size < bytes.size() && (bytes[size] & std::byte{0xC0}) == std::byte{0x80}) --size;
-    text.clear();
-    if (is_text) {
-      append_json_string(text, as_text(bytes.first(size)));
-      write(std::string_view(text).substr(1, text.size() - 2));
-    } else {
-      append_encoded(text, bytes.first(size), form);
-      write(text);
-    }
-    bytes = bytes.subspan(size);
-  }
-  write("\"");
-}
-
-JsonWriter JsonWriter::in_object(std::string& line, std::uint64_t most_bytes, ByteForm form) {
-  JsonWriter writer(line, JsonLayout::kLine, most_bytes);
-  writer.form_ = form;
+JsonWriter JsonWriter::in_object(std::string& line, std::uint64_t most_bytes, ByteForm form, JsonFilter* filter) {
+  JsonWriter writer(line, JsonLayout::kLine, most_bytes, form, filter);
   writer.depth_ = 1;
   writer.nesting_ = kOfObject;
   writer.is_first_ = false;
@@ -320,45 +291,27 @@ void JsonWriter::take_back(const JsonMark& mark) {
   if (filter_ != nullptr) filter_->take_back(mark);
 }
 
-std::uint64_t JsonWriter::closing(std::uint32_t depth) const {
-  // Each closing bracket is on a separate line, indented like its opening line.
-  return layout_ == JsonLayout::kIndented ? std::uint64_t{depth} * (depth - 1) / 2 * kIndent + std::uint64_t{2} * depth
-                                          : depth;
-}
-
-bool JsonWriter::has_room(std::uint64_t size) const {
-  const std::uint64_t around = (layout_ == JsonLayout::kIndented ? kIndent * depth_ + 4 : 4) + closing(depth_);
-  return text_.size() + around <= end_ && size <= end_ - text_.size() - around;
-}
-
-bool JsonWriter::make_room_for(std::string_view string) {
-  // Counting escapes is slow and rarely matters, so first try the upper bound.
-  const std::uint64_t most = kLongestEscape * string.size() + 2;
-  return make_room(has_room(most) ? most : json_string_size(string));
+std::uint64_t JsonWriter::room() const {
+  const std::uint64_t around = (layout_ == JsonLayout::kIndented ? kIndent * depth_ + 4 : 4) + closing(layout_, depth_);
+  return end_ - std::min(end_, text_.size() + around);
 }
 
 bool JsonWriter::make_room(std::uint64_t size) {
-  if (is_full_ || !has_room(size)) {
+  if (is_full_ || size > room()) {
     is_full_ = true;
     return false;
   }
-  if (has_no_quotes()) return true;
+  if (has_no_quotes(filter_)) return true;
   if (is_after_name_) {
     is_after_name_ = false;
     return true;
   }
   if (depth_ > 0) {
     if (!is_first_) text_ += ',';
-    new_line();
+    append_line_break(text_, layout_, depth_);
   }
   is_first_ = false;
   return true;
-}
-
-void JsonWriter::new_line() {
-  if (layout_ != JsonLayout::kIndented) return;
-  text_ += '\n';
-  text_.append(kIndent * depth_, ' ');
 }
 
 bool JsonWriter::begin_scalar() {
@@ -371,7 +324,7 @@ bool JsonWriter::begin_scalar() {
 void JsonWriter::begin(char bracket) {
   if (is_full_) return;
   if (filter_ == nullptr || filter_->begin(bracket == '[', mark()) == JsonFilter::Verdict::kWrite) {
-    if (!make_room(1 + closing(depth_ + 1) - closing(depth_))) return;
+    if (!make_room(1 + closing(layout_, depth_ + 1) - closing(layout_, depth_))) return;
     text_ += bracket;
     is_first_ = true;
   }
@@ -386,23 +339,33 @@ void JsonWriter::end(char bracket) {
   --depth_;
   nesting_ -= bracket == '}' ? kOfObject : kOfList;
   if (verdict == JsonFilter::Verdict::kSkip) return;
-  if (!is_first_) new_line();
+  if (!is_first_) append_line_break(text_, layout_, depth_);
   text_ += bracket;
   is_first_ = false;
 }
 
-void JsonWriter::name(std::string_view name) {
+void JsonWriter::name(std::string_view name, bool is_plain) {
   if (filter_ != nullptr && filter_->name(name, mark()) != JsonFilter::Verdict::kWrite) return;
-  if (!make_room_for(name)) return;
-  append_json_string(text_, name);
-  text_ += layout_ == JsonLayout::kIndented ? ": " : ":";
+  if (!make_room(is_plain ? name.size() + 2 : size_of_string(name, room()))) return;
   is_after_name_ = true;
+  const std::string_view end = layout_ == JsonLayout::kIndented ? "\": " : "\":";
+  if (is_plain && name.size() <= kShortName) {
+    // In one piece, because a record's line has several, and there may be millions of lines for a small file.
+    std::array<char, 1 + kShortName + 3> piece;
+    piece[0] = '"';
+    std::memcpy(piece.data() + 1, name.data(), name.size());
+    std::memcpy(piece.data() + 1 + name.size(), end.data(), end.size());
+    text_.append(piece.data(), 1 + name.size() + end.size());
+    return;
+  }
+  append_json_string(text_, name);
+  text_ += end.substr(1);
 }
 
 void JsonWriter::string(std::string_view text) {
   if (filter_ != nullptr && !begin_scalar()) return;
-  if (!has_no_quotes()) {
-    if (make_room_for(text)) append_json_string(text_, text);
+  if (!has_no_quotes(filter_)) {
+    if (make_room(size_of_string(text, room()))) append_json_string(text_, text);
   } else if (make_room(text.size())) {
     text_ += text;
   }
@@ -412,22 +375,20 @@ void JsonWriter::encoded(Bytes bytes, ByteForm form) {
   constexpr std::string_view kMark = "\\ud800";
   const std::uint64_t size = form == ByteForm::kHex ? 2 * bytes.size() : encoded_size(bytes.size()) + kMark.size();
   if ((filter_ != nullptr && !begin_scalar()) || !make_room(size + 2)) return;
-  const std::string_view quote = has_no_quotes() ? "" : "\"";
+  const std::string_view quote = has_no_quotes(filter_) ? "" : "\"";
   text_ += quote;
   if (is_typed()) text_ += kMark;
   append_encoded(text_, bytes, form);
   text_ += quote;
 }
 
-void JsonWriter::base64(Bytes bytes) { encoded(bytes, ByteForm::kBase64); }
-
 void JsonWriter::literal(std::string_view text) {
   if ((filter_ == nullptr || begin_scalar()) && make_room(text.size())) text_ += text;
 }
 
 template <class Number>
-void JsonWriter::write_number(Number number, bool is_quoted) {
-  is_quoted = is_quoted && !is_typed() && !has_no_quotes();
+void JsonWriter::number(Number number, bool is_quoted) {
+  is_quoted = is_quoted && !is_typed() && !has_no_quotes(filter_);
   if constexpr (std::is_floating_point_v<Number>) {
     if (!std::isfinite(number)) return is_typed() ? literal(word_of(number)) : string(word_of(number));
   }
@@ -444,10 +405,10 @@ void JsonWriter::write_number(Number number, bool is_quoted) {
   if (is_typed() && looks_like_integer) text_ += ".0";
 }
 
-template void JsonWriter::write_number(std::uint64_t, bool);
-template void JsonWriter::write_number(std::int64_t, bool);
-template void JsonWriter::write_number(double, bool);
-template void JsonWriter::write_number(float, bool);
+template void JsonWriter::number(std::uint64_t, bool);
+template void JsonWriter::number(std::int64_t, bool);
+template void JsonWriter::number(double, bool);
+template void JsonWriter::number(float, bool);
 
 void JsonWriter::bytes(std::string_view name, std::string_view instead, Bytes bytes) {
   const bool is_text = !is_typed() && form_ == ByteForm::kAuto && is_utf8(as_text(bytes));
@@ -457,8 +418,8 @@ void JsonWriter::bytes(std::string_view name, std::string_view instead, Bytes by
 }
 
 void JsonWriter::bytes(Bytes bytes) {
-  if (is_typed()) return base64(bytes);
-  if (has_no_quotes() && begin_scalar()) {
+  if (is_typed()) return encoded(bytes);
+  if (has_no_quotes(filter_) && begin_scalar()) {
     if (make_room(bytes.size())) text_ += as_text(bytes);
     return;
   }
@@ -467,22 +428,44 @@ void JsonWriter::bytes(Bytes bytes) {
   end_object();
 }
 
-// Defined where Member is complete.
+void JsonWriter::path(std::string_view name, std::string_view path) {
+  if (is_utf8(path)) return member(name, path);
+  this->name(name);
+  literal(quoted_path(path));
+  this->name(std::string(name) + "_base64");
+  encoded(as_bytes(path));
+}
+
+void write_json_bytes(JsonWriter& json, std::string& text, std::string_view name, std::string_view instead, Bytes bytes,
+                      ByteForm form, const std::function<void(std::string_view)>& write) {
+  constexpr std::size_t kPiece = 3u << 18;  // a multiple of 3, for base64; escaped it is at most six times as long
+  const bool is_text = form == ByteForm::kAuto && is_utf8(as_text(bytes));
+  json.name(name_of_bytes(form, is_text, name, instead));
+  json.literal("\"");
+  write(text);
+  while (!bytes.empty()) {
+    std::size_t size = std::min(bytes.size(), kPiece);
+    // A piece must not end inside a character.
+    while (is_text && size < bytes.size() && (bytes[size] & std::byte{0xC0}) == std::byte{0x80}) --size;
+    text.clear();
+    if (is_text) {
+      append_json_string(text, as_text(bytes.first(size)));
+      write(std::string_view(text).substr(1, text.size() - 2));
+    } else {
+      append_encoded(text, bytes.first(size), form);
+      write(text);
+    }
+    bytes = bytes.subspan(size);
+  }
+  text = '"';
+}
+
 JsonObject::JsonObject() = default;
 JsonObject::JsonObject(const JsonObject&) = default;
 JsonObject::JsonObject(JsonObject&&) noexcept = default;
 JsonObject& JsonObject::operator=(const JsonObject&) = default;
 JsonObject& JsonObject::operator=(JsonObject&&) noexcept = default;
 JsonObject::~JsonObject() = default;
-
-void JsonObject::put(std::string_view name, Content content) {
-  const auto known = std::ranges::find(members, name, &Member::name);
-  if (known == members.end()) {
-    members.push_back({std::string(name), std::move(content)});
-  } else {
-    known->content = std::move(content);
-  }
-}
 
 const JsonObject::Content* JsonObject::find(std::string_view name) const {
   const auto known = std::ranges::find(members, name, &Member::name);
@@ -491,7 +474,7 @@ const JsonObject::Content* JsonObject::find(std::string_view name) const {
 
 std::string to_json(const JsonObject& object, JsonLayout layout) {
   std::string text;
-  JsonWriter json(text, layout, UINT64_MAX / 2);
+  JsonWriter json(text, layout);
   Writer{json}(object);
   return std::move(text += '\n');
 }

@@ -35,8 +35,8 @@ std::string_view word_of(WireType type) {
 void write_content(JsonWriter& writer, const Field& field, Bytes content) {
   Cursor number(content);
   switch (field.type) {
-    case WireType::kVarint: writer.name("value"); return writer.quoted(field.value);
-    case WireType::kFixed64: writer.name("value"); return writer.quoted(number.u64_le());
+    case WireType::kVarint: writer.name("value"); return writer.number(field.value, true);
+    case WireType::kFixed64: writer.name("value"); return writer.number(number.u64_le(), true);
     case WireType::kFixed32: writer.name("value"); return writer.number(std::uint64_t{number.u32_le()});
     case WireType::kLengthDelimited: return writer.bytes(writer.is_typed() ? "value" : "text", "base64", content);
     case WireType::kGroupStart:
@@ -46,10 +46,8 @@ void write_content(JsonWriter& writer, const Field& field, Bytes content) {
 
 void begin_field(JsonWriter& writer, const Field& field) {
   writer.begin_object();
-  writer.name("field");
-  writer.number(std::uint64_t{field.number});
-  writer.name("wire");
-  writer.string(word_of(field.type));
+  writer.member("field", std::uint64_t{field.number});
+  writer.member("wire", word_of(field.type));
 }
 
 // Writes a field. A group remains open in `writer`.
@@ -301,18 +299,15 @@ Result<std::string> RecordDecoder::write_decoded(const RequestContext& context, 
 Result<void> RecordDecoder::write_message(const RequestContext& context, JsonWriter& writer, const ChunkInfo& chunk,
                                           const Message& message) const {
   if (!message.type.empty()) {
-    writer.name("type");
-    writer.string(printable(message.type));
+    writer.member("type", printable(message.type));
     const auto mark = writer.mark();
     writer.name("decoded");
     ASSIGN_OR_RETURN(const auto why, write_decoded(context, writer, chunk, message));
     if (why.empty()) return {};
     writer.take_back(mark);
-    writer.name("error");
-    writer.string(printable(why));
+    writer.member("error", printable(why));
   } else if (!is_message(message.bytes, kDepth)) {
-    writer.name("error");
-    writer.string("not a valid message");
+    writer.member("error", "not a valid message");
   }
   writer.name("fields");
   write_fields(writer, message.bytes, kDepth);
@@ -351,31 +346,27 @@ Result<void> RecordDecoder::append_members(const RequestContext& context, std::s
   if (value) {
     ASSIGN_OR_RETURN(metadata, add_metadata_at(context, chunk, **value));
   }
-  auto writer = JsonWriter::in_object(line, most_text_, form);
-  writer.set_filter(filter);
+  auto writer = JsonWriter::in_object(line, most_text_, form, filter);
   const auto before = writer.mark();
   if (value) {
     const bool is_of_schema = schema_.type && std::holds_alternative<Value::Object>((*value)->is);
     if (const auto type = is_of_schema ? schema_.type(**value) : std::string_view(); !type.empty()) {
-      writer.name("type");
-      writer.string(type);
+      writer.member("type", type);
     }
     auto written = write(context, writer, chunk, **value, true);
     if (written && !writer.is_full()) return {};
     writer.take_back(before);
     if (!written) return written;
   }
-  auto instead = JsonWriter::in_object(line, kLongestReason);
-  instead.name("error");
-  instead.string(value ? too_much_text().detail : printable(value.error().detail));
+  JsonWriter::in_object(line, kLongestReason)
+      .member("error", value ? too_much_text().detail : printable(value.error().detail));
   return {};
 }
 
 Result<std::string> RecordDecoder::document_of(const RequestContext& context, const ChunkInfo& chunk,
                                                const Value& value, JsonLayout layout, JsonFilter* filter) const {
   std::string text;
-  JsonWriter writer(text, layout, most_text_);
-  writer.set_filter(filter);
+  JsonWriter writer(text, layout, most_text_, ByteForm::kAuto, filter);
   TRY(write(context, writer, chunk, value, false));
   if (writer.is_full()) return too_much_text();
   text += '\n';

@@ -193,8 +193,7 @@ py::str json_line(const OpenedSet& set, std::uint64_t ordinal) {
       [&](const RequestContext&, const FoundRecord& found, const RecordDecoder& decoder) -> Result<std::string> {
         std::string line;
         const auto name = set.has_one_shard() ? std::string_view() : set.set().name(found.place.shard);
-        TRY(append_json_line(line, ordinal, found.record.bytes, decoder, found.place.indexed.chunk,
-                             json_member_of_shard(name)));
+        TRY(append_json_line(line, ordinal, found.record.bytes, decoder, found.place.indexed.chunk, name));
         line.pop_back();
         return line;
       }));

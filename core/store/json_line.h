@@ -14,17 +14,16 @@
 
 namespace recordfs {
 
-// Returns `"shard":"NAME",`, a member of a JSON object as append_json_path() writes it; nothing if the name is empty.
-std::string json_member_of_shard(std::string_view name);
-
 // Names a record by its ordinal, or by "chunk" and "index" if the records before it are not counted.
 using RecordName = std::variant<std::uint64_t, RecordAddress>;
 
-// Appends the begin of such a line, up to the member with the record's bytes, without the comma before it.
-void append_json_line_head(std::string& line, const RecordName& name, std::uint64_t size,
-                           std::string_view shard_member = {});
+// Appends the begin of such a line: the members before the record's bytes. `file` and `shard` are omitted if they are
+// empty.
+void append_json_line_head(std::string& line, const RecordName& name, std::uint64_t size, std::string_view shard = {},
+                           std::string_view file = {});
 // Returns it.
-std::string json_line_head(const RecordName& name, std::uint64_t size, std::string_view shard_member = {});
+std::string json_line_head(const RecordName& name, std::uint64_t size, std::string_view shard = {},
+                           std::string_view file = {});
 
 // What of a record is in its line.
 struct JsonLineOptions {
@@ -39,10 +38,9 @@ Result<void> append_decoded(std::string& line, const RecordDecoder& decoder, con
                             const JsonLineOptions& options);
 
 // Appends {"ordinal":42,"size":5,"text":"hello"}, with the members that `decoder` adds, and a newline. Uses "base64"
-// instead of "text" if the record is not UTF-8. `shard_member` is of json_member_of_shard(). On failure appends
-// nothing. Fails as RecordDecoder::append_members. Thread-safe.
+// instead of "text" if the record is not UTF-8. On failure appends nothing. Fails as RecordDecoder::append_members.
+// Thread-safe.
 Result<void> append_json_line(std::string& text, const RecordName& name, Bytes record, const RecordDecoder& decoder,
-                              const ChunkInfo& chunk, std::string_view shard_member = {},
-                              const JsonLineOptions& options = {});
+                              const ChunkInfo& chunk, std::string_view shard = {}, const JsonLineOptions& options = {});
 
 }  // namespace recordfs

@@ -5,8 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "core/base/utf8.h"
 #include "fusefs/commands/key_text.h"
 
@@ -85,20 +83,8 @@ class DatabaseGrep {
   }
 
   void write_json(const ReadKey& read) {
-    std::string path;
-    append_json_path(path, "database", reader_.path());
-    path += ',';
-    std::string matches;
-    if (!options_.inverted) {
-      append_matches(matches, "key", read.key);
-      append_matches(matches, "value", read.text());
-      matches = fmt::format(",\"matches\":[{}]", matches);
-    }
-    KeyLine line{.key = as_bytes(read.key),
-                 .family = read.family,
-                 .version = read.version,
-                 .before_key = path,
-                 .after_key = matches};
+    KeyLine line{.key = as_bytes(read.key), .family = read.family, .version = read.version, .database = reader_.path()};
+    if (!options_.inverted) line.write_after_key = [&](JsonWriter& json) { write_all_matches(read, json); };
     if (read.value) {
       line.value = read.value->bytes;
     } else {
@@ -107,13 +93,12 @@ class DatabaseGrep {
     reader_.write_json(line);
   }
 
-  void append_matches(std::string& list, std::string_view where, std::string_view text) const {
-    for (const Match& match : matches_in(text)) {
-      list += list.empty() ? "" : ",";
-      list += fmt::format("{{\"in\":\"{}\",\"begin\":{},\"end\":{},", where, match.begin, match.begin + match.size);
-      append_json_bytes(list, "text", "base64", as_bytes(text.substr(match.begin, match.size)));
-      list += '}';
-    }
+  void write_all_matches(const ReadKey& read, JsonWriter& json) const {
+    json.name("matches");
+    json.begin_list();
+    for (const Match& match : matches_in(read.key)) write_match(json, match, read.key, true, "key");
+    for (const Match& match : matches_in(read.text())) write_match(json, match, read.text(), true, "value");
+    json.end_list();
   }
 
   DatabaseReader& reader_;

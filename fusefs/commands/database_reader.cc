@@ -197,68 +197,51 @@ void DatabaseReader::finish() {
 }
 
 void DatabaseReader::write_json(const KeyLine& line) {
-  line_ = "{";
-  line_ += line.before_key;
-  append_json_bytes(line_, "key", "key_base64", line.key, line.form);
-  if (has_families_) {
-    line_ += ",\"column_family\":";
-    append_json_string(line_, printable(name_of(line.family)));
-  }
-  line_ += line.after_key;
-  if (line.value) append_bytes(",", "value", "value_base64", *line.value, line.form);
-  if (line.failure != nullptr) {
-    line_ += ",\"error\":";
-    append_json_string(line_, printable(line.failure->detail));
-  }
-  if (!line.ends_with_columns) append_columns(line);
-  append_members(line.version);
-  if (line.ends_with_columns) append_columns(line);
-  context_.output().write(line_ += "}\n");
-}
-
-void DatabaseReader::append_bytes(std::string_view before, std::string_view name, std::string_view instead, Bytes bytes,
-                                  ByteForm form) {
-  constexpr std::size_t kLargestInLine = 1u << 20;  // larger values are written in pieces
-  line_ += before;
-  if (bytes.size() <= kLargestInLine) return append_json_bytes(line_, name, instead, bytes, form);
-  context_.output().write(line_);
   line_.clear();
-  write_json_bytes(
-      name, instead, bytes, [this](std::string_view piece) { context_.output().write(piece); }, form);
+  JsonWriter json(line_, JsonLayout::kLine, JsonWriter::kNoLimit, line.form);
+  json.begin_object();
+  if (!line.database.empty()) json.path("database", line.database);
+  json.bytes("key", "key_base64", line.key);
+  if (has_families_) json.member("column_family", printable(name_of(line.family)));
+  if (line.write_after_key) line.write_after_key(json);
+  if (line.value) write_bytes(json, "value", *line.value, line.form);
+  if (line.failure != nullptr) json.member("error", printable(line.failure->detail));
+  if (!line.ends_with_columns) write_columns(json, line);
+  write_version(json, line.version);
+  if (line.ends_with_columns) write_columns(json, line);
+  json.end_object();
+  context_.output().write(line_ += '\n');
 }
 
-void DatabaseReader::append_columns(const KeyLine& line) {
+void DatabaseReader::write_bytes(JsonWriter& json, std::string_view name, Bytes bytes, ByteForm form) {
+  constexpr std::size_t kLargestInLine = 1u << 20;  // larger values are written in pieces
+  const std::string instead = std::string(name) + "_base64";
+  if (bytes.size() <= kLargestInLine) return json.bytes(name, instead, bytes);
+  write_json_bytes(json, line_, name, instead, bytes, form,
+                   [this](std::string_view piece) { context_.output().write(piece); });
+}
+
+void DatabaseReader::write_columns(JsonWriter& json, const KeyLine& line) {
   if (line.columns == nullptr || line.columns->empty()) return;
-  std::string_view before = ",\"columns\":[{";
+  json.name("columns");
+  json.begin_list();
   for (const database::Column& column : *line.columns) {
-    append_bytes(std::exchange(before, ",{"), "name", "name_base64", as_bytes(column.name), line.form);
-    append_bytes(",", "value", "value_base64", column.value.bytes, line.form);
-    line_ += '}';
+    json.begin_object();
+    write_bytes(json, "name", as_bytes(column.name), line.form);
+    write_bytes(json, "value", column.value.bytes, line.form);
+    json.end_object();
   }
-  line_ += ']';
+  json.end_list();
 }
 
-void DatabaseReader::append_members(const database::Version& version) {
-  const auto append_number = [this](std::string_view name, std::uint64_t number) {
-    const fmt::format_int digits(number);
-    line_ += name;
-    line_.append(digits.data(), digits.size());
-  };
-  append_number(",\"sequence\":", version.sequence);
-  line_ += ",\"operation\":\"";
-  line_ += to_string(version.operation);
-  line_ += '"';
-  if (version.size) {
-    append_number(",\"size\":", *version.size);
-  } else {
-    line_ += ",\"size\":null";
-  }
-  line_ += ',';
-  append_json_path(line_, "file", file_of(version));
-  if (version.timestamp) append_number(",\"timestamp\":", *version.timestamp);
-  if (version.may_be_stale) line_ += ",\"stale\":true";
-  if (version.unread)
-    line_ += *version.unread == Code::kLimit ? ",\"unread\":\"limit\"" : ",\"unread\":\"unsupported\"";
+void DatabaseReader::write_version(JsonWriter& json, const database::Version& version) const {
+  json.member("sequence", version.sequence);
+  json.member("operation", to_string(version.operation));
+  json.member("size", version.size);
+  json.path("file", file_of(version));
+  if (version.timestamp) json.member("timestamp", *version.timestamp);
+  if (version.may_be_stale) json.member("stale", true);
+  if (version.unread) json.member("unread", *version.unread == Code::kLimit ? "limit" : "unsupported");
 }
 
 void DatabaseReader::print(const std::string& what, int status) const {

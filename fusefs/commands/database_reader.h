@@ -72,8 +72,8 @@ struct KeyLine {
   const std::vector<database::Column>* columns = nullptr;  // null or empty: none
   bool ends_with_columns = false;                          // they follow the members of the version
   ByteForm form = ByteForm::kAuto;
-  std::string_view before_key{};  // members with commas
-  std::string_view after_key{};   // members with commas before them
+  std::string_view database{};                         // path; empty: omitted
+  std::function<void(JsonWriter&)> write_after_key{};  // members; may be empty
 };
 
 // An open database, and messages about it. Not thread-safe.
@@ -130,10 +130,9 @@ class DatabaseReader {
 
   void print_order(const database::Family& family) const;
   void report(bool only_manifest) const;
-  void append_bytes(std::string_view before, std::string_view name, std::string_view instead, Bytes bytes,
-                    ByteForm form);
-  void append_columns(const KeyLine& line);
-  void append_members(const database::Version& version);
+  void write_bytes(JsonWriter& json, std::string_view name, Bytes bytes, ByteForm form);
+  void write_columns(JsonWriter& json, const KeyLine& line);
+  void write_version(JsonWriter& json, const database::Version& version) const;
 
   const std::string path_;       // as given; of a set, perhaps the manifest
   const bool is_pipe_;           // standard input, or a pipe

@@ -232,35 +232,24 @@ class Grep {
     ASSIGN_OR_RETURN(const auto record, searched.member.store->records().read({}, chunk, found.index, 0, UINT64_MAX));
     if (!options_.json) return searched.decoder.document({}, indexed.chunk, record.bytes, JsonLayout::kLine);
     const std::uint64_t ordinal = searched.member.first_ordinal + indexed.before.records + found.index;
-    std::string line = json_line_head(ordinal, record.bytes.size(),
-                                      json_member_of_file(searched.name) + json_member_of_shard(searched.member.name));
-    line += matches_of(found, as_text(record.bytes));
+    std::string line = json_line_head(ordinal, record.bytes.size(), searched.member.name, searched.name);
+    if (!options_.inverted) write_matches(found, as_text(record.bytes), line);
     if (options_.json_line.has_record) {
-      line += ',';
-      append_json_bytes(line, "text", "base64", record.bytes, options_.json_line.bytes);
+      JsonWriter::in_object(line, JsonWriter::kNoLimit, options_.json_line.bytes).bytes("text", "base64", record.bytes);
     }
     TRY(append_decoded(line, searched.decoder, indexed.chunk, record.bytes, options_.json_line));
     return line += "}\n";
   }
 
-  static std::string json_member_of_file(std::string_view name) {
-    std::string member;
-    append_json_path(member, "file", name);
-    return member + ',';
-  }
-
-  // Returns the member with the matches; offsets are in the record's bytes, so those of decoded text have none.
-  std::string matches_of(const FoundRecord& found, std::string_view record) const {
-    if (options_.inverted) return {};
-    std::string list;
+  // Appends the member with the matches; offsets are in the record's bytes, so those of decoded text have none.
+  void write_matches(const FoundRecord& found, std::string_view record, std::string& line) const {
+    auto json = JsonWriter::in_object(line);
+    json.name("matches");
+    json.begin_list();
     for (const Match& match : found.matches) {
-      list += list.empty() ? "{" : ",{";
-      if (!options_.decoded) list += fmt::format("\"begin\":{},\"end\":{},", match.begin, match.begin + match.size);
-      const std::string_view text = options_.decoded ? std::string_view(found.text) : record;
-      append_json_bytes(list, "text", "base64", as_bytes(text.substr(match.begin, match.size)));
-      list += '}';
+      write_match(json, match, options_.decoded ? std::string_view(found.text) : record, !options_.decoded);
     }
-    return fmt::format(",\"matches\":[{}]", list);
+    json.end_list();
   }
 
   // Thread-safe.

@@ -36,6 +36,10 @@ struct MatchedChunk {
   }
 };
 
+// Writes a match in a text as JSON. `has_place`: with its offsets in the text. `where`: what the text is; may be empty.
+void write_match(JsonWriter& json, const Match& match, std::string_view text, bool has_place,
+                 std::string_view where = {});
+
 // Writes to the output of `context`. Not thread-safe.
 class GrepPrinter {
  public:

@@ -34,24 +34,26 @@ struct LsOptions {
   bool with_codec = false;
 };
 
-std::string json_string(std::string_view text) {
-  std::string json;
-  append_json_string(json, printable(text));
-  return json;
-}
-
 std::string number_or(const std::optional<std::uint64_t>& number, std::string_view otherwise) {
   return number ? fmt::format("{}", *number) : std::string(otherwise);
 }
 
-std::string json_of(const IndexedChunk& indexed, std::string_view shard_member) {
+std::string json_of(const IndexedChunk& indexed, std::string_view shard) {
   const ChunkInfo& chunk = indexed.chunk;
-  return fmt::format(
-      "{{{}\"begin\":{},\"end\":{},\"kind\":{},\"codec\":{},\"first_ordinal\":{},\"records\":{},\"stored\":{},"
-      "\"decoded\":{}}}\n",
-      shard_member, chunk.begin, chunk.end, json_string(chunk.kind.word()), json_string(chunk.codec),
-      indexed.before.records, number_or(chunk.records, "null"), chunk.stored_size,
-      number_or(chunk.payload_size(), "null"));
+  std::string line;
+  JsonWriter json(line);
+  json.begin_object();
+  if (!shard.empty()) json.path("shard", shard);
+  json.member("begin", chunk.begin);
+  json.member("end", chunk.end);
+  json.member("kind", printable(chunk.kind.word()));
+  json.member("codec", printable(chunk.codec));
+  json.member("first_ordinal", indexed.before.records);
+  json.member("records", chunk.records);
+  json.member("stored", chunk.stored_size);
+  json.member("decoded", chunk.payload_size());
+  json.end_object();
+  return line += '\n';
 }
 
 // A record to list.
@@ -64,19 +66,23 @@ struct Entry {
   const SetMember& member;
 };
 
-std::string json_of(const Entry& entry, bool with_codec) {
+void append_json(std::string& text, const Entry& entry, bool with_codec) {
   const ChunkInfo& chunk = entry.chunk;
-  std::string json = "{";
-  if (entry.ordinal) json += fmt::format("\"ordinal\":{},", *entry.ordinal);
-  json += json_member_of_shard(entry.member.name);
-  json += "\"size\":" + number_or(entry.size, "null");
-  if (entry.failure != nullptr) json += ",\"error\":" + json_string(to_string(*entry.failure));
-  json += fmt::format(",\"chunk\":{},\"index\":{}", chunk.begin, entry.index);
+  JsonWriter json(text);
+  json.begin_object();
+  if (entry.ordinal) json.member("ordinal", *entry.ordinal);
+  if (!entry.member.name.empty()) json.path("shard", entry.member.name);
+  json.member("size", entry.size);
+  if (entry.failure != nullptr) json.member("error", printable(to_string(*entry.failure)));
+  json.member("chunk", chunk.begin);
+  json.member("index", entry.index);
   if (with_codec) {
-    json += fmt::format(",\"codec\":{},\"kind\":{},\"end\":{}", json_string(chunk.codec),
-                        json_string(chunk.kind.word()), chunk.end);
+    json.member("codec", printable(chunk.codec));
+    json.member("kind", printable(chunk.kind.word()));
+    json.member("end", chunk.end);
   }
-  return json + "}\n";
+  json.end_object();
+  text += '\n';
 }
 
 // `is_aligned`: in columns for people; otherwise with tabs.
@@ -170,7 +176,7 @@ class Listing {
     if (which.is_empty() && !selection.lies_inside(indexed.before.records)) return "";
     IndexedChunk in_set = indexed;
     in_set.before.records += member_.first_ordinal;
-    if (options_.json) return json_of(in_set, json_member_of_shard(member_.name));
+    if (options_.json) return json_of(in_set, member_.name);
     const std::string row =
         member_.name.empty() ? chunk_row(in_set) : printable(member_.name) + '\t' + chunk_row(in_set);
     return is_aligned_ ? in_columns(row, !member_.name.empty()) : row;
@@ -198,7 +204,11 @@ class Listing {
       Entry entry{.chunk = indexed.chunk, .index = i, .ordinal = {}, .size = {}, .failure = failure, .member = member_};
       if (is_counted) entry.ordinal = first + i;
       if (failure == nullptr) entry.size = (*layout)->extent(i).size;
-      text += options_.json ? json_of(entry, options_.with_codec) : row_of(entry, options_.with_codec, is_aligned_);
+      if (options_.json) {
+        append_json(text, entry, options_.with_codec);
+      } else {
+        text += row_of(entry, options_.with_codec, is_aligned_);
+      }
     }
     return text;
   }

@@ -49,14 +49,14 @@ class JsonLines {
     const bool is_again = has_previous_ && as_text(record) == previous_;
     const std::size_t before = lines.size();
     if (is_again && !rest_.empty()) {
-      append_json_line_head(lines, name, record.size(), text_.shard_member);
+      append_json_line_head(lines, name, record.size(), text_.shard);
       lines += rest_;
       return {};
     }
-    TRY(append_json_line(lines, name, record, text_.decoder, chunk_, text_.shard_member, text_.options.json));
+    TRY(append_json_line(lines, name, record, text_.decoder, chunk_, text_.shard, text_.options.json));
     has_previous_ = record.size() <= kMostCompared;
     rest_.clear();
-    if (is_again) rest_ = lines.substr(before + json_line_head(name, record.size(), text_.shard_member).size());
+    if (is_again) rest_ = lines.substr(before + json_line_head(name, record.size(), text_.shard).size());
     if (has_previous_) previous_ = as_text(record);
     return {};
   }
@@ -184,20 +184,21 @@ class RecordPrinter {
 
   // Writes the line of a large record in pieces, because its text may be several times as large as the record.
   void write_json(std::uint64_t index, Bytes record) {
+    const JsonLineOptions& options = text_.options.json;
     // Made first, because after a failure nothing of the line must be written.
     std::string members;
     // A growing string needs its memory twice.
     members.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(RecordDecoder::kMostText, 4 * record.size())));
-    const JsonLineOptions& options = text_.options.json;
     if (const auto made = append_decoded(members, text_.decoder, records_.info, record, options); !made) {
       return fail(made.error());
     }
-    output_->write(json_line_head(name_of(index), record.size(), text_.shard_member));
+    std::string line = json_line_head(name_of(index), record.size(), text_.shard);
     if (options.has_record) {
-      output_->write(",");
-      write_json_bytes(
-          "text", "base64", record, [this](std::string_view piece) { output_->write(piece); }, options.bytes);
+      auto json = JsonWriter::in_object(line);
+      write_json_bytes(json, line, "text", "base64", record, options.bytes,
+                       [this](std::string_view piece) { output_->write(piece); });
     }
+    output_->write(line);
     output_->write(members);
     output_->write("}\n");
   }
@@ -371,7 +372,7 @@ RecordText::RecordText(const SetMember& member, const FormOptions& wanted)
       options(wanted),
       decoder(store.schema(), store.metadata(), wanted.types),
       first_ordinal(member.first_ordinal),
-      shard_member(json_member_of_shard(member.name)) {}
+      shard(member.name) {}
 
 bool RecordText::depends_on_bytes_alone() const { return !becomes_text(options.form); }
 

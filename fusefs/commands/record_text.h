@@ -107,7 +107,7 @@ struct RecordText {
   const FormOptions options;
   const RecordDecoder decoder;
   const std::uint64_t first_ordinal;  // in the data set, of the container's first record
-  const std::string shard_member;     // of JSON; may be empty
+  const std::string shard;            // its name in JSON; empty: omitted
 };
 
 }  // namespace recordfs

@@ -5,14 +5,11 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "core/base/cancellable_mutex.h"
 #include "core/base/utf8.h"
@@ -32,10 +29,7 @@ constexpr std::uint64_t kLeastText = 256u << 20;
 constexpr std::uint64_t kTextOfAByte = 16;
 constexpr std::uint64_t kTextOfARecord = 1024;
 
-void append_error(std::string& text, std::string_view detail) {
-  text += ",\"error\":";
-  append_json_string(text, printable(detail));
-}
+void write_error(JsonWriter& json, std::string_view detail) { json.member("error", printable(detail)); }
 
 // Generates records.jsonl: the records of a chunk as JSON lines. Thread-safe.
 //
@@ -94,40 +88,45 @@ class ChunkLines {
 
   Result<void> write_line(const RequestContext& context, std::uint64_t index, bool is_decoded,
                           std::string& text) const {
+    JsonWriter json(text);
+    json.begin_object();
     if (!records_) {
-      fmt::format_to(std::back_inserter(text), "{{\"chunk\":{}", info_.begin);
+      json.member("chunk", info_.begin);
     } else {
-      fmt::format_to(std::back_inserter(text), "{{\"ordinal\":{},\"index\":{}", first_ordinal_ + index, index);
+      json.member("ordinal", first_ordinal_ + index);
+      json.member("index", index);
     }
     if (chunk_ == nullptr) {
-      append_error(text, failure_);
+      write_error(json, failure_);
     } else if (const Error* failure = chunk_->layout().failure(index)) {
-      append_error(text, failure->detail);
+      write_error(json, failure->detail);
     } else {
       const std::uint64_t size = chunk_->layout().extent(index).size;
       ASSIGN_OR_RETURN(const auto alone, lock_for(context, size, large_));
-      TRY(write_record(context, index, size, is_decoded, text));
+      TRY(write_record(context, index, size, is_decoded, text, json));
     }
-    text += "}\n";
+    json.end_object();
+    text += '\n';
     return {};
   }
+  // `json` writes to `text`.
   Result<void> write_record(const RequestContext& context, std::uint64_t index, std::uint64_t size, bool is_decoded,
-                            std::string& text) const {
+                            std::string& text, JsonWriter& json) const {
     if (size > kLargestRecord) {
-      fmt::format_to(std::back_inserter(text), ",\"size\":{}", size);
-      append_error(text, "record too large for a line");
+      json.member("size", size);
+      write_error(json, "record too large for a line");
       return {};
     }
     auto record = store_.records().read(context, *chunk_, index, 0, size);
     if (!record) {
       if (!is_permanent(record.error().code)) return std::move(record).error();
-      append_error(text, record.error().detail);
+      write_error(json, record.error().detail);
       return {};
     }
-    fmt::format_to(std::back_inserter(text), ",\"size\":{},", size);
-    append_json_bytes(text, "text", "base64", record->bytes);
+    json.member("size", size);
+    json.bytes("text", "base64", record->bytes);
     if (is_decoded) return decoder_.append_members(context, text, info_, record->bytes);
-    append_error(text, "decoded content of the preceding records too large");
+    write_error(json, "decoded content of the preceding records too large");
     return {};
   }
 

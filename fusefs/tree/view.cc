@@ -19,9 +19,9 @@ constexpr std::uint64_t kOfLongListing = 250000;
 
 // Replaces a document whose bytes are readable but cannot be decoded.
 std::string error_document(std::string_view detail) {
-  std::string text = "{\n  \"error\": ";
-  append_json_string(text, printable(detail));
-  return text + "\n}\n";
+  JsonObject object;
+  object.set("error", printable(detail));
+  return to_json(object, JsonLayout::kIndented);
 }
 
 // Parsing a record takes at least as long as decompressing so many times its bytes.

@@ -248,11 +248,11 @@ void Printer::write_value(const pb::Message& message, const FieldDescriptor* fie
     case FieldDescriptor::CPPTYPE_INT32:
       return writer_.number(std::int64_t{get(&Reflection::GetInt32, &Reflection::GetRepeatedInt32)});
     case FieldDescriptor::CPPTYPE_INT64:
-      return writer_.quoted(std::int64_t{get(&Reflection::GetInt64, &Reflection::GetRepeatedInt64)});
+      return writer_.number(std::int64_t{get(&Reflection::GetInt64, &Reflection::GetRepeatedInt64)}, true);
     case FieldDescriptor::CPPTYPE_UINT32:
       return writer_.number(std::uint64_t{get(&Reflection::GetUInt32, &Reflection::GetRepeatedUInt32)});
     case FieldDescriptor::CPPTYPE_UINT64:
-      return writer_.quoted(std::uint64_t{get(&Reflection::GetUInt64, &Reflection::GetRepeatedUInt64)});
+      return writer_.number(std::uint64_t{get(&Reflection::GetUInt64, &Reflection::GetRepeatedUInt64)}, true);
     case FieldDescriptor::CPPTYPE_DOUBLE:
       return writer_.number(get(&Reflection::GetDouble, &Reflection::GetRepeatedDouble));
     case FieldDescriptor::CPPTYPE_FLOAT:
@@ -274,7 +274,7 @@ void Printer::write_value(const pb::Message& message, const FieldDescriptor* fie
 }
 
 void Printer::write_text(const std::string& text, const FieldDescriptor* field) {
-  if (field->type() == FieldDescriptor::TYPE_BYTES) return writer_.base64(as_bytes(text));
+  if (field->type() == FieldDescriptor::TYPE_BYTES) return writer_.encoded(as_bytes(text));
   if (!is_utf8(text)) return fail(described("text is not UTF-8", field));
   writer_.string(text);
 }

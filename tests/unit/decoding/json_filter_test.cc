@@ -45,8 +45,7 @@ void write(JsonWriter& writer, const Json& value) {
 std::string values_at(std::string_view json, const FieldPaths& fields) {
   std::string text;
   JsonFilter filter(fields, JsonFilter::Form::kValues);
-  JsonWriter writer(text, JsonLayout::kLine, 10000);
-  writer.set_filter(&filter);
+  JsonWriter writer(text, JsonLayout::kLine, 10000, ByteForm::kAuto, &filter);
   write(writer, Json::parse(json));
   filter.finish();
   std::string values;
@@ -59,8 +58,7 @@ std::string values_at(std::string_view json, const std::string& path) { return v
 std::string pick(std::string_view json, const FieldPaths& fields) {
   std::string line = "{\"a\":1";
   JsonFilter filter(fields, JsonFilter::Form::kMember);
-  auto writer = JsonWriter::in_object(line, 10000);
-  writer.set_filter(&filter);
+  auto writer = JsonWriter::in_object(line, 10000, ByteForm::kAuto, &filter);
   writer.name("type");
   write(writer, Json::parse(R"({"b":[1]})"));
   writer.name("decoded");
@@ -145,8 +143,7 @@ TEST(JsonFilter, WhatIsTakenBackIsNotFound) {
   const FieldPaths fields({"a", "b"});
   std::string text;
   JsonFilter filter(fields, JsonFilter::Form::kValues);
-  JsonWriter writer(text, JsonLayout::kLine, 10000);
-  writer.set_filter(&filter);
+  JsonWriter writer(text, JsonLayout::kLine, 10000, ByteForm::kAuto, &filter);
   const auto mark = writer.mark();
   writer.begin_object();
   writer.name("a");

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -43,10 +44,17 @@ std::string number(Number value) {
   return text;
 }
 
+// Returns an object whose members `write` writes, without its first member.
+template <class Write>
+std::string members(const Write& write, ByteForm form = ByteForm::kAuto) {
+  std::string line = "{\"a\":1";
+  auto json = JsonWriter::in_object(line, JsonWriter::kNoLimit, form);
+  write(json, line);
+  return line.starts_with("{\"a\":1,") ? line.substr(7) : line;
+}
+
 std::string path_written(std::string_view path) {
-  std::string text;
-  append_json_path(text, "file", path);
-  return text;
+  return members([&](JsonWriter& json, std::string&) { json.path("file", path); });
 }
 
 TEST(JsonPath, BytesThatAreNoTextAreSurrogatesAndInASecondMember) {
@@ -83,7 +91,7 @@ TEST(JsonWriter, MembersAreAppendedToAnOpenObject) {
   writer.name("a");
   writer.begin_object();
   writer.name("b");
-  writer.quoted(std::int64_t{-5});
+  writer.number(std::int64_t{-5}, true);
   writer.end_object();
   writer.bytes("n", "n_base64", as_bytes("\xff"));
   writer.bytes("m", "m_base64", as_bytes("\xc3\xa9"));
@@ -179,9 +187,9 @@ TEST(JsonWriter, TypedTextKeepsBytesAndNumbersApart) {
   json.begin_object();
   json.bytes("a", "a_base64", as_bytes("hello"));
   json.name("b");
-  json.base64(as_bytes("\xFF"));
+  json.encoded(as_bytes("\xFF"));
   json.name("c");
-  json.quoted(std::uint64_t{18446744073709551615u});
+  json.number(std::uint64_t{18446744073709551615u}, true);
   json.name("d");
   json.number(std::numeric_limits<double>::infinity());
   json.name("e");
@@ -195,15 +203,20 @@ TEST(JsonWriter, TypedTextKeepsBytesAndNumbersApart) {
             R"({"a":"\ud800aGVsbG8=","b":"\ud800/w==","c":18446744073709551615,"d":Infinity,"e":[-0.0,3.0,1e+30]})");
 }
 
+TEST(JsonWriter, MembersAreTextsNumbersTruthAndNull) {
+  EXPECT_EQ(members([](JsonWriter& json, std::string&) {
+              json.member("text", "a\n");
+              json.member("number", std::uint64_t{7});
+              json.member("none", std::optional<std::uint64_t>());
+              json.member("some", std::optional<std::uint64_t>(8));
+              json.member("flag", true);
+            }),
+            R"("text":"a\n","number":7,"none":null,"some":8,"flag":true)");
+}
+
 TEST(JsonBytes, FormDecidesNameAndDigits) {
   const auto member = [](ByteForm form, std::string_view bytes) {
-    std::string text;
-    append_json_bytes(text, "value", "value_base64", as_bytes(bytes), form);
-    std::string line = "{\"a\":1";
-    auto json = JsonWriter::in_object(line, kMuch, form);
-    json.bytes("value", "value_base64", as_bytes(bytes));
-    EXPECT_EQ(line, "{\"a\":1," + text);
-    return text;
+    return members([&](JsonWriter& json, std::string&) { json.bytes("value", "value_base64", as_bytes(bytes)); }, form);
   };
   EXPECT_EQ(member(ByteForm::kAuto, "a\n"), R"("value":"a\n")");
   EXPECT_EQ(member(ByteForm::kAuto, "\xFF"), R"("value_base64":"/w==")");
@@ -217,21 +230,25 @@ TEST(JsonBytes, PiecesOfALargeValueAreTheWholeText) {
   for (int i = 0; i < 500000; ++i) cut_off += i % 1000 == 0 ? "\n\"" : "\xE2\x82\xAC";
   const std::string texts[] = {"", "short", cut_off, cut_off.substr(1), cut_off + '\xFF', std::string(3000000, '\0')};
   for (const std::string& text : texts) {
-    std::string whole;
-    append_json_bytes(whole, "text", "base64", as_bytes(text));
-    std::string pieces;
-    write_json_bytes("text", "base64", as_bytes(text), [&pieces](std::string_view piece) {
-      EXPECT_LE(piece.size(), std::size_t{6} << 20);
-      pieces += piece;
-    });
-    EXPECT_TRUE(pieces == whole) << text.size() << " bytes";
-    for (const ByteForm form : {ByteForm::kBase64, ByteForm::kHex}) {
-      whole.clear();
-      append_json_bytes(whole, "text", "base64", as_bytes(text), form);
-      pieces.clear();
-      write_json_bytes(
-          "text", "base64", as_bytes(text), [&pieces](std::string_view piece) { pieces += piece; }, form);
-      EXPECT_TRUE(pieces == whole) << text.size() << " bytes";
+    for (const ByteForm form : {ByteForm::kAuto, ByteForm::kBase64, ByteForm::kHex}) {
+      const auto write_after = [&](JsonWriter& json) { json.member("next", true); };
+      const std::string whole = members(
+          [&](JsonWriter& json, std::string&) {
+            json.bytes("text", "base64", as_bytes(text));
+            write_after(json);
+          },
+          form);
+      std::string pieces;
+      const std::string rest = members(
+          [&](JsonWriter& json, std::string& line) {
+            write_json_bytes(json, line, "text", "base64", as_bytes(text), form, [&pieces](std::string_view piece) {
+              EXPECT_LE(piece.size(), std::size_t{6} << 20);
+              pieces += piece;
+            });
+            write_after(json);
+          },
+          form);
+      EXPECT_TRUE(pieces + rest == "{\"a\":1," + whole) << text.size() << " bytes";
     }
   }
 }
