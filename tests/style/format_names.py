@@ -20,7 +20,7 @@ def without_comments(cxx):
 
 
 def format_names(root):
-    """Returns the folders of formats, and the first word of several of them, as leveldb."""
+    """Returns the names of the formats' folders. Where two names begin with the same word, as leveldb, that word is one too."""
     folders = {header.parent.name for header in root.glob("core/formats/*/format.h")}
     first_words = collections.Counter(name.split("_")[0] for name in folders)
     return folders | {word for word, count in first_words.items() if count > 1}
