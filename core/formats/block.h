@@ -1,4 +1,4 @@
-// Containers of blocks of records, each of which a marker delimits.
+// Containers of blocks of records, each of which is followed by a marker.
 //
 // A format supplies Wire, which knows the bytes of a block, and derives its container from BlockContainer, which finds
 // blocks, searches for the next marker after damage, and splits blocks into records.
@@ -25,13 +25,10 @@
 
 namespace recordfs {
 
-// Where the marker of a block is: a magic before its header, or a marker that all blocks of the file have at their end.
-enum class MarkerPlace : std::uint8_t { kBefore, kAfter };
-
 // What the first bytes of a block say.
 struct BlockHeader {
-  std::uint64_t size = 0;                       // of the header, including a marker before it
-  std::uint64_t stored = 0;                     // bytes of payload, which the marker follows if it is at the end
+  std::uint64_t size = 0;                       // of the header
+  std::uint64_t stored = 0;                     // bytes of payload, which the marker follows
   std::uint64_t records = 0;                    // in the payload
   std::optional<std::uint64_t> decoded_size{};  // the sum of their sizes, if the header tells
 };
@@ -44,14 +41,14 @@ struct BlockReading {
 };
 
 // The decoded payload of a block. The layout has its records, from the beginning of `bytes` on. Records that cannot be
-// read are failures in the layout, and have bytes too.
+// read are failures in the layout, and have bytes too. The layout also tells whether a checksum covers the records.
 struct BlockContent {
   Buffer bytes;
   Layout layout;
 };
 
 // What a format supplies. Functions read nothing. A Wire is const, and may be called on any thread.
-// - kMarkerPlace, and marker(): the bytes of the marker, the same for the whole file, of at least one byte.
+// - marker(): the bytes of the marker, the same for the whole file, of at least one byte.
 // - kLongestHeader: bytes of the largest header.
 // - parse(bytes): the header at the beginning of `bytes`. kNeedMore if it may be longer than `bytes`, but not for
 //   kLongestHeader bytes. A header that counts more records than the payload can have is invalid.
@@ -59,16 +56,13 @@ struct BlockContent {
 // - decode(context, header, stored): the records of a payload, records_of(header) of them. Fails with kDamage,
 //   kUnsupported, kLimit and kOutOfMemory; positions in errors are 0.
 // - records_of(header): nullopt if only decode() tells whether the payload has the records that the header counts.
-// - has_checksum(context, stored): whether a checksum covers the records of a payload that decode() decodes.
 template <class Wire>
 concept BlockWire = requires(const Wire& wire, Bytes bytes, const RequestContext& context, const BlockHeader& header) {
-  { Wire::kMarkerPlace } -> std::convertible_to<MarkerPlace>;
   { Wire::kLongestHeader } -> std::convertible_to<std::uint64_t>;
   { wire.marker() } -> std::same_as<Bytes>;
   { wire.parse(bytes) } -> std::same_as<BlockReading>;
   { wire.codec() } -> std::same_as<std::string_view>;
   { wire.decode(context, header, bytes) } -> std::same_as<Result<BlockContent>>;
-  { wire.has_checksum(context, bytes) } -> std::same_as<bool>;
   { wire.records_of(header) } -> std::same_as<std::optional<std::uint64_t>>;
 };
 
@@ -105,10 +99,9 @@ class BlockContainer : public Container {
     const bool fits = reading.verdict == Verdict::kSound && block_fits(key.position, reading.header);
     if (!fits || key.state != 0) return pass_damage(context, key, reading, fits);
     ChunkInfo chunk = describe(key, reading.header);
-    if (Wire::kMarkerPlace == MarkerPlace::kBefore) return step_with(chunk, chunk.end);
-    const Position marker_begin = chunk.end - end_marker_size();
-    ASSIGN_OR_RETURN(const auto after, window.from(context, marker_begin, end_marker_size()));
-    const Bytes marker = after.first(static_cast<std::size_t>(end_marker_size()));
+    const Position marker_begin = chunk.end - marker_size();
+    ASSIGN_OR_RETURN(const auto after, window.from(context, marker_begin, marker_size()));
+    const Bytes marker = after.first(static_cast<std::size_t>(marker_size()));
     if (std::ranges::equal(marker, wire_.marker())) return step_with(chunk, chunk.end);
     const bool is_nearly = block::is_nearly(marker, wire_.marker());
     ASSIGN_OR_RETURN(const auto is_followed, is_block(context, window, chunk.end));  // `marker` is invalid after this
@@ -133,15 +126,8 @@ class BlockContainer : public Container {
     for (std::uint64_t i = 0; layout.has_failures() && i < layout.records(); ++i) {
       if (const Error* const failure = layout.failure(i)) return *failure;
     }
-    ASSIGN_OR_RETURN(const auto covered, has_checksum(context, chunk));
-    return covered ? Verification::kVerified : Verification::kNoChecksum;
-  }
-
-  Result<bool> has_checksum(const RequestContext& context, const ChunkInfo& chunk) const override {
-    if (is_head(chunk)) return true;
-    if (chunk.stored_size > limits_.stored_chunk) return false;
-    ASSIGN_OR_RETURN(const auto stored, view_exactly(context, *source_, payload_begin(chunk), chunk.stored_size));
-    return wire_.has_checksum(context, stored.bytes);
+    const bool is_checked = traits().records_have_checksums && layout.has_checksum();
+    return is_checked ? Verification::kVerified : Verification::kNoChecksum;
   }
 
   Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
@@ -196,9 +182,7 @@ class BlockContainer : public Container {
     return step;
   }
 
-  std::uint64_t end_marker_size() const {
-    return Wire::kMarkerPlace == MarkerPlace::kAfter ? wire_.marker().size() : 0;
-  }
+  std::uint64_t marker_size() const { return wire_.marker().size(); }
 
   Result<BlockReading> read_header(const RequestContext& context, WindowedReader& window, Position at) const {
     ASSIGN_OR_RETURN(const auto head, window.from(context, at, Wire::kLongestHeader));
@@ -208,7 +192,7 @@ class BlockContainer : public Container {
   // Returns whether the block at `at` ends in the file.
   bool block_fits(Position at, const BlockHeader& header) const {
     const std::uint64_t room = source_->size() - at;
-    const std::uint64_t beside = header.size + end_marker_size();
+    const std::uint64_t beside = header.size + marker_size();
     return beside <= room && header.stored <= room - beside;
   }
 
@@ -218,8 +202,8 @@ class BlockContainer : public Container {
     ASSIGN_OR_RETURN(const auto reading, read_header(context, window, at));
     if (reading.verdict != Verdict::kSound || !block_fits(at, reading.header)) return false;
     const Position marker_begin = at + reading.header.size + reading.header.stored;
-    ASSIGN_OR_RETURN(const auto after, window.from(context, marker_begin, end_marker_size()));
-    return std::ranges::equal(after.first(static_cast<std::size_t>(end_marker_size())), wire_.marker());
+    ASSIGN_OR_RETURN(const auto after, window.from(context, marker_begin, marker_size()));
+    return std::ranges::equal(after.first(static_cast<std::size_t>(marker_size())), wire_.marker());
   }
 
   // ChunkInfo::detail has the size of the header, and the records that it counts.
@@ -227,7 +211,7 @@ class BlockContainer : public Container {
     ChunkInfo chunk;
     chunk.key = key;
     chunk.begin = key.position;
-    chunk.end = key.position + header.size + header.stored + end_marker_size();
+    chunk.end = key.position + header.size + header.stored + marker_size();
     chunk.kind = {Kind::kBlock, "block"};
     chunk.codec = wire_.codec();
     chunk.records = wire_.records_of(header);
@@ -245,8 +229,7 @@ class BlockContainer : public Container {
   // Reports the bytes from the key's position to the next block. `reading`: of the header there; `fits`: whether the
   // block ends in the file. If it does not, and no marker follows, the block is being written or was cut off.
   Result<Step> pass_damage(const RequestContext& context, ChunkKey key, const BlockReading& reading, bool fits) const {
-    constexpr bool kIsBefore = Wire::kMarkerPlace == MarkerPlace::kBefore;
-    const Position from = key.state != 0 ? key.state : key.position + (kIsBefore ? 1 : 0);
+    const Position from = key.state != 0 ? key.state : key.position;
     ASSIGN_OR_RETURN(const auto found, block::search(context, *source_, wire_.marker(), from, limits_.scan_bytes));
     Step step;
     if (found.kind == ResyncResult::Kind::kLater) {
@@ -254,7 +237,7 @@ class BlockContainer : public Container {
       return step;
     }
     const bool is_found = found.kind == ResyncResult::Kind::kFound;
-    const Position end = is_found && !kIsBefore ? found.at + wire_.marker().size() : found.at;
+    const Position end = is_found ? found.at + marker_size() : found.at;
     if (end < source_->size()) step.next = ChunkKey{end, 0};
     const bool is_invalid = reading.verdict == Verdict::kInvalid;
     const bool is_torn = !is_found && !is_invalid && !fits;

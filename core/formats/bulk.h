@@ -42,7 +42,7 @@ struct RecordBatch {
   std::vector<Bytes> records{};      // run.records of them
   Slice window{};                    // of the file; records that are stored in one piece are in it
   std::vector<Buffer> buffers{};     // hold the other records
-  bool has_checksums = true;         // Container::has_checksum() of all chunks, unless that is the same for the file
+  bool has_checksums = true;         // Layout::has_checksum() of all chunks
 };
 
 // Const and thread-safe.

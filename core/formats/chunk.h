@@ -48,6 +48,8 @@ class Layout {
   // Appends `records` unreadable records of `size` bytes each. Consecutive records with the same error share one copy
   // of it.
   void add_failed(const RequestContext& context, std::uint64_t records, std::uint64_t size, Error why);
+  // Records that no checksum covers the records, in a container whose records have checksums.
+  void set_unchecked() { has_checksum_ = false; }
 
   std::uint64_t records() const { return narrow_.size() + wide_.size(); }
   // REQUIRES: index < records().
@@ -55,6 +57,8 @@ class Layout {
   // Returns why a record cannot be read; null if it can be. REQUIRES: index < records().
   const Error* failure(std::uint64_t index) const;
   bool has_failures() const { return !failures_.empty(); }
+  // Returns false if set_unchecked() was called.
+  bool has_checksum() const { return has_checksum_; }
   // Returns the index of the record that holds byte `offset` of the payload (an empty record holds none); records()
   // if `offset` is at or after the last record's end.
   std::uint64_t index_at(std::uint64_t offset) const;
@@ -75,6 +79,7 @@ class Layout {
   }
 
   std::uint64_t base_;
+  bool has_checksum_ = true;
   // Ends of the records: 32-bit as long as they fit, the rest 64-bit.
   std::vector<std::uint32_t> narrow_;
   std::vector<std::uint64_t> wide_;

@@ -128,7 +128,7 @@ struct ContainerTraits {
   // Checksums cover everything that a scan relies on. If not, a changed byte may hide or move chunks and records
   // without being detected.
   bool headers_have_checksums = true;
-  bool records_have_checksums = true;  // a checksum covers each record; has_checksum() may deny it for a chunk
+  bool records_have_checksums = true;  // a checksum covers each record, unless its Layout denies it
   // The beginning of a file tells how many chunks it has, so a region at a truncated end tells exactly what is lost.
   bool begin_tells_count = false;
   std::optional<DenseArray> array{};  // nullopt: the records are not the elements of one
@@ -168,11 +168,6 @@ class Container {
   // records as failed. Need not apply the limits on decoded data. The default decodes, and claims no checksum.
   virtual Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const;
 
-  // Returns whether a checksum covers the records of a chunk that can be decoded. Fails as Source does.
-  virtual Result<bool> has_checksum(const RequestContext&, const ChunkInfo&) const {
-    return traits().records_have_checksums;
-  }
-
   // Reads, verifies, decompresses and splits a chunk. The number of records and the sum of their sizes match `chunk`
   // if it has them. Fails with kDamage, kUnsupported or kLimit if none of its records can be read, and with kIo,
   // kChanged, kOutOfMemory.
@@ -207,9 +202,6 @@ class ForwardingContainer : public Container {
   }
   Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override {
     return below_->verify(context, chunk);
-  }
-  Result<bool> has_checksum(const RequestContext& context, const ChunkInfo& chunk) const override {
-    return below_->has_checksum(context, chunk);
   }
   Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
     return below_->decode(context, chunk);

@@ -57,10 +57,6 @@ class RecordStore {
     return file_.container->verify(context, chunk);
   }
 
-  Result<bool> has_checksum(const RequestContext& context, const ChunkInfo& chunk) const {
-    return file_.container->has_checksum(context, chunk);
-  }
-
   // Returns the container's metadata, and caches it. Logs failures. kPending if it changes along the file.
   Result<std::shared_ptr<const std::vector<Attribute>>> attributes(const RequestContext& context) const;
 

@@ -117,7 +117,7 @@ Checked check_chunk(const RequestContext& context, const RecordStore& store, con
     return checked;
   }
   const Layout& layout = (*chunk)->layout();
-  checked.has_checksum = store.has_checksum(context, info).value_or(true);  // a failure is reported below
+  checked.has_checksum = store.traits().records_have_checksums && layout.has_checksum();
   if (can_be_read(store, **chunk)) {
     checked.records = layout.records();
     checked.bytes = layout.total();

@@ -109,23 +109,23 @@ Result<FileHeader> parse_file_header(Bytes head) {
 
 constexpr std::size_t kCrcSize = 4;
 
-struct SnappyPayload {
+struct Unpacked {
   Buffer bytes;
   bool has_checksum = false;
 };
 
 // The CRC-32 of the payload follows the compressed bytes. Old writers in Ruby omit it.
-Result<SnappyPayload> unpack_snappy(const RequestContext& context, Bytes stored, std::uint64_t limit) {
+Result<Unpacked> unpack_snappy(const RequestContext& context, Bytes stored, std::uint64_t limit) {
   const std::size_t packed = stored.size() - std::min(stored.size(), kCrcSize);
   auto bytes = decompress(context, CodecId::kSnappy, stored.first(packed), 0, limit);
   if (bytes && crc32(bytes->view()) != Cursor(stored.subspan(packed)).u32_be()) {
     return Error{Code::kDamage, 0, "the checksum of the block does not match"};
   }
-  if (bytes) return SnappyPayload{std::move(*bytes), true};
+  if (bytes) return Unpacked{std::move(*bytes), true};
   if (bytes.error().code != Code::kDamage) return std::move(bytes).error();
   auto without = decompress(context, CodecId::kSnappy, stored, 0, limit);
   if (!without) return std::move(bytes).error();
-  return SnappyPayload{std::move(*without), false};
+  return Unpacked{std::move(*without), false};
 }
 
 // Python's writer leaves bytes of a zlib stream's checksum after the deflate stream.
@@ -151,11 +151,12 @@ bool has_checksum_inside(CodecId codec, Bytes stored) {
          (stored[kDescriptor] & kHasChecksum) != std::byte{0};
 }
 
-Result<Buffer> unpack(const RequestContext& context, CodecId codec, Bytes stored, std::uint64_t limit) {
-  if (codec == CodecId::kDeflate) return unpack_deflate(context, stored, limit);
-  if (codec != CodecId::kSnappy) return decompress(context, codec, stored, 0, limit);
-  ASSIGN_OR_RETURN(auto payload, unpack_snappy(context, stored, limit));
-  return std::move(payload.bytes);
+Result<Unpacked> unpack(const RequestContext& context, CodecId codec, Bytes stored, std::uint64_t limit) {
+  if (codec == CodecId::kSnappy) return unpack_snappy(context, stored, limit);
+  auto bytes = codec == CodecId::kDeflate ? unpack_deflate(context, stored, limit)
+                                          : decompress(context, codec, stored, 0, limit);
+  if (!bytes) return std::move(bytes).error();
+  return Unpacked{std::move(*bytes), has_checksum_inside(codec, stored)};
 }
 
 // --- blocks
@@ -173,7 +174,6 @@ struct FileFacts {
 // As BlockWire.
 class Wire {
  public:
-  static constexpr MarkerPlace kMarkerPlace = MarkerPlace::kAfter;
   static constexpr std::uint64_t kLongestHeader = 20;
 
   Wire(std::shared_ptr<const FileFacts> facts, const Limits& limits) : facts_(std::move(facts)), limits_(limits) {}
@@ -212,20 +212,15 @@ class Wire {
       return Error{Code::kUnsupported, 0,
                    fmt::format("the codec \"{}\" is not supported", printable(facts_->codec_name))};
     }
-    ASSIGN_OR_RETURN(auto bytes, unpack(context, *facts_->codec, stored, limits_.decoded_chunk));
-    BlockContent content{.bytes = std::move(bytes), .layout = Layout()};
+    ASSIGN_OR_RETURN(auto unpacked, unpack(context, *facts_->codec, stored, limits_.decoded_chunk));
+    BlockContent content{.bytes = std::move(unpacked.bytes), .layout = Layout()};
+    if (!unpacked.has_checksum) content.layout.set_unchecked();
     if (!facts_->schema && header.records > 0) {
       content.layout.add(context, content.bytes.size());
     } else {
       TRY(split(context, header.records, content));
     }
     return content;
-  }
-
-  bool has_checksum(const RequestContext& context, Bytes stored) const {
-    if (facts_->codec != CodecId::kSnappy) return facts_->codec && has_checksum_inside(*facts_->codec, stored);
-    const auto payload = unpack_snappy(context, stored, limits_.decoded_chunk);
-    return !payload || payload->has_checksum;
   }
 
  private:

@@ -82,26 +82,22 @@ class Stream final : public Container, private Metadata {
 
   Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override {
     if (is_plain(chunk)) return Verification::kNoChecksum;
-    TRY(decode(context, chunk));
-    ASSIGN_OR_RETURN(const auto covered, has_checksum(context, chunk));
-    return covered ? Verification::kVerified : Verification::kNoChecksum;
-  }
-
-  Result<bool> has_checksum(const RequestContext& context, const ChunkInfo& chunk) const override {
-    ASSIGN_OR_RETURN(const auto head, read_up_to(context, *source_, payload_begin(chunk), kPayloadHead));
-    return is_checksummed(compression_of(chunk), head.view());
+    ASSIGN_OR_RETURN(const auto decoded, decode(context, chunk));
+    return decoded->layout().has_checksum() ? Verification::kVerified : Verification::kNoChecksum;
   }
 
   Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
-    if (chunk.records == 0u) return make_chunk(context, chunk, Payload());
+    if (chunk.records == 0u) return make_chunk(context, chunk, Payload(), true);
     TRY(check_size(chunk));
     if (is_plain(chunk)) {
       ASSIGN_OR_RETURN(auto payload, Payload::stored_at(context, *source_, payload_begin(chunk), chunk.stored_size));
-      return make_chunk(context, chunk, std::move(payload));
+      return make_chunk(context, chunk, std::move(payload), false);
     }
-    auto unpacked = unpack_payload(context, chunk);
-    if (!unpacked) return std::move(unpacked).error();
-    return make_chunk(context, chunk, Payload(owned(std::move(*unpacked))));
+    ASSIGN_OR_RETURN(const auto stored, view_exactly(context, *source_, payload_begin(chunk), chunk.stored_size));
+    auto unpacked = unpack(context, compression_of(chunk), stored.bytes, limits_);
+    if (!unpacked) return about(chunk, unpacked.error().code, unpacked.error().detail);
+    const bool has_checksum = is_checksummed(compression_of(chunk), stored.bytes);
+    return make_chunk(context, chunk, Payload(owned(std::move(*unpacked))), has_checksum);
   }
 
   Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
@@ -157,14 +153,6 @@ class Stream final : public Container, private Metadata {
       return about(chunk, Code::kLimit, fmt::format("{} bytes in one bucket exceed the limit", chunk.stored_size));
     }
     return {};
-  }
-
-  // Reads and decompresses the payload. REQUIRES: !is_plain(chunk).
-  Result<Buffer> unpack_payload(const RequestContext& context, const ChunkInfo& chunk) const {
-    ASSIGN_OR_RETURN(const auto stored, view_exactly(context, *source_, payload_begin(chunk), chunk.stored_size));
-    auto unpacked = unpack(context, compression_of(chunk), stored.bytes, limits_);
-    if (!unpacked) return about(chunk, unpacked.error().code, unpacked.error().detail);
-    return unpacked;
   }
 
   const std::shared_ptr<const Source> source_;

@@ -212,10 +212,11 @@ void add_missing(const RequestContext& context, const ChunkInfo& chunk, Layout& 
   layout.add_failed(context, counted - there, kFailedSize, why);
 }
 
-Result<std::shared_ptr<const Chunk>> make_chunk(const RequestContext& context, const ChunkInfo& chunk,
-                                                Payload payload) {
+Result<std::shared_ptr<const Chunk>> make_chunk(const RequestContext& context, const ChunkInfo& chunk, Payload payload,
+                                                bool has_checksum) {
   const std::uint64_t count = chunk.records.value_or(0);
   Layout layout;
+  if (!has_checksum) layout.set_unchecked();
   layout.reserve(context, std::min(count, payload.size() / kEventLengthSize));
   const EventRun run = find_events(context, payload, count, layout);
   if (run.events == count) {
@@ -231,6 +232,7 @@ Result<std::shared_ptr<const Chunk>> make_chunk(const RequestContext& context, c
 
 Result<Layout> event_layout(const RequestContext& context, const Source& source, const ChunkInfo& chunk) {
   Layout layout;
+  layout.set_unchecked();
   TRY(find_events(context, source, payload_begin(chunk), chunk.stored_size, chunk.records.value_or(0), &layout));
   add_missing(context, chunk, layout);
   return layout;

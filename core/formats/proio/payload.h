@@ -56,8 +56,10 @@ EventRun find_events(const RequestContext& context, const Payload& payload, std:
 // failed records of one byte each. Fails as Source does. Thread-safe.
 Result<Layout> event_layout(const RequestContext& context, const Source& source, const ChunkInfo& chunk);
 
-// Makes a chunk from a decompressed payload, with the same layout. Fails with kOutOfMemory.
-Result<std::shared_ptr<const Chunk>> make_chunk(const RequestContext& context, const ChunkInfo& chunk, Payload payload);
+// Makes a chunk from a decompressed payload, with the same layout. `has_checksum`: whether one covered the payload.
+// Fails with kOutOfMemory.
+Result<std::shared_ptr<const Chunk>> make_chunk(const RequestContext& context, const ChunkInfo& chunk, Payload payload,
+                                                bool has_checksum);
 
 // Makes a chunk that reads its uncompressed payload from the file on demand. Fails as Source does.
 Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context, std::shared_ptr<const Source> source,

@@ -17,9 +17,8 @@ namespace recordfs::proio {
 // positions in errors are 0. Thread-safe. REQUIRES: compression != kCompressionNone.
 Result<Buffer> unpack(const RequestContext& context, std::uint32_t compression, Bytes stored, const Limits& limits);
 
-// Returns whether a checksum covers the data of a compressed payload. `head`: its first kPayloadHead bytes, or all.
+// Returns whether a checksum covers the data of a compressed payload. `head`: its first 5 bytes, or more.
 // Thread-safe.
-inline constexpr std::size_t kPayloadHead = 5;
 bool is_checksummed(std::uint32_t compression, Bytes head);
 
 }  // namespace recordfs::proio
