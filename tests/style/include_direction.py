@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Includes follow one direction: include_direction.py ROOT prints each violation, and fails on one.
 
-    base <- hash <- codec <- formats' contract <- formats/<x> <- formats.cc <- decoding <- store <- search <- database
+    base <- hash <- remote <- fetch
+    base <- hash <- remote <- codec <- formats' contract <- formats/<x> <- formats.cc <- decoding <- store <- search <- database
          <- dataset <- python
          dataset <- fusefs/follow <- fusefs/tree <- fusefs/glue <- fusefs/confinement <- fusefs (options)
          <- fusefs/commands <- fusefs/install <- main
@@ -15,9 +16,9 @@ import sources
 MAIN = "fusefs/main.cc"
 
 # A folder may include itself and earlier layers.
-LAYERS = ["core/base", "core/hash", "core/codec", "core/formats", "core/formats/*", "core/decoding", "core/store", "core/search",
-          "core/database", "core/dataset", "core/python", "fusefs/follow", "fusefs/tree", "fusefs/glue", "fusefs/confinement",
-          "fusefs", "fusefs/commands", "fusefs/install", MAIN]
+LAYERS = ["core/base", "core/hash", "core/remote", "core/fetch", "core/codec", "core/formats", "core/formats/*", "core/decoding",
+          "core/store", "core/search", "core/database", "core/dataset", "core/python", "fusefs/follow", "fusefs/tree",
+          "fusefs/glue", "fusefs/confinement", "fusefs", "fusefs/commands", "fusefs/install", MAIN]
 
 # The list of formats: the only file that names them all.
 REGISTRY = "core/formats/formats.cc"
@@ -37,9 +38,11 @@ PLACES = {
     "pybind11/": ["core/python/"],
     "google/protobuf/": ["core/decoding/protobuf/"],
     "dlfcn.h": ["core/decoding/", "fusefs/confinement/"],
-    "seccomp.h": ["fusefs/confinement/"],
+    "seccomp.h": ["core/fetch/", "fusefs/confinement/"],
     "linux/landlock.h": ["core/base/landlock"],
-    "nlohmann/": [],
+    "nlohmann/": ["core/fetch/json_objects"],
+    "expat.h": ["core/fetch/xml"],
+    "curl/": ["core/fetch/"],
     "re2/": ["core/search/record_matcher"],
     "zstd": ["core/codec/zstd"],
     "brotli/": ["core/codec/brotli"],
@@ -48,7 +51,7 @@ PLACES = {
     "lzma.h": ["core/codec/lzma"],
     "bzlib.h": ["core/codec/bzip2"],
     "zlib.h": ["core/codec/deflate"],
-    "nettle/": ["core/hash/digest", "core/decoding/json_writer"],
+    "nettle/": ["core/hash/digest", "core/decoding/json_writer", "core/fetch/"],
     "libdeflate.h": ["core/codec/deflate_whole", "core/hash/adler32"],
     "blosc": ["core/codec/blosc"],
     "highwayhash/": ["core/hash/highway", "core/hash/highway_engine"],
