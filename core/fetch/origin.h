@@ -39,7 +39,7 @@ struct ObjectRange {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   std::string if_match{};  // a strong ETag, with its quotes; empty: any version
-  std::string version{};   // of a versioned bucket: the versionId; empty: none
+  std::string version{};   // x-amz-version-id of an earlier response, or Linked::version; empty: none
 };
 
 enum class Advice : std::uint8_t {
@@ -54,7 +54,8 @@ struct Failure {
   Error error{};
 };
 
-// Sends one request and waits for the response, at most as long as `timeout`. For credentials; never follows redirects.
+// Sends one request and waits for the response, at most as long as `timeout`. For credentials, so it may connect to
+// addresses of metadata services; never follows redirects.
 using SendOnce = std::function<Result<HttpResponse>(const HttpRequest& request, std::chrono::milliseconds timeout)>;
 
 // Used by one thread.
@@ -62,7 +63,7 @@ class Origin {
  public:
   virtual ~Origin() = default;
 
-  // Returns the request for bytes of an object. Fails with kIo (EACCES) if there are no credentials where some are
+  // Returns the request for bytes of an object, with its Range and If-Match. Fails with kIo (EACCES) if there are no credentials where some are
   // needed, and with kUnsupported if the URL or a configuration cannot be used. May wait for credentials.
   virtual Result<HttpRequest> object(const std::string& url, const ObjectRange& range) = 0;
   // Returns the request for a page of a directory. `page` is empty, or the one of the page before. Fails as object().
@@ -80,10 +81,12 @@ class Origin {
   // region, refused credentials, a clock that differs.
   virtual Failure explain(const std::string& url, const HttpResponse& response) = 0;
 
-  // Facts of an object that only a redirect's response has, as Hugging Face sends them: its size and its strong ETag.
+  // Facts of an object that only a redirect's response has, as Hugging Face sends them. The ETag of the redirect's
+  // target is another one.
   struct Linked {
-    std::optional<std::uint64_t> size;
-    std::string etag;
+    std::optional<std::uint64_t> size{};
+    std::string etag{};     // strong, with its quotes; empty: none
+    std::string version{};  // for ObjectRange::version of later requests; empty: none
   };
   virtual Linked linked(const HttpResponse&) const { return {}; }
 };
@@ -97,7 +100,12 @@ struct OriginOptions {
 // URLs with the same scheme and host, which it does not outlive.
 std::unique_ptr<Origin> origin_for(const std::string& url, const OriginOptions& options, SendOnce send);
 
-// Returns a URL as it may be printed: without userinfo, and without the query if it may have a secret in it.
+// Returns the files and directories outside of the system's that origins may read, whether they exist or not: those of
+// credentials. Thread-safe as getenv(3) is.
+std::vector<std::string> files_of_credentials();
+
+// Returns a URL as it may be printed: without userinfo, and with a hash in place of a query that may have a secret in
+// it. Returns the result itself unchanged. Thread-safe.
 std::string printable(const std::string& url);
 
 }  // namespace recordfs::fetch
