@@ -19,9 +19,9 @@ namespace recordfs::fetch {
 // A request of HTTP, complete but for the headers that every request of the fetcher has.
 struct HttpRequest {
   std::string method = "GET";
-  std::string url;                    // as it is sent: encoded; http or https
-  std::vector<std::string> headers;   // "Name: value"
-  bool has_credentials = false;       // headers, or the URL's query, are not for another host
+  std::string url;                   // as it is sent: encoded; http or https
+  std::vector<std::string> headers;  // "Name: value"
+  bool has_credentials = false;      // headers, or the URL's query, are not for another host
   std::string body{};
 };
 
@@ -43,9 +43,9 @@ struct ObjectRange {
 };
 
 enum class Advice : std::uint8_t {
-  kFail,        // the same request would fail again
-  kRetry,       // later, with backoff
-  kSignAgain,   // at once with a new request from object() or list(): the region or the credentials have changed
+  kFail,       // the same request would fail again
+  kRetry,      // later, with backoff
+  kSignAgain,  // at once with a new request from object() or list(): the region or the credentials have changed
 };
 
 // A failure as users read it: what the server's answer means.
@@ -63,8 +63,9 @@ class Origin {
  public:
   virtual ~Origin() = default;
 
-  // Returns the request for bytes of an object, with its Range and If-Match. Fails with kIo (EACCES) if there are no credentials where some are
-  // needed, and with kUnsupported if the URL or a configuration cannot be used. May wait for credentials.
+  // Returns the request for bytes of an object, with its Range and If-Match. Fails with kIo (EACCES) if there are no
+  // credentials where some are needed, and with kUnsupported if the URL or a configuration cannot be used. May wait for
+  // credentials.
   virtual Result<HttpRequest> object(const std::string& url, const ObjectRange& range) = 0;
   // Returns the request for a page of a directory. `page` is empty, or the one of the page before. Fails as object().
   virtual Result<HttpRequest> list(const std::string& url, const std::string& page) = 0;

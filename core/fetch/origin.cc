@@ -1,0 +1,77 @@
+#include "core/fetch/origin.h"
+
+#include "core/base/utf8.h"
+#include "core/fetch/http_origin.h"
+#include "core/fetch/url.h"
+#include "core/hash/digest.h"
+
+namespace recordfs::fetch {
+namespace {
+
+struct Scheme {
+  std::string_view name;
+  std::unique_ptr<Origin> (*make)(const std::string& url, const OriginOptions& options, SendOnce send);
+};
+
+std::unique_ptr<Origin> make_http(const std::string&, const OriginOptions&, SendOnce) { return http_origin(); }
+
+constexpr Scheme kSchemes[] = {
+    {"http", make_http},
+    {"https", make_http},
+};
+
+constexpr std::string_view kLowerDigits = "0123456789abcdef";
+constexpr std::size_t kHashBytes = 6;
+constexpr std::string_view kHidden = "...";  // before the hash of a query
+
+// Returns the first bytes of a digest in hexadecimal.
+std::string short_hash(std::string_view text) {
+  Digester digester(DigestId::kSha256);
+  digester.append(as_bytes(text));
+  const Digest digest = digester.finish();
+  std::string hash;
+  for (const std::byte byte : digest.view().first(kHashBytes)) {
+    hash += kLowerDigits[std::to_integer<std::size_t>(byte >> 4)];
+    hash += kLowerDigits[std::to_integer<std::size_t>(byte & std::byte{0xF})];
+  }
+  return hash;
+}
+
+// Returns whether a query is one that printable() has hidden.
+bool is_hidden(std::string_view query) {
+  return query.size() == kHidden.size() + 2 * kHashBytes && query.starts_with(kHidden) &&
+         query.find_first_not_of(kLowerDigits, kHidden.size()) == std::string_view::npos;
+}
+
+}  // namespace
+
+std::string_view HttpResponse::header(std::string_view name) const {
+  for (const auto& [key, value] : headers) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+std::unique_ptr<Origin> origin_for(const std::string& url, const OriginOptions& options, SendOnce send) {
+  const auto parsed = parse_url(url);
+  if (!parsed) return nullptr;
+  for (const Scheme& scheme : kSchemes) {
+    if (scheme.name == parsed->scheme) return scheme.make(url, options, std::move(send));
+  }
+  return nullptr;
+}
+
+std::vector<std::string> files_of_credentials() { return {}; }
+
+std::string printable(const std::string& url) {
+  auto parsed = parse_url(url);
+  // What cannot be parsed may have a secret anywhere.
+  if (!parsed) return std::string(kHidden);
+  if (!parsed->is_http()) return recordfs::printable(url);
+  if (!is_hidden(parsed->query) && may_be_secret(parsed->query)) {
+    parsed->query = std::string(kHidden) + short_hash(parsed->query);
+  }
+  return parsed->text();
+}
+
+}  // namespace recordfs::fetch
