@@ -1,12 +1,22 @@
 """What servers and networks do wrong. Each fault takes an Exchange, and returns the answer that is sent, or ends the connection."""
+import functools
 import time
 from urllib.parse import quote
 
 import bucket
-from server import Answer, Dropped, http_date, reset
+from server import Answer, Dropped, Object, http_date, reset
 
 MANY = 100 << 20  # bytes: more than a client may keep of an object that it gets as a whole
-DROP = 0.02       # seconds between the pieces of a trickle
+PAUSE = 0.02      # seconds between the bytes of a trickle
+
+
+def of_objects(fault):
+    """Decorates a fault that leaves listings and errors as they are."""
+    @functools.wraps(fault)
+    def checked(exchange):
+        is_object = isinstance(exchange.server.find(exchange.request.path), Object)
+        return fault(exchange) if is_object else exchange.answer
+    return checked
 
 
 # Connections
@@ -48,12 +58,14 @@ def stall_in_body(exchange):
 
 
 def trickle(exchange):
-    """Some bytes a second: more slowly than a client should accept."""
+    """Fifty bytes a second, which is slower than a client should accept."""
+    exchange.request.status = exchange.answer.status
     exchange.connection.sendall(exchange.answer.head())
-    for piece in exchange.answer.data():
-        exchange.connection.sendall(bytes([piece]))
-        exchange.server.wait(DROP)
-    return exchange.answer
+    for byte in exchange.answer.data():
+        exchange.connection.sendall(bytes([byte]))
+        exchange.request.sent += 1
+        exchange.server.wait(PAUSE)
+    raise Dropped
 
 
 def drop_after_answer(exchange):
@@ -109,6 +121,7 @@ def malformed_error(_):
 
 # Ranges
 
+@of_objects
 def whole_object(exchange):
     """200 with everything in answer to a request for a range."""
     found = exchange.server.find(exchange.request.path)
@@ -116,12 +129,14 @@ def whole_object(exchange):
     return Answer(200, headers, found.part(0, found.size))
 
 
+@of_objects
 def whole_object_of_unknown_length(exchange):
     answer = whole_object(exchange)
     answer.framing = "close"
     return answer
 
 
+@of_objects
 def endless_object(exchange):
     """200 with much more than anybody asked for."""
     answer = whole_object(exchange)
@@ -134,6 +149,7 @@ def endless_object(exchange):
     return exchange.wait_for_the_client_to_leave()
 
 
+@of_objects
 def endless_chunks(exchange):
     """200 without a length, and without an end."""
     answer = whole_object(exchange)
@@ -155,6 +171,7 @@ def _content_range(exchange, change):
     return exchange.answer
 
 
+@of_objects
 def wrong_start(exchange):
     """The bytes of another range, and Content-Range says so."""
     found = exchange.server.find(exchange.request.path)
@@ -221,6 +238,7 @@ def fewer_bytes(exchange):
 
 # Versions
 
+@of_objects
 def other_etag(exchange):
     """Each answer has another ETag, whatever the request's If-Match says."""
     found = exchange.server.find(exchange.request.path)

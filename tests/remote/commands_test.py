@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+"""Commands answer for http:// and s3:// as they do for the same local files."""
+import json
+import os
+import shutil
+import tempfile
+import unittest
+from pathlib import Path
+
+import built
+import remoting
+from built import EXPECTATION
+
+CONTAINERS = 40  # that one process names
+
+
+def containers():
+    """Returns the paths below tests/corpus of all samples that are containers, damaged or not, in the order of their names."""
+    known = sorted(built.corpus().rglob(f"*{EXPECTATION}"))
+    paths = [Path(str(path).removesuffix(EXPECTATION)) for path in known
+             if not json.loads(path.read_text(encoding="utf-8")).get("format", "").startswith("not-a-")]
+    return [str(path.relative_to(built.corpus())) for path in paths if path.is_file()]
+
+
+def databases():
+    return sorted(f"database/{path.name}" for path in (built.corpus() / "database").iterdir()
+                  if path.is_dir() and Path(f"{path}{EXPECTATION}").is_file())
+
+
+class Case(remoting.Served, unittest.TestCase):
+    """A case with a new folder. Compares what recordfs says of files below `root` and of the same files on a server."""
+
+    longMessage = True
+    maxDiff = 4000
+
+    def setUp(self):
+        self.folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="recordfs-test-")))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.root = built.corpus()
+
+    def url(self, name):
+        return self.prefix + name
+
+    def answer(self, words, cwd=None):
+        done = remoting.run(words, self.environment(), cwd=cwd)
+        self.assertIsNone(built.COMPLAINT.search(done.err), done.err)
+        return done
+
+    def assert_same(self, *words, files):
+        """A command with these words, in which each "FILE" is replaced by the next of `files`, answers the same for both."""
+        def with_files(name_of):
+            left = list(files)
+            return [name_of(left.pop(0)) if word == "FILE" else word for word in words] + [name_of(file) for file in left]
+        local = self.answer(with_files(str), cwd=self.root)
+        remote = self.answer(with_files(self.url))
+        shown = remote._replace(out=remote.out.replace(self.prefix.encode(), b""), err=remote.err.replace(self.prefix, ""))
+        self.assertEqual(shown.out, local.out, words)
+        self.assertEqual((shown.status, shown.err), (local.status, local.err), words)
+        return local
+
+
+class OverHttp:
+    def start(self):
+        """Serves `root`, and sets `prefix`, which makes a URL of a name below `root`."""
+        self.server = self.serve(self.root)
+        self.prefix = f"{self.server.origin}/"
+
+
+class OverS3:
+    """Each request is signed, and a page of a listing has few keys."""
+
+    def start(self):
+        self.server = self.serve_s3(self.root.parent)
+        self.server.page = 100
+        self.prefix = f"s3://{self.root.name}/"
+
+
+class Files:
+    def setUp(self):
+        super().setUp()
+        self.start()
+
+    def test_every_sample_is_read_as_its_local_copy(self):
+        names = containers()
+        self.assertGreater(len(names), 300)
+        groups = [names[at:at + CONTAINERS] for at in range(0, len(names), CONTAINERS)]
+        for command in (["info", "--json"], ["verify", "--json"]):
+            remoting.in_parallel(lambda group, words=command: self.assert_same(*words, files=group), groups)
+        self.assertGreater(len(self.server.take_log()), len(names))
+
+    def test_records_of_each_format_are_read_by_every_command(self):
+        def check(name):
+            for words in (["head", "--json", "-n", "3", "FILE"], ["cat", "FILE", "0"], ["cat", "--lines", "FILE", "-2:"], ["ls", "FILE"],
+                          ["grep", "-c", "e", "FILE"], ["cat", "--json", "FILE"], ["splits", "--size", "5000", "FILE"],
+                          ["info", "--scan", "--json", "FILE"]):
+                with self.subTest(name=name, words=words):
+                    self.assert_same(*words, files=[name])
+        first = {}
+        for name in containers():
+            if built.expectation(name).get("num_records", 0) > 2:
+                first.setdefault((Path(name).parts[0], Path(name).suffix), name)
+        self.assertGreaterEqual(len(first), 10)
+        remoting.in_parallel(check, first.values())
+
+    def test_databases_are_read_as_local_directories(self):
+        def check(name):
+            self.assert_same("keys", "--json", files=[name])
+            self.assert_same("info", "--json", files=[name])
+            keys = self.answer(["keys", name], cwd=self.root).out.decode(errors="surrogateescape").splitlines()
+            if keys:
+                self.assert_same("get", "--encoded", "FILE", keys[len(keys) // 2], files=[name])
+        names = databases()
+        self.assertGreater(len(names), 5)
+        remoting.in_parallel(check, built.some_of(names, 3))
+
+    def test_final_slash_names_the_same_database(self):
+        self.assert_same("keys", files=["database/leveldb-levels/"])
+
+    def test_keys_of_a_table_and_of_a_log_are_listed(self):
+        for name in ("leveldb_table/small/snappy.ldb", "leveldb_log/000003.log"):
+            if not (self.root / name).exists():
+                name = next(each for each in containers() if each.startswith(name.split("/", maxsplit=1)[0]))
+            done = self.assert_same("keys", files=[name])
+            key = done.out.decode(errors="surrogateescape").splitlines()[0]
+            self.assert_same("get", "--encoded", "FILE", key, files=[name])
+
+    def test_missing_file_is_reported_with_its_url(self):
+        done = self.answer(["info", self.url("tfrecord/nothing.tfrecord")])
+        self.assertEqual((done.status, done.out), (2, b""))
+        self.assertRegex(done.err, r"\Arecordfs: \S+/tfrecord/nothing\.tfrecord: [^\n]*No such file or directory[^\n]*\n\Z")
+
+    def test_file_that_is_not_a_container_is_refused(self):
+        self.assert_same("info", files=["riegeli/simple_zstd9.riegeli.expect.json"])
+        self.assert_same("cat", files=["riegeli/simple_zstd9.riegeli.expect.json"])
+
+    def test_empty_object_is_an_empty_container(self):
+        self.root = self.folder / "root"
+        self.root.mkdir()
+        (self.root / "empty.tfrecord").touch()
+        (self.root / "empty.bin").touch()
+        self.start()
+        self.assert_same("info", "--json", files=["empty.tfrecord"])
+        self.assert_same("cat", files=["empty.tfrecord"])
+        self.assert_same("info", files=["empty.bin"])
+
+    def test_report_is_written_for_a_url(self):
+        pages = []
+        for words, cwd in ((["report", "riegeli/simple_zstd9.riegeli"], self.root), (["report", self.url("riegeli/simple_zstd9.riegeli")], None)):
+            page = self.folder / "page.html"
+            done = self.answer([*words, "-o", page], cwd)
+            self.assertEqual((done.status, done.err), (0, ""))
+            pages.append(page.read_text(encoding="utf-8").replace(self.prefix, ""))
+        self.assertEqual(len(pages[0]), len(pages[1]))
+
+    def test_records_are_copied_to_files(self):
+        name = "riegeli/simple_zstd9.riegeli"
+        self.assertEqual(self.answer(["cp", self.url(name), "3:6", self.folder / "out"]).err, "")
+        copied = sorted((self.folder / "out").rglob("*"))
+        records = [path.read_bytes() for path in copied if path.is_file()]
+        self.assertEqual(len(records), 3)
+        self.assertEqual(b"".join(records), self.answer(["cat", name, "3:6"], self.root).out)
+
+
+class Sets:
+    """Data sets, of which a server lists the directory."""
+
+    SHARDS = 7
+
+    def setUp(self):
+        super().setUp()
+        self.root = self.folder / "root"
+        (self.root / "set").mkdir(parents=True)
+        self.names = [f"set/train-{number:05}-of-{self.SHARDS:05}.riegeli" for number in range(self.SHARDS)]
+        for number, name in enumerate(self.names):
+            remoting.make("riegeli-zstd", 100 + number, self.root / name)
+        self.start()
+        self.whole = self.answer(["cat", *self.names], self.root).out
+
+    def assert_whole(self, *words):
+        done = self.answer(["cat", *words])
+        self.assertEqual((done.status, done.err), (0, ""))
+        self.assertEqual(done.out, self.whole)
+
+    def test_glob_names_shards(self):
+        self.assert_whole(self.url("set/train-*.riegeli"))
+        self.assert_whole(self.url("set/train-0000[0-9]-of-*.riegeli"))
+
+    def test_standard_name_names_shards(self):
+        self.assert_whole(self.url(f"set/train@{self.SHARDS}.riegeli"))
+
+    def test_directory_names_shards(self):
+        self.assert_whole(self.url("set/"))
+
+    def test_several_urls_are_one_set(self):
+        self.assert_whole(*map(self.url, self.names))
+
+    def test_manifest_names_urls(self):
+        manifest = self.folder / "list.txt"
+        manifest.write_text("".join(f"{self.url(name)}\n" for name in self.names), encoding="utf-8")
+        done = self.answer(["cat", "--manifest", manifest, self.url(self.names[0])])
+        if done.status != 0:  # without a FILE
+            done = self.answer(["cat", "--manifest", manifest])
+        # A host that only a manifest names is not the user's own, so a loopback address is refused.
+        self.assertTrue(done.out == self.whole or "loopback" in done.err or "address" in done.err, done.err)
+
+    def test_manifest_on_a_server_names_its_neighbors(self):
+        (self.root / "set" / "list.txt").write_text("".join(f"{Path(name).name}\n" for name in self.names), encoding="utf-8")
+        self.assert_whole("--manifest", self.url("set/list.txt"))
+
+    def test_record_of_a_set_is_found_by_ordinal_and_by_address(self):
+        for pattern in ("set/train-*.riegeli", f"set/train@{self.SHARDS}.riegeli"):
+            local = self.answer(["cat", pattern, "333"], self.root)
+            self.assertEqual(self.answer(["cat", self.url(pattern), "333"]), local)
+        rows = self.answer(["ls", self.url("set/train-*.riegeli")])
+        self.assertEqual(rows, self.answer(["ls", "set/train-*.riegeli"], self.root))
+        address = rows.out.decode().splitlines()[333].split("\t")[2]
+        self.assertEqual(self.answer(["cat", self.url("set/train-*.riegeli"), address]), local)
+
+    def test_splits_of_a_set_have_all_records(self):
+        lines = self.answer(["splits", "--count", "4", self.url("set/train-*.riegeli")]).out.decode().splitlines()
+        self.assertGreaterEqual(len(lines), 4)
+        parts = [self.answer(["cat", "--split", line, self.url("set/train-*.riegeli")]).out for line in lines]
+        self.assertEqual(b"".join(parts), self.whole)
+
+    def test_missing_shard_is_named(self):
+        (self.root / self.names[3]).unlink()
+        self.assert_same("info", files=[f"set/train@{self.SHARDS}.riegeli"])
+
+    def test_pattern_without_a_match_is_reported(self):
+        self.assert_same("cat", files=["set/other-*.riegeli"])
+
+    def test_missing_directory_is_reported(self):
+        done = self.answer(["info", self.url("nothing/")])
+        self.assertEqual((done.status, done.out), (2, b""))
+        self.assertRegex(done.err, r"\Arecordfs: [^\n]*nothing/?: [^\n]+\n\Z")
+
+
+class Names(Case):
+    """Names that URLs and signatures encode."""
+
+    NAMES = ("with space.riegeli", "dt=2024-01-01/part=0.riegeli", "a+b&c.riegeli", "sch\u00f6n \u2603.riegeli", "100%25.riegeli", "q?x=1.riegeli",
+             "h#ash.riegeli", "co:lon,;semi.riegeli", "(paren)'quote'!.riegeli", "tilde~_-.riegeli", "at@home.riegeli", "star*.riegeli")
+
+    def setUp(self):
+        super().setUp()
+        self.root = self.folder / "root"
+        for name in self.NAMES:
+            (self.root / "names" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(built.sample("riegeli/simple_zstd9.riegeli"), self.root / "names" / name)
+        self.expected = self.answer(["cat", built.sample("riegeli/simple_zstd9.riegeli"), "7"])
+
+    def test_every_name_is_read_by_http(self):
+        started = self.serve(self.root)
+        for name in self.NAMES:
+            with self.subTest(name=name):
+                self.assertEqual(self.answer(["cat", started.url(f"names/{name}"), "7"]), self.expected)
+
+    def test_every_name_is_read_by_s3(self):
+        self.serve_s3(self.root)
+        for name in self.NAMES:
+            if "*" not in name and "?" not in name:  # patterns, which match these names, too
+                with self.subTest(name=name):
+                    self.assertEqual(self.answer(["cat", f"s3://names/{name}", "7"]), self.expected)
+
+    def test_listed_names_are_read(self):
+        self.serve_s3(self.root)
+        http = self.serve(self.root)
+        for folder in ("s3://names/", f"{http.origin}/names/"):
+            done = self.answer(["info", "--scan", "--json", folder])
+            self.assertEqual((done.status, done.err), (0, ""))
+            self.assertIn(f'"records":{500 * (len(self.NAMES) - 1)}', done.out.decode())  # without the one in the directory dt=...
+
+
+class FilesOverHttp(OverHttp, Files, Case):
+    pass
+
+
+class FilesOverS3(OverS3, Files, Case):
+    pass
+
+
+class SetsOverHttp(OverHttp, Sets, Case):
+    pass
+
+
+class SetsOverS3(OverS3, Sets, Case):
+    pass
+
+
+if __name__ == "__main__":
+    remoting.main()

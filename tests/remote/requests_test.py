@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""How many requests and bytes recordfs needs, with a round trip of 50 ms."""
+import re
+
+import commands_test
+import remoting
+from tfrecords import tfrecord
+
+ROUND_TRIP = 0.05  # seconds
+BLOCK = 256 << 10  # bytes
+MOST = 1.05        # of a file's size may be fetched to read all of it
+
+
+class Case(commands_test.Case):
+    def setUp(self):
+        super().setUp()
+        self.root = self.folder / "root"
+        self.root.mkdir()
+        self.server = self.serve(self.root, delay=ROUND_TRIP)
+
+    def requests_of(self, *words):
+        """Runs a command, which must succeed. Returns its requests and its output."""
+        self.server.take_log()
+        done = self.answer(words)
+        self.assertEqual((done.status, done.err), (0, ""), words)
+        log = self.server.take_log()
+        for request in log:
+            if "-type=" not in request.target and not request.path.endswith("/"):
+                self.assertRegex(request.range, r"\Abytes=\d+-\d+\Z", "each request has an upper bound")
+        return log, done.out
+
+    def assert_requests(self, most, *words):
+        """A command needs at most as many round trips. Requests that are in flight together count as one."""
+        log, out = self.requests_of(*words)
+        self.assertLessEqual(len(rounds(log)), most, (words, log))
+        self.assertLessEqual(len(log), most + 2, (words, log))
+        return out
+
+
+def rounds(log):
+    """Returns the requests in groups that were waiting for their answers at the same time."""
+    groups = []
+    for request in sorted(log, key=lambda request: request.begun):
+        if groups and request.begun < groups[-1][0].begun + ROUND_TRIP * 0.9:
+            groups[-1].append(request)
+        else:
+            groups.append([request])
+    return groups
+
+
+class RoundTrips(Case):
+    def make(self, form, records, name, *options):
+        path = remoting.make(form, records, self.root / name, *options)
+        self.assertGreater(path.stat().st_size, 16 * BLOCK, name)
+        return path
+
+    def test_info_needs_two(self):
+        for form, records, name in [("riegeli-zstd", 60000, "a.riegeli"), ("array_record-zstd", 60000, "a.array_record"), ("tfrecord", 60000, "a.tfrecord"),
+                                    ("leveldb_table-none", 80000, "000005.ldb"), ("recordio-zstd", 60000, "a.grail-rio"), ("proio-lz4", 60000, "a.proio"),
+                                    ("leveldb", 60000, "000003.log"), ("bloscpack-lz4", 60000, "a.blp")]:
+            with self.subTest(format=form):
+                self.assert_requests(2, "info", self.server.url(self.make(form, records, name)))
+
+    def test_record_of_a_riegeli_file_needs_three(self):
+        """`cat FILE @OFFSET/INDEX`, which needs no scan of the headers."""
+        path = self.make("riegeli-zstd", 60000, "a.riegeli")
+        row = self.answer(["ls", path, "59000"]).out.decode().split()
+        out = self.assert_requests(3, "cat", self.server.url(path), row[2] if row[2].startswith("@") else f"@{row[2]}")
+        self.assertEqual(out, self.answer(["cat", path, "59000"]).out)
+
+    def test_record_of_an_array_record_needs_three(self):
+        path = self.make("array_record-zstd", 60000, "a.array_record")
+        out = self.assert_requests(3, "cat", self.server.url(path), "59000")
+        self.assertEqual(out, self.answer(["cat", path, "59000"]).out)
+
+    def test_record_of_an_indexed_tfrecord_needs_one(self):
+        path = self.make("tfrecord", 60000, "a.tfrecord")
+        url = self.server.url(path)
+        self.answer(["index", url])
+        self.assertEqual(self.assert_requests(2, "cat", url, "50000"), self.answer(["cat", path, "50000"]).out)
+        self.server.take_log()
+        log, _ = self.requests_of("cat", "--no-cache", url, "40000")
+        self.assertLessEqual(len(log), 2, log)  # the snapshot, and the record
+
+    def test_key_of_a_table_needs_four(self):
+        path = self.make("leveldb_table-none", 80000, "000005.ldb")
+        keys = self.answer(["keys", path]).out.decode().splitlines()
+        out = self.assert_requests(4, "get", self.server.url(path), keys[len(keys) // 2])
+        self.assertEqual(out, self.answer(["get", path, keys[len(keys) // 2]]).out)
+
+    def test_second_reading_comes_from_the_disk(self):
+        path = self.make("riegeli-zstd", 60000, "a.riegeli")
+        first, out = self.requests_of("cat", self.server.url(path))
+        again, same = self.requests_of("cat", self.server.url(path))
+        self.assertEqual(out, same)
+        self.assertLessEqual(len(again), 1, again)
+        self.assertLess(sum(request.sent for request in again), sum(request.sent for request in first) / 4)
+
+    def test_no_cache_keeps_nothing_on_the_disk(self):
+        path = self.make("riegeli-zstd", 60000, "a.riegeli")
+        self.requests_of("cat", "--no-cache", self.server.url(path), "0")
+        self.assertFalse([file for file in (self.folder / "caches").rglob("*") if "blocks" in str(file) and file.is_file()])
+
+
+class Bytes(Case):
+    def test_reading_everything_fetches_each_byte_once(self):
+        for form, records, name in [("riegeli-zstd", 60000, "a.riegeli"), ("tfrecord", 60000, "a.tfrecord"), ("array_record-zstd", 60000, "a.array_record")]:
+            path = remoting.make(form, records, self.root / name)
+            size = path.stat().st_size
+            for words in (["cat", "--no-cache"], ["grep", "-c", "--no-cache", "no such text"], ["verify", "--no-cache"]):
+                with self.subTest(form=form, words=words):
+                    self.server.take_log()
+                    self.answer([*words, self.server.url(path)])
+                    log = self.server.take_log()
+                    self.assertLessEqual(sum(request.sent for request in log), size * MOST + BLOCK, log)
+                    self.assertTrue(all(re.fullmatch(r"bytes=\d+-\d+", request.range) for request in log), log)
+
+    def test_several_requests_are_in_flight(self):
+        path = self.root / "large.tfrecord"
+        path.write_bytes(tfrecord([bytes(1 << 20)]) * 64)
+        self.answer(["cat", "--no-cache", self.server.url(path)])
+        self.assertGreater(self.server.most_at_once, 1)
+
+    def test_head_reads_only_the_beginning(self):
+        path = self.root / "large.tfrecord"
+        path.write_bytes(tfrecord([bytes(1000)]) * 64000)
+        log, _ = self.requests_of("head", "-n", "3", self.server.url(path))
+        self.assertLessEqual(sum(request.sent for request in log), 4 * BLOCK, log)
+
+
+class ManyShardsOfS3(Case):
+    SHARDS = 1000
+
+    def setUp(self):
+        super().setUp()
+        for number in range(self.SHARDS):
+            (self.root / f"train-{number:05}-of-{self.SHARDS:05}.tfrecord").write_bytes(tfrecord([b"%d" % number]))
+        self.server = self.serve_s3(self.folder, delay=ROUND_TRIP)
+
+    def test_root_of_a_set_needs_one_request_per_page(self):
+        for page, most in ((1000, 2), (300, 5)):  # and one for the first shard
+            self.server.page = page
+            log, _ = self.requests_of("cat", f"s3://root/train@{self.SHARDS}.tfrecord", "0")
+            listings = [request for request in log if "list-type" in request.target]
+            self.assertLessEqual(len(listings), most, listings)
+            self.assertLessEqual(len(log) - len(listings), 2, log)
+
+    def test_pattern_lists_only_names_that_begin_as_it_does(self):
+        (self.root / "zebra").mkdir()
+        log, out = self.requests_of("head", "-n", "3", "--lines", "s3://root/train-0000*.tfrecord")
+        self.assertEqual(out, b"0\n1\n2\n")
+        self.assertLessEqual(len(log), 8, log)
+
+
+if __name__ == "__main__":
+    remoting.main()
