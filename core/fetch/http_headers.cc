@@ -1,0 +1,105 @@
+#include "core/fetch/http_headers.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+
+#include "core/base/parse_number.h"
+
+namespace recordfs::fetch {
+namespace {
+
+std::string_view without_spaces(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kSpaces);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpaces) - begin + 1);
+}
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// Returns the status of "HTTP/1.1 206 Partial Content"; 0: invalid.
+long status_of_line(std::string_view line) {
+  const std::size_t space = line.find(' ');
+  if (space == std::string_view::npos) return 0;
+  const std::string_view rest = without_spaces(line.substr(space));
+  const auto status = parse_number<unsigned short>(rest.substr(0, 3));
+  return status && (rest.size() == 3 || rest[3] == ' ') ? *status : 0;
+}
+
+}  // namespace
+
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), lower);
+  return result;
+}
+
+std::optional<ContentRange> parse_content_range(std::string_view text) {
+  constexpr std::string_view kUnit = "bytes";
+  text = without_spaces(text);
+  if (lower_case(text.substr(0, kUnit.size())) != kUnit) return std::nullopt;
+  text = without_spaces(text.substr(kUnit.size()));
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const std::string_view range = without_spaces(text.substr(0, slash));
+  const std::string_view total = without_spaces(text.substr(slash + 1));
+  ContentRange result;
+  if (total != "*") {
+    result.total = parse_number<std::uint64_t>(total);
+    if (!result.total) return std::nullopt;
+  }
+  if (range == "*") return result;
+  const std::size_t dash = range.find('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const auto first = parse_number<std::uint64_t>(range.substr(0, dash));
+  const auto last = parse_number<std::uint64_t>(range.substr(dash + 1));
+  if (!first || !last || *last < *first || *last == UINT64_MAX) return std::nullopt;
+  if (result.total && *last >= *result.total) return std::nullopt;
+  result.begin = *first;
+  result.end = *last + 1;
+  return result;
+}
+
+std::optional<std::int64_t> parse_http_date(std::string_view text) {
+  constexpr std::size_t kMost = 64;
+  if (text.empty() || text.size() > kMost) return std::nullopt;
+  const time_t seconds = ::curl_getdate(std::string(text).c_str(), nullptr);
+  if (seconds < 0) return std::nullopt;
+  return seconds;
+}
+
+bool is_strong_etag(std::string_view etag) { return etag.size() >= 2 && etag.front() == '"' && etag.back() == '"'; }
+
+HeaderCollector::State HeaderCollector::add(std::string_view line) {
+  if (is_complete_) return State::kMore;
+  bytes_ += line.size();
+  if (bytes_ > kMostBytes) return State::kTooLong;
+  const std::string_view text = without_spaces(line);
+  if (text.empty()) {
+    is_complete_ = response_.status >= 200 || response_.status == 0;
+    return is_complete_ ? State::kComplete : State::kMore;
+  }
+  if (line.starts_with("HTTP/")) {
+    response_ = {};
+    response_.status = status_of_line(text);
+    return State::kMore;
+  }
+  // A line that continues the one before is obsolete (RFC 9112, 5.2); no header that matters here has one.
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || line.front() == ' ' || line.front() == '\t') return State::kMore;
+  response_.headers.emplace_back(lower_case(without_spaces(text.substr(0, colon))),
+                                 without_spaces(text.substr(colon + 1)));
+  return State::kMore;
+}
+
+std::string message_text(std::string_view text, std::size_t most) {
+  constexpr std::string_view kCut = "...";
+  const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; };
+  std::string result(text.substr(0, most));
+  std::ranges::replace_if(result, is_control, '?');
+  if (text.size() > most && most > kCut.size()) result.replace(most - kCut.size(), kCut.size(), kCut);
+  return result;
+}
+
+}  // namespace recordfs::fetch
