@@ -45,6 +45,9 @@ Exchange::~Exchange() {
 
 Clock::time_point Exchange::advance(Clock::time_point now) {
   if (state_ == State::kWaiting && now >= wake_) send();
+  // Waiting for requests that go on is no failure.
+  const auto heard = transfer_ == nullptr ? std::nullopt : network_.queued_behind(*transfer_);
+  if (heard) deadline_ = std::max(deadline_, *heard + options_.timeout);
   if (state_ != State::kFinished && now >= deadline_) {
     if (transfer_ != nullptr) network_.stop(std::exchange(transfer_, nullptr));
     finish_late(last_);

@@ -73,6 +73,7 @@ std::size_t Network::Transfer::take_header(char* data, std::size_t, std::size_t 
 std::size_t Network::Transfer::take_body(char* data, std::size_t, std::size_t size, void* self) {
   auto& transfer = *static_cast<Transfer*>(self);
   transfer.network_.bytes_ += size;
+  transfer.network_.hosts_[transfer.authority_].last_heard = std::chrono::steady_clock::now();
   return transfer.receiver_.take_body(as_bytes(std::string_view(data, size))) ? size : 0;
 }
 
@@ -256,6 +257,12 @@ void Network::release(Transfer* transfer) {
     activate(*next);
   }
   if (host->second.active == 0 && host->second.waiting.empty()) hosts_.erase(host);
+}
+
+std::optional<std::chrono::steady_clock::time_point> Network::queued_behind(const Transfer& transfer) const {
+  const auto host = hosts_.find(transfer.authority_);
+  if (transfer.is_active_ || host == hosts_.end()) return std::nullopt;
+  return host->second.last_heard;
 }
 
 short Network::wait(int descriptor, short events, std::chrono::milliseconds timeout) {

@@ -9,6 +9,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,10 @@ class Network {
   // Returns the kinds of addresses to which a transfer has connected. Valid until take_end() returns.
   static unsigned connected_addresses(const Transfer& transfer);
 
+  // Returns when the host of a queued transfer has last sent something to another one; nullopt: it is not queued, or the
+  // host has sent nothing.
+  std::optional<std::chrono::steady_clock::time_point> queued_behind(const Transfer& transfer) const;
+
   // Waits for the network or for `events` of a descriptor, at most for `timeout`. Returns the events that it has.
   short wait(int descriptor, short events, std::chrono::milliseconds timeout);
   // Does what can be done without waiting.
@@ -92,6 +97,7 @@ class Network {
 
   struct Host {
     std::size_t active = 0;
+    std::optional<std::chrono::steady_clock::time_point> last_heard{};
     std::deque<Transfer*> waiting;
   };
 

@@ -1,4 +1,4 @@
-// Listings of nginx, and JSON that is none.
+// Listings of nginx, and JSON of another kind.
 #include "core/fetch/autoindex.h"
 
 #include <string>
