@@ -8,20 +8,15 @@
 #include <gtest/gtest.h>
 
 #include "core/fetch/http_failure.h"
+#include "tests/unit/fetch/fake_environment.h"
 
 namespace recordfs::fetch {
 namespace {
 
+using testing::response_with;
 using Headers = std::vector<std::string>;
 
 std::unique_ptr<Origin> origin_of(const std::string& url) { return origin_for(url, {}, nullptr); }
-
-HttpResponse response_with(long status, std::string body = {}) {
-  HttpResponse response;
-  response.status = status;
-  response.body = std::move(body);
-  return response;
-}
 
 TEST(HttpOrigin, AsksForARange) {
   const auto request = origin_of("http://h/a b")->object("http://h/a b", {.begin = 10, .end = 20, .if_match = "\"e\""});

@@ -1,0 +1,98 @@
+#include "core/fetch/s3_listing.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <utility>
+
+#include "core/base/parse_number.h"
+#include "core/fetch/autoindex.h"
+#include "core/fetch/environment.h"
+#include "core/fetch/url.h"
+#include "core/fetch/xml.h"
+
+namespace recordfs::fetch {
+namespace {
+
+class ListingReader {
+ public:
+  explicit ListingReader(std::string_view prefix) : prefix_(prefix) {}
+
+  Result<void> take(const std::string& path, const std::string& text) {
+    const std::string_view element = std::string_view(path).substr(std::min(path.find('/'), path.size()));
+    if (element == "/EncodingType") is_encoded_ = text == "url";
+    if (element == "/IsTruncated") is_truncated_ = text == "true";
+    if (element == "/ContinuationToken") this_page_ = text;
+    if (element == "/NextContinuationToken") page_.next = text;
+    if (element == "/Contents/Key") entry_.name = text;
+    if (element == "/Contents/Size") entry_.size = parse_number<std::uint64_t>(text).value_or(0);
+    if (element == "/Contents") page_.entries.push_back(std::exchange(entry_, {}));
+    if (element == "/CommonPrefixes/Prefix") {
+      page_.entries.push_back({.name = text, .is_directory = true});
+    }
+    if (element.empty()) is_listing_ = path == "ListBucketResult";
+    return {};
+  }
+
+  Result<Origin::Page> finish() {
+    if (!is_listing_) return Error{.code = Code::kUnsupported, .detail = "the server sends no listing of a bucket"};
+    if (!is_truncated_) page_.next.clear();
+    if (is_truncated_ && (page_.next.empty() || page_.next == this_page_)) {
+      return Error{.code = Code::kDamage, .detail = "a listing that does not end"};
+    }
+    const bool is_only_page = !is_truncated_ && this_page_.empty();
+    if (is_only_page && page_.entries.empty() && !prefix_.empty()) return system_error(ENOENT);
+    // The element that says how names are encoded may follow them.
+    std::erase_if(page_.entries, [this](remote::Entry& entry) { return !make_name(entry); });
+    return std::move(page_);
+  }
+
+ private:
+  // Makes the name of an entry of its key. Returns false if that is no name.
+  bool make_name(remote::Entry& entry) const {
+    if (is_encoded_) {
+      std::ranges::replace(entry.name, '+', ' ');
+      entry.name = percent_decoded(entry.name);
+    }
+    if (!entry.name.starts_with(prefix_)) return false;
+    entry.name.erase(0, prefix_.size());
+    if (entry.is_directory) {
+      if (!entry.name.ends_with('/')) return false;
+      entry.name.pop_back();
+    }
+    return is_entry_name(entry.name);
+  }
+
+  const std::string_view prefix_;
+  Origin::Page page_;  // with keys for names
+  remote::Entry entry_;
+  std::string this_page_;
+  bool is_listing_ = false;
+  bool is_encoded_ = false;
+  bool is_truncated_ = false;
+};
+
+}  // namespace
+
+Result<Origin::Page> parse_s3_listing(std::string_view xml, std::string_view prefix) {
+  ListingReader reader(prefix);
+  const std::string_view start = trimmed(xml);
+  if (!start.starts_with("<?xml") && !start.starts_with("<ListBucketResult")) return reader.finish();
+  TRY(for_each_element(xml, [&](const std::string& path, const std::string& text) { return reader.take(path, text); }));
+  return reader.finish();
+}
+
+S3Error parse_s3_error(std::string_view xml) {
+  S3Error error;
+  bool is_error = false;
+  const auto read = for_each_element(xml, [&](const std::string& path, const std::string& text) -> Result<void> {
+    if (path == "Error/Code") error.code = text;
+    if (path == "Error/Message") error.message = text;
+    if (path == "Error/Region") error.region = text;
+    is_error = is_error || path == "Error";
+    return {};
+  });
+  return read && is_error ? error : S3Error{};
+}
+
+}  // namespace recordfs::fetch
