@@ -1,7 +1,11 @@
 #include "core/fetch/origin.h"
 
 #include "core/base/utf8.h"
+#include "core/fetch/aws_profile.h"
+#include "core/fetch/credentials.h"
+#include "core/fetch/environment.h"
 #include "core/fetch/http_origin.h"
+#include "core/fetch/s3_origin.h"
 #include "core/fetch/url.h"
 #include "core/hash/digest.h"
 
@@ -15,9 +19,27 @@ struct Scheme {
 
 std::unique_ptr<Origin> make_http(const std::string&, const OriginOptions&, SendOnce) { return http_origin(); }
 
+std::unique_ptr<Origin> make_s3(const std::string&, const OriginOptions& options, SendOnce send) {
+  Environment environment = process_environment();
+  auto service = amazon_service(environment, options.sign);
+  std::unique_ptr<CredentialSource> credentials = std::make_unique<FixedCredentials>(std::nullopt);
+  if (options.sign) credentials = std::make_unique<AwsCredentials>(environment, std::move(send));
+  return s3_origin(std::move(service), std::move(credentials), std::move(environment));
+}
+
+std::unique_ptr<Origin> make_google(const std::string&, const OriginOptions& options, SendOnce) {
+  Environment environment = process_environment();
+  auto service = google_service(environment, options.sign);
+  std::unique_ptr<CredentialSource> credentials = std::make_unique<FixedCredentials>(std::nullopt);
+  if (options.sign) credentials = google_credentials(environment);
+  return s3_origin(std::move(service), std::move(credentials), std::move(environment));
+}
+
 constexpr Scheme kSchemes[] = {
     {"http", make_http},
     {"https", make_http},
+    {"s3", make_s3},
+    {"gs", make_google},
 };
 
 constexpr std::string_view kLowerDigits = "0123456789abcdef";
@@ -61,7 +83,18 @@ std::unique_ptr<Origin> origin_for(const std::string& url, const OriginOptions& 
   return nullptr;
 }
 
-std::vector<std::string> files_of_credentials() { return {}; }
+std::vector<std::string> files_of_credentials() {
+  const Environment environment = process_environment();
+  std::vector<std::string> files{credentials_file(environment), config_file(environment)};
+  for (const char* const name : {"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"}) {
+    files.push_back(environment.file(name, ""));
+  }
+  if (const auto profile = load_aws_profile(environment)) {
+    files.emplace_back(profile->value("web_identity_token_file"));
+  }
+  std::erase(files, "");
+  return files;
+}
 
 std::string printable(const std::string& url) {
   auto parsed = parse_url(url);
