@@ -14,7 +14,7 @@ namespace {
 
 struct Scheme {
   std::string prefix;  // with the colon
-  std::unique_ptr<const Storage> storage;
+  std::shared_ptr<const Storage> storage;
 };
 
 // The table of schemes.
@@ -33,13 +33,23 @@ const Storage& storage_of(const std::string& word) {
 
 }  // namespace
 
-void add_storage(std::string scheme, std::unique_ptr<const Storage> storage) {
+void add_storage(std::string scheme, std::shared_ptr<const Storage> storage) {
   schemes().push_back({std::move(scheme) + ':', std::move(storage)});
 }
 
-Location::Location(std::string word) : text_(std::move(word)), storage_(&storage_of(text_)) {}
+void prepare_storages() {
+  for (const Scheme& scheme : schemes()) scheme.storage->prepare();
+}
+
+Location::Location(std::string word, NamedBy by) : text_(std::move(word)), storage_(&storage_of(text_)) {
+  if (!is_local()) text_ = storage_->text_of(std::move(text_), by);
+}
 
 bool Location::is_local() const { return storage_ == &local_storage(); }
+
+std::string_view Location::path() const {
+  return is_local() ? std::string_view(text_) : std::string_view(text_).substr(0, storage_->path_size(text_));
+}
 
 Location Location::child(std::string_view name) const {
   std::string text = text_;

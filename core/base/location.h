@@ -1,6 +1,7 @@
 // Location: the name of a file or directory, wherever it is stored.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,9 +13,14 @@ class Storage;
 // A local path of any bytes, or a URL without its secrets, so that it can be printed. Immutable. Thread-safe.
 class Location {
  public:
+  enum class NamedBy : std::uint8_t {
+    kUser,
+    kFile,  // whose content may come from others
+  };
+
   // Returns what a word means. It is a URL if it begins with a scheme that add_storage() has named and a colon, unless
   // a local file has this name. Any other word is a local path.
-  Location(std::string word);
+  Location(std::string word, NamedBy by = NamedBy::kUser);
   Location(const char* word) : Location(std::string(word)) {}
 
   const std::string& text() const { return text_; }
@@ -22,8 +28,10 @@ class Location {
   const Storage& storage() const { return *storage_; }
   bool is_local() const;
 
-  // Returns the last component; empty after a slash at the end.
-  std::string_view name() const { return std::string_view(text_).substr(text_.rfind('/') + 1); }
+  // Returns the text without what follows the path in a URL.
+  std::string_view path() const;
+  // Returns the last component of the path; empty after a slash at the end.
+  std::string_view name() const { return path().substr(path().rfind('/') + 1); }
   // Returns a file or directory in this directory.
   Location child(std::string_view name) const;
   // Returns the location that means the same in any current directory.

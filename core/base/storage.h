@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <ctime>
 #include <functional>
@@ -73,12 +74,23 @@ class Storage {
   virtual std::uint64_t filesystem(const Location& directory, std::uint64_t device) const = 0;
   // Returns the local path that a confined process must be able to read for a file or directory; empty: none.
   virtual std::string local_path(const Location&) const { return {}; }
+  // Returns the text of a location that was named in this way: the word without its secrets. Returns the same for its
+  // own results. Called when the location is made; may block briefly.
+  virtual std::string text_of(std::string word, Location::NamedBy) const { return word; }
+  // Returns how many of a text's first bytes are a path. The query of a URL follows them.
+  virtual std::size_t path_size(std::string_view text) const { return text.size(); }
+  // Does what a confined process cannot do, if locations of the storage were made. Called before the process is
+  // confined.
+  virtual void prepare() const {}
 };
 
 const Storage& local_storage();
 
 // Adds a storage of the URLs "SCHEME:..." for all later Locations. Call it before the process has threads.
-void add_storage(std::string scheme, std::unique_ptr<const Storage> storage);
+void add_storage(std::string scheme, std::shared_ptr<const Storage> storage);
+
+// Calls Storage::prepare() of all storages. Call it before the process, or a thread of it, is confined.
+void prepare_storages();
 
 // Opens a file for reading, or for following. Fails as Storage::open().
 inline Result<std::shared_ptr<const Source>> open_source(const RequestContext& context, const Location& location,
