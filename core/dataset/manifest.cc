@@ -66,9 +66,9 @@ Result<ShardList> parse_manifest(const std::string& path, std::string_view text,
     if (line.find('\0') != std::string_view::npos) return bad("has a NUL byte, so this is no manifest");
     if (line.size() > bounds.path_bytes) return bad("is too long for a path");
     if (list.shards.size() == bounds.shards) return too_many(path, bounds);
-    std::string name(line);
-    const bool is_whole = line.front() == '/' || !Location(name).is_local();
-    list.shards.push_back({is_whole ? std::move(name) : directory + name});
+    const Location named(std::string(line), Location::NamedBy::kFile);
+    const bool is_whole = line.front() == '/' || !named.is_local();
+    list.shards.push_back({is_whole ? named.text() : directory + named.text()});
   }
   if (list.shards.empty()) return with_path(path, Code::kNotFound, "this manifest names no file");
   return list;

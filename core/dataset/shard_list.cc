@@ -328,6 +328,8 @@ Result<ShardList> whole_set(const std::string& word, const ShardFamily& family, 
 enum class Meaning : std::uint8_t { kFile, kDirectory, kSpec, kWildcard, kPattern };
 
 Meaning meaning_of(const std::string& word) {
+  const Location location(word);
+  if (location.path().size() < location.text().size()) return Meaning::kFile;  // a URL with a query
   switch (kind_of(word)) {
     case Kind::kDirectory: return Meaning::kDirectory;
     case Kind::kFile: return Meaning::kFile;

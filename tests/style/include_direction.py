@@ -37,7 +37,7 @@ PLACES = {
     "Python.h": ["core/python/"],
     "pybind11/": ["core/python/"],
     "google/protobuf/": ["core/decoding/protobuf/"],
-    "dlfcn.h": ["core/decoding/", "fusefs/confinement/"],
+    "dlfcn.h": ["core/decoding/", "core/remote/fetcher_program", "fusefs/confinement/"],
     "seccomp.h": ["core/fetch/", "fusefs/confinement/"],
     "linux/landlock.h": ["core/base/landlock"],
     "nlohmann/": ["core/fetch/json_objects"],

@@ -1,0 +1,45 @@
+#include "core/remote/arena.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace recordfs::remote {
+
+Result<std::unique_ptr<Arena>> Arena::make() {
+  Descriptor file(::memfd_create("recordfs-arena", MFD_CLOEXEC));
+  if (!file || ::ftruncate(file.number(), static_cast<off_t>(kSize)) != 0) return system_error(errno);
+  void* const memory = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
+  if (memory == MAP_FAILED) return system_error(errno);
+  // A core dump of this process has no use for them.
+  ::madvise(memory, kSize, MADV_DONTDUMP);
+  return std::unique_ptr<Arena>(new Arena(std::move(file), static_cast<std::byte*>(memory)));
+}
+
+Arena::Arena(Descriptor file, std::byte* memory)
+    : file_(std::move(file)), memory_(memory), is_taken_(static_cast<std::size_t>(kSize / kUnit)) {}
+
+Arena::~Arena() { ::munmap(memory_, kSize); }
+
+std::uint64_t Arena::take(std::uint64_t size) {
+  const auto units = static_cast<std::ptrdiff_t>((size + kUnit - 1) / kUnit);
+  // The first part that fits, so that the memory in use stays small.
+  const auto found = std::search_n(is_taken_.begin(), is_taken_.end(), units, false);
+  if (found == is_taken_.end()) return kSize;
+  std::fill_n(found, units, true);
+  return static_cast<std::uint64_t>(found - is_taken_.begin()) * kUnit;
+}
+
+void Arena::give_back(std::uint64_t at, std::uint64_t size) {
+  const std::uint64_t begin = at / kUnit;
+  const std::uint64_t end = begin + (size + kUnit - 1) / kUnit;
+  for (std::uint64_t unit = begin; unit < end; ++unit) is_taken_[static_cast<std::size_t>(unit)] = false;
+  const std::uint64_t dropped = std::max(begin, kKept);
+  if (dropped < end)
+    ::madvise(memory_ + dropped * kUnit, static_cast<std::size_t>((end - dropped) * kUnit), MADV_REMOVE);
+}
+
+}  // namespace recordfs::remote

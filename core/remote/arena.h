@@ -1,0 +1,50 @@
+// The memory that a client shares with its fetcher, and which parts of it requests in flight may fill.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/base/descriptor.h"
+#include "core/base/result.h"
+#include "core/remote/protocol.h"
+
+namespace recordfs::remote {
+
+// Not thread-safe, except for bytes().
+class Arena {
+ public:
+  static constexpr std::uint64_t kSize = 128u << 20;  // bytes; pages that no reply has filled take no memory
+
+  // Makes a memory file and maps it. Fails with kIo.
+  static Result<std::unique_ptr<Arena>> make();
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  int descriptor() const { return file_.number(); }
+
+  // Takes a part of at least `size` bytes. Returns where it begins, or kSize if there is no room.
+  // REQUIRES: 0 < size <= kMostPerRead.
+  std::uint64_t take(std::uint64_t size);
+  // Gives a part back. `size` is the one that take() had.
+  void give_back(std::uint64_t at, std::uint64_t size);
+  // Returns `size` bytes from `at` on, which the fetcher may change at any time. REQUIRES: they are in the arena.
+  Bytes bytes(std::uint64_t at, std::uint64_t size) const { return {memory_ + at, static_cast<std::size_t>(size)}; }
+
+ private:
+  // Parts consist of whole units.
+  static constexpr std::uint64_t kUnit = kBlock;
+  // Units from here on give their memory back to the system when they are free.
+  static constexpr std::uint64_t kKept = 32;
+
+  Arena(Descriptor file, std::byte* memory);
+
+  const Descriptor file_;
+  std::byte* const memory_;
+  std::vector<bool> is_taken_;  // by unit
+};
+
+}  // namespace recordfs::remote

@@ -1,0 +1,50 @@
+// Decides what a source requests before it is read.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/base/bytes.h"
+#include "core/remote/protocol.h"
+
+namespace recordfs::remote {
+
+// Recognizes readers that go forwards, several at a time. Not thread-safe.
+class ReadAhead {
+ public:
+  // Bytes to request, whole blocks but for the end of the source.
+  struct Range {
+    Position begin = 0;
+    Position end = 0;
+    std::uint64_t part = kMostPerRead;  // bytes of each request
+    bool is_empty() const { return begin >= end; }
+  };
+
+  // `memory`: bytes of the cache, of which half may be read ahead.
+  explicit ReadAhead(std::uint64_t memory);
+
+  // States that the source will be read from front to end.
+  void expect_all() { expects_all_ = true; }
+  // Returns what to request, now that [at, end) of a source with `size` bytes is read.
+  Range note(Position at, Position end, std::uint64_t size);
+
+ private:
+  struct Reader {
+    Position next = 0;        // after its last read
+    Position requested = 0;   // up to here it is read ahead
+    std::uint64_t bytes = 0;  // that it has read; 0: there is no such reader
+    std::uint64_t reads = 0;
+    std::uint64_t used_at = 0;
+  };
+
+  Reader* reader_at(Position at);
+
+  const std::uint64_t window_;  // bytes before a reader
+  const std::uint64_t part_;
+  bool expects_all_ = false;
+  std::uint64_t time_ = 0;
+  std::array<Reader, 4> readers_{};
+};
+
+}  // namespace recordfs::remote

@@ -1,0 +1,396 @@
+#include "core/remote/remote_source.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/cancellable_mutex.h"
+
+namespace recordfs::remote {
+namespace {
+
+constexpr std::uint64_t kLargestObject = std::uint64_t{1} << 62;
+constexpr std::uint64_t kMostParts = kMostPerRead / kBlock;  // blocks of one request
+constexpr std::uint64_t kMostCounted = 1024;                 // blocks that kept_bytes() looks for
+constexpr int kMostAttempts = 100;
+
+// Bytes that one read has at once besides its result.
+constexpr std::uint64_t kLeastGroup = 2u << 20;
+constexpr std::uint64_t kMostGroup = 32u << 20;
+
+Error wrong_reply() {
+  return {.code = Code::kIo, .detail = "recordfs-fetch has sent other bytes than requested", .os_error = EIO};
+}
+
+// The text without spaces and control characters, which an id does not have.
+std::string without_spaces(const std::string& text) {
+  std::string encoded;
+  for (const char c : text) {
+    const bool is_plain = static_cast<unsigned char>(c) > ' ' && c != '\x7f' && c != '%';
+    if (is_plain) {
+      encoded += c;
+    } else {
+      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return encoded;
+}
+
+}  // namespace
+
+// Consecutive blocks that one request reads.
+struct RemoteSource::Part {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  bool is_read_ahead = false;
+  std::atomic<int> waiters{0};
+
+  std::mutex mutex{};  // guards the following
+  std::condition_variable changed{};
+  bool is_sent = false;  // or has failed
+  std::shared_ptr<Fetcher> fetcher{};
+  Fetcher::CallPtr call{};
+  std::optional<Error> failure{};
+  std::vector<BlockPtr> blocks{};  // empty: no reply yet
+};
+
+std::optional<SourceId> RemoteSource::id_of(const std::string& text, const std::string& version, bool is_settled) {
+  if (version.empty()) return std::nullopt;
+  return SourceId{.source = without_spaces(text), .version = without_spaces(version), .is_settled = is_settled};
+}
+
+Error RemoteSource::changed() {
+  return {.code = Code::kChanged, .detail = "the remote file was changed after it was opened"};
+}
+
+// --- opening
+
+Result<Reply> RemoteSource::ask_to_open(const RequestContext& context, Fetcher& fetcher, const std::string& text,
+                                        std::uint64_t size, Buffer& head) {
+  ASSIGN_OR_RETURN(head, Buffer::allocate(context, static_cast<std::size_t>(size)));
+  const auto copy = [&head](Bytes bytes) {
+    head.truncate(bytes.size());
+    if (!bytes.empty()) std::memcpy(head.data(), bytes.data(), bytes.size());
+  };
+  ASSIGN_OR_RETURN(auto reply, fetcher.ask(context, {.kind = RequestKind::kOpen, .size = size, .name = text}, copy));
+  if (reply.size > kLargestObject || head.size() != std::min(reply.size, size)) return wrong_reply();
+  return reply;
+}
+
+Result<std::shared_ptr<const RemoteSource>> RemoteSource::open(const RequestContext& context, Session& session,
+                                                               std::string text, std::string name) {
+  TRY(context.permit_wait_for(kFilesystem));
+  Buffer head;
+  const auto opened = [&]() -> Result<std::pair<Reply, Handle>> {
+    ASSIGN_OR_RETURN(auto fetcher, session.fetcher_for(context, text));
+    auto reply = ask_to_open(context, *fetcher, text, kBlock, head);
+    if (!reply && fetcher->has_ended()) {
+      // Another one may work.
+      ASSIGN_OR_RETURN(fetcher, session.fetcher_for(context, text));
+      reply = ask_to_open(context, *fetcher, text, kBlock, head);
+    }
+    if (!reply) return std::move(reply).error();
+    return std::pair(std::move(*reply), Handle{fetcher, reply->object});
+  }();
+  if (!opened) return opened.error();
+  const auto& [reply, handle] = *opened;
+  auto source =
+      std::shared_ptr<RemoteSource>(new RemoteSource(session, std::move(text), std::move(name), reply, handle));
+  if (!head.empty()) session.blocks().add(source->number_, 0, std::make_shared<const Buffer>(std::move(head)));
+  return std::shared_ptr<const RemoteSource>(std::move(source));
+}
+
+RemoteSource::RemoteSource(Session& session, std::string text, std::string name, const Reply& reply, Handle handle)
+    : session_(session),
+      text_(std::move(text)),
+      name_(std::move(name)),
+      size_(reply.size),
+      version_(reply.version),
+      is_settled_(reply.is_settled),
+      modified_(reply.modified),
+      number_(session.blocks().number_of(fmt::format("{} {}", text_, size_), version_)),
+      handle_(std::move(handle)),
+      ahead_(session.blocks().capacity()) {}
+
+RemoteSource::~RemoteSource() {
+  if (handle_.fetcher) handle_.fetcher->tell({.kind = RequestKind::kClose, .object = handle_.object});
+}
+
+RemoteSource::Handle RemoteSource::present_handle() const {
+  const std::lock_guard lock(mutex_);
+  return handle_;
+}
+
+Result<RemoteSource::Handle> RemoteSource::handle(const RequestContext& context) const {
+  Handle known = present_handle();
+  if (!known.fetcher->has_ended()) return known;
+  ASSIGN_OR_RETURN(auto fetcher, session_.fetcher_for(context, text_));
+  Buffer head;
+  ASSIGN_OR_RETURN(const auto reply, ask_to_open(context, *fetcher, text_, 1, head));
+  if (reply.size != size_ || reply.version != version_ || reply.modified != modified_) {
+    is_changed_.store(true, std::memory_order_relaxed);
+    return changed();
+  }
+  const std::lock_guard lock(mutex_);
+  handle_ = {std::move(fetcher), reply.object};
+  return handle_;
+}
+
+// --- requests
+
+RemoteSource::Needed RemoteSource::needed(std::uint64_t first, std::uint64_t count, std::uint64_t most,
+                                          bool is_read_ahead, std::vector<PartPtr>& added) const {
+  Needed all{.first = first, .blocks = std::vector<BlockPtr>(static_cast<std::size_t>(count)), .parts = {}};
+  const std::lock_guard lock(mutex_);
+  PartPtr open;  // ends before the next block
+  for (std::uint64_t i = 0; i < count; ++i) {
+    auto& block = all.blocks[static_cast<std::size_t>(i)];
+    const auto known = parts_.find(first + i);
+    if (known == parts_.end()) block = session_.blocks().find(number_, first + i);
+    if (block || known != parts_.end()) {
+      open = nullptr;
+      if (!block && (all.parts.empty() || all.parts.back() != known->second)) all.parts.push_back(known->second);
+      continue;
+    }
+    if (!open || open->count == most) {
+      open = std::make_shared<Part>();
+      open->first = first + i;
+      open->is_read_ahead = is_read_ahead;
+      added.push_back(open);
+      all.parts.push_back(open);
+    }
+    ++open->count;
+    parts_.emplace(first + i, open);
+  }
+  return all;
+}
+
+void RemoteSource::drop(const PartPtr& part) const {
+  const std::lock_guard lock(mutex_);
+  for (std::uint64_t i = 0; i < part->count; ++i) {
+    const auto found = parts_.find(part->first + i);
+    if (found != parts_.end() && found->second == part) parts_.erase(found);
+  }
+}
+
+bool RemoteSource::send(const RequestContext& context, const Handle& handle, const PartPtr& part,
+                        Fetcher::WhenFull when_full) const {
+  const Position begin = part->first * kBlock;
+  const std::uint64_t size = std::min(size_, begin + part->count * kBlock) - begin;
+  auto call = handle.fetcher->send(
+      context, {.kind = RequestKind::kRead, .object = handle.object, .begin = begin, .size = size},
+      [self = shared_from_this(), part](const Result<Reply>& reply, Bytes bytes) { self->take(part, reply, bytes); },
+      when_full);
+  const bool is_sent = call && *call;
+  if (!is_sent) drop(part);
+  const std::lock_guard lock(part->mutex);
+  if (!call) part->failure = call.error();
+  // Readers that wait for it try again.
+  if (call && !*call) part->failure = Error{.code = Code::kInterrupted, .detail = "not requested"};
+  if (is_sent) part->call = std::move(*call);
+  part->fetcher = handle.fetcher;
+  part->is_sent = true;
+  part->changed.notify_all();
+  return is_sent;
+}
+
+// Copies the bytes, which the fetcher could change, before anybody reads them. Must not throw.
+void RemoteSource::take(const PartPtr& part, const Result<Reply>& reply, Bytes bytes) const {
+  std::optional<Error> failure;
+  std::vector<BlockPtr> blocks;
+  const Position begin = part->first * kBlock;
+  try {
+    if (!reply) {
+      failure = reply.error();
+    } else if (reply->failure) {
+      failure = error_of(*reply);
+    } else if (bytes.size() != std::min(size_, begin + part->count * kBlock) - begin) {
+      failure = wrong_reply();
+    }
+    for (std::size_t at = 0; !failure && at < bytes.size(); at += kBlock) {
+      auto copied = Buffer::copy_of({}, bytes.subspan(at, std::min<std::size_t>(kBlock, bytes.size() - at)));
+      if (!copied) {
+        failure = copied.error();
+        break;
+      }
+      blocks.push_back(std::make_shared<const Buffer>(std::move(*copied)));
+      session_.blocks().add(number_, part->first + at / kBlock, blocks.back());
+    }
+  } catch (const std::bad_alloc&) {
+    failure = out_of_memory("remote block");
+  }
+  if (failure && failure->code == Code::kChanged) is_changed_.store(true, std::memory_order_relaxed);
+  drop(part);
+  const std::lock_guard lock(part->mutex);
+  part->failure = std::move(failure);
+  part->blocks = std::move(blocks);
+}
+
+Result<void> RemoteSource::wait(const RequestContext& context, Part& part) const {
+  std::unique_lock lock(part.mutex);
+  if (!wait_or_cancel(context, part.changed, lock, [&part] { return part.is_sent; })) {
+    return context.permit_wait_for(kFilesystem);
+  }
+  if (part.call) {
+    const auto call = part.call;
+    const auto fetcher = part.fetcher;
+    ++part.waiters;
+    lock.unlock();
+    auto waited = fetcher->wait(context, *call);
+    // The last reader that leaves takes the request with it.
+    if (--part.waiters == 0 && !waited && !part.is_read_ahead) fetcher->cancel(*call);
+    TRY(waited);
+    lock.lock();
+  }
+  if (part.failure) return *part.failure;
+  return {};
+}
+
+Result<std::vector<BlockPtr>> RemoteSource::try_blocks(const RequestContext& context, Position at, Position end) const {
+  if (is_changed_.load(std::memory_order_relaxed)) return changed();
+  const std::uint64_t first = at / kBlock;
+  const std::uint64_t count = (end + kBlock - 1) / kBlock - first;
+  std::vector<PartPtr> added;
+  Needed all = needed(first, count, kMostParts, false, added);
+  if (!all.parts.empty()) {
+    auto permitted = context.permit_wait_for(kFilesystem);
+    auto opened = permitted ? handle(context) : Result<Handle>(permitted.error());
+    for (const PartPtr& part : added) {
+      if (opened) {
+        send(context, *opened, part, Fetcher::WhenFull::kWait);
+        continue;
+      }
+      drop(part);
+      const std::lock_guard lock(part->mutex);
+      // Other readers may have more permission.
+      const bool is_own = opened.error().code == Code::kPending || opened.error().code == Code::kInterrupted;
+      part->failure = is_own ? Error{.code = Code::kInterrupted, .detail = "not requested"} : opened.error();
+      part->is_sent = true;
+      part->changed.notify_all();
+    }
+    if (!opened) return std::move(opened).error();
+  }
+  read_ahead(at, end);
+  for (const PartPtr& part : all.parts) {
+    TRY(wait(context, *part));
+    const std::lock_guard lock(part->mutex);
+    for (std::uint64_t i = 0; i < part->blocks.size(); ++i) {
+      const std::uint64_t block = part->first + i;
+      if (block >= first && block - first < count) {
+        all.blocks[static_cast<std::size_t>(block - first)] = part->blocks[static_cast<std::size_t>(i)];
+      }
+    }
+  }
+  if (is_changed_.load(std::memory_order_relaxed)) return changed();
+  return std::move(all.blocks);
+}
+
+Result<std::vector<BlockPtr>> RemoteSource::blocks(const RequestContext& context, Position at, Position end) const {
+  bool has_failed = false;
+  for (int attempt = 1;; ++attempt) {
+    auto got = try_blocks(context, at, end);
+    if (got || attempt == kMostAttempts) return got;
+    const Code code = got.error().code;
+    // Another reader, whose request this was, has been interrupted.
+    if (code == Code::kInterrupted && !context.cancelled()) continue;
+    const bool has_ended = code == Code::kIo && present_handle().fetcher->has_ended();
+    if (!has_ended || std::exchange(has_failed, true)) return got;
+  }
+}
+
+void RemoteSource::read_ahead(Position at, Position end) const {
+  ReadAhead::Range range;
+  Handle handle;
+  {
+    const std::lock_guard lock(mutex_);
+    range = ahead_.note(at, end, size_);
+    handle = handle_;
+  }
+  if (range.is_empty() || handle.fetcher->has_ended()) return;
+  const std::uint64_t first = range.begin / kBlock;
+  const std::uint64_t count = (range.end + kBlock - 1) / kBlock - first;
+  std::vector<PartPtr> added;
+  static_cast<void>(needed(first, count, range.part / kBlock, true, added));
+  bool goes_on = true;
+  for (const PartPtr& part : added) {
+    if (goes_on) {
+      goes_on = send({}, handle, part, Fetcher::WhenFull::kGiveUp);
+      continue;
+    }
+    drop(part);
+    const std::lock_guard lock(part->mutex);
+    part->failure = Error{.code = Code::kInterrupted, .detail = "not requested"};
+    part->is_sent = true;
+    part->changed.notify_all();
+  }
+}
+
+// --- reading
+
+Result<std::size_t> RemoteSource::read_at(const RequestContext& context, Position at, MutableBytes out) const {
+  const std::uint64_t end = at >= size_ ? at : at + std::min<std::uint64_t>(out.size(), size_ - at);
+  const std::uint64_t group = std::clamp(session_.blocks().capacity() / 4, kLeastGroup, kMostGroup);
+  Position done = at;
+  while (done < end) {
+    const Position until = std::min(end, done / kBlock * kBlock + group);
+    ASSIGN_OR_RETURN(const auto found, blocks(context, done, until));
+    for (const BlockPtr& block : found) {
+      const Bytes bytes = block->view().subspan(static_cast<std::size_t>(done % kBlock));
+      const std::size_t size = std::min(bytes.size(), static_cast<std::size_t>(until - done));
+      std::memcpy(out.data() + (done - at), bytes.data(), size);
+      done += size;
+    }
+  }
+  return static_cast<std::size_t>(end - at);
+}
+
+// Each reply was compared with the snapshot, so there is nothing to check less often.
+Result<std::size_t> RemoteSource::read_next(const RequestContext& context, Position at, MutableBytes out) const {
+  return read_at(context, at, out);
+}
+
+Result<Slice> RemoteSource::view_at(const RequestContext& context, Position at, std::uint64_t size) const {
+  const std::uint64_t there = at < size_ ? std::min(size, size_ - at) : 0;
+  if (there == 0 || at % kBlock + there > kBlock) return Source::view_at(context, at, size);
+  ASSIGN_OR_RETURN(auto found, blocks(context, at, at + there));
+  const Bytes bytes =
+      found.front()->view().subspan(static_cast<std::size_t>(at % kBlock), static_cast<std::size_t>(there));
+  return Slice{.bytes = bytes, .owner = std::move(found.front())};
+}
+
+Result<Slice> RemoteSource::view_front(const RequestContext& context, Position at, std::uint64_t size) const {
+  return view_at(context, at, std::min(size, kBlock - at % kBlock));
+}
+
+void RemoteSource::expect_sequential_reads() const {
+  const std::lock_guard lock(mutex_);
+  ahead_.expect_all();
+}
+
+std::optional<timespec> RemoteSource::modified() const {
+  if (modified_ == 0) return std::nullopt;
+  return timespec{.tv_sec = modified_, .tv_nsec = 0};
+}
+
+Result<void> RemoteSource::check_unchanged(const RequestContext&) const {
+  if (is_changed_.load(std::memory_order_relaxed)) return changed();
+  return {};
+}
+
+std::uint64_t RemoteSource::kept_bytes(Position begin, Position end) const {
+  end = std::min(end, size_);
+  std::uint64_t kept = 0;
+  for (std::uint64_t i = 0; i < kMostCounted && begin < end; ++i) {
+    const Position next = std::min(end, (begin / kBlock + 1) * kBlock);
+    if (session_.blocks().find(number_, begin / kBlock)) kept += next - begin;
+    begin = next;
+  }
+  return kept;
+}
+
+}  // namespace recordfs::remote

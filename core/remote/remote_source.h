@@ -1,0 +1,111 @@
+// The bytes of a remote object, as they were when it was opened.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/source.h"
+#include "core/remote/block_cache.h"
+#include "core/remote/fetcher.h"
+#include "core/remote/read_ahead.h"
+#include "core/remote/session.h"
+
+namespace recordfs::remote {
+
+// The filesystem of all remote sources. Greater than any device's.
+inline constexpr std::uint64_t kFilesystem = (std::uint64_t{1} << 63) | 0x72656D6F7465;
+
+// Reads blocks, which all sources of the process keep in one cache. Requests each block once, however many threads
+// need it. Once a reply shows that the object has changed, all reads fail with kChanged.
+class RemoteSource final : public Source, public std::enable_shared_from_this<RemoteSource> {
+ public:
+  // Opens the object with this text (Location::text()), and reads its first block. `name` is Source::name(). Fails like
+  // Storage::open().
+  static Result<std::shared_ptr<const RemoteSource>> open(const RequestContext& context, Session& session,
+                                                          std::string text, std::string name);
+  ~RemoteSource() override;
+  RemoteSource(const RemoteSource&) = delete;
+  RemoteSource& operator=(const RemoteSource&) = delete;
+
+  std::string_view name() const override { return name_; }
+  std::uint64_t size() const override { return size_; }
+  Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override;
+  Result<std::size_t> read_next(const RequestContext& context, Position at, MutableBytes out) const override;
+  std::uint64_t filesystem() const override { return kFilesystem; }
+  Result<Slice> view_at(const RequestContext& context, Position at, std::uint64_t size) const override;
+  Result<Slice> view_front(const RequestContext& context, Position at, std::uint64_t size) const override;
+  void expect_sequential_reads() const override;
+  std::optional<SourceId> id() const override { return id_of(text_, version_, is_settled_); }
+  std::optional<timespec> modified() const override;
+  Result<void> check_unchanged(const RequestContext& context) const override;
+  std::uint64_t kept_bytes(Position begin, Position end) const override;
+
+  // Returns the id of an object with this version; nullopt without a version.
+  static std::optional<SourceId> id_of(const std::string& text, const std::string& version, bool is_settled);
+
+ private:
+  // The object as one fetcher knows it.
+  struct Handle {
+    std::shared_ptr<Fetcher> fetcher;
+    std::uint64_t object = 0;
+  };
+  struct Part;
+  using PartPtr = std::shared_ptr<Part>;
+
+  RemoteSource(Session& session, std::string text, std::string name, const Reply& reply, Handle handle);
+
+  std::uint64_t block_count() const { return (size_ + kBlock - 1) / kBlock; }
+  static Result<Reply> ask_to_open(const RequestContext& context, Fetcher& fetcher, const std::string& text,
+                                   std::uint64_t size, Buffer& head);
+  static Error changed();
+
+  // What a read needs: blocks in memory, and parts that have the others.
+  struct Needed {
+    std::uint64_t first = 0;
+    std::vector<BlockPtr> blocks;  // null: in a part
+    std::vector<PartPtr> parts;
+  };
+
+  // Returns the blocks with the bytes [at, end). REQUIRES: they are in the object.
+  Result<std::vector<BlockPtr>> blocks(const RequestContext& context, Position at, Position end) const;
+  Result<std::vector<BlockPtr>> try_blocks(const RequestContext& context, Position at, Position end) const;
+  // Returns `count` blocks from `first` on, and the new parts for those that are neither in memory nor requested, each
+  // of at most `most` blocks.
+  Needed needed(std::uint64_t first, std::uint64_t count, std::uint64_t most, bool is_read_ahead,
+                std::vector<PartPtr>& added) const;
+  // Sends the request of a new part. If it fails, so does the part. Returns false if the arena is full and `when_full`
+  // says so.
+  bool send(const RequestContext& context, const Handle& handle, const PartPtr& part,
+            Fetcher::WhenFull when_full) const;
+  void take(const PartPtr& part, const Result<Reply>& reply, Bytes bytes) const;
+  void drop(const PartPtr& part) const;
+  Result<void> wait(const RequestContext& context, Part& part) const;
+  // Returns the handle of the present fetcher, which opens the object again if it is another one.
+  Result<Handle> handle(const RequestContext& context) const;
+  Handle present_handle() const;
+  void read_ahead(Position at, Position end) const;
+
+  Session& session_;
+  const std::string text_;
+  const std::string name_;
+  const std::uint64_t size_;
+  const std::string version_;
+  const bool is_settled_;
+  const std::int64_t modified_;
+  const std::uint64_t number_;  // in the cache
+  mutable std::atomic<bool> is_changed_{false};
+
+  mutable std::mutex mutex_;  // guards the following
+  mutable Handle handle_;
+  mutable std::map<std::uint64_t, PartPtr> parts_;  // without a reply yet, by each of their blocks
+  mutable ReadAhead ahead_;
+};
+
+}  // namespace recordfs::remote

@@ -1,0 +1,192 @@
+#include "core/remote/remote_storage.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/bounded_lru.h"
+#include "core/base/storage.h"
+#include "core/remote/protocol.h"
+#include "core/remote/remote_source.h"
+
+namespace recordfs::remote {
+namespace {
+
+constexpr std::string_view kSchemes[] = {"http", "https", "s3", "gs", "hf"};
+
+constexpr std::chrono::milliseconds kFresh{1000};  // how long a status is as good as a new one
+constexpr std::size_t kMostKept = 64;              // states
+constexpr int kMostEmptyPages = 1000;              // consecutive ones
+
+bool is_http(std::string_view text) { return text.starts_with("http"); }
+
+class RemoteStorage final : public Storage {
+ public:
+  Result<std::shared_ptr<const Source>> open(const RequestContext& context, const Location& location,
+                                             Use use) const override {
+    if (use == Use::kFollow) {
+      return Error{.code = Code::kUnsupported, .detail = "a remote file cannot be followed"};
+    }
+    ASSIGN_OR_RETURN(auto source, opened(context, location));
+    return std::shared_ptr<const Source>(std::move(source));
+  }
+
+  Result<SourceStatus> status(const RequestContext& context, const Location& location) const override {
+    const std::string& text = location.text();
+    if (const auto known = kept().statuses.find(text); known && is_fresh(known->at)) return known->status;
+    kept().statuses.drop(text);
+    const bool is_listed = kept().listed.find(folder_of(text)).has_value();
+    if (!location.path().ends_with('/') && !is_listed) {
+      // The source that is opened most probably next.
+      const auto source = opened(context, location);
+      if (source) return keep(text, status_of_source(**source));
+      const bool may_be_directory =
+          is_not_there(source.error()) || source.error().os_error == EISDIR || source.error().os_error == EACCES;
+      if (!may_be_directory || is_http(text)) {
+        if (source.error().os_error != EISDIR) return source.error();
+      }
+    }
+    auto& session = Session::of_process();
+    TRY(context.permit_wait_for(kFilesystem));
+    ASSIGN_OR_RETURN(const auto fetcher, session.fetcher_for(context, text));
+    ASSIGN_OR_RETURN(const auto reply, fetcher->ask(context, {.kind = RequestKind::kStatus, .name = text}));
+    SourceStatus status{
+        .kind = reply.is_directory ? SourceKind::kDirectory : SourceKind::kFile,
+        .size = reply.is_directory ? 0 : reply.size,
+        .id =
+            RemoteSource::id_of(text, reply.version, reply.is_settled).value_or(SourceId{.source = {}, .version = {}}),
+        .modified = {.tv_sec = reply.modified, .tv_nsec = 0},
+        .device = kFilesystem};
+    return keep(text, std::move(status));
+  }
+
+  Result<void> list(const RequestContext& context, const Location& directory, const Wanted& wanted,
+                    const TakeEntry& take) const override {
+    std::string text = directory.text();
+    if (!text.ends_with('/')) text += '/';
+    auto& session = Session::of_process();
+    std::string page;
+    int empty_pages = 0;
+    for (;;) {
+      TRY(context.permit_wait_for(kFilesystem));
+      ASSIGN_OR_RETURN(const auto fetcher, session.fetcher_for(context, text));
+      Result<std::vector<Entry>> entries = std::vector<Entry>();
+      const auto parse = [&entries](Bytes bytes) {
+        // A copy, because the fetcher could change the bytes.
+        auto copy = Buffer::copy_of({}, bytes);
+        entries = copy ? parse_page(copy->view()) : Result<std::vector<Entry>>(copy.error());
+      };
+      ASSIGN_OR_RETURN(
+          const auto reply,
+          fetcher->ask(context, {.kind = RequestKind::kList, .size = kListPage, .name = text, .page = page}, parse));
+      if (!entries) return entries.error();
+      for (const Entry& entry : *entries) {
+        if (wanted && !wanted(entry.name)) continue;
+        TRY(take({entry.name, entry.is_directory ? SourceKind::kDirectory : SourceKind::kFile,
+                  entry.is_directory ? 0 : entry.size}));
+      }
+      if (reply.page.empty()) break;
+      empty_pages = entries->empty() ? empty_pages + 1 : 0;
+      if (reply.page == page || empty_pages == kMostEmptyPages) {
+        return Error{.code = Code::kIo, .detail = "the server's listing does not end", .os_error = EIO};
+      }
+      page = reply.page;
+    }
+    kept().listed.add(text, true);
+    return {};
+  }
+
+  std::uint64_t filesystem(const Location&, std::uint64_t) const override { return kFilesystem; }
+
+  std::string text_of(std::string word, Location::NamedBy by) const override {
+    return Session::of_process().text_of(std::move(word), by);
+  }
+
+  std::size_t path_size(std::string_view text) const override {
+    return is_http(text) ? std::min(text.find_first_of("?#"), text.size()) : text.size();
+  }
+
+  // A failure shows when the fetcher is needed.
+  void prepare() const override {
+    if (Session::is_used()) static_cast<void>(Session::of_process().fetcher());
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct KeptStatus {
+    SourceStatus status;
+    Clock::time_point at;
+  };
+  struct KeptSource {
+    std::shared_ptr<const RemoteSource> source;
+    Clock::time_point at;
+  };
+
+  static bool is_fresh(Clock::time_point at) { return Clock::now() - at < kFresh; }
+  static std::string folder_of(const std::string& text) { return text.substr(0, text.rfind('/') + 1); }
+
+  static SourceStatus status_of_source(const RemoteSource& source) {
+    return {.kind = SourceKind::kFile,
+            .size = source.size(),
+            .id = source.id().value_or(SourceId{.source = {}, .version = {}}),
+            .modified = source.modified().value_or(timespec{}),
+            .device = kFilesystem};
+  }
+
+  // Returns the source that was opened just now, or opens it.
+  Result<std::shared_ptr<const RemoteSource>> opened(const RequestContext& context, const Location& location) const {
+    const std::string& text = location.text();
+    if (location.name().empty()) {
+      return Error{.code = Code::kIo, .detail = "Is a directory", .os_error = EISDIR};
+    }
+    const auto known = kept().sources.find(text);
+    if (known && is_fresh(known->at) && known->source->check_unchanged(context)) return known->source;
+    kept().sources.drop(text);
+    ASSIGN_OR_RETURN(auto source,
+                     RemoteSource::open(context, Session::of_process(), text, std::string(location.name())));
+    return kept().sources.add(text, {source, Clock::now()}).source;
+  }
+
+  SourceStatus keep(const std::string& text, SourceStatus status) const {
+    return kept().statuses.add(text, {std::move(status), Clock::now()}).status;
+  }
+
+  // What was asked just now. Programs ask for a status before they open a file, and again.
+  struct Kept {
+    explicit Kept(Session& of) : session(of) {}
+    Session& session;
+    BoundedLru<std::string, KeptSource> sources{kMostKept};
+    BoundedLru<std::string, KeptStatus> statuses{kMostKept};
+    BoundedLru<std::string, bool> listed{kMostKept};  // directories
+  };
+
+  // Returns that of this process. A forked child leaves its parent's alone, whose locks threads of the parent may have.
+  Kept& kept() const {
+    Session& session = Session::of_process();
+    Kept* known = kept_.load(std::memory_order_acquire);
+    if (known != nullptr && &known->session == &session) return *known;
+    auto made = std::make_unique<Kept>(session);
+    if (kept_.compare_exchange_strong(known, made.get())) return *made.release();
+    return *known;
+  }
+
+  mutable std::atomic<Kept*> kept_{nullptr};
+};
+
+}  // namespace
+
+void add_remote_storages(Host host) {
+  Session::begin(host);
+  const auto storage = std::make_shared<const RemoteStorage>();
+  for (const std::string_view scheme : kSchemes) add_storage(std::string(scheme), storage);
+}
+
+}  // namespace recordfs::remote

@@ -1,0 +1,72 @@
+// What is requested before it is read.
+#include "core/remote/read_ahead.h"
+
+#include <gtest/gtest.h>
+
+namespace recordfs::testing {
+namespace {
+
+using remote::kBlock;
+using remote::ReadAhead;
+
+constexpr std::uint64_t kMemory = 64u << 20;
+constexpr std::uint64_t kSize = 1u << 30;
+constexpr std::uint64_t kStep = 384u << 10;
+
+TEST(ReadAhead, SingleReadsRequestNothingMore) {
+  ReadAhead ahead(kMemory);
+  for (const std::uint64_t at : {100u << 20, 300u << 20, 10u << 20, 700u << 20, 500u << 20}) {
+    EXPECT_TRUE(ahead.note(at, at + 1000, kSize).is_empty());
+  }
+}
+
+TEST(ReadAhead, ReaderGetsAheadOfItselfWithoutGapsAndOnce) {
+  ReadAhead ahead(kMemory);
+  std::uint64_t requested = 0;
+  for (std::uint64_t at = 0; at < kSize; at += kStep) {
+    const auto range = ahead.note(at, std::min(at + kStep, kSize), kSize);
+    if (range.is_empty()) continue;
+    if (requested != 0) {
+      EXPECT_EQ(range.begin, requested);
+    }
+    EXPECT_EQ(range.begin % kBlock, 0u);
+    EXPECT_LE(range.end, at + kStep + kMemory / 2);
+    requested = range.end;
+  }
+  EXPECT_EQ(requested, kSize);
+}
+
+TEST(ReadAhead, ExpectedReaderGetsAheadAtOnce) {
+  ReadAhead ahead(kMemory);
+  ahead.expect_all();
+  const auto range = ahead.note(0, 1000, kSize);
+  EXPECT_EQ(range.begin, kBlock);
+  EXPECT_GE(range.end, 1u << 20);
+  EXPECT_LE(range.end, 4u << 20);
+}
+
+TEST(ReadAhead, SmallMemoryBoundsTheWindow) {
+  constexpr std::uint64_t kSmall = 2u << 20;
+  ReadAhead ahead(kSmall);
+  for (std::uint64_t at = 0; at < kSize / 8; at += kStep) {
+    const auto range = ahead.note(at, at + kStep, kSize);
+    if (!range.is_empty()) {
+      EXPECT_LE(range.end - (at + kStep), kSmall / 2);
+    }
+  }
+}
+
+TEST(ReadAhead, ReadersThatAlternateAreBothRecognized) {
+  ReadAhead ahead(kMemory);
+  bool first = false;
+  bool second = false;
+  for (std::uint64_t at = 0; at < 8u << 20; at += kStep) {
+    first |= !ahead.note(at, at + kStep, kSize).is_empty();
+    second |= !ahead.note(at + kSize / 2, at + kSize / 2 + kStep, kSize).is_empty();
+  }
+  EXPECT_TRUE(first);
+  EXPECT_TRUE(second);
+}
+
+}  // namespace
+}  // namespace recordfs::testing

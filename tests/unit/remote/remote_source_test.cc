@@ -1,0 +1,315 @@
+// The bytes of remote objects.
+#include "core/remote/remote_source.h"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/remote/fake_fetcher.h"
+
+namespace recordfs::testing {
+namespace {
+
+using remote::kBlock;
+using remote::kMostPerRead;
+using remote::RemoteSource;
+using remote::Request;
+using remote::RequestKind;
+using remote::Session;
+
+constexpr const char* kName = "http://host/x";
+
+// A session with one object.
+struct Setting {
+  explicit Setting(std::string bytes, FakeFetcher::Intercept intercept = {}, std::uint64_t memory = 64u << 20)
+      : fake({{kName, {std::move(bytes)}}}, std::move(intercept)),
+        session(memory, [this](bool) { return fake.client(); }) {}
+
+  std::shared_ptr<const RemoteSource> open() {
+    auto source = RemoteSource::open({}, session, kName, "x");
+    return source ? *source : nullptr;
+  }
+
+  FakeFetcher fake;
+  Session session;
+};
+
+std::string read(const Source& source, Position at, std::size_t size) {
+  auto bytes = read_up_to({}, source, at, size);
+  return bytes ? std::string(as_text(bytes->view())) : "failed: " + bytes.error().detail;
+}
+
+TEST(RemoteSource, ReadsEqualTheObject) {
+  const std::string bytes = some_bytes(5 * kBlock + 123);
+  Setting setting(bytes);
+  const auto source = setting.open();
+  ASSERT_NE(source, nullptr);
+  EXPECT_EQ(source->size(), bytes.size());
+  for (const std::size_t at : {std::size_t{0}, std::size_t{1}, std::size_t{kBlock - 1}, std::size_t{kBlock},
+                               bytes.size() - 1, bytes.size(), bytes.size() + 5}) {
+    for (const std::size_t size :
+         {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{kBlock + 1}, bytes.size()}) {
+      EXPECT_EQ(read(*source, at, size), bytes.substr(std::min(at, bytes.size()), size)) << at << " " << size;
+    }
+  }
+}
+
+TEST(RemoteSource, EmptyObjectHasNoBytes) {
+  Setting setting("");
+  const auto source = setting.open();
+  ASSERT_NE(source, nullptr);
+  EXPECT_EQ(source->size(), 0u);
+  EXPECT_EQ(read(*source, 0, 10), "");
+}
+
+TEST(RemoteSource, FirstBlockNeedsNoRequestOfItsOwn) {
+  Setting setting(some_bytes(kBlock * 2));
+  const auto source = setting.open();
+  ASSERT_NE(source, nullptr);
+  read(*source, 0, kBlock);
+  EXPECT_EQ(setting.fake.count(RequestKind::kRead), 0u);
+}
+
+TEST(RemoteSource, AdjacentBlocksAreOneRequest) {
+  Setting setting(some_bytes(40 * kBlock));
+  const auto source = setting.open();
+  ASSERT_NE(source, nullptr);
+  read(*source, 4 * kBlock + 1, 3 * kBlock);
+  const auto requests = setting.fake.requests();
+  ASSERT_EQ(setting.fake.count(RequestKind::kRead), 1u);
+  EXPECT_EQ(requests.back().begin, 4 * kBlock);
+  EXPECT_EQ(requests.back().size, 4 * kBlock);
+}
+
+TEST(RemoteSource, LargeReadIsSeveralRequests) {
+  const std::string bytes = some_bytes(70 * kBlock);
+  Setting setting(bytes);
+  const auto source = setting.open();
+  ASSERT_NE(source, nullptr);
+  EXPECT_EQ(read(*source, 0, bytes.size()), bytes);
+  std::uint64_t sum = kBlock;  // the first one
+  for (const Request& request : setting.fake.requests()) {
+    if (request.kind != RequestKind::kRead) continue;
+    EXPECT_LE(request.size, kMostPerRead);
+    sum += request.size;
+  }
+  EXPECT_EQ(sum, bytes.size());
+}
+
+TEST(RemoteSource, ThreadsThatNeedOneBlockSendOneRequest) {
+  const std::string bytes = some_bytes(8 * kBlock);
+  std::atomic<bool> is_open{false};
+  FakeFetcher* fake = nullptr;
+  Setting setting(bytes, [&](const Request& request) {
+    while (request.kind == RequestKind::kRead && !is_open) std::this_thread::yield();
+    return fake != nullptr || true;
+  });
+  fake = &setting.fake;
+  const auto source = setting.open();
+  ASSERT_NE(source, nullptr);
+  constexpr int kThreads = 8;
+  std::atomic<int> right{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] { right += read(*source, 5 * kBlock, 1000) == bytes.substr(5 * kBlock, 1000) ? 1 : 0; });
+  }
+  is_open = true;
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(right, kThreads);
+  EXPECT_EQ(setting.fake.count(RequestKind::kRead), 1u);
+}
+
+TEST(RemoteSource, MemoryIsBounded) {
+  constexpr std::uint64_t kFewBlocks = 4 * kBlock;
+  Setting setting(some_bytes(40 * kBlock), {}, kFewBlocks);
+  const auto source = setting.open();
+  ASSERT_NE(source, nullptr);
+  for (std::uint64_t block = 0; block < 40; ++block) read(*source, block * kBlock, 1);
+  EXPECT_LE(source->kept_bytes(0, source->size()), kFewBlocks);
+  EXPECT_GT(source->kept_bytes(0, source->size()), 0u);
+}
+
+TEST(RemoteSource, ViewInsideABlockIsNoCopy) {
+  const std::string bytes = some_bytes(4 * kBlock);
+  Setting setting(bytes);
+  const auto source = setting.open();
+  ASSERT_NE(source, nullptr);
+  const auto one = source->view_at({}, kBlock + 10, 100);
+  const auto other = source->view_at({}, kBlock + 10, 100);
+  ASSERT_TRUE(one && other);
+  EXPECT_EQ(one->bytes.data(), other->bytes.data());
+  EXPECT_EQ(as_text(one->bytes), bytes.substr(kBlock + 10, 100));
+  const auto across = source->view_at({}, 2 * kBlock - 10, 100);
+  ASSERT_TRUE(across);
+  EXPECT_EQ(as_text(across->bytes), bytes.substr(2 * kBlock - 10, 100));
+  const auto front = source->view_front({}, 2 * kBlock - 10, 100);
+  ASSERT_TRUE(front);
+  EXPECT_EQ(as_text(front->bytes), bytes.substr(2 * kBlock - 10, 10));
+}
+
+TEST(RemoteSource, OnlyThreadsThatMayWaitSendRequests) {
+  Setting setting(some_bytes(4 * kBlock));
+  const auto source = setting.open();
+  ASSERT_NE(source, nullptr);
+  RequestContext::Attempt attempt;
+  const RequestContext quick(RequestContext::Permission::kNonBlocking, attempt);
+  const auto refused = read_up_to(quick, *source, 2 * kBlock, 10);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kPending);
+  EXPECT_EQ(attempt.filesystem, remote::kFilesystem);
+  EXPECT_EQ(setting.fake.count(RequestKind::kRead), 0u);
+  read(*source, 2 * kBlock, 10);
+  EXPECT_TRUE(read_up_to(quick, *source, 2 * kBlock, 10));
+}
+
+TEST(RemoteSource, ChangeIsRememberedAndFailsAllReads) {
+  FakeFetcher* fake = nullptr;
+  std::atomic<bool> has_changed{false};
+  Setting setting(some_bytes(4 * kBlock), [&](const Request& request) {
+    if (request.kind != RequestKind::kRead || !has_changed) return true;
+    fake->reply({.id = request.id, .failure = Code::kChanged, .text = "another ETag"});
+    return false;
+  });
+  fake = &setting.fake;
+  const auto source = setting.open();
+  ASSERT_NE(source, nullptr);
+  EXPECT_TRUE(source->check_unchanged({}));
+  has_changed = true;
+  const auto changed = read_up_to({}, *source, 2 * kBlock, 10);
+  ASSERT_FALSE(changed);
+  EXPECT_EQ(changed.error().code, Code::kChanged);
+  has_changed = false;
+  const auto first = read_up_to({}, *source, 0, 10);
+  ASSERT_FALSE(first);
+  EXPECT_EQ(first.error().code, Code::kChanged);
+  EXPECT_FALSE(source->check_unchanged({}));
+}
+
+TEST(RemoteSource, FewerBytesThanRequestedAreAnError) {
+  FakeFetcher* fake = nullptr;
+  Setting setting(some_bytes(4 * kBlock), [&](const Request& request) {
+    if (request.kind != RequestKind::kRead) return true;
+    fake->reply({.id = request.id, .received = request.size - 1});
+    return false;
+  });
+  fake = &setting.fake;
+  const auto source = setting.open();
+  ASSERT_NE(source, nullptr);
+  const auto got = read_up_to({}, *source, 2 * kBlock, 10);
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().code, Code::kIo);
+}
+
+TEST(RemoteSource, FailedReadSucceedsTheNextTime) {
+  const std::string bytes = some_bytes(4 * kBlock);
+  FakeFetcher* fake = nullptr;
+  std::atomic<int> failures{1};
+  Setting setting(bytes, [&](const Request& request) {
+    if (request.kind != RequestKind::kRead || failures-- <= 0) return true;
+    fake->reply({.id = request.id, .failure = Code::kIo, .os_error = ETIMEDOUT, .text = "timed out"});
+    return false;
+  });
+  fake = &setting.fake;
+  const auto source = setting.open();
+  ASSERT_NE(source, nullptr);
+  const auto failed = read_up_to({}, *source, 2 * kBlock, 10);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().os_error, ETIMEDOUT);
+  EXPECT_EQ(read(*source, 2 * kBlock, 10), bytes.substr(2 * kBlock, 10));
+}
+
+TEST(RemoteSource, CancelledReaderDoesNotFailOthers) {
+  const std::string bytes = some_bytes(4 * kBlock);
+  std::atomic<bool> cancelled{false};
+  std::atomic<bool> is_open{false};
+  Setting setting(bytes, [&](const Request& request) {
+    while (request.kind == RequestKind::kRead && !is_open) std::this_thread::yield();
+    return true;
+  });
+  const auto source = setting.open();
+  ASSERT_NE(source, nullptr);
+  std::thread other([&] { EXPECT_EQ(read(*source, 2 * kBlock, 10), bytes.substr(2 * kBlock, 10)); });
+  std::thread first([&] {
+    const auto got = read_up_to(RequestContext(cancelled), *source, 2 * kBlock, 10);
+    EXPECT_TRUE(got || got.error().code == Code::kInterrupted);
+  });
+  cancelled = true;
+  first.join();
+  is_open = true;
+  other.join();
+}
+
+// --- a fetcher that ends
+
+struct TwoFetchers {
+  explicit TwoFetchers(FakeObject first_object, FakeObject second_object)
+      : first({{kName, std::move(first_object)}},
+              [this](const Request& request) {
+                if (request.kind != RequestKind::kRead) return true;
+                first.die();
+                return false;
+              }),
+        second({{kName, std::move(second_object)}}),
+        session(64u << 20, [this](bool is_first) { return is_first ? first.client() : second.client(); }) {}
+
+  FakeFetcher first;
+  FakeFetcher second;
+  Session session;
+};
+
+TEST(RemoteSource, ReadIsRepeatedWithAnotherFetcher) {
+  const std::string bytes = some_bytes(4 * kBlock);
+  TwoFetchers setting({bytes}, {bytes});
+  const auto source = RemoteSource::open({}, setting.session, kName, "x");
+  ASSERT_TRUE(source);
+  EXPECT_EQ(read(**source, 2 * kBlock, 10), bytes.substr(2 * kBlock, 10));
+}
+
+TEST(RemoteSource, AnotherVersionWithAnotherFetcherIsAChange) {
+  const std::string bytes = some_bytes(4 * kBlock);
+  TwoFetchers setting({bytes, "\"1\""}, {bytes, "\"2\""});
+  const auto source = RemoteSource::open({}, setting.session, kName, "x");
+  ASSERT_TRUE(source);
+  const auto got = read_up_to({}, **source, 2 * kBlock, 10);
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().code, Code::kChanged);
+}
+
+// --- reading ahead
+
+TEST(RemoteSource, ReaderOfAllRequestsEachByteOnce) {
+  const std::string bytes = some_bytes(100 * kBlock + 77);
+  Setting setting(bytes);
+  const auto source = setting.open();
+  ASSERT_NE(source, nullptr);
+  source->expect_sequential_reads();
+  std::string got;
+  constexpr std::size_t kPiece = 384u << 10;
+  std::vector<std::byte> piece(kPiece);
+  while (got.size() < bytes.size()) {
+    const auto size = source->read_next({}, got.size(), piece);
+    ASSERT_TRUE(size);
+    got += as_text(Bytes(piece).first(*size));
+  }
+  EXPECT_EQ(got, bytes);
+  std::uint64_t sum = kBlock;
+  for (const Request& request : setting.fake.requests()) sum += request.kind == RequestKind::kRead ? request.size : 0;
+  EXPECT_EQ(sum, bytes.size());
+}
+
+TEST(RemoteSource, IdHasNoSpaces) {
+  const auto id = RemoteSource::id_of("http://host/a b", "\"1 2\"", true);
+  ASSERT_TRUE(id);
+  EXPECT_EQ(id->source, "http://host/a%20b");
+  EXPECT_EQ(id->version, "\"1%202\"");
+  EXPECT_TRUE(id->is_settled);
+  EXPECT_FALSE(RemoteSource::id_of("http://host/x", "", true));
+}
+
+}  // namespace
+}  // namespace recordfs::testing
