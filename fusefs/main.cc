@@ -20,6 +20,7 @@
 #include "core/base/parse_number.h"
 #include "core/codec/codec.h"
 #include "core/decoding/protobuf_module.h"
+#include "core/remote/remote_storage.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/glue/helper_process.h"
@@ -142,6 +143,7 @@ int run(int argc, const char* const* argv) {
   close_descriptors_except(named_descriptors(argc, argv));
   raise_descriptor_limit();
   reuse_memory();
+  remote::add_remote_storages(remote::Host::kProgram);
   if (argc > 0 && is_called_by_mount(argv[0])) return mount(Form::kMount8, argc, argv);
   if (argc > 1) {
     const std::string_view word = argv[1];

@@ -135,6 +135,7 @@ Result<void> confine_daemon(const Options& options, const std::optional<ShardLis
                                    : Result<SetPlaces>(SetPlaces{.read = places_of_sources(options), .listed = {}});
   if (!places) return places.error();
   RecordfsMounts::of_process();
+  prepare_storages();
   for (const std::string& kept : confine(allowed_paths(*places, options, services)))
     services.log(Severity::kWarning, "privilege not dropped: " + kept);
   return {};
@@ -149,6 +150,7 @@ bool opens_files_later(const Options& options) {
 // Returns what df(1) and findmnt(8) show as the source: a path that means the same in every directory.
 std::string absolute_source(const std::string& source) {
   std::error_code failed;
+  if (!Location(source).is_local()) return source;
   if (!is_directory(source)) return source == "-" ? source : RealPaths().of(source);
   const auto real = std::filesystem::canonical(source, failed);
   return failed ? source : real.string();

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/base/location.h"
 #include "core/base/parse_number.h"
 #include "core/base/utf8.h"
 #include "fusefs/exit_status.h"
@@ -158,7 +159,7 @@ std::optional<std::string> take_places(std::vector<std::string> places, Options&
     options.mountpoint = std::move(places.back());
     places.pop_back();
   }
-  options.sources = std::move(places);
+  for (const std::string& place : places) options.sources.push_back(Location(place).text());
   return std::nullopt;
 }
 

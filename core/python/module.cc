@@ -17,6 +17,7 @@
 #include "core/python/buffers.h"
 #include "core/python/errors.h"
 #include "core/python/process.h"
+#include "core/remote/remote_storage.h"
 
 namespace recordfs::python {
 namespace {
@@ -69,6 +70,7 @@ std::vector<std::uint64_t> places(const Permutation& permutation, std::uint64_t 
 
 void define_module(py::module_& module) {
   watch_forks();
+  remote::add_remote_storages(remote::Host::kModule);
   make_buffer_type();
   module.doc() = "The C++ part of recordfs. Use the package recordfs instead.";
   module.attr("__version__") = RECORDFS_VERSION;

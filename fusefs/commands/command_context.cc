@@ -19,8 +19,11 @@
 
 #include "core/base/location.h"
 #include "core/base/sandbox.h"
+#include "core/base/storage.h"
+#include "core/dataset/manifest.h"
 #include "core/dataset/saved_counts.h"
 #include "core/decoding/record_decoder.h"
+#include "core/remote/session.h"
 #include "core/store/saved_index.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/verification.h"
@@ -77,6 +80,7 @@ bool descend_stored(const Location& directory, std::size_t depth, const std::fun
 }
 
 constexpr std::uint64_t kCacheBytes = 64u << 20;
+constexpr std::uint64_t kLongestTimeout = 86400;  // seconds
 
 }  // namespace
 
@@ -101,6 +105,38 @@ void ReadingOptions::declare(CLI::App& app) {
       [this](const std::string& text) { threads = static_cast<unsigned>(number_of("--threads", text, kMostThreads)); },
       "threads that decode (default: one per processor)\n"
       "At most 1024.");
+  begin_group(app, "URLs");
+  const auto changed = [this] { remote::Session::set_options(remote); };
+  declare_value(
+      app, "--timeout", "SECONDS",
+      [this, changed](const std::string& text) {
+        remote.timeout =
+            std::chrono::seconds(std::max<std::uint64_t>(number_of("--timeout", text, kLongestTimeout), 1));
+        changed();
+      },
+      "the longest that a request to a server takes, with all its retries (default 60)");
+  app.add_flag_callback(
+      "--no-sign-request",
+      [this, changed] {
+        remote.sign = false;
+        changed();
+      },
+      "send no credentials, for public buckets");
+  declare_size(
+      app, "--cache-size", 1,
+      [this, changed](std::uint64_t size) {
+        remote.disk_bytes = size;
+        changed();
+      },
+      "most of what is kept of remote files on the disk (default 2G)\n"
+      "It is kept in `~/.cache/recordfs/blocks`, or in `$XDG_CACHE_HOME/recordfs/blocks` if that variable is set.");
+  app.add_flag_callback(
+      "--no-cache",
+      [this, changed] {
+        remote.uses_disk = false;
+        changed();
+      },
+      "keep nothing of remote files on the disk");
 }
 
 void ReadingOptions::declare_database(CLI::App& app) {
@@ -159,7 +195,26 @@ CommandContext::CommandContext(const ReadingOptions& options, Log log, const std
   if (options.declared_on != nullptr) confine(options, output);
 }
 
+// A local manifest may name remote files.
+void CommandContext::prepare_remote(const ReadingOptions& options) {
+  for (const CLI::Option* const option : options.declared_on->get_options()) {
+    const bool is_manifest = option->check_lname("manifest");
+    if (!is_manifest && !option->get_positional()) continue;
+    for (const std::string& word : option->results()) {
+      static_cast<void>(Location(word));
+      if (!is_manifest) continue;
+      if (word == kStandardInput) {
+        static_cast<void>(remote::Session::of_process().fetcher());
+      } else {
+        static_cast<void>(read_manifest(word));
+      }
+    }
+  }
+  prepare_storages();
+}
+
 void CommandContext::confine(const ReadingOptions& options, const std::string& output) {
+  prepare_remote(options);
   for (const std::string& path : options.pipes()) {
     auto& pipe = pipes_[path];
     if (pipe) continue;

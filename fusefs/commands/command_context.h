@@ -13,6 +13,7 @@
 #include "core/base/result.h"
 #include "core/database/database.h"
 #include "core/dataset/data_set.h"
+#include "core/remote/session.h"
 #include "core/store/open_container.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/command_status.h"
@@ -32,7 +33,8 @@ struct ReadingOptions {
   std::string index = "auto";              // as for the mount
   unsigned threads = 0;                    // for decoding; 0: one per core
   database::Options database{};            // the limits are those above
-  const CLI::App* declared_on = nullptr;   // that declare() was called with
+  remote::Options remote{};
+  const CLI::App* declared_on = nullptr;  // that declare() was called with
 
   // Declares the options on `app`, which must outlive commands that run. The object must outlive the parsing.
   void declare(CLI::App& app);
@@ -100,6 +102,7 @@ class CommandContext : public CommandStatus {
   StoreResources& services() { return services_; }
 
  private:
+  static void prepare_remote(const ReadingOptions& options);
   void confine(const ReadingOptions& options, const std::string& output);
 
   const Limits limits_;

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/counted.h"
+#include "core/base/location.h"
 #include "core/base/parse_number.h"
 #include "core/base/utf8.h"
 #include "core/database/directory.h"
@@ -71,6 +72,8 @@ void DatabaseOptions::declare(CLI::App& app, std::vector<std::string>* keys) {
       words.files.clear();
     }
     if (!has_manifest && words.files.empty()) throw CLI::RequiredError("DB");
+    for (std::string& word : words.files) word = Location(word).text();
+    if (has_manifest) words.manifest = Location(words.manifest).text();
     if (keys != nullptr && keys->empty()) throw CLI::RequiredError("KEY");
   });
   view.declare(app);

@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "core/base/storage.h"
 #include "core/dataset/shard_list.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/standard_input.h"
@@ -42,7 +43,7 @@ void take(const std::string& word, bool may_be_range, RecordWords& words) {
   } else if (may_be_range && !names_file(word)) {
     throw CLI::ValidationError("RANGE", not_a_range(word, ", and no such file"));
   } else {
-    words.files.push_back(word);
+    words.files.push_back(Location(word).text());
   }
 }
 
@@ -61,6 +62,7 @@ void take_directory(GivenWords& given, RecordWords& words) {
 void sort_words(GivenWords given, WordUse use, RecordWords& words) {
   const bool has_manifest = !words.manifest.empty();
   if (given.words.empty() && !has_manifest) throw CLI::RequiredError("FILE");
+  if (has_manifest) words.manifest = Location(words.manifest).text();
   for (const std::string& word : given.ranges) {
     if (word == kStandardInput) {
       words.reads_ranges = true;
@@ -116,6 +118,8 @@ void declare_sets(CLI::App& app, std::vector<std::string>& words, std::string& m
   begin_group(app, "Options");
   app.final_callback([&words, &manifest] {
     if (words.empty() && manifest.empty()) throw CLI::RequiredError("FILE");
+    for (std::string& word : words) word = Location(word).text();
+    if (!manifest.empty()) manifest = Location(manifest).text();
   });
 }
 
