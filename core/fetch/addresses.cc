@@ -90,10 +90,10 @@ unsigned kind_of_host(std::string_view host) {
   return kPublic;
 }
 
-std::string proxy_for(std::string_view scheme, std::string_view host, const Environment& environment) {
-  const auto value_of = [&environment](std::initializer_list<const char*> names) -> std::string {
+std::string proxy_for(std::string_view scheme, std::string_view host, const Variables& variables) {
+  const auto value_of = [&variables](std::initializer_list<const char*> names) -> std::string {
     for (const char* const name : names) {
-      const char* const value = environment(name);
+      const char* const value = variables(name);
       if (value != nullptr && *value != '\0') return value;
     }
     return {};

@@ -24,9 +24,9 @@ unsigned kind_of(const sockaddr& address);
 unsigned kind_of_host(std::string_view host);
 
 // Returns the value of an environment variable; null: not set.
-using Environment = std::function<const char*(const char* name)>;
+using Variables = std::function<const char*(const char* name)>;
 
 // Returns the proxy for a URL of a host, as the usual variables say; empty: none.
-std::string proxy_for(std::string_view scheme, std::string_view host, const Environment& environment);
+std::string proxy_for(std::string_view scheme, std::string_view host, const Variables& variables);
 
 }  // namespace recordfs::fetch

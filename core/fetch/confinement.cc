@@ -74,7 +74,12 @@ std::vector<std::string> readable_paths() {
   }
   const std::string home = value_of("HOME");
   if (!home.empty()) paths.push_back(home + "/.netrc");
-  for (std::string& path : files_of_credentials()) paths.push_back(std::move(path));
+  for (std::string& path : files_of_credentials()) {
+    // Such files are replaced: tokens in containers through symbolic links in their folder.
+    const std::string folder = path.substr(0, path.rfind('/'));
+    if (!folder.empty() && folder != home) paths.push_back(folder);
+    paths.push_back(std::move(path));
+  }
   return paths;
 }
 

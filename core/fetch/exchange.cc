@@ -21,6 +21,7 @@ constexpr int kMostWrong = 3;
 constexpr int kMostSignatures = 2;
 constexpr int kMostAtOnce = 3;
 constexpr int kMostTargets = 2;
+constexpr int kMostParts = 32;  // that are requested at once
 
 std::uint64_t random_number() {
   static std::random_device device;
@@ -45,14 +46,31 @@ Exchange::~Exchange() {
 
 Clock::time_point Exchange::advance(Clock::time_point now) {
   if (state_ == State::kWaiting && now >= wake_) send();
-  // Waiting for requests that go on is no failure.
   const auto heard = transfer_ == nullptr ? std::nullopt : network_.queued_behind(*transfer_);
-  if (heard) deadline_ = std::max(deadline_, *heard + options_.timeout);
+  if (heard) {
+    // Waiting for requests that go on is no failure.
+    heard_ = std::max(heard_, *heard);
+    deadline_ = std::max(deadline_, *heard + options_.timeout);
+  }
+  const auto silent_until = heard_ + longest_silence();
+  if (state_ == State::kSending && now >= silent_until && now < deadline_) {
+    network_.stop(std::exchange(transfer_, nullptr));
+    const auto seconds = std::chrono::duration<double>(longest_silence()).count();
+    retry(Error{.code = Code::kIo,
+                .detail = fmt::format("the server sent nothing for {:g} s", seconds),
+                .os_error = ETIMEDOUT});
+  }
   if (state_ != State::kFinished && now >= deadline_) {
     if (transfer_ != nullptr) network_.stop(std::exchange(transfer_, nullptr));
     finish_late(last_);
   }
-  return state_ == State::kWaiting ? std::min(wake_, deadline_) : deadline_;
+  return std::min(state_ == State::kWaiting ? wake_ : silent_until, deadline_);
+}
+
+// libcurl's own limit is for the average of several seconds.
+std::chrono::milliseconds Exchange::longest_silence() const {
+  using std::chrono::milliseconds;
+  return std::clamp(milliseconds(options_.timeout / 3), milliseconds(1000), milliseconds(20'000));
 }
 
 void Exchange::send(bool is_fresh) {
@@ -68,6 +86,7 @@ void Exchange::send(bool is_fresh) {
 void Exchange::send_hop(bool is_fresh) {
   mode_ = Mode::kNoHead;
   state_ = State::kSending;
+  heard_ = Clock::now();
   const bool is_first = counts_.redirects == 0 && !is_target_;
   const bool reaches_all = is_first && reach_.is_of_user;
   const TransferOptions options{.allowed_addresses = reaches_all ? kAllAddresses : reach_.addresses,
@@ -79,6 +98,7 @@ void Exchange::send_hop(bool is_fresh) {
 }
 
 bool Exchange::take_head(const HttpResponse& response) {
+  heard_ = Clock::now();
   response_ = response;
   const bool is_first = counts_.redirects == 0 && !is_target_;
   if (is_first && reach_.is_of_user) reach_.addresses |= Network::connected_addresses(*transfer_);
@@ -98,6 +118,7 @@ bool Exchange::take_head(const HttpResponse& response) {
 }
 
 bool Exchange::take_body(Bytes piece) {
+  heard_ = Clock::now();
   if (mode_ == Mode::kBody) {
     const bool goes_on = task_.take_body(piece);
     note_progress();
@@ -113,6 +134,7 @@ void Exchange::note_progress() {
   progress_ = task_.progress();
   deadline_ = Clock::now() + options_.timeout;
   counts_.retries = 0;
+  counts_.parts = 0;
 }
 
 void Exchange::take_end(const TransferEnd& end) {
@@ -189,6 +211,9 @@ void Exchange::apply(const Verdict& verdict) {
   switch (verdict.kind) {
     case Verdict::Kind::kDone: return finish({});
     case Verdict::Kind::kFail: return finish(verdict.error);
+    case Verdict::Kind::kMore:
+      if (++counts_.parts > kMostParts) return retry(verdict.error);
+      return send();
     case Verdict::Kind::kWrong:
       if (++counts_.wrong >= kMostWrong) return finish(verdict.error);
       // What a redirect leads to may be the reason.
@@ -205,7 +230,11 @@ void Exchange::retry(const Error& reason, std::chrono::milliseconds least) {
   ++retry_count_;
   const auto now = Clock::now();
   wake_ = now + std::max(least, retry_delay(counts_.retries, random_number()));
-  if (now + least >= deadline_) return finish_late(reason);
+  if (now + least >= deadline_) {
+    const auto seconds = std::chrono::duration<double>(least).count();
+    const std::string text = fmt::format("{} (the server asks to retry after {:g} s)", reason.detail, seconds);
+    return finish(Error{.code = Code::kIo, .detail = text, .os_error = ETIMEDOUT});
+  }
   state_ = State::kWaiting;
 }
 

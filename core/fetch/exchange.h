@@ -20,12 +20,13 @@ struct Verdict {
   enum class Kind : std::uint8_t {
     kGoOn,  // with the body
     kDone,  // the exchange has succeeded
+    kMore,  // the response was right, but shorter than what was asked for
     kFail,
     kRetry,  // the failure may pass
     kWrong,  // the server contradicts itself; a few retries may reach a better one
   };
   Kind kind = Kind::kGoOn;
-  Error error{};  // of the last three
+  Error error{};  // of the last four; of kMore for when it goes on without end
 };
 
 // Which addresses the redirects of a URL may lead to.
@@ -93,6 +94,7 @@ class Exchange final : private Receiver {
     int connections = 0;  // that failed
     int at_once = 0;      // retries without waiting
     int targets = 0;      // that were forgotten
+    int parts = 0;        // short ones since there was progress
   };
 
   bool take_head(const HttpResponse& response) override;
@@ -109,6 +111,7 @@ class Exchange final : private Receiver {
   void note_progress();
   void finish(Result<void> result);
   void finish_late(const Error& reason);
+  std::chrono::milliseconds longest_silence() const;
 
   Network& network_;
   Origin& origin_;
@@ -129,6 +132,7 @@ class Exchange final : private Receiver {
   std::uint64_t progress_ = 0;
   Clock::time_point wake_{};
   Clock::time_point deadline_{};
+  Clock::time_point heard_{};  // when the server last sent something
   Error last_{};
   Result<void> result_{};
 };

@@ -98,7 +98,8 @@ Verdict ObjectTask::take_part(const HttpResponse& response, const Origin::Linked
   const auto range = parse_content_range(response.header("content-range"));
   if (!range) return wrong("the server sent a part of the file without a valid Content-Range");
   if (range->begin != begin || range->end <= begin || range->end > end_) {
-    return wrong(fmt::format("the server sent bytes {}-{} in place of {}-{}", range->begin, range->end, begin, end_));
+    return wrong(
+        fmt::format("the server sent bytes {}-{} in place of {}-{}", range->begin, range->end - 1, begin, end_ - 1));
   }
   if (auto verdict = check(response, linked, range->total)) return *verdict;
   if (range->end > object_.snapshot->size) return wrong("the server sent bytes after the end of the file");
@@ -168,9 +169,9 @@ Verdict ObjectTask::end_body(const std::string& failure) {
     if (end_ == object_.snapshot->size) sums_.end();
     return {.kind = Verdict::Kind::kDone};
   }
-  // Parts that are shorter than what was asked for are allowed.
-  Verdict rest = wrong(failure.empty() ? "the connection was closed before the end of the response" : failure);
-  rest.kind = Verdict::Kind::kRetry;
+  Verdict rest = wrong(failure.empty() ? "the server sends less than it is asked for" : failure);
+  // A server may send a part of a range.
+  rest.kind = expected_ == 0 && received_ > attempt_ ? Verdict::Kind::kMore : Verdict::Kind::kRetry;
   return rest;
 }
 

@@ -30,6 +30,11 @@ std::string printable_version(std::string_view text) {
   return result;
 }
 
+std::string_view without_weakness(std::string_view etag) {
+  constexpr std::string_view kWeak = "W/";
+  return etag.starts_with(kWeak) ? etag.substr(kWeak.size()) : etag;
+}
+
 }  // namespace
 
 std::string Snapshot::if_match() const { return linked_etag.empty() && is_strong_etag(etag) ? etag : std::string(); }
@@ -74,7 +79,12 @@ Comparison compare(const Snapshot& snapshot, const HttpResponse& response, const
   if (!snapshot.version_id.empty() && other.version_id != snapshot.version_id) {
     return other.version_id.empty() ? Comparison::kWrong : Comparison::kChanged;
   }
-  if (other.etag != snapshot.etag) return other.etag.empty() ? Comparison::kWrong : Comparison::kChanged;
+  if (other.etag != snapshot.etag) {
+    if (other.etag.empty()) return Comparison::kWrong;
+    if (without_weakness(other.etag) != without_weakness(snapshot.etag)) return Comparison::kChanged;
+    // Whatever compressed the first response did not do so with this one, or the other way round.
+    if (is_strong_etag(snapshot.etag)) return Comparison::kWrong;
+  }
   if (is_strong_etag(snapshot.etag) || !snapshot.version_id.empty()) {
     return same_size ? Comparison::kSame : Comparison::kWrong;
   }
