@@ -5,6 +5,7 @@
 #include "core/fetch/credentials.h"
 #include "core/fetch/environment.h"
 #include "core/fetch/http_origin.h"
+#include "core/fetch/hugging_face.h"
 #include "core/fetch/s3_origin.h"
 #include "core/fetch/url.h"
 #include "core/hash/digest.h"
@@ -14,12 +15,12 @@ namespace {
 
 struct Scheme {
   std::string_view name;
-  std::unique_ptr<Origin> (*make)(const std::string& url, const OriginOptions& options, SendOnce send);
+  std::unique_ptr<Origin> (*make)(const OriginOptions& options, SendOnce send);
 };
 
-std::unique_ptr<Origin> make_http(const std::string&, const OriginOptions&, SendOnce) { return http_origin(); }
+std::unique_ptr<Origin> make_http(const OriginOptions&, SendOnce) { return http_origin(); }
 
-std::unique_ptr<Origin> make_s3(const std::string&, const OriginOptions& options, SendOnce send) {
+std::unique_ptr<Origin> make_s3(const OriginOptions& options, SendOnce send) {
   Environment environment = process_environment();
   auto service = amazon_service(environment, options.sign);
   std::unique_ptr<CredentialSource> credentials = std::make_unique<FixedCredentials>(std::nullopt);
@@ -27,7 +28,7 @@ std::unique_ptr<Origin> make_s3(const std::string&, const OriginOptions& options
   return s3_origin(std::move(service), std::move(credentials), std::move(environment));
 }
 
-std::unique_ptr<Origin> make_google(const std::string&, const OriginOptions& options, SendOnce) {
+std::unique_ptr<Origin> make_google(const OriginOptions& options, SendOnce) {
   Environment environment = process_environment();
   auto service = google_service(environment, options.sign);
   std::unique_ptr<CredentialSource> credentials = std::make_unique<FixedCredentials>(std::nullopt);
@@ -35,11 +36,12 @@ std::unique_ptr<Origin> make_google(const std::string&, const OriginOptions& opt
   return s3_origin(std::move(service), std::move(credentials), std::move(environment));
 }
 
+std::unique_ptr<Origin> make_hugging_face(const OriginOptions& options, SendOnce) {
+  return hugging_face(process_environment(), options.sign);
+}
+
 constexpr Scheme kSchemes[] = {
-    {"http", make_http},
-    {"https", make_http},
-    {"s3", make_s3},
-    {"gs", make_google},
+    {"http", make_http}, {"https", make_http}, {"s3", make_s3}, {"gs", make_google}, {"hf", make_hugging_face},
 };
 
 constexpr std::string_view kLowerDigits = "0123456789abcdef";
@@ -78,7 +80,7 @@ std::unique_ptr<Origin> origin_for(const std::string& url, const OriginOptions& 
   const auto parsed = parse_url(url);
   if (!parsed) return nullptr;
   for (const Scheme& scheme : kSchemes) {
-    if (scheme.name == parsed->scheme) return scheme.make(url, options, std::move(send));
+    if (scheme.name == parsed->scheme) return scheme.make(options, std::move(send));
   }
   return nullptr;
 }
@@ -92,6 +94,7 @@ std::vector<std::string> files_of_credentials() {
   if (const auto profile = load_aws_profile(environment)) {
     files.emplace_back(profile->value("web_identity_token_file"));
   }
+  files.push_back(hugging_face_token_file(environment));
   std::erase(files, "");
   return files;
 }

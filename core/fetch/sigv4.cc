@@ -59,9 +59,9 @@ std::string hmac(std::string_view key, std::string_view text) {
 
 // Returns "20261129T075214Z".
 std::string in_basic_format(std::chrono::system_clock::time_point time) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  const std::time_t since_1970 = std::chrono::system_clock::to_time_t(time);
   std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
+  ::gmtime_r(&since_1970, &parts);
   std::array<char, 32> text{};
   return {text.data(), std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &parts)};
 }
