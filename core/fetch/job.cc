@@ -25,7 +25,7 @@ Exchange::Options options_for(const JobContext& context, const std::string& url,
   return {.timeout = context.timeout, .url = url, .uses_netrc = uses_netrc};
 }
 
-std::shared_ptr<Object> object_of(const std::string& name, const Names::Named& named) {
+std::shared_ptr<Object> object_of(const std::string& name, const UrlNames::Named& named) {
   auto object = std::make_shared<Object>();
   object->name = name;
   object->url = named.url;
@@ -171,7 +171,7 @@ class ReadJob final : public Job {
 class ListJob final : public Job {
  public:
   // `token`: Reply::page of the part before.
-  ListJob(JobContext& context, Names::Named named, const std::string& token, MutableBytes out)
+  ListJob(JobContext& context, UrlNames::Named named, const std::string& token, MutableBytes out)
       : context_(context), named_(std::move(named)), out_(out) {
     const std::size_t colon = token.find(':');
     skipped_ = parse_number<std::size_t>(token.substr(0, colon)).value_or(0);
@@ -222,7 +222,7 @@ class ListJob final : public Job {
   }
 
   JobContext& context_;
-  Names::Named named_;
+  UrlNames::Named named_;
   MutableBytes out_;
   std::string page_{};
   std::size_t skipped_ = 0;

@@ -12,9 +12,9 @@
 #include "core/fetch/disk_cache.h"
 #include "core/fetch/exchange.h"
 #include "core/fetch/list_task.h"
-#include "core/fetch/names.h"
 #include "core/fetch/object.h"
 #include "core/fetch/transfer.h"
+#include "core/fetch/url_names.h"
 #include "core/remote/protocol.h"
 
 namespace recordfs::fetch {
@@ -22,7 +22,7 @@ namespace recordfs::fetch {
 // What all jobs share.
 struct JobContext {
   Network& network;
-  Names& names;
+  UrlNames& names;
   DiskCache* cache = nullptr;  // null: none
   MutableBytes arena{};
   std::chrono::milliseconds timeout{60'000};

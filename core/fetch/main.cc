@@ -21,10 +21,10 @@
 #include "core/fetch/confinement.h"
 #include "core/fetch/disk_cache.h"
 #include "core/fetch/job.h"
-#include "core/fetch/names.h"
 #include "core/fetch/options.h"
 #include "core/fetch/server.h"
 #include "core/fetch/transfer.h"
+#include "core/fetch/url_names.h"
 
 namespace recordfs::fetch {
 namespace {
@@ -88,7 +88,7 @@ int run(int count, char** arguments) {
   if (!network) return EXIT_FAILURE;
   const auto cache = open_cache(*options);
   confine(cache == nullptr ? -1 : cache->folder());
-  Names names({.sign = options->sign}, [&network](const HttpRequest& request, std::chrono::milliseconds timeout) {
+  UrlNames names({.sign = options->sign}, [&network](const HttpRequest& request, std::chrono::milliseconds timeout) {
     return (*network)->send_once(request, timeout);
   });
   JobContext context{.network = **network,

@@ -11,8 +11,8 @@
 #include "core/base/descriptor.h"
 #include "core/base/result.h"
 #include "core/fetch/job.h"
-#include "core/fetch/names.h"
 #include "core/fetch/transfer.h"
+#include "core/fetch/url_names.h"
 #include "core/remote/protocol.h"
 
 namespace recordfs::fetch {

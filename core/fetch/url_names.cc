@@ -1,4 +1,4 @@
-#include "core/fetch/names.h"
+#include "core/fetch/url_names.h"
 
 #include <utility>
 
@@ -22,7 +22,7 @@ bool is_web(const std::string& url) { return url.starts_with("http:") || url.sta
 
 }  // namespace
 
-Result<Origin*> Names::origin_of(const std::string& url) {
+Result<Origin*> UrlNames::origin_of(const std::string& url) {
   const std::string host = host_of(url);
   if (const auto known = origins_.find(host); known != origins_.end()) return known->second.get();
   if (origins_.size() >= kMostOrigins) return too_many();
@@ -31,7 +31,7 @@ Result<Origin*> Names::origin_of(const std::string& url) {
   return origins_.emplace(host, std::move(made)).first->second.get();
 }
 
-Result<std::string> Names::add(const std::string& url, bool is_of_user) {
+Result<std::string> UrlNames::add(const std::string& url, bool is_of_user) {
   if (url.size() > kLongestUrl) return Error{.code = Code::kLimit, .detail = "the URL is too long"};
   TRY(origin_of(url));
   if (secret_urls_.size() >= kMostNames || hosts_of_user_.size() >= kMostNames) return too_many();
@@ -41,7 +41,7 @@ Result<std::string> Names::add(const std::string& url, bool is_of_user) {
   return name;
 }
 
-std::string Names::url_of(const std::string& name) const {
+std::string UrlNames::url_of(const std::string& name) const {
   if (const auto known = secret_urls_.find(name); known != secret_urls_.end()) return known->second;
   for (std::size_t end = name.rfind('/'); end != std::string::npos && end > 0; end = name.rfind('/', end - 1)) {
     for (const std::size_t length : {end + 1, end}) {
@@ -53,7 +53,7 @@ std::string Names::url_of(const std::string& name) const {
   return name;
 }
 
-Result<Names::Named> Names::find(const std::string& name) {
+Result<UrlNames::Named> UrlNames::find(const std::string& name) {
   if (name.size() > kLongestUrl) return Error{.code = Code::kLimit, .detail = "the URL is too long"};
   Named named{.url = url_of(name)};
   ASSIGN_OR_RETURN(named.origin, origin_of(named.url));

@@ -13,7 +13,7 @@
 namespace recordfs::fetch {
 
 // Not thread-safe.
-class Names {
+class UrlNames {
  public:
   struct Named {
     std::string url{};
@@ -22,7 +22,7 @@ class Names {
     bool uses_netrc = false;
   };
 
-  Names(const OriginOptions& options, SendOnce send) : options_(options), send_(std::move(send)) {}
+  UrlNames(const OriginOptions& options, SendOnce send) : options_(options), send_(std::move(send)) {}
 
   // Takes a URL, and returns its printable name. `is_of_user`: the user has named it, not a file. Fails with
   // kUnsupported if there is no origin for it, and with kLimit.
