@@ -178,7 +178,7 @@ void Exchange::follow_redirect() {
   auto next = follow(request_, response_);
   if (!next) return finish(std::move(next).error());
   request_ = std::move(*next);
-  if (auto taken = task_.take_redirect(request_.url); !taken) return finish(std::move(taken).error());
+  if (auto taken = task_.take_redirect(request_); !taken) return finish(std::move(taken).error());
   send_hop(false);
 }
 

@@ -54,8 +54,8 @@ class ExchangeTask {
   virtual Verdict end_body(const std::string& failure) = 0;
   // Returns how many bytes are there for good.
   virtual std::uint64_t progress() const = 0;
-  // A redirect from `url` leads to `target`. Returns an error to stop there.
-  virtual Result<void> take_redirect(const std::string& target) = 0;
+  // A redirect leads to `target`. Returns an error to stop there.
+  virtual Result<void> take_redirect(const HttpRequest& target) = 0;
   // The target of an earlier redirect is of no use any more.
   virtual void forget_target() {}
 };

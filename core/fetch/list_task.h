@@ -21,7 +21,7 @@ class ListTask final : public ExchangeTask {
   bool take_body(Bytes piece) override;
   Verdict end_body(const std::string& failure) override;
   std::uint64_t progress() const override { return most_; }
-  Result<void> take_redirect(const std::string&) override { return {}; }
+  Result<void> take_redirect(const HttpRequest&) override { return {}; }
 
   // Returns the entries. Fails as Origin::parse_list(). REQUIRES: the exchange has succeeded.
   Result<Origin::Page> parse() const { return origin_.parse_list(url_, response_); }

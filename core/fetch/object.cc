@@ -49,13 +49,13 @@ Result<ExchangeTask::Outgoing> ObjectTask::request() {
         object_.snapshot->version_id.empty() ? object_.snapshot->linked_version : object_.snapshot->version_id;
   }
   target_ = object_.target;
-  if (!target_.empty()) return Outgoing{.request = request_for_target(target_, range), .is_target = true};
+  if (target_) return Outgoing{.request = request_for_target(*target_, range), .is_target = true};
   ASSIGN_OR_RETURN(auto request, object_.origin->object(object_.url, range));
   return Outgoing{.request = std::move(request)};
 }
 
-Result<void> ObjectTask::take_redirect(const std::string& target) {
-  if (is_directory_of(target, object_.url)) {
+Result<void> ObjectTask::take_redirect(const HttpRequest& target) {
+  if (is_directory_of(target.url, object_.url)) {
     return Error{.code = Code::kIo, .detail = "is a directory", .os_error = EISDIR};
   }
   target_ = target;

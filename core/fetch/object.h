@@ -25,7 +25,7 @@ struct Object {
   Reach reach{};
   bool uses_netrc = false;
   std::optional<Snapshot> snapshot{};
-  std::string target{};                    // of a redirect, which later requests go to at once; empty: none
+  std::optional<HttpRequest> target{};     // of a redirect, which later requests go to at once
   std::shared_ptr<const Spool> spool{};    // all bytes, of a server that sends no ranges
   std::shared_ptr<CachedObject> cached{};  // null: not cached
 };
@@ -43,8 +43,8 @@ class ObjectTask final : public ExchangeTask {
   bool take_body(Bytes piece) override;
   Verdict end_body(const std::string& failure) override;
   std::uint64_t progress() const override { return received_; }
-  Result<void> take_redirect(const std::string& target) override;
-  void forget_target() override { object_.target.clear(); }
+  Result<void> take_redirect(const HttpRequest& target) override;
+  void forget_target() override { object_.target.reset(); }
 
   // Returns the bytes at the front of `out` that are there.
   std::uint64_t received() const { return received_; }
@@ -68,9 +68,9 @@ class ObjectTask final : public ExchangeTask {
   const MutableBytes out_;
   const int spool_folder_;
   std::uint64_t received_ = 0;
-  std::uint64_t attempt_ = 0;   // received_ when the present attempt began
-  std::uint64_t expected_ = 0;  // bytes that the body must still have
-  std::string target_{};        // of the present attempt
+  std::uint64_t attempt_ = 0;            // received_ when the present attempt began
+  std::uint64_t expected_ = 0;           // bytes that the body must still have
+  std::optional<HttpRequest> target_{};  // of the present attempt
   std::shared_ptr<Spool> spool_{};
   BlockSums sums_;
   bool is_too_long_ = false;

@@ -101,8 +101,9 @@ Result<HttpRequest> follow(const HttpRequest& request, const HttpResponse& respo
   return next;
 }
 
-HttpRequest request_for_target(const std::string& target, const ObjectRange& range) {
-  HttpRequest request{.method = "GET", .url = target, .headers = {}};
+HttpRequest request_for_target(const HttpRequest& target, const ObjectRange& range) {
+  HttpRequest request = target;
+  std::erase_if(request.headers, is_for_everyone);
   request.headers.push_back(fmt::format("Range: bytes={}-{}", range.begin, range.end - 1));
   if (!range.if_match.empty()) request.headers.push_back("If-Match: " + range.if_match);
   return request;

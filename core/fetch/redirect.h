@@ -32,8 +32,8 @@ bool is_redirect(const HttpResponse& response);
 // if the redirect has no usable target, and with kUnsupported if it leads to another scheme, or from https to http.
 Result<HttpRequest> follow(const HttpRequest& request, const HttpResponse& response);
 
-// Returns a request for the target of an earlier redirect: without credentials other than those in its URL.
-HttpRequest request_for_target(const std::string& target, const ObjectRange& range);
+// Returns a request for another range from the target of an earlier redirect.
+HttpRequest request_for_target(const HttpRequest& target, const ObjectRange& range);
 
 // Returns whether one URL is the other with a slash after its path, as servers redirect to a directory.
 bool is_directory_of(const std::string& target, const std::string& url);

@@ -107,10 +107,13 @@ TEST(IsDirectoryOf, OnlyTheSlashDiffers) {
   EXPECT_FALSE(is_directory_of("http://h/a/b/", "http://h/a"));
 }
 
-TEST(RequestForTarget, HasTheRangeAndNoCredentials) {
-  const auto request = request_for_target("https://cdn/x?sig=1", {.begin = 5, .end = 10, .if_match = "\"e\""});
+TEST(RequestForTarget, HasAnotherRange) {
+  HttpRequest target;
+  target.url = "https://cdn/x?sig=1";
+  target.headers = {"Authorization: token", "range: bytes=0-4", "If-Match: \"old\""};
+  const auto request = request_for_target(target, {.begin = 5, .end = 10, .if_match = "\"e\""});
   EXPECT_EQ(request.url, "https://cdn/x?sig=1");
-  EXPECT_EQ(request.headers, (std::vector<std::string>{"Range: bytes=5-9", "If-Match: \"e\""}));
+  EXPECT_EQ(request.headers, (std::vector<std::string>{"Authorization: token", "Range: bytes=5-9", "If-Match: \"e\""}));
 }
 
 }  // namespace
