@@ -33,6 +33,7 @@
 #include "core/dataset/source_spec.h"
 #include "core/decoding/protobuf_module.h"
 #include "core/decoding/record_decoder.h"
+#include "core/remote/session.h"
 #include "core/store/log.h"
 #include "core/store/open_container.h"
 #include "fusefs/background.h"
@@ -431,7 +432,9 @@ int refuse(int status, const std::string& reason) {
 
 // Mounts with checked options. The log has its file.
 int mount_with(const Options& options, ReadyNotification& ready, bool prints_name, DaemonLog& log) {
-  StoreResources services(options.cache_size, executor_threads(),
+  // Blocks of remote files have the other half.
+  const std::uint64_t memory = remote::Session::is_used() ? options.cache_size / 2 : options.cache_size;
+  StoreResources services(memory, executor_threads(),
                           [&log](Severity severity, const std::string& line) { log.write(severity, line); });
   auto index = index_place(options.index, options.limits);
   if (!index) return refuse(kExitWrongUse, fmt::format("-o index={}: {}", options.index, index.error().detail));

@@ -67,6 +67,28 @@ bool set_cache_size(const std::string& value, Options& options) {
   return size.has_value();
 }
 
+bool set_remote_timeout(const std::string& value, Options& options) {
+  const auto seconds = parse_number<unsigned>(value);
+  if (seconds) options.remote.timeout = std::chrono::seconds(*seconds);
+  return seconds && *seconds > 0 && *seconds <= kLongestTimeout;
+}
+
+bool set_no_sign_request(const std::string& /*value*/, Options& options) {
+  options.remote.sign = false;
+  return true;
+}
+
+bool set_no_disk_cache(const std::string& /*value*/, Options& options) {
+  options.remote.uses_disk = false;
+  return true;
+}
+
+bool set_disk_cache_size(const std::string& value, Options& options) {
+  const auto size = parse_size(value);
+  if (size) options.remote.disk_bytes = *size;
+  return size.has_value() && *size > 0;
+}
+
 bool set_max_chunk(const std::string& value, Options& options) {
   const auto size = parse_size(value);
   if (size) options.limits = limits_for_chunks_of(*size);
@@ -192,6 +214,17 @@ constexpr MountOption kOptions[] = {
      "`auto` is `$XDG_CACHE_HOME/recordfs` if that variable is set. `no` saves nothing and uses no saved index. A "
      "directory must belong to the user alone.",
      set_text<&Options::index>},
+
+    {"URLs", "timeout_remote", "SECONDS",
+     "the longest that a request to a server takes, with all its retries (default 60)\n"
+     "A read that needs longer fails, and the mount stays in place.",
+     set_remote_timeout},
+    {"", "no_sign_request", "", "send no credentials, for public buckets", set_no_sign_request},
+    {"", "disk_cache_size", "SIZE",
+     "most of what is kept of remote files on the disk (default 2G)\n"
+     "It is kept in `~/.cache/recordfs/blocks`, or in `$XDG_CACHE_HOME/recordfs/blocks` if that variable is set.",
+     set_disk_cache_size},
+    {"", "no_disk_cache", "", "keep nothing of remote files on the disk", set_no_disk_cache},
 
     {"unmounting, privileges, and the log", "timeout", "SECONDS",
      "unmount after SECONDS of inactivity, once no file is open (default 0: never)",

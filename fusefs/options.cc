@@ -96,6 +96,12 @@ void declare_own(CLI::App& app, CommandLine& line) {
                  "mount the files that a text file lists as one data set: the source F with -o join,manifest\n"
                  "`-` is standard input.")
       ->type_name("F");
+  app.add_flag_callback(
+      "--no-sign-request", [&options] { options.remote.sign = false; },
+      "send no credentials to servers of URLs, for public buckets: the same as -o no_sign_request");
+  app.add_flag_callback(
+      "--no-cache", [&options] { options.remote.uses_disk = false; },
+      "keep nothing of remote files on the disk: the same as -o no_disk_cache");
   app.add_flag("-d,--debug", options.debug, "like -f, and log every request");
   app.add_flag("-s,--single-threaded", options.single_threaded, "answer requests with one thread");
   app.add_flag("-q,--quiet", line.quiet, "log only errors");
@@ -169,6 +175,9 @@ ParsedOptions finished(CommandLine line) {
   for (const std::string& list : line.lists) {
     if (auto wrong = apply_mount_options(list, options)) return wrong_use(*wrong);
   }
+  // Before a URL is named.
+  options.remote.memory_bytes = options.cache_size / 2;
+  remote::Session::set_options(options.remote);
   if (line.quiet && line.verbose) return wrong_use("-q and -v are mutually exclusive");
   if (line.quiet) options.verbosity = Verbosity::kErrors;
   if (line.verbose) options.verbosity = Verbosity::kDetails;

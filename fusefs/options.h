@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/limits.h"
+#include "core/remote/session.h"
 
 namespace CLI {
 class App;
@@ -70,6 +71,7 @@ struct Options {
   std::string type;                            // of all records; empty: from the file
   std::vector<std::string> passed_on;          // to libfuse, unchanged
   Limits limits;
+  remote::Options remote;
 };
 
 // Of a mount, and of a command.

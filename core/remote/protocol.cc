@@ -35,7 +35,7 @@ bool may_be_name(std::string_view name) {
 
 // The failures that a fetcher may report.
 bool is_failure(std::uint8_t code) {
-  constexpr Code kFailures[] = {Code::kDamage,  Code::kUnsupported, Code::kLimit,       Code::kInterrupted,
+  constexpr Code kFailures[] = {Code::kDamage,  Code::kUnsupported, Code::kLimit,      Code::kInterrupted,
                                 Code::kChanged, Code::kIo,          Code::kOutOfMemory};
   return std::ranges::any_of(kFailures, [code](Code one) { return static_cast<std::uint8_t>(one) == code; });
 }

@@ -107,7 +107,7 @@ class RemoteStorage final : public Storage {
   std::uint64_t filesystem(const Location&, std::uint64_t) const override { return kFilesystem; }
 
   std::string text_of(std::string word, Location::NamedBy by) const override {
-    return Session::of_process().text_of(std::move(word), by);
+    return Session::text_of(std::move(word), by);
   }
 
   std::size_t path_size(std::string_view text) const override {

@@ -105,7 +105,7 @@ Session& Session::of_process() {
   if (Session* const made = of_this_process.load(std::memory_order_acquire)) return *made;
   const std::lock_guard lock(shared().mutex);
   if (Session* const made = of_this_process.load(std::memory_order_acquire)) return *made;
-  auto made = std::make_unique<Session>(shared().options.memory_bytes, start_program);
+  auto made = std::make_unique<Session>(0, start_program);
   // Sources use it until the process ends.
   of_this_process.store(made.release(), std::memory_order_release);
   return *of_this_process.load(std::memory_order_acquire);
@@ -131,6 +131,14 @@ void Session::begin(Host host) {
 void Session::set_options(const Options& options) {
   const std::lock_guard lock(shared().mutex);
   shared().options = options;
+}
+
+BlockCache& Session::blocks() {
+  std::call_once(has_blocks_, [this] {
+    const std::lock_guard lock(shared().mutex);
+    blocks_.emplace(memory_bytes_ != 0 ? memory_bytes_ : std::max(shared().options.memory_bytes, kBlock));
+  });
+  return *blocks_;
 }
 
 bool Session::is_used() { return has_locations.load(std::memory_order_relaxed); }
@@ -195,7 +203,7 @@ std::string Session::text_of(std::string word, Location::NamedBy by) {
     if (!is_secret || shared().words.contains(word)) return word;
     if (const auto known = shared().texts.find(word); known != shared().texts.end()) return known->second;
   }
-  auto named = fetcher();
+  auto named = of_process().fetcher();
   auto text = named ? name({}, **named, word, by) : Result<std::string>(named.error());
   std::string shown = text ? std::move(*text) : without_secrets(word);
   const std::lock_guard lock(shared().mutex);

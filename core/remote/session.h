@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -39,8 +40,9 @@ class Session {
  public:
   using Start = std::function<Result<std::shared_ptr<Fetcher>>(bool is_first)>;
 
-  // Starts fetchers by calling `start`: the first one, and others after one has ended.
-  Session(std::uint64_t memory_bytes, Start start) : blocks_(memory_bytes), start_(std::move(start)) {}
+  // Starts fetchers by calling `start`: the first one, and others after one has ended. `memory_bytes` of blocks are
+  // kept; 0: as the options say.
+  Session(std::uint64_t memory_bytes, Start start) : memory_bytes_(memory_bytes), start_(std::move(start)) {}
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -56,23 +58,25 @@ class Session {
   // The same, for requests that name `text`, which this makes known to the fetcher. Also fails like Fetcher::ask().
   Result<std::shared_ptr<Fetcher>> fetcher_for(const RequestContext& context, const std::string& text);
 
-  // Returns the text of a Location; see Storage::text_of(). Starts the fetcher if the URL may have a secret.
-  std::string text_of(std::string word, Location::NamedBy by);
+  // Returns the text of a Location; see Storage::text_of(). Starts this process' fetcher if the URL may have a secret.
+  static std::string text_of(std::string word, Location::NamedBy by);
 
-  BlockCache& blocks() { return blocks_; }
+  BlockCache& blocks();
   // Returns what the fetcher has done; zeros if there is none.
   Traffic traffic();
   // Returns whether a remote Location was made, by this process or one that has forked it.
   static bool is_used();
 
  private:
-  Result<std::string> name(const RequestContext& context, Fetcher& fetcher, const std::string& word,
-                           Location::NamedBy by);
+  static Result<std::string> name(const RequestContext& context, Fetcher& fetcher, const std::string& word,
+                                  Location::NamedBy by);
   bool is_known(const std::string& text) const;  // REQUIRES: mutex_ is held
   static void replace_in_child();
 
-  BlockCache blocks_;
+  const std::uint64_t memory_bytes_;
   const Start start_;
+  std::once_flag has_blocks_;
+  std::optional<BlockCache> blocks_;
   std::mutex mutex_;  // guards the following; held while the fetcher starts
   std::shared_ptr<Fetcher> fetcher_;
   std::set<std::string> known_;  // the texts that the fetcher knows
