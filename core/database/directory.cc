@@ -96,7 +96,7 @@ Result<std::vector<DirectoryEntry>> list_directory(const Location& directory) {
 
 Location OpenFiles::location(const std::string& name) const {
   Location location(name);
-  return name.starts_with('/') || !location.is_local() ? location : Location(directory_ + "/" + name);
+  return name.starts_with('/') || !location.is_local() ? location : Location(directory_).child(name);
 }
 
 Result<Descriptor> OpenFiles::open_file(const std::string& name) const {

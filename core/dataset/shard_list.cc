@@ -330,7 +330,9 @@ enum class Meaning : std::uint8_t { kFile, kDirectory, kSpec, kWildcard, kPatter
 Meaning meaning_of(const std::string& word) {
   const Location location(word);
   if (location.path().size() < location.text().size()) return Meaning::kFile;  // a URL with a query
-  switch (kind_of(word)) {
+  // A server has no file with such a name.
+  const bool is_remote_pattern = !location.is_local() && word.find('*') != std::string::npos;
+  switch (is_remote_pattern ? Kind::kNothing : kind_of(word)) {
     case Kind::kDirectory: return Meaning::kDirectory;
     case Kind::kFile: return Meaning::kFile;
     case Kind::kNothing: break;

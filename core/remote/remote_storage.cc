@@ -24,7 +24,8 @@ constexpr std::string_view kSchemes[] = {"http", "https", "s3", "gs", "hf"};
 
 constexpr std::chrono::milliseconds kFresh{1000};  // how long a status is as good as a new one
 constexpr std::size_t kMostKept = 64;              // states
-constexpr int kMostEmptyPages = 1000;              // consecutive ones
+constexpr std::size_t kMostPages = 8;
+constexpr int kMostEmptyPages = 1000;  // consecutive ones
 
 bool is_http(std::string_view text) { return text.starts_with("http"); }
 
@@ -43,65 +44,41 @@ class RemoteStorage final : public Storage {
     const std::string& text = location.text();
     if (const auto known = kept().statuses.find(text); known && is_fresh(known->at)) return known->status;
     kept().statuses.drop(text);
-    const bool is_listed = kept().listed.find(folder_of(text)).has_value();
-    if (!location.path().ends_with('/') && !is_listed) {
-      // The source that is opened most probably next.
+    if (!location.path().ends_with('/')) {
+      // The source is opened most probably next.
       const auto source = opened(context, location);
       if (source) return keep(text, status_of_source(**source));
-      const bool may_be_directory =
-          is_not_there(source.error()) || source.error().os_error == EISDIR || source.error().os_error == EACCES;
-      if (!may_be_directory || is_http(text)) {
-        if (source.error().os_error != EISDIR) return source.error();
-      }
+      const Error& why = source.error();
+      const bool may_be_directory = why.os_error == EISDIR || (is_not_there(why) && !is_http(text));
+      if (!may_be_directory) return why;
     }
-    auto& session = Session::of_process();
-    TRY(context.permit_wait_for(kFilesystem));
-    ASSIGN_OR_RETURN(const auto fetcher, session.fetcher_for(context, text));
-    ASSIGN_OR_RETURN(const auto reply, fetcher->ask(context, {.kind = RequestKind::kStatus, .name = text}));
-    SourceStatus status{
-        .kind = reply.is_directory ? SourceKind::kDirectory : SourceKind::kFile,
-        .size = reply.is_directory ? 0 : reply.size,
-        .id =
-            RemoteSource::id_of(text, reply.version, reply.is_settled).value_or(SourceId{.source = {}, .version = {}}),
-        .modified = {.tv_sec = reply.modified, .tv_nsec = 0},
-        .device = kFilesystem};
-    return keep(text, std::move(status));
+    auto page = first_page(context, text.ends_with('/') ? text : text + '/');
+    if (!page && !is_not_there(page.error())) return std::move(page).error();
+    if (!page) return keep(text, std::move(page).error());
+    return keep(
+        text, SourceStatus{.kind = SourceKind::kDirectory, .id = {.source = {}, .version = {}}, .device = kFilesystem});
   }
 
   Result<void> list(const RequestContext& context, const Location& directory, const Wanted& wanted,
                     const TakeEntry& take) const override {
     std::string text = directory.text();
     if (!text.ends_with('/')) text += '/';
-    auto& session = Session::of_process();
-    std::string page;
+    ASSIGN_OR_RETURN(auto page, first_page(context, text));
     int empty_pages = 0;
     for (;;) {
-      TRY(context.permit_wait_for(kFilesystem));
-      ASSIGN_OR_RETURN(const auto fetcher, session.fetcher_for(context, text));
-      Result<std::vector<Entry>> entries = std::vector<Entry>();
-      const auto parse = [&entries](Bytes bytes) {
-        // A copy, because the fetcher could change the bytes.
-        auto copy = Buffer::copy_of({}, bytes);
-        entries = copy ? parse_page(copy->view()) : Result<std::vector<Entry>>(copy.error());
-      };
-      ASSIGN_OR_RETURN(
-          const auto reply,
-          fetcher->ask(context, {.kind = RequestKind::kList, .size = kListPage, .name = text, .page = page}, parse));
-      if (!entries) return entries.error();
-      for (const Entry& entry : *entries) {
+      for (const Entry& entry : page->entries) {
         if (wanted && !wanted(entry.name)) continue;
         TRY(take({entry.name, entry.is_directory ? SourceKind::kDirectory : SourceKind::kFile,
                   entry.is_directory ? 0 : entry.size}));
       }
-      if (reply.page.empty()) break;
-      empty_pages = entries->empty() ? empty_pages + 1 : 0;
-      if (reply.page == page || empty_pages == kMostEmptyPages) {
+      if (page->next.empty()) return {};
+      empty_pages = page->entries.empty() ? empty_pages + 1 : 0;
+      ASSIGN_OR_RETURN(auto next, ask_for_page(context, text, page->next));
+      if (next->next == page->next || empty_pages == kMostEmptyPages) {
         return Error{.code = Code::kIo, .detail = "the server's listing does not end", .os_error = EIO};
       }
-      page = reply.page;
+      page = std::move(next);
     }
-    kept().listed.add(text, true);
-    return {};
   }
 
   std::uint64_t filesystem(const Location&, std::uint64_t) const override { return kFilesystem; }
@@ -122,16 +99,24 @@ class RemoteStorage final : public Storage {
  private:
   using Clock = std::chrono::steady_clock;
   struct KeptStatus {
-    SourceStatus status;
+    Result<SourceStatus> status;
+    Clock::time_point at;
+  };
+  struct Page {
+    std::vector<Entry> entries;
+    std::string next;  // empty: this is the last one
+  };
+  using PagePtr = std::shared_ptr<const Page>;
+  struct KeptPage {
+    PagePtr page;
     Clock::time_point at;
   };
   struct KeptSource {
-    std::shared_ptr<const RemoteSource> source;
+    Result<std::shared_ptr<const RemoteSource>> source;  // or that there is none
     Clock::time_point at;
   };
 
   static bool is_fresh(Clock::time_point at) { return Clock::now() - at < kFresh; }
-  static std::string folder_of(const std::string& text) { return text.substr(0, text.rfind('/') + 1); }
 
   static SourceStatus status_of_source(const RemoteSource& source) {
     return {.kind = SourceKind::kFile,
@@ -148,14 +133,53 @@ class RemoteStorage final : public Storage {
       return Error{.code = Code::kIo, .detail = "Is a directory", .os_error = EISDIR};
     }
     const auto known = kept().sources.find(text);
-    if (known && is_fresh(known->at) && known->source->check_unchanged(context)) return known->source;
+    if (known && is_fresh(known->at) && (!known->source || (*known->source)->check_unchanged(context))) {
+      return known->source;
+    }
     kept().sources.drop(text);
-    ASSIGN_OR_RETURN(auto source,
-                     RemoteSource::open(context, Session::of_process(), text, std::string(location.name())));
-    return kept().sources.add(text, {source, Clock::now()}).source;
+    auto source = RemoteSource::open(context, Session::of_process(), text, std::string(location.name()));
+    if (!source) {
+      source = as_failed_to_open(std::move(source).error());
+      if (!is_not_there(source.error())) return source;
+    }
+    return kept().sources.add(text, {std::move(source), Clock::now()}).source;
   }
 
-  SourceStatus keep(const std::string& text, SourceStatus status) const {
+  // The failure has no position in the bytes.
+  static Error as_failed_to_open(Error why) {
+    if (why.code == Code::kUnsupported || why.code == Code::kDamage || why.code == Code::kLimit) {
+      why.code = Code::kIo;
+      why.os_error = EOPNOTSUPP;
+    }
+    return why;
+  }
+
+  // A page of a directory whose text ends with a slash.
+  static Result<PagePtr> ask_for_page(const RequestContext& context, const std::string& text, const std::string& page) {
+    TRY(context.permit_wait_for(kFilesystem));
+    ASSIGN_OR_RETURN(const auto fetcher, Session::of_process().fetcher_for(context, text));
+    Result<std::vector<Entry>> entries = std::vector<Entry>();
+    const auto parse = [&entries](Bytes bytes) {
+      // A copy, because the fetcher could change the bytes.
+      auto copy = Buffer::copy_of({}, bytes);
+      entries = copy ? parse_page(copy->view()) : Result<std::vector<Entry>>(copy.error());
+    };
+    auto reply =
+        fetcher->ask(context, {.kind = RequestKind::kList, .size = kListPage, .name = text, .page = page}, parse);
+    if (!reply) return as_failed_to_open(std::move(reply).error());
+    if (!entries) return as_failed_to_open(std::move(entries).error());
+    return std::make_shared<const Page>(Page{std::move(*entries), std::move(reply->page)});
+  }
+
+  // The same for the first page, which may be the one that was asked for just now.
+  Result<PagePtr> first_page(const RequestContext& context, const std::string& text) const {
+    if (const auto known = kept().pages.find(text); known && is_fresh(known->at)) return known->page;
+    kept().pages.drop(text);
+    ASSIGN_OR_RETURN(auto page, ask_for_page(context, text, {}));
+    return kept().pages.add(text, {std::move(page), Clock::now()}).page;
+  }
+
+  Result<SourceStatus> keep(const std::string& text, Result<SourceStatus> status) const {
     return kept().statuses.add(text, {std::move(status), Clock::now()}).status;
   }
 
@@ -165,7 +189,7 @@ class RemoteStorage final : public Storage {
     Session& session;
     BoundedLru<std::string, KeptSource> sources{kMostKept};
     BoundedLru<std::string, KeptStatus> statuses{kMostKept};
-    BoundedLru<std::string, bool> listed{kMostKept};  // directories
+    BoundedLru<std::string, KeptPage> pages{kMostPages};  // first ones, by directory
   };
 
   // Returns that of this process. A forked child leaves its parent's alone, whose locks threads of the parent may have.

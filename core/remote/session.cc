@@ -196,6 +196,8 @@ Result<std::shared_ptr<Fetcher>> Session::fetcher_for(const RequestContext& cont
 
 std::string Session::text_of(std::string word, Location::NamedBy by) {
   has_locations.store(true, std::memory_order_relaxed);
+  // Where the other schemes lead to, the user's settings say.
+  if (!word.starts_with("http")) by = Location::NamedBy::kUser;
   const bool is_secret = may_have_secrets(word);
   {
     const std::lock_guard lock(shared().mutex);
