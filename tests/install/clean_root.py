@@ -8,7 +8,9 @@ works on a copy, in new namespaces. Exit status: 0 success, 1 failure, 77 the te
 """
 import argparse
 import contextlib
+import functools
 import hashlib
+import http.server
 import json
 import os
 import re
@@ -16,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -29,6 +32,7 @@ SAMPLE = "simple_zstd9.riegeli"
 MESSAGES = "metadata_full_transposed.riegeli"
 RECORDS = 500
 MESSAGE_0 = b"7991895315470554"  # its field u64
+PRINT_42 = "import recordfs, sys; sys.stdout.buffer.write(recordfs.open(sys.argv[1])[42])"
 RECORD_42 = b"000042 bucket position the two buffer chunk state block position"
 # Written by any package that is installed or removed.
 VOLATILE = ("/proc", "/dev", "/tmp", "/root", "/home", "/run", "/var/log", "/var/cache", "/var/lib/apt",
@@ -107,6 +111,26 @@ def use_without_mount(root):
     return hashlib.sha256(everything).hexdigest()
 
 
+@contextlib.contextmanager
+def served(folder):
+    """Serves a folder by HTTP. Yields its URL."""
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder)
+    handler.func.log_message = lambda *_: None
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def use_url(root, *reading):
+    """Reads a record of a URL, by a command that takes the URL and an ordinal."""
+    with served(root.folder / HOME[1:]) as url:
+        shown = root.run(*(word.format(url=f"{url}/{SAMPLE}") for word in reading), user=USER)
+    check(shown.rstrip(b"\n") == RECORD_42, "wrong bytes in record 42 of a URL")
+
+
 def use_as_user(root, digest):
     point = f"{HOME}/mnt"
     root.run(f"mkdir {point} && recordfs {HOME}/{SAMPLE} {point}", user=USER)
@@ -171,12 +195,14 @@ def try_packages(folder, program, python, checkout):
     steps = {
         "apt-get installs recordfs": lambda: install(root, program),
         "a user reads records without a mount": lambda: use_without_mount(root),
+        "a user reads a URL": lambda: use_url(root, "recordfs", "cat", "{url}", "42"),
         "a user mounts, reads and unmounts": lambda: use_as_user(root, use_without_mount(root)),
         "mount(8) and fstab(5) mount it": lambda: use_through_mount8(root),
         "dpkg removes it without a trace": lambda: remove(root, "recordfs", before),
         "apt-get installs Python": lambda: install_python(root, before),
         "apt-get installs python3-recordfs alone": lambda: install(root, python),
         "Python reads records and decodes messages": lambda: use_in_python(root),
+        "Python reads a URL": lambda: use_url(root, "python3", "-c", f"'{PRINT_42}'", "{url}"),
         "dpkg removes that without a trace": lambda: remove(root, "python3-recordfs", before),
     }
     for name, step in steps.items():
