@@ -103,6 +103,18 @@ class Keys(mounting.Case):
         self.assertEqual(self.values(keys / "column-families/7"), {"k": b"seven"})
         self.assert_missing(keys / "k")
 
+    def test_keys_are_listed_without_a_table_of_names_that_is_too_large(self):
+        long = b"\xff" * 65536  # three bytes for each in names.tsv, whose limit is 64 MiB
+        ends = [table.internal(b"%03d" % number, 1) for number in range(400)]
+        content = varint(0) + varint(len(long + ends[0])) + varint(0) + long + ends[0]
+        content += b"".join(varint(len(long)) + varint(len(end)) + varint(0) + end for end in ends[1:])
+        written = table.Table()
+        place, _ = written.add_raw(content + struct.pack("<II", 0, 1))
+        written.index.append((long + ends[-1], place))
+        path = self.folder / "000012.ldb"
+        path.write_bytes(written.finish())
+        self.assertEqual(len(os.listdir(self.mount(path).point / "keys")), len(ends))
+
     def test_long_key_is_found_by_its_hash_before_a_listing(self):
         batches = Batches().add(put(b"z" * 300, b"long"), put(b"a", b"short"))
         name = next(name for name in os.listdir(self.mounted(batches)) if name.startswith("z"))

@@ -10,6 +10,7 @@ import re
 
 import faulty
 import mounting
+from keys_agree_test import recordfs
 from tfrecords import tfrecord
 
 DAMAGE = 4
@@ -139,6 +140,14 @@ class Commands(faulty.Case):
         self.fault()
         self.assertEqual(self.command("verify", self.file).returncode, 0)
         self.assertEqual(self.command("cat", "--lines", self.file).stdout.encode().splitlines(), self.records)
+
+    def test_file_whose_end_could_not_be_read_does_not_look_rewritten(self):
+        self.fault_sector(self.file.stat().st_size - 512)
+        opened = recordfs().open(str(self.file), on_damage="skip")
+        self.assertEqual(opened[0], self.records[0])
+        self.fault()
+        os.utime(self.backing / self.file.name)
+        self.assertEqual(opened[200], self.records[200])
 
     def test_few_reads_fail_where_much_of_a_disk_cannot_be_read(self):
         (self.backing / "large.tfrecord").write_bytes(tfrecord([record(number) for number in range(3000)]))
