@@ -21,6 +21,9 @@ constexpr int kMostWrong = 3;
 constexpr int kMostSignatures = 2;
 constexpr int kMostAtOnce = 3;
 constexpr int kMostTargets = 2;
+// A small request that has no response after this time is repeated once: large services have few slow servers.
+constexpr std::chrono::milliseconds kSlowResponse{2000};
+constexpr int kMostRepeated = 1;
 constexpr int kMostParts = 32;  // that are requested at once
 
 std::uint64_t random_number() {
@@ -46,31 +49,42 @@ Exchange::~Exchange() {
 
 Clock::time_point Exchange::advance(Clock::time_point now) {
   if (state_ == State::kWaiting && now >= wake_) send();
-  const auto heard = transfer_ == nullptr ? std::nullopt : network_.queued_behind(*transfer_);
-  if (heard) {
+  if (state_ == State::kSending && network_.is_queued(*transfer_)) {
     // Waiting for requests that go on is no failure.
-    heard_ = std::max(heard_, *heard);
-    deadline_ = std::max(deadline_, *heard + options_.timeout);
-  }
-  const auto silent_until = heard_ + longest_silence();
-  if (state_ == State::kSending && now >= silent_until && now < deadline_) {
-    network_.stop(std::exchange(transfer_, nullptr));
-    const auto seconds = std::chrono::duration<double>(longest_silence()).count();
-    retry(Error{.code = Code::kIo,
-                .detail = fmt::format("the server sent nothing for {:g} s", seconds),
-                .os_error = ETIMEDOUT});
+    heard_ = now;
+    if (const auto heard = network_.last_heard(*transfer_)) deadline_ = std::max(deadline_, *heard + options_.timeout);
+  } else if (state_ == State::kSending && now < deadline_) {
+    end_silence(now);
   }
   if (state_ != State::kFinished && now >= deadline_) {
     if (transfer_ != nullptr) network_.stop(std::exchange(transfer_, nullptr));
     finish_late(last_);
   }
-  return std::min(state_ == State::kWaiting ? wake_ : silent_until, deadline_);
+  return std::min(state_ == State::kWaiting ? wake_ : heard_ + longest_silence(), deadline_);
+}
+
+void Exchange::end_silence(Clock::time_point now) {
+  if (now < heard_ + longest_silence()) return;
+  network_.stop(std::exchange(transfer_, nullptr));
+  if (may_repeat()) {
+    ++counts_.repeated;
+    ++retry_count_;
+    return send(true);
+  }
+  const auto seconds = std::chrono::duration<double>(longest_silence()).count();
+  retry(Error{
+      .code = Code::kIo, .detail = fmt::format("the server sent nothing for {:g} s", seconds), .os_error = ETIMEDOUT});
+}
+
+bool Exchange::may_repeat() const {
+  return mode_ == Mode::kNoHead && counts_.repeated < kMostRepeated && task_.is_small();
 }
 
 // libcurl's own limit is for the average of several seconds.
 std::chrono::milliseconds Exchange::longest_silence() const {
   using std::chrono::milliseconds;
-  return std::clamp(milliseconds(options_.timeout / 3), milliseconds(1000), milliseconds(20'000));
+  const auto longest = std::clamp(milliseconds(options_.timeout / 3), milliseconds(1000), milliseconds(20'000));
+  return may_repeat() ? std::min(longest, kSlowResponse) : longest;
 }
 
 void Exchange::send(bool is_fresh) {

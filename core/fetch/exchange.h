@@ -52,6 +52,8 @@ class ExchangeTask {
   virtual bool take_body(Bytes piece) = 0;
   // Called after the body. `failure`: why it ended early, empty if it did not.
   virtual Verdict end_body(const std::string& failure) = 0;
+  // Returns whether the request is for so few bytes that a response that takes long is worth another connection.
+  virtual bool is_small() const { return false; }
   // Returns how many bytes are there for good.
   virtual std::uint64_t progress() const = 0;
   // A redirect leads to `target`. Returns an error to stop there.
@@ -93,6 +95,7 @@ class Exchange final : private Receiver {
     int signatures = 0;
     int connections = 0;  // that failed
     int at_once = 0;      // retries without waiting
+    int repeated = 0;     // small requests without a response, on another connection
     int targets = 0;      // that were forgotten
     int parts = 0;        // short ones since there was progress
   };
@@ -111,7 +114,9 @@ class Exchange final : private Receiver {
   void note_progress();
   void finish(Result<void> result);
   void finish_late(const Error& reason);
+  void end_silence(Clock::time_point now);
   std::chrono::milliseconds longest_silence() const;
+  bool may_repeat() const;
 
   Network& network_;
   Origin& origin_;

@@ -42,6 +42,7 @@ class ObjectTask final : public ExchangeTask {
   Verdict take_head(const HttpResponse& response, const Origin::Linked& linked) override;
   bool take_body(Bytes piece) override;
   Verdict end_body(const std::string& failure) override;
+  bool is_small() const override { return end_ - begin_ - received_ <= kSmall; }
   std::uint64_t progress() const override { return received_; }
   Result<void> take_redirect(const HttpRequest& target) override;
   void forget_target() override { object_.target.reset(); }
@@ -54,6 +55,8 @@ class ObjectTask final : public ExchangeTask {
   bool has_spooled() const { return has_spooled_; }
 
  private:
+  static constexpr std::uint64_t kSmall = 512u << 10;  // bytes
+
   Verdict take_part(const HttpResponse& response, const Origin::Linked& linked);
   Verdict take_whole(const HttpResponse& response, const Origin::Linked& linked);
   Verdict take_unsatisfiable(const HttpResponse& response, const Origin::Linked& linked);

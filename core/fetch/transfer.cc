@@ -145,6 +145,8 @@ Result<std::unique_ptr<Network>> Network::create(const NetworkOptions& options) 
   if (network->multi_ == nullptr) return out_of_memory("libcurl");
   ::curl_multi_setopt(network->multi_, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_MULTIPLEX));
   ::curl_multi_setopt(network->multi_, CURLMOPT_MAXCONNECTS, 64L);
+  // One connection has one window of TCP, however many streams it carries.
+  ::curl_multi_setopt(network->multi_, CURLMOPT_MAX_CONCURRENT_STREAMS, 4L);
   network->certificates_ = certificates_of_user();
   return network;
 }
@@ -259,10 +261,11 @@ void Network::release(Transfer* transfer) {
   if (host->second.active == 0 && host->second.waiting.empty()) hosts_.erase(host);
 }
 
-std::optional<std::chrono::steady_clock::time_point> Network::queued_behind(const Transfer& transfer) const {
+bool Network::is_queued(const Transfer& transfer) const { return !transfer.is_active_; }
+
+std::optional<std::chrono::steady_clock::time_point> Network::last_heard(const Transfer& transfer) const {
   const auto host = hosts_.find(transfer.authority_);
-  if (transfer.is_active_ || host == hosts_.end()) return std::nullopt;
-  return host->second.last_heard;
+  return host == hosts_.end() ? std::nullopt : host->second.last_heard;
 }
 
 short Network::wait(int descriptor, short events, std::chrono::milliseconds timeout) {

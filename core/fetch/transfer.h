@@ -76,9 +76,10 @@ class Network {
   // Returns the kinds of addresses to which a transfer has connected. Valid until take_end() returns.
   static unsigned connected_addresses(const Transfer& transfer);
 
-  // Returns when the host of a queued transfer has last sent something to another one; nullopt: it is not queued, or the
-  // host has sent nothing.
-  std::optional<std::chrono::steady_clock::time_point> queued_behind(const Transfer& transfer) const;
+  // Returns whether a transfer waits for others of its host.
+  bool is_queued(const Transfer& transfer) const;
+  // Returns when the host of a transfer has last sent a part of a body; nullopt: not yet.
+  std::optional<std::chrono::steady_clock::time_point> last_heard(const Transfer& transfer) const;
 
   // Waits for the network or for `events` of a descriptor, at most for `timeout`. Returns the events that it has.
   short wait(int descriptor, short events, std::chrono::milliseconds timeout);

@@ -264,6 +264,16 @@ class FailuresTest(FetcherTest):
         self.assertEqual(self.assert_read(fetching, opened, 0, len(DATA)).retries, 0)
 
 
+    def test_small_request_without_a_response_is_repeated_on_another_connection(self):
+        self.server.rules = [Rule("/x$", faults.stall_before_headers, first=2, last=2)]
+        fetching = self.start("--timeout=1000")
+        opened = fetching.open(self.url)
+        self.assertEqual(self.assert_read(fetching, opened, 5, 1000).retries, 1)
+        self.assertEqual([request.connection for request in self.server.requests], [1, 1, 2])
+        waited = self.server.requests[2].begun - self.server.requests[1].begun
+        self.assertLess(waited, 15)  # the limit for others is 20 s
+
+
 class RedirectsTest(FetcherTest):
     def setUp(self):
         super().setUp()
