@@ -12,6 +12,7 @@ struct NamedTarget {
 
 constexpr NamedTarget kTargets[] = {
     {"database", database_target}, {"saved_index", saved_index_target},
+    {"origins", origins_target},
 #ifdef RECORDFS_FUZZ_DECODING
     {"decoding", decoding_target},
 #endif
