@@ -18,13 +18,16 @@ std::string_view without_spaces(std::string_view text) {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
+bool is_control(char c) { return (c >= 0 && c < ' ') || c == 0x7f; }
+
 // Returns the status of "HTTP/1.1 206 Partial Content"; 0: invalid.
 long status_of_line(std::string_view line) {
   const std::size_t space = line.find(' ');
   if (space == std::string_view::npos) return 0;
   const std::string_view rest = without_spaces(line.substr(space));
-  const auto status = parse_number<unsigned short>(rest.substr(0, 3));
-  return status && (rest.size() == 3 || rest[3] == ' ') ? *status : 0;
+  constexpr std::size_t kDigits = 3;
+  if (rest.size() < kDigits || (rest.size() > kDigits && rest[kDigits] != ' ')) return 0;
+  return parse_number<unsigned short>(rest.substr(0, kDigits)).value_or(0);
 }
 
 }  // namespace
@@ -85,9 +88,11 @@ HeaderCollector::State HeaderCollector::add(std::string_view line) {
     response_.status = status_of_line(text);
     return State::kMore;
   }
-  // A line that continues the one before is obsolete (RFC 9112, 5.2); no header that matters here has one.
+  // A line that continues the one before is obsolete (RFC 9112, 5.2); no header that matters here has one. Control
+  // characters could end a line of a later request that has the value in it.
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos || line.front() == ' ' || line.front() == '\t') return State::kMore;
+  if (std::ranges::any_of(text, [](char c) { return is_control(c) && c != '\t'; })) return State::kMore;
   response_.headers.emplace_back(lower_case(without_spaces(text.substr(0, colon))),
                                  without_spaces(text.substr(colon + 1)));
   return State::kMore;
@@ -95,7 +100,6 @@ HeaderCollector::State HeaderCollector::add(std::string_view line) {
 
 std::string message_text(std::string_view text, std::size_t most) {
   constexpr std::string_view kCut = "...";
-  const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; };
   std::string result(text.substr(0, most));
   std::ranges::replace_if(result, is_control, '?');
   if (text.size() > most && most > kCut.size()) result.replace(most - kCut.size(), kCut.size(), kCut);

@@ -20,8 +20,8 @@ struct Target {
   std::function<const Mutator*(Bytes input)> mutator_for;
 };
 
-// Returns the target whose name is a folder of core/formats/, or `database`, `saved_index`, `origins`, `decoding`,
-// `tree` or `views`. Ends the program if there is none in this build.
+// Returns the target whose name is a folder of core/formats/, or `database`, `saved_index`, `origins`, `fetcher`,
+// `decoding`, `tree` or `views`. Ends the program if there is none in this build.
 Target find_target(std::string_view name);
 
 // Returns the names that find_target() accepts.
@@ -32,6 +32,7 @@ Target container_target(std::string_view folder);
 Target database_target();
 Target saved_index_target();
 Target origins_target();
+Target fetcher_target();
 Target decoding_target();
 Target tree_target();
 Target views_target();

@@ -13,6 +13,9 @@ struct NamedTarget {
 constexpr NamedTarget kTargets[] = {
     {"database", database_target}, {"saved_index", saved_index_target},
     {"origins", origins_target},
+#ifdef RECORDFS_FUZZ_FETCHER
+    {"fetcher", fetcher_target},
+#endif
 #ifdef RECORDFS_FUZZ_DECODING
     {"decoding", decoding_target},
 #endif

@@ -77,6 +77,23 @@ TEST(HeaderCollector, FinalResponseFollowsInformationalOnes) {
   EXPECT_EQ(collector.response().header("link"), "");
 }
 
+TEST(HeaderCollector, StatusLinesWithoutThreeDigitsHaveNoStatus) {
+  for (const char* const line :
+       {"HTTP/1.1 2", "HTTP/1.1", "HTTP/1.1 20", "HTTP/1.1 2000", "HTTP/1.1 x00", "HTTP/1.1 -20"}) {
+    HeaderCollector collector;
+    collector.add(line);
+    EXPECT_EQ(collector.response().status, 0) << line;
+  }
+}
+
+TEST(HeaderCollector, HeadersWithControlCharactersAreDropped) {
+  HeaderCollector collector;
+  collector.add("HTTP/1.1 200 OK\r\n");
+  collector.add("ETag: \"a\rX-Other: b\"\r\n");
+  collector.add(std::string_view("Location: /x\0y\r\n", 17));
+  EXPECT_TRUE(collector.response().headers.empty());
+}
+
 TEST(HeaderCollector, TrailersAreDropped) {
   HeaderCollector collector;
   collector.add("HTTP/1.1 200 OK\r\n");
