@@ -90,6 +90,12 @@ bool is_commit(std::string_view text) {
   return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+// Returns whether a text is an ETag that may be in a header, and is not a weak one.
+bool is_strong_etag(std::string_view text) {
+  if (text.size() < 3 || !text.starts_with('"') || !text.ends_with('"')) return false;
+  return std::ranges::all_of(text.substr(1, text.size() - 2), [](char c) { return c > ' ' && c <= '~' && c != '"'; });
+}
+
 struct Hub {
   Url endpoint{};
   std::string token{};  // empty: none
@@ -198,8 +204,7 @@ Failure HuggingFace::explain(const std::string&, const HttpResponse& response) {
 Origin::Linked HuggingFace::linked(const HttpResponse& response) const {
   Linked linked;
   const std::string_view etag = response.header("x-linked-etag");
-  const bool is_strong = etag.size() > 2 && etag.starts_with('"') && etag.ends_with('"');
-  if (is_strong) linked.etag = etag;
+  if (is_strong_etag(etag)) linked.etag = etag;
   linked.size = parse_number<std::uint64_t>(response.header("x-linked-size"));
   const std::string_view commit = response.header("x-repo-commit");
   if (is_commit(commit)) linked.version = commit;

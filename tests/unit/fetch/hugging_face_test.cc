@@ -74,6 +74,12 @@ TEST_F(HuggingFaceTest, MalformedFactsOfARedirectAreLeftOut) {
   EXPECT_FALSE(linked.size);
   EXPECT_EQ(linked.etag, "");
   EXPECT_EQ(linked.version, "");
+  for (const std::string_view etag :
+       {std::string_view("\"a\0b\"", 5), std::string_view("\"a\r\nX: y\""), std::string_view("\"a b\""),
+        std::string_view("\"a\"b\""), std::string_view("\"\"")}) {
+    redirect.headers = {{"x-linked-etag", std::string(etag)}};
+    EXPECT_EQ(make()->linked(redirect).etag, "") << etag;
+  }
 }
 
 TEST_F(HuggingFaceTest, TokenComesFromTheEnvironmentOrAFile) {
