@@ -118,6 +118,10 @@ void set_common_options(CURL* easy) {
 #else
   ::curl_easy_setopt(easy, CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
+#if CURL_AT_LEAST_VERSION(7, 87, 0)
+  // A transfer that is stopped does not wait for the thread that resolves its host.
+  ::curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#endif
   ::curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
   ::curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
 }
