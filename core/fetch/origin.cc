@@ -15,20 +15,20 @@ namespace {
 
 struct Scheme {
   std::string_view name;
-  std::unique_ptr<Origin> (*make)(const OriginOptions& options, SendOnce send);
+  std::unique_ptr<Origin> (*make)(const OriginOptions& options, const SendOnce& send);
 };
 
-std::unique_ptr<Origin> make_http(const OriginOptions&, SendOnce) { return http_origin(); }
+std::unique_ptr<Origin> make_http(const OriginOptions&, const SendOnce&) { return http_origin(); }
 
-std::unique_ptr<Origin> make_s3(const OriginOptions& options, SendOnce send) {
+std::unique_ptr<Origin> make_s3(const OriginOptions& options, const SendOnce& send) {
   Environment environment = process_environment();
   auto service = amazon_service(environment, options.sign);
   std::unique_ptr<CredentialSource> credentials = std::make_unique<FixedCredentials>(std::nullopt);
-  if (options.sign) credentials = std::make_unique<AwsCredentials>(environment, std::move(send));
+  if (options.sign) credentials = std::make_unique<AwsCredentials>(environment, send);
   return s3_origin(std::move(service), std::move(credentials), std::move(environment));
 }
 
-std::unique_ptr<Origin> make_google(const OriginOptions& options, SendOnce) {
+std::unique_ptr<Origin> make_google(const OriginOptions& options, const SendOnce&) {
   Environment environment = process_environment();
   auto service = google_service(environment, options.sign);
   std::unique_ptr<CredentialSource> credentials = std::make_unique<FixedCredentials>(std::nullopt);
@@ -36,7 +36,7 @@ std::unique_ptr<Origin> make_google(const OriginOptions& options, SendOnce) {
   return s3_origin(std::move(service), std::move(credentials), std::move(environment));
 }
 
-std::unique_ptr<Origin> make_hugging_face(const OriginOptions& options, SendOnce) {
+std::unique_ptr<Origin> make_hugging_face(const OriginOptions& options, const SendOnce&) {
   return hugging_face(process_environment(), options.sign);
 }
 
@@ -76,11 +76,11 @@ std::string_view HttpResponse::header(std::string_view name) const {
   return {};
 }
 
-std::unique_ptr<Origin> origin_for(const std::string& url, const OriginOptions& options, SendOnce send) {
+std::unique_ptr<Origin> origin_for(const std::string& url, const OriginOptions& options, const SendOnce& send) {
   const auto parsed = parse_url(url);
   if (!parsed) return nullptr;
   for (const Scheme& scheme : kSchemes) {
-    if (scheme.name == parsed->scheme) return scheme.make(options, std::move(send));
+    if (scheme.name == parsed->scheme) return scheme.make(options, send);
   }
   return nullptr;
 }

@@ -99,7 +99,7 @@ struct OriginOptions {
 
 // Returns the origin of a URL's scheme: http and https, s3, gs, hf; null: there is none. The one of a URL serves all
 // URLs with the same scheme and host, which it does not outlive.
-std::unique_ptr<Origin> origin_for(const std::string& url, const OriginOptions& options, SendOnce send);
+std::unique_ptr<Origin> origin_for(const std::string& url, const OriginOptions& options, const SendOnce& send);
 
 // Returns the files and directories outside of the system's that origins may read, whether they exist or not: those of
 // credentials. Thread-safe as getenv(3) is.

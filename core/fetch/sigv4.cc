@@ -106,7 +106,9 @@ std::string canonical_query(std::string_view query) {
   }
   std::ranges::sort(fields);
   std::string text;
-  for (const auto& [name, value] : fields) text += (text.empty() ? "" : "&") + name + "=" + value;
+  for (const auto& [name, value] : fields) {
+    text.append(text.empty() ? "" : "&").append(name).append("=").append(value);
+  }
   return text;
 }
 
@@ -128,8 +130,8 @@ void sign(const Credentials& credentials, const SigningScope& scope, HttpRequest
   std::string lines;
   std::string names;
   for (const auto& [name, value] : signed_headers(request, *parsed)) {
-    lines += name + ":" + value + "\n";
-    names += (names.empty() ? "" : ";") + name;
+    lines.append(name).append(":").append(value).append("\n");
+    names.append(names.empty() ? "" : ";").append(name);
   }
   const std::string canonical = request.method + "\n" + parsed->path + "\n" + canonical_query(parsed->query) + "\n" +
                                 lines + "\n" + names + "\n" + payload;

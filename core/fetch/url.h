@@ -24,10 +24,10 @@ struct Url {
   std::string text() const;
 };
 
-// Returns the parts of a URL, of which those of http are encoded by as_sent(), and have no fragment. After the host of
-// another scheme comes a path that is not encoded. Fails with kUnsupported if there is no scheme or no host, or if one
-// of them or the port is invalid; the error has no part of the URL in it.
-Result<Url> parse_url(std::string_view url);
+// Returns the parts of the URL that a text is, of which those of http are encoded by as_sent(), and have no fragment.
+// After the host of another scheme comes a path that is not encoded. Fails with kUnsupported if there is no scheme or
+// no host, or if one of them or the port is invalid; the error has no part of the URL in it.
+Result<Url> parse_url(std::string_view text);
 
 // Returns the value with each byte but letters, digits, "-", ".", "_", "~" and those in `also` as "%XX".
 std::string percent_encoded(std::string_view value, std::string_view also = {});

@@ -25,7 +25,9 @@ fetch::Environment empty_environment() {
           .now = [] { return std::chrono::system_clock::time_point(); }};
 }
 
-bool is_one_line(std::string_view text) { return text.find_first_of(std::string_view("\r\n\0", 3)) == text.npos; }
+bool is_one_line(std::string_view text) {
+  return text.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
+}
 
 void expect_request(const HttpRequest& request) {
   expect(is_one_line(request.url), "a URL of several lines");
