@@ -96,7 +96,8 @@ Result<MountSource> open_source(std::size_t number, const Options& options, Stor
   const auto kind = SourceSpec{.words = {path}}.kind();
   if (kind == SourceSpec::Kind::kDatabase || kind == SourceSpec::Kind::kDirectory) {
     if (!Location(path).is_local()) {
-      return Error{.code = Code::kUnsupported, .detail = "only local directories can be mirrored (try: --join)"};
+      return Error{
+          .code = Code::kIo, .detail = "only local directories can be mirrored (try: --join)", .os_error = EOPNOTSUPP};
     }
     ASSIGN_OR_RETURN(auto directory, RootedDir::open(path));
     const bool is_alone = options.sources.size() == 1 && !options.nest;

@@ -152,7 +152,8 @@ Result<std::shared_ptr<const RecordStore>> ShardOpener::open_now(const RequestCo
 
 // Opens the file if it is still what it was.
 Result<std::shared_ptr<const Source>> ShardOpener::open_same(const RequestContext& context, std::size_t shard) const {
-  constexpr std::array kPassing = {EIO, EMFILE, ENFILE, ENOMEM, EINTR, ESTALE, ETIMEDOUT};
+  constexpr std::array kPassing = {EIO,       EMFILE,    ENFILE,       ENOMEM,     EINTR,        ESTALE,
+                                   ETIMEDOUT, EREMOTEIO, ECONNREFUSED, ECONNRESET, EHOSTUNREACH, ENETUNREACH};
   const ShardFile& examined = file(shard);
   auto opened = open_source(context, examined.path);
   if (!opened) {

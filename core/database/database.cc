@@ -55,9 +55,16 @@ Result<FileKind> kind_of_file(const RequestContext& context, const std::shared_p
   if (named == FileKind::kManifest) return manifest;
   ASSIGN_OR_RETURN(const auto foreign, recognize_foreign_file(context, *source));
   if (foreign) return Error{.code = Code::kUnsupported, .detail = foreign->text()};
-  ASSIGN_OR_RETURN(const int table, leveldb_table::kFormat.probe(context, *source, name, ProbeDepth::kSearch));
-  ASSIGN_OR_RETURN(const int log, leveldb_log::kFormat.probe(context, *source, name, ProbeDepth::kSearch));
-  ASSIGN_OR_RETURN(const int blob, rocksdb_blob::kFormat.probe(context, *source, name, ProbeDepth::kSearch));
+  int table = 0;
+  int log = 0;
+  int blob = 0;
+  // A search of a large table for parts of a log would take long.
+  for (const ProbeDepth depth : {ProbeDepth::kHead, ProbeDepth::kSearch}) {
+    if (table != 0 || log != 0 || blob != 0) break;
+    ASSIGN_OR_RETURN(table, leveldb_table::kFormat.probe(context, *source, name, depth));
+    ASSIGN_OR_RETURN(log, leveldb_log::kFormat.probe(context, *source, name, depth));
+    ASSIGN_OR_RETURN(blob, rocksdb_blob::kFormat.probe(context, *source, name, depth));
+  }
   if (table == 0 && log == 0 && blob == 0) {
     return Error{Code::kNoContainer, 0, "not a log, table or blob file of a LevelDB or RocksDB database"};
   }

@@ -37,7 +37,11 @@ std::string printable_text(std::string text) {
 
 Error error_of(const Reply& reply) {
   Error error{.code = reply.failure.value_or(Code::kIo), .detail = printable_text(reply.text)};
-  if (error.code == Code::kIo) error.os_error = reply.os_error > 0 ? reply.os_error : EIO;
+  // Other codes, and EIO, would say something of the object's bytes.
+  const bool is_kept =
+      error.code == Code::kChanged || error.code == Code::kInterrupted || error.code == Code::kOutOfMemory;
+  if (!is_kept) error.code = Code::kIo;
+  if (!is_kept) error.os_error = reply.os_error > 0 && reply.os_error != EIO ? reply.os_error : EREMOTEIO;
   if (error.detail.empty()) error.detail = "the fetcher does not say why this failed";
   return error;
 }
@@ -65,7 +69,8 @@ void Fetcher::abandon() {
 }
 
 Error Fetcher::ended() const {
-  return {.code = Code::kIo, .detail = why_ended_.empty() ? "recordfs-fetch has ended" : why_ended_, .os_error = EIO};
+  return {
+      .code = Code::kIo, .detail = why_ended_.empty() ? "recordfs-fetch has ended" : why_ended_, .os_error = EREMOTEIO};
 }
 
 // Waits until `is_over` returns true, which it does with the lock held. One of the waiting threads receives.
@@ -247,7 +252,8 @@ void Fetcher::take_packet(Bytes packet) {
     const Bytes bytes = arena_->bytes(call->arena, reply->received);
     call->take(std::move(*reply), bytes);
   } else {
-    call->take(Error{.code = Code::kIo, .detail = "recordfs-fetch has sent an invalid message", .os_error = EIO}, {});
+    call->take(Error{.code = Code::kIo, .detail = "recordfs-fetch has sent an invalid message", .os_error = EREMOTEIO},
+               {});
   }
   call->take = {};
   const Lock lock(mutex_);

@@ -18,13 +18,15 @@ constexpr std::uint64_t kLargestObject = std::uint64_t{1} << 62;
 constexpr std::uint64_t kMostParts = kMostPerRead / kBlock;  // blocks of one request
 constexpr std::uint64_t kMostCounted = 1024;                 // blocks that kept_bytes() looks for
 constexpr int kMostAttempts = 100;
+// Bytes that opening reads: those that recognize a format, and the first chunk of most files.
+constexpr std::uint64_t kHead = 2 * kBlock;
 
 // Bytes that one read has at once besides its result.
 constexpr std::uint64_t kLeastGroup = 2u << 20;
 constexpr std::uint64_t kMostGroup = 32u << 20;
 
 Error wrong_reply() {
-  return {.code = Code::kIo, .detail = "recordfs-fetch has sent other bytes than requested", .os_error = EIO};
+  return {.code = Code::kIo, .detail = "recordfs-fetch has sent other bytes than requested", .os_error = EREMOTEIO};
 }
 
 // The text without spaces and control characters, which an id does not have.
@@ -88,11 +90,11 @@ Result<std::shared_ptr<const RemoteSource>> RemoteSource::open(const RequestCont
   Buffer head;
   const auto opened = [&]() -> Result<std::pair<Reply, Handle>> {
     ASSIGN_OR_RETURN(auto fetcher, session.fetcher_for(context, text));
-    auto reply = ask_to_open(context, *fetcher, text, kBlock, head);
+    auto reply = ask_to_open(context, *fetcher, text, kHead, head);
     if (!reply && fetcher->has_ended()) {
       // Another one may work.
       ASSIGN_OR_RETURN(fetcher, session.fetcher_for(context, text));
-      reply = ask_to_open(context, *fetcher, text, kBlock, head);
+      reply = ask_to_open(context, *fetcher, text, kHead, head);
     }
     if (!reply) return std::move(reply).error();
     return std::pair(std::move(*reply), Handle{fetcher, reply->object});
@@ -101,7 +103,11 @@ Result<std::shared_ptr<const RemoteSource>> RemoteSource::open(const RequestCont
   const auto& [reply, handle] = *opened;
   auto source =
       std::shared_ptr<RemoteSource>(new RemoteSource(session, std::move(text), std::move(name), reply, handle));
-  if (!head.empty()) session.blocks().add(source->number_, 0, std::make_shared<const Buffer>(std::move(head)));
+  for (std::size_t at = 0; at < head.size(); at += kBlock) {
+    const std::size_t size = std::min<std::size_t>(kBlock, head.size() - at);
+    ASSIGN_OR_RETURN(auto block, Buffer::copy_of(context, head.view().subspan(at, size)));
+    session.blocks().add(source->number_, at / kBlock, std::make_shared<const Buffer>(std::move(block)));
+  }
   return std::shared_ptr<const RemoteSource>(std::move(source));
 }
 
@@ -253,7 +259,9 @@ Result<void> RemoteSource::wait(const RequestContext& context, Part& part) const
 
 Result<std::vector<BlockPtr>> RemoteSource::try_blocks(const RequestContext& context, Position at, Position end) const {
   if (is_changed_.load(std::memory_order_relaxed)) return changed();
-  const std::uint64_t first = at / kBlock;
+  // The last block, which is shorter, comes with the one before it, since formats read backwards from there.
+  const bool adds_one = at / kBlock != 0 && at / kBlock == block_count() - 1 && size_ % kBlock != 0;
+  const std::uint64_t first = at / kBlock - (adds_one ? 1 : 0);
   const std::uint64_t count = (end + kBlock - 1) / kBlock - first;
   std::vector<PartPtr> added;
   Needed all = needed(first, count, kMostParts, false, added);
@@ -287,6 +295,7 @@ Result<std::vector<BlockPtr>> RemoteSource::try_blocks(const RequestContext& con
     }
   }
   if (is_changed_.load(std::memory_order_relaxed)) return changed();
+  if (adds_one) all.blocks.erase(all.blocks.begin());
   return std::move(all.blocks);
 }
 

@@ -34,7 +34,7 @@ class RemoteStorage final : public Storage {
   Result<std::shared_ptr<const Source>> open(const RequestContext& context, const Location& location,
                                              Use use) const override {
     if (use == Use::kFollow) {
-      return Error{.code = Code::kUnsupported, .detail = "a remote file cannot be followed"};
+      return Error{.code = Code::kIo, .detail = "a remote file cannot be followed", .os_error = EOPNOTSUPP};
     }
     ASSIGN_OR_RETURN(auto source, opened(context, location));
     return std::shared_ptr<const Source>(std::move(source));
@@ -75,7 +75,7 @@ class RemoteStorage final : public Storage {
       empty_pages = page->entries.empty() ? empty_pages + 1 : 0;
       ASSIGN_OR_RETURN(auto next, ask_for_page(context, text, page->next));
       if (next->next == page->next || empty_pages == kMostEmptyPages) {
-        return Error{.code = Code::kIo, .detail = "the server's listing does not end", .os_error = EIO};
+        return Error{.code = Code::kIo, .detail = "the server's listing does not end", .os_error = EREMOTEIO};
       }
       page = std::move(next);
     }
@@ -138,20 +138,8 @@ class RemoteStorage final : public Storage {
     }
     kept().sources.drop(text);
     auto source = RemoteSource::open(context, Session::of_process(), text, std::string(location.name()));
-    if (!source) {
-      source = as_failed_to_open(std::move(source).error());
-      if (!is_not_there(source.error())) return source;
-    }
+    if (!source && !is_not_there(source.error())) return source;
     return kept().sources.add(text, {std::move(source), Clock::now()}).source;
-  }
-
-  // The failure has no position in the bytes.
-  static Error as_failed_to_open(Error why) {
-    if (why.code == Code::kUnsupported || why.code == Code::kDamage || why.code == Code::kLimit) {
-      why.code = Code::kIo;
-      why.os_error = EOPNOTSUPP;
-    }
-    return why;
   }
 
   // A page of a directory whose text ends with a slash.
@@ -166,8 +154,10 @@ class RemoteStorage final : public Storage {
     };
     auto reply =
         fetcher->ask(context, {.kind = RequestKind::kList, .size = kListPage, .name = text, .page = page}, parse);
-    if (!reply) return as_failed_to_open(std::move(reply).error());
-    if (!entries) return as_failed_to_open(std::move(entries).error());
+    if (!reply) return std::move(reply).error();
+    if (!entries) {
+      return Error{.code = Code::kIo, .detail = "recordfs-fetch has sent an invalid list", .os_error = EREMOTEIO};
+    }
     return std::make_shared<const Page>(Page{std::move(*entries), std::move(reply->page)});
   }
 

@@ -69,7 +69,7 @@ constexpr std::chrono::seconds kGrace{10};
 Result<std::shared_ptr<Fetcher>> start_program(bool is_first) {
   const std::lock_guard lock(shared().mutex);
   if (!is_first && shared().has_erased) {
-    return Error{.code = Code::kIo, .detail = "recordfs-fetch has ended unexpectedly", .os_error = EIO};
+    return Error{.code = Code::kIo, .detail = "recordfs-fetch has ended unexpectedly", .os_error = EREMOTEIO};
   }
   const Options& options = shared().options;
   auto started = Fetcher::start(words_of(options), 2 * options.timeout + kGrace);
@@ -155,7 +155,8 @@ Result<std::shared_ptr<Fetcher>> Session::fetcher() {
 Result<std::string> Session::name(const RequestContext& context, Fetcher& fetcher, const std::string& word,
                                   Location::NamedBy by) {
   constexpr std::size_t kRest = 256;  // of a message
-  if (word.size() > kMostPerMessage - kRest) return Error{.code = Code::kLimit, .detail = "the URL is too long"};
+  if (word.size() > kMostPerMessage - kRest)
+    return Error{.code = Code::kIo, .detail = "the URL is too long", .os_error = ENAMETOOLONG};
   ASSIGN_OR_RETURN(auto reply, fetcher.ask(context, {.kind = RequestKind::kName,
                                                      .begin = by == Location::NamedBy::kFile ? 1u : 0u,
                                                      .name = word}));
@@ -187,7 +188,8 @@ Result<std::shared_ptr<Fetcher>> Session::fetcher_for(const RequestContext& cont
   }
   ASSIGN_OR_RETURN(const auto named, name(context, *fetcher, word, by));
   if (named != text && word == text) {
-    return Error{.code = Code::kUnsupported, .detail = "this URL is not complete: its secret part is missing"};
+    return Error{
+        .code = Code::kIo, .detail = "this URL is not complete: its secret part is missing", .os_error = EACCES};
   }
   const std::lock_guard lock(mutex_);
   if (fetcher == fetcher_) known_.insert(text);

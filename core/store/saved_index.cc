@@ -436,7 +436,10 @@ std::optional<SavedIndex::Loaded> SavedIndex::read(const RequestContext& context
 
 void SavedIndex::write(const RequestContext& context, const CatalogSnapshot& snapshot,
                        std::chrono::steady_clock::duration scanned) {
-  if (!is_settled_ || scanned < location_.least_scan_time) return;
+  // With a network, the next scan may take longer.
+  constexpr int kRemote = 10;
+  const auto least = source_.filesystem() == 0 ? location_.least_scan_time : location_.least_scan_time / kRemote;
+  if (!is_settled_ || scanned < least) return;
   IndexKey key = key_;
   if (!hash_ends(context, source_, key)) return;
   const std::string bytes = encode_index(key, snapshot);
