@@ -124,7 +124,8 @@ Result<std::optional<Error>> recover_table(const RequestContext& context, OpenFi
   // LevelDB's tables do not name their comparator.
   if (comparator.empty()) {
     bool is_bytewise = is_index_bytewise(table);
-    if (is_bytewise && file.size <= untested) {
+    // Not with a network, which would have to carry the whole table.
+    if (is_bytewise && file.size <= untested && source->filesystem() == 0) {
       untested -= file.size;
       ASSIGN_OR_RETURN(is_bytewise, has_bytewise_keys(context, *opened, source));
     }

@@ -7,10 +7,8 @@ namespace {
 
 constexpr std::uint64_t kLargestWindow = 64u << 20;
 constexpr std::uint64_t kGap = 1u << 20;    // bytes that a reader may skip or go back
-constexpr std::uint64_t kFirst = 2u << 20;  // bytes read ahead for a reader that is expected to read all
-// Reads, and their bytes, after which a reader is thought to go on.
-constexpr std::uint64_t kFewReads = 3;
-constexpr std::uint64_t kBegin = 512u << 10;
+constexpr std::uint64_t kFewReads = 3;       // of a reader that is expected to read all
+constexpr std::uint64_t kBegin = 4u << 20;   // bytes of another one, after which it is thought to go on
 
 std::uint64_t to_block(std::uint64_t at) { return at / kBlock * kBlock; }
 
@@ -37,8 +35,10 @@ ReadAhead::Range ReadAhead::note(Position at, Position end, std::uint64_t size) 
   reader->next = std::max(end, reader->next);
   reader->used_at = ++time_;
   ++reader->reads;
-  std::uint64_t most = reader->reads < kFewReads || reader->bytes < kBegin ? 0 : 2 * reader->bytes;
-  if (expects_all_) most = std::max(most, kFirst);
+  // As far as the reader has come, so that one that stops soon has cost little.
+  std::uint64_t most = 0;
+  if (expects_all_ && reader->reads >= kFewReads) most = reader->bytes;
+  if (!expects_all_ && reader->bytes >= kBegin) most = reader->bytes / 2;
   most = std::min(most, window_);
   if (most < kBlock) return {};
   Range range{.begin = std::max(reader->requested, to_block(reader->next + kBlock - 1)),

@@ -204,6 +204,12 @@ Result<std::shared_ptr<const Interval>> Catalog::scan_interval(const RequestCont
   auto found = std::make_shared<Interval>();
   IndexedChunks& chunks = found->chunks;
   chunks.reserve(static_cast<std::size_t>(std::min(until.chunks - from.before.chunks, chunks_per_anchor_)));
+  // One request instead of many, if each takes long. If it fails, the scan finds out what can be read.
+  constexpr std::uint64_t kMostAtOnce = 4u << 20;
+  const Position begin = from.key.position;
+  if (source_.filesystem() != 0 && until.position > begin && until.position - begin <= kMostAtOnce) {
+    static_cast<void>(read_up_to(context, source_, begin, until.position - begin));
+  }
   ReadWindow window(context, source_);
   Scanner scanner(container_, source_.size(), detail_, from.key, from.before, std::move(cached_sizes), make_layout_);
   scanner.name_unreadable(source_);

@@ -36,13 +36,20 @@ TEST(ReadAhead, ReaderGetsAheadOfItselfWithoutGapsAndOnce) {
   EXPECT_EQ(requested, kSize);
 }
 
-TEST(ReadAhead, ExpectedReaderGetsAheadAtOnce) {
+TEST(ReadAhead, ExpectedReaderGetsAheadAsFarAsItHasCome) {
   ReadAhead ahead(kMemory);
   ahead.expect_all();
-  const auto range = ahead.note(0, 1000, kSize);
-  EXPECT_EQ(range.begin, kBlock);
-  EXPECT_GE(range.end, 1u << 20);
-  EXPECT_LE(range.end, 4u << 20);
+  bool has_begun = false;
+  for (std::uint64_t at = 0; at < 8u << 20; at += kStep) {
+    const auto range = ahead.note(at, at + kStep, kSize);
+    if (!range.is_empty()) {
+      EXPECT_LE(range.end, 2 * (at + kStep));
+    }
+    has_begun |= !range.is_empty();
+    if (at >= 4 * kStep) {
+      EXPECT_TRUE(has_begun);
+    }
+  }
 }
 
 TEST(ReadAhead, SmallMemoryBoundsTheWindow) {
@@ -60,7 +67,7 @@ TEST(ReadAhead, ReadersThatAlternateAreBothRecognized) {
   ReadAhead ahead(kMemory);
   bool first = false;
   bool second = false;
-  for (std::uint64_t at = 0; at < 8u << 20; at += kStep) {
+  for (std::uint64_t at = 0; at < 16u << 20; at += kStep) {
     first |= !ahead.note(at, at + kStep, kSize).is_empty();
     second |= !ahead.note(at + kSize / 2, at + kSize / 2 + kStep, kSize).is_empty();
   }
