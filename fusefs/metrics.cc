@@ -18,6 +18,7 @@
 #include "core/base/source.h"
 #include "core/base/thread.h"
 #include "core/base/utf8.h"
+#include "core/remote/session.h"
 
 namespace recordfs {
 namespace {
@@ -100,6 +101,13 @@ std::string metrics_text(std::string_view mount, const StoreResources& services,
   text.counter("pushed_bytes_total", "Bytes that were pushed into the kernel's cache.", requests.pushed_bytes);
   add_caches(text, services);
   text.counter("read_bytes_total", "Bytes that were read from the sources.", FileSource::bytes_read());
+  if (remote::Session::is_used()) {
+    const remote::Traffic traffic = remote::Session::of_process().traffic();
+    text.counter("remote_requests_total", "Requests to servers, with repeated ones.", traffic.requests);
+    text.counter("remote_retries_total", "Requests to servers that were repeated.", traffic.retries);
+    text.counter("remote_bytes_total", "Bytes of files that servers have sent.", traffic.bytes);
+    text.counter("remote_disk_hits_total", "Blocks of remote files that were found on the disk.", traffic.cache_hits);
+  }
   text.counter("decoded_bytes_total", "Bytes of decoded chunks.", services.decoded_bytes);
   text.counter("damage_total",
                "Places of the sources that are damaged or could not be read, as far as the log has them.",

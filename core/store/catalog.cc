@@ -197,6 +197,25 @@ void Catalog::report_final_damage(Lock& lock) {
 
 // --- scans of parts
 
+namespace {
+
+// Reads an interval with a few large requests instead of many small ones, if each takes long and the headers are close
+// together. If that fails, the scan finds out what can be read.
+void fetch_interval(const RequestContext& context, const Source& source, const Anchor& from, const PrefixSums& until) {
+  constexpr std::uint64_t kMostAtOnce = 24u << 20;
+  constexpr std::uint64_t kClose = 256u << 10;
+  const Position begin = from.key.position;
+  if (source.filesystem() == 0 || until.position <= begin || until.position - begin > kMostAtOnce) return;
+  const std::uint64_t headers = until.records - std::min(until.records, from.before.records);
+  if ((until.position - begin) / std::max<std::uint64_t>(headers, 1) > kClose) return;
+  constexpr std::uint64_t kStep = 8u << 20;
+  for (Position at = begin; at < until.position; at += kStep) {
+    if (!read_up_to(context, source, at, std::min(kStep, until.position - at))) return;
+  }
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const Interval>> Catalog::scan_interval(const RequestContext& context, const Anchor& from,
                                                                const PrefixSums& until,
                                                                std::vector<CachedSizes> cached_sizes) const {
@@ -204,12 +223,7 @@ Result<std::shared_ptr<const Interval>> Catalog::scan_interval(const RequestCont
   auto found = std::make_shared<Interval>();
   IndexedChunks& chunks = found->chunks;
   chunks.reserve(static_cast<std::size_t>(std::min(until.chunks - from.before.chunks, chunks_per_anchor_)));
-  // One request instead of many, if each takes long. If it fails, the scan finds out what can be read.
-  constexpr std::uint64_t kMostAtOnce = 4u << 20;
-  const Position begin = from.key.position;
-  if (source_.filesystem() != 0 && until.position > begin && until.position - begin <= kMostAtOnce) {
-    static_cast<void>(read_up_to(context, source_, begin, until.position - begin));
-  }
+  fetch_interval(context, source_, from, until);
   ReadWindow window(context, source_);
   Scanner scanner(container_, source_.size(), detail_, from.key, from.before, std::move(cached_sizes), make_layout_);
   scanner.name_unreadable(source_);

@@ -105,7 +105,6 @@ void ReadingOptions::declare(CLI::App& app) {
       [this](const std::string& text) { threads = static_cast<unsigned>(number_of("--threads", text, kMostThreads)); },
       "threads that decode (default: one per processor)\n"
       "At most 1024.");
-  begin_group(app, "URLs");
   const auto changed = [this] { remote::Session::set_options(remote); };
   declare_value(
       app, "--timeout", "SECONDS",
@@ -114,7 +113,7 @@ void ReadingOptions::declare(CLI::App& app) {
             std::chrono::seconds(std::max<std::uint64_t>(number_of("--timeout", text, kLongestTimeout), 1));
         changed();
       },
-      "the longest that a request to a server takes, with all its retries (default 60)");
+      "of a request to a server, with its retries (default 60)");
   app.add_flag_callback(
       "--no-sign-request",
       [this, changed] {
