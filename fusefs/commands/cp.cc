@@ -25,9 +25,11 @@
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/progress.h"
+#include "fusefs/commands/publish_file.h"
 #include "fusefs/commands/range.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
+#include "fusefs/commands/whole_files.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 #include "fusefs/tree/record_part.h"
@@ -39,6 +41,7 @@ struct CpOptions {
   ReadingOptions reading;
   RecordWords words;
   bool replaces = false;
+  bool is_raw = false;             // copies files as they are
   std::string suffix;              // of the names of files
   std::vector<std::string> parts;  // paths of what is copied of a record; none: the record
 
@@ -110,7 +113,7 @@ class RecordFiles {
     std::optional<Failure> failure = write(file);
     // Some filesystems report a full disk only here.
     if (::close(file) != 0 && !failure) failure = Failure{.why = system_error(errno)};
-    if (!failure && !publish(unfinished, name)) {
+    if (!failure && !publish_file(directory_.number(), unfinished, name, replaces_)) {
       failure = Failure{.is_there = errno == EEXIST, .why = system_error(errno)};
     }
     if (failure) ::unlinkat(directory_.number(), unfinished.c_str(), 0);
@@ -136,18 +139,6 @@ class RecordFiles {
       at += std::max<std::uint64_t>(piece->bytes.size(), 1);
     } while (at < size);
     return std::nullopt;
-  }
-
-  // Returns false and sets errno on failure.
-  bool publish(const std::string& unfinished, const std::string& name) const {
-    const int directory = directory_.number();
-    if (replaces_) return ::renameat(directory, unfinished.c_str(), directory, name.c_str()) == 0;
-    if (::renameat2(directory, unfinished.c_str(), directory, name.c_str(), RENAME_NOREPLACE) == 0) return true;
-    if (errno != EINVAL && errno != ENOSYS) return false;
-    // For filesystems without RENAME_NOREPLACE: a link never replaces a file either.
-    if (::linkat(directory, unfinished.c_str(), directory, name.c_str(), 0) != 0) return false;
-    ::unlinkat(directory, unfinished.c_str(), 0);
-    return true;
   }
 
   const Descriptor directory_;
@@ -293,6 +284,22 @@ class Cp {
   std::vector<std::uint64_t> without_part_ = std::vector<std::uint64_t>(options_.parts.size());  // records, by part
 };
 
+// A signal ends it at once, and leaves what the next copy continues.
+int copy_files(const CpOptions& options) {
+  auto directory = output_directory(options.words);  // opened before the context confines the process
+  CommandContext context(options.reading, options.words.directory);
+  return copy_whole_files(options.words, std::move(directory), options.replaces, context);
+}
+
+// Whole files have all their records.
+void check_raw(const RecordWords& words) {
+  const auto all = parse_range(":");
+  const bool is_all = !words.reads_ranges && words.ranges.size() == 1 && words.ranges.front() == *all;
+  if (!is_all) throw CLI::ValidationError("--raw", "copies whole files, so RANGE must be :");
+  const bool reads_input = std::ranges::find(words.files, kStandardInput) != words.files.end();
+  if (reads_input) throw CLI::ValidationError("--raw", "cannot copy standard input");
+}
+
 // Two parts of a record must not have one name.
 void check_names(const CpOptions& options) {
   std::set<std::string> names;
@@ -313,12 +320,20 @@ RunCommand declare_cp(CLI::App& app) {
       "read creates no file; all others are copied, and the exit status is 4.\n" +
       std::string(kRangeHelp));
   declare_words(app, options->words, WordUse::kFilesRangeAndDir, "which records to copy; : means all",
-                [options = options.get()] { check_names(*options); });
+                [options = options.get()] {
+                  if (options->is_raw) check_raw(options->words);
+                  check_names(*options);
+                });
   begin_group(app, "Output");
   app.add_flag("-f,--force", options->replaces,
                "replace existing files\n"
                "Symbolic links are replaced too. Without this option existing files are not changed, and the exit "
                "status is 5.");
+  auto* const raw = app.add_flag(
+      "--raw", options->is_raw,
+      "copy whole files as they are, not their records; RANGE must be :\n"
+      "A copy gets its name once it is complete. Until then it is a hidden file beside it, which the same command "
+      "continues if the file that is copied has not changed.");
   declare_value(
       app, "--suffix", "S",
       [options = options.get()](const std::string& text) {
@@ -328,18 +343,20 @@ RunCommand declare_cp(CLI::App& app) {
         }
         options->suffix = text;
       },
-      "append S to the names of files, for example .png");
+      "append S to the names of files, for example .png")
+      ->excludes(raw);
   declare_list(app, "--part", "PATH", options->parts,
                "copy a part of each record, by its path in inside/: image/encoded; may be repeated\n"
                "PATH is as in a mount, but slashes in names need no encoding. It names one file and not a directory: "
                "tags/Truth/2. A record without this part creates no "
                "file, and the exit status is 5. Of several parts, each file has the path in its name, with dots: "
                "`000000042.image.encoded` and `000000042.label`.")
+      ->excludes(raw)
       ->check([](const std::string& path) {
         return path.size() < PATH_MAX ? std::string() : "longer than any path in a mount";
       });
   options->reading.declare(app);
-  return [options] { return Cp(*options).run(); };
+  return [options] { return options->is_raw ? copy_files(*options) : Cp(*options).run(); };
 }
 
 }  // namespace recordfs

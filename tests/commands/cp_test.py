@@ -209,6 +209,46 @@ class Cp(commands.Case):
             self.assertRegex(done.stderr, rb"\Arecordfs: \S+/target/000000\d{3}: File too large\n\Z")
             self.assertEqual(self.copied(), {})
 
+    def test_raw_copies_whole_files(self):
+        files = [self.file, commands.sample(DAMAGED)]
+        self.assertEqual(self.good("cp", "--raw", *files, ":", self.target), b"")
+        self.assertEqual(self.copied(), {file.name: file.read_bytes() for file in files})
+        for path in self.target.iterdir():
+            self.assertEqual(stat.S_IMODE(path.stat().st_mode) & ~0o666, 0)
+
+    def test_raw_leaves_existing_files_alone(self):
+        existing = self.target / self.file.name
+        existing.write_bytes(b"mine")
+        done = self.recordfs("cp", "--raw", self.file, ":", self.target)
+        self.assertEqual(done.status, commands.PARTLY_DONE)
+        self.assertRegex(done.err, r"\Arecordfs: \S+: File exists \(-f replaces it\)\n\Z")
+        self.assertEqual(self.copied(), {self.file.name: b"mine"})
+        self.good("cp", "--raw", "-f", self.file, ":", self.target)
+        self.assertEqual(self.copied(), {self.file.name: self.file.read_bytes()})
+
+    def test_raw_writes_through_no_link(self):
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.write_bytes(b"mine")
+        (self.target / self.file.name).symlink_to(elsewhere)
+        self.good("cp", "--raw", "-f", self.file, ":", self.target)
+        self.assertEqual(elsewhere.read_bytes(), b"mine")
+        self.assertFalse((self.target / self.file.name).is_symlink())
+        self.assertEqual(self.copied(), {self.file.name: self.file.read_bytes()})
+
+    def test_raw_does_not_mix_files_of_one_name(self):
+        other = self.folder / "other" / self.file.name
+        other.parent.mkdir()
+        other.write_bytes(b"other")
+        done = self.recordfs("cp", "--raw", self.file, other, ":", self.target)
+        self.assertEqual(done.status, commands.PARTLY_DONE)
+        self.assertIn("has the same name as", done.err)
+        self.assertEqual(self.copied(), {self.file.name: self.file.read_bytes()})
+
+    def test_raw_takes_all_records_and_no_input(self):
+        for words in ((self.file, "1:2"), ("-", ":"), ("-r", "-", self.file)):
+            self.assert_ends(commands.WRONG_USE, "--raw", "cp", "--raw", *words, self.target)
+        self.assert_ends(commands.WRONG_USE, "--raw excludes --suffix", "cp", "--raw", "--suffix", "x", self.file, ":", self.target)
+
     def test_progress_is_shown_on_a_terminal(self):
         ours, theirs = os.openpty()
         with subprocess.Popen([commands.program("recordfs"), "cp", self.file, "10:20", self.target], stderr=theirs,
