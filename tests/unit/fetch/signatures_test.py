@@ -38,7 +38,7 @@ def leave_settings_out():
     """Removes the settings of the user of this test."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         del os.environ[name]
-    os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = "/nonexistent"
+    os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = f"{__file__}.absent"
 
 
 def environment(token="", endpoint=""):
