@@ -79,7 +79,7 @@ unsigned kind_of(const sockaddr& address) {
 
 unsigned kind_of_host(std::string_view host) {
   std::string name = lower_case(without_brackets(host));
-  name = name.substr(0, name.find('%'));  // the zone of a link-local address
+  name.resize(std::min(name.find('%'), name.size()));  // without the zone of a link-local address
   while (name.ends_with('.')) name.pop_back();
   if (name == "localhost" || name.ends_with(".localhost")) return kLoopback;
   if (name == "metadata" || name == "metadata.google.internal") return kLinkLocal;

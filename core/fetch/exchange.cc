@@ -120,7 +120,10 @@ bool Exchange::take_head(const HttpResponse& response) {
     mode_ = Mode::kRedirect;
     return true;
   }
-  constexpr long kOk = 200, kPartial = 206, kFailedPrecondition = 412, kUnsatisfiable = 416;
+  constexpr long kOk = 200;
+  constexpr long kPartial = 206;
+  constexpr long kFailedPrecondition = 412;
+  constexpr long kUnsatisfiable = 416;
   const long status = response.status;
   if (status != kOk && status != kPartial && status != kFailedPrecondition && status != kUnsatisfiable) {
     mode_ = Mode::kError;

@@ -176,15 +176,14 @@ class ListJob final : public Job {
     const std::size_t colon = token.find(':');
     skipped_ = parse_number<std::size_t>(token.substr(0, colon)).value_or(0);
     page_ = colon == std::string::npos ? std::string() : token.substr(colon + 1);
-    is_known_ = skipped_ > 0 && context.listed_url == named_.url && context.listed_page == page_;
-    if (is_known_) return;
+    if (is_known()) return;
     request_ = std::make_unique<ListRequest>(context, *named_.origin, named_.reach,
                                              options_for(context, named_.url, named_.uses_netrc), *named_.origin,
                                              named_.url, page_);
   }
 
   std::optional<Reply> advance(Clock::time_point now, Clock::time_point& wake) override {
-    if (is_known_ && context_.listed_url == named_.url && context_.listed_page == page_) return reply();
+    if (is_known()) return reply();
     if (!request_)
       return failure_reply({.code = Code::kIo, .detail = "the listing was interrupted", .os_error = EAGAIN});
     wake = request_->exchange().advance(now);
@@ -200,6 +199,9 @@ class ListJob final : public Job {
   }
 
  private:
+  // Returns whether the rest of the page that was read last is what is asked for.
+  bool is_known() const { return skipped_ > 0 && context_.listed_url == named_.url && context_.listed_page == page_; }
+
   Reply reply() {
     const auto& entries = context_.listed.entries;
     std::string packed;
@@ -226,7 +228,6 @@ class ListJob final : public Job {
   MutableBytes out_;
   std::string page_{};
   std::size_t skipped_ = 0;
-  bool is_known_ = false;
   std::unique_ptr<ListRequest> request_{};
 };
 

@@ -31,7 +31,7 @@ namespace {
 
 int fail(std::string_view reason) {
   const std::string line = "recordfs-fetch: " + std::string(reason) + '\n';
-  static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
+  static_cast<void>(::write(STDERR_FILENO, line.data(), line.size()) == 0);
   return EXIT_FAILURE;
 }
 
@@ -47,7 +47,7 @@ void detach() {
   for (const int ignored : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE}) ::signal(ignored, SIG_IGN);
   ::close_range(remote::kArenaDescriptor + 1, ~0u, 0);
   ::umask(077);
-  static_cast<void>(!::chdir("/"));
+  static_cast<void>(::chdir("/") == 0);
   const Descriptor none(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!none) return;
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(none.number(), standard);

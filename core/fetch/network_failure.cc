@@ -16,7 +16,9 @@ NetworkFailure explain_transfer(const TransferEnd& end, std::string_view host) {
   };
   const int number = end.os_error != 0 ? end.os_error : EIO;
   // A mistyped name or a stopped server should not take a minute to be reported.
-  constexpr int kResolutions = 3, kConnections = 6, kHandshakes = 3;
+  constexpr int kResolutions = 3;
+  constexpr int kConnections = 6;
+  constexpr int kHandshakes = 3;
   switch (end.code) {
     case CURLE_OK: {
       NetworkFailure failed = failure(true, 0, EIO);

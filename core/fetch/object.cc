@@ -136,7 +136,7 @@ Verdict ObjectTask::take_unsatisfiable(const HttpResponse& response, const Origi
   const auto range = parse_content_range(response.header("content-range"));
   const bool has_total = range && range->total.has_value();
   const std::uint64_t total = has_total ? *range->total : 0;
-  const Verdict refused = wrong("the server refused a range that is in the file");
+  Verdict refused = wrong("the server refused a range that is in the file");
   if (object_.snapshot) return has_total && total != object_.snapshot->size ? changed() : refused;
   // Nothing of an empty object can be asked for.
   if (begin_ != 0 || total != 0) return refused;

@@ -15,7 +15,7 @@ Result<FetcherOptions> parse_options(std::span<const char* const> arguments) {
     const std::string_view name = argument.substr(0, argument.find('='));
     const std::string_view value = argument.substr(std::min(name.size() + 1, argument.size()));
     const auto number = parse_number<std::uint64_t>(value);
-    constexpr std::uint64_t kLongestTimeout = 24 * 60 * 60;
+    constexpr std::uint64_t kLongestTimeout = 86'400;  // seconds
     if (argument == "--no-sign-request") {
       options.sign = false;
     } else if (argument == "--no-cache") {

@@ -17,14 +17,15 @@ bool is_passing(long status) {
 }
 
 Milliseconds retry_delay(int retry, std::uint64_t random) {
-  constexpr std::uint64_t kFirst = 200, kLongest = 10'000;  // milliseconds
+  constexpr std::uint64_t kFirst = 200;  // milliseconds
+  constexpr std::uint64_t kLongest = 10'000;
   const int doublings = std::clamp(retry - 1, 0, 10);
   const std::uint64_t most = std::min(kFirst << doublings, kLongest);
   return Milliseconds(random % (most + 1));
 }
 
 std::optional<Milliseconds> retry_after(std::string_view value, std::string_view date) {
-  constexpr std::int64_t kMost = 24 * 60 * 60;  // seconds
+  constexpr std::int64_t kMost = 86'400;  // seconds
   if (const auto seconds = parse_number<std::uint64_t>(value)) {
     return std::chrono::seconds(std::min<std::uint64_t>(*seconds, kMost));
   }

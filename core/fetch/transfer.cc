@@ -222,7 +222,7 @@ Result<Network::Transfer*> Network::start(const HttpRequest& request, const Tran
   Transfer* const transfer = transfers_.emplace_back(std::move(made)).get();
   transfer->place_ = std::prev(transfers_.end());
   Host& host = hosts_[transfer->authority_];
-  if (host.active < kMostPerHost) {
+  if (may_activate(host)) {
     activate(*transfer);
   } else {
     host.waiting.push_back(transfer);
@@ -232,6 +232,7 @@ Result<Network::Transfer*> Network::start(const HttpRequest& request, const Tran
 
 void Network::activate(Transfer& transfer) {
   ++hosts_[transfer.authority_].active;
+  ++active_;
   transfer.is_active_ = true;
   ++requests_;
   ::curl_multi_add_handle(multi_, transfer.easy_);
@@ -247,7 +248,7 @@ void Network::stop(Transfer* transfer) {
   release(transfer);
 }
 
-// Forgets a transfer that the multi handle no longer has, and starts the next one of its host.
+// Forgets a transfer that the multi handle no longer has, and starts those that waited for it.
 void Network::release(Transfer* transfer) {
   const auto host = hosts_.find(transfer->authority_);
   if (idle_.size() < kMostIdle) {
@@ -256,13 +257,22 @@ void Network::release(Transfer* transfer) {
   }
   const bool was_active = transfer->is_active_;
   transfers_.erase(transfer->place_);
-  if (was_active) --host->second.active;
-  if (host->second.active < kMostPerHost && !host->second.waiting.empty()) {
-    Transfer* const next = host->second.waiting.front();
-    host->second.waiting.pop_front();
-    activate(*next);
+  if (was_active) {
+    --host->second.active;
+    --active_;
   }
   if (host->second.active == 0 && host->second.waiting.empty()) hosts_.erase(host);
+  activate_waiting();
+}
+
+void Network::activate_waiting() {
+  for (auto& [name, host] : hosts_) {
+    while (may_activate(host) && !host.waiting.empty()) {
+      Transfer* const next = host.waiting.front();
+      host.waiting.pop_front();
+      activate(*next);
+    }
+  }
 }
 
 bool Network::is_queued(const Transfer& transfer) const { return !transfer.is_active_; }

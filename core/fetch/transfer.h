@@ -68,7 +68,7 @@ class Network {
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
-  // Starts a transfer, or queues it if its host has kMostPerHost already. `receiver` must outlive it. Fails with
+  // Starts a transfer, or queues it if too many are active. `receiver` must outlive it. Fails with
   // kUnsupported for a URL that cannot be used, and with kOutOfMemory.
   Result<Transfer*> start(const HttpRequest& request, const TransferOptions& options, Receiver& receiver);
   // Ends a transfer without a call of its receiver. Must not be called by take_head() or take_body().
@@ -76,7 +76,7 @@ class Network {
   // Returns the kinds of addresses to which a transfer has connected. Valid until take_end() returns.
   static unsigned connected_addresses(const Transfer& transfer);
 
-  // Returns whether a transfer waits for others of its host.
+  // Returns whether a transfer waits for others.
   bool is_queued(const Transfer& transfer) const;
   // Returns when the host of a transfer has last sent a part of a body; nullopt: not yet.
   std::optional<std::chrono::steady_clock::time_point> last_heard(const Transfer& transfer) const;
@@ -95,6 +95,7 @@ class Network {
 
  private:
   static constexpr std::size_t kMostPerHost = 16;
+  static constexpr std::size_t kMostActive = 64;  // each has a buffer and a connection
 
   struct Host {
     std::size_t active = 0;
@@ -104,13 +105,16 @@ class Network {
 
   explicit Network(const NetworkOptions& options);
   Result<void> configure(Transfer& transfer, const HttpRequest& request, const UrlParts& parts);
+  bool may_activate(const Host& host) const { return host.active < kMostPerHost && active_ < kMostActive; }
   void activate(Transfer& transfer);
+  void activate_waiting();
   void release(Transfer* transfer);
 
   const NetworkOptions options_;
   CURLM* multi_ = nullptr;
   std::list<std::unique_ptr<Transfer>> transfers_;
   std::map<std::string, Host> hosts_;
+  std::size_t active_ = 0;
   std::vector<CURL*> idle_;  // handles to be used again: their buffers are large
   std::string certificates_;
   std::uint64_t requests_ = 0;

@@ -4,6 +4,7 @@ import mmap
 import os
 import re
 import select
+import signal
 import socket
 import struct
 from dataclasses import dataclass
@@ -82,8 +83,9 @@ class Fetcher:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
-        self.close()
+    def __exit__(self, failure, *_):
+        status = self.close()
+        assert failure or status in (0, -signal.SIGKILL), f"exit status {status}"
 
     def close(self):
         """Ends the fetcher, and returns its exit status. Calls after the first one do nothing."""
