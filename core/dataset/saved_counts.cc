@@ -12,7 +12,7 @@ std::optional<ShardCounts> saved_counts(const RequestContext& context, const Sto
                                         const std::function<bool(const SourceId& id)>& admits) {
   if (!services.index) return std::nullopt;
   const auto status = status_of(context, file);
-  if (!status || !status->is_file()) return std::nullopt;
+  if (!status || !status->is_file() || status->id.source.empty()) return std::nullopt;
   auto saved = saved_totals(context, *services.index, status->id, ScanDetail::kCounts);
   if (saved && detail == ScanDetail::kSizes && !saved->sizes_known) {
     saved = saved_totals(context, *services.index, status->id, ScanDetail::kSizes);

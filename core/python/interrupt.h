@@ -12,6 +12,7 @@
 #include "core/base/request_context.h"
 #include "core/base/result.h"
 #include "core/python/process.h"
+#include "core/remote/interruption.h"
 
 namespace recordfs::python {
 
@@ -22,7 +23,11 @@ inline constexpr std::chrono::milliseconds kSignalPoll{50};
 template <class Work>
 auto run_long(const Work& work) -> decltype(work(RequestContext())) {
   std::atomic<bool> cancelled{false};
-  auto outcome = std::async(std::launch::async, [&] { return work(RequestContext(cancelled)); });
+  prepare_after_fork();
+  auto outcome = std::async(std::launch::async, [&] {
+    const remote::Interruption interruption(cancelled);
+    return work(RequestContext(cancelled));
+  });
   for (bool is_over = false; !is_over;) {
     {
       const GilRelease release;
@@ -42,6 +47,7 @@ auto run_long(const Work& work) -> decltype(work(RequestContext())) {
 // The same, but first tries on the calling thread whether it is quick.
 template <class Work>
 auto run(const Work& work) -> decltype(work(RequestContext())) {
+  prepare_after_fork();
   {
     const GilRelease release;
     RequestContext::Attempt attempt;

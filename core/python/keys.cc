@@ -164,7 +164,7 @@ std::shared_ptr<KeyStream> iterate(std::shared_ptr<OpenedDatabase> opened, std::
 void define_keys(py::module_& module) {
   module.def("is_database", [](const std::string& path) {
     check_path(path);
-    return database::is_database(path).value_or(false);
+    return run_long([&](const RequestContext&) { return database::is_database(path); }).value_or(false);
   });
   module.attr("NEWEST") = database::kNewest;
   py::class_<OpenedDatabase, std::shared_ptr<OpenedDatabase>>(module, "Keys")

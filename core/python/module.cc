@@ -16,6 +16,7 @@
 #include "core/python/bindings.h"
 #include "core/python/buffers.h"
 #include "core/python/errors.h"
+#include "core/python/interrupt.h"
 #include "core/python/process.h"
 #include "core/remote/remote_storage.h"
 
@@ -31,13 +32,12 @@ constexpr const char* kOtherInterpreter =
 py::tuple named_shards(const std::vector<std::string>& words, bool joins, const std::string& manifest) {
   for (const std::string& word : words) check_path(word);
   check_path(manifest);
-  auto list = [&]() -> Result<ShardList> {
-    const GilRelease release;
+  auto list = run_long([&](const RequestContext&) -> Result<ShardList> {
     if (joins || !manifest.empty()) return SourceSpec{.words = words, .manifest = manifest}.shards();
     ShardList files;
     for (const std::string& word : words) files.shards.push_back({.path = word});
     return files;
-  }();
+  });
   if (!list) {
     // The detail is a whole message, with the path.
     Error error = list.error();
@@ -45,7 +45,10 @@ py::tuple named_shards(const std::vector<std::string>& words, bool joins, const 
     raise(exception_of(error, {}));
   }
   py::list shards;
-  for (const Shard& shard : list->shards) shards.append(py::make_tuple(path_text(shard.path), shard.is_missing));
+  // Secrets of URLs stay in this process: the paths are printed and pickled.
+  for (const Shard& shard : list->shards) {
+    shards.append(py::make_tuple(path_text(Location(shard.path).text()), shard.is_missing));
+  }
   py::list surplus;
   for (const std::string& path : list->surplus) surplus.append(path_text(path));
   return py::make_tuple(shards, surplus);

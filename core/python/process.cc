@@ -3,10 +3,13 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "core/base/storage.h"
+
 namespace recordfs::python {
 namespace {
 
 std::atomic<unsigned> generation{0};
+std::atomic<unsigned> prepared{0};  // the last generation that has called prepare_storages()
 
 }  // namespace
 
@@ -23,6 +26,11 @@ void watch_forks() {
                      fork_safe_mutex().unlock();
                      generation.fetch_add(1, std::memory_order_relaxed);
                    });
+}
+
+void prepare_after_fork() {
+  const unsigned now = fork_generation();
+  if (prepared.exchange(now, std::memory_order_relaxed) != now) prepare_storages();
 }
 
 bool is_main_interpreter() { return PyInterpreterState_Get() == PyInterpreterState_Main(); }

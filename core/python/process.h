@@ -22,6 +22,10 @@ std::mutex& fork_safe_mutex();
 // Registers handlers of fork(2). Called when the module is loaded.
 void watch_forks();
 
+// Starts what storages need, if the process is a forked child that has not done so. Only threads that are not confined
+// can do that. Any thread.
+void prepare_after_fork();
+
 // Returns whether this is the first interpreter of the process. PyGILState functions, and so this module, work in no
 // other. Needs the GIL.
 bool is_main_interpreter();

@@ -14,6 +14,7 @@
 
 #include "core/base/cancellable_mutex.h"
 #include "core/remote/fetcher_program.h"
+#include "core/remote/interruption.h"
 
 namespace recordfs::remote {
 namespace {
@@ -77,9 +78,9 @@ Error Fetcher::ended() const {
 template <class Condition>
 Result<void> Fetcher::wait_until(const RequestContext& context, Lock& lock, const Condition& is_over) {
   const auto begin = std::chrono::steady_clock::now();
-  const auto poll = context.can_be_cancelled() ? kCancellationPoll : kLongPoll;
+  const auto poll = Interruption::is_possible(context) ? kCancellationPoll : kLongPoll;
   while (!is_over()) {
-    if (context.cancelled()) return interrupted();
+    if (Interruption::is_cancelled(context)) return interrupted();
     if (std::chrono::steady_clock::now() - begin > patience_) {
       return Error{.code = Code::kIo, .detail = "recordfs-fetch does not answer", .os_error = ETIMEDOUT};
     }
@@ -140,7 +141,7 @@ Result<void> Fetcher::transmit(const RequestContext& context, Lock& lock, const 
       lock.lock();
       return ended();
     }
-    if (context.cancelled()) return interrupted();
+    if (Interruption::is_cancelled(context)) return interrupted();
     if (std::chrono::steady_clock::now() - begin > patience_) {
       return Error{.code = Code::kIo, .detail = "recordfs-fetch does not answer", .os_error = ETIMEDOUT};
     }

@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::uint64_t kLargestWindow = 64u << 20;
 constexpr std::uint64_t kGap = 1u << 20;    // bytes that a reader may skip or go back
-constexpr std::uint64_t kFewReads = 3;       // of a reader that is expected to read all
-constexpr std::uint64_t kBegin = 4u << 20;   // bytes of another one, after which it is thought to go on
+constexpr std::uint64_t kFewReads = 3;      // of a reader that is expected to read all
+constexpr std::uint64_t kBegin = 4u << 20;  // bytes of another one, after which it is thought to go on
 
 std::uint64_t to_block(std::uint64_t at) { return at / kBlock * kBlock; }
 

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/base/cancellable_mutex.h"
+#include "core/remote/interruption.h"
 
 namespace recordfs::remote {
 namespace {
@@ -306,7 +307,7 @@ Result<std::vector<BlockPtr>> RemoteSource::blocks(const RequestContext& context
     if (got || attempt == kMostAttempts) return got;
     const Code code = got.error().code;
     // Another reader, whose request this was, has been interrupted.
-    if (code == Code::kInterrupted && !context.cancelled()) continue;
+    if (code == Code::kInterrupted && !Interruption::is_cancelled(context)) continue;
     const bool has_ended = code == Code::kIo && present_handle().fetcher->has_ended();
     if (!has_ended || std::exchange(has_failed, true)) return got;
   }

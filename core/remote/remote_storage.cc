@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,7 +26,8 @@ constexpr std::string_view kSchemes[] = {"http", "https", "s3", "gs", "hf"};
 constexpr std::chrono::milliseconds kFresh{1000};  // how long a status is as good as a new one
 constexpr std::size_t kMostKept = 64;              // states
 constexpr std::size_t kMostPages = 8;
-constexpr int kMostEmptyPages = 1000;  // consecutive ones
+constexpr std::size_t kMostListed = 200'000;  // entries of a listing that is kept
+constexpr int kMostEmptyPages = 1000;         // consecutive ones
 
 bool is_http(std::string_view text) { return text.starts_with("http"); }
 
@@ -44,6 +46,7 @@ class RemoteStorage final : public Storage {
     const std::string& text = location.text();
     if (const auto known = kept().statuses.find(text); known && is_fresh(known->at)) return known->status;
     kept().statuses.drop(text);
+    if (const auto listed = listed_status(text)) return *listed;
     if (!location.path().ends_with('/')) {
       // The source is opened most probably next.
       const auto source = opened(context, location);
@@ -65,13 +68,20 @@ class RemoteStorage final : public Storage {
     if (!text.ends_with('/')) text += '/';
     ASSIGN_OR_RETURN(auto page, first_page(context, text));
     int empty_pages = 0;
+    Listing all;
     for (;;) {
+      if (all.size() < kMostListed) {
+        for (const Entry& entry : page->entries) all.insert_or_assign(entry.name, entry);
+      }
       for (const Entry& entry : page->entries) {
         if (wanted && !wanted(entry.name)) continue;
         TRY(take({entry.name, entry.is_directory ? SourceKind::kDirectory : SourceKind::kFile,
                   entry.is_directory ? 0 : entry.size}));
       }
-      if (page->next.empty()) return {};
+      if (page->next.empty()) {
+        kept().listings.add(text, {std::make_shared<const Listing>(std::move(all)), Clock::now()});
+        return {};
+      }
       empty_pages = page->entries.empty() ? empty_pages + 1 : 0;
       ASSIGN_OR_RETURN(auto next, ask_for_page(context, text, page->next));
       if (next->next == page->next || empty_pages == kMostEmptyPages) {
@@ -111,6 +121,11 @@ class RemoteStorage final : public Storage {
     PagePtr page;
     Clock::time_point at;
   };
+  using Listing = std::map<std::string, Entry>;  // by name
+  struct KeptListing {
+    std::shared_ptr<const Listing> entries;
+    Clock::time_point at;
+  };
   struct KeptSource {
     Result<std::shared_ptr<const RemoteSource>> source;  // or that there is none
     Clock::time_point at;
@@ -142,18 +157,42 @@ class RemoteStorage final : public Storage {
     return kept().sources.add(text, {std::move(source), Clock::now()}).source;
   }
 
+  // Returns what a listing just now has said; nullopt if there was none. It does not tell the version of a file.
+  std::optional<SourceStatus> listed_status(const std::string& text) const {
+    const std::size_t slash = text.rfind('/');
+    const std::string folder = text.substr(0, slash + 1);
+    const auto listing = kept().listings.find(folder);
+    if (!listing) return std::nullopt;
+    if (!is_fresh(listing->at)) {
+      kept().listings.drop(folder);
+      return std::nullopt;
+    }
+    const auto found = listing->entries->find(text.substr(slash + 1));
+    if (found == listing->entries->end()) return std::nullopt;
+    const Entry& entry = found->second;
+    return SourceStatus{.kind = entry.is_directory ? SourceKind::kDirectory : SourceKind::kFile,
+                        .size = entry.is_directory ? 0 : entry.size,
+                        .id = {.source = {}, .version = {}},
+                        .device = kFilesystem};
+  }
+
   // A page of a directory whose text ends with a slash.
   static Result<PagePtr> ask_for_page(const RequestContext& context, const std::string& text, const std::string& page) {
     TRY(context.permit_wait_for(kFilesystem));
-    ASSIGN_OR_RETURN(const auto fetcher, Session::of_process().fetcher_for(context, text));
+    ASSIGN_OR_RETURN(auto fetcher, Session::of_process().fetcher_for(context, text));
     Result<std::vector<Entry>> entries = std::vector<Entry>();
     const auto parse = [&entries](Bytes bytes) {
       // A copy, because the fetcher could change the bytes.
       auto copy = Buffer::copy_of({}, bytes);
       entries = copy ? parse_page(copy->view()) : Result<std::vector<Entry>>(copy.error());
     };
-    auto reply =
-        fetcher->ask(context, {.kind = RequestKind::kList, .size = kListPage, .name = text, .page = page}, parse);
+    const Request request{.kind = RequestKind::kList, .size = kListPage, .name = text, .page = page};
+    auto reply = fetcher->ask(context, request, parse);
+    if (!reply && fetcher->has_ended()) {
+      // Another one may work.
+      ASSIGN_OR_RETURN(fetcher, Session::of_process().fetcher_for(context, text));
+      reply = fetcher->ask(context, request, parse);
+    }
     if (!reply) return std::move(reply).error();
     if (!entries) {
       return Error{.code = Code::kIo, .detail = "recordfs-fetch has sent an invalid list", .os_error = EREMOTEIO};
@@ -180,6 +219,7 @@ class RemoteStorage final : public Storage {
     BoundedLru<std::string, KeptSource> sources{kMostKept};
     BoundedLru<std::string, KeptStatus> statuses{kMostKept};
     BoundedLru<std::string, KeptPage> pages{kMostPages};  // first ones, by directory
+    BoundedLru<std::string, KeptListing> listings{kMostPages};
   };
 
   // Returns that of this process. A forked child leaves its parent's alone, whose locks threads of the parent may have.

@@ -28,6 +28,7 @@ struct Shared {
   std::mutex mutex;  // guards the following; not held during fork(2)
   Host host = Host::kProgram;
   Options options;
+  std::optional<Error> failed{};             // of the first start by a program
   bool has_erased = false;                   // secrets, so that another fetcher would lack them
   std::map<std::string, std::string> texts;  // of URLs that may have secrets
   std::map<std::string, std::string> words;  // the other way round
@@ -71,12 +72,17 @@ Result<std::shared_ptr<Fetcher>> start_program(bool is_first) {
   if (!is_first && shared().has_erased) {
     return Error{.code = Code::kIo, .detail = "recordfs-fetch has ended unexpectedly", .os_error = EREMOTEIO};
   }
+  // A confined process could not start one either, and for another reason.
+  auto& failed = shared().failed;
+  if (failed) return *failed;
   const Options& options = shared().options;
   auto started = Fetcher::start(words_of(options), 2 * options.timeout + kGrace);
   if (started) {
     if (shared().host == Host::kProgram && erase_secrets()) shared().has_erased = true;
   } else if (!is_first) {
     started.error().detail = "recordfs-fetch has ended unexpectedly, and cannot be started again";
+  } else if (shared().host == Host::kProgram) {
+    failed = started.error();
   }
   return started;
 }
@@ -86,9 +92,10 @@ Result<std::shared_ptr<Fetcher>> start_program(bool is_first) {
 bool may_have_secrets(const std::string& url) {
   const std::size_t authority = url.find("//");
   if (authority == std::string::npos) return false;
+  // A password may have a slash in it that should be encoded.
+  if (url.starts_with("http")) return url.find_first_of("@?#", authority) != std::string::npos;
   const std::size_t end = std::min(url.find_first_of("/?#", authority + 2), url.size());
-  if (url.substr(authority, end - authority).find('@') != std::string::npos) return true;
-  return url.starts_with("http") && url.find_first_of("?#", authority) != std::string::npos;
+  return url.substr(authority, end - authority).find('@') != std::string::npos;
 }
 
 std::string without_secrets(const std::string& url) {
@@ -98,7 +105,8 @@ std::string without_secrets(const std::string& url) {
   const std::size_t end = std::min(text.find('/', authority + 2), text.size());
   const std::size_t at = text.rfind('@', end);
   if (at != std::string::npos && at > authority) text.erase(authority + 2, at - authority - 1);
-  return text;
+  // What precedes another @ may be a part of a password.
+  return url.starts_with("http") && text.find('@') != std::string::npos ? text.substr(0, authority + 2) + "..." : text;
 }
 
 Session& Session::of_process() {
@@ -186,8 +194,14 @@ Result<std::shared_ptr<Fetcher>> Session::fetcher_for(const RequestContext& cont
     if (const auto secret = shared().words.find(text); secret != shared().words.end()) word = secret->second;
     if (shared().named_by_files.contains(text)) by = Location::NamedBy::kFile;
   }
-  ASSIGN_OR_RETURN(const auto named, name(context, *fetcher, word, by));
-  if (named != text && word == text) {
+  auto named = name(context, *fetcher, word, by);
+  if (!named && fetcher->has_ended()) {
+    // Another one may work.
+    ASSIGN_OR_RETURN(fetcher, this->fetcher());
+    named = name(context, *fetcher, word, by);
+  }
+  if (!named) return std::move(named).error();
+  if (*named != text && word == text) {
     return Error{
         .code = Code::kIo, .detail = "this URL is not complete: its secret part is missing", .os_error = EACCES};
   }

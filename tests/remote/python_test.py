@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The Python package reads http:// and s3:// URLs. Each process has a fetcher of its own, which ends with it."""
+import contextlib
 import multiprocessing
 import os
 import pickle
@@ -131,11 +132,11 @@ class EndOfTheOwner(Case):
             fetchers = remoting.fetchers(running.pid)
             self.assertEqual(len(fetchers), 1)
             act(running)
-            try:
+            with contextlib.suppress(BrokenPipeError):
                 running.stdin.write("go\n")
                 running.stdin.flush()
-            except BrokenPipeError:
-                pass
+            with contextlib.suppress(BrokenPipeError):
+                running.stdin.close()
             built.wait_for(lambda: not remoting.is_running(fetchers[0]), "the fetcher's end", 10)
             running.kill()
 

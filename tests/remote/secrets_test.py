@@ -82,7 +82,7 @@ class Outputs(Case):
             self.assertEqual(has_secret(done.out + done.err.encode()), [], done)
 
     def test_malformed_urls_are_reported_without_their_secrets(self):
-        for url in (f"http://me:{PASSWORD}@", f"http://me:{PASSWORD}@[::1/x", f"https://me:{PASSWORD}@host:port/x", f"ftp://me:{PASSWORD}@host/x",
+        for url in (f"http://me:{PASSWORD}@", f"http://me:{PASSWORD}@[::1/x", f"https://me:{PASSWORD}@host:port/x",
                     f"s3://?sig={SIGNED}", f"http://host/\n{SIGNED}?token={SIGNED}"):
             done = remoting.run(["info", "--timeout", "1", url], self.environment())
             self.assertNotIn(done.status, (0, 1), url)

