@@ -66,7 +66,12 @@ Result<SetPlaces> places_of_set(const Options& options, const std::optional<Shar
   const auto any_file = [](const std::string&) -> Result<bool> { return true; };
   auto list = manifest ? Result<ShardList>(*manifest) : list_shards(options.sources, any_file);
   if (!list) return Error{.code = Code::kIo, .detail = list.error().detail};
-  const auto examined = examine(list->shards, options);
+  std::vector<Shard> local = list->shards;
+  std::erase_if(local, [](const Shard& shard) {
+    const Location location(shard.path);
+    return location.storage().local_path(location).empty();
+  });
+  const auto examined = examine(local, options);
   const auto ignored = [](const std::string&, const std::string&) {};
   using Places = std::vector<std::string>;
   const Places tops = options.follow ? NewFiles(options.sources, *list, any_file, ignored).tops() : Places();

@@ -79,10 +79,50 @@ database::Options database_options(const Options& options, const ShownAs& shown_
           .admits = std::move(admits)};
 }
 
+void log_opened(const database::Database& opened, const std::string& shown, const StoreResources& services) {
+  const database::Summary summary = opened.summary();
+  services.log(Severity::kDetail, fmt::format("{}: a {} database, {}", shown, summary.engine,
+                                              counted(summary.logged_writes, "logged write")));
+  if (summary.is_recovered()) {
+    services.log(Severity::kWarning,
+                 fmt::format("{}: no usable MANIFEST; the state comes from all tables and logs", shown));
+  }
+}
+
+// Returns DatabaseSource::report. `services` must outlive it.
+std::function<void(const database::Problem&)> reporter(const std::string& shown, const StoreResources& services) {
+  return [&services, shown](const database::Problem& problem) {
+    const std::string file = problem.file.empty() ? shown : fmt::format("{}: {}", shown, problem.file);
+    const std::string_view may = problem.loses_data ? " (keys may be missing, or their values older ones)" : "";
+    services.log(problem.loses_data ? Severity::kWarning : Severity::kDetail,
+                 fmt::format("{}: {}{}", file, to_string(problem.error), may));
+  };
+}
+
+// Opens a database of another storage than local files, as it is now.
+Result<DatabaseSource> open_stored_database(const Location& directory, const std::string& shown, const Options& options,
+                                            const StoreResources& services) {
+  database::Options how = database_options(options, std::make_shared<std::optional<Ownership>>());
+  how.follows_changes = false;
+  how.admits = {};
+  ASSIGN_OR_RETURN(auto opened, database::Database::open({}, directory.text(), how));
+  log_opened(*opened, shown, services);
+  Ownership ownership = ownership_of(SourceStatus{});
+  override_ownership(ownership, options);
+  return DatabaseSource{.name = {},
+                        .files = {},
+                        .database = std::move(opened),
+                        .ownership = ownership,
+                        .filesystem = directory.storage().filesystem(directory, 0),
+                        .report = reporter(shown, services)};
+}
+
 }  // namespace
 
 Result<DatabaseSource> open_database(const std::string& path, std::shared_ptr<const RootedDir> files,
                                      const std::string& shown, const Options& options, const StoreResources& services) {
+  const Location location(path);
+  if (!location.is_local()) return open_stored_database(location, shown, options, services);
   const auto directory = std::make_shared<const Descriptor>(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!*directory) return system_error(errno);
   struct stat st {};
@@ -90,23 +130,11 @@ Result<DatabaseSource> open_database(const std::string& path, std::shared_ptr<co
   const auto shown_as = std::make_shared<std::optional<Ownership>>();
   ASSIGN_OR_RETURN(auto opened,
                    database::Database::open({}, path_of(*directory, path), database_options(options, shown_as)));
-  const database::Summary summary = opened->summary();
-  services.log(Severity::kDetail, fmt::format("{}: a {} database, {}", shown, summary.engine,
-                                              counted(summary.logged_writes, "logged write")));
-  if (summary.is_recovered()) {
-    services.log(Severity::kWarning,
-                 fmt::format("{}: no usable MANIFEST; the state comes from all tables and logs", shown));
-  }
+  log_opened(*opened, shown, services);
   Ownership ownership = ownership_of(*opened, *directory);
   *shown_as = ownership;  // no other thread uses the database yet
   keep_only_readers(ownership, path, options);
   override_ownership(ownership, options);
-  const auto report = [&services, shown](const database::Problem& problem) {
-    const std::string file = problem.file.empty() ? shown : fmt::format("{}: {}", shown, problem.file);
-    const std::string_view may = problem.loses_data ? " (keys may be missing, or their values older ones)" : "";
-    services.log(problem.loses_data ? Severity::kWarning : Severity::kDetail,
-                 fmt::format("{}: {}{}", file, to_string(problem.error), may));
-  };
   // The descriptor stays open as long as the database.
   std::shared_ptr<const database::Database> database(opened.release(),
                                                      [directory](const database::Database* last) { delete last; });
@@ -115,7 +143,7 @@ Result<DatabaseSource> open_database(const std::string& path, std::shared_ptr<co
                         .database = std::move(database),
                         .ownership = ownership,
                         .filesystem = filesystem_that_may_hang(directory->number(), st.st_dev),
-                        .report = report};
+                        .report = reporter(shown, services)};
 }
 
 namespace {

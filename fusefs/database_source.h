@@ -13,8 +13,8 @@ namespace recordfs {
 
 // Opens the database in a directory, which files/ of the mount shows as `files`. `shown`: its name in the log. Its
 // files are found later through a descriptor, so the mount may cover them. Their owners and permissions are those that
-// a reader has for each of them. Fails like database::Database::open(). `options` and `services` must outlive the
-// result.
+// a reader has for each of them. A database of another storage is shown as it is now, without files/. Fails like
+// database::Database::open(). `options` and `services` must outlive the result.
 Result<DatabaseSource> open_database(const std::string& path, std::shared_ptr<const RootedDir> files,
                                      const std::string& shown, const Options& options, const StoreResources& services);
 

@@ -95,12 +95,16 @@ Result<MountSource> open_source(std::size_t number, const Options& options, Stor
   const std::string shown = shown_source(options, number);
   const auto kind = SourceSpec{.words = {path}}.kind();
   if (kind == SourceSpec::Kind::kDatabase || kind == SourceSpec::Kind::kDirectory) {
+    const bool is_alone = options.sources.size() == 1 && !options.nest;
     if (!Location(path).is_local()) {
+      if (is_alone && kind == SourceSpec::Kind::kDatabase) {
+        ASSIGN_OR_RETURN(auto opened, open_database(path, {}, shown, options, services));
+        return MountSource(std::move(opened));
+      }
       return Error{
           .code = Code::kIo, .detail = "only local directories can be mirrored (try: --join)", .os_error = EOPNOTSUPP};
     }
     ASSIGN_OR_RETURN(auto directory, RootedDir::open(path));
-    const bool is_alone = options.sources.size() == 1 && !options.nest;
     if (is_alone && kind == SourceSpec::Kind::kDatabase) {
       auto opened = open_database(path, directory, shown, options, services);
       if (opened) return MountSource(std::move(*opened));

@@ -5,15 +5,19 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <iterator>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/base/thread.h"
+#include "core/base/thrown.h"
 #include "core/dataset/real_paths.h"
 #include "core/dataset/saved_counts.h"
 #include "core/store/open_container.h"
@@ -53,18 +57,45 @@ std::string target_of(const std::string& path) {
   return is_link ? fs::canonical(path, failed).string() : path;
 }
 
+// Returns the state of each shard. Servers are asked about several at a time, because each answer takes a round trip.
+std::vector<Result<SourceStatus>> statuses_of(const std::vector<Shard>& shards) {
+  constexpr std::size_t kAtOnce = 16;
+  std::vector<Result<SourceStatus>> statuses(shards.size(), Result<SourceStatus>(SourceStatus()));
+  std::atomic<std::size_t> next{0};
+  const auto ask = [&] {
+    for (std::size_t number = next++; number < shards.size(); number = next++) {
+      const auto examine_one = [&] { statuses[number] = status_of({}, shards[number].path); };
+      if (error_thrown_by(examine_one) != 0) statuses[number] = Error{.code = Code::kOutOfMemory, .detail = {}};
+    }
+  };
+  const bool is_remote =
+      std::ranges::any_of(shards, [](const Shard& shard) { return !Location(shard.path).is_local(); });
+  std::vector<std::thread> others;
+  while (is_remote && others.size() + 1 < std::min(kAtOnce, shards.size())) {
+    others.push_back(start_thread(ask));
+    if (!others.back().joinable()) break;
+  }
+  ask();
+  for (std::thread& other : others) {
+    if (other.joinable()) other.join();
+  }
+  return statuses;
+}
+
 }  // namespace
 
 ExaminedShards examine(std::vector<Shard>& shards, const Options& options) {
   ExaminedShards examined;
   RealPaths real_paths;
   Filesystems filesystems;
-  for (Shard& shard : shards) {
-    shard.path = real_paths.of(shard.path);
+  for (Shard& shard : shards) shard.path = real_paths.of(shard.path);
+  const std::vector<Result<SourceStatus>> statuses = statuses_of(shards);
+  for (std::size_t number = 0; number < shards.size(); ++number) {
+    Shard& shard = shards[number];
     ShardFile file{.path = shard.path};
     Ownership ownership{.uid = ::geteuid(), .gid = ::getegid(), .file_mode = 0, .directory_mode = 0};
     const std::string target = target_of(shard.path);
-    if (const auto status = status_of({}, shard.path)) {
+    if (const auto& status = statuses[number]) {
       shard.is_missing = false;
       file.id = status->id;
       file.filesystem = filesystems.of(directory_of(target), status->device);
@@ -161,7 +192,12 @@ Result<std::shared_ptr<const Source>> ShardOpener::open_same(const RequestContex
     const bool is_lasting = why.code == Code::kIo && std::ranges::find(kPassing, why.os_error) == kPassing.end();
     return is_lasting ? damage(why.detail) : why;
   }
-  if (const auto id = (*opened)->id(); id && *id != examined.id) return damage("changed after it was mounted");
+  const auto id = (*opened)->id();
+  if (!id) return opened;
+  const bool was_examined = !examined.id.source.empty();
+  const std::lock_guard lock(mutex_);
+  const SourceId& before = was_examined ? examined.id : first_ids_.try_emplace(shard, *id).first->second;
+  if (!(*id == before)) return damage("changed after it was mounted");
   return opened;
 }
 

@@ -23,8 +23,8 @@ namespace recordfs {
 
 // A shard as it was examined.
 struct ShardFile {
-  std::string path;  // absolute
-  SourceId id{};
+  std::string path;              // absolute
+  SourceId id{};                 // without a source: not known before the file is opened
   std::uint64_t filesystem = 0;  // as Source::filesystem()
 };
 
@@ -66,9 +66,10 @@ class ShardOpener {
 
   const Options& options_;
   StoreResources& services_;
-  mutable std::mutex mutex_;               // guards the following
-  std::deque<ShardFile> files_;            // references stay valid
-  std::map<std::size_t, Error> failures_;  // that do not pass
+  mutable std::mutex mutex_;                           // guards the following
+  std::deque<ShardFile> files_;                        // references stay valid
+  std::map<std::size_t, Error> failures_;              // that do not pass
+  mutable std::map<std::size_t, SourceId> first_ids_;  // as opened first, of files whose id was not known
 };
 
 }  // namespace recordfs

@@ -45,15 +45,17 @@ void MountTree::add_mirror(std::vector<MirroredDirectory> directories, MirrorSet
 }
 
 void MountTree::add_database(DatabaseSource source, MirrorSettings settings) {
-  std::vector<MirroredDirectory> files{std::move(source.files)};
-  files.front().name = kDatabaseFilesName;
-  add_mirror(std::move(files), std::move(settings), false);
-  const std::uint64_t number = mirror_->number_of_source(0);
+  FilesDirectory shown;
+  if (source.files.directory != nullptr) {
+    std::vector<MirroredDirectory> files{std::move(source.files)};
+    files.front().name = kDatabaseFilesName;
+    add_mirror(std::move(files), std::move(settings), false);
+    shown.number = mirror_->number_of_source(0);
+    shown.inode = mirror_->inode({}, shown.number);
+  }
   const Ownership ownership = source.ownership;
   inodes_.add_own();
-  insides_->set_own({.ownership = ownership,
-                     .nodes = database_nodes(std::move(source), {number, mirror_->inode({}, number)}),
-                     .is_live = true});
+  insides_->set_own({.ownership = ownership, .nodes = database_nodes(std::move(source), shown), .is_live = true});
 }
 
 void MountTree::add_sources(std::vector<MountSource> sources, bool nested, MirrorSettings settings) {

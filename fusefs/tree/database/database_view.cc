@@ -270,6 +270,7 @@ class DatabaseView final : public View {
   }
 
   bool has_families() const { return database_->families().size() > 1; }
+  bool has_files() const { return files_.inode != 0; }
   Node files_node() const { return {node_kind(files_.number), files_.number % kValuesOfAKind}; }
 
   // --- lookups
@@ -277,7 +278,7 @@ class DatabaseView final : public View {
   Result<Node> lookup_top(std::string_view name) const {
     if (name == kKeysName) return directory_of(kKeysRole);
     if (name == kHistoryName) return directory_of(kHistoryRole);
-    if (name == kDatabaseFilesName) return files_node();
+    if (name == kDatabaseFilesName && has_files()) return files_node();
     if (name != kInfoName) return no_such_name();
     report_problems();
     return text_node(Kind::kInfo, 0, to_json(database_info(*database_), JsonLayout::kIndented));
@@ -380,7 +381,8 @@ class DatabaseView final : public View {
         DirectoryEntry{kHistoryName, directory_of(kHistoryRole), kDirectory, {}},
         DirectoryEntry{
             .name = kDatabaseFilesName, .node = files_node(), .type = kDirectory, .size = {}, .inode = files_.inode}};
-    for (; place < entries.size(); ++place) {
+    const std::size_t count = entries.size() - (has_files() ? 0 : 1);  // files/ is the last one
+    for (; place < count; ++place) {
       DirectoryEntry entry = entries[static_cast<std::size_t>(place)];
       entry.next = place + 1;
       if (!emit(entry)) break;

@@ -16,7 +16,7 @@ namespace recordfs {
 // A database directory as the source of a mount.
 struct DatabaseSource {
   std::string name;         // of the directory
-  MirroredDirectory files;  // the directory itself, which files/ shows
+  MirroredDirectory files;  // the directory itself, which files/ shows; none if it is not local
   std::shared_ptr<const database::Database> database;
   Ownership ownership;           // of everything but files/
   std::uint64_t filesystem = 0;  // as Source::filesystem()
@@ -28,7 +28,7 @@ struct DatabaseSource {
 inline constexpr std::string_view kDatabaseFilesName = "files";
 struct FilesDirectory {
   std::uint64_t number = 0;
-  std::uint64_t inode = 0;
+  std::uint64_t inode = 0;  // 0: there is no files/
 };
 
 // Returns the nodes of keys/, history/ and info.json, whose functions block only as far as RequestContext permits.
