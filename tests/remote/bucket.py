@@ -105,8 +105,11 @@ class Bucket(Server):
     def _list(self, request, bucket):
         prefix, delimiter = request.parameter("prefix"), request.parameter("delimiter")
         most = min(int(request.parameter("max-keys", "1000")), self.page)
-        token = request.parameter("continuation-token")
-        after = base64.urlsafe_b64decode(token).decode(errors="surrogateescape") if token else request.parameter("start-after")
+        try:
+            token = os.fsdecode(base64.urlsafe_b64decode(request.parameter("continuation-token")))
+        except ValueError:
+            return error(400, "InvalidArgument", "The continuation token provided is incorrect")
+        after = token or request.parameter("start-after")
         rows, last = [], after
         is_truncated = False
         for key, found in self.keys_of(bucket).items():

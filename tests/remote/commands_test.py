@@ -76,6 +76,8 @@ class OverS3:
 
 
 class Files:
+    WITH_OTHER_LOGS = "database/rocksdb11-wal-dir"  # in a directory that is found by its name beside a local database
+
     def setUp(self):
         super().setUp()
         self.start()
@@ -109,9 +111,17 @@ class Files:
             keys = self.answer(["keys", name], cwd=self.root).out.decode(errors="surrogateescape").splitlines()
             if keys:
                 self.assert_same("get", "--encoded", "FILE", keys[len(keys) // 2], files=[name])
-        names = databases()
+        names = [name for name in databases() if name != self.WITH_OTHER_LOGS]
         self.assertGreater(len(names), 5)
         remoting.in_parallel(check, built.some_of(names, 3))
+
+    def test_logs_of_a_database_may_be_in_another_directory(self):
+        name = self.WITH_OTHER_LOGS
+        local = self.answer(["keys", "--json", name], self.root)
+        remote = self.answer(["keys", "--json", self.url(name), "--wal-dir", self.url(f"{name}.logs")])
+        self.assertEqual((remote.status, remote.err), (0, ""))
+        self.assertEqual([row["sequence"] for row in map(json.loads, remote.out.splitlines())],
+                         [row["sequence"] for row in map(json.loads, local.out.splitlines())])
 
     def test_final_slash_names_the_same_database(self):
         self.assert_same("keys", files=["database/leveldb-levels/"])
@@ -127,7 +137,7 @@ class Files:
     def test_missing_file_is_reported_with_its_url(self):
         done = self.answer(["info", self.url("tfrecord/nothing.tfrecord")])
         self.assertEqual((done.status, done.out), (2, b""))
-        self.assertRegex(done.err, r"\Arecordfs: \S+/tfrecord/nothing\.tfrecord: [^\n]*No such file or directory[^\n]*\n\Z")
+        self.assertRegex(done.err, r"\Arecordfs: \S+/tfrecord/nothing\.tfrecord: [^\n]*(not found|no such key)[^\n]*\n\Z")
 
     def test_file_that_is_not_a_container_is_refused(self):
         self.assert_same("info", files=["riegeli/simple_zstd9.riegeli.expect.json"])

@@ -1,5 +1,6 @@
 """What servers and networks do wrong. Each fault takes an Exchange, and returns the answer that is sent, or ends the connection."""
 import functools
+import re
 import time
 from urllib.parse import quote
 
@@ -164,9 +165,9 @@ def endless_chunks(exchange):
 
 def _content_range(exchange, change):
     """Changes the numbers of Content-Range: begin, last, total."""
-    if "Content-Range" in exchange.answer.headers:
-        numbers = exchange.answer.headers["Content-Range"].removeprefix("bytes ").replace("/", "-").split("-")
-        begin, last, total = change(*map(int, numbers))
+    numbers = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+)", exchange.answer.headers.get("Content-Range", ""))
+    if numbers:
+        begin, last, total = change(*map(int, numbers.groups()))
         exchange.answer.headers["Content-Range"] = f"bytes {begin}-{last}/{total}"
     return exchange.answer
 
@@ -380,9 +381,9 @@ def endless_listing(exchange):
 
 
 def listing_that_does_not_advance(exchange):
-    """Each page names itself as the next one."""
-    data = exchange.answer.data().replace(b"<IsTruncated>false", b"<NextContinuationToken>again</NextContinuationToken><IsTruncated>true")
-    exchange.answer.body = data
+    """Each page names the first one as the next one."""
+    next_page = b"<NextContinuationToken>AA==</NextContinuationToken><IsTruncated>true"
+    exchange.answer.body = exchange.answer.data().replace(b"<IsTruncated>false", next_page)
     return exchange.answer
 
 

@@ -15,9 +15,9 @@ import server
 import signatures
 
 ACCESS_KEY, SECRET, TOKEN = "AKIAFAKEFORTESTS0001", "fakeSecret/For+Tests=0123456789abcdefABCD", "fakeToken//For+Tests=="
-DEADLINE = 3     # seconds that a program may try to get an answer, in tests of answers that never come
+DEADLINE = 2     # seconds that a program may try to get an answer, in tests of answers that never come
 HANGS = 60       # seconds after which a program counts as hanging
-AT_ONCE = 8      # programs that tests run in parallel: most of them wait
+AT_ONCE = 20     # programs that tests run in parallel: most of them wait
 OTHERS = ("AWS_", "HF_", "GS_", "GOOGLE_", "STORAGE_EMULATOR", "http_proxy", "https_proxy", "no_proxy", "all_proxy", "HTTP_PROXY",
           "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "SSL_CERT", "CURL_")
 

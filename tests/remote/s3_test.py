@@ -103,7 +103,7 @@ class Clocks(Case):
 
 class Refusals(Case):
     def test_messages_say_what_s3_has_said(self):
-        for fault, message in [(faults.access_denied, r"[Dd]enied"), (faults.no_such_key, r"No such file"), (faults.no_such_bucket, r"No such|[Bb]ucket"),
+        for fault, message in [(faults.access_denied, r"[Dd]enied"), (faults.no_such_key, "no such key"), (faults.no_such_bucket, "no such bucket"),
                                (faults.invalid_object_state, r"archive|storage class|Glacier"), (faults.slow_down, r"SlowDown|503|rate")]:
             with self.subTest(fault=fault.__name__):
                 self.bucket.rules = [server.Rule("", fault)]
@@ -115,8 +115,8 @@ class Refusals(Case):
             self.assert_good(self.cat())
 
     def test_missing_key_and_bucket(self):
-        self.assert_fails(self.cat(url="s3://corpus/nothing.riegeli"), r"s3://corpus/nothing\.riegeli: .*No such file")
-        self.assert_fails(self.cat(url="s3://no-such-bucket/x.riegeli"), r"s3://no-such-bucket/x\.riegeli: .*(No such|[Bb]ucket)")
+        self.assert_fails(self.cat(url="s3://corpus/nothing.riegeli"), r"s3://corpus/nothing\.riegeli: .*no such key")
+        self.assert_fails(self.cat(url="s3://no-such-bucket/x.riegeli"), r"s3://no-such-bucket/x\.riegeli: .*no such bucket")
 
 
 class Versions(Case):

@@ -238,7 +238,7 @@ class Server:
         name = path.lstrip("/")
         if name in self.objects:
             return Object.of_bytes(*self.objects[name])
-        if "\0" in name or ".." in name.split("/"):
+        if "\0" in name or ".." in name.split("/") or any(len(part) > 255 for part in name.split("/")):
             return None
         file = self.root / name
         if file.is_dir():
