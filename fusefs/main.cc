@@ -21,6 +21,7 @@
 #include "core/codec/codec.h"
 #include "core/decoding/protobuf_module.h"
 #include "core/remote/remote_storage.h"
+#include "core/remote/session.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/glue/helper_process.h"
@@ -44,6 +45,22 @@ void reuse_memory() {
   mallopt(M_TRIM_THRESHOLD, kKept);
   mallopt(M_TOP_PAD, kGrowth);
 #endif
+}
+
+// Returns the words of the command line. Overwrites URLs in the original without their secrets, because ps(1) shows it
+// to all users as long as the process runs.
+std::vector<std::string> take_words(int argc, char** argv) {
+  std::vector<std::string> words;
+  words.reserve(static_cast<std::size_t>(argc));
+  for (int i = 0; i < argc; ++i) {
+    const std::string& word = words.emplace_back(argv[i]);
+    const std::size_t url = word.find("http");  // also after an option's name
+    if (url == std::string::npos || !remote::may_have_secrets(word.substr(url))) continue;
+    const std::string shown = word.substr(0, url) + remote::without_secrets(word.substr(url));
+    ::explicit_bzero(argv[i], word.size());
+    shown.copy(argv[i], word.size());
+  }
+  return words;
 }
 
 // Returns the descriptors that a command line names: with a path such as /dev/fd/3 or /proc/self/fd/3, or for
@@ -163,7 +180,12 @@ int run(int argc, const char* const* argv) {
 }  // namespace recordfs
 
 int main(int argc, char** argv) {
-  const int status = recordfs::run(argc, argv);
+  const std::vector<std::string> words = recordfs::take_words(argc, argv);
+  std::vector<const char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (const std::string& word : words) pointers.push_back(word.c_str());
+  pointers.push_back(nullptr);
+  const int status = recordfs::run(argc, pointers.data());
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
   recordfs::print_message(fmt::format("standard output: {}", std::strerror(errno)));
   return status == recordfs::kExitGood ? recordfs::kExitPartlyDone : status;

@@ -215,7 +215,7 @@ constexpr MountOption kOptions[] = {
      "directory must belong to the user alone.",
      set_text<&Options::index>},
 
-    {"URLs", "timeout_remote", "SECONDS",
+    {"files on servers", "timeout_remote", "SECONDS",
      "the longest that a request to a server takes, with all its retries (default 60)\n"
      "A read that needs longer fails, and the mount stays in place.",
      set_remote_timeout},

@@ -11,13 +11,13 @@
 #include <csignal>
 #include <cstdlib>
 #include <memory>
-#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/base/descriptor.h"
+#include "core/base/thrown.h"
 #include "core/fetch/confinement.h"
 #include "core/fetch/disk_cache.h"
 #include "core/fetch/job.h"
@@ -86,14 +86,15 @@ int run(int count, char** arguments) {
   detach();
   auto network = Network::create({.timeout = options->timeout});
   if (!network) return EXIT_FAILURE;
-  const auto cache = open_cache(*options);
+  const auto opened = open_cache(*options);
+  DiskCache* const cache = opened.get();
   confine(cache == nullptr ? -1 : cache->folder());
   UrlNames names({.sign = options->sign}, [&network](const HttpRequest& request, std::chrono::milliseconds timeout) {
     return (*network)->send_once(request, timeout);
   });
   JobContext context{.network = **network,
                      .names = names,
-                     .cache = cache.get(),
+                     .cache = cache,
                      .arena = MutableBytes(static_cast<std::byte*>(arena), size),
                      .timeout = options->timeout};
   Server(std::move(socket), context).run();
@@ -104,9 +105,7 @@ int run(int count, char** arguments) {
 }  // namespace recordfs::fetch
 
 int main(int count, char** arguments) {
-  try {
-    return recordfs::fetch::run(count, arguments);
-  } catch (const std::bad_alloc&) {
-    return EXIT_FAILURE;  // the client finds the socket closed
-  }
+  int status = EXIT_FAILURE;  // without memory, the client finds the socket closed
+  static_cast<void>(recordfs::has_memory_for([&] { status = recordfs::fetch::run(count, arguments); }));
+  return status;
 }

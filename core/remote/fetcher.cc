@@ -8,11 +8,11 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <new>
 #include <optional>
 #include <utility>
 
 #include "core/base/cancellable_mutex.h"
+#include "core/base/thrown.h"
 #include "core/remote/fetcher_program.h"
 #include "core/remote/interruption.h"
 
@@ -226,11 +226,8 @@ void Fetcher::receive(std::chrono::milliseconds most) {
   const ssize_t got = ::recv(socket_.number(), packet.data(), packet.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
   if (got <= 0) return end("recordfs-fetch has ended unexpectedly");
-  try {
-    take_packet(Bytes(packet).first(static_cast<std::size_t>(got)));
-  } catch (const std::bad_alloc&) {
-    end("out of memory for a reply of recordfs-fetch");
-  }
+  const auto take = [&] { take_packet(Bytes(packet).first(static_cast<std::size_t>(got))); };
+  if (!has_memory_for(take)) end("out of memory for a reply of recordfs-fetch");
 }
 
 void Fetcher::take_packet(Bytes packet) {

@@ -109,6 +109,7 @@ Result<FetcherProcess> start_fetcher(int arena, const std::vector<std::string>& 
   std::vector<std::string> words{std::string(kName)};
   words.insert(words.end(), options.begin(), options.end());
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   const int failed = ::posix_spawn(&process.id, path.c_str(), preparation.actions(), preparation.attributes(),

@@ -4,12 +4,12 @@
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
-#include <new>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/base/cancellable_mutex.h"
+#include "core/base/thrown.h"
 #include "core/remote/interruption.h"
 
 namespace recordfs::remote {
@@ -211,7 +211,7 @@ void RemoteSource::take(const PartPtr& part, const Result<Reply>& reply, Bytes b
   std::optional<Error> failure;
   std::vector<BlockPtr> blocks;
   const Position begin = part->first * kBlock;
-  try {
+  const auto copy = [&] {
     if (!reply) {
       failure = reply.error();
     } else if (reply->failure) {
@@ -228,9 +228,8 @@ void RemoteSource::take(const PartPtr& part, const Result<Reply>& reply, Bytes b
       blocks.push_back(std::make_shared<const Buffer>(std::move(*copied)));
       session_.blocks().add(number_, part->first + at / kBlock, blocks.back());
     }
-  } catch (const std::bad_alloc&) {
-    failure = out_of_memory("remote block");
-  }
+  };
+  if (!has_memory_for(copy)) failure = out_of_memory("remote block");
   if (failure && failure->code == Code::kChanged) is_changed_.store(true, std::memory_order_relaxed);
   drop(part);
   const std::lock_guard lock(part->mutex);
@@ -238,7 +237,7 @@ void RemoteSource::take(const PartPtr& part, const Result<Reply>& reply, Bytes b
   part->blocks = std::move(blocks);
 }
 
-Result<void> RemoteSource::wait(const RequestContext& context, Part& part) const {
+Result<void> RemoteSource::wait(const RequestContext& context, Part& part) {
   std::unique_lock lock(part.mutex);
   if (!wait_or_cancel(context, part.changed, lock, [&part] { return part.is_sent; })) {
     return context.permit_wait_for(kFilesystem);

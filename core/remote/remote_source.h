@@ -86,7 +86,7 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
             Fetcher::WhenFull when_full) const;
   void take(const PartPtr& part, const Result<Reply>& reply, Bytes bytes) const;
   void drop(const PartPtr& part) const;
-  Result<void> wait(const RequestContext& context, Part& part) const;
+  static Result<void> wait(const RequestContext& context, Part& part);
   // Returns the handle of the present fetcher, which opens the object again if it is another one.
   Result<Handle> handle(const RequestContext& context) const;
   Handle present_handle() const;

@@ -12,6 +12,8 @@ from pathlib import Path
 import support
 
 MODULE = f"lib/{sysconfig.get_config_var('MULTIARCH')}/recordfs/librecordfs-protobuf.so"
+PROGRAM = "bin/recordfs"
+FETCHER = "libexec/recordfs-fetch"
 EXPECTED = {
     "bin/recordfs",
     "sbin/mount.recordfs",
@@ -24,14 +26,14 @@ EXPECTED = {
     "share/man/man1/recordfs.1.gz",
     "share/man/man8/mount.recordfs.8.gz",
     "share/mime/packages/recordfs.xml",
+    FETCHER,
     "share/recordfs/magic",
     *(f"share/recordfs/engines/{path.name}" for path in support.ENGINES.iterdir()),
     "lib/systemd/system/recordfs@.service",
     *(f"share/recordfs/admin/{name}" for name in ("Dockerfile", "README.md", "compose.yaml", "mnt-log.mount")),
     "share/zsh/site-functions/_recordfs",
 }
-PROGRAM = "bin/recordfs"
-EXECUTABLE = {PROGRAM, *(f"share/recordfs/engines/{name}" for name in (
+EXECUTABLE = {PROGRAM, FETCHER, *(f"share/recordfs/engines/{name}" for name in (
     "parallel.sh", "slurm.sh", "task.sh", "xargs.sh"))}
 LINK = "sbin/mount.recordfs"
 

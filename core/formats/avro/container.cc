@@ -305,7 +305,8 @@ int bid_on(Bytes head) {
     return static_cast<int>(matching) * kBidPerByte;
   }
   const std::string_view text = as_text(head);
-  const bool has_metadata = text.find(kSchemaKey) != text.npos || text.find(kCodecKey) != text.npos;
+  const bool has_metadata =
+      text.find(kSchemaKey) != std::string_view::npos || text.find(kCodecKey) != std::string_view::npos;
   return matching >= kLeastMagic && has_metadata ? kBidOnMetadata : 0;
 }
 
