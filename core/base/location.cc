@@ -19,8 +19,8 @@ struct Scheme {
 
 // The table of schemes.
 std::vector<Scheme>& schemes() {
-  static std::vector<Scheme> all;
-  return all;
+  static std::vector<Scheme>* const all = std::make_unique<std::vector<Scheme>>().release();
+  return *all;  // until the process ends, as what storages keep
 }
 
 const Storage& storage_of(const std::string& word) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <ranges>
 #include <set>
 #include <utility>
 #include <vector>
@@ -153,9 +152,9 @@ class OpenDatabase final : public Database {
       const Staleness staleness = found.staleness_of(oldest_needed(writes));
       if (staleness.unread) return unread_error(*staleness.unread);
       Values values;
-      for (const StoredWrite& write : writes | std::views::reverse) {
-        ASSIGN_OR_RETURN(auto value, value_of(context, state, write, key));
-        values.push_back({version_of(write, staleness), std::move(value)});
+      for (auto write = writes.rbegin(); write != writes.rend(); ++write) {
+        ASSIGN_OR_RETURN(auto value, value_of(context, state, *write, key));
+        values.push_back({version_of(*write, staleness), std::move(value)});
       }
       return values;
     });

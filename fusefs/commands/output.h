@@ -47,7 +47,7 @@ class Output {
   void write_through(Bytes bytes);
   int descriptor() const { return file_ ? file_.number() : STDOUT_FILENO; }
 
-  const Descriptor file_;  // none: standard output
+  const Descriptor file_{};  // none: standard output
   const std::string name_ = "standard output";
   Buffer buffer_;             // empty until the first use
   std::size_t gathered_ = 0;  // bytes of it that are not written yet

@@ -57,8 +57,8 @@ ContainerTree::ContainerTree(std::shared_ptr<const RecordStore> store, TreeConte
   for (std::size_t id = 0; id < kViewFactories.size(); ++id) {
     set_view(static_cast<ViewId>(id), kViewFactories[id](*this));
   }
-  constexpr std::uint64_t kSmallChunk = 64u << 10;
-  const std::uint64_t reach = store_->records().address_distance(kSmallChunk);
+  constexpr std::uint64_t kReachInBytes = 64u << 10;
+  const std::uint64_t reach = store_->records().address_distance(kReachInBytes);
   std::uint64_t known = cache.record_reach;
   while (known < reach && !cache.record_reach.compare_exchange_weak(known, reach)) {
   }
