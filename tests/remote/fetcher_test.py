@@ -1,26 +1,18 @@
 #!/usr/bin/env python3
-"""recordfs-fetch, driven over its socket: objects, versions, failures, redirects, its cache, and its end."""
+"""recordfs-fetch, driven over its socket: objects, versions, failures, redirects, and its end."""
 import concurrent.futures
-import contextlib
 import os
-import random
 import shutil
-import signal
 import ssl
 import subprocess
-import tempfile
-import time
 import unittest
 from pathlib import Path
 
 import built
 import faults
 import fetcher
-from server import Answer, Rule, Server, http_date
-
-BLOCK = 256 << 10
-DATA = random.Random(1).randbytes(5 * BLOCK + 1000)
-TIMEOUT = "--timeout=3"
+from fetcher_case import BLOCK, DATA, TIMEOUT, FetcherTest
+from server import Answer, Rule, Server
 
 # Faults of one response that a retry, or the rest of the object, repairs.
 PASSING = ["reset_before_headers", "close_before_headers", "reset_in_body", "short_body", "stall_before_headers", "stall_in_body",
@@ -54,36 +46,6 @@ PERMANENT = {
     "redirect_to_other_scheme": ("unsupported", 0, "scheme"),
     "redirect_to_nonsense": ("io", 5, "redirect"),
 }
-
-
-class FetcherTest(unittest.TestCase):
-    def setUp(self):
-        self.exits = contextlib.ExitStack()
-        self.addCleanup(self.exits.close)
-        self.folder = Path(self.exits.enter_context(tempfile.TemporaryDirectory()))
-        self.cache = self.folder / "cache"
-        self.root = self.folder / "root"
-        self.root.mkdir()
-        self.server = self.serve()
-        self.server.put("x", DATA)
-        self.url = f"{self.server.origin}/x"
-
-    def serve(self, **options):
-        server = self.exits.enter_context(Server(self.root, **options))
-        self.addCleanup(lambda: self.assertEqual(server.problems, []))
-        return server
-
-    def start(self, *options, **more):
-        """Returns a running fetcher that has ended well at the end of the test."""
-        started = fetcher.Fetcher(TIMEOUT, *options, **more)
-        self.addCleanup(lambda: self.assertIn(started.close(), (0, -signal.SIGKILL)))
-        return started
-
-    def assert_read(self, fetching, opened, begin, size):
-        reply = fetching.read(opened, begin, size)
-        self.assertIsNone(reply.failure, reply.text)
-        self.assertEqual(reply.data, DATA[begin:begin + size])
-        return reply
 
 
 class ObjectsTest(FetcherTest):
@@ -350,80 +312,6 @@ class RedirectsTest(FetcherTest):
         for text in (name.text, opened.text):
             self.assertNotIn("hidden", text)
         self.assertIn("hidden2", self.server.requests[0].target)
-
-
-class CacheTest(FetcherTest):
-    def test_second_fetcher_reads_blocks_from_the_disk(self):
-        first = self.start(cache=self.cache)
-        self.assert_read(first, first.open(self.url), 0, len(DATA))
-        second = self.start(cache=self.cache)
-        opened = second.open(self.url)
-        self.server.take_log()
-        reply = self.assert_read(second, opened, 0, len(DATA))
-        self.assertEqual((reply.cache_hits, self.server.requests), (6, []))
-        self.assertEqual(self.assert_read(second, opened, BLOCK, 2 * BLOCK).cache_hits, 8)
-
-    def test_only_missing_blocks_are_requested(self):
-        fetching = self.start(cache=self.cache)
-        opened = fetching.open(self.url)
-        self.assert_read(fetching, opened, 4 * BLOCK, BLOCK)
-        self.server.take_log()
-        self.assert_read(fetching, opened, 0, 5 * BLOCK)
-        self.assertEqual([request.range for request in self.server.requests], [f"bytes={BLOCK}-{4 * BLOCK - 1}"])
-
-    def test_changed_object_has_other_blocks(self):
-        fetching = self.start(cache=self.cache)
-        self.assert_read(fetching, fetching.open(self.url), 0, len(DATA))
-        self.server.put("x", DATA[::-1])
-        changed = fetching.open(self.url)
-        self.assertEqual(fetching.read(changed, 0, len(DATA)).data, DATA[::-1])
-
-    def test_unsettled_object_is_not_cached(self):
-        def modified_a_second_ago(exchange):
-            answer = faults.only_last_modified(exchange)
-            answer.headers |= {"Last-Modified": http_date(1_000_000), "Date": http_date(1_000_001)}
-            return answer
-        self.server.rules = [Rule("/x$", modified_a_second_ago)]
-        fetching = self.start(cache=self.cache)
-        opened = fetching.open(self.url)
-        self.assertFalse(opened.is_settled)
-        self.assert_read(fetching, opened, 0, 2 * BLOCK)
-        self.assertEqual(list(self.cache.iterdir()), [])
-
-    def test_damaged_block_is_fetched_again(self):
-        fetching = self.start(cache=self.cache)
-        self.assert_read(fetching, fetching.open(self.url), 0, len(DATA))
-        file, = self.cache.iterdir()
-        built.with_bit_flipped(file, file.stat().st_size - len(DATA) + 2 * BLOCK + 77)
-        self.server.take_log()
-        opened = fetching.open(self.url)
-        self.assert_read(fetching, opened, 0, len(DATA))
-        self.assertEqual([request.range for request in self.server.requests][1:], [f"bytes={2 * BLOCK}-{3 * BLOCK - 1}"])
-
-    def test_killed_fetchers_leave_no_wrong_block(self):
-        rng = random.Random(2)
-        for _ in range(20 if built.is_thorough() else 6):
-            writers = [self.start(cache=self.cache) for _ in range(2)]
-            for writer in writers:
-                opened = writer.open(self.url)
-                for begin in rng.sample(range(0, len(DATA), BLOCK), 4):
-                    writer.send(fetcher.READ, object=opened.object, begin=begin, size=2 * BLOCK)
-            time.sleep(rng.random() * 0.01)
-            for writer in writers:
-                os.kill(writer.pid, signal.SIGKILL)
-            reader = self.start(cache=self.cache)
-            self.assert_read(reader, reader.open(self.url), 0, len(DATA))
-
-    def test_client_cannot_put_other_bytes_into_the_cache(self):
-        fetching = self.start(cache=self.cache)
-        opened = fetching.open(self.url)
-        for _ in range(20):
-            request = fetching.send(fetcher.READ, object=opened.object, begin=BLOCK, size=4 * BLOCK)
-            for _ in range(200):
-                fetching.arena[0:4 * BLOCK:4096] = b"\xff" * (BLOCK // 1024)
-            fetching.receive(request)
-        honest = self.start(cache=self.cache)
-        self.assert_read(honest, honest.open(self.url), 0, len(DATA))
 
 
 class ProcessTest(FetcherTest):
