@@ -13,7 +13,7 @@ import support
 
 MODULE = f"lib/{sysconfig.get_config_var('MULTIARCH')}/recordfs/librecordfs-protobuf.so"
 PROGRAM = "bin/recordfs"
-FETCHER = "libexec/recordfs-fetch"
+FETCHER = "libexec/recordfs/recordfs-fetch"
 EXPECTED = {
     "bin/recordfs",
     "sbin/mount.recordfs",
