@@ -32,6 +32,7 @@ struct Shared {
   bool has_erased = false;                   // secrets, so that another fetcher would lack them
   std::map<std::string, std::string> texts;  // of URLs that may have secrets
   std::map<std::string, std::string> words;  // the other way round
+  std::set<std::string> ambiguous;           // texts of several words
   std::set<std::string> named_by_files;      // texts
 };
 
@@ -191,6 +192,11 @@ Result<std::shared_ptr<Fetcher>> Session::fetcher_for(const RequestContext& cont
   auto by = Location::NamedBy::kUser;
   {
     const std::lock_guard lock(shared().mutex);
+    if (shared().ambiguous.contains(text)) {
+      return Error{.code = Code::kIo,
+                   .detail = "two URLs that differ in their userinfo alone cannot be read by one command",
+                   .os_error = EINVAL};
+    }
     if (const auto secret = shared().words.find(text); secret != shared().words.end()) word = secret->second;
     if (shared().named_by_files.contains(text)) by = Location::NamedBy::kFile;
   }
@@ -226,7 +232,8 @@ std::string Session::text_of(std::string word, Location::NamedBy by) {
   std::string shown = text ? std::move(*text) : without_secrets(word);
   const std::lock_guard lock(shared().mutex);
   shared().texts.emplace(word, shown);
-  shared().words.emplace(shown, word);
+  const auto [known, is_new] = shared().words.emplace(shown, word);
+  if (!is_new && known->second != word) shared().ambiguous.insert(shown);
   if (by == Location::NamedBy::kFile) shared().named_by_files.insert(shown);
   return shown;
 }

@@ -81,6 +81,14 @@ class Outputs(Case):
             self.assertNotEqual(done.status, 0)
             self.assertEqual(has_secret(done.out + done.err.encode()), [], done)
 
+    def test_urls_that_differ_in_userinfo_alone_are_refused_together(self):
+        url = self.started.url(SAMPLE)
+        both = [url.replace("http://", f"http://{name}:{PASSWORD}@") for name in ("one", "other")]
+        done = remoting.run(["grep", "-c", "", *both], self.environment())
+        self.assertNotIn(done.status, (0, 1))
+        self.assertIn("userinfo", done.err)
+        self.assertEqual(has_secret(done.err.encode()), [])
+
     def test_malformed_urls_are_reported_without_their_secrets(self):
         for url in (f"http://me:{PASSWORD}@", f"http://me:{PASSWORD}@[::1/x", f"https://me:{PASSWORD}@host:port/x",
                     f"s3://?sig={SIGNED}", f"http://host/\n{SIGNED}?token={SIGNED}"):
