@@ -120,7 +120,8 @@ RemoteSource::RemoteSource(Session& session, std::string text, std::string name,
       version_(reply.version),
       is_settled_(reply.is_settled),
       modified_(reply.modified),
-      number_(session.blocks().number_of(fmt::format("{} {}", text_, size_), version_)),
+      // States that look the same share no blocks.
+      number_(session.blocks().number_of(fmt::format("{} {}", text_, size_), is_settled_ ? version_ : std::string())),
       handle_(std::move(handle)),
       ahead_(session.blocks().capacity()) {}
 

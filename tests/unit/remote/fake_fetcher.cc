@@ -21,7 +21,8 @@ std::string some_bytes(std::size_t size) {
   return bytes;
 }
 
-FakeFetcher::FakeFetcher(std::map<std::string, FakeObject> objects, Intercept intercept)
+FakeFetcher::FakeFetcher(std::map<std::string, FakeObject> objects, Intercept intercept,
+                         std::chrono::milliseconds patience)
     : intercept_(std::move(intercept)), objects_(std::move(objects)) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
@@ -32,7 +33,7 @@ FakeFetcher::FakeFetcher(std::map<std::string, FakeObject> objects, Intercept in
       ::mmap(nullptr, remote::Arena::kSize, PROT_READ | PROT_WRITE, MAP_SHARED, (*arena)->descriptor(), 0);
   if (memory == MAP_FAILED) std::abort();
   memory_ = static_cast<char*>(memory);
-  client_ = std::make_shared<remote::Fetcher>(Descriptor(ends[1]), std::move(*arena), std::chrono::seconds(60));
+  client_ = std::make_shared<remote::Fetcher>(Descriptor(ends[1]), std::move(*arena), patience);
   thread_ = std::thread([this] { run(); });
 }
 
@@ -113,7 +114,7 @@ void FakeFetcher::serve(const Request& request) {
         answer.received = bytes.size();
         answer.size = found->second.bytes.size();
         answer.version = found->second.version;
-        answer.is_settled = true;
+        answer.is_settled = found->second.is_settled;
         break;
     }
   }

@@ -22,6 +22,7 @@ namespace recordfs::testing {
 struct FakeObject {
   std::string bytes;
   std::string version = "\"1\"";
+  bool is_settled = true;
 };
 
 class FakeFetcher {
@@ -29,7 +30,8 @@ class FakeFetcher {
   // Returns false if it has replied itself, or does not.
   using Intercept = std::function<bool(const remote::Request& request)>;
 
-  explicit FakeFetcher(std::map<std::string, FakeObject> objects, Intercept intercept = {});
+  explicit FakeFetcher(std::map<std::string, FakeObject> objects, Intercept intercept = {},
+                       std::chrono::milliseconds patience = std::chrono::seconds(60));
   ~FakeFetcher();
   FakeFetcher(const FakeFetcher&) = delete;
   FakeFetcher& operator=(const FakeFetcher&) = delete;

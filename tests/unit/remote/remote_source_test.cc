@@ -188,6 +188,18 @@ TEST(RemoteSource, ChangeIsRememberedAndFailsAllReads) {
   EXPECT_FALSE(source->check_unchanged({}));
 }
 
+TEST(RemoteSource, StatesThatCannotBeToldApartShareNoBlocks) {
+  Setting setting(std::string(3 * kBlock, 'a'));
+  setting.fake.replace(kName, {.bytes = std::string(3 * kBlock, 'a'), .version = "size:1", .is_settled = false});
+  const auto before = setting.open();
+  ASSERT_NE(before, nullptr);
+  EXPECT_EQ(read(*before, 2 * kBlock, 5), "aaaaa");
+  setting.fake.replace(kName, {.bytes = std::string(3 * kBlock, 'b'), .version = "size:1", .is_settled = false});
+  const auto after = setting.open();
+  ASSERT_NE(after, nullptr);
+  EXPECT_EQ(read(*after, 2 * kBlock, 5), "bbbbb");
+}
+
 TEST(RemoteSource, FewerBytesThanRequestedAreAnError) {
   FakeFetcher* fake = nullptr;
   Setting setting(some_bytes(4 * kBlock), [&](const Request& request) {
