@@ -30,7 +30,7 @@ Error invalid_request(const char* what) { return {.code = Code::kIo, .detail = w
 
 void Server::run() {
   for (;;) {
-    const auto next = advance_jobs();
+    const auto next = std::min(advance_jobs(), break_silence());
     if (!send()) return;
     const auto now = Clock::now();
     const auto left =
@@ -57,6 +57,13 @@ Clock::time_point Server::advance_jobs() {
     }
   }
   return next;
+}
+
+Clock::time_point Server::break_silence() {
+  const auto now = Clock::now();
+  if (jobs_.empty()) return now + std::chrono::hours(1);
+  if (now >= replied_ + remote::kLongestSilence) reply(0, {});
+  return replied_ + remote::kLongestSilence;
 }
 
 bool Server::receive() {
@@ -127,6 +134,7 @@ void Server::cancel(std::uint64_t id) {
 
 void Server::reply(std::uint64_t id, Reply reply) {
   reply.id = id;
+  replied_ = Clock::now();
   reply.traffic = {.requests = context_.network.requests(),
                    .bytes = context_.network.bytes(),
                    .retries = context_.retries,

@@ -40,11 +40,14 @@ class Server {
   // Lets all jobs do what is due. Returns when to do so again.
   Clock::time_point advance_jobs();
   void reply(std::uint64_t id, remote::Reply reply);
+  // Says that the fetcher is at work, if it is and has not said anything for long. Returns when to do so again.
+  Clock::time_point break_silence();
 
   Descriptor socket_;
   JobContext& context_;
   std::map<std::uint64_t, std::unique_ptr<Job>> jobs_;  // by the id of the request
   std::deque<std::string> unsent_;
+  Clock::time_point replied_ = Clock::now();
 };
 
 }  // namespace recordfs::fetch

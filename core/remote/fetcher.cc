@@ -81,7 +81,7 @@ Result<void> Fetcher::wait_until(const RequestContext& context, Lock& lock, cons
   const auto poll = Interruption::is_possible(context) ? kCancellationPoll : kLongPoll;
   while (!is_over()) {
     if (Interruption::is_cancelled(context)) return interrupted();
-    if (std::chrono::steady_clock::now() - begin > patience_) {
+    if (std::chrono::steady_clock::now() - std::max(begin, heard_) > patience_) {
       return Error{.code = Code::kIo, .detail = "recordfs-fetch does not answer", .os_error = ETIMEDOUT};
     }
     if (is_receiving_) {
@@ -236,6 +236,7 @@ void Fetcher::take_packet(Bytes packet) {
   CallPtr call;
   {
     const Lock lock(mutex_);
+    heard_ = std::chrono::steady_clock::now();
     const auto found = calls_.find(reply->id);
     if (found != calls_.end()) {
       call = found->second;
@@ -243,6 +244,7 @@ void Fetcher::take_packet(Bytes packet) {
     }
     traffic_ = reply->traffic;
   }
+  if (reply->id == 0) return;
   const bool is_valid = call && reply->received <= call->size;
   if (!is_valid) end("recordfs-fetch has sent an invalid message");
   if (!call) return;

@@ -53,7 +53,7 @@ class Fetcher {
   // Starts the program. Fails with kIo.
   static Result<std::shared_ptr<Fetcher>> start(const std::vector<std::string>& options,
                                                 std::chrono::milliseconds patience);
-  // Speaks over a connected socket. `patience`: a request without a reply fails after this time.
+  // Speaks over a connected socket. `patience`: a request fails when nothing has come from the fetcher for this time.
   Fetcher(Descriptor socket, std::unique_ptr<Arena> arena, std::chrono::milliseconds patience, pid_t process = 0);
   ~Fetcher();
   Fetcher(const Fetcher&) = delete;
@@ -109,7 +109,8 @@ class Fetcher {
   std::map<std::uint64_t, CallPtr> calls_;  // without a reply yet, by id
   std::deque<std::string> untold_;          // packets of tell()
   std::uint64_t last_id_ = 0;
-  bool is_receiving_ = false;  // a thread is
+  std::chrono::steady_clock::time_point heard_{};  // when the last message came
+  bool is_receiving_ = false;                      // a thread is
   Traffic traffic_;
   std::string why_ended_;
 };

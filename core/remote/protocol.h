@@ -6,6 +6,7 @@
 // Neither side trusts the other: parse() checks what it can, and the receiver checks what refers to its own state.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,6 +26,8 @@ inline constexpr std::uint64_t kBlock = 256u << 10;      // bytes: objects are r
 inline constexpr std::uint64_t kMostPerRead = 8u << 20;  // bytes of one kRead
 inline constexpr std::uint64_t kListPage = 2u << 20;     // bytes of the arena that a kList needs
 inline constexpr std::size_t kMostPerMessage = 32u << 10;
+// As long as it has requests, a fetcher sends something at least this often.
+inline constexpr std::chrono::milliseconds kLongestSilence{5000};
 
 enum class RequestKind : std::uint8_t {
   kName = 1,  // of a URL with or without secrets: replies its printable name, which other requests use from then on
@@ -56,7 +59,7 @@ struct Traffic {
 };
 
 struct Reply {
-  std::uint64_t id = 0;
+  std::uint64_t id = 0;           // of the request; 0: of none, but says that the fetcher is at work
   std::optional<Code> failure{};  // kIo, kChanged, kInterrupted, kLimit, kUnsupported or kOutOfMemory; nullopt: success
   int os_error = 0;               // of kIo: ENOENT, ENOTDIR, EACCES, ETIMEDOUT, EIO, ...
   std::string text{};             // of a failure: why, without secrets; of kName: the printable name

@@ -2,6 +2,8 @@
 #include "core/remote/fetcher.h"
 
 #include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -115,6 +117,36 @@ TEST(Fetcher, CancelledRequestStopsWaitingAndIsCancelled) {
   const auto requests = fake.requests();
   EXPECT_EQ(requests.back().object, requests.front().id);
   EXPECT_FALSE(fake.client()->has_ended());
+}
+
+TEST(Fetcher, FetcherThatIsAtWorkIsWaitedFor) {
+  using namespace std::chrono_literals;
+  FakeFetcher* of_test = nullptr;
+  FakeFetcher fake(
+      {},
+      [&of_test](const Request& request) {
+        // Longer in all than the client waits for one message.
+        for (int i = 0; i < 20; ++i) {
+          std::this_thread::sleep_for(200ms);
+          of_test->reply({.id = 0});
+        }
+        of_test->reply({.id = request.id, .size = 7});
+        return false;
+      },
+      3s);
+  of_test = &fake;
+  const auto reply = fake.client()->ask({}, open_of("x"));
+  ASSERT_TRUE(reply) << reply.error().detail;
+  EXPECT_EQ(reply->size, 7u);
+}
+
+TEST(Fetcher, SilentFetcherIsReported) {
+  using namespace std::chrono_literals;
+  FakeFetcher fake(
+      {}, [](const Request&) { return false; }, 100ms);
+  const auto reply = fake.client()->ask({}, open_of("x"));
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().os_error, ETIMEDOUT);
 }
 
 TEST(Fetcher, FullArenaIsReported) {
