@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/fetch/http_failure.h"
 #include "core/fetch/network_failure.h"
 #include "core/fetch/redirect.h"
 #include "core/fetch/retry.h"
@@ -201,7 +202,7 @@ void Exchange::follow_redirect() {
 
 void Exchange::explain_error() {
   const bool is_elsewhere = counts_.redirects > 0 || is_target_;
-  const bool may_have_expired = response_.status >= 400 && response_.status < 500 && !is_passing(response_.status);
+  const bool may_have_expired = response_.status >= 400 && response_.status < 500 && !may_pass(response_.status);
   // The target of a redirect may be valid for some minutes only.
   if (is_elsewhere && may_have_expired && ++counts_.targets < kMostTargets) {
     task_.forget_target();
@@ -211,7 +212,8 @@ void Exchange::explain_error() {
   Failure failure;
   if (is_elsewhere) {
     const auto parts = parts_of(request_.url);
-    failure = explain_status(response_.status, parts ? parts->host : std::string());
+    failure = http_failure(response_.status);
+    if (parts) failure.error.detail.insert(0, parts->host + ": ");
   } else {
     failure = origin_.explain(options_.url, response_);
   }

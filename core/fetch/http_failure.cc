@@ -42,6 +42,8 @@ int os_error_of(long status) {
   }
 }
 
+}  // namespace
+
 bool may_pass(long status) {
   switch (status) {
     case 408:
@@ -56,8 +58,6 @@ bool may_pass(long status) {
     default: return false;
   }
 }
-
-}  // namespace
 
 Failure http_failure(long status, const std::string& explanation) {
   const std::string words = explanation.empty() ? std::string(usual_words(status)) : explanation;

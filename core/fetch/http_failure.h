@@ -8,8 +8,11 @@
 
 namespace recordfs::fetch {
 
-// Returns the failure that a status means if nothing else is known: kRetry for 408, 429 and those of a server in
-// trouble. `explanation` follows the status in the text; empty: the usual words for it.
+// Returns whether a later request may get another status: of 408, 429 and those of a server in trouble.
+bool may_pass(long status);
+
+// Returns the failure that a status means if nothing else is known: kRetry if the status may pass.
+// `explanation` follows the status in the text; empty: the usual words for it.
 Failure http_failure(long status, const std::string& explanation = {});
 
 // Returns a server's text as it may be part of a message: on one line, and not longer than 200 bytes.

@@ -1,20 +1,11 @@
 #include "core/fetch/retry.h"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-
-#include <fmt/format.h>
 
 #include "core/base/parse_number.h"
 #include "core/fetch/http_headers.h"
 
 namespace recordfs::fetch {
-
-bool is_passing(long status) {
-  constexpr std::array<long, 9> kStatuses = {408, 429, 500, 502, 503, 504, 509, 598, 599};
-  return std::ranges::find(kStatuses, status) != kStatuses.end();
-}
 
 Milliseconds retry_delay(int retry, std::uint64_t random) {
   constexpr std::uint64_t kFirst = 200;  // milliseconds
@@ -33,21 +24,6 @@ std::optional<Milliseconds> retry_after(std::string_view value, std::string_view
   const auto now = parse_http_date(date);
   if (!then || !now) return std::nullopt;
   return std::chrono::seconds(std::clamp<std::int64_t>(*then - *now, 0, kMost));
-}
-
-Failure explain_status(long status, std::string_view host) {
-  const auto failure = [&](int number) {
-    return Failure{
-        .advice = is_passing(status) ? Advice::kRetry : Advice::kFail,
-        .error = {.code = Code::kIo, .detail = fmt::format("{}: HTTP status {}", host, status), .os_error = number}};
-  };
-  switch (status) {
-    case 401:
-    case 403: return failure(EACCES);
-    case 404:
-    case 410: return failure(ENOENT);
-    default: return failure(EIO);
-  }
 }
 
 }  // namespace recordfs::fetch

@@ -97,5 +97,14 @@ TEST(HttpResponse, FindsAHeader) {
   EXPECT_EQ(response.header("date"), "");
 }
 
+TEST(HttpFailure, OnlyPassingStatusesAreRetried) {
+  for (const long status : {408, 429, 500, 502, 503, 504, 509, 598, 599}) {
+    EXPECT_EQ(http_failure(status).advice, Advice::kRetry) << status;
+  }
+  for (const long status : {304, 400, 401, 403, 404, 405, 410, 501}) {
+    EXPECT_EQ(http_failure(status).advice, Advice::kFail) << status;
+  }
+}
+
 }  // namespace
 }  // namespace recordfs::fetch

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cerrno>
-
 namespace recordfs::fetch {
 namespace {
 
@@ -36,24 +34,6 @@ TEST(RetryAfter, OtherTextsAreIgnoredAndLongTimesBounded) {
   EXPECT_FALSE(retry_after("-1", ""));
   EXPECT_FALSE(retry_after("Sun, 06 Nov 1994 08:49:47 GMT", ""));
   EXPECT_EQ(retry_after("18446744073709551615", ""), seconds(24 * 60 * 60));
-}
-
-TEST(ExplainStatus, OnlyPassingStatusesAreRetried) {
-  for (const long status : {408, 429, 500, 502, 503, 504}) {
-    EXPECT_EQ(explain_status(status, "host").advice, Advice::kRetry) << status;
-  }
-  for (const long status : {304, 400, 401, 403, 404, 405, 410, 501}) {
-    EXPECT_EQ(explain_status(status, "host").advice, Advice::kFail) << status;
-  }
-}
-
-TEST(ExplainStatus, ErrorsNameTheHostAndTheStatus) {
-  const auto failure = explain_status(403, "cdn.example");
-  EXPECT_EQ(failure.error.code, Code::kIo);
-  EXPECT_EQ(failure.error.os_error, EACCES);
-  EXPECT_EQ(failure.error.detail, "cdn.example: HTTP status 403");
-  EXPECT_EQ(explain_status(404, "x").error.os_error, ENOENT);
-  EXPECT_EQ(explain_status(500, "x").error.os_error, EIO);
 }
 
 }  // namespace
