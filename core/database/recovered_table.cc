@@ -124,8 +124,9 @@ Result<std::optional<Error>> recover_table(const RequestContext& context, OpenFi
   // LevelDB's tables do not name their comparator.
   if (comparator.empty()) {
     bool is_bytewise = is_index_bytewise(table);
-    // Not with a network, which would have to carry the whole table.
-    if (is_bytewise && file.size <= untested && source->filesystem() == 0) {
+    // Not with a network that would have to carry the table.
+    const bool is_near = source->filesystem() == 0 || source->kept_bytes(0, file.size) == file.size;
+    if (is_bytewise && file.size <= untested && is_near) {
       untested -= file.size;
       ASSIGN_OR_RETURN(is_bytewise, has_bytewise_keys(context, *opened, source));
     }

@@ -134,6 +134,11 @@ class Files:
             key = done.out.decode(errors="surrogateescape").splitlines()[0]
             self.assert_same("get", "--encoded", "FILE", key, files=[name])
 
+    def test_small_tables_whose_keys_are_not_in_order_have_all_their_keys(self):
+        for name in ("leveldb_table/unordered.ldb", "leveldb_table/damaged/index-twice.ldb"):
+            self.assert_same("keys", "--json", files=[name])
+        self.assert_same("get", "FILE", "ant", "zebra", files=["leveldb_table/unordered.ldb"])
+
     def test_missing_file_is_reported_with_its_url(self):
         done = self.answer(["info", self.url("tfrecord/nothing.tfrecord")])
         self.assertEqual((done.status, done.out), (2, b""))
