@@ -92,7 +92,10 @@ void sort_words(GivenWords given, WordUse use, RecordWords& words) {
 
 }  // namespace
 
-bool names_file(const std::string& word) { return word == kStandardInput || status_of({}, word) || names_set(word); }
+// A URL is never a range, and opening it reports why there is no such file.
+bool names_file(const std::string& word) {
+  return word == kStandardInput || !Location(word).is_local() || status_of({}, word) || names_set(word);
+}
 
 void declare_allow_missing(CLI::App& app, bool& allows_missing) {
   app.add_flag("--allow-missing", allows_missing,

@@ -144,6 +144,12 @@ class Files:
         self.assertEqual((done.status, done.out), (2, b""))
         self.assertRegex(done.err, r"\Arecordfs: \S+/tfrecord/nothing\.tfrecord: [^\n]*(not found|no such key)[^\n]*\n\Z")
 
+    def test_second_url_without_a_file_is_reported_as_such(self):
+        name = "tfrecord/embedded.tfrecord"
+        done = self.answer(["cat", self.url(name), self.url("tfrecord/nothing.tfrecord")])
+        self.assertNotEqual(done.status, 0)
+        self.assertRegex(done.err, r"\Arecordfs: \S+/tfrecord/nothing\.tfrecord: [^\n]*(not found|no such key)[^\n]*\n\Z")
+
     def test_file_that_is_not_a_container_is_refused(self):
         self.assert_same("info", files=["riegeli/simple_zstd9.riegeli.expect.json"])
         self.assert_same("cat", files=["riegeli/simple_zstd9.riegeli.expect.json"])
