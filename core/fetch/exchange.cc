@@ -73,8 +73,13 @@ void Exchange::end_silence(Clock::time_point now) {
     return send(true);
   }
   const auto seconds = std::chrono::duration<double>(longest_silence()).count();
-  retry(Error{
-      .code = Code::kIo, .detail = fmt::format("the server sent nothing for {:g} s", seconds), .os_error = ETIMEDOUT});
+  Error silence{
+      .code = Code::kIo, .detail = fmt::format("the server sent nothing for {:g} s", seconds), .os_error = ETIMEDOUT};
+  // All bytes may be there, without the end of the response.
+  if (mode_ != Mode::kBody) return retry(silence);
+  Verdict verdict = task_.end_body(silence.detail);
+  verdict.error.os_error = ETIMEDOUT;
+  apply(verdict);
 }
 
 bool Exchange::may_repeat() const {

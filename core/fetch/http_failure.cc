@@ -84,7 +84,9 @@ std::string quoted_text(std::string_view text) {
 }
 
 void append_range(const ObjectRange& range, HttpRequest& request) {
-  request.headers.push_back("Range: bytes=" + std::to_string(range.begin) + "-" + std::to_string(range.end - 1));
+  if (range.end != 0) {
+    request.headers.push_back("Range: bytes=" + std::to_string(range.begin) + "-" + std::to_string(range.end - 1));
+  }
   if (!range.if_match.empty()) request.headers.push_back("If-Match: " + range.if_match);
 }
 

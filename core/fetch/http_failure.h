@@ -18,7 +18,7 @@ Failure http_failure(long status, const std::string& explanation = {});
 // Returns a server's text as it may be part of a message: on one line, and not longer than 200 bytes.
 std::string quoted_text(std::string_view text);
 
-// Appends Range and If-Match. REQUIRES: range.begin < range.end.
+// Appends Range and If-Match. REQUIRES: range.begin < range.end, or range.end is 0.
 void append_range(const ObjectRange& range, HttpRequest& request);
 
 }  // namespace recordfs::fetch

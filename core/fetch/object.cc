@@ -14,7 +14,7 @@ namespace recordfs::fetch {
 namespace {
 
 constexpr long kPartial = 206, kFailedPrecondition = 412, kUnsatisfiable = 416;
-constexpr std::uint64_t kLargestSize = INT64_MAX;
+constexpr std::uint64_t kLargestSize = std::uint64_t{1} << 62;
 
 Verdict fail(Code code, std::string reason, int os_error = 0) {
   return {.kind = Verdict::Kind::kFail, .error = {.code = code, .detail = std::move(reason), .os_error = os_error}};
@@ -28,8 +28,8 @@ Verdict changed() { return fail(Code::kChanged, "the object has changed since it
 
 // Returns why the body is not the object's bytes; empty: it is.
 std::string encoding_of(const HttpResponse& response) {
-  const std::string encoding = message_text(response.header("content-encoding"), 40);
-  return encoding == "identity" ? std::string() : encoding;
+  std::string encoding = message_text(response.header("content-encoding"), 40);
+  return lower_case(encoding) == "identity" ? std::string() : encoding;
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ Result<ExchangeTask::Outgoing> ObjectTask::request() {
   expected_ = 0;
   is_too_long_ = false;
   spool_.reset();
-  ObjectRange range{.begin = begin_ + received_, .end = end_};
+  ObjectRange range{.begin = begin_ + received_, .end = asks_for_all_ ? 0 : end_};
   if (object_.snapshot) {
     range.if_match = object_.snapshot->if_match();
     range.version =
@@ -96,6 +96,8 @@ std::optional<Verdict> ObjectTask::check(const HttpResponse& response, const Ori
 Verdict ObjectTask::take_part(const HttpResponse& response, const Origin::Linked& linked) {
   const std::uint64_t begin = begin_ + received_;
   const auto range = parse_content_range(response.header("content-range"));
+  const bool seems_empty = !range && response.header("content-range").ends_with("/0");
+  if (seems_empty && !object_.snapshot && !asks_for_all_) return ask_for_all();
   if (!range) return wrong("the server sent a part of the file without a valid Content-Range");
   if (range->begin != begin || range->end <= begin || range->end > end_) {
     return wrong(
@@ -105,6 +107,8 @@ Verdict ObjectTask::take_part(const HttpResponse& response, const Origin::Linked
   if (range->end > object_.snapshot->size) return wrong("the server sent bytes after the end of the file");
   end_ = std::min(end_, object_.snapshot->size);
   expected_ = range->end - begin;
+  const auto length = parse_number<std::uint64_t>(response.header("content-length"));
+  if (length.value_or(expected_) > expected_) return wrong("the server states more bytes than it was asked for");
   return {};
 }
 
@@ -140,9 +144,17 @@ Verdict ObjectTask::take_unsatisfiable(const HttpResponse& response, const Origi
   if (object_.snapshot) return has_total && total != object_.snapshot->size ? changed() : refused;
   // Nothing of an empty object can be asked for.
   if (begin_ != 0 || total != 0) return refused;
+  if (!has_total) return asks_for_all_ ? refused : ask_for_all();
   object_.snapshot = snapshot_of(response, linked, 0);
   end_ = 0;
   return {.kind = Verdict::Kind::kDone};
+}
+
+Verdict ObjectTask::ask_for_all() {
+  asks_for_all_ = true;
+  Verdict again = wrong("the server sends less than it is asked for");
+  again.kind = Verdict::Kind::kMore;
+  return again;
 }
 
 bool ObjectTask::take_body(Bytes piece) {

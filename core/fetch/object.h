@@ -63,6 +63,8 @@ class ObjectTask final : public ExchangeTask {
   // Compares the response with the snapshot, or makes it the snapshot. nullopt: go on.
   std::optional<Verdict> check(const HttpResponse& response, const Origin::Linked& linked,
                                std::optional<std::uint64_t> size);
+  // The server has refused the first range, or answered it, as if the object were empty.
+  Verdict ask_for_all();
   Verdict end_spool(const std::string& failure);
 
   Object& object_;
@@ -77,6 +79,7 @@ class ObjectTask final : public ExchangeTask {
   std::shared_ptr<Spool> spool_{};
   BlockSums sums_;
   bool is_too_long_ = false;
+  bool asks_for_all_ = false;  // no range: the object may be empty, which no response to a range has proved
   bool has_spooled_ = false;
 };
 

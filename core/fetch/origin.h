@@ -37,7 +37,7 @@ struct HttpResponse {
 // Which bytes of an object are wanted, and of which version of it.
 struct ObjectRange {
   std::uint64_t begin = 0;
-  std::uint64_t end = 0;
+  std::uint64_t end = 0;   // 0: the whole object, in a request without a range
   std::string if_match{};  // a strong ETag, with its quotes; empty: any version
   std::string version{};   // x-amz-version-id of an earlier response, or Linked::version; empty: none
 };

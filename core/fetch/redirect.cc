@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/fetch/http_failure.h"
 #include "core/fetch/http_headers.h"
 
 namespace recordfs::fetch {
@@ -104,8 +105,7 @@ Result<HttpRequest> follow(const HttpRequest& request, const HttpResponse& respo
 HttpRequest request_for_target(const HttpRequest& target, const ObjectRange& range) {
   HttpRequest request = target;
   std::erase_if(request.headers, is_for_everyone);
-  request.headers.push_back(fmt::format("Range: bytes={}-{}", range.begin, range.end - 1));
-  if (!range.if_match.empty()) request.headers.push_back("If-Match: " + range.if_match);
+  append_range(range, request);
   return request;
 }
 

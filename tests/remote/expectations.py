@@ -95,6 +95,8 @@ TABLE = {
     faults.overlong_body: Expected(maybe(rf"{RANGE}|long|more"), maybe(rf"{RANGE}|long|more"), maybe(rf"{RANGE}|long|more")),
     faults.overlong_body_until_close: Expected(maybe(rf"{RANGE}|long|more"), maybe(rf"{RANGE}|long|more"), maybe(rf"{RANGE}|long|more")),
     faults.unsatisfiable: Expected(maybe(rf"416|changed|{RANGE}"), rf"416|changed|{RANGE}", rf"416|changed|{RANGE}", recovers=False),
+    faults.unsatisfiable_without_total: Expected(GOOD, maybe(RANGE), RANGE),
+    faults.impossible_part: Expected(GOOD, maybe(RANGE), RANGE),
     faults.fewer_bytes: slowed(r"closed before the end"),
     # Versions
     faults.other_etag: changed(maybe(CHANGED)),
@@ -107,6 +109,7 @@ TABLE = {
     # Forms
     faults.gzip_encoding: final(r"gzip|[Ee]ncod"),
     faults.chunked: good(),
+    faults.encoding_in_capitals: good(),
     faults.http_1_0: good(),
     faults.lower_case_headers: good(),
     faults.informational: good(),

@@ -222,8 +222,27 @@ def overlong_body_until_close(exchange):
     return exchange.answer
 
 
+def no_last_chunk(exchange):
+    """All bytes, and no end of the response."""
+    data = exchange.answer.data()
+    exchange.answer.framing = "chunked"
+    exchange.connection.sendall(exchange.answer.head() + b"%x\r\n%b\r\n" % (len(data), data))
+    return exchange.wait_for_the_client_to_leave()
+
+
 def unsatisfiable(_):
     return Answer(416, {"Content-Range": "bytes */5"})
+
+
+def unsatisfiable_without_total(exchange):
+    """Refuses each range and does not tell the size, as some servers do for an empty object."""
+    return Answer(416) if exchange.request.range else exchange.answer
+
+
+@of_objects
+def impossible_part(exchange):
+    """206 for an object without bytes, as s3rver sends it."""
+    return Answer(206, {**exchange.answer.headers, "Content-Range": "bytes 0-0/0"}, b"x") if exchange.request.range else exchange.answer
 
 
 def empty_object(_):
@@ -283,6 +302,11 @@ def modified_just_now(exchange):
 
 
 # Forms
+
+def encoding_in_capitals(exchange):
+    exchange.answer.headers["Content-Encoding"] = "Identity"
+    return exchange.answer
+
 
 def gzip_encoding(exchange):
     exchange.answer.headers["Content-Encoding"] = "gzip"

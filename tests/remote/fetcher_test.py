@@ -21,7 +21,7 @@ PASSING = ["reset_before_headers", "close_before_headers", "reset_in_body", "sho
            "overlong_body_until_close", "fewer_bytes", "garbage"]
 # What is unusual and right.
 HARMLESS = ["drop_after_answer", "only_last_modified", "no_validators", "weak_etag", "chunked", "http_1_0",
-            "lower_case_headers", "informational", "whole_object"]
+            "encoding_in_capitals", "lower_case_headers", "informational", "no_last_chunk", "whole_object"]
 # Faults of all responses: code, errno and a part of the text.
 PERMANENT = {
     "reset_before_headers": ("io", 110, "no success within 3 s"),
@@ -74,6 +74,18 @@ class ObjectsTest(FetcherTest):
         self.server.put("empty", b"")
         opened = self.start().open(f"{self.server.origin}/empty")
         self.assertEqual((opened.failure, opened.size, opened.received), (None, 0, 0))
+
+    def test_object_is_empty_only_if_a_response_states_its_size(self):
+        """A refused range alone does not show that there are no bytes."""
+        self.server.put("empty", b"")
+        for fault in (faults.unsatisfiable_without_total, faults.impossible_part):
+            self.server.rules[:] = [Rule("/", fault)]
+            opened = self.start().open(f"{self.server.origin}/empty")
+            self.assertEqual((opened.failure, opened.size, opened.received), (None, 0, 0), fault)
+            opened = self.start().open(self.url)
+            self.assertEqual((opened.size, opened.received, opened.data), (len(DATA), BLOCK, DATA[:BLOCK]), fault)
+        self.server.rules[:] = [Rule("/", faults.status(416))]
+        self.assertEqual((self.start().open(self.url).failure is None), False)
 
     def test_closed_object_cannot_be_read(self):
         fetching = self.start()
