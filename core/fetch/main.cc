@@ -44,7 +44,7 @@ bool is_packet_socket(int descriptor) {
 // Leaves the terminal and the files of the client. The end of the socket is what ends the fetcher.
 void detach() {
   ::setsid();
-  for (const int ignored : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE}) ::signal(ignored, SIG_IGN);
+  for (const int ignored : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGXFSZ}) ::signal(ignored, SIG_IGN);
   ::close_range(remote::kArenaDescriptor + 1, ~0u, 0);
   ::umask(077);
   static_cast<void>(::chdir("/") == 0);

@@ -25,6 +25,9 @@ Result<std::shared_ptr<Spool>> Spool::create(int folder, std::uint64_t size) {
   }
   Descriptor file;
   if (folder >= 0) file = Descriptor(::openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  // A full disk is found now, and not in the middle of the object.
+  const bool has_room = !file || size == 0 || ::fallocate(file.number(), 0, 0, static_cast<off_t>(size)) == 0;
+  if (!has_room && errno != EOPNOTSUPP) file = Descriptor();
   if (!file) file = Descriptor(::memfd_create("spool", MFD_CLOEXEC));
   if (!file) return system_error(errno);
   return std::shared_ptr<Spool>(new Spool(std::move(file), size));

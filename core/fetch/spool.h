@@ -17,8 +17,8 @@ class Spool {
   static constexpr std::uint64_t kMostInAll = 512u << 20;  // bytes of all spools of the process
 
   // Returns an empty spool for `size` bytes: a file without a name in a folder, or a file in memory if `folder` is
-  // negative or takes none. Fails with kIo, and with kLimit if the spools have too many bytes in all. REQUIRES: size <=
-  // kMostBytes.
+  // negative, takes none, or has no room. Fails with kIo, and with kLimit if the spools have too many bytes in all.
+  // REQUIRES: size <= kMostBytes.
   static Result<std::shared_ptr<Spool>> create(int folder, std::uint64_t size);
   ~Spool();
   Spool(const Spool&) = delete;

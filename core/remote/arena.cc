@@ -1,15 +1,31 @@
 #include "core/remote/arena.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace recordfs::remote {
+namespace {
+
+// Beyond the limit, ftruncate(2) would end the process with a signal.
+Result<void> check_file_limit(std::uint64_t size) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= size) return {};
+  return Error{.code = Code::kIo,
+               .detail = fmt::format("the limit of the size of files is too low (try: ulimit -f {})", size / 1024),
+               .os_error = EFBIG};
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Arena>> Arena::make() {
+  TRY(check_file_limit(kSize));
   Descriptor file(::memfd_create("recordfs-arena", MFD_CLOEXEC));
   if (!file || ::ftruncate(file.number(), static_cast<off_t>(kSize)) != 0) return system_error(errno);
   void* const memory = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
