@@ -82,9 +82,11 @@ Result<DirectoryEntry> entry_of(const RequestContext& context, const std::shared
 
 Result<DirectoryEntry> entry_of(const RequestContext& context, const std::string& directory, const std::string& name,
                                 const Limits& limits) {
-  ASSIGN_OR_RETURN(const auto source, open_source(context, OpenFiles(directory, 0, {}).location(name)));
+  const Location location = OpenFiles(directory, 0, {}).location(name);
+  ASSIGN_OR_RETURN(const auto source, open_source(context, location));
   ASSIGN_OR_RETURN(auto entry, entry_of(context, source, std::string(source->name()), limits));
   entry.name = name;
+  if (!location.is_local()) entry.source = source;  // opening it again would ask the server
   return entry;
 }
 

@@ -110,12 +110,16 @@ class Search {
     return {};
   }
 
-  // Without a known order, each entry may be the key. A comparator keeps all versions of a key together; a table that
-  // no comparator sorted does not.
+  // Without a proved order, each entry may be the key. It is looked for first where bytewise order has it. A comparator
+  // keeps all versions of a key together; a table that no comparator sorted does not.
   Result<void> search_all(TableIterator& entries, const TableFile& file, const std::string& name) {
     const bool are_together = view_.state.family.comparator != kUnprovedOrder;
     bool was_found = false;
-    TRY(entries.to_first(context_));
+    bool is_there = false;
+    if (are_together && view_.order.is_known()) {
+      ASSIGN_OR_RETURN(is_there, entries.find_together(context_, key_));
+    }
+    if (!is_there) TRY(entries.to_first(context_));
     while (entries.is_valid()) {
       const bool is_key = is_wanted_key(entries.entry().user_key);
       if (are_together && was_found && !is_key) break;

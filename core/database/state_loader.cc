@@ -23,6 +23,8 @@ std::size_t half_of_descriptors() {
   return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<std::size_t>(limit.rlim_cur / 2) : 0;
 }
 
+bool is_table(const DirectoryEntry& entry) { return entry.is.kind == FileKind::kTable; }
+
 bool has(const std::vector<DirectoryEntry>& listing, FileKind kind) {
   return std::ranges::any_of(listing, [&](const auto& entry) { return entry.is.kind == kind; });
 }
@@ -58,6 +60,7 @@ class StateLoader {
       : context_(context),
         only_(only),
         lost_edits_(lost_edits),
+        lists_directory_(only.empty() || !std::ranges::all_of(only, is_table)),
         state_(new State(options)),
         logs_(context, *state_, only) {
     state_->open_files_ = std::make_unique<OpenFiles>(
@@ -86,8 +89,10 @@ class StateLoader {
     return {};
   }
 
-  // Returns whether the directory still has all files of the state, and no newer logs.
+  // Returns whether the directory still has all files of the state, and no newer logs. No MANIFEST says what belongs to
+  // files that were given.
   Result<bool> is_still_there() const {
+    if (!only_.empty()) return true;
     ASSIGN_OR_RETURN(const auto now, list());
     std::set<std::string> names;
     std::set<std::string> logs;
@@ -139,6 +144,7 @@ class StateLoader {
   }
 
   Result<std::vector<DirectoryEntry>> list() const {
+    if (!lists_directory_) return sorted(only_);
     auto listed = list_directory(files().directory());
     if (only_.empty()) return listed ? with_other_directories(*std::move(listed)) : std::move(listed);
     std::vector<DirectoryEntry> entries = only_;
@@ -146,8 +152,23 @@ class StateLoader {
     std::ranges::copy_if(others, std::back_inserter(entries), [&](const DirectoryEntry& entry) {
       return entry.is.kind == FileKind::kBlob && std::ranges::find(only_, entry) == only_.end();
     });
+    return sorted(std::move(entries));
+  }
+
+  static std::vector<DirectoryEntry> sorted(std::vector<DirectoryEntry> entries) {
     std::ranges::sort(entries, {}, &DirectoryEntry::name);
     return entries;
+  }
+
+  // Lists the blob files beside tables that were given: RocksDB's may refer to them. The directory of one file of
+  // LevelDB may have a million others.
+  Result<void> list_blob_files() {
+    if (std::exchange(lists_directory_, true)) return {};
+    ASSIGN_OR_RETURN(state_->listing_, list());
+    for (const DirectoryEntry& entry : state_->listing_) {
+      if (entry.is.kind == FileKind::kBlob) state_->blob_names_.emplace(entry.is.number, entry.name);
+    }
+    return {};
   }
 
   // Adds the tables and blob files of the other directories, and the logs of theirs.
@@ -285,14 +306,17 @@ class StateLoader {
     set.is_rocksdb |= has_options_file_;
     std::uint64_t untested = kMostTestedForOrder;
     for (const DirectoryEntry& entry : state_->listing_) {
-      if (entry.is.kind == FileKind::kBlob) set.blob_files[entry.is.number] = {};
-      if (entry.is.kind != FileKind::kTable || set.tables.contains(entry.is.number)) continue;
+      if (!is_table(entry) || set.tables.contains(entry.is.number)) continue;
       auto unreadable =
           recover_table(context_, files(), entry, state_->options_.limits, untested, set, state_->losses_);
       if (!unreadable) return std::move(unreadable).error();
       if (!*unreadable) continue;
       state_->losses_.push_back({.cause = cause_of((*unreadable)->code)});
       report(entry.name, **std::move(unreadable));
+    }
+    if (set.is_rocksdb) TRY(list_blob_files());
+    for (const DirectoryEntry& entry : state_->listing_) {
+      if (entry.is.kind == FileKind::kBlob) set.blob_files[entry.is.number] = {};
     }
     drop_unused_default_family(only_, set);
     return {};
@@ -381,6 +405,7 @@ class StateLoader {
   const RequestContext& context_;
   const std::vector<DirectoryEntry>& only_;
   const bool lost_edits_;
+  bool lists_directory_;
   std::shared_ptr<State> state_;
   std::set<std::uint64_t> missing_;
   LogLoader logs_;

@@ -232,6 +232,51 @@ Result<void> TableIterator::seek_entry(const RequestContext& context, Bytes user
   return settle(context);
 }
 
+// Relies on the order for nothing but where to look: a key's first entry follows an entry of another key, or none.
+Result<bool> TableIterator::find_together(const RequestContext& context, Bytes user_key) {
+  const bool is_whole = !table_->has_two_levels() && !table_->damage() && !table_->lacks_timestamps() &&
+                        table_->dialect().checksum != leveldb_table::Checksum::kNone;
+  if (!is_whole) return false;
+  TRY(seek_block(context, user_key, UINT64_MAX));
+  if (block_ >= leaf().size()) return false;
+  auto content = read(context, leaf().place(block_));
+  if (!content) return is_permanent(content.error().code) ? Result<bool>(false) : std::move(content).error();
+  auto entries = BlockIterator::over((*content)->view(), table_->dialect());
+  const auto has_key = [&] {
+    const Bytes key = entries->key();
+    if (!table_->has_internal_keys()) return std::ranges::equal(key, user_key);
+    return key.size() >= kTagSize && std::ranges::equal(user_key_of(key), user_key);
+  };
+  bool is_first = true;
+  for (; entries && entries->is_valid() && !has_key(); entries->next()) is_first = false;
+  if (!entries || !entries->is_valid() || entries->has_skipped()) return false;
+  if (is_first) {
+    ASSIGN_OR_RETURN(const auto follows_other, ends_with_other_key(context, user_key));
+    if (!follows_other) return false;
+  }
+  content_ = *std::move(content);
+  entries_ = std::move(entries);
+  has_reported_ = false;
+  key_bytes_ = 0;
+  return true;
+}
+
+// Returns whether the block before the current one ends with another key, or there is none. False if that cannot be
+// read.
+Result<bool> TableIterator::ends_with_other_key(const RequestContext& context, Bytes user_key) const {
+  if (block_ == 0) return leaf().place(0).begin == 0;
+  const auto& before = leaf().place(block_ - 1);
+  if (before.begin + before.size + leveldb_table::kTrailerSize != block()) return false;
+  const auto content = read(context, before);
+  if (!content) return is_permanent(content.error().code) ? Result<bool>(false) : content.error();
+  auto entries = BlockIterator::over((*content)->view(), table_->dialect());
+  std::optional<std::string> last;
+  for (; entries && entries->is_valid(); entries->next()) last = as_text(entries->key());
+  if (!last || entries->has_skipped()) return false;
+  if (!table_->has_internal_keys()) return !std::ranges::equal(as_bytes(*last), user_key);
+  return last->size() >= kTagSize && !std::ranges::equal(user_key_of(as_bytes(*last)), user_key);
+}
+
 Result<void> TableIterator::next(const RequestContext& context) {
   entries_->next();
   return settle(context);

@@ -166,6 +166,10 @@ class TableIterator {
                         const MayContain& may_contain);
   Result<void> to_first(const RequestContext& context);
   Result<void> next(const RequestContext& context);
+  // For a table in an unproved order, which keeps the entries of a key together. Moves to the first entry with a key if
+  // it is in the block that would have it in bytewise order. Returns false if it is not, or if something there cannot
+  // be read, which is not reported; then the position is not defined. Fails as seek().
+  Result<bool> find_together(const RequestContext& context, Bytes user_key);
 
   bool is_valid() const { return entries_ && entries_->is_valid(); }
   // Returns false if the timestamps of keys are not stored.
@@ -179,6 +183,7 @@ class TableIterator {
   Result<void> seek_block(const RequestContext& context, Bytes user_key, std::uint64_t tag);
   Result<void> seek_entry(const RequestContext& context, Bytes user_key, std::uint64_t tag);
   Result<void> seek_part(const RequestContext& context, std::size_t part);
+  Result<bool> ends_with_other_key(const RequestContext& context, Bytes user_key) const;
   Result<void> load(const RequestContext& context);
   Result<std::shared_ptr<const Buffer>> read(const RequestContext& context,
                                              const leveldb_table::BlockPlace& place) const;

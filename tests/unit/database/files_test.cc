@@ -1,5 +1,6 @@
 // Logs and tables that are read together without their MANIFEST.
 #include "tests/unit/database/reading.h"
+#include "tests/unit/formats/leveldb_table/table_writer.h"
 
 namespace recordfs::database {
 namespace {
@@ -167,6 +168,80 @@ TEST(DatabaseFilesTest, BackupDirectoryIsNamed) {
     EXPECT_NE(opened.error().detail.find("ldb restore --backup_dir=" + folder.path()), std::string::npos)
         << opened.error().detail;
   }
+}
+
+// A table of many blocks, whose key i has three versions. One key has more versions than fit a block.
+std::string table_with_versions(bool is_bytewise) {
+  leveldb_table::TableWriter table;
+  leveldb_table::Entries block;
+  std::uint64_t sequence = 1'000'000;
+  for (int i = 0; i < 200; ++i) {
+    std::string key = std::to_string(1000 + i);
+    if (!is_bytewise && i % 10 < 2) std::swap(key[3], key[2]);
+    for (int version = 0; version < (i == 100 ? 50 : 3); ++version) {
+      block.emplace_back(leveldb_table::internal_key(key, sequence--, 1), key + "-" + std::to_string(version));
+      if (block.size() == 7) table.add(std::exchange(block, {}));
+    }
+  }
+  if (!block.empty()) table.add(block);
+  return table.finish();
+}
+
+TEST(DatabaseFilesTest, NewestVersionOfAKeyIsFoundInEachTable) {
+  const testing::TempFolder folder;
+  for (const bool is_bytewise : {true, false}) {
+    const std::string path = folder.path() + "/000005.ldb";
+    std::ofstream(path, std::ios::binary) << table_with_versions(is_bytewise);
+    const auto file = open_alone(path);
+    const auto keys = list_keys(*file);
+    ASSERT_GE(keys.size(), 100u);
+    for (const ListedKey& key : keys) {
+      EXPECT_EQ(get(*file, key.key), key.key + "-0");
+      const std::size_t versions = key.key == "1100" ? 50 : 3;
+      if (!is_bytewise) continue;
+      EXPECT_EQ(file->history({}, 0, as_bytes(key.key))->size(), versions) << key.key;
+    }
+    EXPECT_EQ(get(*file, "10001"), to_string(Code::kNotFound));
+  }
+}
+
+// Counts bytes that are read.
+class CountingSource final : public ForwardingSource {
+ public:
+  explicit CountingSource(std::shared_ptr<const Source> below) : ForwardingSource(std::move(below)) {}
+  // So that opening does not read all keys to see their order.
+  std::uint64_t filesystem() const override { return 1; }
+  Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override {
+    bytes_ += out.size();
+    return below().read_at(context, at, out);
+  }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  mutable std::uint64_t bytes_ = 0;
+};
+
+TEST(DatabaseFilesTest, KeyOfALargeTableIsFoundWithoutReadingTheOtherBlocks) {
+  leveldb_table::TableWriter table;
+  for (int block = 1000; block < 3000; ++block) {
+    leveldb_table::Entries entries;
+    for (int i = 10; i < 30; ++i) {
+      const std::string key = std::to_string(block) + std::to_string(i);
+      entries.emplace_back(leveldb_table::internal_key(key, 5, 1), std::string(200, 'v') + key);
+    }
+    table.add(entries);
+  }
+  const std::string bytes = table.finish();
+  const auto source =
+      std::make_shared<CountingSource>(std::make_shared<MemorySource>(Buffer::copy_of({}, as_bytes(bytes)).value()));
+  auto opened = Database::open_source({}, source, "000005.ldb", {});
+  ASSERT_TRUE(opened);
+  const std::uint64_t before = source->bytes();
+  EXPECT_EQ(get(**opened, "250015"), std::string(200, 'v') + "250015");
+  EXPECT_EQ(get(**opened, "250010"), std::string(200, 'v') + "250010") << "the first of its block";
+  EXPECT_LT(source->bytes() - before, bytes.size() / 20);
+  EXPECT_EQ(get(**opened, "2500155"), to_string(Code::kNotFound));
+  EXPECT_GT(source->bytes() - before, bytes.size()) << "the order of the keys is not proved";
 }
 
 // Every key of the intact table has its value in the damaged one, or may have been lost.
