@@ -16,6 +16,10 @@ Result<std::optional<ChunkInfo>> Container::locate(const RequestContext&, Positi
   return std::optional<ChunkInfo>{};
 }
 
+Result<std::optional<LocatedRecord>> Container::locate_record(const RequestContext&, std::uint64_t) const {
+  return std::optional<LocatedRecord>{};
+}
+
 Result<Layout> Container::layout(const RequestContext& context, const ChunkInfo& chunk) const {
   ASSIGN_OR_RETURN(const auto decoded, decode(context, chunk));
   return decoded->layout();

@@ -143,6 +143,12 @@ enum class Verification : std::uint8_t {
 // Reads the bytes of a container's trailer. Fails as decode().
 using TrailerReader = std::function<Result<Buffer>(const RequestContext& context)>;
 
+// A chunk that has a certain record.
+struct LocatedRecord {
+  ChunkInfo chunk;
+  std::uint64_t first_ordinal = 0;  // of the chunk's first record
+};
+
 class Container {
  public:
   virtual ~Container() = default;
@@ -159,6 +165,11 @@ class Container {
   // covers it. Uses the format's seek structure, in time independent of the file's size. The default finds nothing.
   // REQUIRES: traits().has_seek_structure.
   virtual Result<std::optional<ChunkInfo>> locate(const RequestContext& context, Position at) const;
+
+  // Returns the chunk with the record of this ordinal, and reads only that chunk's header, if the seek structure counts
+  // records and the chunk is as it says; nullopt if a scan has to find the chunk. The default finds nothing.
+  virtual Result<std::optional<LocatedRecord>> locate_record(const RequestContext& context,
+                                                             std::uint64_t ordinal) const;
 
   // Returns the positions of a chunk's records. Fails like decode. REQUIRES: `chunk` came from this container. The
   // default decodes.

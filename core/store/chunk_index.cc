@@ -62,12 +62,24 @@ Result<IndexedChunk> ChunkIndex::find(const RequestContext& context, SearchKey s
   }
   const bool needs_sizes = search_key == SearchKey::kBytes || search_key == SearchKey::kLines;
   auto found = (needs_sizes ? sizes() : catalog_).find(context, search_key, value);
+  const bool may_be_located = search_key == SearchKey::kRecords && !found && found.error().code == Code::kPending;
+  if (may_be_located) found = locate_record(context, value, std::move(found).error());
   if (!found) return log_.reported(context, std::move(found));
   if (search_key == SearchKey::kRecords) {
     const std::lock_guard lock(recent_mutex_);
     recent_ = *found;
   }
   return found;
+}
+
+// Asks the format's seek structure. Fails with `pending` if that does not tell.
+Result<IndexedChunk> ChunkIndex::locate_record(const RequestContext& context, std::uint64_t ordinal,
+                                               Error pending) const {
+  ASSIGN_OR_RETURN(auto located, file_.container->locate_record(context.filling_unreadable(), ordinal));
+  if (!located) return pending;
+  TRY(measure(context, file_.layout_maker(), ScanDetail::kCounts, located->chunk));
+  if (ordinal - located->first_ordinal >= located->chunk.records.value_or(0)) return pending;
+  return IndexedChunk{.chunk = located->chunk, .before = {.records = located->first_ordinal}};
 }
 
 Result<IndexedChunk> ChunkIndex::place_of(const RequestContext& context, const ChunkInfo& chunk) const {

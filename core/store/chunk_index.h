@@ -28,7 +28,8 @@ class ChunkIndex {
   Result<ChunkInfo> chunk_at(const RequestContext& context, Position begin) const;
   Result<ChunkInfo> chunk_covering(const RequestContext& context, Position at) const;
   // Returns the chunk in which `value` falls along `search_key`: kChunks is its number in scan order, kRecords an
-  // ordinal. kNotFound, kPending.
+  // ordinal. Of the sums before a chunk that an ordinal finds, only the records are certain: it may come from the
+  // format's seek structure. kNotFound, kPending.
   Result<IndexedChunk> find(const RequestContext& context, SearchKey search_key, std::uint64_t value) const;
   // Returns a chunk's place in scan order. If that is not file order, searches all chunks before it. kPending.
   Result<IndexedChunk> place_of(const RequestContext& context, const ChunkInfo& chunk) const;
@@ -58,6 +59,7 @@ class ChunkIndex {
   void invalidate() const;
 
  private:
+  Result<IndexedChunk> locate_record(const RequestContext& context, std::uint64_t ordinal, Error pending) const;
   Catalog& sizes() const;
   Catalog* sizes_if_made() const;
   std::unique_ptr<Catalog> new_sizes(std::optional<CatalogSnapshot> shorter) const;

@@ -10,6 +10,7 @@
 #include "core/formats/container.h"
 #include "core/formats/riegeli/format.h"
 #include "core/formats/riegeli/framing.h"
+#include "core/formats/riegeli/wire.h"
 #include "core/formats/tensorflow_example.h"
 
 namespace recordfs::array_record {
@@ -30,6 +31,58 @@ Error why_lost(const ChunkInfo& chunk) {
 std::optional<ChunkKey> key_at(Position at, std::uint64_t size) {
   return at < size ? std::optional<ChunkKey>({at, 0}) : std::nullopt;
 }
+
+// The ordinals of the records in the chunks of a footer.
+class Ordinals {
+ public:
+  // Counts nothing if a scan might count other records than the footer does: if it would not keep the place of a chunk
+  // that is lost, or if the entries do not add up to the footer's sum, or if chunks might precede the first one. A scan
+  // of a small file costs little, and also finds chunks that the footer lacks.
+  Ordinals(const Ending& ending, std::uint64_t size, const Limits& limits) : index_(ending.index) {
+    constexpr Position kFirst = riegeli::kBlockHeaderSize + riegeli::kChunkHeaderSize;  // after the file's signature
+    if (size <= kSmallFile || ending.flaw || index_.empty() || index_.front().begin != kFirst) return;
+    std::vector<std::uint64_t> sums;
+    sums.reserve(index_.size() / kStride + 1);
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < index_.size(); ++i) {
+      const Position end = i + 1 < index_.size() ? index_[i + 1].begin : ending.footer;
+      const std::uint64_t records = index_[i].records;
+      if (!is_kept_if_lost(records, end - index_[i].begin, limits)) return;
+      if (i % kStride == 0) sums.push_back(sum);
+      sum += records;
+    }
+    if (sum != ending.head.records) return;
+    records_ = sum;
+    sums_ = std::move(sums);
+  }
+
+  // Returns whether a chunk of so many records and bytes keeps the ordinals of its records if it cannot be read.
+  static bool is_kept_if_lost(std::uint64_t records, std::uint64_t bytes, const Limits& limits) {
+    return records > 0 && records <= limits.records_per_chunk && records <= bytes;
+  }
+
+  struct Place {
+    const IndexEntry* entry;
+    std::uint64_t first_ordinal;
+  };
+  // Returns the chunk with a record; nullopt if the footer does not tell.
+  std::optional<Place> find(std::uint64_t ordinal) const {
+    if (ordinal >= records_) return std::nullopt;
+    const auto after = std::ranges::upper_bound(sums_, ordinal);
+    const auto group = static_cast<std::size_t>(after - sums_.begin() - 1);
+    Place place{&index_[group * kStride], sums_[group]};
+    while (ordinal - place.first_ordinal >= place.entry->records) place.first_ordinal += place.entry++->records;
+    return place;
+  }
+
+ private:
+  static constexpr std::uint64_t kSmallFile = 1u << 20;
+  static constexpr std::size_t kStride = 64;  // entries for each sum
+
+  const std::vector<IndexEntry>& index_;
+  std::vector<std::uint64_t> sums_;  // of the records before every kStride-th entry
+  std::uint64_t records_ = 0;
+};
 
 constexpr int kBid = kBeyondDoubt + 64;  // bits of evidence: the magic, or the hash of a self-describing footer
 
@@ -87,6 +140,7 @@ class ArrayRecordContainer final : public ForwardingContainer {
         size_(source_->size()),
         limits_(limits),
         ending_(std::move(ending)),
+        ordinals_(ending_, size_, limits_),
         bulk_(*below().bulk(), ending_),
         traits_(below().traits()),
         schema_{.value = [this](Bytes record,
@@ -124,6 +178,24 @@ class ArrayRecordContainer final : public ForwardingContainer {
       key = step.next;
     }
     return std::optional<ChunkInfo>{};
+  }
+
+  // The chunk must be all that the footer says of it. Otherwise a scan has to find out what the file has there.
+  Result<std::optional<LocatedRecord>> locate_record(const RequestContext& context,
+                                                     std::uint64_t ordinal) const override {
+    const auto place = ordinals_.find(ordinal);
+    if (!place) return std::optional<LocatedRecord>{};
+    const Section section = section_at(place->entry->begin);
+    constexpr std::uint64_t kMostAtOnce = 8u << 20;
+    if (section.end - section.begin <= kMostAtOnce) fetch(context, *source_, section.begin, section.end);
+    ASSIGN_OR_RETURN(const auto step, scan_section(context, {section.begin, 0}, section));
+    // Only padding may follow the last chunk; other chunks may follow others.
+    const bool is_last = section.end == ending_.footer;
+    const bool is_as_listed = step.chunk && step.damage.empty() && (is_last || step.chunk->end == section.end) &&
+                              !is_lost(*step.chunk) && !is_ending(*step.chunk) && step.chunk->begin == section.begin &&
+                              step.chunk->records == section.records;
+    if (!is_as_listed) return std::optional<LocatedRecord>{};
+    return std::optional(LocatedRecord{*step.chunk, place->first_ordinal});
   }
 
   Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override {
@@ -250,8 +322,7 @@ class ArrayRecordContainer final : public ForwardingContainer {
       return step;
     }
     if (section.kind != Section::Kind::kRecords || at != section.begin) return step;
-    const bool may_be = section.records > 0 && section.records <= limits_.records_per_chunk;
-    if (!may_be || section.records > section.end - at) return step;
+    if (!Ordinals::is_kept_if_lost(section.records, section.end - at, limits_)) return step;
     step.damage[0].records_lost = section.records;
     ChunkInfo chunk;
     chunk.key = key;
@@ -288,6 +359,7 @@ class ArrayRecordContainer final : public ForwardingContainer {
   const std::uint64_t size_;
   const Limits limits_;
   const Ending ending_;
+  const Ordinals ordinals_;
   const ListedBulkReader bulk_;
   ContainerTraits traits_;
   const RecordSchema schema_;

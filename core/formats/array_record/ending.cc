@@ -188,8 +188,10 @@ bool has_size_of_footer(const ChunkInfo& chunk, Position end) {
 // Returns the ending with the footer at `footer`, as named by a postscript. Returns nullopt for a valid chunk that is
 // not a footer. An unreadable chunk counts as a footer, and so does a large one of a footer's size, whatever it
 // contains: then its presence is known without decoding it.
-Result<std::optional<Ending>> ending_at(const RequestContext& context, const Container& riegeli, Position footer,
-                                        Position postscript, EndingDetail detail) {
+Result<std::optional<Ending>> ending_at(const RequestContext& context, const Source& source, const Container& riegeli,
+                                        Position footer, Position postscript, EndingDetail detail) {
+  constexpr std::uint64_t kMostOfFooter = 1u << 20;
+  fetch(context, source, footer, std::min(postscript, footer + kMostOfFooter));
   Ending ending{
       .footer = footer, .postscript = postscript, .has_postscript = true, .head = {}, .index = {}, .flaw = {}};
   ASSIGN_OR_RETURN(const auto chunk, chunk_at(context, riegeli, footer, postscript));
@@ -220,7 +222,7 @@ Result<std::optional<Ending>> by_postscript_at(const RequestContext& context, co
   std::optional<Ending> best;
   for (const Position footer : footers_named_in(Bytes(bytes).first(got))) {
     if (footer >= postscript) continue;
-    ASSIGN_OR_RETURN(auto ending, ending_at(context, riegeli, footer, postscript, detail));
+    ASSIGN_OR_RETURN(auto ending, ending_at(context, source, riegeli, footer, postscript, detail));
     if (ending && (!best || !ending->flaw)) best = std::move(*ending);
     if (best && !best->flaw) break;
   }
@@ -379,6 +381,10 @@ Result<std::optional<Ending>> find_ending(const RequestContext& context, const S
   if (!ending || !*ending) return ending;
   TRY(forget_index_that_does_not_fit(windowed, **riegeli, **ending));
   return ending;
+}
+
+void fetch(const RequestContext& context, const Source& source, Position begin, Position end) {
+  if (source.filesystem() != 0) static_cast<void>(read_up_to(context, source, begin, end - begin).has_value());
 }
 
 Result<EndingPart> part_of_ending(const RequestContext& context, const Source& source, const Container& riegeli,

@@ -54,4 +54,8 @@ enum class EndingDetail : std::uint8_t { kPresence, kIndex };
 Result<std::optional<Ending>> find_ending(const RequestContext& context, const Source& source, const Limits& limits,
                                           EndingDetail detail);
 
+// Reads [begin, end) of a source on which each read takes long, so that reads of parts need no requests of their own.
+// They also find what cannot be read.
+void fetch(const RequestContext& context, const Source& source, Position begin, Position end);
+
 }  // namespace recordfs::array_record
