@@ -8,7 +8,8 @@
 namespace recordfs::fetch {
 namespace {
 
-// A file that is replaced within the same second keeps its Last-Modified.
+// A file that is replaced within the same second keeps its Last-Modified, and the ETag that servers such as nginx make
+// of its time and size.
 constexpr std::int64_t kSecondsToSettle = 2;
 constexpr std::size_t kLongestVersion = 256;
 
@@ -61,9 +62,10 @@ Snapshot snapshot_of(const HttpResponse& response, const Origin::Linked& linked,
   if (!modified) snapshot.last_modified.clear();
   snapshot.modified = modified.value_or(0);
   const auto date = parse_http_date(response.header("date"));
-  const bool is_old = modified && date && *modified < *date - kSecondsToSettle;
-  snapshot.is_settled =
-      !snapshot.linked_etag.empty() || !snapshot.version_id.empty() || is_strong_etag(snapshot.etag) || is_old;
+  const bool is_dated = modified && date;
+  const bool is_recent = is_dated && *modified >= *date - kSecondsToSettle;
+  const bool is_named = !snapshot.linked_etag.empty() || !snapshot.version_id.empty();
+  snapshot.is_settled = is_named || (!is_recent && (is_dated || is_strong_etag(snapshot.etag)));
   return snapshot;
 }
 

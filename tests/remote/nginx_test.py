@@ -10,6 +10,7 @@ import time
 import built
 import commands_test
 import remoting
+from tfrecords import tfrecord
 
 SKIPPED = 77
 CONFIGURATION = """
@@ -121,6 +122,21 @@ class Tls(Plain):
 
 
 class Changing(Case):
+    def test_file_that_is_replaced_within_a_second_is_not_taken_from_the_cache(self):
+        """nginx makes the ETag of the time, in seconds, and the size."""
+        self.end()
+        self.root = self.folder / "root"
+        self.root.mkdir()
+        target = self.root / "a.tfrecord"
+        modified = int(time.time()) + 60  # is recent, however slow the machine is
+        self.start()
+        for byte in (b"a", b"b"):
+            target.write_bytes(tfrecord([byte * 1000] * 2000))
+            os.utime(target, (modified, modified))
+            done = self.answer(["cat", self.url("a.tfrecord")])
+            self.assertEqual((done.status, done.err), (0, ""))
+            self.assertTrue(done.out == byte * 2_000_000, "bytes of the file before")
+
     def test_replaced_file_is_reported(self):
         """nginx knows If-Match."""
         self.end()

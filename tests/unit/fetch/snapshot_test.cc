@@ -33,6 +33,13 @@ TEST(Snapshot, StrongEtagSettlesAndIsSentBack) {
   EXPECT_EQ(snapshot.version(), "etag:a%20b%25");
 }
 
+TEST(Snapshot, StrongEtagOfAnObjectThatWasModifiedJustNowDoesNotSettle) {
+  EXPECT_FALSE(snapshot_with({{"etag", "\"a\""}, {"last-modified", kOld}, {"date", kOld1}}).is_settled);
+  EXPECT_FALSE(snapshot_with({{"etag", "\"a\""}, {"last-modified", kLater}, {"date", kOld}}).is_settled);
+  EXPECT_TRUE(snapshot_with({{"etag", "\"a\""}, {"last-modified", kOld}, {"date", kLater}}).is_settled);
+  EXPECT_TRUE(snapshot_with({{"etag", "\"a\""}, {"last-modified", kOld}}).is_settled);
+}
+
 TEST(Snapshot, WeakEtagNeverSettlesNorIsSentBack) {
   const auto snapshot = snapshot_with({{"etag", "W/\"a\""}});
   EXPECT_FALSE(snapshot.is_settled);
