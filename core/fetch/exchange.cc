@@ -26,6 +26,8 @@ constexpr int kMostTargets = 2;
 constexpr std::chrono::milliseconds kSlowResponse{2000};
 constexpr int kMostRepeated = 1;
 constexpr int kMostParts = 32;  // that are requested at once
+// A server that has never answered is more often stopped or misspelt than about to answer.
+constexpr int kFirstConnections = 3;
 
 std::uint64_t random_number() {
   static std::random_device device;
@@ -186,7 +188,8 @@ void Exchange::end_without_head(const TransferEnd& end) {
     return send(counts_.at_once > 1);
   }
   if (!failure.may_pass) return finish(failure.error);
-  if (failure.most_tries > 0 && ++counts_.connections >= failure.most_tries) return finish(failure.error);
+  const int most_tries = network_.has_answer() ? failure.most_tries : std::min(failure.most_tries, kFirstConnections);
+  if (most_tries > 0 && ++counts_.connections >= most_tries) return finish(failure.error);
   retry(failure.error);
 }
 

@@ -67,6 +67,7 @@ std::size_t Network::Transfer::take_header(char* data, std::size_t, std::size_t 
     case HeaderCollector::State::kTooLong: transfer.is_too_long_ = true; return 0;
     case HeaderCollector::State::kComplete: break;
   }
+  transfer.network_.has_answer_ = true;
   return transfer.receiver_.take_head(transfer.collector_.response()) ? size : 0;
 }
 

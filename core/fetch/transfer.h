@@ -89,6 +89,8 @@ class Network {
   // Sends a request and waits for the response, at most `timeout`. Follows no redirects. Fails with kIo.
   Result<HttpResponse> send_once(const HttpRequest& request, std::chrono::milliseconds timeout);
 
+  // Returns whether any server has answered.
+  bool has_answer() const { return has_answer_; }
   // Returns requests and bytes of bodies so far.
   std::uint64_t requests() const { return requests_; }
   std::uint64_t bytes() const { return bytes_; }
@@ -117,6 +119,7 @@ class Network {
   std::size_t active_ = 0;
   std::vector<CURL*> idle_;  // handles to be used again: their buffers are large
   std::string certificates_;
+  bool has_answer_ = false;
   std::uint64_t requests_ = 0;
   std::uint64_t bytes_ = 0;
 };
