@@ -107,15 +107,21 @@ bool CachedObject::read(std::uint64_t block, MutableBytes out) {
 }
 
 void CachedObject::write(std::uint64_t begin, Bytes bytes, const BlockSums& sums) {
-  if (sums.sums().empty() || !cache_.make_room(file_.number(), bytes.size())) return;
+  if (sums.sums().empty() || !make_room(bytes.size())) return;
   for (const auto& [block, sum] : sums.sums()) {
-    const std::uint64_t at = block * kBlock - begin;
-    if (block * kBlock < begin || at > bytes.size() || size_of(block) > bytes.size() - at) continue;
-    const Bytes of_block = bytes.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(size_of(block)));
-    // The checksum last: a block that is written in part has none, or the one of the same bytes.
-    if (!write_fully(file_.number(), place_of(block), of_block)) return;
-    if (!write_fully(file_.number(), kHeader + block * kSum, to_bytes(sum))) return;
+    if (!store(block, sum, begin, bytes)) return;
   }
+}
+
+bool CachedObject::make_room(std::uint64_t bytes) { return cache_.make_room(file_.number(), bytes); }
+
+bool CachedObject::store(std::uint64_t block, std::uint64_t sum, std::uint64_t begin, Bytes bytes) const {
+  const std::uint64_t at = block * kBlock - begin;
+  if (block * kBlock < begin || at > bytes.size() || size_of(block) > bytes.size() - at) return true;
+  const Bytes of_block = bytes.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(size_of(block)));
+  // The checksum last: a block that is written in part has none, or the one of the same bytes.
+  return write_fully(file_.number(), place_of(block), of_block) &&
+         write_fully(file_.number(), kHeader + block * kSum, to_bytes(sum));
 }
 
 // --- DiskCache

@@ -26,6 +26,11 @@ class CachedObject {
   bool read(std::uint64_t block, MutableBytes out);
   // Stores the blocks that `sums` has, among `bytes`, which begin at `begin` of the object. Failures are ignored.
   void write(std::uint64_t begin, Bytes bytes, const BlockSums& sums);
+  // Does a part of what write() does: returns whether there is room for `bytes` more.
+  bool make_room(std::uint64_t bytes);
+  // Does the other part: stores a block with the checksum `sum`, among `bytes`. Returns whether that has not failed.
+  // Safe for a thread while others use other functions.
+  bool store(std::uint64_t block, std::uint64_t sum, std::uint64_t begin, Bytes bytes) const;
 
   // Returns how many bytes the block has. REQUIRES: it is one of the object's.
   std::uint64_t size_of(std::uint64_t block) const;

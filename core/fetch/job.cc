@@ -74,7 +74,9 @@ class OpenJob final : public Job {
       : context_(context),
         object_(std::move(object)),
         out_(out),
-        request_(object_request(context, *object_, 0, out.size(), out)) {}
+        request_(object_request(context, *object_, 0, out.size(), out)) {
+    if (context.cache == nullptr) request_->task().leave_out_sums();
+  }
 
   std::optional<Reply> advance(Clock::time_point now, Clock::time_point& wake) override {
     wake = request_->exchange().advance(now);
@@ -118,6 +120,7 @@ class ReadJob final : public Job {
     if (begin_ == end_) return;
     missing_ = out.subspan(static_cast<std::size_t>(begin_ - begin), static_cast<std::size_t>(end_ - begin_));
     request_ = object_request(context, *object_, begin_, end_, missing_);
+    if (!object_->cached) request_->task().leave_out_sums();
   }
 
   std::optional<Reply> advance(Clock::time_point now, Clock::time_point& wake) override {
@@ -127,7 +130,15 @@ class ReadJob final : public Job {
       wake = request_->exchange().advance(now);
       if (!request_->exchange().is_finished()) return std::nullopt;
       if (const auto& result = request_->exchange().result(); !result) return failure_reply(result.error());
-      if (object_->cached) object_->cached->write(begin_, missing_, request_->task().sums());
+      if (object_->cached && !has_written_) {
+        write_ = context_.writer.write(object_->cached, begin_, missing_, request_->task().sums());
+        has_written_ = true;
+      }
+    }
+    // The client may use the memory again when it has the reply.
+    if (write_ && !context_.writer.is_over(*write_, now)) {
+      wake = BlockWriter::end(*write_);
+      return std::nullopt;
     }
     Reply reply;
     reply.received = size_;
@@ -165,6 +176,8 @@ class ReadJob final : public Job {
   std::uint64_t size_;
   MutableBytes missing_{};
   std::unique_ptr<ObjectRequest> request_{};
+  BlockWriter::WritePtr write_{};
+  bool has_written_ = false;
   bool has_failed_ = false;
 };
 

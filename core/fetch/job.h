@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/base/bytes.h"
+#include "core/fetch/block_writer.h"
 #include "core/fetch/disk_cache.h"
 #include "core/fetch/exchange.h"
 #include "core/fetch/list_task.h"
@@ -23,6 +24,7 @@ namespace recordfs::fetch {
 struct JobContext {
   Network& network;
   UrlNames& names;
+  BlockWriter& writer;
   DiskCache* cache = nullptr;  // null: none
   MutableBytes arena{};
   std::chrono::milliseconds timeout{60'000};

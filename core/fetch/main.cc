@@ -18,6 +18,7 @@
 
 #include "core/base/descriptor.h"
 #include "core/base/thrown.h"
+#include "core/fetch/block_writer.h"
 #include "core/fetch/confinement.h"
 #include "core/fetch/disk_cache.h"
 #include "core/fetch/job.h"
@@ -92,8 +93,10 @@ int run(int count, char** arguments) {
   UrlNames names({.sign = options->sign}, [&network](const HttpRequest& request, std::chrono::milliseconds timeout) {
     return (*network)->send_once(request, timeout);
   });
+  BlockWriter writer([&network] { (*network)->wake(); });
   JobContext context{.network = **network,
                      .names = names,
+                     .writer = writer,
                      .cache = cache,
                      .arena = MutableBytes(static_cast<std::byte*>(arena), size),
                      .timeout = options->timeout};

@@ -47,6 +47,8 @@ class ObjectTask final : public ExchangeTask {
   Result<void> take_redirect(const HttpRequest& target) override;
   void forget_target() override { object_.target.reset(); }
 
+  // Computes no checksums. Call it before the first request.
+  void leave_out_sums() { sums_.give_up(); }
   // Returns the bytes at the front of `out` that are there.
   std::uint64_t received() const { return received_; }
   // Returns the checksums of the whole blocks among them.

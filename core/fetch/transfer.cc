@@ -92,7 +92,7 @@ int Network::Transfer::check_connection(void* self, char* address, char*, int, i
 
 namespace {
 
-constexpr long kBufferSize = 512 << 10;
+constexpr long kBufferSize = 256 << 10;  // stays in a processor's cache until its bytes are copied
 constexpr std::size_t kMostIdle = 16;
 
 void set_limits(CURL* easy, std::chrono::seconds timeout) {

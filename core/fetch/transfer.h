@@ -83,6 +83,8 @@ class Network {
 
   // Waits for the network or for `events` of a descriptor, at most for `timeout`. Returns the events that it has.
   short wait(int descriptor, short events, std::chrono::milliseconds timeout);
+  // Ends wait(), or the next one. Safe for any thread.
+  void wake() { ::curl_multi_wakeup(multi_); }
   // Does what can be done without waiting.
   void run();
 
