@@ -24,7 +24,7 @@ Result<void> check_file_limit(std::uint64_t size) {
 
 }  // namespace
 
-Result<std::unique_ptr<Arena>> Arena::make() {
+Result<std::unique_ptr<Arena>> Arena::make(std::uint64_t kept) {
   TRY(check_file_limit(kSize));
   Descriptor file(::memfd_create("recordfs-arena", MFD_CLOEXEC));
   if (!file || ::ftruncate(file.number(), static_cast<off_t>(kSize)) != 0) return system_error(errno);
@@ -32,11 +32,14 @@ Result<std::unique_ptr<Arena>> Arena::make() {
   if (memory == MAP_FAILED) return system_error(errno);
   // A core dump of this process has no use for them.
   ::madvise(memory, kSize, MADV_DONTDUMP);
-  return std::unique_ptr<Arena>(new Arena(std::move(file), static_cast<std::byte*>(memory)));
+  return std::unique_ptr<Arena>(new Arena(std::move(file), static_cast<std::byte*>(memory), kept));
 }
 
-Arena::Arena(Descriptor file, std::byte* memory)
-    : file_(std::move(file)), memory_(memory), is_taken_(static_cast<std::size_t>(kSize / kUnit)) {}
+Arena::Arena(Descriptor file, std::byte* memory, std::uint64_t kept)
+    : file_(std::move(file)),
+      memory_(memory),
+      kept_(std::clamp(kept, kLeastKept, kSize) / kUnit),
+      is_taken_(static_cast<std::size_t>(kSize / kUnit)) {}
 
 Arena::~Arena() { ::munmap(memory_, kSize); }
 
@@ -46,6 +49,7 @@ std::uint64_t Arena::take(std::uint64_t size) {
   const auto found = std::search_n(is_taken_.begin(), is_taken_.end(), units, false);
   if (found == is_taken_.end()) return kSize;
   std::fill_n(found, units, true);
+  taken_ += static_cast<std::uint64_t>(units);
   return static_cast<std::uint64_t>(found - is_taken_.begin()) * kUnit;
 }
 
@@ -53,7 +57,8 @@ void Arena::give_back(std::uint64_t at, std::uint64_t size) {
   const std::uint64_t begin = at / kUnit;
   const std::uint64_t end = begin + (size + kUnit - 1) / kUnit;
   for (std::uint64_t unit = begin; unit < end; ++unit) is_taken_[static_cast<std::size_t>(unit)] = false;
-  const std::uint64_t dropped = std::max(begin, kKept);
+  taken_ -= end - begin;
+  const std::uint64_t dropped = std::max(begin, kept_);
   if (dropped < end)
     ::madvise(memory_ + dropped * kUnit, static_cast<std::size_t>((end - dropped) * kUnit), MADV_REMOVE);
 }

@@ -18,8 +18,9 @@ class Arena {
  public:
   static constexpr std::uint64_t kSize = 128u << 20;  // bytes; pages that no reply has filled take no memory
 
-  // Makes a memory file and maps it. Fails with kIo.
-  static Result<std::unique_ptr<Arena>> make();
+  // Makes a memory file and maps it. Fails with kIo. `kept`: bytes that keep their memory when they are free, because
+  // new memory costs as much time as the bytes that fill it.
+  static Result<std::unique_ptr<Arena>> make(std::uint64_t kept = kLeastKept);
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -31,20 +32,23 @@ class Arena {
   std::uint64_t take(std::uint64_t size);
   // Gives a part back. `size` is the one that take() had.
   void give_back(std::uint64_t at, std::uint64_t size);
+  // Returns how many bytes are taken.
+  std::uint64_t taken() const { return taken_ * kUnit; }
+  std::uint64_t kept() const { return kept_ * kUnit; }
   // Returns `size` bytes from `at` on, which the fetcher may change at any time. REQUIRES: they are in the arena.
   Bytes bytes(std::uint64_t at, std::uint64_t size) const { return {memory_ + at, static_cast<std::size_t>(size)}; }
 
  private:
-  // Parts consist of whole units.
-  static constexpr std::uint64_t kUnit = kBlock;
-  // Units from here on give their memory back to the system when they are free.
-  static constexpr std::uint64_t kKept = 32;
+  static constexpr std::uint64_t kUnit = kBlock;  // parts consist of whole units
+  static constexpr std::uint64_t kLeastKept = kMostPerRead;
 
-  Arena(Descriptor file, std::byte* memory);
+  Arena(Descriptor file, std::byte* memory, std::uint64_t kept);
 
   const Descriptor file_;
   std::byte* const memory_;
-  std::vector<bool> is_taken_;  // by unit
+  const std::uint64_t kept_;  // units from here on give their memory back to the system when they are free
+  std::uint64_t taken_ = 0;   // units
+  std::vector<bool> is_taken_;
 };
 
 }  // namespace recordfs::remote

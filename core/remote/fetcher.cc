@@ -47,9 +47,19 @@ Error error_of(const Reply& reply) {
   return error;
 }
 
+struct Fetcher::Filled {
+  Filled(std::shared_ptr<Fetcher> of, CallPtr by) : fetcher(std::move(of)), call(std::move(by)) {}
+  ~Filled() { fetcher->give_back(*call); }
+  Filled(const Filled&) = delete;
+  Filled& operator=(const Filled&) = delete;
+
+  const std::shared_ptr<Fetcher> fetcher;
+  const CallPtr call;
+};
+
 Result<std::shared_ptr<Fetcher>> Fetcher::start(const std::vector<std::string>& options,
-                                                std::chrono::milliseconds patience) {
-  ASSIGN_OR_RETURN(auto arena, Arena::make());
+                                                std::chrono::milliseconds patience, std::uint64_t kept) {
+  ASSIGN_OR_RETURN(auto arena, Arena::make(kept));
   ASSIGN_OR_RETURN(auto process, start_fetcher(arena->descriptor(), options));
   return std::make_shared<Fetcher>(std::move(process.socket), std::move(arena), patience, process.id);
 }
@@ -203,10 +213,10 @@ Result<Reply> Fetcher::ask(const RequestContext& context, Request request, const
   };
   const auto answer = std::make_shared<Answer>();
   ASSIGN_OR_RETURN(const auto call,
-                   send(context, std::move(request), [answer, &take](Result<Reply> reply, Bytes bytes) {
+                   send(context, std::move(request), [answer, &take](Result<Reply> reply, const Slice& bytes) {
                      const std::lock_guard lock(answer->mutex);
                      if (!answer->is_wanted) return;
-                     if (reply) take(bytes);
+                     if (reply) take(bytes.bytes);
                      answer->reply = std::move(reply);
                    }));
   auto waited = wait(context, *call);
@@ -234,12 +244,14 @@ void Fetcher::take_packet(Bytes packet) {
   auto reply = packet.size() > kMostPerMessage ? Result<Reply>(Error{}) : parse_reply(packet);
   if (!reply) return end("recordfs-fetch has sent an invalid message");
   CallPtr call;
+  std::shared_ptr<Filled> filled;
   {
     const Lock lock(mutex_);
     heard_ = std::chrono::steady_clock::now();
     const auto found = calls_.find(reply->id);
     if (found != calls_.end()) {
       call = found->second;
+      filled = std::make_shared<Filled>(shared_from_this(), call);
       calls_.erase(found);  // so that no other thread calls `take`
     }
     traffic_ = reply->traffic;
@@ -250,16 +262,28 @@ void Fetcher::take_packet(Bytes packet) {
   if (!call) return;
   if (is_valid) {
     const Bytes bytes = arena_->bytes(call->arena, reply->received);
-    call->take(std::move(*reply), bytes);
+    call->take(std::move(*reply), {.bytes = bytes, .owner = std::move(filled)});
   } else {
+    filled.reset();
     call->take(Error{.code = Code::kIo, .detail = "recordfs-fetch has sent an invalid message", .os_error = EREMOTEIO},
                {});
   }
   call->take = {};
   const Lock lock(mutex_);
-  if (call->size != kNoSize) arena_->give_back(call->arena, call->size);
   call->is_done = true;
   changed_.notify_all();
+}
+
+void Fetcher::give_back(const Call& call) {
+  if (call.size == kNoSize) return;
+  const Lock lock(mutex_);
+  arena_->give_back(call.arena, call.size);
+  changed_.notify_all();
+}
+
+bool Fetcher::has_spare_room() const {
+  const Lock lock(mutex_);
+  return arena_->taken() <= arena_->kept();
 }
 
 // All requests fail. The fetcher may still write to the arena, whose parts are not used again.

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/buffer.h"
 #include "core/base/bytes.h"
 #include "core/base/descriptor.h"
 #include "core/base/request_context.h"
@@ -27,12 +28,12 @@ namespace recordfs::remote {
 
 // Thread-safe. Has no thread: of the threads that wait for replies, one at a time receives those of all. So it can be
 // used before and after a process is confined, and by a process that its owner forks and that takes its place.
-class Fetcher {
+class Fetcher : public std::enable_shared_from_this<Fetcher> {
  public:
   // Takes the reply to a request, or why there is none, and the bytes of the arena that the reply has filled. They can
-  // change at any time, and are not valid after the call. Called once, by any thread that waits for a reply. Must not
-  // throw.
-  using TakeReply = std::function<void(Result<Reply> reply, Bytes bytes)>;
+  // change at any time, and are valid as long as their owner is. Called once, by any thread that waits for a reply.
+  // Must not throw.
+  using TakeReply = std::function<void(Result<Reply> reply, Slice bytes)>;
 
   // A request. Others than Fetcher only hold it.
   class Call {
@@ -50,10 +51,11 @@ class Fetcher {
     kGiveUp,  // send() returns null
   };
 
-  // Starts the program. Fails with kIo.
+  // Starts the program. Fails with kIo. `kept`: as for Arena::make().
   static Result<std::shared_ptr<Fetcher>> start(const std::vector<std::string>& options,
-                                                std::chrono::milliseconds patience);
+                                                std::chrono::milliseconds patience, std::uint64_t kept);
   // Speaks over a connected socket. `patience`: a request fails when nothing has come from the fetcher for this time.
+  // Must be owned by a std::shared_ptr.
   Fetcher(Descriptor socket, std::unique_ptr<Arena> arena, std::chrono::milliseconds patience, pid_t process = 0);
   ~Fetcher();
   Fetcher(const Fetcher&) = delete;
@@ -76,6 +78,9 @@ class Fetcher {
   // Sends a request that has no reply.
   void tell(Request request);
 
+  // Returns whether bytes may stay in the arena after `take` has returned: requests still have room enough.
+  bool has_spare_room() const;
+
   // Returns whether the fetcher has ended, or has sent what is no reply; then all requests fail.
   bool has_ended() const { return has_ended_.load(std::memory_order_relaxed); }
   // Returns what the fetcher has done, as of its last reply.
@@ -88,6 +93,9 @@ class Fetcher {
  private:
   using Lock = std::unique_lock<std::mutex>;
 
+  // Bytes of the arena that a reply has filled. Gives them back.
+  struct Filled;
+
   template <class Condition>
   Result<void> wait_until(const RequestContext& context, Lock& lock, const Condition& is_over);
   Result<void> transmit(const RequestContext& context, Lock& lock, const Request& request);
@@ -95,6 +103,7 @@ class Fetcher {
   // Receives a message, or waits for one.
   void receive(std::chrono::milliseconds most);
   void take_packet(Bytes packet);
+  void give_back(const Call& call);
   void end(std::string_view why);
   Error ended() const;
 

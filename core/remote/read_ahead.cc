@@ -8,6 +8,8 @@ namespace {
 constexpr std::uint64_t kLargestWindow = 64u << 20;
 constexpr std::uint64_t kGap = 1u << 20;    // bytes that a reader may skip or go back
 constexpr std::uint64_t kFewReads = 3;      // of a reader that is expected to read all
+constexpr std::uint64_t kGrowth = 4;        // what such a reader has read is multiplied by this: few round trips
+constexpr std::uint64_t kMany = 2u << 20;   // bytes of a reader that is not `head`, from which on it is
 constexpr std::uint64_t kBegin = 4u << 20;  // bytes of another one, after which it is thought to go on
 
 std::uint64_t to_block(std::uint64_t at) { return at / kBlock * kBlock; }
@@ -35,9 +37,11 @@ ReadAhead::Range ReadAhead::note(Position at, Position end, std::uint64_t size) 
   reader->next = std::max(end, reader->next);
   reader->used_at = ++time_;
   ++reader->reads;
-  // As far as the reader has come, so that one that stops soon has cost little.
+  // In proportion to how far the reader has come, so that one that stops soon has cost little.
   std::uint64_t most = 0;
-  if (expects_all_ && reader->reads >= kFewReads) most = reader->bytes;
+  if (expects_all_ && reader->reads >= kFewReads) {
+    most = std::min(reader->bytes, window_) * (reader->bytes >= kMany ? kGrowth : 1);
+  }
   if (!expects_all_ && reader->bytes >= kBegin) most = reader->bytes / 2;
   most = std::min(most, window_);
   if (most < kBlock) return {};

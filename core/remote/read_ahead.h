@@ -26,6 +26,7 @@ class ReadAhead {
 
   // States that the source will be read from front to end.
   void expect_all() { expects_all_ = true; }
+  bool expects_all() const { return expects_all_; }
   // Returns what to request, now that [at, end) of a source with `size` bytes is read.
   Range note(Position at, Position end, std::uint64_t size);
 

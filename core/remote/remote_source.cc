@@ -46,22 +46,6 @@ std::string without_spaces(const std::string& text) {
 
 }  // namespace
 
-// Consecutive blocks that one request reads.
-struct RemoteSource::Part {
-  std::uint64_t first = 0;
-  std::uint64_t count = 0;
-  bool is_read_ahead = false;
-  std::atomic<int> waiters{0};
-
-  std::mutex mutex{};  // guards the following
-  std::condition_variable changed{};
-  bool is_sent = false;  // or has failed
-  std::shared_ptr<Fetcher> fetcher{};
-  Fetcher::CallPtr call{};
-  std::optional<Error> failure{};
-  std::vector<BlockPtr> blocks{};  // empty: no reply yet
-};
-
 std::optional<SourceId> RemoteSource::id_of(const std::string& text, const std::string& version, bool is_settled) {
   if (version.empty()) return std::nullopt;
   return SourceId{.source = without_spaces(text), .version = without_spaces(version), .is_settled = is_settled};
@@ -169,6 +153,8 @@ RemoteSource::Needed RemoteSource::needed(std::uint64_t first, std::uint64_t cou
       open = std::make_shared<Part>();
       open->first = first + i;
       open->is_read_ahead = is_read_ahead;
+      // What fits in the cache is worth keeping there.
+      open->may_stay = is_read_ahead && ahead_.expects_all() && size_ > session_.blocks().capacity();
       added.push_back(open);
       all.parts.push_back(open);
     }
@@ -192,7 +178,9 @@ bool RemoteSource::send(const RequestContext& context, const Handle& handle, con
   const std::uint64_t size = std::min(size_, begin + part->count * kBlock) - begin;
   auto call = handle.fetcher->send(
       context, {.kind = RequestKind::kRead, .object = handle.object, .begin = begin, .size = size},
-      [self = shared_from_this(), part](const Result<Reply>& reply, Bytes bytes) { self->take(part, reply, bytes); },
+      [self = shared_from_this(), part](const Result<Reply>& reply, const Slice& bytes) {
+        self->take(part, reply, bytes);
+      },
       when_full);
   const bool is_sent = call && *call;
   if (!is_sent) drop(part);
@@ -207,30 +195,45 @@ bool RemoteSource::send(const RequestContext& context, const Handle& handle, con
   return is_sent;
 }
 
-// Copies the bytes, which the fetcher could change, before anybody reads them. Must not throw.
-void RemoteSource::take(const PartPtr& part, const Result<Reply>& reply, Bytes bytes) const {
+Result<std::vector<BlockPtr>> RemoteSource::to_blocks(const Part& part, Bytes bytes) const {
+  std::vector<BlockPtr> blocks;
+  blocks.reserve(static_cast<std::size_t>(part.count));
+  for (std::size_t at = 0; at < bytes.size(); at += kBlock) {
+    ASSIGN_OR_RETURN(auto copied,
+                     Buffer::copy_of({}, bytes.subspan(at, std::min<std::size_t>(kBlock, bytes.size() - at))));
+    blocks.push_back(std::make_shared<const Buffer>(std::move(copied)));
+    session_.blocks().add(number_, part.first + at / kBlock, blocks.back());
+  }
+  return blocks;
+}
+
+// The fetcher could change the bytes. So they are copied before anybody reads them: here, or to the memory of a reader
+// that goes through the object. Must not throw.
+void RemoteSource::take(const PartPtr& part, const Result<Reply>& reply, const Slice& bytes) const {
   std::optional<Error> failure;
   std::vector<BlockPtr> blocks;
   const Position begin = part->first * kBlock;
-  const auto copy = [&] {
-    if (!reply) {
-      failure = reply.error();
-    } else if (reply->failure) {
-      failure = error_of(*reply);
-    } else if (bytes.size() != std::min(size_, begin + part->count * kBlock) - begin) {
-      failure = wrong_reply();
-    }
-    for (std::size_t at = 0; !failure && at < bytes.size(); at += kBlock) {
-      auto copied = Buffer::copy_of({}, bytes.subspan(at, std::min<std::size_t>(kBlock, bytes.size() - at)));
-      if (!copied) {
+  if (!reply) {
+    failure = reply.error();
+  } else if (reply->failure) {
+    failure = error_of(*reply);
+  } else if (bytes.bytes.size() != std::min(size_, begin + part->count * kBlock) - begin) {
+    failure = wrong_reply();
+  } else if (part->may_stay && present_handle().fetcher->has_spare_room()) {
+    const std::lock_guard lock(part->mutex);
+    part->in_arena = bytes;
+    return;
+  } else {
+    const auto copy = [&] {
+      auto copied = to_blocks(*part, bytes.bytes);
+      if (copied) {
+        blocks = std::move(*copied);
+      } else {
         failure = copied.error();
-        break;
       }
-      blocks.push_back(std::make_shared<const Buffer>(std::move(*copied)));
-      session_.blocks().add(number_, part->first + at / kBlock, blocks.back());
-    }
-  };
-  if (!has_memory_for(copy)) failure = out_of_memory("remote block");
+    };
+    if (!has_memory_for(copy)) failure = out_of_memory("remote block");
+  }
   if (failure && failure->code == Code::kChanged) is_changed_.store(true, std::memory_order_relaxed);
   drop(part);
   const std::lock_guard lock(part->mutex);
@@ -287,6 +290,7 @@ Result<std::vector<BlockPtr>> RemoteSource::try_blocks(const RequestContext& con
   read_ahead(at, end);
   for (const PartPtr& part : all.parts) {
     TRY(wait(context, *part));
+    TRY(leave_arena(part));
     const std::lock_guard lock(part->mutex);
     for (std::uint64_t i = 0; i < part->blocks.size(); ++i) {
       const std::uint64_t block = part->first + i;
@@ -357,11 +361,6 @@ Result<std::size_t> RemoteSource::read_at(const RequestContext& context, Positio
     }
   }
   return static_cast<std::size_t>(end - at);
-}
-
-// Each reply was compared with the snapshot, so there is nothing to check less often.
-Result<std::size_t> RemoteSource::read_next(const RequestContext& context, Position at, MutableBytes out) const {
-  return read_at(context, at, out);
 }
 
 Result<Slice> RemoteSource::view_at(const RequestContext& context, Position at, std::uint64_t size) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/buffer.h"
 #include "core/base/source.h"
 #include "core/remote/block_cache.h"
 #include "core/remote/fetcher.h"
@@ -56,7 +58,23 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
     std::shared_ptr<Fetcher> fetcher;
     std::uint64_t object = 0;
   };
-  struct Part;
+  // Consecutive blocks that one request reads.
+  struct Part {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+    bool is_read_ahead = false;
+    bool may_stay = false;  // in the arena
+    std::atomic<int> waiters{0};
+
+    std::mutex mutex{};  // guards the following
+    std::condition_variable changed{};
+    bool is_sent = false;  // or has failed
+    std::shared_ptr<Fetcher> fetcher{};
+    Fetcher::CallPtr call{};
+    std::optional<Error> failure{};
+    std::vector<BlockPtr> blocks{};  // empty: no reply yet, or `in_arena` has the bytes
+    Slice in_arena{};
+  };
   using PartPtr = std::shared_ptr<Part>;
 
   RemoteSource(Session& session, std::string text, std::string name, const Reply& reply, Handle handle);
@@ -84,13 +102,21 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
   // says so.
   bool send(const RequestContext& context, const Handle& handle, const PartPtr& part,
             Fetcher::WhenFull when_full) const;
-  void take(const PartPtr& part, const Result<Reply>& reply, Bytes bytes) const;
+  void take(const PartPtr& part, const Result<Reply>& reply, const Slice& bytes) const;
+  // Returns copies of the bytes of a part, which become blocks in memory. Throws std::bad_alloc.
+  Result<std::vector<BlockPtr>> to_blocks(const Part& part, Bytes bytes) const;
   void drop(const PartPtr& part) const;
   static Result<void> wait(const RequestContext& context, Part& part);
   // Returns the handle of the present fetcher, which opens the object again if it is another one.
   Result<Handle> handle(const RequestContext& context) const;
   Handle present_handle() const;
   void read_ahead(Position at, Position end) const;
+  // Copies the bytes from `at` on that a part read ahead has, or will have. Returns their number; 0: there is none.
+  Result<std::size_t> read_part(const RequestContext& context, Position at, MutableBytes out) const;
+  // Replaces the bytes of a part that are in the arena by blocks in memory.
+  Result<void> leave_arena(const PartPtr& part) const;
+  // Returns the first position after `at` that a part read ahead has.
+  Position next_part(Position at) const;
 
   Session& session_;
   const std::string text_;
@@ -104,7 +130,9 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
 
   mutable std::mutex mutex_;  // guards the following
   mutable Handle handle_;
-  mutable std::map<std::uint64_t, PartPtr> parts_;  // without a reply yet, by each of their blocks
+  // Without a reply yet, or with bytes in the arena; by each of their blocks.
+  mutable std::map<std::uint64_t, PartPtr> parts_;
+  mutable PartPtr last_copied_;  // stays in the arena for readers that go back a little
   mutable ReadAhead ahead_;
 };
 

@@ -152,7 +152,7 @@ TEST(Fetcher, SilentFetcherIsReported) {
 TEST(Fetcher, FullArenaIsReported) {
   FakeFetcher fake({}, [](const Request&) { return false; });
   const Request large{.kind = RequestKind::kRead, .object = 1, .size = remote::kMostPerRead};
-  const auto ignore = [](const Result<Reply>&, Bytes) {};
+  const auto ignore = [](const Result<Reply>&, const Slice&) {};
   for (std::uint64_t at = 0; at < Arena::kSize; at += remote::kMostPerRead) {
     const auto call = fake.client()->send({}, large, ignore, Fetcher::WhenFull::kGiveUp);
     ASSERT_TRUE(call && *call);
@@ -176,8 +176,8 @@ TEST(Fetcher, RequestWaitsForRoomInTheArena) {
   Fetcher::CallPtr last;
   constexpr int kRequests = 100;
   for (int i = 0; i < kRequests; ++i) {
-    auto call =
-        fake.client()->send({}, large, [&replies](const Result<Reply>& reply, Bytes) { replies += reply ? 1 : 0; });
+    auto call = fake.client()->send({}, large,
+                                    [&replies](const Result<Reply>& reply, const Slice&) { replies += reply ? 1 : 0; });
     ASSERT_TRUE(call);
     last = *call;
   }

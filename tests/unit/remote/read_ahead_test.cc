@@ -36,17 +36,17 @@ TEST(ReadAhead, ReaderGetsAheadOfItselfWithoutGapsAndOnce) {
   EXPECT_EQ(requested, kSize);
 }
 
-TEST(ReadAhead, ExpectedReaderGetsAheadAsFarAsItHasCome) {
+TEST(ReadAhead, ExpectedReaderGetsAheadInProportionToWhatItHasRead) {
   ReadAhead ahead(kMemory);
   ahead.expect_all();
   bool has_begun = false;
   for (std::uint64_t at = 0; at < 8u << 20; at += kStep) {
     const auto range = ahead.note(at, at + kStep, kSize);
     if (!range.is_empty()) {
-      EXPECT_LE(range.end, 2 * (at + kStep));
+      EXPECT_LE(range.end, 5 * (at + kStep));
     }
     has_begun |= !range.is_empty();
-    if (at >= 4 * kStep) {
+    if (at >= 2 * kStep) {
       EXPECT_TRUE(has_begun);
     }
   }

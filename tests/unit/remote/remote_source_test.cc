@@ -312,6 +312,89 @@ TEST(RemoteSource, ReaderOfAllRequestsEachByteOnce) {
   EXPECT_EQ(sum, bytes.size());
 }
 
+// An object that is larger than the cache: its bytes stay in the arena until the reader has them.
+struct LargeObject {
+  static constexpr std::uint64_t kMemory = 4u << 20;
+  static constexpr std::size_t kPiece = 384u << 10;
+
+  explicit LargeObject(FakeFetcher::Intercept intercept = {}) : setting(bytes, std::move(intercept), kMemory) {}
+
+  // Reads up to `end` as a pass does. Returns what was read.
+  std::string pass(const RemoteSource& source, std::size_t end) const {
+    source.expect_sequential_reads();
+    std::string got;
+    std::vector<std::byte> piece(kPiece);
+    while (got.size() < end) {
+      const auto size = source.read_next({}, got.size(), piece);
+      if (!size) return got + "failed: " + size.error().detail;
+      got += as_text(Bytes(piece).first(*size));
+    }
+    return got;
+  }
+  std::uint64_t requested() const {
+    std::uint64_t sum = 0;
+    for (const Request& request : setting.fake.requests()) sum += request.size;
+    return sum;
+  }
+
+  const std::string bytes = some_bytes(60 * kBlock + 77);
+  Setting setting;
+};
+
+TEST(RemoteSource, PassOverMoreThanTheCacheRequestsEachByteOnce) {
+  LargeObject large;
+  const auto source = large.setting.open();
+  ASSERT_NE(source, nullptr);
+  EXPECT_TRUE(large.pass(*source, large.bytes.size()) == large.bytes);
+  EXPECT_EQ(large.requested(), large.bytes.size());
+}
+
+TEST(RemoteSource, ReadsBesideAPassGetItsBytes) {
+  LargeObject large;
+  const auto source = large.setting.open();
+  ASSERT_NE(source, nullptr);
+  constexpr std::size_t kHalf = 30 * kBlock;
+  large.pass(*source, kHalf);
+  const std::uint64_t before = large.requested();
+  for (const std::size_t at : {kHalf - kBlock, kHalf + 10, kHalf + kBlock - 5}) {
+    EXPECT_EQ(read(*source, at, 1000), large.bytes.substr(at, 1000)) << at;
+    const auto view = source->view_at({}, at, 5);
+    ASSERT_TRUE(view);
+    EXPECT_EQ(as_text(view->bytes), large.bytes.substr(at, 5)) << at;
+  }
+  EXPECT_LE(large.requested(), before + 2 * kBlock);
+  EXPECT_TRUE(large.pass(*source, large.bytes.size()) == large.bytes);
+}
+
+TEST(RemoteSource, PassContinuesWithAnotherFetcher) {
+  const std::string bytes = some_bytes(60 * kBlock + 77);
+  std::atomic<int> left{12};
+  FakeFetcher* fake = nullptr;
+  LargeObject large([&](const Request& request) {
+    if (request.kind != RequestKind::kRead || --left > 0) return true;
+    fake->die();
+    return false;
+  });
+  fake = &large.setting.fake;
+  FakeFetcher second({{kName, {bytes}}});
+  Session session(LargeObject::kMemory, [&](bool is_first) { return is_first ? fake->client() : second.client(); });
+  const auto source = RemoteSource::open({}, session, kName, "x");
+  ASSERT_TRUE(source);
+  EXPECT_TRUE(large.pass(**source, bytes.size()) == bytes);
+  EXPECT_LE(left, 0);
+}
+
+TEST(RemoteSource, PassesThatEndEarlyLeaveRoomInTheArena) {
+  LargeObject large;
+  std::vector<std::shared_ptr<const RemoteSource>> sources;
+  for (int i = 0; i < 30; ++i) {
+    sources.push_back(large.setting.open());
+    ASSERT_NE(sources.back(), nullptr);
+    large.pass(*sources.back(), 20 * kBlock);
+  }
+  EXPECT_TRUE(large.pass(*sources.front(), large.bytes.size()) == large.bytes);
+}
+
 TEST(RemoteSource, IdHasNoSpaces) {
   const auto id = RemoteSource::id_of("http://host/a b", "\"1 2\"", true);
   ASSERT_TRUE(id);
