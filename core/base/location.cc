@@ -54,7 +54,7 @@ std::string_view Location::path() const {
 Location Location::child(std::string_view name) const {
   std::string text = text_;
   if (!text.ends_with('/')) text += '/';
-  return {text.append(name), *storage_};
+  return {text.append(storage_->name_in_text(*this, name)), *storage_};
 }
 
 Location Location::absolute() const {

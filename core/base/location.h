@@ -32,7 +32,7 @@ class Location {
   std::string_view path() const;
   // Returns the last component of the path; empty after a slash at the end.
   std::string_view name() const { return path().substr(path().rfind('/') + 1); }
-  // Returns a file or directory in this directory.
+  // Returns the file or directory with this name in this directory. A URL has some characters of the name encoded.
   Location child(std::string_view name) const;
   // Returns the location that means the same in any current directory.
   Location absolute() const;

@@ -45,6 +45,8 @@ struct ListedEntry {
   const std::string& name;
   SourceKind kind = SourceKind::kOther;  // of the target of a link
   std::uint64_t size = 0;                // bytes; 0 unless it is a file
+  timespec modified{};                   // 0: the listing does not tell
+  std::string_view version{};            // of the bytes, comparable only to others of listings; empty: it does not tell
 };
 
 // Const and thread-safe. All but local_path() may block, as far as the RequestContext permits if the storage is not
@@ -70,6 +72,20 @@ class Storage {
   // and "..". Fails like `take`, too.
   virtual Result<void> list(const RequestContext& context, const Location& directory, const Wanted& wanted,
                             const TakeEntry& take) const = 0;
+  // Calls `take` with the entries of one page of a directory, until it fails. `page` is empty for the first page, and
+  // otherwise what the call for the page before has returned. Returns the name of the next page; empty after the last.
+  // Fails like list().
+  virtual Result<std::string> list_page(const RequestContext& context, const Location& directory,
+                                        const std::string& page, const TakeEntry& take) const {
+    static_cast<void>(page);  // all entries are one page
+    TRY(list(context, directory, {}, take));
+    return std::string();
+  }
+  // Returns how the text of a location that is in `directory` ends if its name is `name`.
+  virtual std::string name_in_text(const Location& directory, std::string_view name) const {
+    static_cast<void>(directory);
+    return std::string(name);
+  }
   // Returns Source::filesystem() of the files in a directory that are on `device`.
   virtual std::uint64_t filesystem(const Location& directory, std::uint64_t device) const = 0;
   // Returns the local path that a confined process must be able to read for a file or directory; empty: none.

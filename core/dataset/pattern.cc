@@ -45,16 +45,21 @@ class Expansion {
       if (status || !is_not_there(status.error())) return {};
     }
     // Finds a plain name too if it is a link that leads nowhere.
-    const auto wanted = [&component](const std::string& name) {
+    const auto matches = [&component](const std::string& name) {
       return component.has_wildcard ? ::fnmatch(component.pattern.c_str(), name.c_str(), FNM_PERIOD) == 0
                                     : name == component.plain;
     };
     const Location listed(directory.empty() ? "." : directory);
+    const auto in_text = [&listed](const std::string& name) { return listed.storage().name_in_text(listed, name); };
+    // A pattern of URLs may have characters encoded.
+    const auto wanted = [&](const std::string& name) {
+      return matches(name) || (!listed.is_local() && matches(in_text(name)));
+    };
     bool has_failed = false;  // to add one
     auto done = listed.storage().list({}, listed, wanted, [&](const ListedEntry& entry) -> Result<void> {
       const bool is_directory = entry.kind == SourceKind::kDirectory;
       if (component.is_directory && !is_directory) return {};
-      auto added = add(directory + entry.name + (is_directory ? "/" : ""));
+      auto added = add(directory + in_text(entry.name) + (is_directory ? "/" : ""));
       has_failed = !added;
       return added;
     });

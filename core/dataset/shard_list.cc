@@ -50,7 +50,7 @@ Result<void> each_file(const Location& directory, const std::function<Result<voi
 }
 
 std::string in_directory(const std::string& directory, const std::string& name) {
-  return directory.ends_with('/') ? directory + name : directory + '/' + name;
+  return Location(directory).child(name).text();
 }
 
 // What the shards of one set have in common, whatever the total says.
@@ -138,6 +138,8 @@ struct Folder {
   explicit Folder(const ShardFamily& family) : Folder(family.prefix) {}
   explicit Folder(const std::string& path)
       : before(path.substr(0, path.rfind('/') + 1)), directory(before.empty() ? "." : before) {}
+  // Returns the path of a file with this name.
+  std::string path_of(const std::string& name) const { return before.empty() ? name : in_directory(before, name); }
   std::string before;  // the file name in a path
   std::string directory;
 };
@@ -166,7 +168,7 @@ Result<Present> present(const ShardFamily& family, const std::set<std::string>& 
   const Folder folder(family);
   Present found{.numbers = std::vector<bool>(static_cast<std::size_t>(family.total)), .instead = {}};
   TRY(each_file(folder.directory, [&](const std::string& name) -> Result<void> {
-    std::string path = folder.before + name;
+    std::string path = folder.path_of(name);
     const auto shard = parse_shard_name(path);
     if (!shard || shard->number >= family.total || !differ_in_suffix(shard->family, family)) return {};
     if (shard->family == family && packings.contains(shard->family.packing)) {
@@ -298,7 +300,7 @@ Result<ShardList> whole_set(const std::string& word, const ShardFamily& family, 
   std::size_t found = 0;
   PathsByNumber instead;
   TRY(each_file(folder.directory, [&](const std::string& name) -> Result<void> {
-    std::string path = folder.before + name;
+    std::string path = folder.path_of(name);
     const auto shard = parse_shard_name(path);
     if (!shard) return {};
     if (set_name(shard->family) != set_name(family)) {

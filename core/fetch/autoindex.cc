@@ -3,26 +3,10 @@
 #include <utility>
 
 #include "core/base/parse_number.h"
+#include "core/fetch/http_headers.h"
 #include "core/fetch/json_objects.h"
 
 namespace recordfs::fetch {
-namespace {
-
-// Returns a name with the characters encoded that mean something else in a URL.
-std::string in_url(std::string_view name) {
-  std::string encoded;
-  for (const char c : name) {
-    switch (c) {
-      case '%': encoded += "%25"; break;
-      case '?': encoded += "%3F"; break;
-      case '#': encoded += "%23"; break;
-      default: encoded += c;
-    }
-  }
-  return encoded;
-}
-
-}  // namespace
 
 bool is_entry_name(std::string_view name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos &&
@@ -42,9 +26,10 @@ Result<Origin::Page> parse_autoindex(std::string_view body) {
     const std::string_view type = entry["type"];
     if (!is_entry_name(entry["name"]) || (type != "file" && type != "directory")) return {};
     const bool is_directory = type == "directory";
-    page.entries.push_back({.name = in_url(entry["name"]),
+    page.entries.push_back({.name = std::string(entry["name"]),
                             .is_directory = is_directory,
-                            .size = is_directory ? 0 : parse_number<std::uint64_t>(entry["size"]).value_or(0)});
+                            .size = is_directory ? 0 : parse_number<std::uint64_t>(entry["size"]).value_or(0),
+                            .modified = parse_http_date(entry["mtime"]).value_or(0)});
     return {};
   }));
   return page;

@@ -1,19 +1,22 @@
 // Listings of directories by web servers.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "core/fetch/origin.h"
 
 namespace recordfs::fetch {
 
+// Of what a listing says of an object; a longer text is left out.
+inline constexpr std::size_t kLongestListedVersion = 256;
+
 // Returns whether a name can be that of an entry: it is not empty, ".", or "..", and has neither a slash nor a zero
 // byte.
 bool is_entry_name(std::string_view name);
 
-// Returns the entries of a directory in the JSON of nginx's autoindex module. Names are as they are appended to the
-// directory's URL. Leaves out what is neither a file nor a directory. Fails with kUnsupported if the text is another
-// kind of page, and with kDamage if it is malformed.
+// Returns the entries of a directory in the JSON of nginx's autoindex module. Leaves out what is neither a
+// file nor a directory. Fails with kUnsupported if the text is another kind of page, and with kDamage if it is malformed.
 Result<Origin::Page> parse_autoindex(std::string_view body);
 
 }  // namespace recordfs::fetch

@@ -142,9 +142,11 @@ class HuggingFace final : public Origin {
       const bool is_directory = entry["type"] == "directory";
       if (!path.starts_with(prefix) || !(is_directory || entry["type"] == "file")) return {};
       if (!is_entry_name(path.substr(prefix.size()))) return {};
-      page.entries.push_back({.name = std::string(path.substr(prefix.size())),
-                              .is_directory = is_directory,
-                              .size = is_directory ? 0 : parse_number<std::uint64_t>(entry["size"]).value_or(0)});
+      page.entries.push_back(
+          {.name = std::string(path.substr(prefix.size())),
+           .is_directory = is_directory,
+           .size = is_directory ? 0 : parse_number<std::uint64_t>(entry["size"]).value_or(0),
+           .version = is_directory ? "" : std::string(entry["oid"].substr(0, kLongestListedVersion))});
       return {};
     }));
     if (const std::string_view link = next_link(response.header("link")); !link.empty()) {

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <utility>
 
 #include "core/base/parse_number.h"
 #include "core/fetch/autoindex.h"
+#include "core/fetch/credential_services.h"
 #include "core/fetch/environment.h"
 #include "core/fetch/url.h"
 #include "core/fetch/xml.h"
@@ -26,6 +28,11 @@ class ListingReader {
     if (element == "/NextContinuationToken") page_.next = text;
     if (element == "/Contents/Key") entry_.name = text;
     if (element == "/Contents/Size") entry_.size = parse_number<std::uint64_t>(text).value_or(0);
+    if (element == "/Contents/LastModified") {
+      entry_.modified =
+          std::chrono::system_clock::to_time_t(parse_time(text).value_or(std::chrono::system_clock::time_point()));
+    }
+    if (element == "/Contents/ETag" && text.size() <= kLongestListedVersion) entry_.version = text;
     if (element == "/Contents") page_.entries.push_back(std::exchange(entry_, {}));
     if (element == "/CommonPrefixes/Prefix") {
       page_.entries.push_back({.name = text, .is_directory = true});

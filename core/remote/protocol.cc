@@ -118,11 +118,13 @@ Result<Reply> parse_reply(Bytes packet) {
 }
 
 bool append(const Entry& entry, std::string& page) {
-  constexpr std::size_t kHeader = 1 + 8 + 4;
-  if (page.size() + kHeader + entry.name.size() > kListPage) return false;
+  constexpr std::size_t kHeader = 1 + 8 + 8 + 4 + 4;
+  if (page.size() + kHeader + entry.name.size() + entry.version.size() > kListPage) return false;
   put(static_cast<std::uint8_t>(entry.is_directory ? kDirectory : 0), page);
   put(entry.size, page);
+  put(static_cast<std::uint64_t>(entry.modified), page);
   put_text(entry.name, page);
+  put_text(entry.version, page);
   return true;
 }
 
@@ -133,7 +135,9 @@ Result<std::vector<Entry>> parse_page(Bytes page) {
     Entry entry;
     entry.is_directory = (cursor.u8() & kDirectory) != 0;
     entry.size = cursor.u64_le();
+    entry.modified = static_cast<std::int64_t>(cursor.u64_le());
     entry.name = take_text(cursor);
+    entry.version = take_text(cursor);
     if (!cursor.ok() || !may_be_name(entry.name)) return malformed("no page of a directory");
     entries.push_back(std::move(entry));
   }

@@ -76,9 +76,11 @@ struct Reply {
 
 // An entry of a page of a directory, as it is in the arena.
 struct Entry {
-  std::string name;  // without slashes
+  std::string name{};  // without slashes; characters are not encoded
   bool is_directory = false;
-  std::uint64_t size = 0;  // bytes; 0 of a directory
+  std::uint64_t size = 0;     // bytes; 0 of a directory
+  std::int64_t modified = 0;  // seconds since 1970; 0: the server does not tell
+  std::string version{};      // of an object; empty: the server does not tell
 };
 
 // Return the packet for a message. REQUIRES: it is at most kMostPerMessage long.

@@ -56,27 +56,23 @@ class RemoteStorage final : public Storage {
       if (!may_be_directory) return why;
     }
     auto page = first_page(context, text.ends_with('/') ? text : text + '/');
-    if (!page && !is_not_there(page.error())) return std::move(page).error();
+    if (!page && !is_answer(page.error())) return std::move(page).error();
     if (!page) return keep(text, std::move(page).error());
-    return keep(
-        text, SourceStatus{.kind = SourceKind::kDirectory, .id = {.source = {}, .version = {}}, .device = kFilesystem});
+    return keep(text, status_of_directory(text));
   }
 
   Result<void> list(const RequestContext& context, const Location& directory, const Wanted& wanted,
                     const TakeEntry& take) const override {
-    std::string text = directory.text();
-    if (!text.ends_with('/')) text += '/';
+    const std::string text = text_of_directory(directory);
     ASSIGN_OR_RETURN(auto page, first_page(context, text));
     int empty_pages = 0;
     Listing all;
     for (;;) {
       if (all.size() < kMostListed) {
-        for (const Entry& entry : page->entries) all.insert_or_assign(entry.name, entry);
+        for (const Entry& entry : page->entries) all.insert_or_assign(name_in_text(directory, entry.name), entry);
       }
       for (const Entry& entry : page->entries) {
-        if (wanted && !wanted(entry.name)) continue;
-        TRY(take({entry.name, entry.is_directory ? SourceKind::kDirectory : SourceKind::kFile,
-                  entry.is_directory ? 0 : entry.size}));
+        if (!wanted || wanted(entry.name)) TRY(take(listed(entry)));
       }
       if (page->next.empty()) {
         kept().listings.add(text, {std::make_shared<const Listing>(std::move(all)), Clock::now()});
@@ -89,6 +85,29 @@ class RemoteStorage final : public Storage {
       }
       page = std::move(next);
     }
+  }
+
+  Result<std::string> list_page(const RequestContext& context, const Location& directory, const std::string& page,
+                                const TakeEntry& take) const override {
+    const std::string text = text_of_directory(directory);
+    ASSIGN_OR_RETURN(const auto read, page.empty() ? first_page(context, text) : ask_for_page(context, text, page));
+    for (const Entry& entry : read->entries) TRY(take(listed(entry)));
+    return read->next;
+  }
+
+  // Encodes what would begin or end another part of the URL. The fetcher encodes the rest.
+  std::string name_in_text(const Location& directory, std::string_view name) const override {
+    if (!is_http(directory.text())) return std::string(name);
+    std::string encoded;
+    for (const char c : name) {
+      switch (c) {
+        case '%': encoded += "%25"; break;
+        case '?': encoded += "%3F"; break;
+        case '#': encoded += "%23"; break;
+        default: encoded += c;
+      }
+    }
+    return encoded;
   }
 
   std::uint64_t filesystem(const Location&, std::uint64_t) const override { return kFilesystem; }
@@ -121,7 +140,7 @@ class RemoteStorage final : public Storage {
     PagePtr page;
     Clock::time_point at;
   };
-  using Listing = std::map<std::string, Entry>;  // by name
+  using Listing = std::map<std::string, Entry>;  // by name, as it is in a text
   struct KeptListing {
     std::shared_ptr<const Listing> entries;
     Clock::time_point at;
@@ -131,7 +150,32 @@ class RemoteStorage final : public Storage {
     Clock::time_point at;
   };
 
+  static std::string text_of_directory(const Location& directory) {
+    std::string text = directory.text();
+    if (!text.ends_with('/')) text += '/';
+    return text;
+  }
+
+  static ListedEntry listed(const Entry& entry) {
+    return {.name = entry.name,
+            .kind = entry.is_directory ? SourceKind::kDirectory : SourceKind::kFile,
+            .size = entry.is_directory ? 0 : entry.size,
+            .modified = {.tv_sec = entry.modified, .tv_nsec = 0},
+            .version = entry.version};
+  }
+
+  // Returns whether a failure is an answer, which is the same if it is asked for again at once.
+  static bool is_answer(const Error& error) {
+    return error.code != Code::kPending && error.code != Code::kInterrupted && error.code != Code::kOutOfMemory;
+  }
+
   static bool is_fresh(Clock::time_point at) { return Clock::now() - at < kFresh; }
+
+  static SourceStatus status_of_directory(const std::string& text) {
+    std::string id = text.substr(0, text.find_last_not_of('/') + 1);
+    std::ranges::replace(id, ' ', '+');
+    return {.kind = SourceKind::kDirectory, .id = {.source = std::move(id), .version = {}}, .device = kFilesystem};
+  }
 
   static SourceStatus status_of_source(const RemoteSource& source) {
     return {.kind = SourceKind::kFile,
@@ -145,6 +189,7 @@ class RemoteStorage final : public Storage {
   Result<std::shared_ptr<const RemoteSource>> opened(const RequestContext& context, const Location& location) const {
     const std::string& text = location.text();
     if (location.name().empty()) {
+      TRY(status(context, location));
       return Error{.code = Code::kIo, .detail = "Is a directory", .os_error = EISDIR};
     }
     const auto known = kept().sources.find(text);
@@ -153,7 +198,7 @@ class RemoteStorage final : public Storage {
     }
     kept().sources.drop(text);
     auto source = RemoteSource::open(context, Session::of_process(), text, std::string(location.name()));
-    if (!source && !is_not_there(source.error())) return source;
+    if (!source && !is_answer(source.error())) return source;
     return kept().sources.add(text, {std::move(source), Clock::now()}).source;
   }
 
@@ -170,9 +215,11 @@ class RemoteStorage final : public Storage {
     const auto found = listing->entries->find(text.substr(slash + 1));
     if (found == listing->entries->end()) return std::nullopt;
     const Entry& entry = found->second;
-    return SourceStatus{.kind = entry.is_directory ? SourceKind::kDirectory : SourceKind::kFile,
-                        .size = entry.is_directory ? 0 : entry.size,
+    if (entry.is_directory) return status_of_directory(text);
+    return SourceStatus{.kind = SourceKind::kFile,
+                        .size = entry.size,
                         .id = {.source = {}, .version = {}},
+                        .modified = {.tv_sec = entry.modified, .tv_nsec = 0},
                         .device = kFilesystem};
   }
 

@@ -146,10 +146,11 @@ class Fetcher:
                 return reply
             at = 0
             while at < len(reply.data):
-                is_directory, size, length = struct.unpack_from("<BQI", reply.data, at)
-                at += 13
+                is_directory, size, _, length = struct.unpack_from("<BQqI", reply.data, at)
+                at += 21
                 entries.append((reply.data[at:at + length].decode(), None if is_directory else size))
                 at += length
+                at += 4 + struct.unpack_from("<I", reply.data, at)[0]  # the version
             page = reply.page
             if not page:
                 return entries
