@@ -293,8 +293,26 @@ Result<std::unique_ptr<const Database>> Database::open_file(const RequestContext
   return open_files(context, directory, {place.filename().string()}, options);
 }
 
+namespace {
+
+// Returns whether a directory of a server has more entries than a page, and no CURRENT.
+Result<bool> is_large_and_no_database(const Location& directory) {
+  const auto ignore = [](const ListedEntry&) -> Result<void> { return {}; };
+  ASSIGN_OR_RETURN(const auto next, directory.storage().list_page({}, directory, {}, ignore));
+  if (next.empty()) return false;
+  const auto current = status_of({}, directory.child("CURRENT"));
+  if (!current && !is_not_there(current.error())) return current.error();
+  return !current;
+}
+
+}  // namespace
+
 Result<bool> is_database(const Location& directory) {
   if (!is_directory(directory)) return false;
+  if (!directory.is_local()) {
+    ASSIGN_OR_RETURN(const auto is_none, is_large_and_no_database(directory));
+    if (is_none) return false;
+  }
   ASSIGN_OR_RETURN(const auto entries, list_directory(directory));
   const auto has = [&](FileKind kind) {
     return std::ranges::any_of(entries, [kind](const auto& entry) { return entry.is.kind == kind; });

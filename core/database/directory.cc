@@ -62,6 +62,20 @@ Descriptor open_in_place(const std::string& path, bool follows_links) {
   return Descriptor(static_cast<int>(opened));
 }
 
+// Returns a file beside or below a directory of a server. There, ".." would be a name like others.
+Location stored(std::string_view directory, std::string_view name) {
+  constexpr std::string_view kUp = "../";
+  while (directory.ends_with('/')) directory.remove_suffix(1);
+  while (name.starts_with(kUp)) {
+    const std::size_t slash = directory.rfind('/');
+    const bool is_top = slash == std::string_view::npos || directory.substr(0, slash).ends_with('/');
+    if (is_top) break;
+    directory = directory.substr(0, slash);
+    name.remove_prefix(kUp.size());
+  }
+  return Location(std::string(directory) + '/').child(name);
+}
+
 }  // namespace
 
 FileName parse_file_name(std::string_view name) {
@@ -96,7 +110,9 @@ Result<std::vector<DirectoryEntry>> list_directory(const Location& directory) {
 
 Location OpenFiles::location(const std::string& name) const {
   Location location(name);
-  return name.starts_with('/') || !location.is_local() ? location : Location(directory_).child(name);
+  if (name.starts_with('/') || !location.is_local()) return location;
+  const Location directory(directory_);
+  return directory.is_local() ? directory.child(name) : stored(directory_, name);
 }
 
 Result<Descriptor> OpenFiles::open_file(const std::string& name) const {

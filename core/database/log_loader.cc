@@ -20,6 +20,7 @@ constexpr std::int64_t kSecondsOfUse = 10;  // since the last write of a databas
 Result<void> LogLoader::list_other_directory() {
   if (!only_.empty()) return {};
   other_ = {.name = state_.options_.wal_directory, .problem = {}};
+  while (other_.name.size() > 1 && other_.name.ends_with('/')) other_.name.pop_back();
   if (other_.name.empty()) other_ = find_wal_directory(files().directory(), state_.options_file_.wal_directory);
   return other_.name.empty() ? Result<void>() : add_files_of(files(), other_.name, {FileKind::kLog}, other_logs_);
 }

@@ -76,7 +76,7 @@ class OverS3:
 
 
 class Files:
-    WITH_OTHER_LOGS = "database/rocksdb11-wal-dir"  # in a directory that is found by its name beside a local database
+    WITH_OTHER_LOGS = "database/rocksdb11-wal-dir"  # in a directory that is found by its name beside the database
 
     def setUp(self):
         super().setUp()
@@ -111,17 +111,26 @@ class Files:
             keys = self.answer(["keys", name], cwd=self.root).out.decode(errors="surrogateescape").splitlines()
             if keys:
                 self.assert_same("get", "--encoded", "FILE", keys[len(keys) // 2], files=[name])
-        names = [name for name in databases() if name != self.WITH_OTHER_LOGS]
+        names = databases()
         self.assertGreater(len(names), 5)
-        remoting.in_parallel(check, built.some_of(names, 3))
+        remoting.in_parallel(check, {*built.some_of(names, 3), self.WITH_OTHER_LOGS})
 
     def test_logs_of_a_database_may_be_in_another_directory(self):
         name = self.WITH_OTHER_LOGS
         local = self.answer(["keys", "--json", name], self.root)
-        remote = self.answer(["keys", "--json", self.url(name), "--wal-dir", self.url(f"{name}.logs")])
-        self.assertEqual((remote.status, remote.err), (0, ""))
-        self.assertEqual([row["sequence"] for row in map(json.loads, remote.out.splitlines())],
-                         [row["sequence"] for row in map(json.loads, local.out.splitlines())])
+        for slash in ("", "/"):
+            remote = self.answer(["keys", "--json", self.url(name), "--wal-dir", self.url(f"{name}.logs") + slash])
+            self.assertEqual((remote.status, remote.err), (0, ""))
+            self.assertEqual([row["sequence"] for row in map(json.loads, remote.out.splitlines())],
+                             [row["sequence"] for row in map(json.loads, local.out.splitlines())])
+            self.assertNotIn(b"logs//", self.answer(["verify", "--json", self.url(name), "--wal-dir", self.url(f"{name}.logs") + slash]).out)
+
+    def test_logs_that_are_missing_are_reported(self):
+        shutil.copytree(self.root / self.WITH_OTHER_LOGS, self.folder / "alone" / "rocksdb11-wal-dir")
+        started = self.serve(self.folder / "alone")
+        done = self.answer(["keys", started.url("rocksdb11-wal-dir")])
+        self.assertNotEqual(done.status, 0)
+        self.assertIn("the directory of the write-ahead logs, /srv/data/rocksdb11-wal-dir.logs, does not exist", done.err)
 
     def test_final_slash_names_the_same_database(self):
         self.assert_same("keys", files=["database/leveldb-levels/"])
