@@ -1,6 +1,9 @@
 #include "core/formats/registry.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -29,7 +32,32 @@ Result<const Format*> highest_bidder(const RequestContext& context, const Source
   return best;
 }
 
+// Returns a name without "-00017-of-00128" at its end.
+std::string_view without_shard_number(std::string_view name) {
+  for (const std::string_view before : {"-of-", "-"}) {
+    const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+    if (digits == name.size() || !name.substr(0, digits).ends_with(before)) return name;
+    name = name.substr(0, digits - before.size());
+  }
+  return name;
+}
+
 }  // namespace
+
+bool has_container_name(std::string_view file_name) {
+  for (const std::string_view packed : {".gz", ".zlib"}) {
+    if (file_name.ends_with(packed)) file_name.remove_suffix(packed.size());
+  }
+  file_name = without_shard_number(file_name);
+  for (const Format& format : formats()) {
+    for (std::string_view rest = format.suffixes; !rest.empty();) {
+      const std::string_view suffix = rest.substr(0, rest.find(' '));
+      if (file_name.size() > suffix.size() && file_name.ends_with(suffix)) return true;
+      rest.remove_prefix(std::min(suffix.size() + 1, rest.size()));
+    }
+  }
+  return false;
+}
 
 Result<const Format*> probe(const RequestContext& context, const Source& source, std::string_view file_name,
                             ProbeDepth depth) {

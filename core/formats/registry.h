@@ -33,6 +33,8 @@ struct Format {
   // Base format: every file of this format is also a valid file of `built_on`, which must be listed later. It reads
   // damaged files that are no longer recognized as this format. Empty if there is none.
   std::string_view built_on{};
+  // Endings of names that files of other kinds hardly have, separated by spaces.
+  std::string_view suffixes{};
 };
 
 // Returns all formats of this build.
@@ -42,6 +44,10 @@ std::span<const Format> formats();
 // recognizes the head. Fails with kNoContainer, with a readable reason.
 Result<const Format*> probe(const RequestContext& context, const Source& source, std::string_view file_name,
                             ProbeDepth depth);
+
+// Returns whether a name ends as those of a format do, apart from "-00017-of-00128", ".gz" and ".zlib" at its end. For
+// listings of files that cost much to read: the file itself may still be of another kind.
+bool has_container_name(std::string_view file_name);
 
 // Probes with a search, and opens.
 Result<std::unique_ptr<Container>> open_container(const RequestContext& context, std::shared_ptr<const Source> source,

@@ -378,6 +378,7 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
 
 }  // namespace
 
-const Format kFormat = {.name = "array-record", .probe = probe, .open = open, .built_on = "riegeli"};
+const Format kFormat = {
+    .name = "array-record", .probe = probe, .open = open, .built_on = "riegeli", .suffixes = ".array_record"};
 
 }  // namespace recordfs::array_record

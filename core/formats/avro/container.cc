@@ -375,6 +375,6 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
 
 }  // namespace
 
-const Format kFormat = {.name = "avro", .probe = probe, .open = open};
+const Format kFormat = {.name = "avro", .probe = probe, .open = open, .suffixes = ".avro"};
 
 }  // namespace recordfs::avro

@@ -306,6 +306,6 @@ class BloscpackContainer final : public Container, private Metadata {
 
 }  // namespace
 
-const Format kFormat = {.name = "bloscpack", .probe = probe, .open = BloscpackContainer::open};
+const Format kFormat = {.name = "bloscpack", .probe = probe, .open = BloscpackContainer::open, .suffixes = ".blp"};
 
 }  // namespace recordfs::bloscpack

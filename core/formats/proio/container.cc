@@ -180,6 +180,6 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
 
 }  // namespace
 
-const Format kFormat = {.name = "proio", .probe = probe, .open = open};
+const Format kFormat = {.name = "proio", .probe = probe, .open = open, .suffixes = ".proio"};
 
 }  // namespace recordfs::proio

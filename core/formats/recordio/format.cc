@@ -115,6 +115,7 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
 
 }  // namespace
 
-const Format kFormat = {.name = "recordio", .probe = probe, .open = open};
+const Format kFormat = {
+    .name = "recordio", .probe = probe, .open = open, .suffixes = ".grail-rio .grail-rpk .grail-rpk-gz"};
 
 }  // namespace recordfs::recordio

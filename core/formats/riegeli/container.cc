@@ -331,6 +331,6 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
   return std::unique_ptr<Container>(std::move(container));
 }
 
-const Format kFormat = {"riegeli", bid_on_file, open_file};
+const Format kFormat = {.name = "riegeli", .probe = bid_on_file, .open = open_file, .suffixes = ".riegeli"};
 
 }  // namespace recordfs::riegeli

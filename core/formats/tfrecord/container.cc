@@ -162,6 +162,6 @@ std::vector<RecordFollower::Record> RecordFollower::follow(Bytes piece) {
   return records;
 }
 
-const Format kFormat = {.name = "tfrecord", .probe = probe, .open = open};
+const Format kFormat = {.name = "tfrecord", .probe = probe, .open = open, .suffixes = ".tfrecord .tfrecords"};
 
 }  // namespace recordfs::tfrecord

@@ -230,6 +230,6 @@ Result<bool> has_fragment(const RequestContext& context, const Source& source, s
   return has_fragment_anywhere(context, source);
 }
 
-const Format kFormat = {.name = "wandb", .probe = probe, .open = open};
+const Format kFormat = {.name = "wandb", .probe = probe, .open = open, .suffixes = ".wandb .swanlab"};
 
 }  // namespace recordfs::wandb
