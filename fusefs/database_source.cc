@@ -100,7 +100,8 @@ std::function<void(const database::Problem&)> reporter(const std::string& shown,
 }
 
 // Opens a database of another storage than local files, as it is now.
-Result<DatabaseSource> open_stored_database(const Location& directory, const std::string& shown, const Options& options,
+Result<DatabaseSource> open_stored_database(const Location& directory, std::shared_ptr<const SourceTree> files,
+                                            const std::string& shown, const Options& options,
                                             const StoreResources& services) {
   database::Options how = database_options(options, std::make_shared<std::optional<Ownership>>());
   how.follows_changes = false;
@@ -110,7 +111,7 @@ Result<DatabaseSource> open_stored_database(const Location& directory, const std
   Ownership ownership = ownership_of(SourceStatus{});
   override_ownership(ownership, options);
   return DatabaseSource{.name = {},
-                        .files = {},
+                        .files = {{}, std::move(files)},
                         .database = std::move(opened),
                         .ownership = ownership,
                         .filesystem = directory.storage().filesystem(directory, 0),
@@ -119,10 +120,10 @@ Result<DatabaseSource> open_stored_database(const Location& directory, const std
 
 }  // namespace
 
-Result<DatabaseSource> open_database(const std::string& path, std::shared_ptr<const RootedDir> files,
+Result<DatabaseSource> open_database(const std::string& path, std::shared_ptr<const SourceTree> files,
                                      const std::string& shown, const Options& options, const StoreResources& services) {
   const Location location(path);
-  if (!location.is_local()) return open_stored_database(location, shown, options, services);
+  if (!location.is_local()) return open_stored_database(location, std::move(files), shown, options, services);
   const auto directory = std::make_shared<const Descriptor>(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!*directory) return system_error(errno);
   struct stat st {};
@@ -157,7 +158,7 @@ std::string stated_wal_directory(const std::string& path) {
   const auto number = [](const database::DirectoryEntry& entry) { return database::options_file_number(entry.name); };
   const auto newest = std::ranges::max_element(*listed, {}, number);
   if (newest == listed->end() || !number(*newest)) return {};
-  const auto source = open_source({}, path + "/" + newest->name);
+  const auto source = open_source({}, Location(path).child(newest->name));
   const auto read = source ? database::read_options({}, **source) : source.error();
   return read ? read->wal_directory : std::string();
 }

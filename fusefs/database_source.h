@@ -15,7 +15,7 @@ namespace recordfs {
 // files are found later through a descriptor, so the mount may cover them. Their owners and permissions are those that
 // a reader has for each of them. A database of another storage is shown as it is now, without files/. Fails like
 // database::Database::open(). `options` and `services` must outlive the result.
-Result<DatabaseSource> open_database(const std::string& path, std::shared_ptr<const RootedDir> files,
+Result<DatabaseSource> open_database(const std::string& path, std::shared_ptr<const SourceTree> files,
                                      const std::string& shown, const Options& options, const StoreResources& services);
 
 // Returns the directory that the newest OPTIONS file of a database in `path` states for its write-ahead logs, if that

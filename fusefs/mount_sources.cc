@@ -16,11 +16,14 @@
 #include "core/base/request_context.h"
 #include "core/base/source.h"
 #include "core/dataset/source_spec.h"
+#include "core/formats/registry.h"
 #include "core/store/open_container.h"
 #include "fusefs/data_set_source.h"
 #include "fusefs/database_source.h"
 #include "fusefs/source_access.h"
 #include "fusefs/tree/inode_table.h"
+#include "fusefs/tree/mirror/remote_tree.h"
+#include "fusefs/tree/mirror/rooted_dir.h"
 
 namespace recordfs {
 namespace {
@@ -51,6 +54,13 @@ bool may_count(const fs::directory_entry& entry, dev_t device) {
 
 // Returns the name in a mount of several sources: the directory's own, not that of a symbolic link.
 std::string directory_name(const std::string& path) {
+  const Location location(path);
+  if (!location.is_local()) {
+    std::string_view whole = location.path();
+    whole = whole.substr(0, whole.find_last_not_of('/') + 1);
+    const std::string_view last = whole.substr(whole.rfind('/') + 1);
+    return last.empty() || last.ends_with(':') ? "root" : std::string(last);
+  }
   std::error_code failure;
   const auto real = std::filesystem::canonical(path, failure);
   const std::string name = failure ? std::string() : real.filename().string();
@@ -89,6 +99,22 @@ Result<MountSource> open_container_file(const std::string& path, const std::stri
   return MountSource(std::move(container));
 }
 
+Result<std::shared_ptr<const SourceTree>> open_directory(const std::string& path, const std::string& shown,
+                                                         const StoreResources& services) {
+  const Location location(path);
+  if (location.is_local()) {
+    ASSIGN_OR_RETURN(auto opened, RootedDir::open(path));
+    return std::shared_ptr<const SourceTree>(std::move(opened));
+  }
+  const auto warn = [&services, shown](const std::string& text) {
+    services.log(Severity::kWarning, fmt::format("{}: {}", shown, text));
+  };
+  ASSIGN_OR_RETURN(
+      auto opened,
+      RemoteTree::open(location, {.probe = is_container, .has_container_name = has_container_name, .warn = warn}));
+  return std::shared_ptr<const SourceTree>(std::move(opened));
+}
+
 Result<MountSource> open_source(std::size_t number, const Options& options, StoreResources& services,
                                 OpenedSources& all) {
   const std::string& path = options.sources[number];
@@ -96,15 +122,7 @@ Result<MountSource> open_source(std::size_t number, const Options& options, Stor
   const auto kind = SourceSpec{.words = {path}}.kind();
   if (kind == SourceSpec::Kind::kDatabase || kind == SourceSpec::Kind::kDirectory) {
     const bool is_alone = options.sources.size() == 1 && !options.nest;
-    if (!Location(path).is_local()) {
-      if (is_alone && kind == SourceSpec::Kind::kDatabase) {
-        ASSIGN_OR_RETURN(auto opened, open_database(path, {}, shown, options, services));
-        return MountSource(std::move(opened));
-      }
-      return Error{
-          .code = Code::kIo, .detail = "only local directories can be mirrored (try: --join)", .os_error = EOPNOTSUPP};
-    }
-    ASSIGN_OR_RETURN(auto directory, RootedDir::open(path));
+    ASSIGN_OR_RETURN(auto directory, open_directory(path, shown, services));
     if (is_alone && kind == SourceSpec::Kind::kDatabase) {
       auto opened = open_database(path, directory, shown, options, services);
       if (opened) return MountSource(std::move(*opened));
@@ -112,7 +130,7 @@ Result<MountSource> open_source(std::size_t number, const Options& options, Stor
                                                    shown, opened.error().detail));
     }
     services.log(Severity::kDetail, fmt::format("{}: a directory", shown));
-    if (!may_have_containers(path)) {
+    if (Location(path).is_local() && !may_have_containers(path)) {
       services.log(Severity::kWarning, fmt::format("{}: no record container in this directory", shown));
     }
     return MountSource(MirroredDirectory{directory_name(path), std::move(directory)});
@@ -207,12 +225,10 @@ Result<OpenedSources> open_sources(const Options& options, StoreResources& servi
 MirrorSettings mirror_settings(const Options& options, StoreResources& services) {
   const auto count = std::make_shared<std::atomic<std::uint64_t>>(0);
   const auto open = [&options, &services, count](
-                        const RequestContext& context, Descriptor file,
+                        const RequestContext& context, std::shared_ptr<const Source> source,
                         const std::string& path) -> Result<std::shared_ptr<const RecordStore>> {
     const std::string shown = options.redact ? fmt::format("mirrored file {}", count->fetch_add(1) + 1) : path;
-    auto source = FileSource::of(std::move(file), std::string(Location(path).name()));
-    auto opened = source ? open_file(context, std::move(*source), options.limits, services, shown)
-                         : Result<OpenedFile>(source.error());
+    auto opened = open_file(context, std::move(source), options.limits, services, shown);
     if (opened) {
       log_opened(shown, *opened->store, services);
       return std::move(opened->store);

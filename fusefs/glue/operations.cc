@@ -59,6 +59,7 @@ mode_t type_bits(FileType type) {
   switch (type) {
     case FileType::kDirectory: return S_IFDIR;
     case FileType::kLink: return S_IFLNK;
+    case FileType::kUnknown: return 0;
     case FileType::kRegular: break;
   }
   return S_IFREG;

@@ -115,7 +115,12 @@ enum class ViewId : std::uint8_t {
   kEnd,
 };
 
-enum class FileType : std::uint8_t { kDirectory, kRegular, kLink };
+enum class FileType : std::uint8_t {
+  kDirectory,
+  kRegular,
+  kLink,
+  kUnknown,  // only in a listing: a lookup tells
+};
 
 // Names of extended attributes.
 inline constexpr std::string_view kOrdinalName = "user.recordfs.ordinal";

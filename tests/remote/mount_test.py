@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """Mounts of http:// and s3:// URLs show what mounts of the same local files show."""
 import os
-import shutil
 import time
-import unittest
 from pathlib import Path
 
 import built
@@ -11,7 +9,6 @@ import commands_test
 import mounting
 import remoting
 from hostile import is_sanitized
-from tfrecords import tfrecord
 
 BELOW = ("", ".views", "chunks", "thousands", "index", "streams", "keys", "metadata")  # what is listed, and what is found by name
 FILES = ("index/chunks.tsv", "index/damage.tsv", "index/summary.json", "streams/concat")
@@ -89,13 +86,14 @@ class Http(Case):
         self.assert_same("riegeli/dmg_flip_header.riegeli", "riegeli/dmg_truncate_13851.riegeli")
 
     def test_database_directory_has_its_keys(self):
-        """Its files are not shown yet, which needs a mirrored directory."""
         for name in ("database/leveldb-levels", "database/leveldb-levels/"):
             local, remote = self.mount_both(name)
             self.assertGreater(len(os.listdir(local / "keys")), 100)
             for below in ("keys", "history"):
                 expected, found = ({path.name: describe(path) for path in (each / below).iterdir()} for each in (local, remote))
                 self.assertEqual(found, expected, below)
+            self.assertEqual(sorted(os.listdir(remote / "files")), sorted(os.listdir(local / "files")))
+            self.assertEqual((remote / "files/CURRENT").read_bytes(), (local / "files/CURRENT").read_bytes())
 
     def test_options_apply(self):
         _, remote = self.mount_both("riegeli/simple_zstd9.riegeli", options=["uid=1234", "gid=2345", "umask=277", "xattr", "record_suffix=.txt"])
@@ -156,91 +154,10 @@ class Http(Case):
         self.assertEqual(set(found), {expected})
 
 
-class Directories(Case):
-    """Directories of objects."""
-
-    def start(self):
-        self.root = self.folder / "root"
-        for name in ("riegeli/simple_zstd9.riegeli", "tfrecord/small.tfrecord", "avro/small/null.avro"):
-            (self.root / "dir" / "deep").mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(built.sample(name), self.root / "dir" / Path(name).name)
-            shutil.copyfile(built.sample(name), self.root / "dir" / "deep" / Path(name).name)
-        shutil.copytree(built.corpus() / "database/leveldb-levels", self.root / "dir" / "db")
-        (self.root / "dir" / "readme.txt").write_text("no container\n", encoding="utf-8")
-        self.serve_it()
-
-    def serve_it(self):
-        self.server = self.serve(self.root)
-        self.prefix = f"{self.server.origin}/"
-
-    @unittest.expectedFailure  # directories of servers are not mirrored yet
-    def test_directory_has_the_tree_of_its_local_copy(self):
-        local, remote = self.mount_both("dir/")
-        for below in (".", "deep", "simple_zstd9.riegeli", "deep/small.tfrecord", "db"):
-            self.assertEqual(sorted(os.listdir(remote / below)), sorted(os.listdir(local / below)), below)
-        for below in ("simple_zstd9.riegeli/records/000000007", "deep/null.avro/info.json", "small.tfrecord/streams/concat"):
-            self.assertEqual((remote / below).read_bytes(), (local / below).read_bytes(), below)
-        self.assertEqual(sorted(os.listdir(remote / "db/keys")), sorted(os.listdir(local / "db/keys")))
-
-    @unittest.expectedFailure  # directories of servers are not mirrored yet
-    def test_listing_reads_no_object(self):
-        remote = self.mount(f"{self.prefix}dir/")
-        self.server.take_log()
-        os.listdir(remote.point)
-        for request in self.server.take_log():
-            self.assertTrue(request.path.endswith("/") or request.parameter("list-type") or request.sent <= 300_000, request)
-
-    @unittest.expectedFailure  # directories of servers are not mirrored yet
-    def test_name_that_does_not_exist_is_not_found(self):
-        remote = self.mount(f"{self.prefix}dir/")
-        self.assertFalse((remote / "nothing").exists())
-        self.assertFalse((remote / "deep/nothing.tfrecord/records").exists())
-
-    @unittest.expectedFailure  # directories of servers are not mirrored yet
-    def test_object_that_appears_is_shown_after_a_while(self):
-        remote = self.mount(f"{self.prefix}dir/")
-        self.assertNotIn("new.riegeli", os.listdir(remote.point))
-        shutil.copyfile(built.sample("riegeli/simple_snappy.riegeli"), self.root / "dir" / "new.riegeli")
-        built.wait_for(lambda: "new.riegeli" in os.listdir(remote.point), "the new object")
-        self.assertEqual(len(os.listdir(remote / "new.riegeli/records")), 500)
-
-    def test_directory_is_shown_as_one_data_set(self):
-        names = [f"set/train-{number:05}-of-00004.tfrecord" for number in range(4)]
-        (self.root / "set").mkdir()
-        for number, name in enumerate(names):
-            (self.root / name).write_bytes(tfrecord([b"%d.%d" % (number, record) for record in range(10)]))
-        for source in ("set/", "set/train@4.tfrecord", "set/train-*"):
-            remote = self.mount(self.prefix + source, options=["join"])
-            self.assertEqual(len(os.listdir(remote / "records")), 40)
-            self.assertEqual((remote / "records/27").read_bytes(), b"2.7")
-            self.assertEqual(len(os.listdir(remote / "shards")), 4)
-
-    def test_many_shards_are_listed_in_few_requests(self):
-        count = 1000
-        (self.root / "many").mkdir()
-        for number in range(count):
-            (self.root / f"many/train-{number:05}-of-{count:05}.tfrecord").write_bytes(tfrecord([b"%d" % number]))
-        self.server.take_log()
-        remote = self.mount(f"{self.prefix}many/train@{count}.tfrecord", options=["join"])
-        self.assertEqual(sorted(os.listdir(remote.point)), ["info.json", "records"])
-        self.assertEqual(len(os.listdir(remote / "shards")), count)
-        log = self.server.take_log()
-        pages = [request for request in log if request.sent > count]  # others ask whether the set's name is a directory
-        self.assertLessEqual(len(pages), 2, pages)
-        self.assertLess(len(log), 10, log)
-        self.assertEqual((remote / "records/777").read_bytes(), b"777")
-
-
 class S3(Http):
     def start(self):
         self.serve_s3(self.root.parent)
         self.prefix = f"s3://{self.root.name}/"
-
-
-class DirectoriesOfS3(Directories):
-    def serve_it(self):
-        self.server = self.serve_s3(self.root)
-        self.prefix = "s3://"
 
 
 class Confined(mounting.ConfinedCase, remoting.Served):

@@ -93,10 +93,12 @@ class Words(mounting.Case):
         status = (mounted / "records/000000000").stat()
         self.assertEqual((status.st_uid, status.st_gid, status.st_mode & 0o777), (os.geteuid(), os.getegid(), 0o400))
 
-    def test_directory_cannot_be_mirrored(self):
-        done = self.recordfs(built.stored(self.set), self.new_point(), "-f")
-        self.assertNotEqual(done.returncode, 0)
-        self.assertIn("only local directories can be mirrored (try: --join)", done.stderr)
+    def test_mirrored_directory_shows_the_same(self):
+        (self.set / "below").mkdir()
+        (self.set / "below/text.txt").write_text("no container\n", encoding="utf-8")
+        trees = [tree(self.mount(word).point) for word in (self.set, built.stored(self.set))]
+        self.assertEqual(trees[1], trees[0])
+        self.assertGreater(len(trees[0]), 100)
 
 
 if __name__ == "__main__":

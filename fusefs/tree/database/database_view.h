@@ -16,7 +16,7 @@ namespace recordfs {
 // A database directory as the source of a mount.
 struct DatabaseSource {
   std::string name;         // of the directory
-  MirroredDirectory files;  // the directory itself, which files/ shows; none if it is not local
+  MirroredDirectory files;  // the directory itself, which files/ shows
   std::shared_ptr<const database::Database> database;
   Ownership ownership;           // of everything but files/
   std::uint64_t filesystem = 0;  // as Source::filesystem()

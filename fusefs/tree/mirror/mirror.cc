@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -179,17 +178,21 @@ std::optional<MirroredType> Probes::type_of(const FileHandle& found, int directo
   if (S_ISDIR(found.state.mode)) return MirroredType::kDirectory;
   if (S_ISLNK(found.state.mode)) return MirroredType::kLink;
   if (!S_ISREG(found.state.mode)) return std::nullopt;
+  if (found.is_container) return *found.is_container ? MirroredType::kContainer : MirroredType::kFile;
   return is_container(directory, name, found.state, now) ? MirroredType::kContainer : MirroredType::kFile;
 }
 
-std::optional<FileType> Probes::listed_type(int directory, const DirectoryStream::Name& entry, const timespec& now) {
+std::optional<FileType> Probes::listed_type(const MirroredListing::Name& entry, const timespec& now) {
   if (entry.type == DT_DIR) return FileType::kDirectory;
   if (entry.type == DT_LNK) return FileType::kLink;
   if (entry.type != DT_REG && entry.type != DT_UNKNOWN) return std::nullopt;
+  if (entry.is_container) return *entry.is_container ? FileType::kDirectory : FileType::kRegular;
+  if (entry.directory < 0) return FileType::kUnknown;
   const std::string name(entry.name);
   struct stat st {};
-  if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) return std::nullopt;
-  const auto type = type_of({.descriptor = {}, .state = FileState::of(st)}, directory, name, now);
+  if (::fstatat(entry.directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) return std::nullopt;
+  const FileHandle found{.descriptor = {}, .state = FileState::of(st)};
+  const auto type = type_of(found, entry.directory, name, now);
   if (!type) return std::nullopt;
   return shown_type(*type);
 }
@@ -309,36 +312,34 @@ Result<FileStatus> Mirror::status(const RequestContext& context, std::uint64_t n
   if (found.error().code == Code::kPending) return std::move(found).error();
   // A reader can continue after the file was removed.
   const auto file = files_.find(number);
-  struct stat st {};
-  if (!file || ::fstat((*file)->number(), &st) != 0) return std::move(found).error();
-  return sources_.status_of(node, FileState::of(st));
+  const auto state = file ? (*file)->state() : found.error();
+  if (!state) return std::move(found).error();
+  return sources_.status_of(node, *state);
 }
 
 Result<std::string> Mirror::target(const RequestContext& context, std::uint64_t link) {
   ASSIGN_OR_RETURN(const auto known, node(link));
   if (known->type != MirroredType::kLink) return place_error(ENOENT);
   ASSIGN_OR_RETURN(const auto found, sources_.look(context, *known));
-  return RootedDir::target(found);
+  return sources_.of(*known).target_of(found);
 }
 
 // Opens the file that the node means. A container must also be in the same state.
-Result<Descriptor> Mirror::open(const RequestContext& context, const MirroredNode& node) const {
-  auto file = sources_.of(node).open_file(context, node.path, node.state.device);
+Result<std::unique_ptr<MirroredFile>> Mirror::open(const RequestContext& context, const MirroredNode& node) const {
+  auto file = sources_.of(node).open(context, node.path, node.state);
   if (!file) return as_stale(std::move(file).error());
-  struct stat st {};
-  if (::fstat(file->number(), &st) != 0) return place_error(errno);
-  const FileState state = FileState::of(st);
+  ASSIGN_OR_RETURN(const auto state, (*file)->state());
   const bool is_it =
       node.type == MirroredType::kContainer ? node.state.is_unchanged(state) : node.state.is_same_file(state);
   if (!is_it) return stale_error();
   return file;
 }
 
-Result<std::shared_ptr<const Descriptor>> Mirror::open_file(const RequestContext& context, const MirroredNode& node) {
+Result<std::shared_ptr<const MirroredFile>> Mirror::open_file(const RequestContext& context, const MirroredNode& node) {
   if (auto known = files_.find(node.number)) return *known;
   ASSIGN_OR_RETURN(auto file, open(context, node));
   ASSIGN_OR_RETURN(auto closed, closers_.closed_later(sources_.of(node).filesystem(node.state.device),
-                                                      std::make_unique<const Descriptor>(std::move(file))));
+                                                      std::unique_ptr<const MirroredFile>(std::move(file))));
   return files_.add(node.number, std::move(closed));
 }
 
@@ -350,7 +351,7 @@ Result<Slice> Mirror::read(const RequestContext& context, std::uint64_t file, st
   ASSIGN_OR_RETURN(const auto open, open_file(context, *known));
   TRY(sources_.of(*known).may_ask(context, known->state.device));
   ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(length)));
-  ASSIGN_OR_RETURN(const auto got, RootedDir::read_file(*open, offset, bytes.span()));
+  ASSIGN_OR_RETURN(const auto got, open->read(context, offset, bytes.span()));
   bytes.truncate(got);
   return owned(std::move(bytes));
 }
@@ -361,8 +362,10 @@ Result<ContainerOpener::Pointer> Mirror::container(const RequestContext& context
   if (node.type != MirroredType::kContainer) return place_error(ENOENT);
   if (auto opened_before = containers_.find(number)) return *opened_before;
   ASSIGN_OR_RETURN(auto file, open(context, node));
+  ASSIGN_OR_RETURN(auto source, file->source(node.path.substr(node.path.rfind('/') + 1)));
+  const std::string& top = sources_.of(node).name();
   ASSIGN_OR_RETURN(const auto store,
-                   open_container_(context, std::move(file), sources_.of(node).name() + "/" + node.path));
+                   open_container_(context, std::move(source), top + (top.ends_with('/') ? "" : "/") + node.path));
   const std::string shown_path = sources_.shown_path(node);
   auto opened = std::make_unique<ContainerNode>();
   opened->id = opened->root_number = number;
@@ -391,13 +394,12 @@ Result<Subtree::OpenedDirectory> Mirror::open_directory(const RequestContext& co
 }
 
 // Places are those of the filesystem, and stay valid if the directory is opened again.
-Result<std::shared_ptr<DirectoryStream>> Mirror::stream(const RequestContext& context, std::uint64_t directory,
+Result<std::shared_ptr<MirroredListing>> Mirror::stream(const RequestContext& context, std::uint64_t directory,
                                                         std::uint64_t opened) {
   if (auto open = streams_.find(opened)) return *open;
   ASSIGN_OR_RETURN(const auto known, node(directory));
   ASSIGN_OR_RETURN(const auto at, sources_.look(context, *known));
-  ASSIGN_OR_RETURN(auto descriptor, RootedDir::open_directory(at));
-  ASSIGN_OR_RETURN(auto made, DirectoryStream::of(std::move(descriptor)));
+  ASSIGN_OR_RETURN(auto made, sources_.of(*known).open_listing(context, at));
   static_cast<void>(closers_.start(0).has_value());  // starts the sweeps
   return streams_.add(opened, std::move(made));
 }
@@ -410,27 +412,21 @@ Result<void> Mirror::list(const RequestContext& context, std::uint64_t directory
   ASSIGN_OR_RETURN(const auto from, stream(context, directory, opened));
   TRY(sources_.of(node).may_ask(context, node.state.device));
   const std::string above = sources_.shown_path(node);
-  const auto take = [&](int at, const DirectoryStream::Name& entry) {
+  const auto take = [&](const MirroredListing::Name& entry) {
     const bool is_self = entry.name == ".";
     const bool is_dots = is_self || entry.name == "..";
-    const auto type = is_dots ? FileType::kDirectory : probes_.listed_type(at, entry, current_time());
+    const auto type = is_dots ? FileType::kDirectory : probes_.listed_type(entry, current_time());
     if (!type) return true;
     const std::uint64_t number = is_self   ? inode(context, directory)
                                  : is_dots ? parent_inode(context, directory)
                                            : mirrored_inode(joined(above, entry.name));
     return emit({.name = entry.name, .inode = number, .type = *type, .next = entry.next});
   };
-  return from->read(place, take);
+  return from->read(context, place, take);
 }
 
 void Mirror::add_usage(const RequestContext& context, Usage& usage) {
-  for (const MirroredDirectory& mirrored : sources_.directories()) {
-    const auto top = mirrored.directory->look(context, "");
-    struct statvfs st {};
-    if (!top || ::fstatvfs(top->descriptor.number(), &st) != 0) continue;
-    usage.bytes += (st.f_blocks - st.f_bfree) * st.f_frsize;
-    usage.files += st.f_files - st.f_ffree;
-  }
+  for (const MirroredDirectory& mirrored : sources_.directories()) mirrored.directory->add_usage(context, usage);
 }
 
 }  // namespace recordfs

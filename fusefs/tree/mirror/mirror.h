@@ -33,7 +33,7 @@ namespace recordfs {
 
 struct MirroredDirectory {
   std::string name;  // in the mount, unless it is the root
-  std::shared_ptr<const RootedDir> directory;
+  std::shared_ptr<const SourceTree> directory;
 };
 
 // Converts an error for a node that the kernel knows: a path that is gone makes the node stale.
@@ -47,7 +47,7 @@ class MirroredSources {
       : directories_(std::move(directories)), is_root_(is_root), adjust_(std::move(adjust)) {}
 
   const std::vector<MirroredDirectory>& directories() const { return directories_; }
-  const RootedDir& of(const MirroredNode& node) const { return *directories_[node.source].directory; }
+  const SourceTree& of(const MirroredNode& node) const { return *directories_[node.source].directory; }
 
   // Looks up the path of a node. Fails with stale_error() if it is another file now.
   Result<FileHandle> look(const RequestContext& context, const MirroredNode& node) const;
@@ -66,10 +66,6 @@ class MirroredSources {
   const std::function<void(Ownership&)> adjust_;
 };
 
-// Returns whether a format recognizes the first bytes of a source. Fails only as Source does.
-using ProbeHead =
-    std::function<Result<bool>(const RequestContext& context, const Source& source, std::string_view file_name)>;
-
 // Tells which regular files are containers, from their first bytes. Thread-safe. Caches the answer for each state of a
 // file: at most 200,000 answers in 10 MiB, and then none again.
 class Probes {
@@ -80,7 +76,7 @@ class Probes {
   // that no longer exists. `now` is before the lookup. Reads the head of a regular file whose state is new.
   std::optional<MirroredType> type_of(const FileHandle& found, int directory, const std::string& name,
                                       const timespec& now);
-  std::optional<FileType> listed_type(int directory, const DirectoryStream::Name& entry, const timespec& now);
+  std::optional<FileType> listed_type(const MirroredListing::Name& entry, const timespec& now);
 
   // Returns the cached answer, or nullopt.
   std::optional<bool> find(const FileState& state, std::string_view name) const;
@@ -188,9 +184,9 @@ class Closers {
   std::thread sweeper_;
 };
 
-// Opens a store for a file. `path` is for log lines and errors.
+// Opens a store for a source. `path` is for log lines and errors.
 using OpenContainer = std::function<Result<std::shared_ptr<const RecordStore>>(
-    const RequestContext& context, Descriptor file, const std::string& path)>;
+    const RequestContext& context, std::shared_ptr<const Source> source, const std::string& path)>;
 
 struct MirrorSettings {
   ProbeHead probe;
@@ -233,14 +229,14 @@ class Mirror final : public Subtree, public ContainerOpener {
   // Returns the container whose own directory the node is, and opens it if necessary. The most recently used ones stay
   // open, and others while their pointers are held. Fails with kNotFound if it is another kind of node, with
   // stale_error() if the path has another file or state now, and with kLimit if no range of numbers is free. Also fails
-  // as RootedDir::open_file() and OpenContainer.
+  // as SourceTree::open() and OpenContainer.
   Result<Pointer> container(const RequestContext& context, std::uint64_t number) override;
 
   // Opens a directory for list(), unless it is a container.
   Result<OpenedDirectory> open_directory(const RequestContext& context, std::uint64_t directory) override;
   // Emits the entries of an opened directory, with "." and ".." and without sizes. Starts at `place`: 0 or the `next`
   // of an entry, also if the directory had to be opened again. Succeeds once `emit` returned false or every entry was
-  // emitted. Calls fstatat() for each regular file, and probes those whose state is new.
+  // emitted. Calls fstatat() for each local file, and probes those whose state is new.
   Result<void> list(const RequestContext& context, std::uint64_t directory, std::uint64_t opened, std::uint64_t place,
                     const EmitEntry& emit);
   void close_directory(std::uint64_t opened) { streams_.drop(opened); }
@@ -261,10 +257,10 @@ class Mirror final : public Subtree, public ContainerOpener {
 
   bool is_container(std::uint64_t number) const;
   Result<InodeTable::MirroredPointer> node(std::uint64_t number) const;
-  Result<std::shared_ptr<DirectoryStream>> stream(const RequestContext& context, std::uint64_t directory,
+  Result<std::shared_ptr<MirroredListing>> stream(const RequestContext& context, std::uint64_t directory,
                                                   std::uint64_t opened);
-  Result<Descriptor> open(const RequestContext& context, const MirroredNode& node) const;
-  Result<std::shared_ptr<const Descriptor>> open_file(const RequestContext& context, const MirroredNode& node);
+  Result<std::unique_ptr<MirroredFile>> open(const RequestContext& context, const MirroredNode& node) const;
+  Result<std::shared_ptr<const MirroredFile>> open_file(const RequestContext& context, const MirroredNode& node);
   void sweep();
 
   const bool is_root_;
@@ -276,8 +272,8 @@ class Mirror final : public Subtree, public ContainerOpener {
   Probes probes_;
   std::vector<std::uint64_t> numbers_;  // by directory
   BoundedLru<std::uint64_t, std::shared_ptr<const ContainerNode>> containers_{kOpenContainers};
-  BoundedLru<std::uint64_t, std::shared_ptr<const Descriptor>> files_{kOpenFiles};
-  BoundedLru<std::uint64_t, std::shared_ptr<DirectoryStream>> streams_{kOpenDirectories};
+  BoundedLru<std::uint64_t, std::shared_ptr<const MirroredFile>> files_{kOpenFiles};
+  BoundedLru<std::uint64_t, std::shared_ptr<MirroredListing>> streams_{kOpenDirectories};
   std::atomic<std::uint64_t> next_stream_{1};
   Closers closers_;
 };

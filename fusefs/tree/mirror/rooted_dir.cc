@@ -4,6 +4,7 @@
 #include <linux/openat2.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -59,6 +60,27 @@ Result<std::uint64_t> device_of(const Descriptor& descriptor) {
   if (::statx(descriptor.number(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &shown) != 0) return place_error(errno);
   return makedev(shown.stx_dev_major, shown.stx_dev_minor);
 }
+
+class LocalFile final : public MirroredFile {
+ public:
+  explicit LocalFile(Descriptor file) : file_(std::move(file)) {}
+
+  Result<FileState> state() const override {
+    struct stat st {};
+    if (::fstat(file_.number(), &st) != 0) return place_error(errno);
+    return FileState::of(st);
+  }
+  Result<std::size_t> read(const RequestContext&, std::uint64_t at, MutableBytes out) const override {
+    return RootedDir::read_file(file_, at, out);
+  }
+  Result<std::shared_ptr<const Source>> source(std::string name) override {
+    ASSIGN_OR_RETURN(auto source, FileSource::of(std::move(file_), std::move(name)));
+    return std::shared_ptr<const Source>(std::move(source));
+  }
+
+ private:
+  Descriptor file_;
+};
 
 std::string all_of(int descriptor) {
   std::string text;
@@ -130,10 +152,6 @@ RootedDir::RootedDir(std::string name, FileHandle directory)
       directory_(std::move(directory)),
       filesystem_(filesystem_that_may_hang(directory_.descriptor.number(), directory_.state.device)) {}
 
-Result<void> RootedDir::may_ask(const RequestContext& context, std::uint64_t device) const {
-  return context.permit_wait_for(filesystem(device));
-}
-
 Result<FileHandle> RootedDir::look(const RequestContext& context, const std::string& path) const {
   TRY(may_ask(context, directory_.state.device));
   const int top = directory_.descriptor.number();
@@ -177,13 +195,29 @@ Result<Descriptor> RootedDir::open_directory(const FileHandle& directory) {
   return opened;
 }
 
-Result<Descriptor> RootedDir::open_file(const RequestContext& context, const std::string& path,
-                                        std::uint64_t device) const {
+Result<std::shared_ptr<MirroredListing>> RootedDir::open_listing(const RequestContext&,
+                                                                 const FileHandle& directory) const {
+  ASSIGN_OR_RETURN(auto descriptor, open_directory(directory));
+  ASSIGN_OR_RETURN(auto stream, DirectoryStream::of(std::move(descriptor)));
+  return std::shared_ptr<MirroredListing>(std::move(stream));
+}
+
+Result<std::unique_ptr<MirroredFile>> RootedDir::open(const RequestContext& context, const std::string& path,
+                                                      const FileState& state) const {
   const std::size_t slash = path.rfind('/');
   ASSIGN_OR_RETURN(const auto directory, look(context, slash == std::string::npos ? "" : path.substr(0, slash)));
   if (directory.is_recordfs) return place_error(ENOENT);
-  TRY(may_ask(context, device));
-  return open_file_in(directory.descriptor.number(), path.substr(slash + 1));
+  TRY(may_ask(context, state.device));
+  ASSIGN_OR_RETURN(auto file, open_file_in(directory.descriptor.number(), path.substr(slash + 1)));
+  return std::unique_ptr<MirroredFile>(std::make_unique<LocalFile>(std::move(file)));
+}
+
+void RootedDir::add_usage(const RequestContext& context, Usage& usage) const {
+  const auto top = look(context, "");
+  struct statvfs st {};
+  if (!top || ::fstatvfs(top->descriptor.number(), &st) != 0) return;
+  usage.bytes += (st.f_blocks - st.f_bfree) * st.f_frsize;
+  usage.files += st.f_files - st.f_ffree;
 }
 
 Result<Descriptor> RootedDir::open_file_in(int directory, const std::string& name) {
@@ -221,7 +255,7 @@ Result<std::shared_ptr<DirectoryStream>> DirectoryStream::of(Descriptor director
   return std::shared_ptr<DirectoryStream>(new DirectoryStream(std::move(stream)));
 }
 
-Result<void> DirectoryStream::read(std::uint64_t place, const std::function<bool(int, const Name&)>& take) {
+Result<void> DirectoryStream::read(const RequestContext&, std::uint64_t place, const Take& take) {
   const std::lock_guard lock(mutex_);
   // Place 0 always rereads the directory, to show what has changed.
   if (place != place_ || place == 0) {
@@ -237,7 +271,12 @@ Result<void> DirectoryStream::read(std::uint64_t place, const std::function<bool
       return {};
     }
     const auto next = static_cast<std::uint64_t>(entry_->d_off);
-    if (!take(::dirfd(stream_.get()), {entry_->d_name, entry_->d_type, next})) return {};
+    const Name name{.name = entry_->d_name,
+                    .type = entry_->d_type,
+                    .next = next,
+                    .is_container = {},
+                    .directory = ::dirfd(stream_.get())};
+    if (!take(name)) return {};
     entry_ = nullptr;
     place_ = next;
   }

@@ -31,10 +31,9 @@ class MirrorTest : public ::testing::Test {
       ASSIGN_OR_RETURN(const auto head, read_up_to(context, source, 0, 8));
       return as_text(head.view()) == "toyfile\n";
     };
-    const auto open = [this](const RequestContext&, Descriptor file,
+    const auto open = [this](const RequestContext&, std::shared_ptr<const Source> source,
                              const std::string& path) -> Result<std::shared_ptr<const RecordStore>> {
       ++opens;
-      ASSIGN_OR_RETURN(const auto source, FileSource::of(std::move(file), path));
       ASSIGN_OR_RETURN(auto container, toy::open(source, Limits{}));
       return std::shared_ptr<const RecordStore>(
           std::make_shared<RecordStore>(path, source, std::move(container), services));

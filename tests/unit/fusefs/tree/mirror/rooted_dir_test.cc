@@ -21,11 +21,11 @@ class BeneathTest : public ::testing::Test {
     return *beneath_;
   }
   std::string read(const std::string& path) {
-    const auto file = rooted_dir().open_file({}, path, rooted_dir().state().device);
+    const auto file = rooted_dir().open({}, path, rooted_dir().state());
     if (!file) return std::string(to_string(file.error().code));
-    std::string bytes(100, '\0');
-    const ssize_t got = ::read(file->number(), bytes.data(), bytes.size());
-    return bytes.substr(0, static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    Buffer bytes = Buffer::allocate({}, 100).value();
+    bytes.truncate((*file)->read({}, 0, bytes.span()).value());
+    return std::string(as_text(bytes.view()));
   }
   Code failure(const std::string& path) { return rooted_dir().look({}, path).error().code; }
 
@@ -111,7 +111,7 @@ TEST_F(BeneathTest, DirectoryStreamResumesAtEachOffsetItReturned) {
   };
   const auto stream = open();
   std::vector<std::pair<std::string, std::uint64_t>> all;
-  ASSERT_TRUE(stream->read(0, [&](int, const DirectoryStream::Name& entry) {
+  ASSERT_TRUE(stream->read({}, 0, [&](const MirroredListing::Name& entry) {
     all.emplace_back(entry.name, entry.next);
     return true;
   }));
@@ -119,14 +119,14 @@ TEST_F(BeneathTest, DirectoryStreamResumesAtEachOffsetItReturned) {
   for (std::size_t i = 0; i + 1 < all.size(); i += 7) {
     for (const auto& from : {stream, open()}) {
       std::string next;
-      ASSERT_TRUE(from->read(all[i].second, [&](int, const DirectoryStream::Name& entry) {
+      ASSERT_TRUE(from->read({}, all[i].second, [&](const MirroredListing::Name& entry) {
         next = entry.name;
         return false;
       }));
       EXPECT_EQ(next, all[i + 1].first);
     }
   }
-  EXPECT_TRUE(stream->read(all.back().second, [](int, const DirectoryStream::Name&) { return ADD_FAILURE(), false; }));
+  EXPECT_TRUE(stream->read({}, all.back().second, [](const MirroredListing::Name&) { return ADD_FAILURE(), false; }));
 }
 
 TEST_F(BeneathTest, RejectedEntryIsReturnedAgain) {
@@ -137,7 +137,7 @@ TEST_F(BeneathTest, RejectedEntryIsReturnedAgain) {
   for (bool more = true; more;) {
     more = false;
     bool is_full = false;
-    ASSERT_TRUE(stream->read(place, [&](int, const DirectoryStream::Name& entry) {
+    ASSERT_TRUE(stream->read({}, place, [&](const MirroredListing::Name& entry) {
       if (is_full) return false;
       names.emplace_back(entry.name);
       place = entry.next;
