@@ -100,6 +100,19 @@ class Source {
 
   // Returns how many of the bytes [begin, end) are in memory, so that a read of them does not read the file. Cheap.
   virtual std::uint64_t kept_bytes(Position /*begin*/, Position /*end*/) const { return 0; }
+
+  // Returns whether the bytes come from a server, so that each read may be a request.
+  virtual bool is_remote() const { return false; }
+  // Returns how many bytes the calling thread has requested from servers; 0 of a local file.
+  virtual std::uint64_t requested_bytes() const { return 0; }
+  // Opens the file whose name is this one's with `suffix` appended. Returns null if the server has none, and for a
+  // local file. Fails like Storage::open().
+  virtual Result<std::shared_ptr<const Source>> beside(const RequestContext&, std::string_view /*suffix*/) const {
+    return std::shared_ptr<const Source>();
+  }
+
+  // Hints that the bytes [begin, end) will be read soon, and nothing near them. Does not block.
+  virtual void will_need(Position /*begin*/, Position /*end*/) const {}
 };
 
 // Returns exactly [at, at + size). Fails with kUnfinished at the end of the source if it ends earlier; allocates
@@ -182,6 +195,12 @@ class ForwardingSource : public Source {
     return below_->next_data(context, at);
   }
   void expect_sequential_reads() const override { below_->expect_sequential_reads(); }
+  void will_need(Position begin, Position end) const override { below_->will_need(begin, end); }
+  bool is_remote() const override { return below_->is_remote(); }
+  std::uint64_t requested_bytes() const override { return below_->requested_bytes(); }
+  Result<std::shared_ptr<const Source>> beside(const RequestContext& context, std::string_view suffix) const override {
+    return below_->beside(context, suffix);
+  }
   std::uint64_t generation() const override { return below_->generation(); }
   std::optional<SourceId> id() const override { return below_->id(); }
   std::optional<timespec> modified() const override { return below_->modified(); }

@@ -22,6 +22,8 @@ struct SourceId {
   // Of everything, such as names and permissions: equal only if nothing at all was changed. Empty: not known.
   std::string touch{};
   bool is_settled = false;  // any change from now on gives another version
+  // The part of the version that the same bytes have by any name: a strong ETag. Empty: none.
+  std::string portable_version{};
 
   // Returns whether both are the same source with the same bytes, as far as the version shows.
   bool operator==(const SourceId& other) const { return source == other.source && version == other.version; }

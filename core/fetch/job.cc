@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/buffer.h"
 #include "core/base/parse_number.h"
 #include "core/fetch/http_headers.h"
 
@@ -164,9 +165,22 @@ class ReadJob final : public Job {
     while (begin_ < end_) {
       const std::uint64_t block = (end_ - 1) / kBlock;
       const bool is_whole = block * kBlock >= begin_ && cached.size_of(block) == end_ - block * kBlock;
-      if (!is_whole || !read(block)) return;
+      if (!is_whole || !read(block)) break;
       end_ = block * kBlock;
     }
+    const std::uint64_t block = begin_ / kBlock;
+    const bool is_in_one = begin_ < end_ && (end_ - 1) / kBlock == block;
+    if (is_in_one && cached.size_of(block) > end_ - begin_) read_inside(cached, block, out.subspan(begin_ - out_begin));
+  }
+
+  // Fills the front of `out` with the bytes [begin_, end_) of a block on disk, which has more.
+  void read_inside(CachedObject& cached, std::uint64_t block, MutableBytes out) {
+    auto whole = Buffer::allocate({}, static_cast<std::size_t>(cached.size_of(block)));
+    if (!whole || !cached.read(block, whole->span())) return;
+    ++context_.cache_hits;
+    const auto at = static_cast<std::size_t>(begin_ - block * kBlock);
+    copy_bytes(whole->view().subspan(at, static_cast<std::size_t>(end_ - begin_)), out);
+    begin_ = end_;
   }
 
   JobContext& context_;

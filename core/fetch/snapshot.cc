@@ -42,8 +42,10 @@ std::string Snapshot::if_match() const { return linked_etag.empty() && is_strong
 
 std::string Snapshot::version() const {
   if (!linked_etag.empty()) return printable_version("linked:" + linked_etag);
-  if (!version_id.empty()) return printable_version("version:" + version_id);
-  if (is_strong_etag(etag)) return printable_version("etag:" + etag.substr(1, etag.size() - 2));
+  const std::string strong = is_strong_etag(etag) ? "etag:" + etag.substr(1, etag.size() - 2) : std::string();
+  if (!version_id.empty())
+    return printable_version(fmt::format("version:{}{}{}", version_id, strong.empty() ? "" : ",", strong));
+  if (!strong.empty()) return printable_version(strong);
   std::string text = fmt::format("size:{}", size);
   if (!last_modified.empty()) text += fmt::format(",modified:{}", modified);
   if (!etag.empty()) text += ",weak:" + etag;

@@ -44,11 +44,18 @@ std::string without_spaces(const std::string& text) {
   return encoded;
 }
 
+thread_local std::uint64_t requested_by_thread = 0;  // bytes
+
 }  // namespace
 
 std::optional<SourceId> RemoteSource::id_of(const std::string& text, const std::string& version, bool is_settled) {
   if (version.empty()) return std::nullopt;
-  return SourceId{.source = without_spaces(text), .version = without_spaces(version), .is_settled = is_settled};
+  SourceId id{.source = without_spaces(text), .version = without_spaces(version), .is_settled = is_settled};
+  // See Snapshot::version().
+  const std::size_t etag = std::min(version.find("etag:"), version.find("linked:"));
+  const bool is_whole = etag == 0 || (etag != std::string::npos && version[etag - 1] == ',');
+  if (is_settled && is_whole) id.portable_version = id.version.substr(etag);
+  return id;
 }
 
 Error RemoteSource::changed() {
@@ -73,6 +80,7 @@ Result<std::shared_ptr<const RemoteSource>> RemoteSource::open(const RequestCont
                                                                std::string text, std::string name) {
   TRY(context.permit_wait_for(kFilesystem));
   Buffer head;
+  requested_by_thread += kHead;
   const auto opened = [&]() -> Result<std::pair<Reply, Handle>> {
     ASSIGN_OR_RETURN(auto fetcher, session.fetcher_for(context, text));
     auto reply = ask_to_open(context, *fetcher, text, kHead, head);
@@ -91,7 +99,7 @@ Result<std::shared_ptr<const RemoteSource>> RemoteSource::open(const RequestCont
   for (std::size_t at = 0; at < head.size(); at += kBlock) {
     const std::size_t size = std::min<std::size_t>(kBlock, head.size() - at);
     ASSIGN_OR_RETURN(auto block, Buffer::copy_of(context, head.view().subspan(at, size)));
-    session.blocks().add(source->number_, at / kBlock, std::make_shared<const Buffer>(std::move(block)));
+    session.blocks().add(source->blocks_.number, at / kBlock, std::make_shared<const Buffer>(std::move(block)));
   }
   return std::shared_ptr<const RemoteSource>(std::move(source));
 }
@@ -104,10 +112,15 @@ RemoteSource::RemoteSource(Session& session, std::string text, std::string name,
       version_(reply.version),
       is_settled_(reply.is_settled),
       modified_(reply.modified),
-      // States that look the same share no blocks.
-      number_(session.blocks().number_of(fmt::format("{} {}", text_, size_), is_settled_ ? version_ : std::string())),
       handle_(std::move(handle)),
+      blocks_{.unit = kBlock, .number = number_of("blocks")},
+      pieces_{.unit = kPiece, .number = number_of("pieces")},
       ahead_(session.blocks().capacity()) {}
+
+std::uint64_t RemoteSource::number_of(std::string_view grid) const {
+  // States that look the same share no blocks.
+  return session_.blocks().number_of(fmt::format("{} {} {}", grid, text_, size_), is_settled_ ? version_ : "");
+}
 
 RemoteSource::~RemoteSource() {
   if (handle_.fetcher) handle_.fetcher->tell({.kind = RequestKind::kClose, .object = handle_.object});
@@ -135,31 +148,33 @@ Result<RemoteSource::Handle> RemoteSource::handle(const RequestContext& context)
 
 // --- requests
 
-RemoteSource::Needed RemoteSource::needed(std::uint64_t first, std::uint64_t count, std::uint64_t most,
+RemoteSource::Needed RemoteSource::needed(Grid& grid, std::uint64_t first, std::uint64_t count, std::uint64_t most,
                                           bool is_read_ahead, std::vector<PartPtr>& added) const {
   Needed all{.first = first, .blocks = std::vector<BlockPtr>(static_cast<std::size_t>(count)), .parts = {}};
   const std::lock_guard lock(mutex_);
   PartPtr open;  // ends before the next block
   for (std::uint64_t i = 0; i < count; ++i) {
     auto& block = all.blocks[static_cast<std::size_t>(i)];
-    const auto known = parts_.find(first + i);
-    if (known == parts_.end()) block = session_.blocks().find(number_, first + i);
-    if (block || known != parts_.end()) {
+    const auto known = grid.parts.find(first + i);
+    if (known == grid.parts.end()) block = session_.blocks().find(grid.number, first + i);
+    if (block || known != grid.parts.end()) {
       open = nullptr;
       if (!block && (all.parts.empty() || all.parts.back() != known->second)) all.parts.push_back(known->second);
       continue;
     }
     if (!open || open->count == most) {
       open = std::make_shared<Part>();
+      open->grid = &grid;
       open->first = first + i;
       open->is_read_ahead = is_read_ahead;
       // What fits in the cache is worth keeping there.
-      open->may_stay = is_read_ahead && ahead_.expects_all() && size_ > session_.blocks().capacity();
+      open->may_stay =
+          &grid == &blocks_ && is_read_ahead && ahead_.expects_all() && size_ > session_.blocks().capacity();
       added.push_back(open);
       all.parts.push_back(open);
     }
     ++open->count;
-    parts_.emplace(first + i, open);
+    grid.parts.emplace(first + i, open);
   }
   return all;
 }
@@ -167,15 +182,17 @@ RemoteSource::Needed RemoteSource::needed(std::uint64_t first, std::uint64_t cou
 void RemoteSource::drop(const PartPtr& part) const {
   const std::lock_guard lock(mutex_);
   for (std::uint64_t i = 0; i < part->count; ++i) {
-    const auto found = parts_.find(part->first + i);
-    if (found != parts_.end() && found->second == part) parts_.erase(found);
+    auto& parts = part->grid->parts;
+    const auto found = parts.find(part->first + i);
+    if (found != parts.end() && found->second == part) parts.erase(found);
   }
 }
 
 bool RemoteSource::send(const RequestContext& context, const Handle& handle, const PartPtr& part,
                         Fetcher::WhenFull when_full) const {
-  const Position begin = part->first * kBlock;
-  const std::uint64_t size = std::min(size_, begin + part->count * kBlock) - begin;
+  const std::uint64_t unit = part->grid->unit;
+  const Position begin = part->first * unit;
+  const std::uint64_t size = std::min(size_, begin + part->count * unit) - begin;
   auto call = handle.fetcher->send(
       context, {.kind = RequestKind::kRead, .object = handle.object, .begin = begin, .size = size},
       [self = shared_from_this(), part](const Result<Reply>& reply, const Slice& bytes) {
@@ -183,6 +200,7 @@ bool RemoteSource::send(const RequestContext& context, const Handle& handle, con
       },
       when_full);
   const bool is_sent = call && *call;
+  if (is_sent) requested_by_thread += size;
   if (!is_sent) drop(part);
   const std::lock_guard lock(part->mutex);
   if (!call) part->failure = call.error();
@@ -198,11 +216,12 @@ bool RemoteSource::send(const RequestContext& context, const Handle& handle, con
 Result<std::vector<BlockPtr>> RemoteSource::to_blocks(const Part& part, Bytes bytes) const {
   std::vector<BlockPtr> blocks;
   blocks.reserve(static_cast<std::size_t>(part.count));
-  for (std::size_t at = 0; at < bytes.size(); at += kBlock) {
+  const std::uint64_t unit = part.grid->unit;
+  for (std::size_t at = 0; at < bytes.size(); at += unit) {
     ASSIGN_OR_RETURN(auto copied,
-                     Buffer::copy_of({}, bytes.subspan(at, std::min<std::size_t>(kBlock, bytes.size() - at))));
+                     Buffer::copy_of({}, bytes.subspan(at, std::min<std::size_t>(unit, bytes.size() - at))));
     blocks.push_back(std::make_shared<const Buffer>(std::move(copied)));
-    session_.blocks().add(number_, part.first + at / kBlock, blocks.back());
+    session_.blocks().add(part.grid->number, part.first + at / unit, blocks.back());
   }
   return blocks;
 }
@@ -212,12 +231,13 @@ Result<std::vector<BlockPtr>> RemoteSource::to_blocks(const Part& part, Bytes by
 void RemoteSource::take(const PartPtr& part, const Result<Reply>& reply, const Slice& bytes) const {
   std::optional<Error> failure;
   std::vector<BlockPtr> blocks;
-  const Position begin = part->first * kBlock;
+  const std::uint64_t unit = part->grid->unit;
+  const Position begin = part->first * unit;
   if (!reply) {
     failure = reply.error();
   } else if (reply->failure) {
     failure = error_of(*reply);
-  } else if (bytes.bytes.size() != std::min(size_, begin + part->count * kBlock) - begin) {
+  } else if (bytes.bytes.size() != std::min(size_, begin + part->count * unit) - begin) {
     failure = wrong_reply();
   } else if (part->may_stay && present_handle().fetcher->has_spare_room()) {
     const std::lock_guard lock(part->mutex);
@@ -261,14 +281,17 @@ Result<void> RemoteSource::wait(const RequestContext& context, Part& part) {
   return {};
 }
 
-Result<std::vector<BlockPtr>> RemoteSource::try_blocks(const RequestContext& context, Position at, Position end) const {
+Result<std::vector<BlockPtr>> RemoteSource::try_blocks(const RequestContext& context, Grid& grid, Position at,
+                                                       Position end) const {
   if (is_changed_.load(std::memory_order_relaxed)) return changed();
+  const std::uint64_t unit = grid.unit;
+  const bool is_whole = &grid == &blocks_;
   // The last block, which is shorter, comes with the one before it, since formats read backwards from there.
-  const bool adds_one = at / kBlock != 0 && at / kBlock == block_count() - 1 && size_ % kBlock != 0;
-  const std::uint64_t first = at / kBlock - (adds_one ? 1 : 0);
-  const std::uint64_t count = (end + kBlock - 1) / kBlock - first;
+  const bool adds_one = is_whole && at / unit != 0 && at / unit == block_count() - 1 && size_ % unit != 0;
+  const std::uint64_t first = at / unit - (adds_one ? 1 : 0);
+  const std::uint64_t count = (end + unit - 1) / unit - first;
   std::vector<PartPtr> added;
-  Needed all = needed(first, count, kMostParts, false, added);
+  Needed all = needed(grid, first, count, kMostParts, false, added);
   if (!all.parts.empty()) {
     auto permitted = context.permit_wait_for(kFilesystem);
     auto opened = permitted ? handle(context) : Result<Handle>(permitted.error());
@@ -287,7 +310,7 @@ Result<std::vector<BlockPtr>> RemoteSource::try_blocks(const RequestContext& con
     }
     if (!opened) return std::move(opened).error();
   }
-  read_ahead(at, end);
+  if (is_whole) read_ahead(at, end);
   for (const PartPtr& part : all.parts) {
     TRY(wait(context, *part));
     TRY(leave_arena(part));
@@ -304,10 +327,11 @@ Result<std::vector<BlockPtr>> RemoteSource::try_blocks(const RequestContext& con
   return std::move(all.blocks);
 }
 
-Result<std::vector<BlockPtr>> RemoteSource::blocks(const RequestContext& context, Position at, Position end) const {
+Result<std::vector<BlockPtr>> RemoteSource::blocks(const RequestContext& context, Grid& grid, Position at,
+                                                   Position end) const {
   bool has_failed = false;
   for (int attempt = 1;; ++attempt) {
-    auto got = try_blocks(context, at, end);
+    auto got = try_blocks(context, grid, at, end);
     if (got || attempt == kMostAttempts) return got;
     const Code code = got.error().code;
     // Another reader, whose request this was, has been interrupted.
@@ -329,9 +353,13 @@ void RemoteSource::read_ahead(Position at, Position end) const {
   const std::uint64_t first = range.begin / kBlock;
   const std::uint64_t count = (range.end + kBlock - 1) / kBlock - first;
   std::vector<PartPtr> added;
-  static_cast<void>(needed(first, count, range.part / kBlock, true, added));
+  static_cast<void>(needed(blocks_, first, count, range.part / kBlock, true, added));
+  send_ahead(handle, added);
+}
+
+void RemoteSource::send_ahead(const Handle& handle, const std::vector<PartPtr>& parts) const {
   bool goes_on = true;
-  for (const PartPtr& part : added) {
+  for (const PartPtr& part : parts) {
     if (goes_on) {
       goes_on = send({}, handle, part, Fetcher::WhenFull::kGiveUp);
       continue;
@@ -348,11 +376,16 @@ void RemoteSource::read_ahead(Position at, Position end) const {
 
 Result<std::size_t> RemoteSource::read_at(const RequestContext& context, Position at, MutableBytes out) const {
   const std::uint64_t end = at >= size_ ? at : at + std::min<std::uint64_t>(out.size(), size_ - at);
+  ASSIGN_OR_RETURN(const auto few, sparse_bytes(context, at, end));
+  if (!few.bytes.empty()) {
+    copy_bytes(few.bytes, out);
+    return few.bytes.size();
+  }
   const std::uint64_t group = std::clamp(session_.blocks().capacity() / 4, kLeastGroup, kMostGroup);
   Position done = at;
   while (done < end) {
     const Position until = std::min(end, done / kBlock * kBlock + group);
-    ASSIGN_OR_RETURN(const auto found, blocks(context, done, until));
+    ASSIGN_OR_RETURN(const auto found, blocks(context, blocks_, done, until));
     for (const BlockPtr& block : found) {
       const Bytes bytes = block->view().subspan(static_cast<std::size_t>(done % kBlock));
       const std::size_t size = std::min(bytes.size(), static_cast<std::size_t>(until - done));
@@ -366,7 +399,9 @@ Result<std::size_t> RemoteSource::read_at(const RequestContext& context, Positio
 Result<Slice> RemoteSource::view_at(const RequestContext& context, Position at, std::uint64_t size) const {
   const std::uint64_t there = at < size_ ? std::min(size, size_ - at) : 0;
   if (there == 0 || at % kBlock + there > kBlock) return Source::view_at(context, at, size);
-  ASSIGN_OR_RETURN(auto found, blocks(context, at, at + there));
+  ASSIGN_OR_RETURN(auto few, sparse_bytes(context, at, at + there));
+  if (!few.bytes.empty()) return few;
+  ASSIGN_OR_RETURN(auto found, blocks(context, blocks_, at, at + there));
   const Bytes bytes =
       found.front()->view().subspan(static_cast<std::size_t>(at % kBlock), static_cast<std::size_t>(there));
   return Slice{.bytes = bytes, .owner = std::move(found.front())};
@@ -380,6 +415,21 @@ void RemoteSource::expect_sequential_reads() const {
   const std::lock_guard lock(mutex_);
   ahead_.expect_all();
 }
+
+Result<std::shared_ptr<const Source>> RemoteSource::beside(const RequestContext& context,
+                                                           std::string_view suffix) const {
+  std::string text = Session::text_beside(text_, suffix);
+  if (text.empty()) return std::shared_ptr<const Source>();
+  auto opened = open(context, session_, std::move(text), name_ + std::string(suffix));
+  // A server that does not list a bucket forbids what is not there.
+  const bool is_missing = !opened && opened.error().code == Code::kIo &&
+                          (opened.error().os_error == ENOENT || opened.error().os_error == EACCES);
+  if (is_missing) return std::shared_ptr<const Source>();
+  if (!opened) return std::move(opened).error();
+  return std::shared_ptr<const Source>(std::move(*opened));
+}
+
+std::uint64_t RemoteSource::requested_bytes() const { return requested_by_thread; }
 
 std::optional<timespec> RemoteSource::modified() const {
   if (modified_ == 0) return std::nullopt;
@@ -396,7 +446,7 @@ std::uint64_t RemoteSource::kept_bytes(Position begin, Position end) const {
   std::uint64_t kept = 0;
   for (std::uint64_t i = 0; i < kMostCounted && begin < end; ++i) {
     const Position next = std::min(end, (begin / kBlock + 1) * kBlock);
-    if (session_.blocks().find(number_, begin / kBlock)) kept += next - begin;
+    if (session_.blocks().find(blocks_.number, begin / kBlock)) kept += next - begin;
     begin = next;
   }
   return kept;

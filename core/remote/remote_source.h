@@ -18,6 +18,7 @@
 #include "core/remote/fetcher.h"
 #include "core/remote/read_ahead.h"
 #include "core/remote/session.h"
+#include "core/remote/sparse_reads.h"
 
 namespace recordfs::remote {
 
@@ -25,7 +26,8 @@ namespace recordfs::remote {
 inline constexpr std::uint64_t kFilesystem = (std::uint64_t{1} << 63) | 0x72656D6F7465;
 
 // Reads blocks, which all sources of the process keep in one cache. Requests each block once, however many threads
-// need it. Once a reply shows that the object has changed, all reads fail with kChanged.
+// need it. Of headers that lie far apart, requests only the bytes near them. Once a reply shows that the object has
+// changed, all reads fail with kChanged.
 class RemoteSource final : public Source, public std::enable_shared_from_this<RemoteSource> {
  public:
   // Opens the object with this text (Location::text()), and reads its first block. `name` is Source::name(). Fails like
@@ -44,6 +46,10 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
   Result<Slice> view_at(const RequestContext& context, Position at, std::uint64_t size) const override;
   Result<Slice> view_front(const RequestContext& context, Position at, std::uint64_t size) const override;
   void expect_sequential_reads() const override;
+  void will_need(Position begin, Position end) const override;
+  bool is_remote() const override { return true; }
+  std::uint64_t requested_bytes() const override;
+  Result<std::shared_ptr<const Source>> beside(const RequestContext& context, std::string_view suffix) const override;
   std::optional<SourceId> id() const override { return id_of(text_, version_, is_settled_); }
   std::optional<timespec> modified() const override;
   Result<void> check_unchanged(const RequestContext& context) const override;
@@ -58,8 +64,10 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
     std::shared_ptr<Fetcher> fetcher;
     std::uint64_t object = 0;
   };
+  struct Grid;
   // Consecutive blocks that one request reads.
   struct Part {
+    Grid* grid = nullptr;
     std::uint64_t first = 0;
     std::uint64_t count = 0;
     bool is_read_ahead = false;
@@ -76,10 +84,19 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
     Slice in_arena{};
   };
   using PartPtr = std::shared_ptr<Part>;
+  // How the object is divided: the blocks, and the pieces of sparse reads.
+  struct Grid {
+    const std::uint64_t unit;                  // bytes of a block
+    const std::uint64_t number;                // in the cache
+    std::map<std::uint64_t, PartPtr> parts{};  // by each of their blocks, without a reply yet or with bytes in the
+                                               // arena; guarded by mutex_
+  };
 
   RemoteSource(Session& session, std::string text, std::string name, const Reply& reply, Handle handle);
 
   std::uint64_t block_count() const { return (size_ + kBlock - 1) / kBlock; }
+  std::uint64_t number_of(std::string_view grid) const;
+  static constexpr std::uint64_t kPiece = 4u << 10;
   static Result<Reply> ask_to_open(const RequestContext& context, Fetcher& fetcher, const std::string& text,
                                    std::uint64_t size, Buffer& head);
   static Error changed();
@@ -92,11 +109,16 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
   };
 
   // Returns the blocks with the bytes [at, end). REQUIRES: they are in the object.
-  Result<std::vector<BlockPtr>> blocks(const RequestContext& context, Position at, Position end) const;
-  Result<std::vector<BlockPtr>> try_blocks(const RequestContext& context, Position at, Position end) const;
+  Result<std::vector<BlockPtr>> blocks(const RequestContext& context, Grid& grid, Position at, Position end) const;
+  Result<std::vector<BlockPtr>> try_blocks(const RequestContext& context, Grid& grid, Position at, Position end) const;
+  // Returns the bytes [at, end) if they are few, and far from what was read before; an empty slice otherwise. Fails
+  // like read_at().
+  Result<Slice> sparse_bytes(const RequestContext& context, Position at, Position end) const;
+  bool is_sparse(Position at, Position end) const;
+  bool are_known(const Grid& grid, Position at, Position end) const;  // REQUIRES: mutex_ is held
   // Returns `count` blocks from `first` on, and the new parts for those that are neither in memory nor requested, each
   // of at most `most` blocks.
-  Needed needed(std::uint64_t first, std::uint64_t count, std::uint64_t most, bool is_read_ahead,
+  Needed needed(Grid& grid, std::uint64_t first, std::uint64_t count, std::uint64_t most, bool is_read_ahead,
                 std::vector<PartPtr>& added) const;
   // Sends the request of a new part. If it fails, so does the part. Returns false if the arena is full and `when_full`
   // says so.
@@ -117,6 +139,7 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
   Result<void> leave_arena(const PartPtr& part) const;
   // Returns the first position after `at` that a part read ahead has.
   Position next_part(Position at) const;
+  void send_ahead(const Handle& handle, const std::vector<PartPtr>& parts) const;
 
   Session& session_;
   const std::string text_;
@@ -125,15 +148,16 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
   const std::string version_;
   const bool is_settled_;
   const std::int64_t modified_;
-  const std::uint64_t number_;  // in the cache
   mutable std::atomic<bool> is_changed_{false};
 
   mutable std::mutex mutex_;  // guards the following
   mutable Handle handle_;
-  // Without a reply yet, or with bytes in the arena; by each of their blocks.
-  mutable std::map<std::uint64_t, PartPtr> parts_;
+  mutable Grid blocks_;
+  mutable Grid pieces_;
   mutable PartPtr last_copied_;  // stays in the arena for readers that go back a little
   mutable ReadAhead ahead_;
+  mutable SparseReads sparse_;
+  mutable std::atomic<bool> has_pieces_{false};  // of pieces_, in memory or requested
 };
 
 }  // namespace recordfs::remote

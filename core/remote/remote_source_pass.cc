@@ -26,7 +26,7 @@ Result<std::size_t> RemoteSource::read_next(const RequestContext& context, Posit
 
 Position RemoteSource::next_part(Position at) const {
   const std::lock_guard lock(mutex_);
-  for (auto part = parts_.upper_bound(at / kBlock); part != parts_.end(); ++part) {
+  for (auto part = blocks_.parts.upper_bound(at / kBlock); part != blocks_.parts.end(); ++part) {
     const Position begin = part->second->first * kBlock;
     if (part->second->may_stay && begin > at) return begin;
   }
@@ -37,8 +37,8 @@ Result<std::size_t> RemoteSource::read_part(const RequestContext& context, Posit
   PartPtr part;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = parts_.find(at / kBlock);
-    if (found == parts_.end() || !found->second->may_stay) return std::size_t{0};
+    const auto found = blocks_.parts.find(at / kBlock);
+    if (found == blocks_.parts.end() || !found->second->may_stay) return std::size_t{0};
     part = found->second;
   }
   const Position begin = part->first * kBlock;

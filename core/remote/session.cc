@@ -239,6 +239,21 @@ std::string Session::text_of(std::string word, Location::NamedBy by) {
   return shown;
 }
 
+std::string Session::text_beside(const std::string& text, std::string_view suffix) {
+  const auto has_more = [](const std::string& url) {
+    return url.starts_with("http") && url.find_first_of("?#") != std::string::npos;
+  };
+  if (has_more(text)) return {};
+  std::string other = text + std::string(suffix);
+  const std::lock_guard lock(shared().mutex);
+  if (const auto secret = shared().words.find(text); secret != shared().words.end()) {
+    if (has_more(secret->second)) return {};
+    shared().words.emplace(other, secret->second + std::string(suffix));
+  }
+  if (shared().named_by_files.contains(text)) shared().named_by_files.insert(other);
+  return other;
+}
+
 Traffic Session::traffic() {
   const std::lock_guard lock(mutex_);
   return fetcher_ ? fetcher_->traffic() : Traffic();

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/base/location.h"
@@ -60,6 +61,10 @@ class Session {
 
   // Returns the text of a Location; see Storage::text_of(). Starts this process' fetcher if the URL may have a secret.
   static std::string text_of(std::string word, Location::NamedBy by);
+
+  // Returns the text of the object whose name is that of another one with `suffix` appended; empty if the URL of the
+  // other one has more than a path. May go where the other one may.
+  static std::string text_beside(const std::string& text, std::string_view suffix);
 
   BlockCache& blocks();
   // Returns what the fetcher has done; zeros if there is none.

@@ -56,7 +56,7 @@ TEST(Snapshot, LastModifiedSettlesAfterTwoSeconds) {
 }
 
 TEST(Snapshot, VersionsOfBucketsAndLinksComeFirst) {
-  EXPECT_EQ(snapshot_with({{"etag", "\"e\""}, {"x-amz-version-id", "v"}}).version(), "version:v");
+  EXPECT_EQ(snapshot_with({{"etag", "\"e\""}, {"x-amz-version-id", "v"}}).version(), "version:v,etag:e");
   EXPECT_EQ(snapshot_with({{"etag", "\"e\""}, {"x-amz-version-id", "null"}}).version(), "etag:e");
   const auto linked = snapshot_of(response_with({{"etag", "\"cdn\""}}), {.size = 100, .etag = "\"sha\""}, 100);
   EXPECT_EQ(linked.version(), "linked:\"sha\"");
