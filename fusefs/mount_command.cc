@@ -439,6 +439,8 @@ int mount_with(const Options& options, ReadyNotification& ready, bool prints_nam
   auto index = index_place(options.index, options.limits);
   if (!index) return refuse(kExitWrongUse, fmt::format("-o index={}: {}", options.index, index.error().detail));
   services.index = std::move(*index);
+  services.remote_scans = {.most = options.remote_scan,
+                           .advice = " (try: recordfs index URL, or mount with -o remote_scan=auto)"};
   services.keeps_scanned = true;
   services.finds_unreadable = StoreResources::FindsUnreadable::kLocal;
   services.address_bits = address_bits(options);

@@ -73,6 +73,12 @@ bool set_remote_timeout(const std::string& value, Options& options) {
   return seconds && *seconds > 0 && *seconds <= kLongestTimeout;
 }
 
+bool set_remote_scan(const std::string& value, Options& options) {
+  const auto most = parse_remote_scan(value);
+  if (most) options.remote_scan = *most;
+  return most.has_value();
+}
+
 bool set_no_sign_request(const std::string& /*value*/, Options& options) {
   options.remote.sign = false;
   return true;
@@ -220,6 +226,13 @@ constexpr MountOption kOptions[] = {
      "A read that needs longer fails, and the mount stays in place.",
      set_remote_timeout},
     {"", "no_sign_request", "", "send no credentials, for public buckets", set_no_sign_request},
+    {"", "remote_scan", "WHEN",
+     "scans of remote files: auto, never, or the most bytes that one requests (default 100M)\n"
+     "Some formats say only in the header of a record where the next one is. To list their records or to find one far "
+     "from the beginning, all headers before it are read, and with small records that is the whole file. Such a "
+     "listing fails with EFBIG, and a log line says so, if it would request more. `recordfs index URL` scans once and "
+     "saves the result, `auto` permits all scans, and `never` permits none.",
+     set_remote_scan},
     {"", "disk_cache_size", "SIZE",
      "most of what is kept of remote files on the disk (default 2G)\n"
      "It is kept in `~/.cache/recordfs/blocks`, or in `$XDG_CACHE_HOME/recordfs/blocks` if that variable is set.",

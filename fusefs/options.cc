@@ -249,6 +249,12 @@ std::optional<std::uint64_t> parse_size(const std::string& text) {
   return number << shift;
 }
 
+std::optional<std::uint64_t> parse_remote_scan(const std::string& text) {
+  if (text == "auto") return UINT64_MAX;
+  if (text == "never") return std::uint64_t{0};
+  return parse_size(text);
+}
+
 std::vector<OptionText> mount_flags(Form form) {
   CommandLine line;
   CLI::App app;

@@ -30,6 +30,9 @@ enum class Form : std::uint8_t {
 
 enum class Verbosity : std::uint8_t { kErrors, kUsual, kDetails };
 
+// As many a listing may request from a server, if the user says nothing.
+inline constexpr std::uint64_t kUsualRemoteScan = 100u << 20;  // bytes
+
 struct Options {
   Form form = Form::kProgram;
   std::vector<std::string> sources;
@@ -72,6 +75,7 @@ struct Options {
   std::vector<std::string> passed_on;          // to libfuse, unchanged
   Limits limits;
   remote::Options remote;
+  std::uint64_t remote_scan = kUsualRemoteScan;  // most bytes that a scan requests from a server
 };
 
 // Of a mount, and of a command.
@@ -138,5 +142,9 @@ ParsedOptions parse_options(Form form, int argc, const char* const* argv, const 
 // Parses a size in bytes: a decimal number, optionally with K, M, G or T for powers of 1024. Returns nullopt if it is
 // invalid or exceeds 64 bits.
 std::optional<std::uint64_t> parse_size(const std::string& text);
+
+// Returns how many bytes a scan may request from a server: "auto" permits all, "never" none, and a size so many.
+// nullopt: invalid.
+std::optional<std::uint64_t> parse_remote_scan(const std::string& text);
 
 }  // namespace recordfs

@@ -72,10 +72,15 @@ Error BackgroundWork::failure_or_pending(SearchKey search_key, std::uint64_t val
 void BackgroundWork::run() {
   const RequestContext context(cancelled_);
   Lock lock(mutex_);
-  Result<void> outcome = out_of_memory("no memory");
-  // The requests that wait get a failure. A retry may find memory.
-  has_memory_for([&] { outcome = work(context, lock); });
-  if (!lock.owns_lock()) lock.lock();
+  Result<void> outcome;
+  do {
+    outcome = out_of_memory("no memory");
+    // The requests that wait get a failure. A retry may find memory.
+    has_memory_for([&] { outcome = work(context, lock); });
+    if (!lock.owns_lock()) lock.lock();
+    if (outcome) resume_waiters(lock);
+    // A request may have begun to wait when the work had just ended.
+  } while (outcome && has_waiters() && !stopping_);
   running_ = false;
   // If no request waits, the next one continues the work.
   if (!outcome && !waiters_.empty()) failure_ = std::move(outcome).error();

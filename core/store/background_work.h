@@ -37,6 +37,12 @@ class BackgroundWork : public Waitable {
   Error failure_or_pending(SearchKey search_key, std::uint64_t value);
   // Returns whether a request waits. REQUIRES: mutex_ is locked.
   bool has_waiters() const { return !waiters_.empty(); }
+  // Returns the least value along a key for which a request waits; nullopt if none waits. REQUIRES: mutex_ is locked.
+  std::optional<std::uint64_t> least_awaited(SearchKey search_key) const {
+    const auto found = waiters_.lower_bound({search_key, 0});
+    if (found == waiters_.end() || found->first.first != search_key) return std::nullopt;
+    return found->first.second;
+  }
   // Resumes the requests that no longer have to wait. Unlocks meanwhile.
   void resume_waiters(Lock& lock);
   // Cancels work(), and joins the thread. Destructors of derived classes must call it first.

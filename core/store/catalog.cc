@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cerrno>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/base/prefetch_buffer.h"
 #include "core/base/read_window.h"
 #include "core/base/request_context.h"
+#include "core/store/header_scouts.h"
 
 namespace recordfs {
 namespace {
@@ -25,11 +29,12 @@ Catalog::Catalog(const Container& container, const Source& source, ScanDetail de
                  std::optional<CatalogSnapshot> shorter, bool reads_whole)
     : container_(container),
       source_(source),
-      reads_whole_(reads_whole),
+      reads_whole_(reads_whole && !source.is_remote()),  // which reads ahead by itself
       on_damage_(std::move(on_damage)),
       make_layout_(std::move(make_layout)),
       detail_(detail),
       chunks_per_anchor_(bounds.chunks_per_anchor),
+      remote_(bounds.remote),
       on_scanned_(std::move(on_scanned)),
       saved_(std::move(saved)),
       shorter_(std::move(shorter)),
@@ -64,12 +69,20 @@ Result<void> Catalog::scan(const RequestContext& context, Lock& lock, PrefetchBu
   const auto begin = std::chrono::steady_clock::now();
   Scanner scanner(container_, source_.size(), detail_, next_, results_.totals(), {}, make_layout_);
   scanner.name_unreadable(source_);
+  HeaderScouts scouts(container_, source_);
   Result<void> stepped;
-  while (!complete_ && !stopping_) {
+  const std::uint64_t requested_before = source_.requested_bytes() - requested_;
+  // If it is remote, each byte costs something.
+  const auto is_wanted = [&] { return has_waiters() || !source_.is_remote() || reads_whole_; };
+  while (!complete_ && !stopping_ && is_wanted()) {
+    stepped = check_requested();
+    if (!stepped) break;
     lock.unlock();
     if (pass != nullptr) pass->advance(scanner.next().position);
+    scouts.note(scanner.next().position);
     stepped = scanner.step(context);
     lock.lock();
+    requested_ = source_.requested_bytes() - requested_before + scouts.requested();
     if (!stepped) break;
     auto ended = results_.add(scanner, next_);
     complete_ = scanner.at_end();
@@ -80,6 +93,33 @@ Result<void> Catalog::scan(const RequestContext& context, Lock& lock, PrefetchBu
   }
   scan_time_ += std::chrono::steady_clock::now() - begin;
   return stepped;
+}
+
+Result<void> Catalog::check_requested() const {
+  if (remote_.most == UINT64_MAX || !source_.is_remote()) return {};
+  // Before, an estimate would not be better than a guess.
+  constexpr std::uint64_t kEnough = 1u << 20;
+  const PrefixSums& done = results_.totals();
+  const auto estimate = [this](std::uint64_t part, std::uint64_t whole) {
+    const double times = static_cast<double>(whole) / static_cast<double>(std::max<std::uint64_t>(part, 1));
+    return static_cast<std::uint64_t>(std::min(static_cast<double>(requested_) * times, 1e18));
+  };
+  std::uint64_t least = requested_;
+  if (requested_ >= kEnough) {
+    // The least that anything which waits needs; 0: nothing of this kind waits.
+    // Bytes that were requested ahead may count twice.
+    const std::uint64_t all = std::min(estimate(done.position, source_.size()), source_.size());
+    std::uint64_t needed = all;
+    for (const SearchKey key : {SearchKey::kChunks, SearchKey::kRecords, SearchKey::kPosition}) {
+      if (const auto value = least_awaited(key)) needed = std::min(needed, estimate(done.at(key), *value));
+    }
+    least = std::max(least, needed);
+  }
+  if (least <= remote_.most) return {};
+  return Error{.code = Code::kIo,
+               .detail = fmt::format("a scan of the headers would request about {} MB of the remote file{}",
+                                     (least + 999'999) / 1'000'000, remote_.advice),
+               .os_error = EFBIG};
 }
 
 std::optional<SavedIndex::Loaded> Catalog::read_saved(const RequestContext& context) const {

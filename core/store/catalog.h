@@ -1,9 +1,10 @@
 // Finds the chunk that holds an ordinal, a byte of a stream, or a row, while it scans the container.
 //
-// One scan from beginning to end runs in the catalog's own thread. Memory is bounded: the catalog keeps an anchor every
-// `stride` chunks, and drops every other anchor if there are too many. find() scans the interval between two anchors
-// again, on the calling thread, and caches it. Concurrent calls for one interval share that scan. Sizes that only a
-// layout tells are cached too, for the first Bounds::cached_sizes chunks.
+// One scan from beginning to end runs in the catalog's own thread. A scan of a remote source pauses while nothing waits
+// for it, and fails if it has to request more bytes than Bounds::remote permits. Memory is bounded: the catalog keeps
+// an anchor every `stride` chunks, and drops every other anchor if there are too many. find() scans the interval
+// between two anchors again, on the calling thread, and caches it. Concurrent calls for one interval share that scan.
+// Sizes that only a layout tells are cached too, for the first Bounds::cached_sizes chunks.
 //
 // All functions may be called from any thread. Only find() and the destructor may block; the destructor cancels the
 // scan and joins its thread.
@@ -87,6 +88,9 @@ class Catalog final : public BackgroundWork {
   std::optional<SavedIndex::Loaded> read_saved(const RequestContext& context) const;
   std::optional<SavedIndex::Loaded> read_known(const RequestContext& context);
   void restore(const RequestContext& context, Lock& lock);
+  // Fails with kIo (EFBIG) if what waits for the scan needs more bytes from the server than are permitted, as far as
+  // that is known. REQUIRES: mutex_ is locked.
+  Result<void> check_requested() const;
   void finish(Lock& lock);
   void keep(const RequestContext& context, ScanResults::Ended ended);
   // The key includes the length, because the stride may have doubled.
@@ -114,6 +118,7 @@ class Catalog final : public BackgroundWork {
   const MakeLayout make_layout_;
   const ScanDetail detail_;
   const std::uint64_t chunks_per_anchor_;
+  const RemoteScanLimit remote_;
   const OnScanned on_scanned_;
   const std::unique_ptr<SavedIndex> saved_;  // used by the scan's thread
   std::optional<CatalogSnapshot> shorter_;   // used by the scan's thread
@@ -127,6 +132,7 @@ class Catalog final : public BackgroundWork {
   bool is_invalid_ = false;  // the restored results do not match the file
   bool asked_known_ = false;
   std::chrono::steady_clock::duration scan_time_{};
+  std::uint64_t requested_ = 0;    // bytes, by the scan
   std::size_t reported_rows_ = 0;  // number of rows passed to on_damage_
 };
 

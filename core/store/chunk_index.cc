@@ -9,14 +9,19 @@ namespace {
 
 constexpr int kStepsToFirstRecord = 16;
 
+Catalog::Bounds with_limit(Catalog::Bounds bounds, const RemoteScanLimit& limit) {
+  bounds.remote = limit;
+  return bounds;
+}
+
 }  // namespace
 
 ChunkIndex::ChunkIndex(const StoredFile& file, DamageLog& log, Catalog::Bounds bounds, const ChunkIndex* shorter)
     : file_(file),
       log_(log),
-      bounds_(bounds),
+      bounds_(with_limit(bounds, file.services.remote_scans)),
       catalog_(
-          *file.container, *file.source, ScanDetail::kCounts, bounds,
+          *file.container, *file.source, ScanDetail::kCounts, bounds_,
           [&log](const DamageRow& row) { log.report(row.region); },
           shorter != nullptr ? nullptr : saved(ScanDetail::kCounts), file.layout_maker(),
           shorter != nullptr ? Catalog::OnScanned{} : log.scan_logger("headers"),

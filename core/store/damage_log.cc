@@ -1,5 +1,6 @@
 #include "core/store/damage_log.h"
 
+#include <cerrno>
 #include <chrono>
 #include <mutex>
 
@@ -42,7 +43,9 @@ void DamageLog::report(const RequestContext& context, const Error& error, std::u
       error.code == Code::kOutOfMemory
           ? Reported{0, kShortage, Lasts::kTransient}
           : Reported{error.position, thing, is_permanent(error.code) ? Lasts::kPermanent : Lasts::kTransient};
-  report(Severity::kWarning, what, to_string(error));
+  // It is not the file that fails.
+  const bool is_refusal = error.code == Code::kIo && error.os_error == EFBIG;
+  report(Severity::kWarning, what, is_refusal ? error.detail : to_string(error), !is_refusal);
 }
 
 void DamageLog::report(const DamagedRegion& region) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/source.h"
@@ -146,6 +147,12 @@ class Scanner {
 
 using IndexedChunks = std::vector<IndexedChunk>;
 
+// How much a scan may request from a server.
+struct RemoteScanLimit {
+  std::uint64_t most = UINT64_MAX;  // bytes
+  std::string_view advice{};        // what a user may do about it, for the error; static storage
+};
+
 // The bounds of a Catalog.
 struct CatalogBounds {
   std::size_t anchors = 16384;           // even; 56 bytes each
@@ -153,6 +160,7 @@ struct CatalogBounds {
   std::size_t cached_chunks = 32768;     // in the cache of intervals
   std::size_t damage_rows = 65536;
   std::size_t cached_sizes = std::size_t{1} << 18;  // chunks whose measured sizes are cached
+  RemoteScanLimit remote{};
 };
 
 // A place from which a scan can continue, with the sums before it.

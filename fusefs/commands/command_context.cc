@@ -114,6 +114,17 @@ void ReadingOptions::declare(CLI::App& app) {
         changed();
       },
       "of a request to a server, with its retries (default 60)");
+  declare_value(
+      app, "--remote-scan", "WHEN",
+      [this](const std::string& text) {
+        const auto most = parse_remote_scan(text);
+        if (!most) throw CLI::ValidationError("--remote-scan", "neither auto, never, nor a size: " + text);
+        remote_scan = *most;
+      },
+      "scans of remote files: auto, never, or the most bytes that one requests (default auto)\n"
+      "Some formats say only in the header of a record where the next one is. To count the records, or to find one, "
+      "all headers before it are read, and with small records that is the whole file. `recordfs index` saves the "
+      "result. Same as the mount option `remote_scan`.");
   app.add_flag_callback(
       "--no-sign-request",
       [this, changed] {
@@ -185,6 +196,7 @@ CommandContext::CommandContext(const ReadingOptions& options, Log log, const std
       most_input_(options.most_input) {
   services_.limits = limits_;
   services_.finds_unreadable = StoreResources::FindsUnreadable::kAll;
+  services_.remote_scans = {.most = options.remote_scan, .advice = " (try: --remote-scan=auto)"};
   auto place = index_place(options.index, options.limits);
   if (place) {
     services_.index = std::move(*place);

@@ -34,7 +34,8 @@ struct ReadingOptions {
   unsigned threads = 0;                    // for decoding; 0: one per core
   database::Options database{};            // the limits are those above
   remote::Options remote{};
-  const CLI::App* declared_on = nullptr;  // that declare() was called with
+  std::uint64_t remote_scan = UINT64_MAX;  // most bytes that a scan requests from a server
+  const CLI::App* declared_on = nullptr;   // that declare() was called with
 
   // Declares the options on `app`, which must outlive commands that run. The object must outlive the parsing.
   void declare(CLI::App& app);

@@ -36,7 +36,7 @@ namespace {
 thread_local const void* being_registered = nullptr;
 
 // Returns whether the reply repeats the source's errno. All other read errors are EIO.
-bool is_passed_on(int os_error) { return os_error == EACCES || os_error == ESTALE; }
+bool is_passed_on(int os_error) { return os_error == EACCES || os_error == ESTALE || os_error == EFBIG; }
 
 // Returns the errno value for a reply. No other function converts errors to errno values.
 int error_number(const Error& error) {

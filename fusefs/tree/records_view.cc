@@ -138,6 +138,8 @@ class RecordsView : public ContainerView {
   }
 
   Result<void> list_thousands(const RequestContext& context, std::uint64_t place, const Emit& emit) const {
+    // A scan that would request too much fails before anything is listed.
+    if (place == 0 && store().source().is_remote()) TRY(store().index().totals(ScanDetail::kCounts));
     for (const std::uint64_t began_at = place;; ++place) {
       auto found = store().index().find(context, SearchKey::kRecords, place * kThousandRecords);
       if (!found) return stopped(found.error(), place > began_at);
