@@ -107,7 +107,7 @@ AllowedPaths allowed_paths(const SetPlaces& places, const Options& options, cons
   for (const std::string& place : {options.wal_directory, options.descriptors}) {
     if (!place.empty()) allowed.readable.push_back(found_at(place));
   }
-  if (services.index) {
+  if (services.index && !services.index->directory.empty()) {
     make_directory(*services.index);
     allowed.saved.push_back(found_at(services.index->directory));
   }

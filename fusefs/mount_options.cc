@@ -218,14 +218,14 @@ constexpr MountOption kOptions[] = {
     {"", "index", "WHERE",
      "where scans are saved for later mounts: auto (default: ~/.cache/recordfs), no, or a directory\n"
      "`auto` is `$XDG_CACHE_HOME/recordfs` if that variable is set. `no` saves nothing and uses no saved index. A "
-     "directory must belong to the user alone.",
+     "directory must belong to the user alone. FILE.rfsindex is an index that `recordfs index -o` has written, which "
+     "is used besides. An index `URL.rfsindex` beside a remote file is found by itself, unless nothing is saved.",
      set_text<&Options::index>},
 
     {"files on servers", "timeout_remote", "SECONDS",
      "the longest that a request to a server takes, with all its retries (default 60)\n"
      "A read that needs longer fails, and the mount stays in place.",
      set_remote_timeout},
-    {"", "no_sign_request", "", "send no credentials, for public buckets", set_no_sign_request},
     {"", "remote_scan", "WHEN",
      "scans of remote files: auto, never, or the most bytes that one requests (default 100M)\n"
      "Some formats say only in the header of a record where the next one is. To list their records or to find one far "
@@ -233,6 +233,7 @@ constexpr MountOption kOptions[] = {
      "listing fails with EFBIG, and a log line says so, if it would request more. `recordfs index URL` scans once and "
      "saves the result, `auto` permits all scans, and `never` permits none.",
      set_remote_scan},
+    {"", "no_sign_request", "", "send no credentials, for public buckets", set_no_sign_request},
     {"", "disk_cache_size", "SIZE",
      "most of what is kept of remote files on the disk (default 2G)\n"
      "It is kept in `~/.cache/recordfs/blocks`, or in `$XDG_CACHE_HOME/recordfs/blocks` if that variable is set.",
@@ -248,10 +249,9 @@ constexpr MountOption kOptions[] = {
      set_auto_unmount},
     {"", "sandbox", "no",
      "keep privileges that the mount does not need (default yes: access only to sources and saved indexes)\n"
-     "With `yes`, the daemon can open only the sources and the saved indexes before it reads any of them. It can start "
-     "no "
-     "program, and open no connection, as far as the kernel supports Landlock and seccomp. It has no capabilities. "
-     "Only root keeps one if a source is a directory: to read files of other users.",
+     "With `yes`, the daemon can open only the sources and the saved indexes before it reads any of them. It can "
+     "start no program, and open no connection, as far as the kernel supports Landlock and seccomp. It has no "
+     "capabilities. Only root keeps one if a source is a directory: to read files of other users.",
      set_sandbox},
     {"", "log", "FILE",
      "append messages to FILE, with time stamps, instead of the system log or stderr\n"

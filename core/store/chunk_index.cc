@@ -167,6 +167,12 @@ std::unique_ptr<SavedIndex> ChunkIndex::saved(ScanDetail detail) const {
                                       });
 }
 
+std::optional<CatalogSnapshot> ChunkIndex::snapshot(ScanDetail detail) const {
+  if (detail == ScanDetail::kCounts) return catalog_.snapshot();
+  const Catalog* const made = sizes_if_made();
+  return made == nullptr ? std::nullopt : made->snapshot();
+}
+
 void ChunkIndex::invalidate() const {
   {
     const std::lock_guard lock(recent_mutex_);

@@ -55,6 +55,9 @@ class ChunkIndex {
   Scanner scanner(ScanDetail detail, const std::optional<IndexedChunk>& from = {}, MakeLayout make_layout = {}) const;
   // Returns the saved index for scans of this detail; null if nothing is saved.
   std::unique_ptr<SavedIndex> saved(ScanDetail detail) const;
+  // Returns the results of the scan that counts records, or of the one that also finds their sizes; nullopt until it is
+  // complete, and if there is no scan of its own for sizes.
+  std::optional<CatalogSnapshot> snapshot(ScanDetail detail) const;
   // Call it if a chunk does not match the index.
   void invalidate() const;
 

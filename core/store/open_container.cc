@@ -17,6 +17,7 @@
 #include "core/base/read_window.h"
 #include "core/formats/foreign_file.h"
 #include "core/formats/registry.h"
+#include "core/store/index_file.h"
 #include "core/store/wrapped_file.h"
 
 namespace recordfs {
@@ -135,7 +136,11 @@ std::string open_failure(const std::string& path, const Error& error) {
 Result<std::optional<IndexLocation>> index_place(const std::string& index, const Limits& limits) {
   if (index == "no") return std::optional<IndexLocation>{};
   std::optional<std::string> directory;
-  if (index == "auto") {
+  std::shared_ptr<const IndexFile> file;
+  if (index.ends_with(kIndexSuffix)) {
+    ASSIGN_OR_RETURN(file, read_index_file(index));
+    directory = cache_directory().value_or("");
+  } else if (index == "auto") {
     directory = cache_directory();
   } else if (auto named = named_directory(index)) {
     directory = std::move(*named);
@@ -145,7 +150,8 @@ Result<std::optional<IndexLocation>> index_place(const std::string& index, const
   if (!directory) return std::optional<IndexLocation>{};
   return std::optional(IndexLocation{.directory = *directory,
                                      .settings = fmt::format("{} {}", limits.stored_chunk, limits.decoded_chunk),
-                                     .program = build_id()});
+                                     .program = build_id(),
+                                     .named = std::move(file)});
 }
 
 unsigned executor_threads() {

@@ -45,8 +45,9 @@ Result<bool> is_container_file(const Location& location);
 // Returns "data.log: No such file or directory", "data.log: byte 65536: chunk header hash mismatch".
 std::string open_failure(const std::string& path, const Error& error);
 
-// Returns where `-o index=` saves catalogs: "no", "auto", or a directory relative to the current one. nullopt: nowhere.
-// Fails with kIo if the directory is impossible.
+// Returns where `-o index=` saves catalogs: "no", "auto", or a directory relative to the current one. An index file
+// (kIndexSuffix) is read now, and used besides "auto". nullopt: nowhere. Fails with kIo if the directory is impossible,
+// and like read_index_file().
 Result<std::optional<IndexLocation>> index_place(const std::string& index, const Limits& limits);
 
 // Returns a hash of the sources of core and of the codecs that were built, in hexadecimal. Programs with the same one

@@ -276,18 +276,6 @@ std::optional<std::uint64_t> hash_of(const RequestContext& context, const Source
   return highway_hash(bytes->view());
 }
 
-// Hashes the first bytes of a file, and the last ones before the key's size.
-bool hash_ends(const RequestContext& context, const Source& source, IndexKey& key) {
-  const std::uint64_t size = key.size;
-  const std::uint64_t length = std::min(size, kEndBytes);
-  const auto first = hash_of(context, source, 0, length);
-  const auto last = hash_of(context, source, size - length, length);
-  if (!first || !last) return false;
-  key.first = *first;
-  key.last = *last;
-  return true;
-}
-
 // Returns the hash of what names an index, and that of what made it.
 std::uint64_t settings_hash_of(const IndexLocation& location, ScanDetail detail) {
   return highway_hash(as_bytes(fmt::format("{}\n{}", location.settings, static_cast<int>(detail))));
@@ -316,6 +304,17 @@ std::string reason(std::string_view action) {
 }
 
 }  // namespace
+
+bool hash_ends(const RequestContext& context, const Source& source, IndexKey& key) {
+  const std::uint64_t size = key.size;
+  const std::uint64_t length = std::min(size, kEndBytes);
+  const auto first = hash_of(context, source, 0, length);
+  const auto last = hash_of(context, source, size - length, length);
+  if (!first || !last) return false;
+  key.first = *first;
+  key.last = *last;
+  return true;
+}
 
 bool IndexKey::operator==(const IndexKey& other) const {
   return producer_hash == other.producer_hash && format == other.format && source == other.source &&
@@ -412,6 +411,12 @@ std::optional<SavedIndex::Loaded> SavedIndex::read(const RequestContext& context
   set_id(key_, *id);
   key_.size = source_.size();
   is_settled_ = id->is_settled;
+  portable_version_ = id->portable_version;
+  if (auto own = read_own(context)) return own;
+  return look_for_index_file(context);
+}
+
+std::optional<SavedIndex::Loaded> SavedIndex::read_own(const RequestContext& context) const {
   const auto bytes = read_file(context, location_.directory, file_name());
   if (!bytes) return std::nullopt;
   auto saved = decode_index(bytes->view(), bounds_);
@@ -453,6 +458,7 @@ void SavedIndex::write(const RequestContext& context, const CatalogSnapshot& sna
 
 // Returns why it failed; nullopt on success. No fsync(): a file that a crash truncates fails its checksum.
 std::optional<std::string> SavedIndex::try_write(const std::string& bytes) const {
+  if (location_.directory.empty()) return "no cache directory";
   make_directory(location_);
   const Descriptor directory = open_directory(location_.directory);
   if (!directory) return reason("cannot open the directory, or others may write to it");
@@ -475,6 +481,9 @@ std::optional<std::string> SavedIndex::try_write(const std::string& bytes) const
 }
 
 void SavedIndex::remove() const {
+  if (!index_file_.empty()) {
+    return log_(Severity::kWarning, fmt::format("the index {} is wrong (try: recordfs index)", index_file_));
+  }
   const Descriptor directory = open_directory(location_.directory);
   if (directory) ::unlinkat(directory.number(), file_name().c_str(), 0);
 }

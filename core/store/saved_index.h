@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,12 +48,20 @@ std::string encode_index(const IndexKey& key, const CatalogSnapshot& snapshot);
 // Fails with kDamage, and with kUnsupported for another version.
 Result<SavedCatalog> decode_index(Bytes bytes, const CatalogBounds& bounds);
 
+// Hashes the first bytes of a source, and the last ones before the key's size. Returns false if they cannot be read.
+bool hash_ends(const RequestContext& context, const Source& source, IndexKey& key);
+
+struct IndexFile;
+
 // Where indexes are saved, and which scans.
 struct IndexLocation {
   std::string directory;  // absolute; created on the first write
   std::string settings;   // hashed into the name: options that affect a scan
   std::chrono::milliseconds least_scan_time{200};
   std::string program{};  // identifies the scanning program; another one's index is replaced
+  // An index file that the user has named; null: none.
+  std::shared_ptr<const IndexFile> named{};
+  bool looks_beside = true;  // for an index file beside a remote source
 };
 
 // Creates the directory and its parent if they are missing. Ignores failures. Any thread.
@@ -85,8 +94,9 @@ class SavedIndex {
     bool has_grown = false;  // the snapshot is of the file before something was appended
   };
   // Returns what was saved of this file, or of the file before it grew; nullopt if there is none. Saves it again if
-  // only the touch of its id differs. Must be called when a scan begins, or else write() does nothing: a file that is
-  // modified at that time must not be saved.
+  // only the touch of its id differs. If nothing was saved, returns what the index file that the user has named has of
+  // this file, or the one beside a remote source. Must be called when a scan begins, or else write() does nothing: a
+  // file that is modified at that time must not be saved.
   std::optional<Loaded> read(const RequestContext& context);
 
   // Saves the snapshot of a scan that took `scanned`. Does nothing if the scan was short, or read() could not identify
@@ -94,14 +104,23 @@ class SavedIndex {
   void write(const RequestContext& context, const CatalogSnapshot& snapshot,
              std::chrono::steady_clock::duration scanned);
 
+  // Returns the snapshot of a scan as a part of an index file. Fails with kUnsupported if the source has no version
+  // that the index could name, or was modified when the scan began, with kLimit, and like Source::read_at(). REQUIRES:
+  // read() was called.
+  Result<std::string> part_of_file(const RequestContext& context, const CatalogSnapshot& snapshot) const;
+
   // Returns the path that read() reads and write() replaces. REQUIRES: read() was called.
   std::string path() const { return location_.directory + "/" + file_name(); }
 
-  // Removes an index that is wrong. Any thread, after read() has returned.
+  // Removes an index that is wrong, or logs that an index file is. Any thread, after read() has returned.
   void remove() const;
 
  private:
   std::string file_name() const;
+  std::optional<Loaded> read_own(const RequestContext& context) const;
+  std::optional<Loaded> look_for_index_file(const RequestContext& context);
+  Result<CatalogSnapshot> taken_from(const RequestContext& context, const IndexFile& file) const;
+  IndexKey portable_key() const;
   std::optional<std::string> try_write(const std::string& bytes) const;
 
   const IndexLocation location_;
@@ -111,6 +130,8 @@ class SavedIndex {
   const std::uint64_t settings_hash_;  // hash of settings and detail
   IndexKey key_;                       // without the hashes of the file, which are computed when needed
   bool is_settled_ = false;            // key_ is set, and any later change to the file changes it
+  std::string portable_version_;       // of the source's id
+  std::string index_file_;             // that read() has used; empty: none
 };
 
 }  // namespace recordfs

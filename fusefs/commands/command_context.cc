@@ -98,7 +98,7 @@ void ReadingOptions::declare(CLI::App& app) {
       "most of a pipe that is saved for FILE - or <(...) (default 16G)\n"
       "To read it at any position, it is saved in a file without a name in `TMPDIR`, or in /tmp.");
   declare_value(app, "--index", "WHERE", index,
-                "where to save indexes: auto, no, or a directory\n"
+                "where to save indexes: auto, no, or a directory; or an index FILE.rfsindex to use\n"
                 "Indexes are saved of files whose scan takes long. Same as the mount option `index`.");
   declare_value(
       app, "-j,--threads", "N",
@@ -233,7 +233,7 @@ void CommandContext::confine(const ReadingOptions& options, const std::string& o
     pipe->make_room();
   }
   std::vector<std::string> writable;
-  if (services_.index) {
+  if (services_.index && !services_.index->directory.empty()) {
     make_directory(*services_.index);
     writable.push_back(services_.index->directory);
   }

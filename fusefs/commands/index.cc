@@ -1,16 +1,22 @@
+#include <sys/types.h>
+
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "core/base/utf8.h"
+#include "core/store/index_file.h"
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/record_words.h"
+#include "fusefs/commands/replace_file.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/commands/standard_input.h"
 #include "fusefs/exit_status.h"
@@ -23,8 +29,16 @@ struct IndexOptions {
   ReadingOptions reading;
   std::vector<std::string> files;
   std::string manifest;
+  std::string output;  // an index file; empty: none
   bool verbose = false;
 };
+
+// Returns nullopt if no index file is written.
+std::optional<Result<ReplacedFile>> index_output(const std::string& path) {
+  constexpr mode_t kMode = 0666;
+  if (path.empty()) return std::nullopt;
+  return ReplacedFile::at(path, kMode);
+}
 
 // Waits until any change gives a file that was just written other time stamps. Otherwise nothing would be saved.
 void wait_until_settled(const std::string& path) {
@@ -34,12 +48,18 @@ void wait_until_settled(const std::string& path) {
 class Index {
  public:
   explicit Index(const IndexOptions& options)
-      : options_(options), context_(options.reading, [this](Severity severity, const std::string& line) {
+      : options_(options),
+        output_(index_output(options.output)),  // before the context confines the process
+        context_(options.reading, [this](Severity severity, const std::string& line) {
           if (severity > Severity::kDetail) context_.print_once(line);
         }) {}
 
   int run() {
     if (context_.status() != 0) return context_.status();
+    if (!options_.output.empty() && !options_.output.ends_with(kIndexSuffix)) {
+      print_message(fmt::format("{}: the name of an index file ends with {}", options_.output, kIndexSuffix));
+      return kExitWrongUse;
+    }
     if (options_.reading.index == "no") {
       print_message("--index no saves no index (try: --index auto)");
       return kExitWrongUse;
@@ -49,9 +69,13 @@ class Index {
       return kExitPartlyDone;
     }
     context_.services().index->least_scan_time = {};
+    // Others may have made these.
+    context_.services().index->looks_beside = false;
+    context_.services().index->named = nullptr;
     context_.services().reads_whole_files = true;
     build_all(options_.manifest, {});
     for (const std::string& word : options_.files) build_all({}, {word});
+    if (output_) write_index_file();
     return context_.finish();
   }
 
@@ -78,6 +102,7 @@ class Index {
     }
     for (const DamageRow& row : **damage) context_.note(row.region);
     const bool sizes_are_known = store->index().state().sizes_known;
+    if (output_) add_to_index_file(path, *store);
     store.reset();  // saves the index
     const auto again = context_.open(path);
     if (!again) return;
@@ -96,8 +121,42 @@ class Index {
     }
   }
 
+  // Keeps what the index file will have of the scans.
+  void add_to_index_file(const std::string& path, const RecordStore& store) {
+    ++files_;
+    for (const ScanDetail detail : {ScanDetail::kCounts, ScanDetail::kSizes}) {
+      const auto snapshot = store.index().snapshot(detail);
+      if (!snapshot) continue;
+      const auto saved = store.index().saved(detail);
+      static_cast<void>(saved->read({}));
+      auto part = saved->part_of_file({}, *snapshot);
+      if (part) {
+        parts_.push_back(std::move(*part));
+      } else {
+        context_.fail(kExitPartlyDone, fmt::format("{}: the index is not written: {}", path, part.error().detail));
+        return;
+      }
+    }
+  }
+
+  void write_index_file() {
+    if (files_ > 1) {
+      return context_.fail(kExitWrongUse, fmt::format("{}: an index file is of one file", options_.output));
+    }
+    if (parts_.empty()) return;
+    const auto written = *output_ ? (*output_)->write(pack_index_file(parts_)) : (*output_).error();
+    if (!written) {
+      context_.fail(kExitPartlyDone, fmt::format("{}: {}", options_.output, written.error().detail));
+    } else if (options_.verbose) {
+      context_.output().write(fmt::format("{}\n", printable(options_.output)));
+    }
+  }
+
   const IndexOptions& options_;
+  const std::optional<Result<ReplacedFile>> output_;
   CommandContext context_;
+  std::vector<std::string> parts_;  // of the index file
+  int files_ = 0;                   // that were scanned for it
 };
 
 }  // namespace
@@ -109,6 +168,14 @@ RunCommand declare_index(CLI::App& app) {
       "does not check records; recordfs verify does.\n"
       "Exit status: 4 if headers are damaged, and the index is saved nevertheless; 5 if it is not saved.");
   declare_sets(app, options->files, options->manifest, false);
+  declare_value(
+      app, "-o,--output", "INDEX", options->output,
+      "also write the index of one file to INDEX.rfsindex\n"
+      "If it is stored as `URL.rfsindex` beside a remote file, all users of the file find it there and need no "
+      "scan. `--index FILE.rfsindex` names one that is elsewhere, also of a local file. An index is used only "
+      "for a file with the size, the version (the ETag of a server), and the ends that it names, by the same "
+      "version of recordfs. Every record is still checked. But whoever can write the index can make it count "
+      "wrongly, so let only those write it who can write the file.");
   app.add_flag("-v,--verbose", options->verbose, "print the path of each index");
   options->reading.declare(app);
   return [options] { return Index(*options).run(); };

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Scans of the headers of remote files: what they request, and when they are refused."""
+"""Scans of the headers of remote files: what they request, when they are refused, and index files that make them unnecessary."""
 import errno
 import json
 import os
@@ -7,13 +7,16 @@ import struct
 import unittest
 
 import commands_test
+import faults
 import mounting
 import remoting
+from server import Rule
 from tfrecords import masked_crc32c, tfrecord
 
 ROUND_TRIP = 0.02  # seconds
 BLOCK = 256 << 10  # bytes
 LARGE = 1 << 20    # bytes of a record
+SUFFIX = ".rfsindex"
 
 
 def write_sparse(path, sizes):
@@ -128,6 +131,143 @@ class Refusals(Case):
         self.assertIn("--remote-scan", self.answer(["info", "--remote-scan=often", self.url]).err)
 
 
+class IndexFiles(Case):
+    RECORDS = 20000
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.root / "near.tfrecord"
+        self.path.write_bytes(b"".join(tfrecord([b"%05d" % i + bytes(995)]) for i in range(self.RECORDS)))
+        self.url = self.server.url(self.path)
+        self.index = self.root / f"{self.path.name}{SUFFIX}"
+
+    def write_index(self, word=None):
+        self.ask("index", word or self.url, "-o", self.index)
+
+    def assert_scans(self, *words):
+        """A scan finds all records, and reads the whole file for that."""
+        records, log = self.totals(*words, self.url)
+        self.assertEqual(records, self.RECORDS)
+        self.assertGreater(sum(request.sent for request in log), self.path.stat().st_size * 0.9)
+        return log
+
+    def assert_seeks(self, *words):
+        records, log = self.totals(*words, self.url)
+        self.assertEqual(records, self.RECORDS)
+        self.assertLess(sum(request.sent for request in log), 5 * BLOCK, log)
+        return log
+
+    def test_index_beside_the_file_replaces_the_scan(self):
+        self.assert_scans()
+        self.write_index()
+        log = self.assert_seeks()
+        self.assertEqual(len([request for request in log if SUFFIX in request.target]), 1, log)
+        out, log = self.ask("cat", self.url, "17000")
+        self.assertEqual(out[:5], b"17000")
+        self.assertLess(sum(request.sent for request in log), 20 * BLOCK, log)
+
+    def test_file_without_index_costs_one_request_more(self):
+        log = self.assert_scans()
+        self.assertEqual([request.status for request in log if SUFFIX in request.target], [404])
+
+    def test_what_needs_no_scan_looks_for_no_index(self):
+        self.write_index()
+        small = self.root / "small.tfrecord"
+        small.write_bytes(tfrecord([b"a", b"b"]))
+        for words in (["info", self.url], ["head", "-n", "1", self.url], ["info", "--scan", self.server.url(small)],
+                      ["info", "--scan", self.path], ["info", "--scan", "--index=no", self.url]):
+            _, log = self.ask(*words)
+            self.assertEqual([request for request in log if SUFFIX in request.target], [], words)
+
+    def test_index_of_another_version_is_not_used(self):
+        self.write_index()
+        with self.path.open("r+b") as file:
+            file.write(tfrecord([b"other" + bytes(995)]))
+        self.assert_scans()
+        out, _ = self.ask("cat", self.url, "0")
+        self.assertEqual(out[:5], b"other")
+
+    def test_index_of_another_file_is_not_used(self):
+        other = self.root / "other.tfrecord"
+        other.write_bytes(tfrecord([b"o" * 1000]) * self.RECORDS)
+        self.ask("index", self.server.url(other), "-o", self.index)
+        self.assert_scans()
+
+    def test_damaged_index_is_not_used(self):
+        self.write_index()
+        sound = self.index.read_bytes()
+        samples = [b"", b"<html></html>", sound[:-1], sound + b"\0", sound[: len(sound) // 2]]
+        samples += [sound[:at] + bytes([sound[at] ^ 1]) + sound[at + 1:] for at in range(0, len(sound), len(sound) // 9)]
+        for sample in samples:
+            self.index.write_bytes(sample)
+            self.assert_scans()
+
+    def test_index_that_must_not_be_read_is_not_used(self):
+        self.write_index()
+        self.server.rules.append(Rule(r"\.rfsindex", faults.status(403)))
+        self.assertEqual(self.totals(self.url)[0], self.RECORDS)
+
+    def test_named_index_is_used_wherever_it_is(self):
+        elsewhere = self.folder / f"mine{SUFFIX}"
+        self.ask("index", self.url, "-o", elsewhere)
+        self.assert_seeks(f"--index={elsewhere}")
+        self.index.write_bytes(elsewhere.read_bytes())
+        self.path.with_suffix(".rfsindex").write_bytes(elsewhere.read_bytes())
+        self.assert_seeks(f"--index={self.server.url(self.path.with_suffix('.rfsindex'))}")
+
+    def test_named_index_of_another_file_is_reported(self):
+        other = self.root / "other.tfrecord"
+        other.write_bytes(tfrecord([b"o" * 1000]) * 1000)
+        for file in (str(other), self.server.url(other)):
+            self.ask("index", file, "-o", self.index)
+            self.forget()
+            done = self.answer(["info", "--scan", "--json", f"--index={self.index}", self.url])
+            self.assertEqual(json.loads(done.out)["records"], self.RECORDS)
+            self.assertRegex(done.err, r"near\.tfrecord: the index .*\.rfsindex is not used: it is of another file")
+
+    def test_index_that_cannot_be_read_is_an_error(self):
+        for name in ("none.rfsindex", "near.tfrecord.rfsindex"):
+            self.index.write_bytes(b"not an index")
+            done = self.answer(["info", "--scan", f"--index={self.root / name}", self.url])
+            self.assertNotEqual(done.status, 0)
+            self.assertIn(name, done.err)
+
+    def test_local_file_can_have_an_index_file(self):
+        elsewhere = self.folder / f"mine{SUFFIX}"
+        self.ask("index", self.path, "-o", elsewhere)
+        records, _ = self.totals(f"--index={elsewhere}", self.path)
+        self.assertEqual(records, self.RECORDS)
+
+    def test_index_file_is_of_one_file_and_named_so(self):
+        other = self.root / "other.tfrecord"
+        other.write_bytes(tfrecord([b"o"]))
+        done = self.answer(["index", self.path, other, "-o", self.index])
+        self.assertIn("an index file is of one file", done.err)
+        self.assertFalse(self.index.exists())
+        done = self.answer(["index", self.path, "-o", other])
+        self.assertIn("ends with .rfsindex", done.err)
+        self.assertEqual(other.read_bytes(), tfrecord([b"o"]))
+
+    def test_index_by_s3_is_used_by_https(self):
+        bucket = self.serve_s3(self.folder)
+        s3 = f"s3://root/{self.path.name}"
+        for word in (s3, self.url):
+            self.ask("index", word, "-o", self.index)
+            self.assert_seeks()
+            self.forget()
+            bucket.take_log()
+            done = self.answer(["info", "--scan", "--json", s3])
+            self.assertEqual((json.loads(done.out)["records"], done.err), (self.RECORDS, ""))
+            self.assertLess(sum(request.sent for request in bucket.take_log()), 5 * BLOCK)
+
+    def test_object_without_strong_etag_has_no_index_file(self):
+        self.server.rules.append(Rule(r"near", faults.weak_etag))
+        self.forget()
+        done = self.answer(["index", self.url, "-o", self.index])
+        self.assertIn("the server sends no strong ETag", done.err)
+        self.assertFalse(self.index.exists())
+
+
 class Mounts(remoting.Served, mounting.Case):
     RECORDS = 30000
 
@@ -164,9 +304,14 @@ class Mounts(remoting.Served, mounting.Case):
         self.assertEqual((mounted.point / "thousands" / "00000000" / f"{17:011}").read_bytes()[:5], b"00017")
         self.assertLess(sum(request.sent for request in self.server.take_log()), 8 * BLOCK)
 
-    def test_listing_is_permitted_by_the_option(self):
-        mounted = self.mount(self.url, options=["remote_scan=auto"])
+    def test_listing_is_permitted_by_the_option_or_by_an_index(self):
+        mounted = self.mount(self.url, options=["remote_scan=auto", "index=no"])
         self.assertEqual(self.listed(mounted.point), self.RECORDS)
+        self.assertEqual(self.recordfs("index", self.url, "-o", f"{self.path}{SUFFIX}").returncode, 0)
+        mounted = self.mount(self.url, options=["remote_scan=never", f"index={self.folder}/empty"])
+        self.assertEqual(len(os.listdir(mounted.point / "thousands")), self.RECORDS // 1000)
+        mounted = self.mount(self.url, options=["remote_scan=never", f"index={self.path}{SUFFIX}"])
+        self.assertEqual(len(os.listdir(mounted.point / "thousands")), self.RECORDS // 1000)
 
 
 if __name__ == "__main__":
