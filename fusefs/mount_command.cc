@@ -55,6 +55,7 @@
 #include "fusefs/mount_statistics.h"
 #include "fusefs/options.h"
 #include "fusefs/ready_notification.h"
+#include "fusefs/remote_traffic.h"
 #include "fusefs/tree/mirror/rooted_dir.h"
 #include "fusefs/tree/mount_tree.h"
 
@@ -327,6 +328,7 @@ SessionEvents events_of(Process& process, MountTree& tree, const Descriptor& mar
           [&](const std::string& why) {
             process.log.note(fmt::format("{}: unmounted: {}", shown_mountpoint(options),
                                          options.redact ? redacted(why, path) : why));
+            if (remote::Session::is_used()) process.log.write(Severity::kDetail, remote_traffic_text());
           },
       .log_opened = log_reopener(process),
       .statistics_requested =

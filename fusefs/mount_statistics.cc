@@ -14,6 +14,7 @@
 #include "core/base/counted.h"
 #include "core/base/source.h"
 #include "core/remote/session.h"
+#include "fusefs/remote_traffic.h"
 
 namespace recordfs {
 namespace {
@@ -34,12 +35,7 @@ std::vector<std::string> statistics_of(const StoreResources& services, MountTree
   std::vector<std::string> lines = {
       cache_line("chunks", services.chunks), cache_line("layouts", services.layouts),
       fmt::format("read: {} bytes; decoded: {} bytes", FileSource::bytes_read(), services.decoded_bytes.load())};
-  if (remote::Session::is_used()) {
-    const remote::Traffic traffic = remote::Session::of_process().traffic();
-    lines.push_back(fmt::format("servers: {}, {} repeated; {} bytes; {} found on the disk",
-                                counted(traffic.requests, "request"), traffic.retries, traffic.bytes,
-                                counted(traffic.cache_hits, "block")));
-  }
+  if (remote::Session::is_used()) lines.push_back(remote_traffic_text());
 #ifdef __GLIBC__
   // Includes freed memory that malloc keeps, because a daemon holds more than it uses.
   const struct mallinfo2 memory = mallinfo2();

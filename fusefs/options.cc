@@ -135,7 +135,8 @@ void declare(CLI::App& app, Form form, CommandLine& line) {
     declare_own(app, line);
   }
   app.add_flag("-v,--verbose", line.verbose,
-               "also log which files were opened, how long scans took, and which indexes were used or saved");
+               "also log which files were opened, how long scans took, and which indexes were used or saved\n"
+               "Of remote files, the log also has the number of requests and bytes at the end.");
   app.add_option("-o", line.lists, "mount options, see below")
       ->type_name("OPTION,...")
       ->take_all()

@@ -27,7 +27,7 @@ inline constexpr std::uint64_t kMostPerRead = 8u << 20;  // bytes of one kRead
 inline constexpr std::uint64_t kListPage = 2u << 20;     // bytes of the arena that a kList needs
 inline constexpr std::size_t kMostPerMessage = 32u << 10;
 // As long as it has requests, a fetcher sends something at least this often.
-inline constexpr std::chrono::milliseconds kLongestSilence{5000};
+inline constexpr std::chrono::milliseconds kLongestSilence{500};
 
 enum class RequestKind : std::uint8_t {
   kName = 1,  // of a URL with or without secrets: replies its printable name, which other requests use from then on

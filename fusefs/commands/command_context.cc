@@ -239,6 +239,8 @@ void CommandContext::confine(const ReadingOptions& options, const std::string& o
   }
   if (!output.empty()) writable.push_back(output);
   confine_thread(writable);
+  const std::string name = options.declared_on->get_name();  // "recordfs cat"
+  remote_progress_.start(name.substr(name.rfind(' ') + 1));
 }
 
 Result<OpenedFile> CommandContext::open_quietly(const RequestContext& context, const std::string& shown) {

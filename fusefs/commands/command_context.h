@@ -18,6 +18,7 @@
 #include "core/store/record_store.h"
 #include "fusefs/commands/command_status.h"
 #include "fusefs/commands/output.h"
+#include "fusefs/commands/remote_progress.h"
 #include "fusefs/commands/standard_input.h"
 
 namespace CLI {
@@ -115,6 +116,7 @@ class CommandContext : public CommandStatus {
   const std::uint64_t most_input_;                           // bytes of a pipe
   std::map<std::string, std::unique_ptr<PipeInput>> pipes_;  // by path; guarded by mutex_
   Output output_;
+  RemoteProgress remote_progress_;
 };
 
 struct ListedFile {

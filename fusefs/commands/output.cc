@@ -9,6 +9,7 @@
 
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
+#include "fusefs/progress_line.h"
 
 namespace recordfs {
 
@@ -41,6 +42,7 @@ void Output::flush() {
 
 void Output::write_through(Bytes bytes) {
   constexpr std::size_t kPiece = 64u << 10;
+  if (!bytes.empty() && !file_) ProgressLine::make_way_for_output();
   if (!is_ascii_) {
     if (good()) error_ = write_all(descriptor(), bytes);
     return;

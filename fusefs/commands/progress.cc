@@ -1,17 +1,15 @@
 #include "fusefs/commands/progress.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdio>
 
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/remote/session.h"
 #include "fusefs/commands/amounts.h"
-#include "fusefs/terminal.h"
+#include "fusefs/progress_line.h"
 
 namespace recordfs {
 namespace {
@@ -24,13 +22,9 @@ static_assert(std::atomic<int>::is_always_lock_free, "set by a signal");
 extern "C" void recordfs_remember_signal(int number) { came_number = number; }
 
 constexpr std::chrono::milliseconds kBetween{200};
-constexpr std::string_view kEraseLine = "\r\033[K";
 
-void put(const std::string& text) {
-  // Errors do not matter here.
-  static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
-  std::fflush(stderr);
-}
+std::mutex shown_mutex;     // held while the object is used by a thread that does not own it
+Progress* shown = nullptr;  // guarded by shown_mutex
 
 std::string time_text(double seconds) {
   const auto whole = static_cast<std::uint64_t>(seconds);
@@ -41,7 +35,24 @@ std::string time_text(double seconds) {
 }  // namespace
 
 Progress::Progress(std::string_view command, Unit unit)
-    : command_(command), unit_(unit), is_shown_(::isatty(STDERR_FILENO) != 0 && can_erase_line()) {}
+    : command_(command), unit_(unit), is_shown_(ProgressLine::is_possible()) {
+  const std::lock_guard lock(shown_mutex);
+  if (is_shown_) shown = this;
+}
+
+Progress::~Progress() {
+  {
+    const std::lock_guard lock(shown_mutex);
+    if (shown == this) shown = nullptr;
+  }
+  clear();
+}
+
+bool Progress::repaint_shown() {
+  const std::lock_guard lock(shown_mutex);
+  if (shown != nullptr) shown->add(0);
+  return shown != nullptr;
+}
 
 std::string Progress::amount(std::uint64_t units) const {
   return unit_ == Unit::kBytes ? short_size(units) : counted(units, "record");
@@ -62,6 +73,9 @@ std::string Progress::line(Clock::time_point now) const {
   if (total > done && rate > 0) {
     text += fmt::format(", {} left", time_text(static_cast<double>(total - done) / rate));
   }
+  if (remote::Session::is_used()) {
+    text += fmt::format(", {}", counted(remote::Session::of_process().traffic().requests, "request"));
+  }
   return text;
 }
 
@@ -72,18 +86,11 @@ void Progress::add(std::uint64_t more) {
   const auto now = Clock::now();
   if (!lock || (painted_ != Clock::time_point{} && now - painted_ < kBetween)) return;
   painted_ = now;
-  is_painted_ = true;
-  // A line that wraps could not be erased.
-  const std::size_t columns = columns_of(STDERR_FILENO);
-  put(std::string(kEraseLine) + line(now).substr(0, columns == 0 ? std::string::npos : columns - 1));
+  ProgressLine::paint(line(now));
 }
 
 void Progress::clear() {
-  if (!is_shown_) return;
-  const std::lock_guard lock(mutex_);
-  if (!is_painted_) return;
-  is_painted_ = false;
-  put(std::string(kEraseLine));
+  if (is_shown_) ProgressLine::erase();
 }
 
 Interruption::Interruption() {

@@ -13,13 +13,13 @@
 namespace recordfs {
 
 // Shows progress, if stderr is a terminal that can erase a line: one line, no wider than the terminal, that is
-// repainted until the object is destroyed. Thread-safe.
+// repainted until the object is destroyed. At most one object at a time shows one. Thread-safe.
 class Progress {
  public:
   enum class Unit : std::uint8_t { kBytes, kRecords };
 
   Progress(std::string_view command, Unit unit);
-  ~Progress() { clear(); }
+  ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
@@ -32,6 +32,8 @@ class Progress {
   void add(std::uint64_t more);
   // Erases the line, before other text is written to the terminal.
   void clear();
+  // Repaints the line of the object that shows one, if it is time. Returns whether there is such an object.
+  static bool repaint_shown();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -47,7 +49,6 @@ class Progress {
   std::atomic<std::uint64_t> done_{0};
   std::mutex mutex_;
   Clock::time_point painted_{};  // guarded by mutex_
-  bool is_painted_ = false;      // guarded by mutex_
 };
 
 // While it exists, the first SIGHUP, SIGINT or SIGTERM is only recorded. A second one of the same kind ends the

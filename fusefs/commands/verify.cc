@@ -18,6 +18,7 @@
 #include "core/base/source.h"
 #include "core/dataset/source_spec.h"
 #include "core/formats/foreign_file.h"
+#include "core/remote/session.h"
 #include "core/store/executor.h"
 #include "core/store/open_container.h"
 #include "fusefs/commands/amounts.h"
@@ -34,6 +35,7 @@
 #include "fusefs/commands/verify_state.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
+#include "fusefs/remote_traffic.h"
 
 namespace recordfs {
 namespace {
@@ -110,6 +112,7 @@ class Verify {
     static_cast<void>(context_.finish());
     save();
     if (options_.verbose) print_message(counts_.text());
+    if (options_.verbose && remote::Session::is_used()) print_message(remote_traffic_text());
     Interruption::pass_on();
     return context_.status();
   }
@@ -414,7 +417,9 @@ RunCommand declare_verify(CLI::App& app) {
       "memory or if there are no checksums, `surplus`, or `missing`: a shard, or a range of `shards`. If "
       "`records_lost` is null, "
       "`records_lost_at_least` may be a lower bound.");
-  app.add_flag("-v,--verbose", options->verbose, "print at the end how many files were read and how many were skipped");
+  app.add_flag("-v,--verbose", options->verbose,
+               "print at the end how many files were read and how many were skipped\n"
+               "Of remote files, also the number of requests and bytes.");
   begin_group(app, "Databases");
   options->reading.declare_database(app);
   options->reading.declare(app);

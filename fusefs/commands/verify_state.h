@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/base/result.h"
+#include "core/base/source_id.h"
 #include "fusefs/commands/replace_file.h"
 
 namespace recordfs {
