@@ -100,14 +100,16 @@ Result<MountSource> open_container_file(const std::string& path, const std::stri
 }
 
 Result<std::shared_ptr<const SourceTree>> open_directory(const std::string& path, const std::string& shown,
-                                                         const StoreResources& services) {
+                                                         const Options& options, const StoreResources& services) {
   const Location location(path);
   if (location.is_local()) {
     ASSIGN_OR_RETURN(auto opened, RootedDir::open(path));
     return std::shared_ptr<const SourceTree>(std::move(opened));
   }
-  const auto warn = [&services, shown](const std::string& text) {
-    services.log(Severity::kWarning, fmt::format("{}: {}", shown, text));
+  const auto warn = [&services, shown, redact = options.redact](const std::string& below, const std::string& text) {
+    const bool has_slash = redact || below.empty() || shown.ends_with('/');
+    services.log(Severity::kWarning,
+                 fmt::format("{}{}{}: {}", shown, has_slash ? "" : "/", redact ? std::string() : below, text));
   };
   ASSIGN_OR_RETURN(
       auto opened,
@@ -122,7 +124,7 @@ Result<MountSource> open_source(std::size_t number, const Options& options, Stor
   const auto kind = SourceSpec{.words = {path}}.kind();
   if (kind == SourceSpec::Kind::kDatabase || kind == SourceSpec::Kind::kDirectory) {
     const bool is_alone = options.sources.size() == 1 && !options.nest;
-    ASSIGN_OR_RETURN(auto directory, open_directory(path, shown, services));
+    ASSIGN_OR_RETURN(auto directory, open_directory(path, shown, options, services));
     if (is_alone && kind == SourceSpec::Kind::kDatabase) {
       auto opened = open_database(path, directory, shown, options, services);
       if (opened) return MountSource(std::move(*opened));

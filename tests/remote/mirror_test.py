@@ -2,12 +2,15 @@
 """Mounts of directories of http:// and s3:// servers show what mounts of the same local directories show."""
 import concurrent.futures
 import errno
+import hashlib
+import json
 import os
 import re
 import shutil
 import time
 from pathlib import Path
 
+import bucket
 import built
 import faults
 import mount_test
@@ -301,6 +304,51 @@ class OfS3:
 
 class TreesOfS3(OfS3, Trees):
     pass
+
+
+class TreesOfGoogle(Trees):
+    CONTROLS = ()
+
+    def serve_it(self):
+        self.server = self.serve(self.root, bucket.Bucket, keys=None)
+        self.prefix = "gs://"
+
+    def environment(self, *_):
+        return super().environment() | {"STORAGE_EMULATOR_HOST": self.server.origin}
+
+
+class Hub(server.Server):
+    """Serves its folder as the repository user/repo of Hugging Face."""
+
+    COMMIT = "0123456789" * 4
+
+    def answer(self, request):
+        path = request.path
+        if path.startswith("/api/datasets/user/repo/tree/main"):
+            folder = self.root / path.removeprefix("/api/datasets/user/repo/tree/main").strip("/")
+            if not folder.is_dir():
+                return server.Answer(404, {"X-Error-Code": "EntryNotFound"})
+            rows = [{"type": "directory" if each.is_dir() else "file", "path": str(each.relative_to(self.root)), "size": each.stat().st_size,
+                     "oid": hashlib.sha1(each.read_bytes()).hexdigest() if each.is_file() else "0"} for each in folder.iterdir()]
+            return server.Answer(200, {"Content-Type": "application/json"}, json.dumps(rows).encode())
+        found = self.find(re.sub("^/datasets/user/repo/resolve/(main|[0-9]{40})/", "/", path))
+        if not isinstance(found, server.Object):
+            return server.Answer(404, {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": self.COMMIT})
+        answer = self.part(request, found)
+        answer.headers["X-Repo-Commit"] = self.COMMIT
+        return answer
+
+
+class TreesOfHub(Trees):
+    CONTROLS = ()
+    test_inodes_and_times_are_those_of_the_listing = None  # which has no times
+
+    def serve_it(self):
+        self.server = self.serve(self.root, Hub)
+        self.prefix = "hf://datasets/user/repo/"
+
+    def environment(self, *_):
+        return super().environment() | {"HF_ENDPOINT": self.server.origin}
 
 
 class RequestsOfS3(OfS3, Requests):

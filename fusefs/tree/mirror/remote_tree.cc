@@ -9,13 +9,11 @@
 #include <functional>
 
 #include "core/base/source.h"
+#include "fusefs/tree/mirror/remote_listing.h"
 
 namespace recordfs {
 namespace {
 
-constexpr std::size_t kMostKeptEntries = 100'000;      // of a listing that is kept
-constexpr std::size_t kMostTokens = 16u << 20;         // bytes of the names of pages of one listing
-constexpr int kMostEmptyPages = 1000;                  // consecutive ones
 constexpr int kTimesAsLong = 10;                       // as it took, a listing is valid at least
 constexpr std::uint32_t kGenerations = 1'000'000'000;  // fit in the nanoseconds of a time
 constexpr std::chrono::milliseconds kKeepsFailure{1000};
@@ -25,10 +23,6 @@ constexpr mode_t kDirectoryMode = S_IFDIR | 0700;
 std::uint64_t hashed(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
   return hash ^ hash >> 32;
-}
-
-std::string path_in(const std::string& directory, std::string_view name) {
-  return directory.empty() ? std::string(name) : directory + "/" + std::string(name);
 }
 
 std::string parent_of(const std::string& path) {
@@ -55,12 +49,16 @@ bool is_refusal(const Error& error) { return error.code == Code::kPending || err
 
 class RemoteFile final : public MirroredFile {
  public:
-  RemoteFile(std::shared_ptr<const Source> source, const FileState& state)
-      : source_(std::move(source)), state_(state) {}
+  using Report = std::function<void(const Error& why)>;
+
+  // `report` is called with the first error of a read.
+  RemoteFile(std::shared_ptr<const Source> source, const FileState& state, Report report)
+      : source_(std::move(source)), state_(state), report_(std::move(report)) {}
 
   Result<FileState> state() const override { return state_; }
   Result<std::size_t> read(const RequestContext& context, std::uint64_t at, MutableBytes out) const override {
     auto got = source_->read_at(context, at, out);
+    if (!got && !is_refusal(got.error()) && !has_failed_.exchange(true)) report_(got.error());
     if (!got && got.error().code == Code::kChanged) return stale_error();
     return got;
   }
@@ -69,155 +67,11 @@ class RemoteFile final : public MirroredFile {
  private:
   const std::shared_ptr<const Source> source_;
   const FileState state_;
-};
-
-// Reads the pages of a directory as they are needed. Reads run one at a time.
-class RemoteListing final : public MirroredListing {
- public:
-  RemoteListing(const RemoteTree& tree, std::string directory) : tree_(tree), directory_(std::move(directory)) {}
-
-  Result<void> read(const RequestContext& context, std::uint64_t place, const Take& take) override {
-    ASSIGN_OR_RETURN(const auto lock, mutex_.lock(context));
-    if (place == 0 || (folder_ == nullptr && starts_.empty())) restart();
-    for (; place < kDots; ++place) {
-      if (!take({.name = place == 0 ? "." : "..", .type = DT_DIR, .next = place + 1, .is_container = {}})) return {};
-    }
-    place -= kDots;
-    if (folder_ != nullptr) {
-      const auto& entries = folder_->entries();
-      const auto from = std::ranges::lower_bound(entries, place, {}, &RemoteEntry::place);
-      for (auto entry = from; entry != entries.end() && emit(*entry, take); ++entry) {
-      }
-      return {};
-    }
-    for (;;) {
-      if (place < begin_ || (place >= begin_ + entries_.size() && !is_last_)) TRY(load(context, place));
-      for (; place < begin_ + entries_.size(); ++place) {
-        const std::size_t at = static_cast<std::size_t>(place - begin_);
-        if (is_shown_[at] && !emit(entries_[at], take)) return {};
-      }
-      if (is_last_) return {};
-    }
-  }
-
- private:
-  static constexpr std::uint64_t kDots = 2;  // entries that precede those of the server
-
-  struct Start {
-    std::uint64_t place = 0;
-    std::string page;
-  };
-
-  void restart() {
-    folder_ = tree_.fresh_folder(directory_);
-    starts_ = {{}};
-    next_ = 0;
-    tokens_ = 0;
-    begin_ = 0;
-    entries_.clear();
-    is_last_ = false;
-    collected_ = std::make_shared<RemoteFolder>(RemoteTree::Clock::now());
-    collected_pages_ = 0;
-  }
-
-  // Requests the page with this place, or one before it.
-  Result<void> load(const RequestContext& context, std::uint64_t place) {
-    // Continues after the last page, or starts again at a page before.
-    if (next_ >= starts_.size() || place < begin_ || starts_[next_].place > place) {
-      const auto after = std::ranges::upper_bound(starts_, place, {}, &Start::place);
-      next_ = static_cast<std::size_t>(after - starts_.begin()) - 1;
-    }
-    for (int empty = 0; empty < kMostEmptyPages; ++empty) {
-      ASSIGN_OR_RETURN(auto page, tree_.page(context, directory_, starts_[next_].page));
-      const std::uint64_t end = starts_[next_].place + page.entries.size();
-      const bool is_new = next_ + 1 == starts_.size();
-      if (!page.next.empty() && is_new) {
-        tokens_ += page.next.size();
-        if (page.next == starts_[next_].page) break;
-        if (tokens_ > kMostTokens) return Error{.code = Code::kLimit, .detail = "the server's listing is too long"};
-        starts_.push_back({end, page.next});
-      }
-      begin_ = starts_[next_].place;
-      is_last_ = page.next.empty();
-      entries_ = std::move(page.entries);
-      took_ = page.took;
-      for (RemoteEntry& entry : entries_) entry.place += begin_;
-      collect();
-      ++next_;
-      if (!entries_.empty() || is_last_) return {};
-    }
-    return Error{.code = Code::kIo, .detail = "the server's listing does not end", .os_error = EREMOTEIO};
-  }
-
-  // Adds the present page to the listing that lookups use.
-  void collect() {
-    is_shown_.assign(entries_.size(), true);
-    if (collected_ == nullptr || next_ != collected_pages_) return;
-    ++collected_pages_;
-    collected_->spend(took_);
-    for (std::size_t i = 0; i < entries_.size(); ++i) is_shown_[i] = collected_->add(entries_[i]);
-    if (is_last_) collected_->complete();
-    if (is_last_ || collected_pages_ == 1) {
-      auto copy = is_last_ ? std::move(collected_) : first_page();
-      tree_.keep(directory_, std::move(copy));
-    } else if (collected_->entries().size() > kMostKeptEntries) {
-      collected_ = nullptr;
-    }
-  }
-
-  std::shared_ptr<RemoteFolder> first_page() const {
-    auto first = std::make_shared<RemoteFolder>(collected_->read_at());
-    for (const RemoteEntry& entry : collected_->entries()) first->add(entry);
-    return first;
-  }
-
-  bool emit(const RemoteEntry& entry, const Take& take) const {
-    return take(
-        {.name = entry.name,
-         .type = static_cast<unsigned char>(entry.is_directory ? DT_DIR : DT_REG),
-         .next = entry.place + kDots + 1,
-         .is_container = entry.is_directory ? std::nullopt : tree_.known_type(path_in(directory_, entry.name), entry)});
-  }
-
-  const RemoteTree& tree_;
-  const std::string directory_;
-  CancellableMutex mutex_;  // guards the following
-  RemoteTree::FolderPointer folder_;
-  std::vector<Start> starts_;  // of the pages that are known
-  std::size_t next_ = 0;       // the page after the present one
-  std::size_t tokens_ = 0;     // bytes
-  std::uint64_t begin_ = 0;    // the place of the first entry of the present page
-  std::vector<RemoteEntry> entries_;
-  std::vector<bool> is_shown_;
-  bool is_last_ = false;
-  RemoteTree::Clock::duration took_{};
-  std::shared_ptr<RemoteFolder> collected_;  // null: too large
-  std::size_t collected_pages_ = 0;
+  const Report report_;
+  mutable std::atomic<bool> has_failed_{false};
 };
 
 }  // namespace
-
-bool RemoteFolder::add(RemoteEntry entry) {
-  const auto known = by_name_.find(entry.name);
-  if (known != by_name_.end()) {
-    RemoteEntry& before = entries_[known->second];
-    if (entry.is_directory && !before.is_directory) {
-      before.is_directory = true;
-      before.size = 0;
-    }
-    return false;
-  }
-  constexpr std::uint64_t kOverhead = sizeof(RemoteEntry) + 64;
-  bytes_ += kOverhead + entry.name.size();
-  entries_.push_back(std::move(entry));
-  by_name_.emplace(entries_.back().name, entries_.size() - 1);
-  return true;
-}
-
-const RemoteEntry* RemoteFolder::find(std::string_view name) const {
-  const auto found = by_name_.find(name);
-  return found == by_name_.end() ? nullptr : &entries_[found->second];
-}
 
 RemoteTree::RemoteTree(Location top, Settings settings)
     : top_(std::move(top)),
@@ -256,7 +110,8 @@ Result<RemoteTree::Page> RemoteTree::page(const RequestContext& context, const s
       read.next, location.storage().list_page(context, location, page, [&](const ListedEntry& entry) -> Result<void> {
         const bool is_shown = may_be_shown(entry.name) && entry.name.size() <= NAME_MAX;
         if (!is_shown && !has_warned_.exchange(true)) {
-          settings_.warn("names that no file can have are not shown (longer than 255 bytes, or with a slash)");
+          settings_.warn(directory,
+                         "names that no file can have are not shown (longer than 255 bytes, or with a slash)");
         }
         if (!is_shown || entry.kind == SourceKind::kOther) return {};
         read.entries.push_back({.name = entry.name,
@@ -303,6 +158,7 @@ Result<RemoteTree::FolderPointer> RemoteTree::folder(const RequestContext& conte
   auto first = page(context, directory, {});
   if (!first) {
     if (is_refusal(first.error())) return std::move(first).error();
+    report(directory, first.error());
     return folders_.add(directory, {std::move(first).error(), Clock::now() + kKeepsFailure}).folder;
   }
   for (RemoteEntry& entry : first->entries) made->add(std::move(entry));
@@ -310,6 +166,10 @@ Result<RemoteTree::FolderPointer> RemoteTree::folder(const RequestContext& conte
   if (first->next.empty()) made->complete();
   keep(directory, made);
   return FolderPointer(std::move(made));
+}
+
+void RemoteTree::report(const std::string& directory, const Error& why) const {
+  if (!is_refusal(why) && !is_not_there(why)) settings_.warn(directory, "cannot be listed: " + why.detail);
 }
 
 void RemoteTree::forget_listing(const std::string& path) const {
@@ -329,7 +189,7 @@ Result<FileHandle> RemoteTree::look_in(const RequestContext& context, const File
                                        const std::string& name) const {
   if (!may_be_shown(name) || !S_ISDIR(directory.state.mode)) return place_error(ENOENT);
   ASSIGN_OR_RETURN(const auto entry, find(context, directory.path, name));
-  return handle_of(context, path_in(directory.path, name), entry);
+  return handle_of(context, path_below(directory.path, name), entry);
 }
 
 Result<RemoteEntry> RemoteTree::find(const RequestContext& context, const std::string& directory,
@@ -349,7 +209,7 @@ Result<RemoteEntry> RemoteTree::find(const RequestContext& context, const std::s
 
 Result<RemoteEntry> RemoteTree::status(const RequestContext& context, const std::string& directory,
                                        const std::string& name) const {
-  const std::string path = path_in(directory, name);
+  const std::string path = path_below(directory, name);
   if (auto known = statuses_.find(path)) {
     if (RemoteTree::Clock::now() - known->at < settings_.fresh) return std::move(known->entry);
     statuses_.drop(path);
@@ -409,12 +269,13 @@ Result<std::unique_ptr<MirroredFile>> RemoteTree::open(const RequestContext& con
     ASSIGN_OR_RETURN(const auto is_container, probed(context, now, path, **source));
     if (!is_container) return stale_error();
   }
-  return std::unique_ptr<MirroredFile>(std::make_unique<RemoteFile>(std::move(*source), opened_state));
+  return std::unique_ptr<MirroredFile>(std::make_unique<RemoteFile>(
+      std::move(*source), opened_state, [this, path](const Error& why) { settings_.warn(path, why.detail); }));
 }
 
 Result<std::shared_ptr<MirroredListing>> RemoteTree::open_listing(const RequestContext&,
                                                                   const FileHandle& directory) const {
-  return std::shared_ptr<MirroredListing>(std::make_shared<RemoteListing>(*this, directory.path));
+  return list_remote(*this, directory.path);
 }
 
 // --- objects

@@ -6,13 +6,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -20,52 +18,15 @@
 #include "core/base/cancellable_mutex.h"
 #include "core/base/location.h"
 #include "core/base/storage.h"
+#include "fusefs/tree/mirror/remote_folder.h"
 #include "fusefs/tree/mirror/source_tree.h"
 
 namespace recordfs {
 
-// What a listing or a status tells of an object or a directory.
-struct RemoteEntry {
-  std::string name;
-  bool is_directory = false;
-  std::uint64_t size = 0;
-  timespec modified{};
-  std::uint64_t version = 0;  // a hash of ListedEntry::version
-  std::uint64_t place = 0;    // in the listing: the number of entries before it
-};
-
-// The entries of a directory, each name once, as far as they were listed.
-class RemoteFolder {
- public:
-  using Clock = std::chrono::steady_clock;
-
-  explicit RemoteFolder(Clock::time_point read_at) : read_at_(read_at) {}
-
-  // Adds an entry, unless there is one of this name. A directory replaces an object. Returns whether it is a new name.
-  bool add(RemoteEntry entry);
-  // Announces that there are no more entries.
-  void complete() { is_complete_ = true; }
-  // Adds time that requests have taken.
-  void spend(Clock::duration time) { took_ += time; }
-
-  // In the order of the server.
-  const std::deque<RemoteEntry>& entries() const { return entries_; }
-  // Returns null if there is none.
-  const RemoteEntry* find(std::string_view name) const;
-  bool is_complete() const { return is_complete_; }
-  Clock::time_point read_at() const { return read_at_; }
-  // Returns how long its requests have taken.
-  Clock::duration took() const { return took_; }
-  std::uint64_t bytes() const { return bytes_; }
-
- private:
-  const Clock::time_point read_at_;
-  std::deque<RemoteEntry> entries_;
-  std::unordered_map<std::string_view, std::size_t> by_name_;  // keys point into the entries
-  bool is_complete_ = false;
-  Clock::duration took_{};
-  std::uint64_t bytes_ = 0;
-};
+// Returns the path of a name in a directory.
+inline std::string path_below(const std::string& directory, std::string_view name) {
+  return directory.empty() ? std::string(name) : directory + "/" + std::string(name);
+}
 
 // Lookups are answered from the listing of the directory that the name is in, which is repeated when it is older than
 // kFresh and than ten times as long as it took. If it has more than one page, a name that was not listed yet costs a
@@ -78,7 +39,8 @@ class RemoteTree final : public SourceTree {
   struct Settings {
     ProbeHead probe;
     std::function<bool(std::string_view name)> has_container_name;  // whether to take an object for a container unread
-    std::function<void(const std::string& text)> warn;
+    // Logs a line about a path below the directory.
+    std::function<void(const std::string& path, const std::string& text)> warn;
     std::chrono::milliseconds fresh = kFresh;  // how old a listing may be
   };
 
@@ -114,6 +76,8 @@ class RemoteTree final : public SourceTree {
   // Returns the whole listing of a directory if a fresh one is in memory, otherwise null.
   FolderPointer fresh_folder(const std::string& directory) const;
   void keep(const std::string& directory, FolderPointer folder) const;
+  // Logs why a directory cannot be listed, unless the request is only to be repeated.
+  void report(const std::string& directory, const Error& why) const;
   // Returns whether an object is a container; nullopt if that is not known without a request.
   std::optional<bool> known_type(const std::string& path, const RemoteEntry& entry) const;
 

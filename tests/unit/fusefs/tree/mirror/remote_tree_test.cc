@@ -110,12 +110,15 @@ class RemoteTreeTest : public ::testing::Test {
     storage().opens = storage().statuses = storage().pages = 0;
   }
 
+  // Waits until a listing that is never fresh has become old.
+  static void wait() { std::this_thread::sleep_for(std::chrono::milliseconds(30)); }
+
   std::shared_ptr<const RemoteTree> open(std::chrono::milliseconds fresh = std::chrono::hours(1)) {
     return RemoteTree::open(Location("paged:/dir/"),
                             {.probe = [](const RequestContext&, const Source& source,
                                          std::string_view) -> Result<bool> { return source.size() == 4; },
                              .has_container_name = [](std::string_view name) { return name.ends_with(".box"); },
-                             .warn = [this](const std::string& text) { warnings.push_back(text); },
+                             .warn = [this](const std::string&, const std::string& text) { warnings.push_back(text); },
                              .fresh = fresh})
         .value();
   }
@@ -223,10 +226,12 @@ TEST_F(RemoteTreeTest, ListingIsRepeatedWhenItIsOld) {
   storage().objects = {{"a", {"1"}}};
   const auto tree = open(std::chrono::milliseconds(0));
   storage().objects.push_back({"b", {"1"}});
+  wait();
   Names names;
   ASSERT_TRUE(list(*tree, names));
   EXPECT_EQ(names, (Names{".", "..", "a", "b"}));
   storage().objects.erase(storage().objects.begin());
+  wait();
   EXPECT_EQ(tree->look({}, "a").error().code, Code::kNotFound);
 }
 
@@ -234,6 +239,7 @@ TEST_F(RemoteTreeTest, FailureIsReportedAndNotRepeatedAtOnce) {
   storage().objects = {{"a", {"1"}}};
   const auto tree = open(std::chrono::milliseconds(0));
   storage().failure = system_error(ETIMEDOUT);
+  wait();
   Names names;
   EXPECT_EQ(list(*tree, names).error().os_error, ETIMEDOUT);
   EXPECT_EQ(names, (Names{".", ".."}));
@@ -246,7 +252,13 @@ TEST_F(RemoteTreeTest, FailureIsReportedAndNotRepeatedAtOnce) {
 
 TEST_F(RemoteTreeTest, ListingWithoutAnswerIsNoEmptyDirectory) {
   storage().failure = system_error(EACCES);
-  EXPECT_EQ(RemoteTree::open(Location("paged:/dir/"), {}).error().os_error, EACCES);
+  const auto tree = RemoteTree::open(
+      Location("paged:/dir/"),
+      {.probe = {}, .has_container_name = {}, .warn = [this](const std::string&, const std::string& text) {
+         warnings.push_back(text);
+       }});
+  EXPECT_EQ(tree.error().os_error, EACCES);
+  EXPECT_EQ(warnings.size(), 1u);
 }
 
 TEST_F(RemoteTreeTest, NamesThatNoFileCanHaveAreLeftOut) {
