@@ -24,6 +24,7 @@ SHARDS = 3
 # {the recipe's first line: why it is not run}
 NOT_RUN = {
     "recordfs head --json 's3://bucket/train-*.tfrecord'": "needs a bucket; see remote_commands",
+    "recordfs s3://bucket/logs/ mnt": "needs a bucket; see remote_mirror",
     "recordfs grep --field user.name '^ada$' log.riegeli": "needs messages with such a field; see commands_grep",
     "systemctl enable --now recordfs@$(systemd-escape -p FILE)": "needs systemd as process 1; see install_admin",
 }

@@ -9,6 +9,7 @@ import time
 
 import built
 import commands_test
+import mounting
 import remoting
 from tfrecords import tfrecord
 
@@ -86,6 +87,18 @@ class Plain(Case):
     def test_directories_are_listed(self):
         self.assert_same("keys", files=["database/leveldb-levels/"])
         self.assert_same("info", files=["riegeli/simple_z*.riegeli"])
+
+    def test_directory_is_mounted(self):
+        point = self.folder / "mnt"
+        point.mkdir()
+        mounted = mounting.Mount([self.url("riegeli/")], point, self.folder / "mount.log", environment=self.environment())
+        self.addCleanup(mounted.abandon)
+        self.assertEqual(sorted(os.listdir(point)), sorted(os.listdir(self.root / "riegeli")))
+        expected = self.answer(["cat", self.root / "riegeli/simple_zstd9.riegeli", "7"]).out
+        self.assertEqual((point / "simple_zstd9.riegeli/records/7").read_bytes(), expected)
+        for name in ("small/shop_log.riegeli", "simple_snappy.riegeli"):
+            self.assertEqual((point / name).stat().st_mtime, int((self.root / "riegeli" / name).stat().st_mtime), name)
+        self.assertEqual(mounted.unmount(), 0, mounted.log())
 
     def test_missing_file(self):
         done = self.answer(["info", self.url("nothing.riegeli")])
