@@ -22,6 +22,10 @@ bool are_same(const PrefixSums& a, const PrefixSums& b) {
   return a.chunks == b.chunks && a.records == b.records && a.bytes == b.bytes && a.rows == b.rows;
 }
 
+bool is_inside(const IntervalPlace& part, const IntervalPlace& whole) {
+  return part.from.before.chunks >= whole.from.before.chunks && part.until.chunks <= whole.until.chunks;
+}
+
 }  // namespace
 
 Catalog::Catalog(const Container& container, const Source& source, ScanDetail detail, Bounds bounds, OnDamage on_damage,
@@ -184,11 +188,14 @@ bool Catalog::has_reached(SearchKey search_key, std::uint64_t value) const {
 Result<IndexedChunk> Catalog::find(const RequestContext& context, SearchKey search_key, std::uint64_t value) {
   std::unique_lock lock(mutex_);
   if (!has_reached(search_key, value)) return failure_or_pending(search_key, value);
-  const auto place = results_.interval(search_key, value);
+  auto place = results_.interval(search_key, value);
   if (!place) return Error{.code = Code::kNotFound, .detail = "no such chunk"};
   if (const IndexedChunks* const tail = results_.tail(place->from)) return search(*tail, search_key, value);
+  const auto kept = intervals_.peek(key_of(*place));
+  if (kept && *kept) return search((**kept)->chunks, search_key, value);
+  const auto part = results_.part_of_interval(search_key, value);
+  if (part && is_inside(*part, *place)) place = part;
   const CacheKey key = key_of(*place);
-  if (const auto kept = intervals_.peek(key); kept && *kept) return search((**kept)->chunks, search_key, value);
   auto cached_sizes = results_.cached_sizes(*place);
   lock.unlock();
   auto interval = intervals_.get(
@@ -240,18 +247,21 @@ void Catalog::report_final_damage(Lock& lock) {
 namespace {
 
 // Reads an interval with a few large requests instead of many small ones, if each takes long and the headers are close
-// together. If that fails, the scan finds out what can be read.
-void fetch_interval(const RequestContext& context, const Source& source, const Anchor& from, const PrefixSums& until) {
+// together. Returns whether all of it is read. If that fails, the scan finds out what can be read.
+bool fetch_interval(const RequestContext& context, const Source& source, const Anchor& from, const PrefixSums& until) {
   constexpr std::uint64_t kMostAtOnce = 24u << 20;
   constexpr std::uint64_t kClose = 256u << 10;
   const Position begin = from.key.position;
-  if (source.filesystem() == 0 || until.position <= begin || until.position - begin > kMostAtOnce) return;
+  if (source.filesystem() == 0 || until.position <= begin || until.position - begin > kMostAtOnce) return false;
   const std::uint64_t headers = until.records - std::min(until.records, from.before.records);
-  if ((until.position - begin) / std::max<std::uint64_t>(headers, 1) > kClose) return;
+  if ((until.position - begin) / std::max<std::uint64_t>(headers, 1) > kClose) return false;
   constexpr std::uint64_t kStep = 8u << 20;
-  for (Position at = begin; at < until.position; at += kStep) {
-    if (!read_up_to(context, source, at, std::min(kStep, until.position - at))) return;
+  constexpr std::uint64_t kAfter = 64u << 10;  // formats look for the next header after the last chunk
+  const Position end = until.position + kAfter;
+  for (Position at = begin; at < end; at += kStep) {
+    if (!read_up_to(context, source, at, std::min(kStep, end - at))) return false;
   }
+  return true;
 }
 
 }  // namespace
@@ -263,13 +273,14 @@ Result<std::shared_ptr<const Interval>> Catalog::scan_interval(const RequestCont
   auto found = std::make_shared<Interval>();
   IndexedChunks& chunks = found->chunks;
   chunks.reserve(static_cast<std::size_t>(std::min(until.chunks - from.before.chunks, chunks_per_anchor_)));
-  fetch_interval(context, source_, from, until);
   ReadWindow window(context, source_);
+  const bool is_fetched = fetch_interval(context, source_, from, until);
+  const RequestContext reading = is_fetched ? context : context.with(window);
   Scanner scanner(container_, source_.size(), detail_, from.key, from.before, std::move(cached_sizes), make_layout_);
   scanner.name_unreadable(source_);
   while (scanner.totals().chunks < until.chunks) {
     if (scanner.at_end()) return changed;
-    TRY(scanner.step(context.with(window)));
+    TRY(scanner.step(reading));
     if (scanner.chunk()) chunks.push_back(*scanner.chunk());
   }
   if (!are_same(scanner.totals(), until)) return changed;

@@ -80,6 +80,22 @@ Error explained(Error why, const RequestContext& context, const Source& source, 
   return why;
 }
 
+// Opens a source with the format that a saved index names, which spares the reads that tell formats apart. Otherwise
+// fails as recordfs::open_container().
+Result<std::unique_ptr<Container>> open_known(const RequestContext& context, const StoreResources& services,
+                                              const std::shared_ptr<const Source>& source, std::string_view name,
+                                              const Limits& limits) {
+  const auto id = services.index ? source->id() : std::nullopt;
+  const auto known = id ? saved_format(context, *services.index, *id) : std::nullopt;
+  const auto format =
+      std::ranges::find_if(formats(), [&](const Format& each) { return known && hash_of_format(each.name) == *known; });
+  if (format != formats().end()) {
+    auto opened = format->open(context, source, limits);
+    if (opened || opened.error().code != Code::kNoContainer) return opened;
+  }
+  return open_container(context, source, name, limits);
+}
+
 }  // namespace
 
 Result<UserTypes> read_user_types(const std::string& descriptors, const std::string& type) {
@@ -99,7 +115,7 @@ Result<OpenedFile> open_file(const RequestContext& context, std::shared_ptr<cons
   const auto source = services.windowed(file);
   std::string name(file->name());
   // What a format keeps of its headers has checksums, or is compared with the file's size.
-  auto container = open_container(context.filling_unreadable(), source, name, limits);
+  auto container = open_known(context.filling_unreadable(), services, source, name, limits);
   if (!container && (is_permanent(container.error().code) || container.error().code == Code::kNoContainer)) {
     if (auto unreadable = source->unreadable_in(0, source->size())) return std::move(*unreadable);
   }

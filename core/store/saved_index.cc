@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cerrno>
-#include <concepts>
 #include <system_error>
 #include <utility>
 
@@ -14,212 +12,12 @@
 
 #include <fmt/format.h>
 
-#include "core/base/cursor.h"
 #include "core/base/descriptor.h"
 #include "core/hash/highway.h"
+#include "core/store/index_format.h"
 
 namespace recordfs {
 namespace {
-
-constexpr std::uint64_t kMagic = 0x78646e6973666372;  // "rcfsindx"
-constexpr std::uint32_t kVersion = 4;
-constexpr std::size_t kChecksumSize = 8;
-constexpr std::size_t kHeadSize = 16 + 64 + 8 + 40 + 24;  // without its checksum
-constexpr std::size_t kAnchorSize = 56;
-constexpr std::size_t kLeastRowSize = 43;
-constexpr std::size_t kCachedSizesSize = 8;
-constexpr std::size_t kLongestReason = 4096;
-constexpr std::uint32_t kSizesKnown = 1;  // the only flag
-
-class Writer {
- public:
-  template <std::unsigned_integral Number>
-  void put(Number number) {
-    for (std::size_t i = 0; i < sizeof(Number); ++i) text_.push_back(static_cast<char>(number >> (8 * i) & 0xFF));
-  }
-  void put(const PrefixSums& totals) {
-    for (const std::uint64_t number : {totals.chunks, totals.records, totals.bytes, totals.rows, totals.position}) {
-      put(number);
-    }
-  }
-  void put(const IndexKey& key) {
-    for (const std::uint64_t number :
-         {key.producer_hash, key.format, key.source, key.version, key.touch, key.size, key.first, key.last}) {
-      put(number);
-    }
-  }
-  void put(const Anchor& anchor) {
-    put(anchor.key.position);
-    put(anchor.key.state);
-    put(anchor.before);
-  }
-  void put(const CachedSizes& sizes) {
-    put(sizes.records);
-    put(sizes.size);
-  }
-  void put(const DamageRow& row) {
-    const DamagedRegion& region = row.region;
-    for (const std::uint64_t number : {region.begin, region.end, region.records_before,
-                                       region.records_lost.value_or(region.least_lost), row.first_ordinal}) {
-      put(number);
-    }
-    const std::string_view reason = std::string_view(region.reason).substr(0, kLongestReason);
-    put(static_cast<std::uint8_t>(region.records_lost.has_value()));
-    put(static_cast<std::uint8_t>(region.damage_class));
-    put(static_cast<std::uint16_t>(reason.size()));
-    text_ += reason;
-  }
-  void put_checksum() { put(highway_hash(as_bytes(text_))); }
-  std::string finish() {
-    put_checksum();
-    return std::move(text_);
-  }
-
- private:
-  std::string text_;
-};
-
-PrefixSums read_totals(Cursor& cursor) {
-  PrefixSums totals;
-  totals.chunks = cursor.u64_le();
-  totals.records = cursor.u64_le();
-  totals.bytes = cursor.u64_le();
-  totals.rows = cursor.u64_le();
-  totals.position = cursor.u64_le();
-  return totals;
-}
-
-IndexKey read_key(Cursor& cursor) {
-  IndexKey key;
-  key.producer_hash = cursor.u64_le();
-  key.format = cursor.u64_le();
-  key.source = cursor.u64_le();
-  key.version = cursor.u64_le();
-  key.touch = cursor.u64_le();
-  key.size = cursor.u64_le();
-  key.first = cursor.u64_le();
-  key.last = cursor.u64_le();
-  return key;
-}
-
-bool is_within(const PrefixSums& totals, const PrefixSums& all, std::uint64_t size) {
-  return totals.chunks <= all.chunks && totals.records <= all.records && totals.bytes <= all.bytes &&
-         totals.rows <= all.rows && totals.position <= size;
-}
-
-bool are_possible(const PrefixSums& totals, std::uint64_t size) {
-  return totals.chunks <= size && totals.records <= kLargestSum && totals.bytes <= kLargestSum &&
-         totals.rows <= kLargestSum && totals.position <= size;
-}
-
-// Returns whether dropping every other anchor can lead to this stride.
-bool is_stride(std::uint64_t stride, std::uint64_t anchors, const CatalogBounds& bounds) {
-  const std::uint64_t times = stride / bounds.chunks_per_anchor;
-  if (stride % bounds.chunks_per_anchor != 0 || !std::has_single_bit(times)) return false;
-  return times == 1 || anchors > bounds.anchors / 2;
-}
-
-// Fails the cursor if the anchors are inconsistent.
-std::vector<Anchor> read_anchors(Cursor& cursor, std::uint64_t count, std::uint64_t stride, const PrefixSums& all,
-                                 std::uint64_t size) {
-  std::vector<Anchor> anchors;
-  anchors.reserve(static_cast<std::size_t>(count));
-  for (std::uint64_t i = 0; i < count; ++i) {
-    Anchor anchor;
-    anchor.key.position = cursor.u64_le();
-    anchor.key.state = cursor.u64_le();
-    anchor.before = read_totals(cursor);
-    const PrefixSums& before = anchor.before;
-    const PrefixSums last = anchors.empty() ? PrefixSums{} : anchors.back().before;
-    const bool follows = before.records >= last.records && before.bytes >= last.bytes && before.rows >= last.rows;
-    if (!follows || before.chunks != i * stride || anchor.key.position >= size || !is_within(before, all, size)) {
-      cursor.fail();
-      return {};
-    }
-    anchors.push_back(anchor);
-  }
-  return anchors;
-}
-
-bool is_text(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7F; });
-}
-
-std::vector<DamageRow> read_rows(Cursor& cursor, std::uint64_t count, const PrefixSums& all, std::uint64_t size) {
-  std::vector<DamageRow> rows;
-  rows.reserve(static_cast<std::size_t>(count));
-  for (std::uint64_t i = 0; i < count && cursor.ok(); ++i) {
-    DamageRow row;
-    DamagedRegion& region = row.region;
-    region.begin = cursor.u64_le();
-    region.end = cursor.u64_le();
-    region.records_before = cursor.u64_le();
-    const std::uint64_t lost = cursor.u64_le();
-    row.first_ordinal = cursor.u64_le();
-    const std::uint8_t knows_lost = cursor.u8();
-    const std::uint8_t damage_class = cursor.u8();
-    const std::uint16_t length = cursor.u16_le();
-    region.reason = as_text(cursor.take(std::min<std::size_t>(length, kLongestReason)));
-    const bool is_sound = region.begin < region.end && region.end <= size && row.first_ordinal <= all.records &&
-                          knows_lost <= 1 && damage_class <= static_cast<std::uint8_t>(DamageClass::kUnsupported) &&
-                          length <= kLongestReason && is_text(region.reason);
-    if (!is_sound) {
-      cursor.fail();
-      return {};
-    }
-    if (knows_lost == 1) region.records_lost = lost;
-    if (knows_lost == 0) region.least_lost = lost;
-    region.damage_class = static_cast<DamageClass>(damage_class);
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-std::vector<CachedSizes> read_cached_sizes(Cursor& cursor, std::uint64_t count) {
-  std::vector<CachedSizes> all;
-  all.reserve(static_cast<std::size_t>(count));
-  for (std::uint64_t i = 0; i < count; ++i) {
-    CachedSizes cached_sizes;
-    cached_sizes.records = cursor.u32_le();
-    cached_sizes.size = cursor.u32_le();
-    all.push_back(cached_sizes);
-  }
-  return all;
-}
-
-Error broken() { return {.code = Code::kDamage, .detail = "corrupt index"}; }
-
-// What precedes the tables.
-struct Head {
-  bool sizes_known = false;
-  IndexKey key{};
-  std::uint64_t stride = 0;
-  PrefixSums totals{};
-  struct {
-    std::uint64_t anchors = 0;
-    std::uint64_t rows = 0;
-    std::uint64_t cached_sizes = 0;
-  } tables{};
-};
-
-// Decodes the head, which other bytes may follow.
-Result<Head> decode_head(Bytes bytes) {
-  Cursor cursor(bytes);
-  if (cursor.u64_le() != kMagic) return broken();
-  if (cursor.u32_le() != kVersion) return Error{.code = Code::kUnsupported, .detail = "unknown index version"};
-  const std::uint32_t flags = cursor.u32_le();
-  Head head{.sizes_known = flags == kSizesKnown};
-  head.key = read_key(cursor);
-  head.stride = cursor.u64_le();
-  head.totals = read_totals(cursor);
-  head.tables.anchors = cursor.u64_le();
-  head.tables.rows = cursor.u64_le();
-  head.tables.cached_sizes = cursor.u64_le();
-  const std::uint64_t checksum = cursor.u64_le();
-  if (!cursor.ok() || checksum != highway_hash(bytes.first(kHeadSize))) return broken();
-  if (flags > kSizesKnown || !are_possible(head.totals, head.key.size)) return broken();
-  return head;
-}
 
 constexpr std::uint64_t kEndBytes = 4096;
 constexpr std::uint64_t kLargestIndex = 64u << 20;
@@ -306,6 +104,7 @@ std::string reason(std::string_view action) {
 }  // namespace
 
 bool hash_ends(const RequestContext& context, const Source& source, IndexKey& key) {
+  if (const auto id = source.id(); id && !id->portable_version.empty()) return true;
   const std::uint64_t size = key.size;
   const std::uint64_t length = std::min(size, kEndBytes);
   const auto first = hash_of(context, source, 0, length);
@@ -321,68 +120,43 @@ bool IndexKey::operator==(const IndexKey& other) const {
          version == other.version && size == other.size && first == other.first && last == other.last;
 }
 
-std::string encode_index(const IndexKey& key, const CatalogSnapshot& snapshot) {
-  Writer writer;
-  writer.put(kMagic);
-  writer.put(kVersion);
-  writer.put(snapshot.sizes_known ? kSizesKnown : std::uint32_t{0});
-  writer.put(key);
-  writer.put(snapshot.stride);
-  writer.put(snapshot.totals);
-  writer.put(std::uint64_t{snapshot.anchors.size()});
-  writer.put(std::uint64_t{snapshot.damage.size()});
-  writer.put(std::uint64_t{snapshot.cached_sizes.size()});
-  writer.put_checksum();
-  for (const Anchor& anchor : snapshot.anchors) writer.put(anchor);
-  for (const DamageRow& row : snapshot.damage) writer.put(row);
-  for (const CachedSizes& sizes : snapshot.cached_sizes) writer.put(sizes);
-  return writer.finish();
-}
-
 std::uint64_t hash_of_format(std::string_view format) { return highway_hash(as_bytes(format)); }
 
-Result<SavedCatalog> decode_index(Bytes bytes, const CatalogBounds& bounds) {
-  ASSIGN_OR_RETURN(const Head head, decode_head(bytes));
-  if (bytes.size() < kHeadSize + 2 * kChecksumSize) return broken();
-  const Bytes content = bytes.first(bytes.size() - kChecksumSize);
-  if (Cursor(bytes.subspan(content.size())).u64_le() != highway_hash(content)) return broken();
+namespace {
 
-  Cursor cursor(content.subspan(kHeadSize + kChecksumSize));
-  SavedCatalog saved;
-  saved.key = head.key;
-  CatalogSnapshot& snapshot = saved.snapshot;
-  snapshot.stride = head.stride;
-  snapshot.totals = head.totals;
-  snapshot.sizes_known = head.sizes_known;
-  const auto& [anchors, rows, cached_sizes] = head.tables;
-  const PrefixSums& all = snapshot.totals;
-  if (anchors > bounds.anchors || rows > bounds.damage_rows) return broken();
-  if (cached_sizes > bounds.cached_sizes || cached_sizes > all.chunks) return broken();
-  if (anchors > cursor.remaining() / kAnchorSize || rows > cursor.remaining() / kLeastRowSize) return broken();
-  if (!is_stride(snapshot.stride, anchors, bounds)) return broken();
-  const std::uint64_t due = all.chunks / snapshot.stride + (all.chunks % snapshot.stride != 0 ? 1 : 0);
-  if (anchors != due) return broken();
-  snapshot.anchors = read_anchors(cursor, anchors, snapshot.stride, all, saved.key.size);
-  snapshot.damage = read_rows(cursor, rows, all, saved.key.size);
-  if (cached_sizes != cursor.remaining() / kCachedSizesSize) return broken();
-  snapshot.cached_sizes = read_cached_sizes(cursor, cached_sizes);
-  if (!cursor.ok() || !cursor.at_end()) return broken();
-  return saved;
+// Returns the head of the index that this program has saved of a source with the same version. The touch is not
+// compared.
+std::optional<IndexHead> read_head(const RequestContext& context, const IndexLocation& location, const IndexKey& key,
+                                   ScanDetail detail) {
+  const auto bytes =
+      read_file(context, location.directory, name_of(key, settings_hash_of(location, detail)), kIndexHeadSize);
+  if (!bytes) return std::nullopt;
+  const auto head = decode_index_head(bytes->view());
+  const bool is_valid = head && head->key.producer_hash == producer_hash_of(location, detail) &&
+                        head->key.source == key.source && head->key.version == key.version;
+  return is_valid ? std::optional(*head) : std::nullopt;
 }
+
+}  // namespace
 
 std::optional<SavedTotals> saved_totals(const RequestContext& context, const IndexLocation& location,
                                         const SourceId& source, ScanDetail detail) {
   IndexKey key;
   set_id(key, source);
-  const auto bytes = read_file(context, location.directory, name_of(key, settings_hash_of(location, detail)),
-                               kHeadSize + kChecksumSize);
-  if (!bytes) return std::nullopt;
-  const auto head = decode_head(bytes->view());
-  const bool is_valid = head && head->key.producer_hash == producer_hash_of(location, detail) &&
-                        head->key.source == key.source && head->key.version == key.version && key.touch != 0 &&
-                        head->key.touch == key.touch;
-  if (!is_valid) return std::nullopt;
+  const auto head = read_head(context, location, key, detail);
+  if (!head || key.touch == 0 || head->key.touch != key.touch) return std::nullopt;
   return SavedTotals{head->key.format, head->key.size, head->totals, head->sizes_known, head->tables.rows};
+}
+
+std::optional<std::uint64_t> saved_format(const RequestContext& context, const IndexLocation& location,
+                                          const SourceId& source) {
+  if (source.portable_version.empty()) return std::nullopt;
+  IndexKey key;
+  set_id(key, source);
+  for (const ScanDetail detail : {ScanDetail::kCounts, ScanDetail::kSizes}) {
+    if (const auto head = read_head(context, location, key, detail)) return head->key.format;
+  }
+  return std::nullopt;
 }
 
 void make_directory(const IndexLocation& location) {
@@ -422,6 +196,7 @@ std::optional<SavedIndex::Loaded> SavedIndex::read_own(const RequestContext& con
   auto saved = decode_index(bytes->view(), bounds_);
   if (!saved || saved->key.size > key_.size) return std::nullopt;
   const bool has_grown = saved->key.size < key_.size;
+  if (has_grown && !portable_version_.empty()) return std::nullopt;  // another version, of which nothing is compared
   IndexKey now = key_;
   if (has_grown) {
     // Appending changes only these.

@@ -41,7 +41,8 @@ struct SavedCatalog {
 // Returns the hash by which an index names a format.
 std::uint64_t hash_of_format(std::string_view format);
 
-// Encodes an index. README.md describes the layout. REQUIRES: `snapshot` comes from a catalog with the same bounds.
+// Encodes an index. SAVED_INDEX.md describes the layout. REQUIRES: `snapshot` comes from a catalog with the same
+// bounds.
 std::string encode_index(const IndexKey& key, const CatalogSnapshot& snapshot);
 
 // Decodes an index, which is untrusted input. A result is within `bounds`, and consistent for a file of the key's size.
@@ -49,6 +50,7 @@ std::string encode_index(const IndexKey& key, const CatalogSnapshot& snapshot);
 Result<SavedCatalog> decode_index(Bytes bytes, const CatalogBounds& bounds);
 
 // Hashes the first bytes of a source, and the last ones before the key's size. Returns false if they cannot be read.
+// Reads nothing if the source has a portable version, which is one of its bytes: then the hashes are 0.
 bool hash_ends(const RequestContext& context, const Source& source, IndexKey& key);
 
 struct IndexFile;
@@ -81,6 +83,11 @@ struct SavedTotals {
 // the beginning of the index. Thread-safe.
 std::optional<SavedTotals> saved_totals(const RequestContext& context, const IndexLocation& location,
                                         const SourceId& source, ScanDetail detail);
+
+// Returns the hash of the format that an earlier scan found in a source whose version is one of its bytes; nullopt if
+// nothing is saved. Reads as little as saved_totals(). Thread-safe.
+std::optional<std::uint64_t> saved_format(const RequestContext& context, const IndexLocation& location,
+                                          const SourceId& source);
 
 // The saved index of one catalog. Not thread-safe, except for remove().
 class SavedIndex {

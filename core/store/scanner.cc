@@ -267,12 +267,14 @@ std::optional<ScanResults::Ended> ScanResults::add(const Scanner& scanner, Chunk
   if (is_measured) {
     make_room(cached_sizes_, static_cast<std::size_t>(indexed->before.chunks + 1 - cached_sizes_.size()));
   }
+  if (indexed) places_.make_room();
 
   for (DamageRow& row : damage) add_damage(std::move(row), too_many);
   std::optional<Ended> ended;
   if (indexed) {
     if (begins_interval) ended = add_anchor(key, indexed->before, std::move(next_tail));
     tail_.push_back(*indexed);
+    places_.add(*indexed);
     if (is_measured) {
       cached_sizes_.resize(static_cast<std::size_t>(indexed->before.chunks) + 1);
       cached_sizes_.back() = scanner.measured();
@@ -324,6 +326,7 @@ std::optional<ChunkKey> ScanResults::take(CatalogSnapshot snapshot, bool has_gro
   sizes_known_ = snapshot.sizes_known;
   totals_ = snapshot.totals;
   cached_sizes_ = std::move(snapshot.cached_sizes);
+  places_ = std::move(snapshot.places);
   *damage_ = std::move(snapshot.damage);
   if (!has_grown) return std::nullopt;
   // The interval after the last anchor may differ now.
@@ -331,6 +334,7 @@ std::optional<ChunkKey> ScanResults::take(CatalogSnapshot snapshot, bool has_gro
   totals_ = last.before;
   anchors_.pop_back();
   cached_sizes_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(cached_sizes_.size(), totals_.chunks)));
+  places_.truncate(totals_.chunks);
   return last.key;
 }
 

@@ -14,44 +14,10 @@
 
 #include "core/base/source.h"
 #include "core/formats/container.h"
+#include "core/store/chunk_places.h"
+#include "core/store/indexed_chunk.h"
 
 namespace recordfs {
-
-// The upper bound of all sums of records or decoded bytes.
-inline constexpr std::uint64_t kLargestSum = std::uint64_t{1} << 62;
-
-// Returns the decoded size that a chunk counts with in sums: 1 if it is unknown, or too large ever to be decoded.
-std::uint64_t counted_size(const ChunkInfo& chunk);
-
-// What a chunk is searched by. The values do not decrease along the scan.
-enum class SearchKey : std::uint8_t {
-  kChunks,    // number of the chunk
-  kRecords,   // ordinal of a record
-  kBytes,     // offset in all records, concatenated
-  kLines,     // offset in all records, each followed by one byte
-  kRows,      // offset in the rows of index/chunks.tsv
-  kPosition,  // byte of the file; only if the scan goes in file order
-};
-
-// Sums over the chunks before a place.
-struct PrefixSums {
-  std::uint64_t chunks = 0;
-  std::uint64_t records = 0;
-  std::uint64_t bytes = 0;  // sum of counted_size(); at most kLargestSum
-  std::uint64_t rows = 0;
-  Position position = 0;
-
-  std::uint64_t at(SearchKey search_key) const;
-};
-
-// A chunk, with the sums before it.
-struct IndexedChunk {
-  ChunkInfo chunk;
-  PrefixSums before;
-
-  // Returns the sums before the next chunk. Their position is the end of this one.
-  PrefixSums after() const;
-};
 
 // A WaitTicket for this value is reached when the scan is complete.
 inline constexpr std::uint64_t kEverything = std::numeric_limits<std::uint64_t>::max();
@@ -163,12 +129,6 @@ struct CatalogBounds {
   RemoteScanLimit remote{};
 };
 
-// A place from which a scan can continue, with the sums before it.
-struct Anchor {
-  ChunkKey key;
-  PrefixSums before;
-};
-
 // The results of a complete scan.
 struct CatalogSnapshot {
   std::uint64_t stride = 0;  // chunks from one anchor to the next
@@ -177,12 +137,7 @@ struct CatalogSnapshot {
   bool sizes_known = true;
   std::vector<DamageRow> damage;
   std::vector<CachedSizes> cached_sizes;  // of the first chunks
-};
-
-// The chunks from one anchor to the next, or to the end of what was scanned.
-struct IntervalPlace {
-  Anchor from;
-  PrefixSums until;
+  ChunkPlaces places{};                   // likewise
 };
 
 // Returns what was measured of the chunks [begin, end).
@@ -213,7 +168,9 @@ class ScanResults {
   // Takes over earlier results. If the file has grown since, drops what follows the last anchor, and returns from where
   // a scan has to continue.
   std::optional<ChunkKey> take(CatalogSnapshot snapshot, bool has_grown);
-  CatalogSnapshot snapshot() const { return {stride_, anchors_, totals_, sizes_known_, *damage_, cached_sizes_}; }
+  CatalogSnapshot snapshot() const {
+    return {stride_, anchors_, totals_, sizes_known_, *damage_, cached_sizes_, places_};
+  }
 
   const PrefixSums& totals() const { return totals_; }
   // Returns whether every chunk's decoded size is known without decoding it.
@@ -223,6 +180,10 @@ class ScanResults {
 
   // Returns the interval in which `value` falls; nullopt if that is before the first chunk. REQUIRES: it was reached.
   std::optional<IntervalPlace> interval(SearchKey search_key, std::uint64_t value) const;
+  // Returns a part of that interval, of few bytes; nullopt if no places of chunks are known there.
+  std::optional<IntervalPlace> part_of_interval(SearchKey search_key, std::uint64_t value) const {
+    return places_.interval(search_key, value);
+  }
   // Returns what was measured of an interval's chunks.
   std::vector<CachedSizes> cached_sizes(const IntervalPlace& interval) const {
     return cached_sizes_between(cached_sizes_, interval.from.before.chunks, interval.until.chunks);
@@ -243,6 +204,7 @@ class ScanResults {
   bool sizes_known_ = true;
   std::shared_ptr<std::vector<DamageRow>> damage_ = std::make_shared<std::vector<DamageRow>>();
   std::vector<CachedSizes> cached_sizes_;  // of the first chunks
+  ChunkPlaces places_;                     // likewise
 };
 
 }  // namespace recordfs

@@ -131,7 +131,7 @@ TEST(Catalog, FindsAmongThousandsOfChunksWithThinnedAnchors) {
   }
 }
 
-TEST(Catalog, ThinnedAnchorsCauseOneRescan) {
+TEST(Catalog, ThinnedAnchorsCauseOneRescanOfFewChunks) {
   const Opened opened({.chunks = 4096, .records_per_chunk = 1, .record_size = [](std::uint64_t) { return 1u; }});
   const auto catalog = opened.catalog(ScanDetail::kCounts, kTiny);
   ASSERT_TRUE(waited([&] { return catalog->totals(); }));
@@ -139,8 +139,8 @@ TEST(Catalog, ThinnedAnchorsCauseOneRescan) {
   EXPECT_EQ(walked, 4096u);
   ASSERT_TRUE(found(*catalog, SearchKey::kChunks, 10));
   const std::uint64_t again = opened.watch->scans - walked;
-  EXPECT_GE(again, 4096u / kTiny.anchors);  // few places are cached
-  EXPECT_LE(again, 4096u / kTiny.anchors * 2);
+  EXPECT_GE(again, 2u);
+  EXPECT_LE(again, 64u);  // whatever the distance of anchors
   ASSERT_TRUE(found(*catalog, SearchKey::kRecords, 11));
   EXPECT_EQ(opened.watch->scans, walked + again);
 }

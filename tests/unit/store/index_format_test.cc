@@ -13,11 +13,25 @@ constexpr CatalogBounds kBounds{.anchors = 4, .chunks_per_anchor = 2, .damage_ro
 constexpr std::size_t kStrideAt = 16 + 64;  // after magic, version, flags and key
 constexpr std::size_t kTotalsAt = kStrideAt + 8;
 constexpr std::size_t kCountsAt = kTotalsAt + 40;
-constexpr std::size_t kHeadEnd = kCountsAt + 24;
+constexpr std::size_t kPlacesAt = kCountsAt + 24;
+constexpr std::size_t kHeadEnd = kCountsAt + 40;
 constexpr std::size_t kAnchorsAt = kHeadEnd + 8;
 constexpr std::size_t kRowsAt = kAnchorsAt + 3 * 56;
 
 IndexKey key() { return {7, 13, 8, 9, 77, 10'000, 11, 12}; }
+
+std::string text_with(std::initializer_list<int> bytes) {
+  std::string text;
+  for (const int byte : bytes) text += static_cast<char>(byte);
+  return text;
+}
+
+// Six chunks of 200 bytes, with other bytes before the first and the fifth one.
+std::string places() {
+  const std::string with_records = text_with({0, 0xC8, 1, 10, 100, 20});
+  return text_with({1, 64, 0, 0xC8, 1, 10, 100, 20}) + with_records + with_records + with_records +
+         text_with({1, 36, 0, 0xC8, 1, 0, 100, 20}) + text_with({0, 0xC8, 1, 0, 100, 20});
+}
 
 // 10 chunks with 3 anchors: every fourth chunk is kept.
 CatalogSnapshot snapshot() {
@@ -29,6 +43,7 @@ CatalogSnapshot snapshot() {
   made.damage = {{{100, 200, DamageClass::kDamage, 2, 5, "some reason"}, 7},
                  {{9000, 10'000, DamageClass::kUnfinished, 0, std::nullopt, ""}, 100}};
   made.cached_sizes = {{10, 100}, {}, {0, CachedSizes::kNothing}};
+  made.places = ChunkPlaces::parse(places(), 6, made.totals, made.anchors, 10'000).value();
   return made;
 }
 
@@ -71,6 +86,8 @@ TEST(IndexFormat, WrittenIndexRoundTrips) {
   EXPECT_EQ(got.damage[1].region.records_lost, std::nullopt);
   EXPECT_EQ(got.damage[1].region.damage_class, DamageClass::kUnfinished);
   EXPECT_EQ(got.cached_sizes, wanted.cached_sizes);
+  EXPECT_EQ(got.places.chunks(), 6u);
+  EXPECT_EQ(got.places.bytes(), places());
 }
 
 TEST(IndexFormat, EmptyCatalogRoundTrips) {
@@ -142,6 +159,13 @@ TEST(IndexFormat, ImpossibleNumbersAreRefused) {
            {kCountsAt + 16, 2},
            {kCountsAt + 16, 4},
            {kCountsAt + 16, UINT64_MAX},
+           {kPlacesAt, 0},
+           Lie{kPlacesAt, 5},
+           {kPlacesAt, 7},
+           {kPlacesAt, UINT64_MAX},
+           {kPlacesAt + 8, 0},
+           Lie{kPlacesAt + 8, places().size() - 1},
+           {kPlacesAt + 8, UINT64_MAX},
            {anchor, 10'000},
            {anchor, UINT64_MAX},
            Lie{anchor + 16, 3},
@@ -159,6 +183,27 @@ TEST(IndexFormat, ImpossibleNumbersAreRefused) {
     set(other, lie.at, lie.number);
     EXPECT_FALSE(decoded(with_right_checksums(other))) << lie.at << ": " << lie.number;
   }
+}
+
+TEST(IndexFormat, PlacesThatNoScanFindsAreRefused) {
+  const CatalogSnapshot whole = snapshot();
+  const auto parsed = [&](const std::string& bytes, std::uint64_t chunks, std::uint64_t size = 10'000) {
+    return ChunkPlaces::parse(bytes, chunks, whole.totals, whole.anchors, size);
+  };
+  EXPECT_TRUE(parsed(places(), 6));
+  EXPECT_TRUE(parsed("", 0));
+  EXPECT_FALSE(parsed(places(), 6, 1299)) << "the last chunk ends after the file";
+  std::string other = places();
+  for (std::size_t i = 0; i < other.size(); ++i) {
+    EXPECT_FALSE(parsed(places().substr(0, i), 6)) << i;
+  }
+  other[5] = 11;
+  EXPECT_FALSE(parsed(other, 6)) << "the second anchor has one record less";
+  other = places();
+  other[0] = 4;
+  EXPECT_FALSE(parsed(other, 6)) << "an unknown flag";
+  EXPECT_FALSE(parsed(text_with({0, 0, 0, 0, 0}), 1)) << "a chunk without bytes";
+  EXPECT_FALSE(parsed(text_with({1, 64, 0, 10, 101, 0, 0}), 1)) << "more records than all chunks have";
 }
 
 TEST(IndexFormat, ImpossibleRowsAreRefused) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -25,6 +26,52 @@ class WithTraits final : public ForwardingContainer {
  private:
   ContainerTraits traits_;
 };
+
+// A toy container whose seek structure has the chunks with an even number.
+class WithLocatedRecords final : public ForwardingContainer {
+ public:
+  WithLocatedRecords(std::unique_ptr<Container> toy, std::vector<Position> begins)
+      : ForwardingContainer(std::move(toy)), begins_(std::move(begins)) {}
+
+  Result<std::optional<LocatedRecord>> locate_record(const RequestContext& context,
+                                                     std::uint64_t ordinal) const override {
+    const std::uint64_t number = ordinal / 3;
+    if (number % 2 != 0 || number >= begins_.size()) return std::optional<LocatedRecord>{};
+    ASSIGN_OR_RETURN(const auto step, below().scan(context, {begins_[static_cast<std::size_t>(number)], 0}));
+    return std::optional(LocatedRecord{*step.chunk, 3 * number});
+  }
+
+ private:
+  const std::vector<Position> begins_;
+};
+
+TEST(RecordStore, RecordsThatTheSeekStructureHasAreFoundWithoutAScan) {
+  const toy::File file = toy::make_file({.chunks = 100});
+  const auto source = std::make_shared<ChangeableSource>(file.bytes);
+  Lines lines;
+  StoreResources services(1 << 20, 2, lines.log());
+  const auto watch = std::make_shared<toy::Watch>();
+  const RecordStore store("toy", source,
+                          std::make_unique<WithLocatedRecords>(toy::open(source, Limits{}, watch).value(), file.begins),
+                          services, {});
+  for (const std::uint64_t ordinal : {0u, 2u, 120u, 296u}) {
+    const auto found = store.index().find({}, SearchKey::kRecords, ordinal);
+    ASSERT_TRUE(found) << ordinal;
+    EXPECT_EQ(found->chunk.begin, file.begins[ordinal / 3]);
+    EXPECT_EQ(found->before.records, ordinal / 3 * 3);
+  }
+  EXPECT_EQ(watch->scans, 3u);  // two are in one chunk
+  EXPECT_EQ(store.index().find({}, SearchKey::kRecords, 4).error().code, Code::kPending);
+  EXPECT_EQ(store.index().find({}, SearchKey::kRecords, 300).error().code, Code::kPending);
+  EXPECT_EQ(store.index().find({}, SearchKey::kChunks, 2).error().code, Code::kPending);
+  for (const std::uint64_t ordinal : {0u, 4u, 299u}) {
+    const auto found = waited([&] { return store.index().find({}, SearchKey::kRecords, ordinal); });
+    ASSERT_TRUE(found) << ordinal;
+    EXPECT_EQ(found->chunk.begin, file.begins[ordinal / 3]);
+  }
+  const auto beyond = waited([&] { return store.index().find({}, SearchKey::kRecords, 300); });
+  EXPECT_EQ(beyond.error().code, Code::kNotFound);
+}
 
 // In a file so large that addresses have hardly a bit left for an index besides the chunk's begin.
 TEST(RecordStore, RecordsOfAPackedChunkAreDistinctWithFewAddressBits) {
