@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -67,12 +68,20 @@ class RemoteStorage final : public Storage {
     ASSIGN_OR_RETURN(auto page, first_page(context, text));
     int empty_pages = 0;
     Listing all;
+    // A server that repeats itself would have files read twice, or have no end.
+    std::set<std::string> pages, taken;
+    const auto take_once = [&](const ListedEntry& entry) -> Result<void> {
+      // A bucket may have a directory with the name of an object.
+      const bool is_directory = entry.kind == SourceKind::kDirectory;
+      if (taken.insert(is_directory ? entry.name + '/' : entry.name).second) return take(entry);
+      return Error{.code = Code::kIo, .detail = "the server's listing has a name twice", .os_error = EREMOTEIO};
+    };
     for (;;) {
       if (all.size() < kMostListed) {
         for (const Entry& entry : page->entries) all.insert_or_assign(name_in_text(directory, entry.name), entry);
       }
       for (const Entry& entry : page->entries) {
-        if (!wanted || wanted(entry.name)) TRY(take(listed(entry)));
+        if (!wanted || wanted(entry.name)) TRY(take_once(listed(entry)));
       }
       if (page->next.empty()) {
         kept().listings.add(text, {std::make_shared<const Listing>(std::move(all)), Clock::now()});
@@ -80,7 +89,7 @@ class RemoteStorage final : public Storage {
       }
       empty_pages = page->entries.empty() ? empty_pages + 1 : 0;
       ASSIGN_OR_RETURN(auto next, ask_for_page(context, text, page->next));
-      if (next->next == page->next || empty_pages == kMostEmptyPages) {
+      if (!pages.insert(page->next).second || next->next == page->next || empty_pages == kMostEmptyPages) {
         return Error{.code = Code::kIo, .detail = "the server's listing does not end", .os_error = EREMOTEIO};
       }
       page = std::move(next);

@@ -1,5 +1,6 @@
 """What servers and networks do wrong. Each fault takes an Exchange, and returns the answer that is sent, or ends the connection."""
 import functools
+import json
 import re
 import time
 from urllib.parse import quote
@@ -408,6 +409,15 @@ def listing_that_does_not_advance(exchange):
     """Each page names the first one as the next one."""
     next_page = b"<NextContinuationToken>AA==</NextContinuationToken><IsTruncated>true"
     exchange.answer.body = exchange.answer.data().replace(b"<IsTruncated>false", next_page)
+    return exchange.answer
+
+
+def repeated_names(exchange):
+    """Each file of nginx's listing twice."""
+    if exchange.answer.headers.get("Content-Type") != "application/json":
+        return exchange.answer
+    rows = json.loads(exchange.answer.data())
+    exchange.answer.body = json.dumps([*rows, *rows]).encode()
     return exchange.answer
 
 

@@ -326,6 +326,14 @@ class Listings(Case):
         self.assertNotEqual(done.status, 0)
         self.assertLess(len(started.take_log()), 1000)
 
+    def test_listing_that_repeats_names_leads_to_no_records_that_are_read_twice(self):
+        started = self.serve(self.root)
+        started.rules = [server.Rule("/$", faults.repeated_names)]
+        for words in (["cat", f"{started.origin}/*.tfrecord"], ["info", f"{started.origin}/"]):
+            done = remoting.run(words, self.environment_of("twice"))
+            self.assertEqual((done.status, done.out), (2, b""))
+            self.assertRegex(done.err, r"\Arecordfs: [^\n]*has a name twice\n\Z")
+
     def test_names_outside_the_directory_are_left_out(self):
         for started, url in ((self.serve(self.root), None), (self.serve_s3(self.folder), "s3://root/")):
             started.rules = [server.Rule(r"/$|list-type", faults.names_outside_the_directory)]
