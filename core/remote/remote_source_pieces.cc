@@ -41,7 +41,7 @@ Result<Slice> RemoteSource::sparse_bytes(const RequestContext& context, Position
 }
 
 void RemoteSource::will_need(Position begin, Position end) const {
-  constexpr std::size_t kMostAtOnce = 16;
+  constexpr std::size_t kMostAtOnce = 48;  // pieces
   if (begin >= end || end > size_ || end - begin > SparseReads::kLargest) return;
   std::vector<PartPtr> added;
   Handle handle;

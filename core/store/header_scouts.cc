@@ -11,10 +11,11 @@ namespace recordfs {
 namespace {
 
 constexpr std::uint64_t kFar = 512u << 10;       // bytes from one header to the next
-constexpr std::uint64_t kHeader = 512;           // bytes, as formats read them
+constexpr std::uint64_t kHeader = 4u << 10;      // bytes, as much as formats read
 constexpr std::uint64_t kLeastEqual = 4;         // steps before the next one is predicted
 constexpr std::uint64_t kMostPredicted = 16;     // headers
 constexpr std::uint64_t kLeastSteps = 8;         // before threads start
+constexpr std::uint64_t kLeastSaved = 4;         // of so many bytes, at most one is requested
 constexpr std::uint64_t kHeadersPerPart = 16;    // of a thread
 constexpr std::uint64_t kPartsAhead = 16;        // of the scan
 constexpr std::uint64_t kAlignment = 64u << 10;  // where formats have marks to begin at
@@ -36,7 +37,10 @@ HeaderScouts::~HeaderScouts() {
 
 void HeaderScouts::note(Position at) {
   if (!is_used_) return;
-  if (steps_ == 0) first_ = at;
+  if (steps_ == 0) {
+    first_ = at;
+    requested_before_ = source_.requested_bytes();
+  }
   const std::uint64_t gap = at > last_ ? at - last_ : 0;
   equal_ = gap == gap_ && gap >= kFar ? equal_ + 1 : 0;
   gap_ = gap;
@@ -69,6 +73,8 @@ void HeaderScouts::start(Position at) {
   const std::uint64_t gap = (at - std::min(at, first_)) / (steps_ - 1);
   const std::uint64_t part = (gap * kHeadersPerPart + kAlignment - 1) / kAlignment * kAlignment;
   if (gap < kFar || source_.size() - std::min(at, source_.size()) < 2 * part) return;
+  // Some formats read more of each chunk than its header, and such a scan is as fast as the network.
+  if (source_.requested_bytes() - requested_before_ > (at - first_) / kLeastSaved) return;
   part_ = part;
   next_part_ = (at + part) / kAlignment * kAlignment;
   threads_.reserve(kThreads);

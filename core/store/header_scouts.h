@@ -49,12 +49,13 @@ class HeaderScouts {
   const bool can_locate_;
 
   // Of the scan.
-  Position first_ = 0;       // where it was when it was noted first
-  Position last_ = 0;        // and last
-  std::uint64_t steps_ = 0;  // since then
-  std::uint64_t gap_ = 0;    // bytes of the last step
-  std::uint64_t equal_ = 0;  // consecutive steps of as many
-  Position until_ = 0;       // the first header that was not predicted
+  Position first_ = 0;                  // where it was when it was noted first
+  Position last_ = 0;                   // and last
+  std::uint64_t steps_ = 0;             // since then
+  std::uint64_t requested_before_ = 0;  // bytes
+  std::uint64_t gap_ = 0;               // bytes of the last step
+  std::uint64_t equal_ = 0;             // consecutive steps of as many
+  Position until_ = 0;                  // the first header that was not predicted
 
   std::atomic<Position> driver_{0};     // where the scan is
   std::atomic<Position> next_part_{0};  // that no thread scans
