@@ -98,7 +98,7 @@ void ReadingOptions::declare(CLI::App& app) {
       "most of a pipe that is saved for FILE - or <(...) (default 16G)\n"
       "To read it at any position, it is saved in a file without a name in `TMPDIR`, or in /tmp.");
   declare_value(app, "--index", "WHERE", index,
-                "where to save indexes: auto, no, or a directory; or an index FILE.rfsindex to use\n"
+                "where to save indexes: auto, no, or a directory; or a FILE.rfsindex to use\n"
                 "Indexes are saved of files whose scan takes long. Same as the mount option `index`.");
   declare_value(
       app, "-j,--threads", "N",
@@ -121,7 +121,7 @@ void ReadingOptions::declare(CLI::App& app) {
         if (!most) throw CLI::ValidationError("--remote-scan", "neither auto, never, nor a size: " + text);
         remote_scan = *most;
       },
-      "scans of remote files: auto, never, or the most bytes that one requests (default auto)\n"
+      "scan remote files: auto, never, or up to SIZE bytes (default auto)\n"
       "Some formats say only in the header of a record where the next one is. To count the records, or to find one, "
       "all headers before it are read, and with small records that is the whole file. `recordfs index` saves the "
       "result. Same as the mount option `remote_scan`.");

@@ -25,6 +25,8 @@ SHARDS = 3
 NOT_RUN = {
     "recordfs head --json 's3://bucket/train-*.tfrecord'": "needs a bucket; see remote_commands",
     "recordfs s3://bucket/logs/ mnt": "needs a bucket; see remote_mirror",
+    "recordfs index s3://bucket/train.tfrecord -o train.tfrecord.rfsindex": "needs a bucket; see remote_scan",
+    "aws s3 cp train.tfrecord.rfsindex s3://bucket/": "needs a bucket",
     "recordfs grep --field user.name '^ada$' log.riegeli": "needs messages with such a field; see commands_grep",
     "systemctl enable --now recordfs@$(systemd-escape -p FILE)": "needs systemd as process 1; see install_admin",
 }

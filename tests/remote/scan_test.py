@@ -19,6 +19,13 @@ LARGE = 1 << 20    # bytes of a record
 SUFFIX = ".rfsindex"
 
 
+def write(path, content):
+    """Writes a file that is older than what a server calls new."""
+    path.write_bytes(content)
+    os.utime(path, (1e9, 1e9))
+    return path
+
+
 def write_sparse(path, sizes):
     """Writes a TFRecord file with records of zeros, whose data checksums are only those of records of LARGE bytes."""
     footer = masked_crc32c(bytes(LARGE))
@@ -28,6 +35,7 @@ def write_sparse(path, sizes):
             file.write(length + masked_crc32c(length))
             file.seek(size, 1)
             file.write(footer if size == LARGE else bytes(4))
+    os.utime(path, (1e9, 1e9))
     return path
 
 
@@ -83,7 +91,7 @@ class FarHeaders(Case):
 
     def test_small_records_are_requested_in_large_parts(self):
         path = self.root / "near.tfrecord"
-        path.write_bytes(tfrecord([bytes(1000)]) * 20000)
+        write(path, tfrecord([bytes(1000)]) * 20000)
         records, log = self.totals(self.server.url(path))
         self.assertEqual(records, 20000)
         self.assertLess(len(log), 45)
@@ -101,7 +109,7 @@ class Refusals(Case):
     def setUp(self):
         super().setUp()
         path = self.root / "near.tfrecord"
-        path.write_bytes(b"".join(tfrecord([b"%07d" % i + bytes(993)]) for i in range(200)) + tfrecord([bytes(1000)]) * 30000)
+        write(path, b"".join(tfrecord([b"%07d" % i + bytes(993)]) for i in range(200)) + tfrecord([bytes(1000)]) * 30000)
         self.url = self.server.url(path)
 
     def test_never_refuses_a_scan_with_the_reason(self):
@@ -137,7 +145,7 @@ class IndexFiles(Case):
     def setUp(self):
         super().setUp()
         self.path = self.root / "near.tfrecord"
-        self.path.write_bytes(b"".join(tfrecord([b"%05d" % i + bytes(995)]) for i in range(self.RECORDS)))
+        write(self.path, b"".join(tfrecord([b"%05d" % i + bytes(995)]) for i in range(self.RECORDS)))
         self.url = self.server.url(self.path)
         self.index = self.root / f"{self.path.name}{SUFFIX}"
 
@@ -173,7 +181,7 @@ class IndexFiles(Case):
     def test_what_needs_no_scan_looks_for_no_index(self):
         self.write_index()
         small = self.root / "small.tfrecord"
-        small.write_bytes(tfrecord([b"a", b"b"]))
+        write(small, tfrecord([b"a", b"b"]))
         for words in (["info", self.url], ["head", "-n", "1", self.url], ["info", "--scan", self.server.url(small)],
                       ["info", "--scan", self.path], ["info", "--scan", "--index=no", self.url]):
             _, log = self.ask(*words)
@@ -183,13 +191,14 @@ class IndexFiles(Case):
         self.write_index()
         with self.path.open("r+b") as file:
             file.write(tfrecord([b"other" + bytes(995)]))
+        os.utime(self.path, (1e9 + 1, 1e9 + 1))
         self.assert_scans()
         out, _ = self.ask("cat", self.url, "0")
         self.assertEqual(out[:5], b"other")
 
     def test_index_of_another_file_is_not_used(self):
         other = self.root / "other.tfrecord"
-        other.write_bytes(tfrecord([b"o" * 1000]) * self.RECORDS)
+        write(other, tfrecord([b"o" * 1000]) * self.RECORDS)
         self.ask("index", self.server.url(other), "-o", self.index)
         self.assert_scans()
 
@@ -217,7 +226,7 @@ class IndexFiles(Case):
 
     def test_named_index_of_another_file_is_reported(self):
         other = self.root / "other.tfrecord"
-        other.write_bytes(tfrecord([b"o" * 1000]) * 1000)
+        write(other, tfrecord([b"o" * 1000]) * 1000)
         for file in (str(other), self.server.url(other)):
             self.ask("index", file, "-o", self.index)
             self.forget()
@@ -240,7 +249,7 @@ class IndexFiles(Case):
 
     def test_index_file_is_of_one_file_and_named_so(self):
         other = self.root / "other.tfrecord"
-        other.write_bytes(tfrecord([b"o"]))
+        write(other, tfrecord([b"o"]))
         done = self.answer(["index", self.path, other, "-o", self.index])
         self.assertIn("an index file is of one file", done.err)
         self.assertFalse(self.index.exists())
@@ -276,7 +285,7 @@ class Mounts(remoting.Served, mounting.Case):
         self.root = self.folder / "root"
         self.root.mkdir()
         self.path = self.root / "near.tfrecord"
-        self.path.write_bytes(b"".join(tfrecord([b"%05d" % i + bytes(995)]) for i in range(self.RECORDS)))
+        write(self.path, b"".join(tfrecord([b"%05d" % i + bytes(995)]) for i in range(self.RECORDS)))
         self.server = self.serve(self.root)
         self.url = self.server.url(self.path)
 
