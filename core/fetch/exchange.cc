@@ -11,6 +11,7 @@
 #include "core/fetch/network_failure.h"
 #include "core/fetch/redirect.h"
 #include "core/fetch/retry.h"
+#include "core/fetch/url.h"
 
 namespace recordfs::fetch {
 namespace {
@@ -266,6 +267,9 @@ void Exchange::retry(const Error& reason, std::chrono::milliseconds least) {
 }
 
 void Exchange::finish(Result<void> result) {
+  if (!result && repeats_secret(options_.url, result.error().detail)) {
+    result.error().detail = "failed for a reason that is not shown, because it has a secret of the URL in it";
+  }
   result_ = std::move(result);
   state_ = State::kFinished;
 }

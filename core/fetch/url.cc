@@ -61,6 +61,16 @@ bool parse_host(std::string_view text, Url& url) {
   return is_port && is_host_of_http(url.host);
 }
 
+// Returns whether a text has a value in it. Short values are in many texts by chance.
+bool has_value(std::string_view text, std::string_view value) {
+  constexpr std::size_t kShortest = 5;
+  const std::string decoded = percent_decoded(value);
+  const auto is_in_text = [&](std::string_view part) {
+    return part.size() >= kShortest && text.find(lower(part)) != std::string_view::npos;
+  };
+  return is_in_text(value) || is_in_text(decoded);
+}
+
 }  // namespace
 
 std::string Url::authority() const {
@@ -168,6 +178,21 @@ bool may_be_secret(std::string_view query) {
     // A parameter without a name is a value.
     const std::size_t value = equals == parameter.size() ? equals : parameter.size() - equals - 1;
     if (value > kLongestHarmless || std::ranges::any_of(kNames, is_in_name)) return true;
+  }
+  return false;
+}
+
+bool repeats_secret(const std::string& url, std::string_view text) {
+  const auto parsed = parse_url(url);
+  if (!parsed) return false;
+  const std::string lower_text = lower(text);
+  const std::string& userinfo = parsed->userinfo;
+  if (has_value(lower_text, userinfo.substr(userinfo.find(':') + 1))) return true;
+  if (!may_be_secret(parsed->query)) return false;
+  for (std::string_view query = parsed->query; !query.empty();) {
+    const std::string_view parameter = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(query.size(), parameter.size() + 1));
+    if (has_value(lower_text, parameter.substr(parameter.find('=') + 1))) return true;
   }
   return false;
 }

@@ -43,4 +43,7 @@ std::string query_value(std::string_view query, std::string_view name);
 // Returns whether a query may have a secret in it: it has a parameter with the name of one, or a long value.
 bool may_be_secret(std::string_view query);
 
+// Returns whether a text has a part of a URL in it that may be a secret, encoded or not. Ignores case, as hosts do.
+bool repeats_secret(const std::string& url, std::string_view text);
+
 }  // namespace recordfs::fetch

@@ -10,6 +10,7 @@ import built
 import mounting
 import remoting
 from hostile import is_sanitized
+from server import Answer, Rule
 
 SAMPLE = "riegeli/multiblock_zstd.riegeli"
 PASSWORD, HF_TOKEN, SIGNED = "passW0rdOfTheUser", "hf_FakeTokenForTests0123456789", "deadbeefSignedQuery0123456789abcdef"
@@ -67,6 +68,19 @@ class Outputs(Case):
                 self.assertEqual(has_secret(done.out + done.err.encode()), [], (words, done))
         self.assertGreater(len(self.started.requests), 5)
         self.assert_clean_files()
+
+    def test_secrets_that_a_server_repeats_are_not_shown(self):
+        def redirect_to(target):
+            return lambda exchange: Answer(302, {"Location": target})
+        def encoding(exchange):
+            exchange.answer.headers["Content-Encoding"] = SIGNED
+            return exchange.answer
+        for fault in (redirect_to(f"http://{SIGNED}.invalid/"), redirect_to(f"{SIGNED}://x/"), redirect_to(f"http://{PASSWORD}.invalid/"), encoding):
+            self.started.rules[:] = [Rule("multiblock", fault)]
+            for url in self.urls()[1:]:
+                done = remoting.run(["info", "--timeout", "3", url], self.environment())
+                self.assertEqual((done.status, done.out), (2, b""))
+                self.assertEqual([secret for secret in (PASSWORD, SIGNED) if secret in url and secret.lower() in done.err.lower()], [], done)
 
     def test_errors_have_no_secret(self):
         for url in self.urls():

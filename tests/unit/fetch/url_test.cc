@@ -64,5 +64,15 @@ TEST(Url, FindsParametersOfAQuery) {
   EXPECT_EQ(query_value("", "a"), "");
 }
 
+TEST(SecretsOfUrls, AreFoundInTextsEncodedOrNot) {
+  const std::string url = "https://me:pass%2Fword@host/path?token=SeCret%2Btoken&id=7";
+  for (const char* const text : {"to pass%2fword", "to pass/word", "secret+token.invalid", "x SECRET%2BTOKEN"}) {
+    EXPECT_TRUE(repeats_secret(url, text)) << text;
+  }
+  EXPECT_FALSE(repeats_secret(url, "host: HTTP 500 7 me path"));
+  EXPECT_FALSE(repeats_secret("https://host/path?page=12345678", "page 12345678"));
+  EXPECT_FALSE(repeats_secret("https://host/", "host"));
+}
+
 }  // namespace
 }  // namespace recordfs::fetch
