@@ -257,6 +257,26 @@ class IndexFiles(Case):
         self.assertIn("ends with .rfsindex", done.err)
         self.assertEqual(other.read_bytes(), tfrecord([b"o"]))
 
+    def test_index_that_does_not_add_up_is_an_error_that_names_it(self):
+        """The bytes are others, and the server says that they are not."""
+        def same_etag(exchange):
+            exchange.request.headers.pop("if-match", None)
+            answer = exchange.server.part(exchange.request, exchange.server.find(exchange.request.path))
+            answer.headers["ETag"] = '"same"'
+            return answer
+        self.server.rules.append(Rule(r"near\.tfrecord\Z", same_etag))
+        self.write_index()
+        content = self.path.read_bytes()
+        size = len(tfrecord([bytes(1000)]))
+        shorter, longer = tfrecord([bytes(1000 - 8)]), tfrecord([bytes(1000 + 8)])
+        write(self.path, content[:10000 * size] + shorter + content[10001 * size:10200 * size] + longer + content[10201 * size:])
+        self.forget()
+        done = self.answer(["cat", self.url, "10100"])
+        self.assertEqual((done.status != 0, done.out), (True, b""))
+        self.assertIn("the index near.tfrecord.rfsindex is wrong (try: recordfs index)", done.err)
+        self.assertEqual(self.answer(["index", self.url]).status, 0)
+        self.assertEqual(self.answer(["cat", self.url, "10100"]).out[:5], b"10100")
+
     def test_index_by_s3_is_used_by_https(self):
         bucket = self.serve_s3(self.folder)
         s3 = f"s3://root/{self.path.name}"
