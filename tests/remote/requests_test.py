@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """How many requests and bytes recordfs needs, with a round trip of 50 ms."""
+import os
 import re
 import unittest
 
 import commands_test
+import mounting
 import remoting
 from tfrecords import tfrecord
 
@@ -69,7 +71,6 @@ class RoundTrips(Case):
         out = self.assert_requests(3, "cat", self.server.url(path), row[2] if row[2].startswith("@") else f"@{row[2]}")
         self.assertEqual(out, self.answer(["cat", path, "59000"]).out)
 
-    @unittest.expectedFailure  # all chunk headers are scanned, also of a local file
     def test_record_of_an_array_record_needs_three(self):
         path = self.make("array_record-zstd", 60000, "a.array_record")
         out = self.assert_requests(3, "cat", self.server.url(path), "59000")
@@ -81,18 +82,49 @@ class RoundTrips(Case):
         self.answer(["index", url])
         self.assertEqual(self.assert_requests(1, "cat", url, "50000"), self.answer(["cat", path, "50000"]).out)
 
-    @unittest.expectedFailure  # a saved index has few places of a TFRecord file, from which headers are scanned
-    def test_record_of_an_indexed_tfrecord_that_is_not_cached_needs_two(self):
-        path = self.make("tfrecord", 60000, "a.tfrecord")
-        self.answer(["index", self.server.url(path)])
-        self.assert_requests(2, "cat", "--no-cache", self.server.url(path), "40000")
+    def test_each_format_needs_few_requests_and_bytes(self):
+        """Requests one after another, and KiB: of `info` without and with a saved index, and of `cat FILE N` with one, of which nothing else is cached."""
+        for form, records, name, ordinal, first, known, record in [
+                ("riegeli-zstd", 60000, "a.riegeli", "40000", (2, 1024), (1, 512), (2, 1536)),
+                ("array_record-zstd", 60000, "a.array_record", "40000", (2, 1024), (2, 1024), (3, 2048)),
+                ("tfrecord", 60000, "a.tfrecord", "40000", (2, 1024), (1, 512), (2, 1280)),
+                ("recordio-zstd", 60000, "a.grail-rio", "40000", (2, 1024), (2, 1024), (3, 2048)),
+                ("proio-lz4", 60000, "a.proio", "40000", (2, 1024), (1, 512), (2, 1536)),
+                ("leveldb", 60000, "000003.log", "40000", (2, 1024), (1, 512), (2, 1280)),
+                ("leveldb_table-none", 80000, "000005.ldb", "40000", (2, 1024), (2, 1024), (3, 1536)),
+                ("bloscpack-lz4", 60000, "a.blp", "20", (2, 1024), (1, 512), (3, 3072))]:
+            with self.subTest(format=form):
+                path = self.make(form, records, name)
+                url = self.server.url(path)
+                self.assert_numbers(first, "info", "--no-cache", url)
+                self.answer(["index", url])
+                self.assert_numbers(known, "info", "--no-cache", url)
+                out = self.assert_numbers(record, "cat", "--no-cache", url, ordinal)
+                self.assertEqual(out, self.answer(["cat", path, ordinal]).out)
 
-    @unittest.expectedFailure  # a table without its database is read as a whole, also a local one
+    def assert_numbers(self, most, *words):
+        log, out = self.requests_of(*words)
+        self.assertLessEqual(len(rounds(log)), most[0], (words, log))
+        self.assertLessEqual(sum(request.sent for request in log) / 1024, most[1], (words, log))
+        return out
+
+    def test_info_of_an_indexed_tfrecord_needs_one(self):
+        path = self.make("tfrecord", 60000, "a.tfrecord")
+        url = self.server.url(path)
+        self.answer(["index", url])
+        self.assertEqual(self.assert_requests(1, "info", "--no-cache", url).decode().replace(url, str(path)), self.answer(["info", path]).out.decode())
+
     def test_key_of_a_table_needs_four(self):
         path = self.make("leveldb_table-none", 80000, "000005.ldb")
         keys = self.answer(["keys", path]).out.decode().splitlines()
-        out = self.assert_requests(4, "get", self.server.url(path), keys[len(keys) // 2])
-        self.assertEqual(out, self.answer(["get", path, keys[len(keys) // 2]]).out)
+        for key in (keys[0], keys[len(keys) // 2], keys[-1]):
+            out = self.assert_requests(4, "get", self.server.url(path), key, "--no-cache")
+            self.assertEqual(out, self.answer(["get", path, key]).out)
+
+    def test_directory_of_a_table_is_not_listed(self):
+        path = self.make("leveldb_table-none", 80000, "000005.ldb")
+        log, _ = self.requests_of("get", self.server.url(path), self.answer(["keys", path]).out.decode().splitlines()[7])
+        self.assertFalse([request for request in log if request.path.endswith("/")], log)
 
     def test_second_reading_comes_from_the_disk(self):
         path = self.make("riegeli-zstd", 60000, "a.riegeli")
@@ -106,6 +138,41 @@ class RoundTrips(Case):
         path = self.make("riegeli-zstd", 60000, "a.riegeli")
         self.requests_of("cat", "--no-cache", self.server.url(path), "0")
         self.assertFalse([file for file in (self.folder / "caches").rglob("*") if "blocks" in str(file) and file.is_file()])
+
+
+class Mounted(remoting.Served, mounting.Case):
+    """Reading a file of a mount needs no more than a command: the mount has opened its source."""
+
+    def setUp(self):
+        super().setUp()
+        self.root = self.folder / "root"
+        self.root.mkdir()
+        self.server = self.serve(self.root, delay=ROUND_TRIP)
+
+    def requests_of(self, read):
+        self.server.take_log()
+        result = read()
+        return self.server.take_log(), result
+
+    def test_record_of_an_array_record_needs_one(self):
+        path = remoting.make("array_record-zstd", 60000, self.root / "a.array_record")
+        expected = self.recordfs("cat", path, "59000").stdout.encode()
+        mounted = self.mount(self.server.url(path))
+        log, names = self.requests_of(lambda: os.listdir(mounted.point))
+        self.assertIn("records", names)
+        self.assertLessEqual(len(log), 1, log)
+        log, record = self.requests_of((mounted.point / "records" / "59000").read_bytes)
+        self.assertEqual(record, expected)
+        self.assertLessEqual(len(rounds(log)), 1, log)
+
+    def test_record_of_an_indexed_tfrecord_needs_one(self):
+        path = remoting.make("tfrecord", 60000, self.root / "a.tfrecord")
+        expected = self.recordfs("cat", path, "50000").stdout.encode()
+        self.recordfs("index", self.server.url(path))
+        mounted = self.mount(self.server.url(path), options=["no_disk_cache"])
+        log, record = self.requests_of((mounted.point / "records" / "50000").read_bytes)
+        self.assertEqual(record, expected)
+        self.assertLessEqual(len(rounds(log)), 1, log)
 
 
 class Bytes(Case):

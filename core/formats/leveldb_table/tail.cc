@@ -27,6 +27,17 @@ Result<void> take(Result<T> read, T& value, std::optional<Error>& flaw) {
   return {};
 }
 
+// Reads the meta index and the index at once if each read takes long, so that reading them needs no further request.
+// They also find what cannot be read.
+void fetch_tail(const RequestContext& context, const Source& source, const Footer& footer) {
+  constexpr std::uint64_t kMostAtOnce = 15u << 20;
+  const Position meta = footer.metaindex.begin;
+  const Position begin = footer.index ? std::min(meta, footer.index->begin) : meta;
+  if (source.filesystem() == 0 || begin >= footer.begin || footer.begin - begin > kMostAtOnce) return;
+  auto bytes = Buffer::allocate(context, static_cast<std::size_t>(footer.begin - begin));
+  if (bytes) static_cast<void>(source.read_at(context, begin, bytes->span()).has_value());
+}
+
 }  // namespace
 
 Dialect Tail::dialect_of_data() const {
@@ -38,6 +49,7 @@ Dialect Tail::dialect_of_data() const {
 Result<Tail> read_tail(const RequestContext& context, const Source& source, const Footer& footer,
                        const Limits& limits) {
   if (!footer.flaw.empty()) return Error{footer.flaw_code, footer.begin, footer.flaw};
+  fetch_tail(context, source, footer);
   Tail tail;
   tail.dialect = footer.dialect;
   MetaBlocks& blocks = tail.blocks;
