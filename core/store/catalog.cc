@@ -12,7 +12,7 @@
 #include "core/base/prefetch_buffer.h"
 #include "core/base/read_window.h"
 #include "core/base/request_context.h"
-#include "core/store/header_scouts.h"
+#include "core/store/header_prediction.h"
 
 namespace recordfs {
 namespace {
@@ -73,7 +73,7 @@ Result<void> Catalog::scan(const RequestContext& context, Lock& lock, PrefetchBu
   const auto begin = std::chrono::steady_clock::now();
   Scanner scanner(container_, source_.size(), detail_, next_, results_.totals(), {}, make_layout_);
   scanner.name_unreadable(source_);
-  HeaderScouts scouts(container_, source_);
+  HeaderPrediction prediction(container_, source_);
   Result<void> stepped;
   const std::uint64_t requested_before = source_.requested_bytes() - requested_;
   // If it is remote, each byte costs something.
@@ -83,10 +83,10 @@ Result<void> Catalog::scan(const RequestContext& context, Lock& lock, PrefetchBu
     if (!stepped) break;
     lock.unlock();
     if (pass != nullptr) pass->advance(scanner.next().position);
-    scouts.note(scanner.next().position);
+    prediction.note(scanner.next().position);
     stepped = scanner.step(context);
     lock.lock();
-    requested_ = source_.requested_bytes() - requested_before + scouts.requested();
+    requested_ = source_.requested_bytes() - requested_before;
     if (!stepped) break;
     auto ended = results_.add(scanner, next_);
     complete_ = scanner.at_end();
