@@ -65,7 +65,8 @@ class Expansion {
     });
     if (done || has_failed) return done;
     const Error& why = done.error();
-    if (is_not_there(why) || why.os_error == EACCES) return {};
+    // Like a shell, which does not tell of local directories that it may not read.
+    if (is_not_there(why) || (why.os_error == EACCES && listed.is_local())) return {};
     return with_path(listed.text(), why.code, why.detail, why.os_error);
   }
 

@@ -55,7 +55,7 @@ Result<ExchangeTask::Outgoing> ObjectTask::request() {
 }
 
 Result<void> ObjectTask::take_redirect(const HttpRequest& target) {
-  if (is_directory_of(target.url, object_.url)) {
+  if (is_directory_of(target.url, object_.url) || (target_ && is_directory_of(target.url, target_->url))) {
     return Error{.code = Code::kIo, .detail = "is a directory", .os_error = EISDIR};
   }
   target_ = target;

@@ -24,7 +24,9 @@ namespace {
 
 constexpr std::string_view kSchemes[] = {"http", "https", "s3", "gs", "hf"};
 
-constexpr std::chrono::milliseconds kFresh{1000};  // how long a status is as good as a new one
+constexpr std::chrono::milliseconds kFresh{1000};  // how long an answer is as good as a new one, at least
+constexpr std::chrono::seconds kLongestFresh{10};  // and at most
+constexpr int kTimesAsLong = 4;                    // as the request took
 constexpr std::size_t kMostKept = 64;              // states
 constexpr std::size_t kMostPages = 8;
 constexpr std::size_t kMostListed = 200'000;  // entries of a listing that is kept
@@ -39,27 +41,31 @@ class RemoteStorage final : public Storage {
     if (use == Use::kFollow) {
       return Error{.code = Code::kIo, .detail = "a remote file cannot be followed", .os_error = EOPNOTSUPP};
     }
-    ASSIGN_OR_RETURN(auto source, opened(context, location));
-    return std::shared_ptr<const Source>(std::move(source));
+    auto source = opened(context, location);
+    if (source) return std::shared_ptr<const Source>(std::move(*source));
+    // Why a directory cannot be listed says more.
+    if (source.error().os_error == EISDIR) TRY(status(context, location));
+    return std::move(source).error();
   }
 
   Result<SourceStatus> status(const RequestContext& context, const Location& location) const override {
     const std::string& text = location.text();
-    if (const auto known = kept().statuses.find(text); known && is_fresh(known->at)) return known->status;
+    if (const auto known = kept().statuses.find(text); known && is_fresh(known->until)) return known->status;
     kept().statuses.drop(text);
     if (const auto listed = listed_status(text)) return *listed;
+    const auto begin = Clock::now();
     if (!location.path().ends_with('/')) {
       // The source is opened most probably next.
       const auto source = opened(context, location);
-      if (source) return keep(text, status_of_source(**source));
+      if (source) return keep(text, begin, status_of_source(**source));
       const Error& why = source.error();
       const bool may_be_directory = why.os_error == EISDIR || (is_not_there(why) && !is_http(text));
       if (!may_be_directory) return why;
     }
     auto page = first_page(context, text.ends_with('/') ? text : text + '/');
     if (!page && !is_answer(page.error())) return std::move(page).error();
-    if (!page) return keep(text, std::move(page).error());
-    return keep(text, status_of_directory(text));
+    if (!page) return keep(text, begin, std::move(page).error());
+    return keep(text, begin, status_of_directory(text));
   }
 
   Result<void> list(const RequestContext& context, const Location& directory, const Wanted& wanted,
@@ -84,7 +90,7 @@ class RemoteStorage final : public Storage {
         if (!wanted || wanted(entry.name)) TRY(take_once(listed(entry)));
       }
       if (page->next.empty()) {
-        kept().listings.add(text, {std::make_shared<const Listing>(std::move(all)), Clock::now()});
+        kept().listings.add(text, {std::make_shared<const Listing>(std::move(all)), Clock::now() + kFresh});
         return {};
       }
       empty_pages = page->entries.empty() ? empty_pages + 1 : 0;
@@ -138,7 +144,7 @@ class RemoteStorage final : public Storage {
   using Clock = std::chrono::steady_clock;
   struct KeptStatus {
     Result<SourceStatus> status;
-    Clock::time_point at;
+    Clock::time_point until;
   };
   struct Page {
     std::vector<Entry> entries;
@@ -147,16 +153,16 @@ class RemoteStorage final : public Storage {
   using PagePtr = std::shared_ptr<const Page>;
   struct KeptPage {
     PagePtr page;
-    Clock::time_point at;
+    Clock::time_point until;
   };
   using Listing = std::map<std::string, Entry>;  // by name, as it is in a text
   struct KeptListing {
     std::shared_ptr<const Listing> entries;
-    Clock::time_point at;
+    Clock::time_point until;
   };
   struct KeptSource {
     Result<std::shared_ptr<const RemoteSource>> source;  // or that there is none
-    Clock::time_point at;
+    Clock::time_point until;
   };
 
   static std::string text_of_directory(const Location& directory) {
@@ -178,7 +184,13 @@ class RemoteStorage final : public Storage {
     return error.code != Code::kPending && error.code != Code::kInterrupted && error.code != Code::kOutOfMemory;
   }
 
-  static bool is_fresh(Clock::time_point at) { return Clock::now() - at < kFresh; }
+  static bool is_fresh(Clock::time_point until) { return Clock::now() < until; }
+
+  // Returns until when the answer to a request that began at a time is good. A slow server is asked less often.
+  static Clock::time_point good_until(Clock::time_point begin) {
+    const auto now = Clock::now();
+    return now + std::clamp<Clock::duration>(kTimesAsLong * (now - begin), kFresh, kLongestFresh);
+  }
 
   static SourceStatus status_of_directory(const std::string& text) {
     std::string id = text.substr(0, text.find_last_not_of('/') + 1);
@@ -198,17 +210,17 @@ class RemoteStorage final : public Storage {
   Result<std::shared_ptr<const RemoteSource>> opened(const RequestContext& context, const Location& location) const {
     const std::string& text = location.text();
     if (location.name().empty()) {
-      TRY(status(context, location));
       return Error{.code = Code::kIo, .detail = "Is a directory", .os_error = EISDIR};
     }
     const auto known = kept().sources.find(text);
-    if (known && is_fresh(known->at) && (!known->source || (*known->source)->check_unchanged(context))) {
+    if (known && is_fresh(known->until) && (!known->source || (*known->source)->check_unchanged(context))) {
       return known->source;
     }
     kept().sources.drop(text);
+    const auto begin = Clock::now();
     auto source = RemoteSource::open(context, Session::of_process(), text, std::string(location.name()));
     if (!source && !is_answer(source.error())) return source;
-    return kept().sources.add(text, {std::move(source), Clock::now()}).source;
+    return kept().sources.add(text, {std::move(source), good_until(begin)}).source;
   }
 
   // Returns what a listing just now has said; nullopt if there was none. It does not tell the version of a file.
@@ -217,7 +229,7 @@ class RemoteStorage final : public Storage {
     const std::string folder = text.substr(0, slash + 1);
     const auto listing = kept().listings.find(folder);
     if (!listing) return std::nullopt;
-    if (!is_fresh(listing->at)) {
+    if (!is_fresh(listing->until)) {
       kept().listings.drop(folder);
       return std::nullopt;
     }
@@ -258,14 +270,15 @@ class RemoteStorage final : public Storage {
 
   // The same for the first page, which may be the one that was asked for just now.
   Result<PagePtr> first_page(const RequestContext& context, const std::string& text) const {
-    if (const auto known = kept().pages.find(text); known && is_fresh(known->at)) return known->page;
+    if (const auto known = kept().pages.find(text); known && is_fresh(known->until)) return known->page;
     kept().pages.drop(text);
+    const auto begin = Clock::now();
     ASSIGN_OR_RETURN(auto page, ask_for_page(context, text, {}));
-    return kept().pages.add(text, {std::move(page), Clock::now()}).page;
+    return kept().pages.add(text, {std::move(page), good_until(begin)}).page;
   }
 
-  Result<SourceStatus> keep(const std::string& text, Result<SourceStatus> status) const {
-    return kept().statuses.add(text, {std::move(status), Clock::now()}).status;
+  Result<SourceStatus> keep(const std::string& text, Clock::time_point begin, Result<SourceStatus> status) const {
+    return kept().statuses.add(text, {std::move(status), good_until(begin)}).status;
   }
 
   // What was asked just now. Programs ask for a status before they open a file, and again.

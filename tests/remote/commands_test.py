@@ -8,7 +8,9 @@ import unittest
 from pathlib import Path
 
 import built
+import faults
 import remoting
+import server
 from built import EXPECTATION
 
 CONTAINERS = 40  # that one process names
@@ -259,6 +261,21 @@ class Sets:
     def test_pattern_without_a_match_is_reported(self):
         self.assert_same("cat", files=["set/other-*.riegeli"])
 
+    def test_directory_that_may_not_be_listed_is_a_failure_with_its_reason(self):
+        self.server.rules.append(server.Rule(r"set/$|list-type", faults.forbidden))
+        for word in ("set/", "set/train-*", f"set/train@{self.SHARDS}.riegeli"):
+            done = self.answer(["info", self.url(word)])
+            self.assertEqual((done.status, done.out), (2, b""), word)
+            if "@" not in word:  # it may be a file's name
+                self.assertRegex(done.err, "HTTP 403: access denied", word)
+
+    def test_missing_file_is_asked_for_once_by_a_command(self):
+        self.server.delay = 1.1  # an answer is used for more than a second
+        self.server.take_log()
+        done = self.answer(["info", self.url("set/nothing.riegeli")])
+        self.assertEqual((done.status, done.out), (2, b""))
+        self.assertEqual(len([request for request in self.server.take_log() if request.path.endswith("nothing.riegeli")]), 1)
+
     def test_missing_directory_is_reported(self):
         done = self.answer(["info", self.url("nothing/")])
         self.assertEqual((done.status, done.out), (2, b""))
@@ -299,6 +316,12 @@ class Names(Case):
             done = self.answer(["info", "--scan", "--json", folder])
             self.assertEqual((done.status, done.err), (0, ""))
             self.assertIn(f'"records":{500 * (len(self.NAMES) - 1)}', done.out.decode())  # without the one in the directory dt=...
+
+    def test_patterns_match_names_as_they_are_and_encoded(self):
+        http = self.serve(self.root)
+        for pattern in ("h%23*h.riegeli", "*ash.riegeli", "100%25*.riegeli", "100%2525*.riegeli", "q%3Fx=*.riegeli", "*x=1.riegeli"):
+            done = self.answer(["cat", f"{http.origin}/names/{pattern}", "7"])
+            self.assertEqual((done.status, done.err, done.out), (0, "", self.expected.out), pattern)
 
 
 class FilesOverHttp(OverHttp, Files, Case):
