@@ -241,7 +241,7 @@ Result<FileHandle> RemoteTree::handle_of(const RequestContext& context, const st
     if (!source && !is_unreadable(source.error())) return std::move(source).error();
     type = false;
     if (source) {
-      known = opened(std::move(known), path, **source);
+      known = opened(std::move(known), path, *source);
       ASSIGN_OR_RETURN(type, probed(context, known, path, **source));
     }
   }
@@ -259,7 +259,7 @@ Result<std::unique_ptr<MirroredFile>> RemoteTree::open(const RequestContext& con
     if (is_not_there(source.error())) forget_listing(path);
     return mount_error(std::move(source).error());
   }
-  const Object now = opened(known, path, **source);
+  Object now = opened(known, path, *source);
   const FileState opened_state = state_of(path, now);
   if (!opened_state.is_unchanged(state)) {
     forget_listing(path);
@@ -268,7 +268,10 @@ Result<std::unique_ptr<MirroredFile>> RemoteTree::open(const RequestContext& con
   if (!now.is_container && now.size > 0 && settings_.has_container_name(last_name(path))) {
     ASSIGN_OR_RETURN(const auto is_container, probed(context, now, path, **source));
     if (!is_container) return stale_error();
+    now.is_container = true;
   }
+  now.was_read = true;
+  keep(path, now);
   return std::unique_ptr<MirroredFile>(std::make_unique<RemoteFile>(
       std::move(*source), opened_state, [this, path](const Error& why) { settings_.warn(path, why.detail); }));
 }
@@ -295,17 +298,20 @@ RemoteTree::Object RemoteTree::object(const std::string& path, const RemoteEntry
   return {.listed = listed, .modified = entry.modified, .size = entry.size};
 }
 
-RemoteTree::Object RemoteTree::opened(Object known, const std::string& path, const Source& source) const {
-  const auto id = source.id();
-  const std::string version = id ? id->version : std::string();
-  const bool is_other =
-      known.size != source.size() || (!known.opened_version.empty() && known.opened_version != version);
-  if (is_other) {
+RemoteTree::Object RemoteTree::opened(Object known, const std::string& path,
+                                      const std::shared_ptr<const Source>& source) const {
+  // Without an id, no two openings are known to be of the same bytes.
+  SourceId id = source->id().value_or(SourceId{.source = {}, .version = {}});
+  const bool is_same_opening = known.source.lock() == source;
+  const bool may_differ = known.id && (!(id == *known.id) || (known.was_read && !known.id->is_settled));
+  if (known.size != source->size() || (may_differ && !is_same_opening)) {
     known.generation = (known.generation + 1) % kGenerations;
-    known.size = source.size();
+    known.size = source->size();
     known.is_container.reset();
+    known.was_read = false;
   }
-  known.opened_version = version;
+  known.id = std::move(id);
+  known.source = source;
   keep(path, known);
   return known;
 }

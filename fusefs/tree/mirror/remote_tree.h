@@ -97,10 +97,12 @@ class RemoteTree final : public SourceTree {
   };
   // What is known of an object that was opened. A new generation begins when it contradicts what was known.
   struct Object {
-    std::uint64_t listed = 0;            // listed_key() of the entry
-    timespec modified{};                 // as listed
-    std::uint64_t size = 0;              // of the opened object, or as listed
-    std::string opened_version{};        // empty: it was not opened
+    std::uint64_t listed = 0;      // listed_key() of the entry
+    timespec modified{};           // as listed
+    std::uint64_t size = 0;        // of the opened object, or as listed
+    std::optional<SourceId> id{};  // of the opened object
+    std::weak_ptr<const Source> source{};
+    bool was_read = false;               // the kernel may have bytes of this generation
     std::optional<bool> is_container{};  // by its head
     std::uint32_t generation = 0;
   };
@@ -120,7 +122,8 @@ class RemoteTree final : public SourceTree {
   static std::uint64_t listed_key(const RemoteEntry& entry);
   // Returns what is known of the object that was listed so; otherwise what the listing tells.
   Object object(const std::string& path, const RemoteEntry& entry) const;
-  Object opened(Object known, const std::string& path, const Source& source) const;
+  // Returns what is known of an object that is open now.
+  Object opened(Object known, const std::string& path, const std::shared_ptr<const Source>& source) const;
   void keep(const std::string& path, const Object& object) const;
   FileState state_of(const std::string& path, const Object& object) const;
   void forget_listing(const std::string& path) const;

@@ -19,7 +19,8 @@ using Names = std::vector<std::string>;
 
 class StringSource final : public Source {
  public:
-  StringSource(std::string bytes, std::string version) : bytes_(std::move(bytes)), version_(std::move(version)) {}
+  StringSource(std::string bytes, std::string version, bool is_settled)
+      : bytes_(std::move(bytes)), id_{.source = "s", .version = std::move(version), .is_settled = is_settled} {}
 
   std::uint64_t size() const override { return bytes_.size(); }
   Result<std::size_t> read_at(const RequestContext&, Position at, MutableBytes out) const override {
@@ -28,11 +29,11 @@ class StringSource final : public Source {
     std::ranges::copy(as_bytes(rest.substr(0, size)), out.begin());
     return size;
   }
-  std::optional<SourceId> id() const override { return SourceId{.source = "s", .version = version_}; }
+  std::optional<SourceId> id() const override { return id_; }
 
  private:
   const std::string bytes_;
-  const std::string version_;
+  const SourceId id_;
 };
 
 // Objects and directories with a page of two entries, and a count of what is requested.
@@ -49,7 +50,7 @@ class PagedStorage final : public Storage {
     ++opens;
     const auto found = find(location);
     if (!found) return system_error(ENOENT);
-    return std::shared_ptr<const Source>(std::make_shared<StringSource>(found->bytes, found->version));
+    return std::shared_ptr<const Source>(std::make_shared<StringSource>(found->bytes, found->version, are_settled));
   }
   Result<SourceStatus> status(const RequestContext&, const Location& location) const override {
     ++statuses;
@@ -81,6 +82,7 @@ class PagedStorage final : public Storage {
 
   std::vector<std::pair<std::string, Object>> objects;
   std::optional<Error> failure;
+  bool are_settled = true;
   mutable int opens = 0;
   mutable int statuses = 0;
   mutable int pages = 0;
@@ -107,6 +109,7 @@ class RemoteTreeTest : public ::testing::Test {
   void SetUp() override {
     storage().objects.clear();
     storage().failure.reset();
+    storage().are_settled = true;
     storage().opens = storage().statuses = storage().pages = 0;
   }
 
@@ -207,6 +210,18 @@ TEST_F(RemoteTreeTest, ObjectThatHasChangedIsStaleAndHasANewState) {
   const FileState before = tree->look({}, "a.box")->state;
   ASSERT_TRUE(tree->open({}, "a.box", before));
   storage().objects[0].second.version = "2";
+  EXPECT_EQ(tree->open({}, "a.box", before).error().os_error, ESTALE);
+  const FileState after = tree->look({}, "a.box")->state;
+  EXPECT_FALSE(after.is_same_file(before));
+  EXPECT_TRUE(tree->open({}, "a.box", after));
+}
+
+TEST_F(RemoteTreeTest, ObjectWithoutASettledVersionIsReadByOneOpeningAtATime) {
+  storage().objects = {{"a.box", {"4444"}}};
+  storage().are_settled = false;
+  const auto tree = open();
+  const FileState before = tree->look({}, "a.box")->state;
+  ASSERT_TRUE(tree->open({}, "a.box", before));
   EXPECT_EQ(tree->open({}, "a.box", before).error().os_error, ESTALE);
   const FileState after = tree->look({}, "a.box")->state;
   EXPECT_FALSE(after.is_same_file(before));
