@@ -7,4 +7,9 @@ const std::atomic<bool>*& Interruption::flag() {
   return cancelled;
 }
 
+std::atomic<const std::atomic<bool>*>& Interruption::of_process() {
+  static std::atomic<const std::atomic<bool>*> cancelled{nullptr};
+  return cancelled;
+}
+
 }  // namespace recordfs::remote

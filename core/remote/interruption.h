@@ -16,14 +16,21 @@ class Interruption {
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
 
+  // Ends the waits of all threads in the same way. Null: no longer. Thread-safe.
+  static void end_all_waits_with(const std::atomic<bool>* cancelled) { of_process() = cancelled; }
+
   // Return whether the request of the context, or the calling thread, was cancelled or can be.
   static bool is_cancelled(const RequestContext& context) {
-    return context.cancelled() || (flag() != nullptr && *flag());
+    const std::atomic<bool>* const all = of_process();
+    return context.cancelled() || (flag() != nullptr && *flag()) || (all != nullptr && *all);
   }
-  static bool is_possible(const RequestContext& context) { return context.can_be_cancelled() || flag() != nullptr; }
+  static bool is_possible(const RequestContext& context) {
+    return context.can_be_cancelled() || flag() != nullptr || of_process() != nullptr;
+  }
 
  private:
   static const std::atomic<bool>*& flag();
+  static std::atomic<const std::atomic<bool>*>& of_process();
 };
 
 }  // namespace recordfs::remote

@@ -173,7 +173,10 @@ class Cp {
 
   int run() {
     const auto reader = SetReader::open(options_.words, context_);
-    if (!reader) return context_.status();
+    if (!reader) {
+      Interruption::pass_on();
+      return context_.status();
+    }
     if (!directory_) {
       print_message(fmt::format("{}: {}", options_.words.directory, directory_.error().detail));
       return kExitCannotOpen;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/remote/interruption.h"
 #include "core/remote/session.h"
 #include "fusefs/commands/amounts.h"
 #include "fusefs/progress_line.h"
@@ -17,9 +18,13 @@ namespace {
 constexpr std::array kSignals = {SIGHUP, SIGINT, SIGTERM};
 
 std::atomic<int> came_number{0};
+std::atomic<bool> has_come{false};
 static_assert(std::atomic<int>::is_always_lock_free, "set by a signal");
 
-extern "C" void recordfs_remember_signal(int number) { came_number = number; }
+extern "C" void recordfs_remember_signal(int number) {
+  came_number = number;
+  has_come = true;
+}
 
 constexpr std::chrono::milliseconds kBetween{200};
 
@@ -95,6 +100,9 @@ void Progress::clear() {
 
 Interruption::Interruption() {
   came_number = 0;
+  has_come = false;
+  // Otherwise a command would wait for a server until its time is over.
+  remote::Interruption::end_all_waits_with(&has_come);
   struct sigaction remember {};
   remember.sa_handler = recordfs_remember_signal;
   remember.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
@@ -105,6 +113,7 @@ Interruption::Interruption() {
 }
 
 Interruption::~Interruption() {
+  remote::Interruption::end_all_waits_with(nullptr);
   for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
 }
 

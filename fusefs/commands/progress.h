@@ -51,8 +51,8 @@ class Progress {
   Clock::time_point painted_{};  // guarded by mutex_
 };
 
-// While it exists, the first SIGHUP, SIGINT or SIGTERM is only recorded. A second one of the same kind ends the
-// program. Ignored signals stay ignored. At most one object at a time.
+// While it exists, the first SIGHUP, SIGINT or SIGTERM is only recorded, and ends waits for remote files. A second one
+// of the same kind ends the program. Ignored signals stay ignored. At most one object at a time.
 class Interruption {
  public:
   Interruption();

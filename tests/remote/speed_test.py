@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 """Whole files, read from a server that is a round trip of 50 ms away: each byte once, and several requests in flight."""
 import hashlib
+import os
 import random
 import re
+import signal
 import socket
+import subprocess
 import time
 
+import built
 import commands_test
 import delay
 import remoting
+from server import Rule
 from tfrecords import tfrecord
 
 RECORDS = [random.Random(number).randbytes((1 << 20) + 77 * number) for number in range(4)]
@@ -92,6 +97,34 @@ class Refused(commands_test.Case):
         self.assertEqual(done.out, b"")
         self.assertNotEqual(done.status, 0)
         self.assertRegex(done.err, r"127\.0\.0\.1: .*connect")
+
+
+class Interrupted(commands_test.Case):
+    """Ctrl-C ends a command that waits for a server, and not after the time of the request."""
+
+    def test_signal_ends_waiting(self):
+        root = self.folder / "root"
+        root.mkdir()
+        (root / "x.tfrecord").write_bytes(tfrecord([b"first"]))
+        (self.folder / "copies").mkdir()
+        server = self.serve(root)
+        server.rules.append(Rule(r"x\.tfrecord", stalled))
+        url = server.url("x.tfrecord")
+        for words in (["cat", url], ["info", url], ["grep", "x", url], ["verify", url], ["report", url, "-o", self.folder / "report.html"],
+                      ["cp", url, ":", self.folder / "copies"], ["cp", "--raw", url, ":", self.folder / "copies"]):
+            with self.subTest(words=words):
+                server.take_log()
+                with subprocess.Popen([built.program("recordfs"), *map(os.fsencode, words)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.PIPE, env=self.environment()) as running:
+                    built.wait_for(lambda: server.requests, "a request")
+                    running.send_signal(signal.SIGINT)
+                    running.communicate(timeout=DEADLINE)
+                self.assertEqual(running.returncode, -signal.SIGINT)
+
+
+def stalled(exchange):
+    exchange.wait_for_the_client_to_leave()
+    return exchange.answer
 
 
 main = remoting.main
