@@ -17,7 +17,9 @@ std::uint64_t to_block(std::uint64_t at) { return at / kBlock * kBlock; }
 }  // namespace
 
 ReadAhead::ReadAhead(std::uint64_t memory)
-    : window_(std::min(kLargestWindow, memory / 2)), part_(std::clamp(to_block(window_ / 4), kBlock, kMostPerRead)) {}
+    : memory_(memory),
+      window_(std::min(kLargestWindow, memory / 2)),
+      part_(std::clamp(to_block(window_ / 4), kBlock, kMostPerRead)) {}
 
 ReadAhead::Reader* ReadAhead::reader_at(Position at) {
   for (Reader& reader : readers_) {
@@ -37,13 +39,15 @@ ReadAhead::Range ReadAhead::note(Position at, Position end, std::uint64_t size) 
   reader->next = std::max(end, reader->next);
   reader->used_at = ++time_;
   ++reader->reads;
+  // What a pass over a larger object reads does not become blocks in memory.
+  const std::uint64_t window = expects_all_ && size > memory_ ? std::min(kLargestWindow, memory_ / 4 * 3) : window_;
   // In proportion to how far the reader has come, so that one that stops soon has cost little.
   std::uint64_t most = 0;
   if (expects_all_ && reader->reads >= kFewReads) {
-    most = std::min(reader->bytes, window_) * (reader->bytes >= kMany ? kGrowth : 1);
+    most = std::min(reader->bytes, window) * (reader->bytes >= kMany ? kGrowth : 1);
   }
   if (!expects_all_ && reader->bytes >= kBegin) most = reader->bytes / 2;
-  most = std::min(most, window_);
+  most = std::min(most, window);
   if (most < kBlock) return {};
   Range range{.begin = std::max(reader->requested, to_block(reader->next + kBlock - 1)),
               .end = std::min(size, to_block(reader->next + most)),

@@ -21,7 +21,7 @@ class ReadAhead {
     bool is_empty() const { return begin >= end; }
   };
 
-  // `memory`: bytes of the cache, of which half may be read ahead.
+  // `memory`: bytes of the cache, of which half may be read ahead; three quarters by a pass over a larger object.
   explicit ReadAhead(std::uint64_t memory);
 
   // States that the source will be read from front to end.
@@ -41,6 +41,7 @@ class ReadAhead {
 
   Reader* reader_at(Position at);
 
+  const std::uint64_t memory_;
   const std::uint64_t window_;  // bytes before a reader
   const std::uint64_t part_;
   bool expects_all_ = false;

@@ -77,7 +77,7 @@ Result<std::shared_ptr<Fetcher>> start_program(bool is_first) {
   auto& failed = shared().failed;
   if (failed) return *failed;
   const Options& options = shared().options;
-  auto started = Fetcher::start(words_of(options), 2 * options.timeout + kGrace, options.memory_bytes / 4 * 3);
+  auto started = Fetcher::start(words_of(options), 2 * options.timeout + kGrace, options.memory_bytes);
   if (started) {
     if (shared().host == Host::kProgram && erase_secrets()) shared().has_erased = true;
   } else if (!is_first) {
