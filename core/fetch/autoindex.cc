@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/base/parse_number.h"
-#include "core/fetch/http_headers.h"
+#include "core/fetch/http_date.h"
 #include "core/fetch/json_objects.h"
 
 namespace recordfs::fetch {

@@ -16,7 +16,8 @@ inline constexpr std::size_t kLongestListedVersion = 256;
 bool is_entry_name(std::string_view name);
 
 // Returns the entries of a directory in the JSON of nginx's autoindex module. Leaves out what is neither a
-// file nor a directory. Fails with kUnsupported if the text is another kind of page, and with kDamage if it is malformed.
+// file nor a directory. Fails with kUnsupported if the text is another kind of page, and with kDamage if it is
+// malformed.
 Result<Origin::Page> parse_autoindex(std::string_view body);
 
 }  // namespace recordfs::fetch

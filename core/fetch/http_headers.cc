@@ -1,7 +1,5 @@
 #include "core/fetch/http_headers.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 
 #include "core/base/parse_number.h"
@@ -62,14 +60,6 @@ std::optional<ContentRange> parse_content_range(std::string_view text) {
   result.begin = *first;
   result.end = *last + 1;
   return result;
-}
-
-std::optional<std::int64_t> parse_http_date(std::string_view text) {
-  constexpr std::size_t kMost = 64;
-  if (text.empty() || text.size() > kMost) return std::nullopt;
-  const time_t seconds = ::curl_getdate(std::string(text).c_str(), nullptr);
-  if (seconds < 0) return std::nullopt;
-  return seconds;
 }
 
 bool is_strong_etag(std::string_view etag) { return etag.size() >= 2 && etag.front() == '"' && etag.back() == '"'; }

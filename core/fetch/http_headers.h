@@ -17,10 +17,8 @@ struct ContentRange {
   std::optional<std::uint64_t> total;  // nullopt: the server does not tell
 };
 
-// Return nullopt if the text is malformed.
+// Returns nullopt if the text is malformed.
 std::optional<ContentRange> parse_content_range(std::string_view text);
-// Returns seconds since 1970.
-std::optional<std::int64_t> parse_http_date(std::string_view text);
 
 // Returns whether an ETag is strong, with its quotes.
 bool is_strong_etag(std::string_view etag);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/parse_number.h"
-#include "core/fetch/http_headers.h"
+#include "core/fetch/http_date.h"
 
 namespace recordfs::fetch {
 

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <ctime>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/base/utf8.h"
 #include "core/fetch/aws_profile.h"
+#include "core/fetch/http_date.h"
 #include "core/fetch/http_failure.h"
 #include "core/fetch/s3_listing.h"
 #include "core/fetch/sigv4.h"
@@ -20,7 +20,6 @@ namespace recordfs::fetch {
 namespace {
 
 using std::chrono::seconds;
-using std::chrono::system_clock;
 
 // Parameters of a query, which are sorted by name.
 using Parameters = std::vector<std::pair<std::string, std::string>>;
@@ -59,15 +58,6 @@ std::string query_of(Parameters parameters) {
     query += (query.empty() ? "?" : "&") + percent_encoded(name) + "=" + percent_encoded(value);
   }
   return query;
-}
-
-// Parses "Sun, 29 Nov 2026 08:00:00 GMT".
-std::optional<system_clock::time_point> parse_date(std::string_view text) {
-  std::tm parts{};
-  const std::string date(text);
-  const char* const end = ::strptime(date.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
-  if (end == nullptr || *end != '\0') return std::nullopt;
-  return system_clock::from_time_t(::timegm(&parts));
 }
 
 template <std::size_t kSize>
@@ -195,9 +185,9 @@ bool S3Origin::learn_region(const HttpResponse& response, const S3Error& error) 
 
 bool S3Origin::learn_time(const HttpResponse& response) {
   constexpr seconds kTolerated(60);
-  const auto date = parse_date(response.header("date"));
+  const auto date = parse_http_date(response.header("date"));
   if (!date) return false;
-  const auto ahead = std::chrono::duration_cast<seconds>(*date - environment_.now());
+  const auto ahead = seconds(*date) - std::chrono::duration_cast<seconds>(environment_.now().time_since_epoch());
   if (ahead > server_is_ahead_ - kTolerated && ahead < server_is_ahead_ + kTolerated) return false;
   server_is_ahead_ = ahead;
   return true;

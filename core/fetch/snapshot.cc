@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/fetch/http_date.h"
 #include "core/fetch/http_headers.h"
 #include "core/hash/digest.h"
 

@@ -1,8 +1,10 @@
 #include "core/fetch/http_headers.h"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
-#include <string>
+#include "core/fetch/http_date.h"
 
 namespace recordfs::fetch {
 namespace {
@@ -45,6 +47,8 @@ TEST(ContentRange, ContradictionsAreMalformed) {
 
 TEST(HttpDate, DatesAreSecondsSince1970) {
   EXPECT_EQ(parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT"), 784111777);
+  EXPECT_EQ(parse_http_date("Sunday, 06-Nov-94 08:49:37 GMT"), 784111777);
+  EXPECT_EQ(parse_http_date("Sun Nov  6 08:49:37 1994"), 784111777);
   EXPECT_FALSE(parse_http_date(""));
   EXPECT_FALSE(parse_http_date("yesterday or so"));
   EXPECT_FALSE(parse_http_date(std::string(1000, '1')));
