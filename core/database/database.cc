@@ -154,9 +154,9 @@ class OpenDatabase final : public Database {
       const Staleness staleness = found.staleness_of(oldest_needed(writes));
       if (staleness.unread) return unread_error(*staleness.unread);
       Values values;
-      for (auto write = writes.rbegin(); write != writes.rend(); ++write) {
-        ASSIGN_OR_RETURN(auto value, value_of(context, state, *write, key));
-        values.push_back({version_of(*write, staleness), std::move(value)});
+      for (std::size_t i = writes.size(); i-- > 0;) {
+        ASSIGN_OR_RETURN(auto value, value_of(context, state, writes[i], key));
+        values.push_back({version_of(writes[i], staleness), std::move(value)});
       }
       return values;
     });

@@ -61,8 +61,8 @@ class Merge {
   Result<std::vector<Slice>> read_values() const {
     std::vector<Slice> values;
     std::uint64_t bytes = 0;
-    for (auto write = writes_.rbegin(); write != writes_.rend(); ++write) {
-      ASSIGN_OR_RETURN(auto value, value_of(context_, state_, *write, key_));
+    for (std::size_t i = writes_.size(); i-- > 0;) {
+      ASSIGN_OR_RETURN(auto value, value_of(context_, state_, writes_[i], key_));
       bytes += value.bytes.size();
       if (bytes > limits().decoded_chunk) {
         return Error{.code = Code::kLimit, .detail = "the merge operands exceed the limit"};

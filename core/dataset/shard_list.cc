@@ -454,7 +454,7 @@ std::vector<std::string> directories_of(const std::string& word) {
 }
 
 std::string absolute_word(const std::string& word) {
-  const std::string absolute = Location(word).absolute().text();
+  std::string absolute = Location(word).absolute().text();
   const Meaning meaning = meaning_of(word);
   if (absolute == word || (meaning != Meaning::kPattern && meaning != Meaning::kWildcard)) return absolute;
   std::string escaped;

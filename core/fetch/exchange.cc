@@ -53,7 +53,7 @@ Exchange::~Exchange() {
 
 Clock::time_point Exchange::advance(Clock::time_point now) {
   if (state_ == State::kWaiting && now >= wake_) send();
-  if (state_ == State::kSending && network_.is_queued(*transfer_)) {
+  if (state_ == State::kSending && Network::is_queued(*transfer_)) {
     // Waiting for requests that go on is no failure.
     heard_ = now;
     if (const auto heard = network_.last_heard(*transfer_)) deadline_ = std::max(deadline_, *heard + options_.timeout);

@@ -86,6 +86,7 @@ curl_socket_t Network::Transfer::open_socket(void* self, curlsocktype, curl_sock
 }
 
 // Also called for a connection that is used again.
+// NOLINTNEXTLINE(readability-non-const-parameter): the type is libcurl's
 int Network::Transfer::check_connection(void* self, char* address, char*, int, int) {
   return static_cast<Transfer*>(self)->may_use(kind_of_host(address)) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }
@@ -276,7 +277,7 @@ void Network::activate_waiting() {
   }
 }
 
-bool Network::is_queued(const Transfer& transfer) const { return !transfer.is_active_; }
+bool Network::is_queued(const Transfer& transfer) { return !transfer.is_active_; }
 
 std::optional<std::chrono::steady_clock::time_point> Network::last_heard(const Transfer& transfer) const {
   const auto host = hosts_.find(transfer.authority_);
@@ -301,10 +302,12 @@ void Network::run() {
   while (const CURLMsg* const message = ::curl_multi_info_read(multi_, &left)) {
     if (message->msg != CURLMSG_DONE) continue;
     CURL* const easy = message->easy_handle;
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-union-access): libcurl's, and `msg` says which member it has
     TransferEnd end{.code = message->data.result};
     Transfer* transfer = nullptr;
     ::curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
-    long number = 0, connections = 0;
+    long number = 0;
+    long connections = 0;
     ::curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number);
     ::curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &connections);
     ::curl_multi_remove_handle(multi_, easy);

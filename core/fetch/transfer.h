@@ -77,7 +77,7 @@ class Network {
   static unsigned connected_addresses(const Transfer& transfer);
 
   // Returns whether a transfer waits for others.
-  bool is_queued(const Transfer& transfer) const;
+  static bool is_queued(const Transfer& transfer);
   // Returns when the host of a transfer has last sent a part of a body; nullopt: not yet.
   std::optional<std::chrono::steady_clock::time_point> last_heard(const Transfer& transfer) const;
 

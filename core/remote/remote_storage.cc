@@ -75,7 +75,8 @@ class RemoteStorage final : public Storage {
     int empty_pages = 0;
     Listing all;
     // A server that repeats itself would have files read twice, or have no end.
-    std::set<std::string> pages, taken;
+    std::set<std::string> pages;
+    std::set<std::string> taken;
     const auto take_once = [&](const ListedEntry& entry) -> Result<void> {
       // A bucket may have a directory with the name of an object.
       const bool is_directory = entry.kind == SourceKind::kDirectory;

@@ -94,7 +94,7 @@ void Progress::add(std::uint64_t more) {
   ProgressLine::paint(line(now));
 }
 
-void Progress::clear() {
+void Progress::clear() const {
   if (is_shown_) ProgressLine::erase();
 }
 

@@ -31,7 +31,7 @@ class Progress {
   // Adds to the amount done. Repaints at most every 200 ms.
   void add(std::uint64_t more);
   // Erases the line, before other text is written to the terminal.
-  void clear();
+  void clear() const;
   // Repaints the line of the object that shows one, if it is time. Returns whether there is such an object.
   static bool repaint_shown();
 

@@ -166,7 +166,7 @@ class RiegeliContainer final : public Container, private Metadata {
 
   Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
     TRY(check_decodable(chunk));
-    const ChunkType type = chunk.kind.as<ChunkType>();
+    const auto type = chunk.kind.as<ChunkType>();
     if (type == ChunkType::kSignature || type == ChunkType::kPadding || type == ChunkType::kUnknown) {
       TRY(verify_data(context, *source_, chunk));
       return to_chunk(Buffer());
@@ -283,7 +283,7 @@ class RiegeliContainer final : public Container, private Metadata {
 
   // Fails if the chunk violates the rules of its type.
   static Result<void> check_type(const ChunkInfo& chunk) {
-    const ChunkType type = chunk.kind.as<ChunkType>();
+    const auto type = chunk.kind.as<ChunkType>();
     const ChunkHeader header{chunk.stored_size, data_hash(chunk), type, *chunk.records, decoded_data_size(chunk)};
     if (!keeps_type_rules(header)) {
       if (type == ChunkType::kUnknown) {

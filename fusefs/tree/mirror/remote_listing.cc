@@ -40,7 +40,7 @@ class RemoteListing final : public MirroredListing {
     for (;;) {
       if (place < begin_ || (place >= begin_ + entries_.size() && !is_last_)) TRY(load(context, place));
       for (; place < begin_ + entries_.size(); ++place) {
-        const std::size_t at = static_cast<std::size_t>(place - begin_);
+        const auto at = static_cast<std::size_t>(place - begin_);
         if (is_shown_[at] && !emit(entries_[at], take)) return {};
       }
       if (is_last_) return {};
