@@ -174,8 +174,8 @@ RunCommand declare_index(CLI::App& app) {
       "If it is stored as `URL.rfsindex` beside a remote file, all users of the file find it there and need no "
       "scan. `--index FILE.rfsindex` names one that is elsewhere, also of a local file. An index is used only "
       "for a file with the size, the version (the ETag of a server), and the ends that it names, by the same "
-      "version of recordfs. Every record is still checked. But whoever can write the index can make it count "
-      "wrongly, so let only those write it who can write the file.");
+      "version of recordfs. Every record is still checked. A forged index can still skip records or shift their "
+      "numbers, so protect it as well as the file.");
   app.add_flag("-v,--verbose", options->verbose, "print the path of each index");
   options->reading.declare(app);
   return [options] { return Index(*options).run(); };
