@@ -20,8 +20,8 @@ LAYERS = ["core/base", "core/hash", "core/remote", "core/fetch", "core/codec", "
           "core/store", "core/search", "core/database", "core/dataset", "core/python", "fusefs/follow", "fusefs/tree",
           "fusefs/glue", "fusefs/confinement", "fusefs", "fusefs/commands", "fusefs/install", MAIN]
 
-# The list of formats: the only file that names them all.
-REGISTRY = "core/formats/formats.cc"
+# The lists of formats, and of those that can be written: the only files that name them all.
+REGISTRY = ["core/formats/formats.cc", "core/formats/writers.cc"]
 
 # {format: the format that its files contain, or whose structures it shares}; such a format includes the other's headers.
 BUILT_ON = {"array_record": "riegeli", "leveldb_log": "leveldb_table", "rocksdb_blob": "leveldb_table", "wandb": "leveldb_log"}
@@ -92,9 +92,9 @@ def own_include_error(path, target):
     if format_of(target) and format_of(path) != format_of(target):
         if format_of(target) in READS.get(path.parent.as_posix(), []):
             return None
-        if path.as_posix() == REGISTRY or BUILT_ON.get(format_of(path)) == format_of(target):
+        if path.as_posix() in REGISTRY or BUILT_ON.get(format_of(path)) == format_of(target):
             return None
-        return f"only the format itself and {REGISTRY} may include it"
+        return f"only the format itself and {REGISTRY[0]} may include it"
     if LAYERS.index(other) > LAYERS.index(own):
         return f"{own} is a lower layer than {other}"
     return None

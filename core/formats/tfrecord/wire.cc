@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/append.h"
 #include "core/hash/crc32c.h"
 #include "core/hash/wrong_byte.h"
 
@@ -24,6 +25,14 @@ std::optional<std::uint64_t> sound_length(Bytes header) {
 }
 
 bool footer_matches(Bytes footer, std::uint32_t crc) { return Cursor(footer).u32_le() == mask_crc(crc); }
+
+void append_record(std::string& out, Bytes data) {
+  const std::size_t begin = out.size();
+  append_le(out, std::uint64_t{data.size()});
+  append_le(out, checksum_of(as_bytes(out).subspan(begin)));
+  out += as_text(data);
+  append_le(out, mask_crc(crc32c(data)));
+}
 
 std::optional<Wire::Header> Wire::parse(Bytes bytes) {
   const auto length = sound_length(bytes);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "core/base/bytes.h"
 #include "core/base/cursor.h"
@@ -22,6 +23,9 @@ std::optional<std::uint64_t> sound_length(Bytes header);
 
 // Returns whether `footer` is the checksum of data with the CRC-32C `crc`. Any thread.
 bool footer_matches(Bytes footer, std::uint32_t crc);
+
+// Appends a record of `data` with its frame. Throws std::bad_alloc. Any thread.
+void append_record(std::string& out, Bytes data);
 
 // As FramedWire.
 struct Wire {

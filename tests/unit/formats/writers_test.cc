@@ -1,0 +1,70 @@
+// Each format that can be written: its readers find what was written.
+#include <algorithm>
+#include <cerrno>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/formats/record_writer.h"
+#include "core/formats/registry.h"
+#include "tests/unit/formats/written_file.h"
+
+namespace recordfs {
+namespace {
+
+// Sizes around those at which formats begin another block or chunk, and many small records.
+std::vector<std::string> records_of_all_sizes() {
+  std::mt19937 random(36);
+  std::vector<std::string> records;
+  for (const std::size_t size : {0u, 1u, 7u, 100u, 32747u, 32768u, 65535u, 65536u, 300000u, 0u, 1u << 20, 3u}) {
+    records.emplace_back(size, '\0');
+  }
+  for (int i = 0; i < 3000; ++i) records.emplace_back(random() % 200, '\0');
+  for (std::string& record : records) {
+    for (char& byte : record) byte = static_cast<char>(random() % 7 * 31);
+  }
+  return records;
+}
+
+class EachWriter : public ::testing::TestWithParam<FileWriter> {};
+
+TEST_P(EachWriter, HasTheNameOfAFormat) {
+  EXPECT_TRUE(std::ranges::any_of(formats(), [](const Format& format) { return format.name == GetParam().format; }));
+  EXPECT_EQ(find_writer(GetParam().format)->open, GetParam().open);
+}
+
+TEST_P(EachWriter, RecordsAreReadAsTheyWereWritten) {
+  const auto records = records_of_all_sizes();
+  const auto file = written(GetParam(), records);
+  const WrittenRecords all = read_written(file);
+  EXPECT_EQ(all.format, GetParam().format);
+  EXPECT_EQ(all.problems, std::vector<std::string>());
+  EXPECT_EQ(all.records, records);
+}
+
+TEST_P(EachWriter, ChunkThatIsCopiedHasTheSameRecords) {
+  const auto records = records_of_all_sizes();
+  const auto file = written(GetParam(), records);
+  const WrittenRecords all = read_written(copied(GetParam(), file));
+  EXPECT_EQ(all.problems, std::vector<std::string>());
+  EXPECT_EQ(all.records, records);
+}
+
+TEST_P(EachWriter, ErrorOfTheSinkIsReturned) {
+  FailingSink sink;
+  const auto writer = GetParam().open({}, sink, {});
+  ASSERT_TRUE(writer);
+  const auto outcome = write_all({}, **writer, {"record"});
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().os_error, ENOSPC);
+}
+
+INSTANTIATE_TEST_SUITE_P(AllFormats, EachWriter, ::testing::ValuesIn(file_writers().begin(), file_writers().end()),
+                         [](const auto& tested) { return std::string(tested.param.format); });
+
+TEST(FindWriter, FormatThatCannotBeWrittenHasNone) { EXPECT_EQ(find_writer("avro"), nullptr); }
+
+}  // namespace
+}  // namespace recordfs
