@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "core/base/thrown.h"
-#include "core/python/arrow_interface.h"
-#include "core/python/batch_builder.h"
-#include "core/python/column_builder.h"
+#include "core/columns/arrow_interface.h"
+#include "core/columns/batch_builder.h"
+#include "core/columns/row_batch.h"
 #include "core/python/errors.h"
 #include "core/python/interrupt.h"
 #include "core/python/process.h"
@@ -23,31 +23,23 @@ namespace py = pybind11;
 
 namespace {
 
-constexpr std::size_t kMostRecords = 65536;         // of an array
-constexpr std::size_t kMostBytes = 16u << 20;       // of an array; one record may exceed it
-constexpr std::uint64_t kMostDecoded = 256u << 20;  // bytes of decoded columns of an array
+constexpr std::size_t kMostRecords = 65536;    // of an array
+constexpr std::size_t kMostBytes = 16u << 20;  // of an array; one record may exceed it
 constexpr std::array kNumbers{"ordinal", "shard", "offset", "index"};
 
 using Numbers = std::vector<std::int64_t>;
 
-// The columns that are decoded from records.
-struct Decoded {
-  explicit Decoded(const RowSchema& schema) : rows(schema.root(), budget) {}
-  ColumnBudget budget{kMostDecoded};
-  ColumnBuilder rows;
-};
-
 // The content of an array, as it is gathered.
 struct Batch {
   Batch(std::size_t expected, const RowSchema* schema) : data(expected) {
-    if (schema != nullptr) decoded = std::make_unique<Decoded>(*schema);
+    if (schema != nullptr) decoded = std::make_unique<RowBatch>(*schema);
   }
   std::size_t records() const { return numbers.front().size(); }
   bool has_room() const { return !is_full && records() < kMostRecords && bytes < kMostBytes; }
 
   std::array<Numbers, kNumbers.size()> numbers{};
   BatchBuilder data;  // unless the records are decoded
-  std::unique_ptr<Decoded> decoded{};
+  std::unique_ptr<RowBatch> decoded{};
   std::size_t bytes = 0;  // of records
   bool is_full = false;
 };
@@ -67,7 +59,7 @@ ArrowColumn column_of(Batch batch) {
     root.children.push_back({.length = length, .buffers = {Slice(), buffer_of(std::move(numbers))}});
   }
   if (batch.decoded != nullptr) {
-    root.children.push_back(batch.decoded->rows.finish());
+    root.children.push_back(batch.decoded->finish());
   } else {
     Slice data = batch.data.take_data();
     root.children.push_back(
@@ -149,10 +141,15 @@ class ArrowRecords {
       }
     } while (next == RecordStream::Next::kTimeout);
     is_over_ = next == RecordStream::Next::kEnd;
-    if (schema_ != nullptr && !is_over_ && block_.shard != checked_shard_) {
-      checked_ = schema_->check_shard({}, *set_, block_.shard);
-      checked_shard_ = block_.shard;
+    if (schema_ != nullptr && !is_over_ && block_.shard != decoded_shard_) {
+      decoder_ = decoder_of(block_.shard);
+      decoded_shard_ = block_.shard;
     }
+  }
+
+  Result<RowDecoder> decoder_of(std::size_t shard) const {
+    ASSIGN_OR_RETURN(auto store, set_->set().open({}, shard));
+    return schema_->decoder({}, std::move(store));
   }
 
   // Runs signal handlers, if this is the main thread. An exception cannot pass through the interface.
@@ -190,20 +187,13 @@ class ArrowRecords {
 
   // Decodes the next records. Returns how many were appended: fewer if the batch is full, or before an error.
   std::size_t decode(Batch& batch, std::size_t count) {
-    ColumnBuilder& rows = batch.decoded->rows;
+    RowBatch& rows = *batch.decoded;
     for (std::size_t i = 0; i < count; ++i) {
       if (!batch.has_room()) return i;
       const Bytes record = block_.records[at_ + i];
-      const std::size_t before = rows.size();
-      const ColumnBudget left = batch.decoded->budget;
-      const auto take_back = [&] {
-        rows.truncate(before);
-        batch.decoded->budget = left;
-      };
-      auto appended = checked_ ? schema_->append(rows, record) : checked_;
+      auto appended = decoder_ ? rows.append(*decoder_, record) : Result<void>(decoder_.error());
       if (!appended) {
-        take_back();
-        batch.is_full = appended.error().code == Code::kLimit && before > 0;
+        batch.is_full = appended.error().code == Code::kLimit && rows.size() > 0;
         if (batch.is_full) return i;
         Error error = appended.error();
         error.position = block_.chunks[part_].begin;
@@ -212,7 +202,6 @@ class ArrowRecords {
         appended = rows.append_null();
       }
       if (!appended) {
-        take_back();
         batch.is_full = true;
         return i;
       }
@@ -234,8 +223,8 @@ class ArrowRecords {
   bool is_over_ = false;
   int pending_ = 0;  // errno, to be returned after the records before it
   std::string error_;
-  std::size_t checked_shard_ = SIZE_MAX;
-  Result<void> checked_;  // whether its records can be decoded
+  std::size_t decoded_shard_ = SIZE_MAX;
+  Result<RowDecoder> decoder_ = Error{};  // of its records
   const std::shared_ptr<RecordStream> stream_;
 };
 

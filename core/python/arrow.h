@@ -5,9 +5,9 @@
 
 #include <memory>
 
+#include "core/columns/row_schema.h"
 #include "core/dataset/record_stream.h"
 #include "core/python/opened_set.h"
-#include "core/python/row_schema.h"
 
 namespace recordfs::python {
 

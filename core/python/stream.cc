@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/columns/batch_builder.h"
 #include "core/dataset/record_stream.h"
 #include "core/python/arrow.h"
-#include "core/python/batch_builder.h"
 #include "core/python/bindings.h"
 #include "core/python/buffers.h"
 #include "core/python/errors.h"
@@ -189,13 +189,23 @@ class Stream {
   std::shared_ptr<RecordStream> stream_;  // destroyed before the set
 };
 
+RowSources row_sources(const OpenedSet& set, const py::function& first_records) {
+  const auto open = [&](const RequestContext& context, std::size_t shard) { return set.set().open(context, shard); };
+  const auto first = [&](const RequestContext&) -> Result<std::vector<std::string>> {
+    const GilAcquire acquire;
+    return in_python([&] { return first_records().cast<std::vector<std::string>>(); });
+  };
+  return {.shards = set.plan().list.shards.size(),
+          .open = open,
+          .types = set.plan().options.types,
+          .limits = set.plan().limits,
+          .first_records = first};
+}
+
 // Returns what the records are decoded to. `first_records` is a function that returns a list of bytes.
 std::shared_ptr<const RowSchema> row_schema(const OpenedSet& set, const py::function& first_records) {
   return value_or_raise(run_long([&](const RequestContext& context) {
-                          return RowSchema::find(context, set, [&] {
-                            const GilAcquire acquire;
-                            return in_python([&] { return first_records().cast<std::vector<std::string>>(); });
-                          });
+                          return RowSchema::find(context, row_sources(set, first_records));
                         }),
                         set.plan().list.shards.front().path);
 }

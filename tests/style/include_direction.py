@@ -2,8 +2,8 @@
 """Includes follow one direction: include_direction.py ROOT prints each violation, and fails on one.
 
     base <- hash <- remote <- fetch
-    base <- hash <- remote <- codec <- formats' contract <- formats/<x> <- formats.cc <- decoding <- store <- search <- database
-         <- dataset <- python
+    base <- hash <- remote <- codec <- formats' contract <- formats/<x> <- formats.cc <- decoding <- store <- columns <- search
+         <- database <- dataset <- python
          dataset <- fusefs/follow <- fusefs/tree <- fusefs/glue <- fusefs/confinement <- fusefs (options)
          <- fusefs/commands <- fusefs/install <- main
 """
@@ -17,7 +17,7 @@ MAIN = "fusefs/main.cc"
 
 # A folder may include itself and earlier layers.
 LAYERS = ["core/base", "core/hash", "core/remote", "core/fetch", "core/codec", "core/formats", "core/formats/*", "core/decoding",
-          "core/store", "core/search", "core/database", "core/dataset", "core/python", "fusefs/follow", "fusefs/tree",
+          "core/store", "core/columns", "core/search", "core/database", "core/dataset", "core/python", "fusefs/follow", "fusefs/tree",
           "fusefs/glue", "fusefs/confinement", "fusefs", "fusefs/commands", "fusefs/install", MAIN]
 
 # The lists of formats, and of those that can be written: the only files that name them all.

@@ -43,7 +43,7 @@ struct ArrowArrayStream {
 };
 }
 
-namespace recordfs::python {
+namespace recordfs {
 
 // A type with a name.
 struct ArrowField {
@@ -72,4 +72,4 @@ Slice buffer_of(std::vector<Number> numbers) {
   return {std::as_bytes(std::span(*owner)), owner};
 }
 
-}  // namespace recordfs::python
+}  // namespace recordfs

@@ -1,9 +1,9 @@
-#include "core/python/arrow_interface.h"
+#include "core/columns/arrow_interface.h"
 
 #include <cstddef>
 #include <utility>
 
-namespace recordfs::python {
+namespace recordfs {
 namespace {
 
 constexpr std::int64_t kNullable = 2;  // ARROW_FLAG_NULLABLE
@@ -87,4 +87,4 @@ void export_column(ArrowColumn column, ArrowArray* out) {
           .private_data = owned.release()};
 }
 
-}  // namespace recordfs::python
+}  // namespace recordfs

@@ -12,7 +12,7 @@
 #include "core/base/buffer.h"
 #include "core/base/bytes.h"
 
-namespace recordfs::python {
+namespace recordfs {
 
 // Not thread-safe. Functions throw std::bad_alloc.
 class BatchBuilder {
@@ -51,4 +51,4 @@ class BatchBuilder {
   std::vector<std::int64_t> offsets_{0};
 };
 
-}  // namespace recordfs::python
+}  // namespace recordfs

@@ -1,4 +1,4 @@
-#include "core/python/column_builder.h"
+#include "core/columns/column_builder.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include "core/base/cursor.h"
 #include "core/base/utf8.h"
 
-namespace recordfs::python {
+namespace recordfs {
 namespace {
 
 using protobuf::Field;
@@ -302,4 +302,4 @@ ArrowColumn ColumnBuilder::finish() {
   return column;
 }
 
-}  // namespace recordfs::python
+}  // namespace recordfs

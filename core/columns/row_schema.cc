@@ -1,4 +1,4 @@
-#include "core/python/row_schema.h"
+#include "core/columns/row_schema.h"
 
 #include <utility>
 
@@ -6,9 +6,10 @@
 
 #include "core/base/protobuf.h"
 #include "core/base/utf8.h"
+#include "core/decoding/record_decoder.h"
 #include "core/store/wait_ticket.h"
 
-namespace recordfs::python {
+namespace recordfs {
 namespace {
 
 using protobuf::MessageReader;
@@ -44,34 +45,33 @@ Error unlike_first(std::string_view feature, std::string_view what) {
 }
 
 // Returns the type that a shard states; nullopt if it states none.
-Result<std::optional<RecordType>> type_of_shard(const RequestContext& context, const OpenedSet& set,
-                                                std::size_t shard) {
-  const UserTypes& types = set.plan().options.types;
-  if (!types.type.empty() && !types.is_only_type) return std::optional(RecordType{types.type, types.descriptors});
-  ASSIGN_OR_RETURN(const auto store, set.set().open(context, shard));
-  const std::string_view given = type_of_records(types, store->schema(), store->metadata());
+Result<std::optional<RecordType>> type_of_shard(const RequestContext& context, const RecordStore& store,
+                                                const UserTypes& types) {
+  const std::string_view given = type_of_records(types, store.schema(), store.metadata());
   if (!given.empty()) return std::optional(RecordType{std::string(given), types.descriptors});
-  const Metadata* const metadata = store->metadata();
+  const Metadata* const metadata = store.metadata();
   // Where the metadata changes along the file, types may too.
   if (metadata == nullptr || metadata->varies()) return std::optional<RecordType>();
   ASSIGN_OR_RETURN(const auto name, metadata->record_type(context));
   if (name.empty()) return std::optional<RecordType>();
   RecordType type{.name = std::string(name)};
-  ASSIGN_OR_RETURN(const auto first, wait_for(context, [&] { return store->index().first_with_records(context); }));
+  ASSIGN_OR_RETURN(const auto first, wait_for(context, [&] { return store.index().first_with_records(context); }));
   if (first && metadata->has_descriptors()) {
     ASSIGN_OR_RETURN(type.descriptors, metadata->descriptors(context, *first));
   }
   return std::optional(std::move(type));
 }
 
-// Returns that of the first shard that can be read.
-Result<std::optional<RecordType>> first_type(const RequestContext& context, const OpenedSet& set) {
-  const std::size_t last = set.plan().list.shards.size() - 1;
-  for (std::size_t shard = 0; shard < last; ++shard) {
-    auto type = type_of_shard(context, set, shard);
-    if (type || !(is_permanent(type.error().code) || type.error().code == Code::kNoContainer)) return type;
+// Returns the user's type, or that of the first shard that can be read.
+Result<std::optional<RecordType>> first_type(const RequestContext& context, const RowSources& sources) {
+  const UserTypes& types = sources.types;
+  if (!types.type.empty() && !types.is_only_type) return std::optional(RecordType{types.type, types.descriptors});
+  for (std::size_t shard = 0;; ++shard) {
+    const auto store = sources.open(context, shard);
+    const auto type = store ? type_of_shard(context, **store, types) : store.error();
+    const bool may_skip = !type && (is_permanent(type.error().code) || type.error().code == Code::kNoContainer);
+    if (!may_skip || shard + 1 >= sources.shards) return type;
   }
-  return type_of_shard(context, set, last);
 }
 
 }  // namespace
@@ -81,19 +81,19 @@ bool RecordType::operator==(const RecordType& other) const {
   return descriptors == other.descriptors || *descriptors == *other.descriptors;
 }
 
-Result<std::shared_ptr<const RowSchema>> RowSchema::find(
-    const RequestContext& context, const OpenedSet& set,
-    const std::function<std::vector<std::string>()>& first_records) {
+Result<std::shared_ptr<const RowSchema>> RowSchema::find(const RequestContext& context, const RowSources& sources) {
   auto schema = std::make_shared<RowSchema>();
-  schema->limits_ = set.plan().limits;
+  schema->user_types_ = sources.types;
+  schema->limits_ = sources.limits;
   schema->root_ = {.name = kColumn, .number = 1, .type = FieldType::kMessage, .has_presence = true};
-  ASSIGN_OR_RETURN(auto type, first_type(context, set));
+  ASSIGN_OR_RETURN(auto type, first_type(context, sources));
   if (type && type->name != tensorflow::kExampleType) {
     if (type->descriptors == nullptr) return unsupported("no descriptors of " + printable(type->name));
     ASSIGN_OR_RETURN(schema->root_.fields, message_schema(as_bytes(*type->descriptors), type->name));
     schema->type_ = std::move(type);
   } else {
-    TRY(schema->add_features(first_records()));
+    ASSIGN_OR_RETURN(const auto records, sources.first_records(context));
+    TRY(schema->add_features(records));
   }
   return std::shared_ptr<const RowSchema>(std::move(schema));
 }
@@ -120,15 +120,17 @@ Result<void> RowSchema::add_features(const std::vector<std::string>& records) {
   return features_.empty() ? unsupported("records of unknown type") : Result<void>();
 }
 
-Result<void> RowSchema::check_shard(const RequestContext& context, const OpenedSet& set, std::size_t shard) const {
-  if (!type_) return {};
-  ASSIGN_OR_RETURN(const auto type, type_of_shard(context, set, shard));
-  if (type == type_) return {};
-  return unsupported("the records of this shard are not of the type of the first shard");
+Result<RowDecoder> RowSchema::decoder(const RequestContext& context, std::shared_ptr<const RecordStore> store) const {
+  const bool is_given = !user_types_.type.empty() && !user_types_.is_only_type;
+  if (type_ && !is_given) {
+    ASSIGN_OR_RETURN(const auto type, type_of_shard(context, *store, user_types_));
+    if (type != type_) return unsupported("the records of this shard are not of the type of the first shard");
+  }
+  return RowDecoder(*this, std::move(store));
 }
 
-Result<void> RowSchema::append(ColumnBuilder& builder, Bytes record) const {
-  return type_ ? builder.append_message(record) : append_example(builder, record);
+Result<void> RowDecoder::append(ColumnBuilder& builder, Bytes record) const {
+  return schema_->type_ ? builder.append_message(record) : schema_->append_example(builder, record);
 }
 
 Result<void> RowSchema::append_example(ColumnBuilder& builder, Bytes record) const {
@@ -150,4 +152,4 @@ Result<void> RowSchema::append_example(ColumnBuilder& builder, Bytes record) con
   return {};
 }
 
-}  // namespace recordfs::python
+}  // namespace recordfs

@@ -10,10 +10,10 @@
 #include "core/base/bytes.h"
 #include "core/base/protobuf.h"
 #include "core/base/result.h"
+#include "core/columns/arrow_interface.h"
 #include "core/decoding/message_schema.h"
-#include "core/python/arrow_interface.h"
 
-namespace recordfs::python {
+namespace recordfs {
 
 // Returns the type of a column with this field's values: numbers and bool; string and bytes as large_utf8 and
 // large_binary; enums as large_utf8 with their names; messages as structs; what repeats as large_list.
@@ -97,4 +97,4 @@ class ColumnBuilder {
   std::vector<Occurrence> found_;  // of each child
 };
 
-}  // namespace recordfs::python
+}  // namespace recordfs

@@ -1,0 +1,94 @@
+// The columns of the records of a data set, and how records become rows: protobuf messages of a known type, or
+// tensorflow.Example.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/columns/column_builder.h"
+#include "core/decoding/descriptor_set.h"
+#include "core/decoding/message_schema.h"
+#include "core/formats/tensorflow_example.h"
+#include "core/store/record_store.h"
+
+namespace recordfs {
+
+// The type of all records of a shard.
+struct RecordType {
+  std::string name{};
+  std::shared_ptr<const std::string> descriptors{};
+
+  bool operator==(const RecordType& other) const;
+};
+
+// The containers whose records become rows of one schema, in order. One container is a set of one shard.
+struct RowSources {
+  std::size_t shards = 1;
+  // Opens a shard, on the calling thread. Fails as open_container does, and as the file does.
+  std::function<Result<std::shared_ptr<const RecordStore>>(const RequestContext& context, std::size_t shard)> open{};
+  UserTypes types{};
+  Limits limits{};
+  // Returns the first records, which define the columns if no type does. Called at most once, on the calling thread.
+  std::function<Result<std::vector<std::string>>(const RequestContext& context)> first_records{};
+};
+
+class RowSchema;
+
+// Appends the records of one shard as rows. Copyable. Functions are thread-safe.
+class RowDecoder {
+ public:
+  // Appends a row. `builder` is of the schema's root(). Fails with kDamage if the record is not of the schema's type,
+  // and with kLimit; the builder must then be truncated. Throws std::bad_alloc.
+  Result<void> append(ColumnBuilder& builder, Bytes record) const;
+
+ private:
+  friend class RowSchema;
+  RowDecoder(const RowSchema& schema, std::shared_ptr<const RecordStore> store)
+      : schema_(&schema), store_(std::move(store)) {}
+
+  const RowSchema* schema_;
+  std::shared_ptr<const RecordStore> store_;
+};
+
+// Immutable. Functions are thread-safe.
+class RowSchema {
+ public:
+  // Returns the schema of the user's type, or of the type that the first readable shard states. If there is none, or if
+  // it is tensorflow.Example, the records must be Examples: the columns are the features with values in the first
+  // records. Fails with kUnsupported for other records, with kLimit, and as the functions of `sources`.
+  static Result<std::shared_ptr<const RowSchema>> find(const RequestContext& context, const RowSources& sources);
+
+  // The struct "decoded": its fields are the columns.
+  const MessageField& root() const { return root_; }
+
+  // Returns the decoder of a shard's records. Fails with kUnsupported if they have another type, and as Metadata's
+  // functions. This must outlive the decoder.
+  Result<RowDecoder> decoder(const RequestContext& context, std::shared_ptr<const RecordStore> store) const;
+
+ private:
+  friend class RowDecoder;
+  struct Feature {
+    std::size_t column = 0;
+    tensorflow::FeatureKind kind{};
+  };
+
+  Result<void> add_features(const std::vector<std::string>& records);
+  Result<void> append_example(ColumnBuilder& builder, Bytes record) const;
+
+  UserTypes user_types_{};
+  Limits limits_{};
+  MessageField root_{};
+  std::optional<RecordType> type_{};                        // of messages
+  std::map<std::string, Feature, std::less<>> features_{};  // of Examples
+};
+
+}  // namespace recordfs
