@@ -10,9 +10,9 @@ constexpr std::uint64_t kCopiedPiece = 1u << 20;  // bytes
 
 }  // namespace
 
-Result<bool> RecordWriter::append_stored(const RequestContext& /*context*/, const Source& /*source*/,
+Result<void> RecordWriter::append_stored(const RequestContext& /*context*/, const Source& /*source*/,
                                          const ChunkInfo& /*chunk*/) {
-  return false;
+  return Error{.code = Code::kUnsupported, .detail = "chunks of this format are not copied"};
 }
 
 Result<void> copy_stored(const RequestContext& context, const Source& source, Position begin, Position end,

@@ -71,11 +71,13 @@ class RecordWriter {
   // Appends what encode() of this writer returned. Fails as ByteSink.
   virtual Result<void> append(const RequestContext& context, const EncodedRecords& encoded) = 0;
 
-  // Appends an intact chunk of another file of this format as it is stored, without decompression. Returns false, and
-  // appends nothing, if that is not possible; the caller then appends the chunk's records. Fails as Source and ByteSink
-  // do, and with kDamage if the bytes are not those that a scan found. REQUIRES: Container::verify() of the chunk
-  // succeeded.
-  virtual Result<bool> append_stored(const RequestContext& context, const Source& source, const ChunkInfo& chunk);
+  // Returns whether append_stored() can append a chunk of another file of this format: this file has the same codec
+  // and the same kind of chunks. Thread-safe.
+  virtual bool can_append_stored(const ChunkInfo& /*chunk*/) const { return false; }
+  // Appends an intact chunk of another file as it is stored, without decompression. Fails as Source and ByteSink do,
+  // and with kDamage if the bytes are not those that a scan found. REQUIRES: can_append_stored(), and
+  // Container::verify() of the chunk succeeded.
+  virtual Result<void> append_stored(const RequestContext& context, const Source& source, const ChunkInfo& chunk);
 
   // Writes what follows the last record. Must be called once, as the last function. Fails as ByteSink.
   virtual Result<void> finish(const RequestContext& context) = 0;
@@ -114,10 +116,9 @@ struct FileWriter {
   Result<std::unique_ptr<RecordWriter>> (*open)(const RequestContext& context, ByteSink& sink,
                                                 const WriterOptions& options);
   // Returns the options that write a file like `container`, which `source` has the bytes of: codec, chunk size,
-  // metadata, trailer, as far as they can be read; the rest has the defaults. Adds to `lost` a sentence for each that
-  // cannot be read. Fails only with errors that may pass, as kIo. REQUIRES: the container's format is this one.
-  Result<WriterOptions> (*like)(const RequestContext& context, const Container& container, const Source& source,
-                                std::vector<std::string>& lost);
+  // metadata, trailer. What cannot be read has the default; Container reports it as damage. Fails only with errors that
+  // may pass, as kIo. REQUIRES: the container's format is this one.
+  Result<WriterOptions> (*like)(const RequestContext& context, const Container& container, const Source& source);
 };
 
 // Returns how files of the format are written; null if they cannot be written.
