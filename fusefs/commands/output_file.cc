@@ -1,0 +1,87 @@
+#include "fusefs/commands/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "fusefs/commands/output.h"
+#include "fusefs/commands/publish_file.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::size_t kGathered = 1u << 20;  // bytes
+
+// So that the hidden name is not too long.
+constexpr std::size_t kMostOfName = 200;  // bytes
+
+}  // namespace
+
+OutputFile::OutputFile(Descriptor directory, std::string name, Options options)
+    : directory_(std::move(directory)),
+      name_(std::move(name)),
+      unfinished_(fmt::format(".{}.{}.recordfs", name_.substr(0, kMostOfName), ::getpid())),
+      options_(options) {}
+
+Result<void> OutputFile::create() {
+  const int at = directory_.number();
+  struct stat st {};
+  const bool is_taken = ::fstatat(at, name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
+  if (is_taken && !options_.replaces) return system_error(EEXIST);
+  if (is_taken && S_ISDIR(st.st_mode)) return system_error(EISDIR);
+  ::signal(SIGXFSZ, SIG_IGN);
+  ::unlinkat(at, unfinished_.c_str(), 0);  // left by a killed process
+  const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  file_ = Descriptor(::openat(at, unfinished_.c_str(), flags, options_.mode));
+  is_there_ = static_cast<bool>(file_);
+  if (!file_) return system_error(errno);
+  return {};
+}
+
+OutputFile::~OutputFile() {
+  if (is_there_) ::unlinkat(directory_.number(), unfinished_.c_str(), 0);
+}
+
+Result<void> OutputFile::write(Bytes bytes) {
+  if (bytes.size() > kGathered - gathered_) TRY(flush());
+  if (bytes.size() >= kGathered) return write_through(bytes);
+  if (buffer_.empty()) {
+    ASSIGN_OR_RETURN(buffer_, Buffer::allocate({}, kGathered));
+  }
+  copy_bytes(bytes, buffer_.span().subspan(gathered_));
+  gathered_ += bytes.size();
+  return {};
+}
+
+Result<void> OutputFile::flush() { return write_through(buffer_.view().first(std::exchange(gathered_, 0))); }
+
+Result<void> OutputFile::write_through(Bytes bytes) {
+  const int error = write_all(file_.number(), bytes);
+  if (error == 0) return {};
+  return system_error(error);
+}
+
+Result<Descriptor> OutputFile::reopened() const {
+  Descriptor again(::openat(directory_.number(), unfinished_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!again) return system_error(errno);
+  return again;
+}
+
+Result<void> OutputFile::publish() {
+  TRY(flush());
+  // Some filesystems cannot sync. Others report a full disk only here.
+  if (::fsync(file_.number()) != 0 && errno != EINVAL) return system_error(errno);
+  if (::close(file_.release()) != 0) return system_error(errno);
+  if (!publish_file(directory_.number(), unfinished_, name_, options_.replaces)) return system_error(errno);
+  is_there_ = false;
+  static_cast<void>(::fsync(directory_.number()));
+  return {};
+}
+
+}  // namespace recordfs
