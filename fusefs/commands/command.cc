@@ -47,6 +47,8 @@ constexpr std::array kCommands = {
             "recordfs index data.log\nrecordfs index -v 'train-*'"},
     Command{"verify", "read everything and verify all checksums", declare_verify,
             "recordfs verify data.log\nrecordfs verify -r --state ~/.verified --max-age 30d /data"},
+    Command{"recover", "write a good file with what can be read of a damaged one", declare_recover,
+            "recordfs recover damaged.log -o good.log\nrecordfs recover --report lost.jsonl 'train-*' -o recovered/"},
     Command{"report", "write an HTML report", declare_report,
             "recordfs report data.log -o data.html\nrecordfs report 'train-*' > train.html"},
     Command{"mounts", "list the mounts of recordfs", declare_mounts,

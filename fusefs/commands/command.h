@@ -59,6 +59,7 @@ RunCommand declare_info(CLI::App& app);
 RunCommand declare_keys(CLI::App& app);
 RunCommand declare_ls(CLI::App& app);
 RunCommand declare_mounts(CLI::App& app);
+RunCommand declare_recover(CLI::App& app);
 RunCommand declare_report(CLI::App& app);
 RunCommand declare_splits(CLI::App& app);
 RunCommand declare_tail(CLI::App& app);

@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::uint64_t kPiece = 4u << 20;
 constexpr std::size_t kMostFindings = 65536;
-constexpr std::string_view kUnreadable = "unreadable";
 constexpr std::string_view kEmpty = "empty";
 
 std::string_view word_for(Code code) {

@@ -21,12 +21,14 @@ inline constexpr unsigned kVersionOfChecks = 3;
 
 // The class of a finding that something was not checked: memory was short, or there are no checksums.
 inline constexpr std::string_view kUnchecked = "unchecked";
+// That of a finding that something could not be read this time, and nothing is known about it.
+inline constexpr std::string_view kUnreadable = "unreadable";
 
 // A fault in part of a container.
 struct Finding {
   Position begin = 0;
   std::optional<Position> end{};  // nullopt: unknown
-  std::string_view word;          // "damage", "unfinished", "stale", "unsupported", "unreadable", kUnchecked
+  std::string_view word;          // "damage", "unfinished", "stale", "unsupported", kUnreadable, kUnchecked
   std::string reason;
   std::optional<std::uint64_t> records_lost{};
   std::uint64_t least_lost{};          // if records_lost is unknown

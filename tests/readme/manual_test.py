@@ -157,6 +157,16 @@ class Recipes(unittest.TestCase):
         made = {path.name: path.read_bytes() for path in (self.folder / "pictures").iterdir()}
         self.assertEqual(made, {f"{number:09}.jpg": picture for number in range(6)})
 
+    def test_damaged_file_is_recovered(self):
+        data = bytearray(tfrecord(self.lines))
+        data[20] ^= 1  # in the first record
+        (self.folder / "damaged.tfrecord").write_bytes(data)
+        recipe = self.recipe("recordfs recover damaged.tfrecord")
+        self.assertEqual(self.shell(f"{recipe} 2>messages || test $? = 4"), b"")
+        self.assertEqual((self.folder / "good.tfrecord").read_bytes(), tfrecord(self.lines[1:]))
+        self.assertIn(b"499 records written; 1 lost", (self.folder / "messages").read_bytes())
+        self.assertIn('"records_lost":1', (self.folder / "lost.jsonl").read_text(encoding="utf-8"))
+
     def test_data_set_is_mounted_as_one(self):
         self.needs_mounts()
         self.write_shards()

@@ -1,0 +1,207 @@
+#include "fusefs/commands/recovery.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/formats/registry.h"
+#include "core/hash/xxhash.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint64_t kHashedPiece = 4u << 20;  // bytes
+
+// A hash of records in their order.
+class RecordDigest {
+ public:
+  void add(const std::vector<std::uint64_t>& hashes) {
+    hasher_.append(std::as_bytes(std::span(hashes)));
+    records_ += hashes.size();
+  }
+  std::uint64_t value() const { return hasher_.value(); }
+  std::uint64_t records() const { return records_; }
+
+ private:
+  XxHasher hasher_{XxHashKind::k3};
+  std::uint64_t records_ = 0;
+};
+
+// Returns the hash of a record. Fails like Chunk::read().
+Result<std::uint64_t> hash_of(const RequestContext& context, const Chunk& chunk, Extent extent) {
+  if (extent.size <= kHashedPiece) {
+    ASSIGN_OR_RETURN(const auto record, chunk.read(context, extent.begin, extent.size));
+    return xxh3(record.bytes);
+  }
+  XxHasher hasher(XxHashKind::k3);
+  for (std::uint64_t at = 0; at < extent.size;) {
+    const std::uint64_t size = std::min(kHashedPiece, extent.size - at);
+    ASSIGN_OR_RETURN(const auto piece, chunk.read(context, extent.begin + at, size));
+    hasher.append(piece.bytes);
+    at += size;
+  }
+  return hasher.value();
+}
+
+// The records of a chunk that can be read.
+struct ReadableRecords {
+  std::vector<std::uint64_t> indices{};
+  std::vector<std::uint64_t> hashes{};
+};
+
+ReadableRecords readable_records(const RequestContext& context, const Chunk& chunk) {
+  ReadableRecords readable;
+  const Layout& layout = chunk.layout();
+  for (std::uint64_t i = 0; i < layout.records(); ++i) {
+    if (layout.failure(i) != nullptr) continue;
+    const auto hash = hash_of(context, chunk, layout.extent(i));
+    if (!hash) continue;
+    readable.indices.push_back(i);
+    readable.hashes.push_back(*hash);
+  }
+  return readable;
+}
+
+// Encodes some records of a chunk. Fails like Chunk::read() and RecordWriter::encode().
+Result<EncodedRecords> encoded_records(const RequestContext& context, const RecordWriter& writer, const Chunk& chunk,
+                                       const std::vector<std::uint64_t>& indices) {
+  std::vector<Slice> slices;
+  std::vector<Bytes> records;
+  slices.reserve(indices.size());
+  records.reserve(indices.size());
+  for (const std::uint64_t index : indices) {
+    const Extent extent = chunk.layout().extent(index);
+    ASSIGN_OR_RETURN(auto slice, chunk.read(context, extent.begin, extent.size));
+    records.push_back(slice.bytes);
+    slices.push_back(std::move(slice));
+  }
+  return writer.encode(context, records);
+}
+
+// Returns whether a finding says that something could not be read this time, so that nothing is known to be lost.
+bool may_pass(const Finding& finding) { return finding.word == kUnchecked || finding.word == kUnreadable; }
+
+Error error_of(const Finding& finding) {
+  return {.code = Code::kIo, .position = finding.begin, .detail = finding.reason};
+}
+
+Error not_verified(const std::string& why) {
+  return {.code = Code::kDamage, .detail = fmt::format("the recovered file does not verify: {}", why)};
+}
+
+const Format& format_named(std::string_view name) { return *std::ranges::find(formats(), name, &Format::name); }
+
+bool are_equal(const std::vector<Attribute>& some, const std::vector<Attribute>& others) {
+  return std::ranges::equal(some, others, [](const Attribute& one, const Attribute& other) {
+    return one.key == other.key && one.type == other.type && one.value == other.value;
+  });
+}
+
+// Compares metadata and trailers, where the source's can be read. Fails if they differ.
+Result<void> compare_metadata(const RecordStore& source, const RecordStore& written) {
+  if (source.metadata() != nullptr && !source.metadata()->varies()) {
+    const auto expected = source.metadata()->attributes({}, nullptr);
+    const auto found = written.metadata() == nullptr ? Result<std::vector<Attribute>>(std::vector<Attribute>())
+                                                     : written.metadata()->attributes({}, nullptr);
+    if (expected && !(found && are_equal(*expected, *found))) return not_verified("its metadata differs");
+  }
+  if (source.trailer() == nullptr) return {};
+  const auto expected = (*source.trailer())({});
+  if (!expected) return {};
+  if (written.trailer() == nullptr) return not_verified("it has no trailer");
+  const auto found = (*written.trailer())({});
+  if (!found || as_text(expected->view()) != as_text(found->view())) return not_verified("its trailer differs");
+  return {};
+}
+
+}  // namespace
+
+std::uint64_t Recovered::records_lost() const {
+  std::uint64_t sum = 0;
+  for (const Finding& finding : lost) sum += finding.records_lost.value_or(finding.least_lost);
+  return sum;
+}
+
+bool Recovered::may_have_lost_more() const {
+  return std::ranges::any_of(lost, [](const Finding& finding) { return !finding.records_lost; });
+}
+
+Recovered Recovery::run(OutputFile& output) const {
+  Recovered recovered;
+  std::uint64_t digest = 0;
+  auto outcome = write(output, recovered, digest);
+  if (outcome && !recovered.was_stopped) outcome = check(output, recovered, digest);
+  if (!outcome) recovered.error = std::move(outcome).error();
+  return recovered;
+}
+
+Result<void> Recovery::write(OutputFile& output, Recovered& recovered, std::uint64_t& digest) const {
+  ASSIGN_OR_RETURN(const auto container,
+                   format_named(format_.format).open({}, source_.shared_source(), services_.limits));
+  ASSIGN_OR_RETURN(const auto options, format_.like({}, *container, source_.source()));
+  ASSIGN_OR_RETURN(const auto writer, format_.open({}, output, options));
+  RecordDigest written;
+  Result<void> outcome;
+  const auto goes_on = [&](std::uint64_t bytes) { return outcome && (!options_.goes_on || options_.goes_on(bytes)); };
+  const auto append = [&](const RequestContext& context, const IndexedChunk& indexed,
+                          const Chunk* chunk) -> std::function<void()> {
+    if (chunk == nullptr) return {};
+    auto readable = readable_records(context, *chunk);
+    const ChunkInfo& info = indexed.chunk;
+    const bool is_whole = readable.indices.size() == chunk->layout().records();
+    if (is_whole && options_.copies_chunks && writer->can_append_stored(info)) {
+      return [&, info, hashes = std::move(readable.hashes)] {
+        if (!outcome) return;
+        outcome = writer->append_stored({}, source_.source(), info);
+        written.add(hashes);
+      };
+    }
+    auto encoded =
+        std::make_shared<Result<EncodedRecords>>(encoded_records(context, *writer, *chunk, readable.indices));
+    return [&, encoded = std::move(encoded), hashes = std::move(readable.hashes)] {
+      if (!outcome) return;
+      outcome = *encoded ? writer->append({}, **encoded) : encoded->error();
+      written.add(hashes);
+    };
+  };
+  auto verdict = verify(source_, options_.threads, options_.memory, goes_on, append);
+  TRY(outcome);
+  recovered.was_stopped = verdict.was_stopped;
+  if (verdict.was_stopped) return {};
+  for (Finding& finding : verdict.findings) {
+    if (may_pass(finding)) return error_of(finding);
+    if (finding.status != 0) recovered.lost.push_back(std::move(finding));
+  }
+  TRY(writer->finish({}));
+  recovered.records = written.records();
+  digest = written.value();
+  return output.flush();
+}
+
+Result<void> Recovery::check(const OutputFile& output, const Recovered& recovered, std::uint64_t digest) const {
+  ASSIGN_OR_RETURN(auto descriptor, output.reopened());
+  ASSIGN_OR_RETURN(std::shared_ptr<const Source> file, FileSource::of(std::move(descriptor), source_.name()));
+  auto container = format_named(format_.format).open({}, file, services_.limits);
+  if (!container) return not_verified(container.error().detail);
+  const RecordStore store(source_.name(), file, std::move(*container), services_);
+  RecordDigest found;
+  const auto goes_on = [&](std::uint64_t bytes) { return !options_.goes_on || options_.goes_on(bytes); };
+  const auto verdict =
+      verify(store, options_.threads, options_.memory, goes_on,
+             [&](const RequestContext& context, const IndexedChunk&, const Chunk* chunk) -> std::function<void()> {
+               if (chunk == nullptr) return {};
+               return [&found, hashes = readable_records(context, *chunk).hashes] { found.add(hashes); };
+             });
+  if (verdict.was_stopped) return Error{.code = Code::kInterrupted, .detail = "interrupted"};
+  for (const Finding& finding : verdict.findings) {
+    if (finding.status != 0) return not_verified(to_string(finding));
+  }
+  if (found.records() != recovered.records || found.value() != digest) {
+    return not_verified(fmt::format("it has {} records instead of {}, or others", found.records(), recovered.records));
+  }
+  return compare_metadata(source_, store);
+}
+
+}  // namespace recordfs

@@ -1,0 +1,59 @@
+// Recovery: writes a good file with everything that can be read of a damaged one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/formats/record_writer.h"
+#include "core/store/record_store.h"
+#include "fusefs/commands/output_file.h"
+#include "fusefs/commands/verification.h"
+
+namespace recordfs {
+
+// What became of a file.
+struct Recovered {
+  std::uint64_t records = 0;     // written
+  std::vector<Finding> lost{};   // what could not be read, in the order of the file
+  std::optional<Error> error{};  // why there is no output; nullopt: the output is complete, and was verified
+  bool was_stopped = false;      // by `goes_on`; then there is no output, either
+
+  // Returns the number of lost records as far as it is known, and whether there may be more.
+  std::uint64_t records_lost() const;
+  bool may_have_lost_more() const;
+};
+
+// Reads one container and writes another one of the same format.
+class Recovery {
+ public:
+  struct Options {
+    unsigned threads = 1;
+    std::uint64_t memory = 64u << 20;  // bytes of decoded chunks
+    bool copies_chunks = true;         // appends intact chunks as they are stored
+    // Called on the calling thread, with the number of bytes read since the last call; false stops.
+    std::function<bool(std::uint64_t bytes)> goes_on{};
+  };
+
+  // All must outlive the object.
+  Recovery(const RecordStore& source, const FileWriter& format, const Options& options, StoreResources& services)
+      : source_(source), format_(format), options_(options), services_(services) {}
+
+  // Writes to `output`, which was created, reads that again, and compares it with what was written. The caller
+  // publishes `output` if there is no error.
+  Recovered run(OutputFile& output) const;
+
+ private:
+  Result<void> write(OutputFile& output, Recovered& recovered, std::uint64_t& digest) const;
+  Result<void> check(const OutputFile& output, const Recovered& recovered, std::uint64_t digest) const;
+
+  const RecordStore& source_;
+  const FileWriter& format_;
+  const Options& options_;
+  StoreResources& services_;
+};
+
+}  // namespace recordfs

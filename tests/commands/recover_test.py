@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""recordfs recover: the records of its output, what it reports, and which files are left. RECORDFS_MUTATIONS: how many
+damaged copies of samples are recovered."""
+import errno
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import built
+import commands
+import tfrecords
+
+FORMATS = {"tfrecord"}
+SHARDS = [f"tfrecord/train-0000{number}-of-00002" for number in range(2)]
+DAMAGED = "tfrecord/damaged/data-flip.tfrecord"
+MUTATIONS = int(os.environ.get("RECORDFS_MUTATIONS", "60"))
+
+
+def mutated(data, rng):
+    """Returns a copy of a file's bytes with one kind of damage."""
+    data = bytearray(data)
+    at = rng.randrange(len(data)) if data else 0
+    size = rng.choice([1, 1, 7, 100, 5000])
+    kind = rng.randrange(6)
+    if kind == 0 and data:
+        data[at] ^= 1 << rng.randrange(8)
+    elif kind == 1:
+        data[at:at + size] = rng.randbytes(min(size, len(data) - at))
+    elif kind == 2:
+        del data[at:at + size]
+    elif kind == 3:
+        data[at:at] = rng.randbytes(size)
+    elif kind == 4:
+        data[at:at + size] = bytes(min(size, len(data) - at))
+    else:
+        del data[at:]
+    return bytes(data)
+
+
+class Recover(commands.Case):
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "out"
+        self.out.mkdir()
+
+    def samples(self):
+        """Returns the samples of the formats that can be written, in a fixed order."""
+        rows = self.about_samples("verify")
+        paths = [Path(path) for path in commands.containers() if rows.get(Path(path), {}).get("format") in FORMATS]
+        self.assertGreater(len(paths), 30)
+        return paths
+
+    def records(self, path):
+        """Returns what `cat --skip-damage` writes of a file, each record with its length."""
+        return self.recordfs("cat", "--skip-damage", "--delimited", path).out
+
+    def verified(self, path):
+        lines = self.recordfs("verify", "--json", path).out.splitlines()
+        return json.loads(lines[0])
+
+    def check(self, source, target):
+        """Recovers a file, and checks the output and the status."""
+        before = source.read_bytes()
+        done = self.recordfs("recover", source, "-o", target)
+        expected = self.verified(source)
+        classes = {row["class"] for row in expected["damage"]} - {"stale", "unchecked"}
+        self.assertEqual(done.status, commands.DAMAGE if classes else commands.GOOD, (source, done.err))
+        self.assertEqual(bool(classes), done.err != "", (source, done.err))
+        self.assertEqual(source.read_bytes(), before)
+        verified = self.verified(target)
+        self.assertTrue(commands.is_sound(verified), (source, verified))
+        self.assertNotIn("stale", {row["class"] for row in verified["damage"]})
+        if verified["size"] > 0:
+            self.assertEqual(verified["format"], expected["format"], source)
+        self.assertEqual(self.records(target), self.records(source), source)
+        return done
+
+    def test_output_of_every_sample_has_its_records_and_verifies(self):
+        for path in self.samples():
+            with self.subTest(path=path):
+                self.check(path, self.out / path.name)
+                os.unlink(self.out / path.name)
+
+    def test_mutations_are_recovered_as_cat_reads_them(self):
+        rng = random.Random(36)
+        samples = [path for path in self.samples() if path.stat().st_size < 300000]
+        recovered = 0
+        for number in range(MUTATIONS):
+            sample = rng.choice(samples)
+            source = self.folder / f"{number}{sample.name}"
+            source.write_bytes(mutated(sample.read_bytes(), rng))
+            with self.subTest(number=number, sample=sample.name):
+                verified = self.verified(source)
+                if verified.get("format") not in FORMATS or verified["status"] == "unreadable" or verified["size"] == 0:
+                    continue
+                self.check(source, self.out / source.name)
+                recovered += 1
+        self.assertGreater(recovered, MUTATIONS * 3 // 4)
+
+    def test_intact_file_is_copied_as_it_is(self):
+        for name in ("tfrecord/runs.tfrecord", "tfrecord/small.tfrecord"):
+            self.good("recover", commands.sample(name), "-o", self.out / "x.tfrecord", "--force")
+            self.assertEqual((self.out / "x.tfrecord").read_bytes(), commands.sample(name).read_bytes())
+
+    def test_rest_of_a_damaged_file_is_a_file_of_the_same_format(self):
+        records = [bytes([number]) * number * 100 for number in range(200)]
+        data = bytearray(tfrecords.tfrecord(records))
+        at = data.index(records[77]) + 5
+        data[at] ^= 1
+        source = self.folder / "damaged.tfrecord"
+        source.write_bytes(data)
+        report = self.folder / "lost"
+        done = self.recordfs("recover", source, "-o", self.out / "x.tfrecord", "--report", report)
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertRegex(done.err, r"\Arecordfs: [^\n]*; 1 record lost\nrecordfs: [^\n]*: 199 records written; 1 lost\n\Z")
+        self.assertEqual((self.out / "x.tfrecord").read_bytes(), tfrecords.tfrecord(records[:77] + records[78:]))
+        lost = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
+        self.assertEqual([(row["file"], row["class"], row["records_lost"]) for row in lost],
+                         [(commands.stored(str(source)), "damage", 1)])
+        self.assertLess(lost[0]["begin"], at)
+
+    def test_existing_file_is_replaced_only_if_that_is_wanted(self):
+        target = self.out / "x"
+        target.write_bytes(b"mine")
+        self.assert_ends(commands.PARTLY_DONE, r"File exists \(-f replaces it\)", "recover", commands.sample(DAMAGED), "-o", target)
+        self.assertEqual(target.read_bytes(), b"mine")
+        self.assertEqual(self.recordfs("recover", "-f", commands.sample(DAMAGED), "-o", target).status, commands.DAMAGE)
+        self.assertEqual(len(built.delimited(self.records(target))), 299)
+        self.assertEqual(os.listdir(self.out), ["x"])
+
+    def test_source_is_never_written(self):
+        source = self.copy(DAMAGED)
+        before = source.read_bytes()
+        (self.out / "link").symlink_to(source)
+        for target in (source, self.out / "link", self.folder):
+            self.assert_ends(commands.WRONG_USE, "never written", "recover", "-f", source, "-o", target)
+        self.assert_ends(commands.PARTLY_DONE, "would replace", "recover", "-f", source, "-o", self.out / "y", "--report", str(source))
+        self.assertEqual(source.read_bytes(), before)
+
+    def test_files_of_a_set_are_recovered_one_by_one_into_a_directory(self):
+        folder = self.folder / "new"
+        source = self.copy(DAMAGED)
+        done = self.recordfs("recover", commands.sample(SHARDS[0]), source, "-o", f"{folder}/")
+        self.assertEqual(done.status, commands.DAMAGE, done.err)
+        self.assertEqual(sorted(os.listdir(folder)), sorted([Path(SHARDS[0]).name, source.name]))
+        for path in (commands.sample(SHARDS[0]), source):
+            self.assertEqual(self.records(folder / path.name), self.records(path))
+
+    def test_several_files_need_a_directory_and_different_names(self):
+        files = [self.copy(DAMAGED, "a"), self.copy(DAMAGED, "b")]
+        self.assert_ends(commands.WRONG_USE, r"several files are recovered into a directory \(try: -o \S*x/\)",
+                         "recover", *files, "-o", self.out / "x")
+        (self.folder / "other").mkdir()
+        same = self.copy("tfrecord/small.tfrecord", "other/a")
+        done = self.recordfs("recover", same, files[0], "-o", self.out)
+        self.assertEqual(done.status, commands.PARTLY_DONE)
+        self.assertIn("has the same name as", done.err)
+        self.assertEqual(self.records(self.out / "a"), self.records(same))
+
+    def test_format_that_cannot_be_written_is_named(self):
+        self.assert_ends(commands.PARTLY_DONE, "recover does not write avro files yet", "recover",
+                         next(commands.corpus().glob("avro/*.avro")), "-o", self.out / "x")
+        self.assertEqual(os.listdir(self.out), [])
+
+    def test_full_disk_leaves_nothing(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+        done = self.recordfs("recover", commands.sample("tfrecord/runs.tfrecord"), "-o", self.out / "x", preexec_fn=limit)
+        self.assertEqual(done.status, commands.PARTLY_DONE)
+        self.assertIn(os.strerror(errno.EFBIG), done.err)
+        self.assertEqual(os.listdir(self.out), [])
+
+    def test_signal_leaves_no_output_and_the_source_as_it_was(self):
+        source = self.folder / "large.tfrecord"
+        source.write_bytes(commands.sample("tfrecord/runs.tfrecord").read_bytes() * 60)
+        before = source.stat()
+        for number in (signal.SIGINT, signal.SIGKILL):
+            with subprocess.Popen([commands.program("recordfs"), *commands.encoded(["recover", source, "-o", str(self.out / "x")])],
+                                  stderr=subprocess.PIPE, env=self.environment()) as running:
+                deadline = time.monotonic() + commands.PATIENCE
+                while not os.listdir(self.out) and running.poll() is None and time.monotonic() < deadline:
+                    time.sleep(0.001)
+                running.send_signal(number)
+                running.stderr.read()
+                running.wait(commands.PATIENCE)
+            if running.returncode == commands.GOOD:
+                continue  # it was faster
+            self.assertEqual(running.returncode, -number)
+            self.assertFalse((self.out / "x").exists())
+            if number == signal.SIGINT:
+                self.assertEqual(os.listdir(self.out), [])
+        self.assertEqual((source.stat().st_mtime_ns, source.stat().st_size), (before.st_mtime_ns, before.st_size))
+
+
+if __name__ == "__main__":
+    commands.main()
