@@ -27,8 +27,8 @@ Result<void> copy_stored(const RequestContext& context, const Source& source, Po
 }
 
 Result<void> RecordGatherer::add(const RequestContext& context, Bytes record) {
-  const bool fits = record.size() <= writer_.chunk_size() && bytes_.size() <= writer_.chunk_size() - record.size();
-  if (!fits) TRY(flush(context));
+  const std::uint64_t size = bytes_.size() + record.size() + kRecordOverhead * (ends_.size() + 1);
+  if (size > writer_.chunk_size()) TRY(flush(context));
   bytes_ += as_text(record);
   ends_.push_back(bytes_.size());
   return {};

@@ -46,6 +46,10 @@ struct WriterOptions {
   std::string stored_metadata{};
 };
 
+// How many bytes a record counts in a chunk besides its own, so that chunks of empty records end. The same as in
+// Riegeli's writer.
+inline constexpr std::uint64_t kRecordOverhead = 8;
+
 // Records that are ready to be appended: one chunk, or a part of one.
 struct EncodedRecords {
   std::string bytes{};                // in the form of the writer that encoded them
@@ -82,7 +86,7 @@ class RecordWriter {
   // Writes what follows the last record. Must be called once, as the last function. Fails as ByteSink.
   virtual Result<void> finish(const RequestContext& context) = 0;
 
-  // Returns how many decoded bytes a chunk should have.
+  // Returns how many decoded bytes a chunk should have at most, if each record counts kRecordOverhead more.
   virtual std::uint64_t chunk_size() const = 0;
 };
 

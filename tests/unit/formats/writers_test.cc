@@ -64,6 +64,26 @@ TEST_P(EachWriter, ErrorOfTheSinkIsReturned) {
 INSTANTIATE_TEST_SUITE_P(AllFormats, EachWriter, ::testing::ValuesIn(file_writers().begin(), file_writers().end()),
                          [](const auto& tested) { return std::string(tested.param.format); });
 
+TEST(RecordGatherer, ChunksOfSmallRecordsEnd) {
+  const auto* const format = find_writer("tfrecord");
+  for (const std::size_t size : {0u, 1u, 92u}) {
+    std::vector<std::size_t> writes;
+    struct : ByteSink {
+      std::vector<std::size_t>* sizes = nullptr;
+      Result<void> write(Bytes bytes) override {
+        sizes->push_back(bytes.size());
+        return {};
+      }
+    } sink;
+    sink.sizes = &writes;
+    const auto writer = format->open({}, sink, {.chunk_size = 1000});
+    ASSERT_TRUE(write_all({}, **writer, std::vector<std::string>(1000, std::string(size, 'x'))));
+    const std::size_t in_a_chunk = 1000 / (size + kRecordOverhead);
+    EXPECT_EQ(writes.front(), in_a_chunk * (size + 16));
+    EXPECT_EQ(writes.size(), (1000 + in_a_chunk - 1) / in_a_chunk);
+  }
+}
+
 TEST(FindWriter, FormatThatCannotBeWrittenHasNone) { EXPECT_EQ(find_writer("avro"), nullptr); }
 
 }  // namespace
