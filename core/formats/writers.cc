@@ -3,12 +3,13 @@
 #include <array>
 
 #include "core/formats/record_writer.h"
+#include "core/formats/riegeli/writer.h"
 #include "core/formats/tfrecord/writer.h"
 
 namespace recordfs {
 
 std::span<const FileWriter> file_writers() {
-  static const std::array kWriters{tfrecord::kWriter};
+  static const std::array kWriters{tfrecord::kWriter, riegeli::kWriter};
   return kWriters;
 }
 

@@ -284,8 +284,7 @@ class RiegeliContainer final : public Container, private Metadata {
   // Fails if the chunk violates the rules of its type.
   static Result<void> check_type(const ChunkInfo& chunk) {
     const auto type = chunk.kind.as<ChunkType>();
-    const ChunkHeader header{chunk.stored_size, data_hash(chunk), type, *chunk.records, decoded_data_size(chunk)};
-    if (!keeps_type_rules(header)) {
+    if (!keeps_type_rules(header_of(chunk))) {
       if (type == ChunkType::kUnknown) {
         return chunk_error(Code::kUnsupported, chunk, "records in a chunk of an unknown type");
       }

@@ -1,6 +1,7 @@
 #include "core/formats/riegeli/metadata.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,8 @@
 namespace recordfs::riegeli {
 namespace {
 
+using protobuf::append_field;
+
 // Field numbers of RecordsMetadata.
 constexpr std::uint32_t kFileComment = 1;
 constexpr std::uint32_t kRecordTypeName = 2;
@@ -21,6 +24,12 @@ constexpr std::uint32_t kRecordWriterOptions = 4;
 constexpr std::uint32_t kNumRecords = 5;
 // The field number of FileDescriptorSet.file.
 constexpr std::uint32_t kFile = 1;
+
+// The keys of the other attributes.
+constexpr std::string_view kCommentKey = "file_comment";
+constexpr std::string_view kOptionsKey = "record_writer_options";
+constexpr std::string_view kCountKey = "num_records";
+constexpr std::string_view kWholeKey = "records_metadata";
 
 Error damage() { return {.code = Code::kDamage, .detail = "the file metadata is not a valid message"}; }
 
@@ -37,7 +46,7 @@ void note(const protobuf::MessageReader& reader, Fields& fields) {
     case kNumRecords: fields.num_records = fmt::format("{}", static_cast<std::int64_t>(reader.field().value)); break;
     case kFileDescriptor:
       if (!fields.file_descriptors) fields.file_descriptors.emplace();
-      protobuf::append_field(*fields.file_descriptors, kFile, value);
+      append_field(*fields.file_descriptors, kFile, value);
       break;
     default: break;
   }
@@ -70,15 +79,46 @@ Result<std::vector<Attribute>> parse_metadata(Bytes message, const Limits& limit
   const auto add = [&](std::string_view key, std::string_view type, std::optional<std::string>& value) {
     if (value) attributes.push_back({std::string(key), std::string(type), std::move(*value)});
   };
-  add("file_comment", "string", fields.file_comment);
+  add(kCommentKey, "string", fields.file_comment);
   add(kRecordTypeKey, "string", fields.record_type_name);
   add(kDescriptorsKey, "google.protobuf.FileDescriptorSet", fields.file_descriptors);
-  add("record_writer_options", "string", fields.record_writer_options);
-  add("num_records", "int64", fields.num_records);
+  add(kOptionsKey, "string", fields.record_writer_options);
+  add(kCountKey, "int64", fields.num_records);
   std::optional<std::string> whole;
   if (!message.empty()) whole = as_text(message);
-  add("records_metadata", "riegeli.RecordsMetadata", whole);
+  add(kWholeKey, "riegeli.RecordsMetadata", whole);
   return attributes;
+}
+
+Result<std::string> encode_metadata(const WriterOptions& options) {
+  std::map<std::string_view, std::string_view> values;
+  if (!options.record_type.empty()) values[kRecordTypeKey] = options.record_type;
+  if (options.descriptors) values[kDescriptorsKey] = *options.descriptors;
+  for (const Attribute& attribute : options.metadata) {
+    const std::string_view key = attribute.key;
+    if (key == kWholeKey) return attribute.value;
+    // The file may have another number of records than the one that the attribute is from.
+    if (key == kCountKey) continue;
+    if (key != kCommentKey && key != kRecordTypeKey && key != kDescriptorsKey && key != kOptionsKey) {
+      return Error{.code = Code::kUnsupported, .detail = fmt::format("Riegeli's file metadata has no '{}'", key)};
+    }
+    values[key] = attribute.value;
+  }
+  std::string message;
+  const auto append_text = [&](std::uint32_t number, std::string_view key) {
+    if (const auto value = values.find(key); value != values.end()) append_field(message, number, value->second);
+  };
+  append_text(kFileComment, kCommentKey);
+  append_text(kRecordTypeName, kRecordTypeKey);
+  protobuf::MessageReader files(as_bytes(values[kDescriptorsKey]), Limits{}.nesting_depth);
+  while (files.next()) {
+    if (files.field().is(kFile, protobuf::WireType::kLengthDelimited)) {
+      append_field(message, kFileDescriptor, as_text(files.content()));
+    }
+  }
+  TRY(files.finish());
+  append_text(kRecordWriterOptions, kOptionsKey);
+  return message;
 }
 
 }  // namespace recordfs::riegeli

@@ -1,7 +1,8 @@
-// File metadata: converts a RecordsMetadata message (riegeli/records/records_metadata.proto) to attributes.
+// File metadata: converts a RecordsMetadata message (riegeli/records/records_metadata.proto) to attributes, and back.
 // Thread-safe.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/formats/container.h"
+#include "core/formats/record_writer.h"
 
 namespace recordfs::riegeli {
 
@@ -26,5 +28,10 @@ inline constexpr std::string_view kDescriptorsKey = "file_descriptor_set";
 // Returns no attributes for an empty message. Fails with kDamage if the message is invalid or a field has the wrong
 // type, and with kLimit if groups are nested deeper than Limits::nesting_depth.
 Result<std::vector<Attribute>> parse_metadata(Bytes message, const Limits& limits);
+
+// Returns the message of a file with these options; empty: there is none. The attributes have the keys that
+// parse_metadata() returns. If records_metadata is among them, it is the message, and the others are ignored. Fails
+// with kUnsupported for other keys.
+Result<std::string> encode_metadata(const WriterOptions& options);
 
 }  // namespace recordfs::riegeli

@@ -29,6 +29,15 @@ inline Phase phase_of(const ChunkInfo& chunk) { return chunk.key.state % kBlockS
 inline std::uint64_t data_hash(const ChunkInfo& chunk) { return chunk.detail[0]; }
 inline std::uint64_t decoded_data_size(const ChunkInfo& chunk) { return chunk.detail[1]; }
 
+// Returns the header of a chunk, from which Framing::describe() made `chunk`.
+inline ChunkHeader header_of(const ChunkInfo& chunk) {
+  return {.data_size = chunk.stored_size,
+          .data_hash = data_hash(chunk),
+          .type = chunk.kind.as<ChunkType>(),
+          .num_records = chunk.records.value_or(0),
+          .decoded_data_size = decoded_data_size(chunk)};
+}
+
 // Returns an error about the chunk as a whole.
 Error chunk_error(Code code, const ChunkInfo& chunk, std::string detail);
 

@@ -1,17 +1,26 @@
 #include "core/formats/riegeli/unit.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
 #include "core/base/cursor.h"
+#include "core/base/protobuf.h"
 
 namespace recordfs::riegeli {
 namespace {
 
 Error damage(std::string detail) { return {.code = Code::kDamage, .detail = std::move(detail)}; }
+
+struct CompressionType {
+  char byte;
+  CodecId codec;
+};
+constexpr std::array kCompressionTypes{CompressionType{'\0', CodecId::kNone}, CompressionType{'b', CodecId::kBrotli},
+                                       CompressionType{'z', CodecId::kZstd}, CompressionType{'s', CodecId::kSnappy}};
 
 // A compressed unit: its uncompressed size and one stream.
 struct Compressed {
@@ -36,19 +45,30 @@ constexpr std::uint64_t believable_size(std::uint64_t stored) { return stored * 
 }  // namespace
 
 std::optional<CodecId> codec_of(std::uint8_t compression_type) {
-  switch (compression_type) {
-    case 0: return CodecId::kNone;
-    case 'b': return CodecId::kBrotli;
-    case 'z': return CodecId::kZstd;
-    case 's': return CodecId::kSnappy;
-    default: return std::nullopt;
-  }
+  const auto found = std::ranges::find(kCompressionTypes, static_cast<char>(compression_type), &CompressionType::byte);
+  return found == kCompressionTypes.end() ? std::nullopt : std::optional(found->codec);
 }
 
 Result<CodecId> require_codec(std::uint8_t compression_type) {
   const auto codec = codec_of(compression_type);
   if (codec) return *codec;
   return Error{.code = Code::kUnsupported, .detail = fmt::format("unknown compression type {}", compression_type)};
+}
+
+Result<CodecId> writable_codec(std::string_view name) {
+  for (const CompressionType& type : kCompressionTypes) {
+    if (to_string(type.codec) == name && can_compress(type.codec)) return type.codec;
+  }
+  return Error{.code = Code::kUnsupported, .detail = fmt::format("chunks cannot be compressed with '{}'", name)};
+}
+
+char compression_type_of(CodecId codec) {
+  return std::ranges::find(kCompressionTypes, codec, &CompressionType::codec)->byte;
+}
+
+Result<void> append_unit(std::string& out, CodecId codec, CompressionLevel level, Bytes content) {
+  if (codec != CodecId::kNone) protobuf::append_varint(out, content.size());
+  return compress(codec, level, content, out);
 }
 
 Result<UnitContent> open_unit(const RequestContext& context, CodecId codec, Bytes stored, std::uint64_t limit) {

@@ -4,11 +4,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "core/base/buffer.h"
 #include "core/base/bytes.h"
 #include "core/base/result.h"
 #include "core/codec/codec.h"
+#include "core/codec/compress.h"
 
 namespace recordfs::riegeli {
 
@@ -19,6 +22,16 @@ std::optional<CodecId> codec_of(std::uint8_t compression_type);
 
 // As codec_of(), but fails with kUnsupported for an unknown byte.
 Result<CodecId> require_codec(std::uint8_t compression_type);
+
+// Returns the codec with this name, as ChunkInfo::codec has it. Fails with kUnsupported if chunks cannot be written in
+// it.
+Result<CodecId> writable_codec(std::string_view name);
+
+// Returns the compression type byte of a codec. REQUIRES: codec_of() of some byte returns `codec`.
+char compression_type_of(CodecId codec);
+
+// Appends a unit with this content. Fails as compress().
+Result<void> append_unit(std::string& out, CodecId codec, CompressionLevel level, Bytes content);
 
 // The content of a unit: a view of the stored bytes if they are not compressed, otherwise an owned buffer.
 class UnitContent {

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "core/base/append.h"
 #include "core/base/cursor.h"
 #include "core/hash/highway.h"
 
@@ -37,6 +38,12 @@ ChunkType to_chunk_type(std::uint8_t byte) {
     case 't': return ChunkType::kTransposed;
     default: return ChunkType::kUnknown;
   }
+}
+
+// Appends a header: the hash of `fields`, and `fields`.
+void append_with_hash(std::string& out, const std::string& fields) {
+  append_le(out, riegeli_hash(as_bytes(fields)));
+  out += fields;
 }
 
 }  // namespace
@@ -81,6 +88,22 @@ std::optional<ChunkHeader> parse_chunk_header(Bytes bytes) {
   header.decoded_data_size = cursor.u64_le();
   if (!cursor.ok() || !cursor.at_end() || riegeli_hash(hashed) != hash) return std::nullopt;
   return header;
+}
+
+void append_block_header(std::string& out, const BlockHeader& header) {
+  std::string fields;
+  append_le(fields, header.previous_chunk);
+  append_le(fields, header.next_chunk);
+  append_with_hash(out, fields);
+}
+
+void append_chunk_header(std::string& out, const ChunkHeader& header) {
+  std::string fields;
+  append_le(fields, header.data_size);
+  append_le(fields, header.data_hash);
+  append_le(fields, header.num_records << 8 | static_cast<std::uint8_t>(header.type));
+  append_le(fields, header.decoded_data_size);
+  append_with_hash(out, fields);
 }
 
 ChunkKind kind_of(ChunkType type) {

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
+#include <string>
 
 #include "core/base/bytes.h"
 #include "core/formats/chunk_info.h"
@@ -35,6 +35,9 @@ bool may_be_records_header(Bytes bytes);
 // Parses 24 bytes. Returns nullopt if the hash does not match or next_chunk is 0.
 std::optional<BlockHeader> parse_block_header(Bytes bytes);
 
+// Appends the 24 bytes from which parse_block_header() reads `header`.
+void append_block_header(std::string& out, const BlockHeader& header);
+
 // The defined chunk types. Any other byte is kUnknown.
 enum class ChunkType : std::uint8_t {
   kSignature = 's',
@@ -56,6 +59,9 @@ struct ChunkHeader {
 
 // Parses 40 bytes. Returns nullopt if the hash does not match.
 std::optional<ChunkHeader> parse_chunk_header(Bytes bytes);
+
+// Appends the 40 bytes from which parse_chunk_header() reads `header`.
+void append_chunk_header(std::string& out, const ChunkHeader& header);
 
 // Returns the kind of chunks of a type. Its value is the type.
 ChunkKind kind_of(ChunkType type);
