@@ -1,0 +1,305 @@
+#include "core/columns/parquet_column.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/base/append.h"
+#include "core/codec/compress.h"
+#include "core/columns/thrift_writer.h"
+#include "core/hash/crc32.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::size_t kPageSize = 1u << 20;        // of values; rows are not divided
+constexpr std::size_t kMostDictionary = 1u << 20;  // bytes
+constexpr std::size_t kTried = 8192;               // values after which most must have occurred before
+constexpr std::size_t kLongestBound = 64;          // of statistics, in bytes
+
+// The numbers of the enumerations PageType and Encoding.
+enum class PageType : std::uint8_t { kData = 0, kDictionary = 2 };
+enum class Encoding : std::uint8_t { kPlain = 0, kRle = 3, kRleDictionary = 8 };
+
+using Values = std::vector<std::string_view>;  // a bool is a byte
+
+std::size_t width_of(const std::string& format) {
+  switch (format.front()) {
+    case 'i':
+    case 'I':
+    case 'f': return 4;
+    case 'l':
+    case 'L':
+    case 'g': return 8;
+    case 'b': return 1;
+    default: return 0;
+  }
+}
+
+Values values_of(const LeafLevels& levels, const std::string& format) {
+  static constexpr std::string_view kBools("\0\1", 2);
+  const std::size_t width = width_of(format);
+  const auto& buffers = levels.column->buffers;
+  Values values;
+  values.reserve(levels.values.size());
+  const char* const bytes = as_text(buffers.back().bytes).data();
+  for (const std::int64_t index : levels.values) {
+    const auto at = static_cast<std::size_t>(index);
+    if (format == "b") {
+      const unsigned bit = static_cast<unsigned char>(bytes[at / 8]) >> at % 8 & 1u;
+      values.push_back(kBools.substr(bit, 1));
+    } else if (width != 0) {
+      values.emplace_back(bytes + at * width, width);
+    } else {
+      std::int64_t ends[2];
+      std::memcpy(ends, buffers[1].bytes.data() + at * 8, sizeof ends);
+      values.emplace_back(bytes + ends[0], static_cast<std::size_t>(ends[1] - ends[0]));
+    }
+  }
+  return values;
+}
+
+void append_plain(std::string& out, std::string_view value, bool has_length) {
+  if (has_length) append_le(out, static_cast<std::uint32_t>(value.size()));
+  out += value;
+}
+
+void append_bits(std::string& out, std::span<const std::string_view> bools) {
+  for (std::size_t i = 0; i < bools.size(); ++i) {
+    if (i % 8 == 0) out.push_back('\0');
+    out.back() = static_cast<char>(out.back() | bools[i].front() << i % 8);
+  }
+}
+
+// The least and the greatest value, in the order that the type defines.
+class Bounds {
+ public:
+  explicit Bounds(const std::string& format) : format_(format) {}
+
+  void add(const Values& values) {
+    switch (format_.front()) {
+      case 'i': return add_numbers<std::int32_t>(values);
+      case 'I': return add_numbers<std::uint32_t>(values);
+      case 'l': return add_numbers<std::int64_t>(values);
+      case 'L': return add_numbers<std::uint64_t>(values);
+      case 'f': return add_numbers<float>(values);
+      case 'g': return add_numbers<double>(values);
+      default: return add_texts(values);
+    }
+  }
+
+  void copy_to(ParquetColumnChunk& chunk) const {
+    if (!has_values_ || has_nan_ || std::max(least_.size(), greatest_.size()) > kLongestBound) return;
+    chunk.least = with_sign(least_, true);
+    chunk.greatest = with_sign(greatest_, false);
+  }
+
+ private:
+  template <class Number>
+  static Number number_of(std::string_view value) {
+    Number number{};
+    std::memcpy(&number, value.data(), sizeof number);
+    return number;
+  }
+
+  template <class Number>
+  void add_numbers(const Values& values) {
+    for (const std::string_view value : values) {
+      if constexpr (std::is_floating_point_v<Number>) has_nan_ = has_nan_ || std::isnan(number_of<Number>(value));
+      if (!has_values_ || number_of<Number>(value) < number_of<Number>(least_)) least_ = value;
+      if (!has_values_ || number_of<Number>(value) > number_of<Number>(greatest_)) greatest_ = value;
+      has_values_ = true;
+    }
+  }
+
+  // Compares as unsigned bytes; bool has one.
+  void add_texts(const Values& values) {
+    for (const std::string_view value : values) {
+      if (!has_values_ || value < least_) least_ = value;
+      if (!has_values_ || value > greatest_) greatest_ = value;
+      has_values_ = true;
+    }
+  }
+
+  // Zeros have both signs, of which the least has a minus and the greatest has none.
+  std::string with_sign(std::string_view value, bool is_least) const {
+    const bool is_zero = format_ == "f"   ? number_of<float>(value) == 0
+                         : format_ == "g" ? number_of<double>(value) == 0
+                                          : false;
+    std::string bound(value);
+    if (is_zero) bound.back() = static_cast<char>(is_least ? 0x80 : 0);
+    return bound;
+  }
+
+  const std::string& format_;
+  bool has_values_ = false;
+  bool has_nan_ = false;
+  std::string_view least_;
+  std::string_view greatest_;
+};
+
+// The levels of a batch, with its values as numbers in the dictionary.
+struct IndexedBatch {
+  LeafLevels levels;
+  std::vector<std::uint32_t> indices{};
+};
+
+class ColumnWriter {
+ public:
+  ColumnWriter(std::string& out, const ParquetLeaf& leaf, const ParquetCodec& codec)
+      : out_(out), leaf_(leaf), codec_(codec), bounds_(leaf.format), has_length_(width_of(leaf.format) == 0) {
+    chunk_.begin = out.size();
+  }
+
+  Result<ParquetColumnChunk> write(std::span<const ArrowColumn> batches) {
+    if (leaf_.format != "b" && make_dictionary(batches)) {
+      TRY(write_dictionary());
+      for (const IndexedBatch& batch : indexed_) TRY(write_pages(batch.levels, {}, batch.indices));
+    } else {
+      indexed_.clear();
+      for (const ArrowColumn& batch : batches) {
+        const LeafLevels levels = levels_of(leaf_, batch);
+        const Values values = values_of(levels, leaf_.format);
+        bounds_.add(values);
+        TRY(write_pages(levels, values, {}));
+      }
+    }
+    bounds_.copy_to(chunk_);
+    chunk_.size = out_.size() - chunk_.begin;
+    return std::move(chunk_);
+  }
+
+ private:
+  bool has_dictionary() const { return chunk_.dictionary_end.has_value(); }
+  std::size_t plain_size(std::string_view value) const { return value.size() + (has_length_ ? 4 : 0); }
+
+  // Returns whether the column is smaller with a dictionary, which it makes.
+  bool make_dictionary(std::span<const ArrowColumn> batches) {
+    std::unordered_map<std::string_view, std::uint32_t> known;
+    std::size_t dictionary_size = 0;
+    std::size_t all_size = 0;
+    std::size_t count = 0;
+    for (const ArrowColumn& batch : batches) {
+      IndexedBatch& indexed = indexed_.emplace_back(IndexedBatch{.levels = levels_of(leaf_, batch)});
+      indexed.indices.reserve(indexed.levels.values.size());
+      for (const std::string_view value : values_of(indexed.levels, leaf_.format)) {
+        const auto [at, is_new] = known.try_emplace(value, static_cast<std::uint32_t>(known.size()));
+        all_size += plain_size(value);
+        indexed.indices.push_back(at->second);
+        ++count;
+        if (!is_new) continue;
+        dictionary_.push_back(value);
+        dictionary_size += plain_size(value);
+        if (dictionary_size > kMostDictionary || (count > kTried && 2 * dictionary_.size() > count)) return false;
+      }
+      std::vector<std::int64_t>().swap(indexed.levels.values);
+    }
+    return dictionary_size + count * bits_for_indices() / 8 < all_size;
+  }
+
+  unsigned bits_for_indices() const {
+    return dictionary_.empty() ? 0 : bits_for(static_cast<std::uint32_t>(dictionary_.size() - 1));
+  }
+
+  Result<void> write_dictionary() {
+    bounds_.add(dictionary_);
+    std::string content;
+    for (const std::string_view value : dictionary_) append_plain(content, value, has_length_);
+    TRY(write_page(PageType::kDictionary, content, dictionary_.size()));
+    chunk_.dictionary_end = out_.size();
+    return {};
+  }
+
+  // Writes the pages of a batch, with its values or their indices.
+  Result<void> write_pages(const LeafLevels& levels, const Values& values, std::span<const std::uint32_t> indices) {
+    const std::size_t count = levels.definition.size();
+    for (std::size_t at = 0, value = 0; at < count;) {
+      const std::size_t begin = at;
+      const std::size_t first_value = value;
+      std::size_t size = 0;
+      do {
+        if (levels.definition[at] == leaf_.most_definition) {
+          size += plain_size(has_dictionary() ? dictionary_[indices[value]] : values[value]);
+          ++value;
+        }
+        ++at;
+        ++size;
+      } while (at < count && (size < kPageSize || levels.repetition[at] != 0));
+      std::string content;
+      append_levels_between(content, levels, begin, at);
+      if (has_dictionary()) {
+        content.push_back(static_cast<char>(bits_for_indices()));
+        append_hybrid(content, indices.subspan(first_value, value - first_value), bits_for_indices());
+      } else {
+        append_values(content, std::span(values).subspan(first_value, value - first_value));
+      }
+      TRY(write_page(PageType::kData, content, at - begin));
+      chunk_.levels += static_cast<std::int64_t>(at - begin);
+      chunk_.nulls += static_cast<std::int64_t>((at - begin) - (value - first_value));
+    }
+    return {};
+  }
+
+  void append_levels_between(std::string& content, const LeafLevels& levels, std::size_t begin, std::size_t end) const {
+    const auto append = [&](const std::vector<std::uint8_t>& all, std::uint8_t most) {
+      if (most > 0) append_levels(content, std::span(all).subspan(begin, end - begin), bits_for(most));
+    };
+    append(levels.repetition, leaf_.most_repetition);
+    append(levels.definition, leaf_.most_definition);
+  }
+
+  void append_values(std::string& content, std::span<const std::string_view> values) const {
+    if (leaf_.format == "b") return append_bits(content, values);
+    for (const std::string_view value : values) append_plain(content, value, has_length_);
+  }
+
+  Result<void> write_page(PageType type, const std::string& content, std::size_t count) {
+    std::string stored;
+    TRY(compress(codec_.id, codec_.level, as_bytes(content), stored));
+    if (std::max(content.size(), stored.size()) > INT32_MAX || count > INT32_MAX) {
+      return Error{.code = Code::kLimit, .detail = "a row is too large for a page of Parquet"};
+    }
+    const std::size_t begin = out_.size();
+    ThriftWriter header(out_);
+    header.i32(1, static_cast<std::int32_t>(type));
+    header.i32(2, static_cast<std::int32_t>(content.size()));
+    header.i32(3, static_cast<std::int32_t>(stored.size()));
+    header.i32(4, static_cast<std::int32_t>(crc32(as_bytes(stored))));
+    header.begin_struct(type == PageType::kData ? 5 : 7);
+    header.i32(1, static_cast<std::int32_t>(count));
+    const bool has_indices = type == PageType::kData && has_dictionary();
+    header.i32(2, static_cast<std::int32_t>(has_indices ? Encoding::kRleDictionary : Encoding::kPlain));
+    if (type == PageType::kData) {
+      header.i32(3, static_cast<std::int32_t>(Encoding::kRle));
+      header.i32(4, static_cast<std::int32_t>(Encoding::kRle));
+    }
+    header.end_struct();
+    header.end_struct();
+    chunk_.uncompressed_size += out_.size() - begin + content.size();
+    out_ += stored;
+    return {};
+  }
+
+  std::string& out_;
+  const ParquetLeaf& leaf_;
+  const ParquetCodec& codec_;
+  Bounds bounds_;
+  const bool has_length_;
+  Values dictionary_;
+  std::vector<IndexedBatch> indexed_;
+  ParquetColumnChunk chunk_;
+};
+
+}  // namespace
+
+Result<ParquetColumnChunk> append_column_chunk(std::string& out, const ParquetLeaf& leaf,
+                                               std::span<const ArrowColumn> batches, const ParquetCodec& codec) {
+  return ColumnWriter(out, leaf, codec).write(batches);
+}
+
+}  // namespace recordfs
