@@ -42,9 +42,53 @@ std::vector<std::string> FieldPaths::absent() const {
   return absent;
 }
 
-JsonFilter::JsonFilter(const FieldPaths& fields, Form form) : fields_(fields), form_(form) {
+bool FieldPaths::wants_names() const { return named_values_ < kNamedValues && !absent().empty(); }
+
+void FieldPaths::note_names(std::set<std::string> names) const {
+  const std::lock_guard lock(mutex_);
+  ++named_values_;
+  names_.merge(names);
+}
+
+std::set<std::string> FieldPaths::names() const {
+  const std::lock_guard lock(mutex_);
+  return names_;
+}
+
+JsonFilter::JsonFilter(const FieldPaths& fields, Form form) : fields_(fields), form_(form), sink_(nullptr) {
   for (const auto& [names, field] : fields.paths_) rests_.push_back({names, field});
   next_ = {0, rests_.size()};
+}
+
+JsonFilter::JsonFilter(const FieldPaths& fields, ScalarSink& sink)
+    : fields_(fields), form_(Form::kScalars), sink_(&sink) {
+  rests_.reserve(2 * fields.paths_.size());
+  for (const auto& [names, field] : fields.paths_) rests_.push_back({names, field});
+  next_ = {0, rests_.size()};
+}
+
+void JsonFilter::note_found(std::size_t field) {
+  if (std::ranges::find(found_, field) == found_.end()) found_.push_back(field);
+}
+
+bool JsonFilter::leads_here() {
+  if (!open_.empty() && open_.back().is_list) next_ = open_.back().rests;
+  for (std::size_t i = next_.begin; i < next_.end; ++i) {
+    if (rests_[i].path.empty()) note_found(rests_[i].field);
+  }
+  return next_.begin != next_.end;
+}
+
+void JsonFilter::take(const Scalar& value) {
+  if (skipped_ > 0 || !leads_here()) return;
+  for (std::size_t i = next_.begin; i < next_.end; ++i) {
+    const Rest& rest = rests_[i];
+    // A path may end both here and at an object around this value.
+    const bool is_again = std::any_of(
+        rests_.begin() + static_cast<std::ptrdiff_t>(next_.begin), rests_.begin() + static_cast<std::ptrdiff_t>(i),
+        [&](const Rest& other) { return other.path.empty() && other.field == rest.field; });
+    if (rest.path.empty() && !is_again) sink_->take(rest.field, value);
+  }
 }
 
 JsonFilter::Verdict JsonFilter::name(std::string_view name, const JsonMark& before) {
@@ -59,10 +103,15 @@ JsonFilter::Verdict JsonFilter::name(std::string_view name, const JsonMark& befo
   const PathRests rests = open_.back().rests;
   rests_.resize(rests.end);
   for (std::size_t i = rests.begin; i < rests.end; ++i) {
-    if (const auto path = rest_of(rests_[i].path, name)) rests_.push_back({*path, rests_[i].field});
+    const Rest rest = rests_[i];
+    if (takes_scalars() && rest.path.empty()) {
+      rests_.push_back(rest);  // of an object that is wanted, all scalars are
+    } else if (const auto path = rest_of(rest.path, name)) {
+      rests_.push_back({*path, rest.field});
+    }
   }
   next_ = {rests.end, rests_.size()};
-  return next_.begin == next_.end || writes_values() ? Verdict::kSkip : Verdict::kWrite;
+  return next_.begin == next_.end || form_ != Form::kMember ? Verdict::kSkip : Verdict::kWrite;
 }
 
 bool JsonFilter::is_selected(const JsonMark& before) {
@@ -75,7 +124,7 @@ bool JsonFilter::is_selected(const JsonMark& before) {
   for (std::size_t i = next_.begin; i < next_.end; ++i) {
     if (!rests_[i].path.empty()) continue;
     has_end = true;
-    if (std::ranges::find(found_, rests_[i].field) == found_.end()) found_.push_back(rests_[i].field);
+    note_found(rests_[i].field);
   }
   if (has_end && !open_.empty()) open_.back().has_part = true;
   return has_end;
@@ -92,13 +141,17 @@ JsonFilter::Verdict JsonFilter::scalar(const JsonMark& before) {
 }
 
 JsonFilter::Verdict JsonFilter::begin(bool is_list, const JsonMark& before) {
-  const Verdict verdict = writes_values() ? Verdict::kSkip : Verdict::kWrite;
+  const Verdict verdict = form_ != Form::kMember ? Verdict::kSkip : Verdict::kWrite;
   const bool is_skipped = skipped_ > 0;
-  if (!is_skipped && (whole_ > 0 || is_selected(before))) {
+  if (!is_skipped && takes_scalars() && leads_here()) {
+    open_.push_back({next_, before_, is_list, false});
+    return verdict;
+  }
+  if (!is_skipped && !takes_scalars() && (whole_ > 0 || is_selected(before))) {
     ++whole_;
     return verdict;
   }
-  if (!is_skipped && next_.begin != next_.end) {
+  if (!is_skipped && !takes_scalars() && next_.begin != next_.end) {
     open_.push_back({next_, before_, is_list, false});
     return verdict;
   }
@@ -107,7 +160,7 @@ JsonFilter::Verdict JsonFilter::begin(bool is_list, const JsonMark& before) {
 }
 
 JsonFilter::Verdict JsonFilter::end() {
-  const Verdict verdict = writes_values() ? Verdict::kSkip : Verdict::kWrite;
+  const Verdict verdict = form_ != Form::kMember ? Verdict::kSkip : Verdict::kWrite;
   if (skipped_ > 0) {
     --skipped_;
     return Verdict::kSkip;
@@ -118,7 +171,7 @@ JsonFilter::Verdict JsonFilter::end() {
   }
   const Level level = open_.back();
   open_.pop_back();
-  if (open_.empty() || writes_values()) return verdict;
+  if (open_.empty() || form_ != Form::kMember) return verdict;
   if (level.has_part) {
     open_.back().has_part = true;
     return verdict;

@@ -9,9 +9,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
+
+#include "core/base/bytes.h"
 
 namespace recordfs {
 
@@ -26,8 +31,16 @@ class FieldPaths {
   // Returns the paths that led nowhere in all values so far; none if there was no value.
   std::vector<std::string> absent() const;
 
+  // Returns whether names of fields are wanted, to suggest some for absent ones: true for a few values.
+  bool wants_names() const;
+  // Adds names of a value's fields.
+  void note_names(std::set<std::string> names) const;
+  // Returns the names that were added, sorted.
+  std::set<std::string> names() const;
+
  private:
   friend class JsonFilter;
+  static constexpr int kNamedValues = 4;
 
   // A path, to the field of that number.
   struct Path {
@@ -39,6 +52,9 @@ class FieldPaths {
   std::vector<Path> paths_;
   std::unique_ptr<std::atomic<bool>[]> found_;  // by field
   mutable std::atomic<bool> has_searched_{false};
+  mutable std::atomic<int> named_values_{0};
+  mutable std::mutex mutex_;  // guards names_
+  mutable std::set<std::string> names_;
 };
 
 // What is left of paths at a place in a value: a range of JsonFilter's list.
@@ -66,12 +82,25 @@ struct JsonMark {
   std::size_t values = 0;
 };
 
+// A value that is neither an object nor a list. The empty alternative is null. A float has the double that is written
+// in as few digits.
+using Scalar = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string_view, Bytes>;
+
+// Takes the scalars of fields, by the numbers of the fields. A field that is an object or a list has all scalars in it.
+class ScalarSink {
+ public:
+  virtual ~ScalarSink() = default;
+  // Texts and bytes are valid during the call.
+  virtual void take(std::size_t field, const Scalar& value) = 0;
+};
+
 // Decides which parts of a value a JsonWriter writes: those to which a path leads. Not thread-safe.
 class JsonFilter {
  public:
   enum class Form : std::uint8_t {
-    kMember,  // the value is the member "decoded" of an open object, all other members of which are written
-    kValues,  // of the selected parts, only the scalars are written, without quotes, escapes and commas
+    kMember,   // the value is the member "decoded" of an open object, all other members of which are written
+    kValues,   // of the selected parts, only the scalars are written, without quotes, escapes and commas
+    kScalars,  // nothing is written; the scalars go to a sink
   };
   enum class Verdict : std::uint8_t {
     kWrite,
@@ -82,6 +111,8 @@ class JsonFilter {
 
   // `fields` must outlive the filter.
   JsonFilter(const FieldPaths& fields, Form form);
+  // For kScalars. The arguments must outlive the filter.
+  JsonFilter(const FieldPaths& fields, ScalarSink& sink);
 
   // Each is called before the writer writes such a piece, whose begin is `before`.
   Verdict name(std::string_view name, const JsonMark& before);
@@ -89,7 +120,17 @@ class JsonFilter {
   Verdict begin(bool is_list, const JsonMark& before);
   Verdict end();
 
+  // For kScalars, instead of scalar().
+  void take(const Scalar& value);
+
   const JsonMark& undone() const { return before_; }
+  bool takes_scalars() const { return form_ == Form::kScalars; }
+  // Returns whether only the scalars of fields are wanted, for which an absent field may have a default.
+  bool wants_defaults() const { return form_ != Form::kMember; }
+  // Returns whether the value that follows a name has no wanted part, so that it need not be written.
+  bool skips_next() const {
+    return form_ != Form::kMember && whole_ == 0 && (skipped_ > 0 || next_.begin == next_.end);
+  }
   bool writes_values() const { return form_ == Form::kValues; }
   void save(JsonMark& mark) const;
   void take_back(const JsonMark& mark);
@@ -120,9 +161,13 @@ class JsonFilter {
 
   // Returns whether the next value is written whole. `before` is where it begins if it is in a list.
   bool is_selected(const JsonMark& before);
+  // Notes the fields of next_ that end here, and returns whether any path goes on or ends here.
+  bool leads_here();
+  void note_found(std::size_t field);
 
   const FieldPaths& fields_;
   const Form form_;
+  ScalarSink* const sink_;  // null unless kScalars
   std::vector<Rest> rests_;
   std::vector<Level> open_;
   PathRests next_;                   // of the next value

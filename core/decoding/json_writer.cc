@@ -9,9 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
+#include <system_error>
 #include <type_traits>
 
 #include "core/base/utf8.h"
+#include "core/formats/shortest_digits.h"
 
 namespace recordfs {
 namespace {
@@ -84,102 +87,11 @@ struct Writer {
   JsonWriter& json;
 };
 
-constexpr unsigned char kDelete = 0x7F;
-constexpr unsigned char kLatin1 = 0xC2;   // begins U+0080 to U+00BF, whose first ones are the C1 controls
-constexpr unsigned char kFirstC1 = 0x80;  // the second byte of U+0080 ...
-constexpr unsigned char kAfterC1 = 0xA0;  // ... and of U+00A0
-
-// The bytes that need no escape in a string, including all non-ASCII bytes except kLatin1.
-constexpr std::array<bool, 256> plain_bytes() {
-  std::array<bool, 256> plain{};
-  for (std::size_t i = 0x20; i < plain.size(); ++i) plain[i] = i != '"' && i != '\\' && i != kDelete && i != kLatin1;
-  return plain;
-}
-constexpr auto kIsPlain = plain_bytes();
-
-bool is_plain(char c) { return kIsPlain[static_cast<unsigned char>(c)]; }
-
-// Returns the number of plain characters at the begin of `text`. Examines eight at a time while there is nothing else.
-std::size_t plain_characters(std::string_view text) {
-  constexpr std::uint64_t kEach = 0x0101010101010101;
-  constexpr std::uint64_t kHighBits = 0x80 * kEach;
-  const auto has_less = [](std::uint64_t word, std::uint64_t than) {
-    return (word - than * kEach) & ~word & kHighBits;
-  };
-  std::size_t at = 0;
-  for (; at + sizeof(std::uint64_t) <= text.size(); at += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data() + at, sizeof(word));
-    const std::uint64_t other = has_less(word, 0x20) | has_less(word ^ ('"' * kEach), 1) |
-                                has_less(word ^ ('\\' * kEach), 1) | has_less(word ^ (kDelete * kEach), 1) |
-                                has_less(word ^ (kLatin1 * kEach), 1);
-    if (other != 0) break;
-  }
-  while (at < text.size() && is_plain(text[at])) ++at;
-  return at;
-}
-
-bool is_latin1(std::string_view text) { return static_cast<unsigned char>(text[0]) == kLatin1; }
-
-// Returns whether the text begins with a C1 control, which terminals may obey.
-bool begins_with_c1(std::string_view text) {
-  if (text.size() < 2 || !is_latin1(text)) return false;
-  const auto second = static_cast<unsigned char>(text[1]);
-  return second >= kFirstC1 && second < kAfterC1;
-}
-
-constexpr std::size_t kLongestEscape = 6;
-
-struct Escape {
-  std::array<char, 8> text{};  // of which copying all is fast
-  std::size_t size = 0;
-};
-
-constexpr Escape escape_of(unsigned char byte) {
-  switch (byte) {
-    case '\b': return {{'\\', 'b'}, 2};
-    case '\f': return {{'\\', 'f'}, 2};
-    case '\n': return {{'\\', 'n'}, 2};
-    case '\r': return {{'\\', 'r'}, 2};
-    case '\t': return {{'\\', 't'}, 2};
-    case '"': return {{'\\', '"'}, 2};
-    case '\\': return {{'\\', '\\'}, 2};
-    default: return {{'\\', 'u', '0', '0', kHexDigits[byte >> 4], kHexDigits[byte & 0xF]}, kLongestEscape};
-  }
-}
-
-constexpr std::array<Escape, 256> escapes() {
-  std::array<Escape, 256> all{};
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = escape_of(static_cast<unsigned char>(i));
-  return all;
-}
-constexpr auto kEscapes = escapes();
-
-// Appends the escapes of characters at the begin of `value`, and returns the number of their bytes. A small file may
-// decode to a gigabyte of such characters. REQUIRES: the first byte is not plain.
-std::size_t append_escapes(std::string& text, std::string_view value) {
-  std::array<char, 64> out{};
-  std::size_t filled = 0;
-  std::size_t taken = 0;
-  do {
-    if (const std::string_view rest = value.substr(taken); begins_with_c1(rest)) {
-      ++taken;  // the second byte is the number of the character
-    } else if (is_latin1(rest)) {
-      out[filled++] = value[taken++];
-      continue;
-    }
-    const Escape& escape = kEscapes[static_cast<unsigned char>(value[taken++])];
-    std::memcpy(out.data() + filled, escape.text.data(), escape.text.size());
-    filled += escape.size;
-  } while (taken < value.size() && filled <= out.size() - sizeof(Escape::text) && !is_plain(value[taken]));
-  text.append(out.data(), filled);
-  return taken;
-}
-
 constexpr std::uint64_t kIndent = 2;
 // jq counts an object twice: once for itself and once for the name that precedes the value.
 constexpr std::uint32_t kOfObject = 2;
 constexpr std::uint32_t kOfList = 1;
+constexpr std::size_t kLongestEscape = 6;  // of a character in a string
 constexpr std::size_t kLongestNumber = 32;
 constexpr std::size_t kShortName = 28;  // bytes
 constexpr std::string_view kNull = "null";
@@ -208,6 +120,19 @@ bool has_no_quotes(const JsonFilter* filter) { return filter != nullptr && filte
 std::uint64_t size_of_string(std::string_view string, std::uint64_t room) {
   const std::uint64_t most = kLongestEscape * string.size() + 2;
   return most <= room ? most : json_string_size(string);
+}
+
+// Returns the value of a JSON token.
+Scalar scalar_of(std::string_view token) {
+  const char* const end = token.data() + token.size();
+  const auto parse = [&](auto number) {
+    const auto parsed = std::from_chars(token.data(), end, number);
+    return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(Scalar(number)) : std::nullopt;
+  };
+  if (token == "true" || token == "false") return token == "true";
+  if (const auto number = parse(std::int64_t{0})) return *number;
+  if (const auto number = parse(std::uint64_t{0})) return *number;
+  return parse(0.0).value_or(Scalar());
 }
 
 template <class Float>
@@ -240,32 +165,6 @@ std::string name_of_bytes(ByteForm form, bool is_text, std::string_view name, st
 }
 
 }  // namespace
-
-void append_json_string(std::string& text, std::string_view value) {
-  text += '"';
-  for (std::size_t at = 0; at < value.size();) {
-    std::size_t end = at + plain_characters(value.substr(at));
-    text.append(value, at, end - at);
-    if (end < value.size()) end += append_escapes(text, value.substr(end));
-    at = end;
-  }
-  text += '"';
-}
-
-std::uint64_t json_string_size(std::string_view value) {
-  std::uint64_t size = 2;
-  for (std::size_t at = 0; at < value.size(); ++at) {
-    if (const std::string_view rest = value.substr(at); !is_latin1(rest)) {
-      size += is_plain(value[at]) ? 1 : kEscapes[static_cast<unsigned char>(value[at])].size;
-    } else if (begins_with_c1(rest)) {
-      size += kLongestEscape;
-      ++at;
-    } else {
-      size += 1;
-    }
-  }
-  return size;
-}
 
 JsonWriter JsonWriter::in_object(std::string& line, std::uint64_t most_bytes, ByteForm form, JsonFilter* filter) {
   JsonWriter writer(line, JsonLayout::kLine, most_bytes, form, filter);
@@ -323,6 +222,12 @@ bool JsonWriter::begin_scalar() {
 
 void JsonWriter::begin(char bracket) {
   if (is_full_) return;
+  if (takes_scalars()) {
+    filter_->begin(bracket == '[', {});
+    ++depth_;
+    nesting_ += bracket == '{' ? kOfObject : kOfList;
+    return;
+  }
   if (filter_ == nullptr || filter_->begin(bracket == '[', mark()) == JsonFilter::Verdict::kWrite) {
     if (!make_room(1 + closing(layout_, depth_ + 1) - closing(layout_, depth_))) return;
     text_ += bracket;
@@ -345,6 +250,10 @@ void JsonWriter::end(char bracket) {
 }
 
 void JsonWriter::name(std::string_view name, bool is_plain) {
+  if (takes_scalars()) {
+    filter_->name(name, {});
+    return;
+  }
   if (filter_ != nullptr && filter_->name(name, mark()) != JsonFilter::Verdict::kWrite) return;
   if (!make_room(is_plain ? name.size() + 2 : size_of_string(name, room()))) return;
   is_after_name_ = true;
@@ -363,6 +272,7 @@ void JsonWriter::name(std::string_view name, bool is_plain) {
 }
 
 void JsonWriter::string(std::string_view text) {
+  if (takes_scalars()) return filter_->take(text);
   if (filter_ != nullptr && !begin_scalar()) return;
   if (!has_no_quotes(filter_)) {
     if (make_room(size_of_string(text, room()))) append_json_string(text_, text);
@@ -372,6 +282,7 @@ void JsonWriter::string(std::string_view text) {
 }
 
 void JsonWriter::encoded(Bytes bytes, ByteForm form) {
+  if (takes_scalars()) return filter_->take(bytes);
   constexpr std::string_view kMark = "\\ud800";
   const std::uint64_t size = form == ByteForm::kHex ? 2 * bytes.size() : encoded_size(bytes.size()) + kMark.size();
   if ((filter_ != nullptr && !begin_scalar()) || !make_room(size + 2)) return;
@@ -383,11 +294,19 @@ void JsonWriter::encoded(Bytes bytes, ByteForm form) {
 }
 
 void JsonWriter::literal(std::string_view text) {
+  if (takes_scalars()) return filter_->take(scalar_of(text));
   if ((filter_ == nullptr || begin_scalar()) && make_room(text.size())) text_ += text;
 }
 
 template <class Number>
 void JsonWriter::number(Number number, bool is_quoted) {
+  if (takes_scalars()) {
+    if constexpr (std::is_same_v<Number, float>) {
+      return filter_->take(with_its_digits(number));
+    } else {
+      return filter_->take(number);
+    }
+  }
   is_quoted = is_quoted && !is_typed() && !has_no_quotes(filter_);
   if constexpr (std::is_floating_point_v<Number>) {
     if (!std::isfinite(number)) return is_typed() ? literal(word_of(number)) : string(word_of(number));
@@ -411,6 +330,10 @@ template void JsonWriter::number(double, bool);
 template void JsonWriter::number(float, bool);
 
 void JsonWriter::bytes(std::string_view name, std::string_view instead, Bytes bytes) {
+  if (takes_scalars()) {
+    this->name(name);
+    return encoded(bytes);
+  }
   const bool is_text = !is_typed() && form_ == ByteForm::kAuto && is_utf8(as_text(bytes));
   this->name(name_of_bytes(form_, is_text || is_typed(), name, instead));
   if (is_text) return string(as_text(bytes));
@@ -418,7 +341,7 @@ void JsonWriter::bytes(std::string_view name, std::string_view instead, Bytes by
 }
 
 void JsonWriter::bytes(Bytes bytes) {
-  if (is_typed()) return encoded(bytes);
+  if (is_typed() || takes_scalars()) return encoded(bytes);
   if (has_no_quotes(filter_) && begin_scalar()) {
     if (make_room(bytes.size())) text_ += as_text(bytes);
     return;
@@ -429,6 +352,7 @@ void JsonWriter::bytes(Bytes bytes) {
 }
 
 void JsonWriter::path(std::string_view name, std::string_view path) {
+  if (takes_scalars()) return bytes(name, name, as_bytes(path));
   if (is_utf8(path)) return member(name, path);
   this->name(name);
   literal(quoted_path(path));

@@ -110,6 +110,12 @@ class JsonWriter {
   std::uint32_t nesting() const { return nesting_; }
   bool is_full() const { return is_full_; }
   bool is_typed() const { return layout_ == JsonLayout::kTyped; }
+  // Returns whether scalars go to the sink of the filter, and nothing is written.
+  bool takes_scalars() const { return filter_ != nullptr && filter_->takes_scalars(); }
+  // Return whether the filter wants defaults of absent fields, and whether it wants nothing of the value that follows a
+  // name, which then need not be written.
+  bool wants_defaults() const { return filter_ != nullptr && filter_->wants_defaults(); }
+  bool skips_next() const { return filter_ != nullptr && filter_->skips_next(); }
 
   JsonMark mark() const;
   void take_back(const JsonMark& mark);

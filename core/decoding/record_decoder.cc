@@ -86,6 +86,8 @@ bool is_plain_text(std::string_view text) {
 // Returns whether an error may be transient, so that it must not be reported as a property of the record.
 bool may_pass(Code code) { return !is_permanent(code); }
 
+Error no_decoded_form() { return {.code = Code::kNotFound, .detail = "this record has no decoded form"}; }
+
 Error too_much_text() { return {.code = Code::kLimit, .detail = "decoded content too large"}; }
 
 // Writes a message as an object. Returns why that failed; empty on success. Fails with what may pass.
@@ -123,7 +125,7 @@ class ValueWriter {
       return writer_.bytes(name, std::string(name) + "_base64", *bytes);
     }
     writer_.name(name);
-    write(value);
+    if (!writer_.skips_next()) write(value);
   }
 
   void operator()(std::monostate) const { writer_.literal("null"); }
@@ -302,8 +304,10 @@ Result<void> RecordDecoder::write_message(const RequestContext& context, JsonWri
     writer.member("type", printable(message.type));
     const auto mark = writer.mark();
     writer.name("decoded");
+    if (writer.skips_next()) return {};
     ASSIGN_OR_RETURN(const auto why, write_decoded(context, writer, chunk, message));
     if (why.empty()) return {};
+    if (writer.takes_scalars()) return undecoded(message, why);
     writer.take_back(mark);
     writer.member("error", printable(why));
   } else if (!is_message(message.bytes, kDepth)) {
@@ -376,9 +380,28 @@ Result<std::string> RecordDecoder::document_of(const RequestContext& context, co
 Result<std::string> RecordDecoder::document(const RequestContext& context, const ChunkInfo& chunk, Bytes record,
                                             JsonLayout layout, JsonFilter* filter) const {
   ASSIGN_OR_RETURN(auto value, value_of(context, record));
-  if (!value) return Error{.code = Code::kNotFound, .detail = "this record has no decoded form"};
+  if (!value) return no_decoded_form();
   ASSIGN_OR_RETURN(const auto metadata, add_metadata_at(context, chunk, *value));  // `value` points into it
   return document_of(context, chunk, *value, layout, filter);
+}
+
+Error RecordDecoder::undecoded(const Message& message, std::string why) {
+  if (message.type.empty()) return {.code = Code::kNotFound, .detail = "a message of unknown type"};
+  return {.code = Code::kUnsupported, .detail = fmt::format("{}: {}", printable(message.type), printable(why))};
+}
+
+Result<void> RecordDecoder::visit(const RequestContext& context, const ChunkInfo& chunk, Bytes record,
+                                  JsonFilter& filter) const {
+  ASSIGN_OR_RETURN(auto value, value_of(context, record));
+  if (!value) return no_decoded_form();
+  ASSIGN_OR_RETURN(const auto metadata, add_metadata_at(context, chunk, *value));  // `value` points into it
+  std::string text;                                                                // remains empty
+  JsonWriter writer(text, JsonLayout::kLine, most_text_, ByteForm::kAuto, &filter);
+  const auto* const message = std::get_if<Message>(&value->is);
+  if (message == nullptr) return write(context, writer, chunk, *value, false);
+  if (message->type.empty()) return undecoded(*message, {});
+  ASSIGN_OR_RETURN(const auto why, write_decoded(context, writer, chunk, *message));
+  return why.empty() ? Result<void>() : undecoded(*message, why);
 }
 
 Result<std::string> RecordDecoder::document_of_message(const RequestContext& context, const ChunkInfo& chunk,

@@ -74,6 +74,11 @@ class RecordDecoder {
   Result<std::string> document(const RequestContext& context, const ChunkInfo& chunk, Bytes record,
                                JsonLayout layout = JsonLayout::kIndented, JsonFilter* filter = nullptr) const;
 
+  // Passes the values of the filter's fields to its sink, with the default of a protobuf field that is absent without
+  // presence. Fails as document(), and with kNotFound or kUnsupported if a message cannot be decoded that a path leads
+  // into; the sink may have taken some values then. REQUIRES: the filter is one of kScalars.
+  Result<void> visit(const RequestContext& context, const ChunkInfo& chunk, Bytes record, JsonFilter& filter) const;
+
   // As document(), for a message inside a record of the chunk.
   Result<std::string> document_of_message(const RequestContext& context, const ChunkInfo& chunk,
                                           const Message& message) const;
@@ -107,6 +112,8 @@ class RecordDecoder {
                              const Message& message) const;
   Result<void> write(const RequestContext& context, JsonWriter& writer, const ChunkInfo& chunk, const Value& value,
                      bool is_member) const;
+  // Returns the error of a message that cannot be decoded to values.
+  static Error undecoded(const Message& message, std::string why);
   Result<std::string> document_of(const RequestContext& context, const ChunkInfo& chunk, const Value& value,
                                   JsonLayout layout, JsonFilter* filter) const;
 

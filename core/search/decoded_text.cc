@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/decoding/field_names.h"
 #include "core/decoding/json_writer.h"
 
 namespace recordfs {
@@ -23,6 +24,7 @@ Result<void> each_decoded_text(const RequestContext& context, const RecordDecode
   document->pop_back();
   if (filter) {
     filter->finish();
+    note_field_names(context, decoder, chunk, record, *fields);
     filter->each_value(*document, take);
   } else {
     take(*document);

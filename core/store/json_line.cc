@@ -1,5 +1,6 @@
 #include "core/store/json_line.h"
 
+#include "core/decoding/field_names.h"
 #include "core/decoding/json_writer.h"
 
 namespace recordfs {
@@ -31,6 +32,7 @@ Result<void> append_decoded(std::string& line, const RecordDecoder& decoder, con
   JsonFilter filter(*options.fields, JsonFilter::Form::kMember);
   TRY(decoder.append_members({}, line, chunk, record, options.bytes, &filter));
   filter.finish();
+  note_field_names({}, decoder, chunk, record, *options.fields);
   return {};
 }
 

@@ -204,8 +204,19 @@ void Printer::write_members(const pb::Message& message) {
     if (!goes_on()) break;
     write_field(message, field);
   }
+  if (writer_.wants_defaults()) write_defaults(message);
   --depth_;
   lists_[depth_] = std::move(fields);
+}
+
+void Printer::write_defaults(const pb::Message& message) {
+  const Descriptor* const type = message.GetDescriptor();
+  for (int i = 0; i < type->field_count() && goes_on(); ++i) {
+    const FieldDescriptor* const field = type->field(i);
+    const bool is_default =
+        !field->is_repeated() && !field->has_presence() && !message.GetReflection()->HasField(message, field);
+    if (is_default) write_field(message, field);
+  }
 }
 
 void Printer::write_field(const pb::Message& message, const FieldDescriptor* field) {
@@ -214,6 +225,7 @@ void Printer::write_field(const pb::Message& message, const FieldDescriptor* fie
   } else {
     writer_.name(view(field->name()));
   }
+  if (writer_.skips_next()) return;
   if (field->is_map()) return write_map(message, field);
   if (field->is_repeated()) return write_list(message, field);
   write_value(message, field, -1);

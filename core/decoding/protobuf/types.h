@@ -136,6 +136,8 @@ class Printer {
  private:
   void write_message(const pb::Message& message);
   void write_members(const pb::Message& message);
+  // Writes the absent fields that have a value all the same: their default.
+  void write_defaults(const pb::Message& message);
   void write_field(const pb::Message& message, const pb::FieldDescriptor* field);
   void write_list(const pb::Message& message, const pb::FieldDescriptor* field);
   void write_map(const pb::Message& message, const pb::FieldDescriptor* field);

@@ -77,6 +77,51 @@ TEST(MessageTypes, AbsentFieldsAreOmitted) {
             R"({"m":{},"many":[0],"maybe":0,"all":[{}],"that_one":0})");
 }
 
+// Returns the scalars that fields of such a message have, each as field=value.
+class Scalars final : public ScalarSink {
+ public:
+  void take(std::size_t field, const Scalar& value) override {
+    text += std::to_string(field) + '=' + std::visit(*this, value) + ' ';
+  }
+  std::string operator()(std::monostate) const { return "null"; }
+  std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(std::string_view value) const { return '\'' + std::string(value) + '\''; }
+  std::string operator()(Bytes value) const { return std::to_string(value.size()) + " bytes"; }
+  template <class Number>
+  std::string operator()(Number value) const {
+    return std::to_string(value);
+  }
+
+  std::string text{};
+};
+
+std::string scalars_of(const std::string& message_text, const std::vector<std::string>& paths) {
+  Schema schema(kNumbers);
+  const FieldPaths fields(paths);
+  Scalars scalars;
+  JsonFilter filter(fields, scalars);
+  std::string nothing;
+  std::string why;
+  JsonWriter writer(nothing, JsonLayout::kLine, 0, ByteForm::kAuto, &filter);
+  EXPECT_TRUE(types_of(schema.descriptors())->write("M", as_bytes(schema.message("M", message_text)), writer, why));
+  EXPECT_EQ(nothing, "");
+  return scalars.text;
+}
+
+TEST(MessageTypes, ScalarsOfFieldsGoToASink) {
+  EXPECT_EQ(scalars_of("i64: -1 u64: 18446744073709551615 s: 'x' by: '\377\376' b: true many: [1, 2]",
+                       {"i64", "u64", "s", "by", "b", "many"}),
+            "0=-1 1=18446744073709551615 4=true 2='x' 3=2 bytes 5=1 5=2 ");
+  EXPECT_EQ(scalars_of("m { i32: 3 m { s: 'y' } } by_name { key: 'k' value: 9 }", {"m.i32", "m.m.s", "by_name.k"}),
+            "0=3 1='y' 2=9 ");
+}
+
+TEST(MessageTypes, AbsentFieldWithoutPresenceHasItsDefaultInASink) {
+  EXPECT_EQ(scalars_of("", {"i32", "d", "b", "s", "by", "e", "m", "m.i32", "many", "maybe", "this_one"}),
+            "0=0 1=0.000000 2=false 3='' 4=0 bytes 5='ZERO' ");
+  EXPECT_EQ(scalars_of("m { i32: 1 } all {} all { i32: 2 }", {"m.s", "all.i32", "maybe"}), "0='' 1=0 1=2 ");
+}
+
 TEST(MessageTypes, MapsAreSortedByKey) {
   EXPECT_EQ(
       json_of(kNumbers, R"(by_name { key: "b" value: 1 } by_name { key: "a" value: 2 } by_name { key: "b" value: 3 }
