@@ -201,7 +201,9 @@ OrderedResult BlockReader::work_on_step(const RequestContext& context, const Sca
   std::shared_ptr<RecordBlock> ahead;
   std::uint64_t index = which.begin;
   if (search) {
-    const auto found = search_chunk(RequestContext(cancelled), part.store, indexed.chunk, **chunk, *search);
+    Search wanted = *search;
+    wanted.indices = which;
+    const auto found = search_chunk(RequestContext(cancelled), part.store, indexed.chunk, **chunk, wanted);
     ahead = std::make_shared<RecordBlock>(blocks->take(found, which));
     index = which.end;
   } else if (blocks->is_whole()) {
@@ -263,8 +265,8 @@ bool BlockReader::hand_over(RecordBlock block) const {
 
 Result<std::uint64_t> BlockReader::read(unsigned threads, std::uint64_t memory) const {
   ProcessBatch on_batch;
-  // Batches have no chunks, which texts of records need.
-  if (!search || !search->texts_of) {
+  // Batches have no chunks, which decoded records need.
+  if (!search || (!search->texts_of && !search->selects)) {
     on_batch = [this](const std::shared_ptr<const ScannedBatch>& batch) { return work_on_batch(batch); };
   }
   ASSIGN_OR_RETURN(const auto end, read_part(

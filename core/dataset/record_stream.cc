@@ -141,11 +141,12 @@ Result<std::uint64_t> RecordStream::read(std::size_t shard, std::uint64_t base, 
                      .part = {.store = *store, .selection = std::move(selection), .split = options_.split},
                      .cancelled = cancelled_,
                      .take = [this](RecordBlock block) { return push(std::move(block)); }};
-  if (options_.matcher) {
-    reader.search.emplace(Search{.matcher = *options_.matcher,
+  if (options_.matcher || options_.selects) {
+    reader.search.emplace(Search{.matcher = options_.matcher.get(),
                                  .is_inverted = options_.is_inverted,
                                  .largest_record = options_.largest_searched,
-                                 .texts_of = options_.texts_of ? options_.texts_of(shard, store) : TextsOfRecord()});
+                                 .texts_of = options_.texts_of ? options_.texts_of(shard, store) : TextsOfRecord(),
+                                 .selects = options_.selects ? options_.selects(shard, store) : SelectRecord()});
   }
   return reader.read(options_.threads, options_.memory);
 }

@@ -25,6 +25,9 @@ namespace recordfs {
 // Returns what is searched of the records of a shard instead of their bytes.
 using TextsOfShard = std::function<TextsOfRecord(std::size_t shard, const std::shared_ptr<const RecordStore>& store)>;
 
+// Returns which records of a shard are selected.
+using SelectOfShard = std::function<SelectRecord(std::size_t shard, const std::shared_ptr<const RecordStore>& store)>;
+
 // A thread of the stream scans the shards one after another, with others that decode. It stops when the blocks that
 // were not taken hold `memory` bytes. Damage between the ordinals is a problem of the stream. Damage after the last
 // record is one if the ordinals end later. A failure that may pass is the last problem of the last block; after any
@@ -38,6 +41,7 @@ class RecordStream {
     std::shared_ptr<const RecordMatcher> matcher{};  // null: all records match
     TextsOfShard texts_of{};                         // for `matcher`; none: the bytes are searched
     bool is_inverted = false;
+    SelectOfShard selects{};  // none: all records
     std::uint64_t largest_searched = UINT64_MAX;  // bytes of a record
     unsigned threads = 1;
     std::uint64_t memory = 64u << 20;

@@ -14,10 +14,19 @@ namespace {
 
 constexpr std::uint64_t kWhole = 8u << 20;  // payloads up to this size are read at once
 
+// Returns whether exactly the records with the matcher's literal text are selected.
+bool has_literal(const Search& wanted) {
+  return wanted.matcher != nullptr && !wanted.matcher->literal().empty() && !wanted.is_inverted;
+}
+
+bool matches(const Search& wanted, std::string_view text) {
+  return wanted.matcher == nullptr || wanted.matcher->matches(text);
+}
+
 // Appends where a text matches. `before`: bytes of other texts before it.
 void append_matches(std::vector<Match>& matches, std::string_view text, std::size_t before, const Search& wanted) {
-  if (!wanted.wants_matches || wanted.is_inverted) return;
-  for (const Match& match : wanted.matcher.find_all(text)) matches.push_back({before + match.begin, match.size});
+  if (!wanted.wants_matches || wanted.is_inverted || wanted.matcher == nullptr) return;
+  for (const Match& match : wanted.matcher->find_all(text)) matches.push_back({before + match.begin, match.size});
 }
 
 // Returns a selected record.
@@ -38,11 +47,16 @@ class ChunkSearch {
   }
 
   SearchResult run() {
-    const bool by_text = !wanted_.texts_of && !wanted_.matcher.literal().empty() && !wanted_.is_inverted;
+    const bool by_text = has_literal(wanted_) && !wanted_.texts_of && !wanted_.selects && wanted_.indices.begin == 0 &&
+                         wanted_.indices.end >= chunk_.layout().records();
     if (payload_ && by_text && !chunk_.layout().has_failures()) {
       select_by_text();
     } else {
-      for (std::uint64_t i = 0; i < chunk_.layout().records() && wants_more(); ++i) look_at(i);
+      const std::uint64_t end = std::min(wanted_.indices.end, chunk_.layout().records());
+      for (std::uint64_t i = wanted_.indices.begin; i < end && wants_more(); ++i) {
+        look_at(i);
+        if (wanted_.ends_at_failure && !found_.failures.empty()) break;
+      }
     }
     return std::move(found_);
   }
@@ -53,7 +67,7 @@ class ChunkSearch {
   // Searches the whole payload at once, because records follow each other directly.
   void select_by_text() {
     const std::string_view all = as_text(payload_->bytes);
-    const std::string_view text = wanted_.matcher.literal();
+    const std::string_view text = wanted_.matcher->literal();
     const Layout& layout = chunk_.layout();
     std::size_t at = layout.records() == 0 ? all.size() : static_cast<std::size_t>(layout.first_begin());
     while (wants_more() && (at = find_text(all, text, at)) != std::string_view::npos) {
@@ -77,16 +91,21 @@ class ChunkSearch {
       found_.failures.push_back(record.error());
       return;
     }
-    if (wanted_.texts_of) return look_at_texts(index, record->bytes);
+    if (wanted_.selects) {
+      const auto is_selected = wanted_.selects(info_, record->bytes);
+      if (!is_selected) found_.failures.push_back(is_selected.error());
+      if (!is_selected || !*is_selected) return;
+    }
+    if (wanted_.texts_of && wanted_.matcher != nullptr) return look_at_texts(index, record->bytes);
     const std::string_view text = as_text(record->bytes);
-    if (wanted_.matcher.matches(text) != wanted_.is_inverted) add(index, text);
+    if (matches(wanted_, text) != wanted_.is_inverted) add(index, text);
   }
 
   void look_at_texts(std::uint64_t index, Bytes record) {
     FoundRecord found{index};
     bool is_match = false;
     auto looked = wanted_.texts_of(info_, record, [&](std::string_view text) {
-      if ((is_match && !wanted_.wants_matches) || !wanted_.matcher.matches(text)) return;
+      if ((is_match && !wanted_.wants_matches) || !wanted_.matcher->matches(text)) return;
       is_match = true;
       append_matches(found.matches, text, found.text.size(), wanted_);
       if (wanted_.wants_matches) found.text += text;
@@ -134,12 +153,12 @@ class BatchSearch {
       : records_(batch.records), window_(batch.window.bytes), wanted_(wanted) {}
 
   std::vector<FoundRecord> run() {
-    const bool by_text = !wanted_.matcher.literal().empty() && !wanted_.is_inverted;
+    const bool by_text = has_literal(wanted_);
     for (std::size_t i = 0; i < records_.size() && wants_more();) {
       const std::size_t end = by_text ? end_of_area(i) : i + 1;
       if (end > i + 1) {
         select_by_text(i, end);
-      } else if (wanted_.matcher.matches(as_text(records_[i])) != wanted_.is_inverted) {
+      } else if (matches(wanted_, as_text(records_[i])) != wanted_.is_inverted) {
         add(i);
       }
       i = end;
@@ -172,7 +191,7 @@ class BatchSearch {
     const auto* const begin = records_[first].data();
     const std::string_view area(reinterpret_cast<const char*>(begin),
                                 static_cast<std::size_t>(records_[end - 1].data() + records_[end - 1].size() - begin));
-    const std::string_view text = wanted_.matcher.literal();
+    const std::string_view text = wanted_.matcher->literal();
     const auto offset = [&](std::size_t index) { return static_cast<std::size_t>(records_[index].data() - begin); };
     std::size_t at = 0;
     while (wants_more() && (at = find_text(area, text, at)) != std::string_view::npos) {

@@ -11,6 +11,7 @@
 #include "core/formats/bulk.h"
 #include "core/search/record_matcher.h"
 #include "core/store/record_store.h"
+#include "core/store/selection.h"
 
 namespace recordfs {
 
@@ -19,13 +20,19 @@ namespace recordfs {
 using TextsOfRecord = std::function<Result<void>(const ChunkInfo& chunk, Bytes record,
                                                  const std::function<void(std::string_view text)>& take)>;
 
+// Returns whether a record is selected, as a condition on its fields decides. Thread-safe.
+using SelectRecord = std::function<Result<bool>(const ChunkInfo& chunk, Bytes record)>;
+
 struct Search {
-  const RecordMatcher& matcher;
+  const RecordMatcher* matcher = nullptr;     // null: all records match
   bool is_inverted = false;                   // selects the records that do not match
   bool wants_matches = false;                 // also where they match
   std::uint64_t most = UINT64_MAX;            // selected records
   std::uint64_t largest_record = UINT64_MAX;  // bytes of a record that is searched
   TextsOfRecord texts_of{};                   // for search_chunk(); none: the bytes are searched
+  SelectRecord selects{};                     // for search_chunk(); leaves the others out, whether they match or not
+  OrdinalInterval indices{};                  // for search_chunk(): the records that are searched
+  bool ends_at_failure = false;               // searches only the records before the first failure
 };
 
 struct FoundRecord {

@@ -273,7 +273,7 @@ class Grep {
 
   Search wanted() const {
     return {
-        .matcher = matcher_,
+        .matcher = &matcher_,
         .is_inverted = options_.inverted,
         .wants_matches = show_ == Show::kMatches || options_.json || (show_ == Show::kRecords && options_.has_colors()),
         .most = most_,

@@ -27,9 +27,8 @@ class Searched {
 
   SearchResult search(const std::string& pattern, Search wanted) const {
     const auto matcher = RecordMatcher::make({pattern}, {}).value();
-    const Search search{*matcher,    wanted.is_inverted,    wanted.wants_matches,
-                        wanted.most, wanted.largest_record, wanted.texts_of};
-    return search_chunk({}, *toy_.store, toy_.chunk(0), *chunk_, search);
+    wanted.matcher = matcher.get();
+    return search_chunk({}, *toy_.store, toy_.chunk(0), *chunk_, wanted);
   }
   Indices indices(const std::string& pattern, const Search& wanted) const {
     Indices found;
@@ -42,34 +41,28 @@ class Searched {
   ChunkReader::Pointer chunk_;
 };
 
-const RecordMatcher& unused() {
-  static const auto matcher = RecordMatcher::make({}, {}).value();
-  return *matcher;
-}
-
 TEST(RecordSearch, SelectsByTextAndByExpressionAlike) {
   const Searched searched;
   const std::string word = searched.record(3).substr(0, 4);
-  EXPECT_EQ(searched.indices(word, {unused()}),
-            searched.indices("[" + word.substr(0, 1) + "]" + word.substr(1), {unused()}));
-  EXPECT_EQ(searched.indices("nosuch", {unused()}), Indices());
+  EXPECT_EQ(searched.indices(word, {}), searched.indices("[" + word.substr(0, 1) + "]" + word.substr(1), {}));
+  EXPECT_EQ(searched.indices("nosuch", {}), Indices());
 }
 
 TEST(RecordSearch, TextAcrossTwoRecordsIsNotFound) {
   const Searched searched;
   const std::string across = searched.record(1).substr(searched.record(1).size() - 3) + searched.record(2).substr(0, 3);
-  EXPECT_EQ(searched.indices(across, {unused()}), Indices());
+  EXPECT_EQ(searched.indices(across, {}), Indices());
 }
 
 TEST(RecordSearch, InvertedSelectsTheOthersAndEndsAtTheMost) {
   const Searched searched;
-  EXPECT_EQ(searched.indices("nosuch", {.matcher = unused(), .is_inverted = true}), (Indices{0, 1, 2, 3, 4}));
-  EXPECT_EQ(searched.indices("nosuch", {.matcher = unused(), .is_inverted = true, .most = 2}), (Indices{0, 1}));
+  EXPECT_EQ(searched.indices("nosuch", {.is_inverted = true}), (Indices{0, 1, 2, 3, 4}));
+  EXPECT_EQ(searched.indices("nosuch", {.is_inverted = true, .most = 2}), (Indices{0, 1}));
 }
 
 TEST(RecordSearch, SaysWhereRecordsMatch) {
   const Searched searched;
-  const auto found = searched.search(searched.record(2), {.matcher = unused(), .wants_matches = true});
+  const auto found = searched.search(searched.record(2), {.wants_matches = true});
   ASSERT_EQ(found.records.size(), 1u);
   ASSERT_EQ(found.records[0].matches.size(), 1u);
   EXPECT_EQ(found.records[0].matches[0].begin, 0u);
@@ -78,7 +71,7 @@ TEST(RecordSearch, SaysWhereRecordsMatch) {
 
 TEST(RecordSearch, UnreadableRecordIsAFailureAndTheOthersAreSearched) {
   const Searched searched({.chunks = 1, .records_per_chunk = 5, .unreadable_records = {1}});
-  const auto found = searched.search("nosuch", {.matcher = unused(), .is_inverted = true});
+  const auto found = searched.search("nosuch", {.is_inverted = true});
   EXPECT_EQ(found.failures.size(), 1u);
   Indices indices;
   for (const FoundRecord& record : found.records) indices.push_back(record.index);
@@ -96,12 +89,29 @@ TEST(RecordSearch, TextsOfARecordTakeThePlaceOfItsBytes) {
     take("second");
     return {};
   };
-  const auto found = searched.search("second", {.matcher = unused(), .wants_matches = true, .texts_of = texts});
+  const auto found = searched.search("second", {.wants_matches = true, .texts_of = texts});
   ASSERT_EQ(found.records.size(), 3u);
   EXPECT_EQ(found.failures.size(), 1u);
   EXPECT_EQ(found.records[0].index, 0u);
   EXPECT_EQ(found.records[1].index, 3u);
   EXPECT_EQ(found.records[0].text, "second") << "only texts that match";
+}
+
+TEST(RecordSearch, SelectsAmongTheWantedRecordsOfAChunk) {
+  const Searched searched;
+  const std::string second = searched.record(2);
+  Indices asked;
+  Search wanted{.selects = [&](const ChunkInfo&, Bytes record) -> Result<bool> {
+    asked.push_back(record.size());
+    if (as_text(record) == second) return Error{.code = Code::kLimit, .detail = "too large"};
+    return true;
+  }};
+  wanted.indices = {.begin = 1, .end = 4};
+  const auto found = searched.search("", wanted);
+  EXPECT_EQ(asked.size(), 3u);
+  ASSERT_EQ(found.records.size(), 2u);
+  EXPECT_EQ(found.records[1].index, 3u);
+  EXPECT_EQ(found.failures.size(), 1u);
 }
 
 }  // namespace

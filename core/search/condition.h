@@ -1,0 +1,145 @@
+// Conditions on the fields of a record: label in (3, 5) and len(image/encoded) > 1e5 and not split ~ '^val'
+//
+//   condition   terms that `and`, `or`, `not` and parentheses join; `not` binds strongest, then `and`
+//   term        FIELD = VALUE, and with ==, !=, <>, <, <=, >, >=; FIELD in (VALUE, ...), FIELD not in (VALUE, ...)
+//               FIELD ~ 'PATTERN', FIELD !~ 'PATTERN'; FIELD is null, FIELD is not null
+//               len(FIELD) and count(FIELD), compared with numbers in the same ways
+//   FIELD       a path as of FieldPaths. It needs quotes, `a b` or "a b", if it is a word of this language, or if it
+//   has
+//               other characters than letters, digits and _ . / : $ @ # -, or begins with a digit or a dash.
+//   VALUE       a number, true, false, or a text in quotes: 'cat' or "cat"
+//
+// What is on the left of an operator is a field, and what is on the right is a value. In quotes, the same quote is
+// doubled, and all other characters are themselves. Words of the language may have capitals.
+//
+// A term is true if any value of its field makes it true. A field has several values if it is a list, or if it is an
+// object, all scalars in which are its values. Nulls are no values. A field without a value is null, and all other
+// terms on it are false, except that count() is 0. There are only true and false: `not` makes true what is false.
+//
+// - Numbers are compared without rounding, except that a float is the double with its shortest digits. NaN differs from
+//   all numbers.
+// - Texts and bytes are compared byte by byte. Patterns are those of RecordMatcher, which match anywhere in the text.
+// - Values of different types differ, and are not ordered.
+// - len() is the number of bytes of a text or of bytes; of a field with other values, it is their number.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/decoding/json_filter.h"
+#include "core/search/exact_number.h"
+#include "core/search/record_matcher.h"
+
+namespace recordfs {
+
+// A value in a condition.
+using ConditionValue = std::variant<bool, ExactNumber, std::string>;
+
+// A comparison.
+struct ConditionTerm {
+  enum class Subject : std::uint8_t { kValue, kLength, kCount };
+  enum class Operator : std::uint8_t {
+    kEqual,
+    kUnequal,
+    kLess,
+    kAtMost,
+    kMore,
+    kAtLeast,
+    kIn,
+    kMatches,
+    kDiffers,
+    kNull
+  };
+
+  std::size_t field = 0;  // an index of Condition::names()
+  Subject subject = Subject::kValue;
+  Operator comparison = Operator::kEqual;
+  ConditionValue value{};  // of the comparisons up to kAtLeast
+  // Of kIn, the values by type. The numbers are sorted.
+  std::vector<ExactNumber> numbers{};
+  std::unordered_set<std::string> texts{};
+  std::vector<bool> words{};
+  std::shared_ptr<const RecordMatcher> matcher{};  // of kMatches, and of kDiffers, which is true if it does not match
+  std::string source{};                            // as it was written
+};
+
+// A term, or a combination of earlier nodes.
+struct ConditionNode {
+  enum class Kind : std::uint8_t { kTerm, kNot, kAnd, kOr };
+
+  Kind kind = Kind::kTerm;
+  std::size_t first = 0;  // a node, or of kTerm the index of a term
+  std::size_t second = 0;
+};
+
+// What a condition consists of.
+struct ConditionParts {
+  std::vector<std::string> names{};
+  std::vector<ConditionTerm> terms{};
+  std::vector<ConditionNode> nodes{};  // the last one is the whole
+};
+
+// Immutable and thread-safe.
+class Condition {
+ public:
+  static constexpr std::size_t kMostText = 64u << 10;  // bytes
+  static constexpr std::size_t kMostPatterns = 64;
+  static constexpr std::size_t kDeepest = 100;  // nested parentheses and `not`
+
+  // Parses a condition. Fails with kUnsupported; the detail is a message of three lines, of which the second shows the
+  // text, and the third points at the place.
+  static Result<std::shared_ptr<const Condition>> parse(std::string_view text);
+
+  // REQUIRES: the parts are those of a condition.
+  explicit Condition(ConditionParts parts) : parts_(std::move(parts)) {}
+
+  // The fields that are compared, each once.
+  const std::vector<std::string>& names() const { return parts_.names; }
+  const std::vector<ConditionTerm>& terms() const { return parts_.terms; }
+  // Returns the value of the whole, given those of the terms.
+  bool combine(const std::vector<bool>& terms) const;
+
+ private:
+  const ConditionParts parts_;
+};
+
+// Evaluates a condition for one record, while the values of its fields are passed to it, in memory that depends on the
+// condition alone. Not thread-safe.
+class ConditionEvaluation final : public ScalarSink {
+ public:
+  // `condition` must outlive it.
+  explicit ConditionEvaluation(const Condition& condition);
+
+  // `field`: an index of Condition::names().
+  void take(std::size_t field, const Scalar& value) override;
+  // Returns whether the condition is true for the values so far.
+  bool finish();
+
+  // What a term has been compared with.
+  struct Seen {
+    bool comparable = false;  // a value of a type that the term can be true for
+    bool other = false;       // a value of another type
+  };
+  const std::vector<Seen>& seen() const { return seen_; }
+
+ private:
+  struct Values {
+    std::uint64_t count = 0;
+    bool has_text = false;
+  };
+
+  const Condition& condition_;
+  std::vector<bool> is_true_;   // by term
+  std::vector<Seen> seen_;      // by term
+  std::vector<Values> values_;  // by field
+};
+
+}  // namespace recordfs

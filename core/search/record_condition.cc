@@ -1,0 +1,65 @@
+#include "core/search/record_condition.h"
+
+#include <utility>
+
+#include "core/decoding/field_names.h"
+
+namespace recordfs {
+
+Result<std::shared_ptr<const RecordCondition>> RecordCondition::parse(std::string_view text) {
+  ASSIGN_OR_RETURN(auto condition, Condition::parse(text));
+  return std::make_shared<const RecordCondition>(std::move(condition));
+}
+
+RecordCondition::RecordCondition(std::shared_ptr<const Condition> condition)
+    : condition_(std::move(condition)),
+      fields_(condition_->names()),
+      seen_(std::make_unique<Seen[]>(condition_->terms().size())) {}
+
+Result<bool> RecordCondition::matches(const RequestContext& context, const RecordDecoder& decoder,
+                                      const ChunkInfo& chunk, Bytes record) const {
+  ConditionEvaluation evaluation(*condition_);
+  JsonFilter filter(fields_, evaluation);
+  const auto visited = decoder.visit(context, chunk, record, filter);
+  if (!visited) {
+    const Code code = visited.error().code;
+    const bool is_of_record = code == Code::kNotFound || code == Code::kDamage || code == Code::kUnsupported;
+    if (!is_of_record) return visited.error();
+    note_undecoded(chunk, visited.error());
+    return false;
+  }
+  filter.finish();
+  note_field_names(context, decoder, chunk, record, fields_);
+  const bool is_match = evaluation.finish();
+  note(evaluation.seen());
+  return is_match;
+}
+
+void RecordCondition::note(const std::vector<ConditionEvaluation::Seen>& seen) const {
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (seen[i].comparable && !seen_[i].comparable) seen_[i].comparable = true;
+    if (seen[i].other && !seen_[i].other) seen_[i].other = true;
+  }
+}
+
+void RecordCondition::note_undecoded(const ChunkInfo& chunk, const Error& error) const {
+  const std::lock_guard lock(mutex_);
+  if (undecoded_.records++ > 0) return;
+  undecoded_.chunk = chunk.begin;
+  undecoded_.why = error.detail.empty() ? to_string(error) : error.detail;
+}
+
+RecordCondition::Undecoded RecordCondition::undecoded() const {
+  const std::lock_guard lock(mutex_);
+  return undecoded_;
+}
+
+std::vector<std::string> RecordCondition::mismatched() const {
+  std::vector<std::string> sources;
+  for (std::size_t i = 0; i < condition_->terms().size(); ++i) {
+    if (seen_[i].other && !seen_[i].comparable) sources.push_back(condition_->terms()[i].source);
+  }
+  return sources;
+}
+
+}  // namespace recordfs

@@ -1,0 +1,71 @@
+// A condition for the records of containers, and what a run of it found.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/base/request_context.h"
+#include "core/base/result.h"
+#include "core/decoding/record_decoder.h"
+#include "core/formats/container.h"
+#include "core/search/condition.h"
+
+namespace recordfs {
+
+// A condition, and whether it made sense for the records that it was evaluated for. Thread-safe.
+class RecordCondition {
+ public:
+  // Fails as Condition::parse().
+  static Result<std::shared_ptr<const RecordCondition>> parse(std::string_view text);
+
+  explicit RecordCondition(std::shared_ptr<const Condition> condition);
+
+  // Returns whether a record matches. A record that cannot be decoded does not, and is counted. Decodes only the fields
+  // that the condition names, as far as the record's format allows. Fails with the transient errors of
+  // RecordDecoder::visit(), with kLimit and with kOutOfMemory.
+  Result<bool> matches(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk,
+                       Bytes record) const;
+
+  // Records that could not be decoded, so that the condition did not apply to them.
+  struct Undecoded {
+    std::uint64_t records = 0;
+    Position chunk = 0;  // of the first one that was noted
+    std::string why{};
+  };
+  Undecoded undecoded() const;
+
+  // Returns the names that no record had, none if no record was decoded, and some names that records had instead.
+  std::vector<std::string> absent() const { return fields_.absent(); }
+  std::set<std::string> present() const { return fields_.names(); }
+  // Returns the terms that compare with a type that no value of their field had: they were never true, or always.
+  std::vector<std::string> mismatched() const;
+
+  const Condition& condition() const { return *condition_; }
+
+ private:
+  // What a term was compared with in all records.
+  struct Seen {
+    std::atomic<bool> comparable{false};
+    std::atomic<bool> other{false};
+  };
+
+  void note(const std::vector<ConditionEvaluation::Seen>& seen) const;
+  void note_undecoded(const ChunkInfo& chunk, const Error& error) const;
+
+  const std::shared_ptr<const Condition> condition_;
+  const FieldPaths fields_;
+  const std::unique_ptr<Seen[]> seen_;  // by term
+  mutable std::mutex mutex_;            // guards undecoded_
+  mutable Undecoded undecoded_;
+};
+
+}  // namespace recordfs

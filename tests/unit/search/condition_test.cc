@@ -1,0 +1,220 @@
+#include "core/search/condition.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/decoding/json_writer.h"
+
+namespace recordfs {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void write(JsonWriter& writer, const Json& value) {
+  if (value.is_structured()) {
+    value.is_array() ? writer.begin_list() : writer.begin_object();
+    for (const auto& [name, member] : value.items()) {
+      if (value.is_object()) writer.name(name);
+      write(writer, member);
+    }
+    return value.is_array() ? writer.end_list() : writer.end_object();
+  }
+  if (value.is_string()) return writer.string(value.get<std::string>());
+  if (value.is_number_unsigned()) return writer.number(value.get<std::uint64_t>());
+  if (value.is_number_integer()) return writer.number(value.get<std::int64_t>());
+  if (value.is_number_float()) return writer.number(value.get<double>());
+  writer.literal(value.dump());
+}
+
+constexpr std::string_view kRecord = R"({
+  "label": 3, "big": 9223372036854775808, "most": 18446744073709551615, "minus": -9223372036854775808, "half": 0.5,
+  "two63": 9223372036854775808.0, "name": "cat's", "split": "val-1", "yes": true, "nothing": null, "empty": [],
+  "tags": ["a", "bc"], "numbers": [1, 2, 3], "mixed": [1, "x"], "home": {"street.name": "Main", "no": [7]},
+  "a b": 1, "c`d": 2, "not": 4, "len": 5, "deep": {"in": {"side": [{"x": 1}, {"x": 2}]}}, "object": {}, "text": ""})";
+
+bool holds(std::string_view text, std::string_view record = kRecord) {
+  const auto condition = Condition::parse(text);
+  if (!condition) {
+    ADD_FAILURE() << text << "\n" << condition.error().detail;
+    return false;
+  }
+  const FieldPaths fields((*condition)->names());
+  ConditionEvaluation evaluation(**condition);
+  JsonFilter filter(fields, evaluation);
+  std::string nothing;
+  JsonWriter writer(nothing, JsonLayout::kLine, 0, ByteForm::kAuto, &filter);
+  write(writer, Json::parse(record));
+  EXPECT_EQ(nothing, "");
+  return evaluation.finish();
+}
+
+TEST(Condition, TrueForTheRecord) {
+  for (const auto* text : {"label = 3",
+                           "label == 3.0",
+                           "label != 4",
+                           "label<>4",
+                           "label in (1, 3)",
+                           "label not in (1, 2)",
+                           "label >= 3",
+                           "label<4",
+                           "big > 9223372036854775807",
+                           "big = 9223372036854775808.0",
+                           "most > 1.8446744073709550e19",
+                           "minus = -9223372036854775808",
+                           "minus < -9223372036854775807",
+                           "minus = -9.223372036854775808e18",
+                           "half = .5",
+                           "half < +1",
+                           "name = 'cat''s'",
+                           "name = \"cat's\"",
+                           "name > 'cat'",
+                           "split ~ '^val'",
+                           "split !~ \"^train\"",
+                           "split ~ '\\d$'",
+                           "yes = true",
+                           "yes != FALSE",
+                           "yes in (true)",
+                           "nothing is null",
+                           "empty is null",
+                           "object IS NULL",
+                           "absent is null",
+                           "label is not null",
+                           "tags = 'bc'",
+                           "tags != 'bc'",
+                           "mixed = 'x' and mixed = 1",
+                           "numbers > 2 and numbers < 2",
+                           "len(name) = 5",
+                           "len(tags) = 2",
+                           "len(tags) = 1",
+                           "len(numbers) = 3",
+                           "count(tags) = 2",
+                           "count(absent) = 0",
+                           "len(text) = 0",
+                           "text = ''",
+                           "count(numbers) in (3, 4)",
+                           "home.no = 7",
+                           "home.street.name = 'Main'",
+                           "home = 'Main'",
+                           "home = 7",
+                           "`a b` = 1",
+                           "\"a b\" = 1",
+                           "`c``d` = 2",
+                           "\"not\" = 4",
+                           "len = 5",
+                           "deep.in.side.x = 2",
+                           "deep = 1",
+                           "not label = 4",
+                           "label = 4 or label = 3 and half = 0.5",
+                           "not (label = 4 or label = 5)",
+                           "not label = 4 and yes = true",
+                           "NOT absent = 3",
+                           "name != 3",
+                           "(((label = 3)))"}) {
+    EXPECT_TRUE(holds(text)) << text;
+  }
+}
+
+TEST(Condition, FalseForTheRecord) {
+  for (const auto* text : {"label = 4",
+                           "label = '3'",
+                           "label > 'a'",
+                           "big = 9223372036854775807",
+                           "big < 9223372036854775808.0",
+                           "most = 18446744073709551616.0",
+                           "minus < -9.3e18",
+                           "name = 'Cat''s'",
+                           "name = 3",
+                           "name < 'cat'",
+                           "split ~ '^al'",
+                           "yes = false",
+                           "yes = 1",
+                           "label = true",
+                           "nothing is not null",
+                           "nothing = 0",
+                           "nothing != 0",
+                           "absent != 3",
+                           "absent in (1)",
+                           "absent !~ 'x'",
+                           "len(absent) = 0",
+                           "len(empty) >= 0",
+                           "len(tags) = 3",
+                           "label ~ '3'",
+                           "tags = 'b'",
+                           "home.street = 'Main'",
+                           "not label = 3",
+                           "label = 3 and label = 4",
+                           "not (label = 3) or half = 1",
+                           "deep.x = 1",
+                           "text is null",
+                           "label in ('3', true)",
+                           "label not in (3)"}) {
+    EXPECT_FALSE(holds(text)) << text;
+  }
+}
+
+TEST(Condition, NanDiffersFromAllNumbers) {
+  const auto condition = Condition::parse("x = 1 or x < 1 or x >= 1 or x in (1)").value();
+  ConditionEvaluation evaluation(*condition);
+  evaluation.take(0, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_FALSE(evaluation.finish());
+}
+
+TEST(Condition, NamesAreThoseOfTheFieldsOnce) {
+  EXPECT_EQ(Condition::parse("a.b = 1 and len(`x y`) > 2 or a.b is null").value()->names(),
+            (std::vector<std::string>{"a.b", "x y"}));
+}
+
+TEST(Condition, ErrorsPointAtThePlace) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", "a condition is expected, such as label = 3\n  \n  ^"},
+      {"label = ", "a value is expected\n  label = \n          ^"},
+      {"label = cat", "a text is written in quotes, and a field is on the left\n  label = cat\n          ^"},
+      {"'a' = 3", "a field is expected here (a name that needs quotes has ` or \")\n  'a' = 3\n  ^"},
+      {"é = 'ü' && x", "unexpected character\n  é = 'ü' && x\n          ^"},
+      {"a = 'x", "a quote without its end (a quote inside is doubled)\n  a = 'x\n      ^"},
+      {"a ~ '('", "bad pattern: (: missing ): (\n  a ~ '('\n      ^"},
+      {"a = 18446744073709551616",
+       "not a number, or an integer out of range (1e30 is not an integer)\n  a = 18446744073709551616\n      ^"},
+      {"a = 1x", "not a number, or an integer out of range (1e30 is not an integer)\n  a = 1x\n      ^"},
+      {"a = null", "null is not compared (try: is null)\n  a = null\n      ^"},
+      {"a < true", "true and false have no order (try: = or !=)\n  a < true\n    ^"},
+      {"len(a) = 'x'", "a number is expected\n  len(a) = 'x'\n           ^"},
+      {"(a = 1", ") is expected\n  (a = 1\n        ^"},
+      {"a = 1 b = 2", "`and`, `or` or the end is expected\n  a = 1 b = 2\n        ^"},
+      {"and = 1", "a field is expected here, left of an operator\n  and = 1\n  ^"}};
+  for (const auto& [text, message] : cases) {
+    const auto condition = Condition::parse(text);
+    ASSERT_FALSE(condition) << text;
+    EXPECT_EQ(condition.error().detail, message);
+  }
+}
+
+TEST(Condition, SizeAndDepthAreBounded) {
+  EXPECT_FALSE(Condition::parse(std::string(101, '(') + "a = 1" + std::string(101, ')')));
+  EXPECT_TRUE(Condition::parse(std::string(99, '(') + "a = 1" + std::string(99, ')')));
+  std::string text = "a = 1";
+  while (text.size() <= Condition::kMostText) text += " or a = 1";
+  EXPECT_FALSE(Condition::parse(text));
+  text.resize(text.size() - 9);
+  EXPECT_TRUE(Condition::parse(text));
+  std::string nots;
+  for (int i = 0; i < 101; ++i) nots += "not ";
+  EXPECT_FALSE(Condition::parse(nots + "a = 1"));
+}
+
+TEST(Condition, TermOfAnotherTypeIsSeen) {
+  const auto condition = Condition::parse("x = 'a' or x = 1").value();
+  ConditionEvaluation evaluation(*condition);
+  evaluation.take(0, std::int64_t{2});
+  EXPECT_TRUE(evaluation.seen()[0].other && !evaluation.seen()[0].comparable);
+  EXPECT_TRUE(evaluation.seen()[1].comparable && !evaluation.seen()[1].other);
+}
+
+}  // namespace
+}  // namespace recordfs
