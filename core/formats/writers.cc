@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/formats/array_record/writer.h"
 #include "core/formats/record_writer.h"
 #include "core/formats/riegeli/writer.h"
 #include "core/formats/tfrecord/writer.h"
@@ -9,7 +10,7 @@
 namespace recordfs {
 
 std::span<const FileWriter> file_writers() {
-  static const std::array kWriters{tfrecord::kWriter, riegeli::kWriter};
+  static const std::array kWriters{tfrecord::kWriter, riegeli::kWriter, array_record::kWriter};
   return kWriters;
 }
 

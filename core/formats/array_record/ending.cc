@@ -9,107 +9,17 @@
 
 #include "core/base/buffer.h"
 #include "core/base/counted.h"
-#include "core/base/cursor.h"
-#include "core/base/protobuf.h"
 #include "core/base/read_window.h"
 #include "core/base/request_context.h"
+#include "core/formats/array_record/messages.h"
 #include "core/formats/riegeli/format.h"
 #include "core/formats/riegeli/wire.h"
 
 namespace recordfs::array_record {
 namespace {
 
-using protobuf::MessageReader;
-using protobuf::WireType;
-
-constexpr std::uint32_t kNoGroups = 1;
-
-// The tag and value of the field with the magic, 0x71930e704fdae05e.
-constexpr std::array kMagicField{std::byte{0x10}, std::byte{0xde}, std::byte{0xc0}, std::byte{0xeb}, std::byte{0xfe},
-                                 std::byte{0x84}, std::byte{0xce}, std::byte{0xc3}, std::byte{0xc9}, std::byte{0x71}};
-constexpr std::byte kPlaceTag{0x08};
-constexpr std::size_t kLongestPlace = 1 + 10;
-
-// Returns the value of the field directly before `end`, if it is the footer position.
-std::optional<Position> place_before(Bytes bytes, std::size_t end) {
-  for (std::size_t size = 2; size <= std::min(end, kLongestPlace); ++size) {
-    if (bytes[end - size] != kPlaceTag) continue;
-    Cursor cursor(bytes.subspan(end - size + 1, size - 1));
-    const Position place = cursor.varint64();
-    if (cursor.ok() && cursor.at_end()) return place;
-  }
-  return std::nullopt;
-}
-
-// Returns the footer positions that postscript copies in `bytes` name, without duplicates. Recognizes the copies by
-// their magic, at any offset.
-std::vector<Position> footers_named_in(Bytes bytes) {
-  std::vector<Position> places;
-  for (auto at = bytes.begin();;) {
-    at = std::search(at, bytes.end(), kMagicField.begin(), kMagicField.end());
-    if (at == bytes.end()) return places;
-    const auto place = place_before(bytes, static_cast<std::size_t>(at - bytes.begin()));
-    if (place && std::ranges::find(places, *place) == places.end()) places.push_back(*place);
-    ++at;
-  }
-}
-
-// Returns nullopt for any other record.
-std::optional<FooterHead> parse_head(Bytes record) {
-  constexpr std::uint32_t kArrayRecord = 1;
-  MessageReader outer(record, kNoGroups);
-  if (!outer.next() || !outer.field().is(kArrayRecord, WireType::kLengthDelimited)) return std::nullopt;
-  FooterHead head;
-  MessageReader reader(outer.content(), kNoGroups);
-  while (reader.next()) {
-    if (reader.field().is(1, WireType::kVarint)) head.version = reader.field().value;
-    if (reader.field().is(2, WireType::kVarint)) head.chunks = reader.field().value;
-    if (reader.field().is(3, WireType::kVarint)) head.records = reader.field().value;
-    if (reader.field().is(4, WireType::kLengthDelimited)) head.writer_options = as_text(reader.content());
-  }
-  if (!reader.finish() || outer.next() || !outer.finish() || head.version == 0) return std::nullopt;
-  return head;
-}
-
-// Parses an entry of two or three numbers, as writers store it. A footer has one for each chunk.
-std::optional<IndexEntry> parse_usual_entry(Bytes record) {
-  // Tags of varints.
-  constexpr std::uint8_t kBegin = 1 << 3;
-  constexpr std::uint8_t kEnd = 2 << 3;
-  constexpr std::uint8_t kRecords = 3 << 3;
-  IndexEntry entry;
-  Cursor cursor(record);
-  if (cursor.u8() != kBegin) return std::nullopt;
-  entry.begin = cursor.varint64();
-  while (cursor.ok() && !cursor.at_end()) {
-    const std::uint8_t tag = cursor.u8();
-    const std::uint64_t value = cursor.varint64();
-    if (tag != kEnd && tag != kRecords) return std::nullopt;
-    if (tag == kRecords) entry.records = value;
-  }
-  return cursor.ok() ? std::optional(entry) : std::nullopt;
-}
-
-// Returns nullopt for any other record.
-std::optional<IndexEntry> parse_entry(Bytes record) {
-  if (const auto usual = parse_usual_entry(record)) return usual;
-  IndexEntry entry;
-  bool has_place = false;
-  MessageReader reader(record, kNoGroups);
-  while (reader.next()) {
-    if (reader.field().is(1, WireType::kVarint)) {
-      entry.begin = reader.field().value;
-      has_place = true;
-    }
-    if (reader.field().is(3, WireType::kVarint)) entry.records = reader.field().value;
-  }
-  if (!reader.finish() || !has_place) return std::nullopt;
-  return entry;
-}
-
 using riegeli::kBlockSize;
 
-constexpr std::uint64_t kVersion = 1;
 // The used bytes of the postscript's block: two headers and three copies of a message of at most 21 bytes.
 constexpr std::uint64_t kPostscriptBytes = 256;
 // The largest chunk to examine as a possible footer if no postscript names it.

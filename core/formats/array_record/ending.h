@@ -4,29 +4,15 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
+#include "core/formats/array_record/messages.h"
 #include "core/formats/container.h"
 
 namespace recordfs::array_record {
-
-// The first record of the footer.
-struct FooterHead {
-  std::uint64_t version = 0;
-  std::uint64_t chunks = 0;
-  std::uint64_t records = 0;
-  std::string writer_options;
-};
-
-// Any other record of the footer: one chunk of records.
-struct IndexEntry {
-  Position begin = 0;
-  std::uint64_t records = 0;
-};
 
 struct Ending {
   Position footer = 0;  // position of the footer's chunk

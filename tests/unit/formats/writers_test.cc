@@ -61,8 +61,14 @@ TEST_P(EachWriter, ErrorOfTheSinkIsReturned) {
   EXPECT_EQ(outcome.error().os_error, ENOSPC);
 }
 
+std::string name_of(const ::testing::TestParamInfo<FileWriter>& tested) {
+  std::string name(tested.param.format);
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
 INSTANTIATE_TEST_SUITE_P(AllFormats, EachWriter, ::testing::ValuesIn(file_writers().begin(), file_writers().end()),
-                         [](const auto& tested) { return std::string(tested.param.format); });
+                         name_of);
 
 TEST(RecordGatherer, ChunksOfSmallRecordsEnd) {
   const auto* const format = find_writer("tfrecord");
