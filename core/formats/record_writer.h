@@ -120,8 +120,8 @@ struct FileWriter {
   Result<std::unique_ptr<RecordWriter>> (*open)(const RequestContext& context, ByteSink& sink,
                                                 const WriterOptions& options);
   // Returns the options that write a file like `container`, which `source` has the bytes of: codec, chunk size,
-  // metadata, trailer. What cannot be read has the default; Container reports it as damage. Fails only with errors that
-  // may pass, as kIo. REQUIRES: the container's format is this one.
+  // metadata, trailer. What cannot be read has the default; Container reports it as damage. Fails with kUnsupported if
+  // no such file can be written, and with errors that may pass, as kIo. REQUIRES: the container's format is this one.
   Result<WriterOptions> (*like)(const RequestContext& context, const Container& container, const Source& source);
 };
 

@@ -3,14 +3,22 @@
 #include <array>
 
 #include "core/formats/array_record/writer.h"
+#include "core/formats/leveldb_log/writer.h"
 #include "core/formats/record_writer.h"
 #include "core/formats/riegeli/writer.h"
 #include "core/formats/tfrecord/writer.h"
+#include "core/formats/wandb/writer.h"
 
 namespace recordfs {
 
 std::span<const FileWriter> file_writers() {
-  static const std::array kWriters{tfrecord::kWriter, riegeli::kWriter, array_record::kWriter};
+  static const std::array kWriters{
+      array_record::kWriter,
+      leveldb_log::kWriter,
+      riegeli::kWriter,
+      tfrecord::kWriter,
+      wandb::kWriter,
+  };
   return kWriters;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/append.h"
 #include "core/base/cursor.h"
 #include "core/hash/crc32.h"
 #include "core/hash/crc32c.h"
@@ -51,11 +52,13 @@ TypeFacts facts_of(std::uint8_t type, const Wire& wire) {
   }
 }
 
+std::uint32_t checksum_of(Bytes covered, Wire::Checksum checksum) {
+  return checksum == Wire::Checksum::kCrc32 ? crc32(covered) : mask_crc(crc32c(covered));
+}
+
 bool checksum_matches(Bytes rest, const Fragment& fragment, std::uint32_t stored, const Wire& wire) {
   const std::size_t size = fragment.header_size - kChecksumBegin + fragment.length;
-  const Bytes covered = rest.subspan(kChecksumBegin, size);
-  if (wire.checksum == Wire::Checksum::kCrc32) return crc32(covered) == stored;
-  return mask_crc(crc32c(covered)) == stored;
+  return checksum_of(rest.subspan(kChecksumBegin, size), wire.checksum) == stored;
 }
 
 Parsed check(Bytes rest, const Fragment& fragment, std::uint32_t stored, const Wire& wire) {
@@ -66,6 +69,22 @@ Parsed check(Bytes rest, const Fragment& fragment, std::uint32_t stored, const W
 }
 
 }  // namespace
+
+std::uint8_t data_type(bool is_first, bool is_last, std::uint32_t header_size) {
+  const int own = is_first ? (is_last ? 1 : 2) : (is_last ? 4 : 3);
+  const int before = header_size == kHeaderSize ? 0 : header_size == kRecyclableHeaderSize ? 4 : 8;
+  return static_cast<std::uint8_t>(before + own);
+}
+
+void append_fragment(std::string& out, std::uint8_t type, Bytes payload, const HeaderForm& form) {
+  std::string covered(1, static_cast<char>(type));
+  if (form.size != kHeaderSize) append_le(covered, form.log_number);
+  if (form.size == kSyncHeaderSize) append_le(covered, std::uint64_t{0});
+  covered += as_text(payload);
+  append_le(out, checksum_of(as_bytes(covered), form.checksum));
+  append_le(out, static_cast<std::uint16_t>(payload.size()));
+  out += covered;
+}
 
 StatedSizes stated_sizes(const Fragment& fragment) {
   const std::uint32_t own = fragment.header_size;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "core/base/bytes.h"
 
@@ -85,6 +86,17 @@ Parsed parse_fragment(Bytes rest, Position at, const Wire& wire = {});
 // for an empty payload, with 0 for its checksum. nullopt if `rest` does not begin with such a mark. Any thread.
 std::optional<std::uint32_t> parse_end_mark(Bytes rest);
 inline bool is_end_mark(Bytes rest, const Wire& wire) { return wire.has_rocksdb_types && parse_end_mark(rest); }
+
+// The header of a fragment that is written.
+struct HeaderForm {
+  Wire::Checksum checksum = Wire::Checksum::kMaskedCrc32c;
+  std::uint32_t size = kHeaderSize;
+  std::uint32_t log_number = 0;  // if there is room for it; the offset after it is 0
+};
+// Returns the type of a fragment with the first or last piece of a record, or with all of it.
+std::uint8_t data_type(bool is_first, bool is_last, std::uint32_t header_size);
+// Appends a fragment. Throws std::bad_alloc. REQUIRES: the payload has at most 65535 bytes. Any thread.
+void append_fragment(std::string& out, std::uint8_t type, Bytes payload, const HeaderForm& form);
 
 // The size of a fragment by its length: with the header of its type, and with the other header in case the type is
 // wrong.

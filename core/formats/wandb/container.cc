@@ -200,6 +200,8 @@ std::optional<Ident> parse_ident(Bytes head) {
   return std::nullopt;
 }
 
+std::string default_ident() { return std::string(kWriters.front().magic) + '\0'; }
+
 std::size_t cut_ident(Bytes head) {
   if (head.size() < kNameSize || head.size() > kMagicSize) return 0;
   const bool is_known =

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/base/bytes.h"
@@ -28,6 +29,9 @@ struct Ident {
 
 // Parses the ident at the start of `head`. Returns nullopt if its name and number are unknown. Any thread.
 std::optional<Ident> parse_ident(Bytes head);
+
+// Returns the ident that wandb writes.
+std::string default_ident();
 
 // Returns head.size() if `head` is a prefix of a known ident that contains at least the name, but not the version;
 // otherwise 0.
