@@ -78,10 +78,10 @@ class ArrayWriter {
 
   // Writes a range of the .npy file. Returns false if writing has to end.
   bool write(std::uint64_t begin, std::uint64_t size) {
-    constexpr std::uint64_t kWritten = 8u << 20;
+    constexpr std::uint64_t kPieceOfArray = 8u << 20;
     const RecordStore& store = *member_.store;
     for (std::uint64_t done = 0; done < size && context_.output().good();) {
-      const std::uint64_t wanted = std::min(kWritten, size - done);
+      const std::uint64_t wanted = std::min(kPieceOfArray, size - done);
       const auto piece = wait_for([&] { return store.streams().read({}, Stream::kArray, begin + done, wanted); });
       if (!piece) context_.report(store, piece.error());
       if (!piece || piece->bytes.empty()) return false;

@@ -138,6 +138,7 @@ std::string_view why_refused(const CatOptions& options) {
   if (options.form.form != RecordForm::kJson || options.array.is_wanted) return "with --json only (try: recordfs get)";
   if (options.words.has_ranges()) return "without a RANGE (try: --from)";
   if (options.split || options.random.is_given()) return "without --split, --shuffle and --sample";
+  if (options.form.condition) return "without --where, since its values are not decoded";
   const bool decodes = options.form.json.fields != nullptr || !options.form.types.type.empty() ||
                        options.form.types.descriptors != nullptr;
   return decodes ? "without --fields, --descriptors and --type, since its values are not decoded" : "";
@@ -199,12 +200,13 @@ int cat(const CatOptions& options) {
     reader->each_range(options.words, [&](const Range& range) { return copying.copy(range); });
   }
   report_absent(options.form.json.fields.get(), context);
+  report_condition(options.form.condition.get(), true, context);
   return context.finish();
 }
 
 void check_array_options(const CatOptions& options) {
   const auto& ranges = options.words.ranges;
-  const bool has_form = options.form.form != RecordForm::kBytes || options.form.skips_damage;
+  const bool has_form = options.form.form != RecordForm::kBytes || options.form.skips_damage || options.form.condition;
   if (options.split || options.random.is_given() || has_form) {
     throw CLI::ValidationError("--npy", "excludes options about records");
   }
@@ -260,6 +262,7 @@ RunCommand declare_cat(CLI::App& app) {
       "Each has `file`, `begin`, `end`, `class`, `reason` and `records_lost`; missing shards have `shards` and "
       "`count` instead. F is replaced. Damage that it lists is not counted in the exit status.");
   options->random.declare(app);
+  declare_where(app, options->form.condition);
   begin_group(app, "Keys of a database");
   options->keys.declare(app);
   options->view.declare(app, "all");

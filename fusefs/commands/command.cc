@@ -218,6 +218,19 @@ std::vector<OptionText> options_of(const Command& command) {
 
 namespace {
 
+// Prints a message, of which further lines begin with two spaces: a text, and a mark below a place in it.
+void print_usage_error(std::string_view text, std::string_view command) {
+  constexpr std::string_view kNextLine = "\n  ";
+  const std::size_t end = std::min(text.find(kNextLine), text.size());
+  print_message(fmt::format("{} (try recordfs {} --help)", text.substr(0, end), command));
+  for (text.remove_prefix(end); text.starts_with(kNextLine);) {
+    text.remove_prefix(1);
+    const std::size_t next = std::min(text.find(kNextLine), text.size());
+    print_message(std::string(text.substr(0, next)));
+    text.remove_prefix(next);
+  }
+}
+
 // Throws std::bad_alloc.
 int parse_and_run(const Command& command, int argc, const char* const* argv) {
   CLI::App app{std::string(command.summary), fmt::format("recordfs {}", command.name)};
@@ -232,7 +245,7 @@ int parse_and_run(const Command& command, int argc, const char* const* argv) {
     std::fputs(wrapped(without_gaps(app.help()), help_width()).c_str(), stdout);
     return kExitGood;
   }
-  print_message(fmt::format("{} (try recordfs {} --help)", usage_error(app, *stopped), command.name));
+  print_usage_error(usage_error(app, *stopped), command.name);
   return command.wrong_use;
 }
 

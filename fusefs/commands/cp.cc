@@ -29,6 +29,7 @@
 #include "fusefs/commands/range.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
+#include "fusefs/commands/where.h"
 #include "fusefs/commands/whole_files.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
@@ -44,6 +45,8 @@ struct CpOptions {
   bool is_raw = false;             // copies files as they are
   std::string suffix;              // of the names of files
   std::vector<std::string> parts;  // paths of what is copied of a record; none: the record
+  ConditionPointer condition{};    // on which records are copied
+  UserTypes types{};               // for it
 
   // Returns "000000042", as in the mount's records/, and the suffix. Of several parts, each has its path between them:
   // "000000042.image.encoded".
@@ -169,7 +172,9 @@ class Cp {
       : options_(options),
         directory_(output_directory(options.words)),
         context_(options.reading, options.words.directory),
-        progress_("cp", Progress::Unit::kRecords) {}
+        progress_("cp", Progress::Unit::kRecords) {
+    if (options.condition) context_.decode_with(options.types);
+  }
 
   int run() {
     const auto reader = SetReader::open(options_.words, context_);
@@ -184,6 +189,7 @@ class Cp {
     files_.emplace(std::move(*directory_), options_);
     reader->each_range(options_.words, [&](const Range& range) { return copy(range, *reader); });
     progress_.clear();
+    report_condition(options_.condition.get(), !is_stopped_ && !Interruption::came(), context_);
     for (std::size_t i = 0; i < without_part_.size(); ++i) {
       if (without_part_[i] == 0) continue;
       context_.fail(kExitPartlyDone, fmt::format("{}: {} without a part {}", reader->name(),
@@ -200,7 +206,7 @@ class Cp {
   // Returns false if copying has to stop.
   bool copy(const Range& range, SetReader& reader) {
     if (const auto* ordinals = std::get_if<OrdinalRange>(&range)) {
-      if (const OrdinalInterval span = span_of(*ordinals, 0); span.end != UINT64_MAX)
+      if (const OrdinalInterval span = span_of(*ordinals, 0); span.end != UINT64_MAX && !options_.condition)
         progress_.set_total(span.end - span.begin);
       return reader.each(
           *ordinals, [this](const SetMember& member, const Selection& selection) { return copy(member, selection); });
@@ -223,18 +229,19 @@ class Cp {
       return std::nullopt;
     }
     DamageReporter damage(member.path, *member.store, context_);
+    const RecordDecoder decoder(member.store->schema(), member.store->metadata(), options_.types);
     return damage.read({.store = *member.store, .selection = selection}, {.threads = context_.threads()},
                        [&](const RequestContext& context, const IndexedChunk& indexed) -> OrderedResult {
                          // cppcheck-suppress returnDanglingLifetime
-                         return [&, failed = copy_chunk(context, member, selection, indexed)] {
+                         return [&, failed = copy_chunk(context, member, decoder, selection, indexed)] {
                            return settle(*member.store, failed);
                          };
                        });
   }
 
   // Thread-safe.
-  Failures copy_chunk(const RequestContext& context, const SetMember& member, const Selection& selection,
-                      const IndexedChunk& indexed) {
+  Failures copy_chunk(const RequestContext& context, const SetMember& member, const RecordDecoder& decoder,
+                      const Selection& selection, const IndexedChunk& indexed) {
     const RecordStore& store = *member.store;
     const std::uint64_t first_ordinal = member.first_ordinal + indexed.before.records;
     Failures failed;
@@ -245,16 +252,29 @@ class Cp {
       failed.push_back({first_ordinal, {.is_of_record = true, .why = chunk.error()}});
       return failed;
     }
-    for (std::uint64_t i = wanted.begin; i < wanted.end && !is_stopped_ && !Interruption::came(); ++i) {
+    SelectedRecords selected{.runs = {wanted}};
+    if (options_.condition) {
+      selected = select_records(*options_.condition, decoder, store, indexed.chunk, **chunk, wanted, false);
+    }
+    for (Error& why : selected.failures) {
+      failed.push_back({first_ordinal, {.is_of_record = true, .why = std::move(why)}});
+    }
+    for (const OrdinalInterval& run : selected.runs) copy_run(store, **chunk, run, first_ordinal, failed);
+    return failed;
+  }
+
+  // Copies records of a chunk. `first_ordinal` is that of the chunk. Thread-safe.
+  void copy_run(const RecordStore& store, const Chunk& chunk, OrdinalInterval run, std::uint64_t first_ordinal,
+                Failures& failed) {
+    for (std::uint64_t i = run.begin; i < run.end && !is_stopped_ && !Interruption::came(); ++i) {
       const std::uint64_t ordinal = first_ordinal + i;
-      auto failures = files_->write(store, **chunk, i, ordinal);
+      auto failures = files_->write(store, chunk, i, ordinal);
       if (failures.empty()) progress_.add(1);
       for (RecordFiles::Failure& failure : failures) {
         is_stopped_ = is_stopped_ || failure.ends_copy();
         failed.emplace_back(ordinal, std::move(failure));
       }
     }
-    return failed;
   }
 
   // Prints failures. Returns false if copying has to stop. Chunks skipped after a write error print nothing.
@@ -295,7 +315,9 @@ int copy_files(const CpOptions& options) {
 }
 
 // Whole files have all their records.
-void check_raw(const RecordWords& words) {
+void check_raw(const CpOptions& options) {
+  const RecordWords& words = options.words;
+  if (options.condition) throw CLI::ValidationError("--raw", "excludes --where");
   const auto all = parse_range(":");
   const bool is_all = !words.reads_ranges && words.ranges.size() == 1 && words.ranges.front() == *all;
   if (!is_all) throw CLI::ValidationError("--raw", "copies whole files, so RANGE must be :");
@@ -324,9 +346,13 @@ RunCommand declare_cp(CLI::App& app) {
       std::string(kRangeHelp));
   declare_words(app, options->words, WordUse::kFilesRangeAndDir, "which records to copy; : means all",
                 [options = options.get()] {
-                  if (options->is_raw) check_raw(options->words);
+                  if (options->is_raw) check_raw(*options);
                   check_names(*options);
                 });
+  begin_group(app, "Which records");
+  declare_where(app, options->condition);
+  declare_types(
+      app, options->types, [options = options.get()] { return options->condition != nullptr; }, "--where");
   begin_group(app, "Output");
   app.add_flag("-f,--force", options->replaces,
                "replace existing files\n"

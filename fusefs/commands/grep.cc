@@ -90,6 +90,7 @@ class Grep {
   int finish() {
     report_absent(options_.json_line.fields.get(), context_);
     if (!has_stopped_early_) report_absent(options_.field.get(), context_);
+    report_condition(options_.condition.get(), !has_stopped_early_, context_);
     const int status = context_.finish();
     if (options_.quiet && has_selected_) return 0;
     if (status == kExitTryAgain) return status;
@@ -111,10 +112,11 @@ class Grep {
 
   // Searches the keys that have a value.
   void search_database(const std::string& path) {
-    if (options_.decoded || options_.ordinals || options_.has_context() || options_.json_line.fields != nullptr) {
+    if (options_.decoded || options_.ordinals || options_.has_context() || options_.json_line.fields != nullptr ||
+        options_.condition) {
       return context_.fail(kExitWrongUse,
                            fmt::format("{}: a database, which grep searches without --decoded, --field, --fields, "
-                                       "--ordinals, -A, -B and -C (try: --raw)",
+                                       "--ordinals, --where, -A, -B and -C (try: --raw)",
                                        path));
     }
     const auto reader = DatabaseReader::open({.files = {path}}, context_);
@@ -156,7 +158,8 @@ class Grep {
           return show(member, found);
         };
       };
-      const bool needs_chunks = options_.decoded || options_.json || options_.has_context();
+      const bool needs_chunks =
+          options_.decoded || options_.json || options_.has_context() || options_.condition != nullptr;
       // The search for a text is as fast as to copy the records.
       const bool is_light = !needs_chunks && !options_.inverted && !matcher_.literal().empty();
       records = damage
@@ -194,6 +197,7 @@ class Grep {
       return found;
     }
     Search wanted = this->wanted();
+    if (options_.condition) wanted.selects = selector(*options_.condition, searched.decoder);
     if (options_.decoded) {
       wanted.texts_of = [this, &searched](const ChunkInfo& info, Bytes record,
                                           const std::function<void(std::string_view)>& take) {

@@ -125,6 +125,7 @@ void GrepOptions::declare_matching(CLI::App& app) {
   app.add_flag("-x,--line-regexp", rules.is_whole, "match only whole records");
   app.add_flag("-F,--fixed-strings", rules.is_literal, "PATTERN is plain text");
   app.add_flag("-E,--extended-regexp")->description("PATTERN is a regular expression (default)");
+  declare_where(app, condition);
 }
 
 void GrepOptions::declare_output(CLI::App& app) {
@@ -202,7 +203,7 @@ void GrepOptions::declare_decoding(CLI::App& app) {
       "PATH is names joined by dots, `user.name`, or the name of a feature of a tensorflow.Example. Each value is "
       "searched by itself: of a list each element, of a message each field. Strings are without quotes and escapes.");
   declare_types(
-      app, types, [this] { return decoded || json; }, "--decoded and --json");
+      app, types, [this] { return decoded || json || condition; }, "--decoded, --json and --where");
 }
 
 void GrepOptions::declare_files(CLI::App& app) {

@@ -11,6 +11,7 @@
 #include "core/search/record_matcher.h"
 #include "core/store/json_line.h"
 #include "fusefs/commands/command_context.h"
+#include "fusefs/commands/where.h"
 
 namespace CLI {
 class App;
@@ -42,6 +43,7 @@ struct GrepOptions {
   bool decoded = false;
   std::shared_ptr<const FieldPaths> field;  // in the decoded record; null: all of it
   JsonLineOptions json_line;                // for `json`
+  ConditionPointer condition{};             // on which records are searched
   UserTypes types;
   bool inverted = false;
   bool recursive = false;

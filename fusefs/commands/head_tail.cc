@@ -63,16 +63,55 @@ FormOptions form_of(const EndOptions& options) {
   return form;
 }
 
-int copy_range(const EndOptions& options, const OrdinalRange& range) {
+// Copies a range of the data set. `window` tells which of the records of a condition are wanted.
+void copy_range(const OrdinalRange& range, const FormOptions& form, SetReader& reader, CommandContext& context,
+                SelectedWindow* window = nullptr) {
+  reader.each(range, [&](const SetMember& member, const Selection& selection) {
+    RecordCopier copier(member, form, context);
+    if (window != nullptr) copier.keep_only(*window);
+    return copier.copy(selection);
+  });
+}
+
+// Copies the first or the last of the records that a condition selects. Returns whether all records were read.
+bool copy_selected(const RecordCount& count, bool is_head, const FormOptions& form, SetReader& reader,
+                   CommandContext& context) {
+  const auto records = static_cast<std::uint64_t>(count.records);
+  SelectedWindow window;
+  if (is_head ? count.sign != '-' : count.sign == '+') {
+    (is_head ? window.most : window.skipped) = is_head ? records : std::max<std::uint64_t>(records, 1) - 1;
+    if (window.most > 0) copy_range({}, form, reader, context, &window);
+    return !window.was_full && window.most > 0;
+  }
+  if (records == 0 && !is_head) return false;
+  OrdinalRange range;
+  if (records > 0) {
+    LastSelected last(records);
+    const SelectedFinder finder{
+        .condition = form.condition, .types = form.types, .skips_damage = form.skips_damage, .context = context};
+    if (!finder.each(reader, [&](OrdinalInterval run) { last.add(run); })) return false;
+    const auto first = last.first();
+    if (is_head && !first) return true;
+    (is_head ? range.end.emplace() : range.begin) = static_cast<std::int64_t>(first.value_or(0));
+  }
+  copy_range(range, form, reader, context);
+  return true;
+}
+
+int copy_end(const EndOptions& options, bool is_head) {
   CommandContext context(options.reading);
   context.decode_with(options.form.types);
   const auto reader = SetReader::open(options.words, context);
   if (!reader) return context.status();
   const FormOptions form = form_of(options);
-  reader->each(range, [&](const SetMember& member, const Selection& selection) {
-    return RecordCopier(member, form, context).copy(selection);
-  });
+  bool is_complete = true;
+  if (form.condition) {
+    is_complete = copy_selected(options.count, is_head, form, *reader, context);
+  } else {
+    copy_range(is_head ? options.count.at_the_front() : options.count.at_the_end(), form, *reader, context);
+  }
   report_absent(form.json.fields.get(), context);
+  report_condition(form.condition.get(), is_complete, context);
   return context.finish();
 }
 
@@ -223,12 +262,16 @@ std::shared_ptr<EndOptions> declare(CLI::App& app, const std::string& of_count) 
     if ((options->follows || options->follows_name) && !is_one_file) {
       throw CLI::ValidationError("--follow", "takes one file, which is not standard input or a pipe");
     }
+    if ((options->follows || options->follows_name) && options->form.condition) {
+      throw CLI::ValidationError("--follow", "excludes --where");
+    }
   });
   begin_group(app, "Which records");
   declare_value(
       app, "-n,--records", "N", [options = options.get()](const std::string& text) { options->count = count_of(text); },
       of_count)
       ->take_last();
+  declare_where(app, options->form.condition);
   options->form.declare(app);
   options->reading.declare(app);
   app.footer(
@@ -244,7 +287,7 @@ RunCommand declare_head(CLI::App& app) {
   const auto options = declare(app,
                                "number of records (default: 10); -N: all but the last N\n"
                                "A word -N is the same as -n N.");
-  return [options] { return copy_range(*options, options->count.at_the_front()); };
+  return [options] { return copy_end(*options, true); };
 }
 
 RunCommand declare_tail(CLI::App& app) {
@@ -261,7 +304,7 @@ RunCommand declare_tail(CLI::App& app) {
                "the command waits for one. A file that is overwritten or truncated is read again from its start.");
   return [options] {
     if (options->follows || options->follows_name) return Tail(*options).run();
-    return copy_range(*options, options->count.at_the_end());
+    return copy_end(*options, false);
   };
 }
 

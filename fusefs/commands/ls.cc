@@ -22,6 +22,7 @@
 #include "fusefs/commands/record_copier.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
+#include "fusefs/commands/where.h"
 
 namespace recordfs {
 namespace {
@@ -32,6 +33,8 @@ struct LsOptions {
   bool chunks = false;
   bool json = false;
   bool with_codec = false;
+  ConditionPointer condition{};  // on which records are listed
+  UserTypes types{};             // for it
 };
 
 std::string number_or(const std::optional<std::uint64_t>& number, std::string_view otherwise) {
@@ -145,10 +148,12 @@ class Listing {
         store_(*member.store),
         context_(context),
         is_aligned_(::isatty(STDOUT_FILENO) == 1),
+        decoder_(store_.schema(), store_.metadata(), options.types),
         damage_(member.path, store_, context) {}
 
   // Returns as SetReader::Take does.
   std::optional<std::uint64_t> list(const Selection& selection) {
+    if (options_.condition) return list_selected(selection);
     return damage_.read({.store = store_, .selection = selection}, {.threads = context_.threads(), .decodes = false},
                         [&](const RequestContext& context, const IndexedChunk& indexed) -> OrderedResult {
                           const OrdinalInterval which = selection.within(indexed);
@@ -163,12 +168,50 @@ class Listing {
 
   void list(const RecordRef& record) {
     const IndexedChunk indexed{.chunk = record.chunk, .before = {}};
+    if (options_.condition) {
+      write_selected(selected_in({}, indexed, {.begin = record.index, .end = record.index + 1}), indexed, false);
+      return;
+    }
     write(records_of({}, indexed, {.begin = record.index, .end = record.index + 1}, false));
   }
 
  private:
   using KnownLayout = Result<std::shared_ptr<const Layout>>;
   static constexpr std::uint64_t kRowsAtOnce = 64u << 10;
+
+  // The records that the condition selects in a chunk.
+  struct Selected {
+    KnownLayout layout;
+    SelectedRecords records;
+  };
+
+  std::optional<std::uint64_t> list_selected(const Selection& selection) {
+    return damage_.read({.store = store_, .selection = selection}, {.threads = context_.threads()},
+                        [&](const RequestContext& context, const IndexedChunk& indexed) -> OrderedResult {
+                          const OrdinalInterval which = selection.within(indexed);
+                          if (which.is_empty()) return {};
+                          return [this, indexed, selected = selected_in(context, indexed, which)] {
+                            return write_selected(selected, indexed, true);
+                          };
+                        });
+  }
+
+  // Thread-safe.
+  Selected selected_in(const RequestContext& context, const IndexedChunk& indexed, OrdinalInterval which) {
+    const auto chunk = store_.chunks().decode_ahead(context, indexed.chunk);
+    if (!chunk) return {.layout = chunk.error(), .records = {.failures = {chunk.error()}}};
+    return {.layout = std::shared_ptr<const Layout>(*chunk, &(*chunk)->layout()),
+            .records = select_records(*options_.condition, decoder_, store_, indexed.chunk, **chunk, which, false)};
+  }
+
+  // Writes the rows, and reports what cannot be read.
+  bool write_selected(const Selected& selected, const IndexedChunk& indexed, bool is_counted) {
+    for (const Error& failure : selected.records.failures) context_.report(store_, failure);
+    for (const OrdinalInterval& run : selected.records.runs) {
+      if (!write_in_pieces(selected.layout, indexed, run, is_counted)) return false;
+    }
+    return true;
+  }
 
   std::string text_of(const RequestContext& context, const IndexedChunk& indexed, const Selection& selection) {
     const OrdinalInterval which = selection.within(indexed);
@@ -214,10 +257,11 @@ class Listing {
   }
 
   // Writes the rows of a chunk with many records, whose text would need much memory.
-  bool write_in_pieces(const KnownLayout& layout, const IndexedChunk& indexed, OrdinalInterval which) {
+  bool write_in_pieces(const KnownLayout& layout, const IndexedChunk& indexed, OrdinalInterval which,
+                       bool is_counted = true) {
     for (OrdinalInterval piece = which; piece.begin < which.end; piece.begin = piece.end) {
       piece.end = std::min(which.end, piece.begin + kRowsAtOnce);
-      if (!write(records_of(layout, indexed, piece, true))) return false;
+      if (!write(records_of(layout, indexed, piece, is_counted))) return false;
     }
     return true;
   }
@@ -235,6 +279,7 @@ class Listing {
   const RecordStore& store_;
   CommandContext& context_;
   const bool is_aligned_;
+  const RecordDecoder decoder_;
   DamageReporter damage_;
   bool has_written_ = false;
 };
@@ -263,6 +308,7 @@ bool list_range(const Range& range, const LsOptions& options, SetReader& reader,
 
 int ls(const LsOptions& options) {
   CommandContext context(options.reading);
+  if (options.condition) context.decode_with(options.types);
   const auto reader = SetReader::open(options.words, context);
   if (!reader) return context.status();
   if (options.chunks && !options.json) {
@@ -270,6 +316,7 @@ int ls(const LsOptions& options) {
     context.output().write(::isatty(STDOUT_FILENO) == 1 ? in_columns(header, !reader->has_one_shard()) : header);
   }
   reader->each_range(options.words, [&](const Range& range) { return list_range(range, options, *reader, context); });
+  report_condition(options.condition.get(), true, context);
   return context.finish();
 }
 
@@ -282,7 +329,12 @@ RunCommand declare_ls(CLI::App& app) {
         const bool has_address = std::ranges::any_of(
             options->words.ranges, [](const Range& range) { return std::holds_alternative<RecordAddress>(range); });
         if (options->chunks && has_address) throw CLI::ValidationError("--chunks", "takes no @OFFSET/INDEX");
+        if (options->chunks && options->condition) throw CLI::ValidationError("--chunks", "excludes --where");
       });
+  begin_group(app, "Which records");
+  declare_where(app, options->condition);
+  declare_types(
+      app, options->types, [options = options.get()] { return options->condition != nullptr; }, "--where");
   begin_group(app, "Output");
   app.add_flag("-l", options->with_codec, "also print codec and kind of the chunk, and its range of bytes in the file");
   app.add_flag("--chunks", options->chunks, "print one line per chunk, as in index/chunks.tsv of a mount");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,6 +27,43 @@ namespace {
 constexpr std::size_t kMostAhead = 65536;
 constexpr std::size_t kFirstAhead = 64;  // so that the first ones appear without delay
 constexpr std::uint64_t kMostText = 64u << 20;
+
+// Ordinals that a condition selects, in memory that depends on the number of their runs.
+class SelectedOrdinals {
+ public:
+  static constexpr std::size_t kMostRuns = 32u << 20;
+
+  // Returns false if there are too many runs.
+  bool add(OrdinalInterval ordinals) {
+    const bool continues = !runs_.empty() && runs_.back().ordinals.end == ordinals.begin;
+    if (continues) {
+      runs_.back().ordinals.end = ordinals.end;
+    } else if (runs_.size() == kMostRuns) {
+      return false;
+    } else {
+      runs_.push_back({ordinals, records_});
+    }
+    records_ += ordinals.end - ordinals.begin;
+    return true;
+  }
+
+  std::uint64_t records() const { return records_; }
+  // REQUIRES: place < records().
+  std::uint64_t at(std::uint64_t place) const {
+    const auto after = std::ranges::upper_bound(runs_, place, {}, &Run::before);
+    const Run& run = *std::prev(after);
+    return run.ordinals.begin + (place - run.before);
+  }
+
+ private:
+  struct Run {
+    OrdinalInterval ordinals;
+    std::uint64_t before;  // selected records before it
+  };
+
+  std::vector<Run> runs_;
+  std::uint64_t records_ = 0;
+};
 
 // Returns the next ordinal; nullopt after the last one.
 using NextOrdinal = std::function<std::optional<std::uint64_t>()>;
@@ -129,6 +167,23 @@ class RandomCopy {
   std::size_t ahead_ = kFirstAhead;
 };
 
+// Finds the selected records first, because only their number says which ones a sample has.
+void copy_selected_in_random_order(const RandomOptions& options, const FormOptions& form, SetReader& reader,
+                                   CommandContext& context) {
+  SelectedOrdinals selected;
+  bool has_all = true;
+  const SelectedFinder finder{
+      .condition = form.condition, .types = form.types, .skips_damage = form.skips_damage, .context = context};
+  if (!finder.each(reader, [&](OrdinalInterval run) { has_all = selected.add(run) && has_all; })) return;
+  if (!has_all) {
+    return context.fail(kExitPartlyDone, "--where: the selected records are too many separate ones to shuffle them");
+  }
+  RandomCopy(form, reader, context).copy([next = order_of(options, selected.records()), &selected] {
+    const auto place = next();
+    return place ? std::optional(selected.at(*place)) : std::nullopt;
+  });
+}
+
 }  // namespace
 
 void RandomOptions::declare(CLI::App& app) {
@@ -149,6 +204,7 @@ void RandomOptions::declare(CLI::App& app) {
 
 void copy_in_random_order(const RandomOptions& options, const FormOptions& form, SetReader& reader,
                           CommandContext& context) {
+  if (form.condition) return copy_selected_in_random_order(options, form, reader, context);
   const auto records = reader.records();
   if (!records) return;
   if (RandomCopy(form, reader, context).copy(order_of(options, *records))) reader.report_damage();

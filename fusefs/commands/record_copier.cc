@@ -1,5 +1,6 @@
 #include "fusefs/commands/record_copier.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace recordfs {
@@ -30,16 +31,25 @@ OrderedResult RecordCopier::copy_ahead(const RequestContext& context, ChunkRecor
       return (options_.skips_damage || is_empty) && output_.good();
     };
   }
+  SelectedRecords selected;
+  if (options_.condition) {
+    selected = select(records.info, **chunk, records.which);
+    records.runs = std::move(selected.runs);
+  }
   std::optional<Rendered> ahead;
-  if (text_.is_made_ahead(**chunk)) {
+  if (window_of_selected_ == nullptr && text_.is_made_ahead(**chunk)) {
     ahead = text_.render(records, **chunk);
     records.which = ahead->rest;
     if (ahead->rest.is_empty()) chunk->reset();
   }
-  return [this, is_empty, records = std::move(records), chunk = std::move(*chunk), ahead = std::move(ahead)] {
+  return [this, is_empty, records = std::move(records), chunk = std::move(*chunk), ahead = std::move(ahead),
+          failures = std::move(selected.failures)]() mutable {
+    if (window_of_selected_ != nullptr) records.runs = window_of_selected_->take(*records.runs);
     if (ahead) output_.write(ahead->text);
     const bool goes_on = (!ahead || settle(*ahead, records.info)) &&
-                         (records.which.is_empty() || settle(text_.render(records, *chunk, &output_), records.info));
+                         (records.which.is_empty() || settle(text_.render(records, *chunk, &output_), records.info)) &&
+                         settle(failures, records.info);
+    if (window_of_selected_ != nullptr && window_of_selected_->was_full) return false;
     return goes_on || (is_empty && output_.good());
   };
 }
@@ -54,8 +64,31 @@ bool RecordCopier::settle(const Rendered& rendered, const ChunkInfo& chunk) {
   return !rendered.is_over && output_.good();
 }
 
+bool RecordCopier::settle(const std::vector<Error>& failures, const ChunkInfo& chunk) {
+  for (const Error& failure : failures) context_.report_skipped(path_, store_, failure, chunk, 1);
+  return failures.empty() || options_.skips_damage;
+}
+
+SelectedRecords RecordCopier::select(const ChunkInfo& info, const Chunk& chunk, OrdinalInterval which) const {
+  return select_records(*options_.condition, text_.decoder, store_, info, chunk, which, !options_.skips_damage);
+}
+
+RecordRuns SelectedWindow::take(const RecordRuns& runs) {
+  RecordRuns taken;
+  for (OrdinalInterval run : runs) {
+    const std::uint64_t left_out = std::min(skipped, run.end - run.begin);
+    skipped -= left_out;
+    run.begin += left_out;
+    run.end = run.begin + std::min(most, run.end - run.begin);
+    most -= run.end - run.begin;
+    if (!run.is_empty()) taken.push_back(run);
+  }
+  was_full = most == 0;
+  return taken;
+}
+
 std::optional<std::uint64_t> RecordCopier::copy(PassPart part) {
-  part.is_light = text_.depends_on_bytes_alone();
+  part.is_light = text_.depends_on_bytes_alone() && !options_.condition;
   const auto copy_chunk = [&](const RequestContext& context, const IndexedChunk& indexed) -> OrderedResult {
     if (holds_nothing(indexed.chunk)) return {};
     ChunkRecords records{.info = indexed.chunk, .which = part.within(indexed)};
@@ -88,8 +121,14 @@ bool RecordCopier::copy_one(const RecordRef& record, std::optional<std::uint64_t
     context_.note(chunk.error());
     return options_.skips_damage;
   }
-  const OrdinalInterval which{.begin = record.index, .end = record.index + 1};
-  return settle(text_.render({record.chunk, which, first_ordinal}, **chunk, &output_), record.chunk);
+  ChunkRecords records{
+      .info = record.chunk, .which = {.begin = record.index, .end = record.index + 1}, .first_ordinal = first_ordinal};
+  SelectedRecords selected;
+  if (options_.condition) {
+    selected = select(record.chunk, **chunk, records.which);
+    records.runs = std::move(selected.runs);
+  }
+  return settle(text_.render(records, **chunk, &output_), record.chunk) && settle(selected.failures, record.chunk);
 }
 
 std::optional<std::uint64_t> RecordCopier::copy_one(const Selection& selection) {

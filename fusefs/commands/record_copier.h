@@ -16,6 +16,16 @@
 
 namespace recordfs {
 
+// Which of the selected records are wanted, as they come.
+struct SelectedWindow {
+  std::uint64_t skipped = 0;
+  std::uint64_t most = UINT64_MAX;  // after those that are skipped
+  bool was_full = false;            // further records were not read
+
+  // Removes what is not wanted from the next runs.
+  RecordRuns take(const RecordRuns& runs);
+};
+
 // For one container. Not thread-safe. Prints and notes errors as they occur. Copying has to stop after an unreadable
 // record that must not be skipped, or a write error.
 class RecordCopier {
@@ -29,6 +39,8 @@ class RecordCopier {
   std::optional<std::uint64_t> copy(const Selection& selection) {
     return copy(PassPart{.store = store_, .selection = selection});
   }
+  // Leaves out all selected records but these, and ends the copy after them.
+  void keep_only(SelectedWindow& window) { window_of_selected_ = &window; }
   // Copy one record, and read no more than that needs. `first_ordinal` is of its chunk; nullopt: not counted. Return
   // false, or nullopt, if copying has to stop; otherwise the number of records up to this one. REQUIRES: the selection
   // has `from`.
@@ -39,7 +51,10 @@ class RecordCopier {
 
  private:
   OrderedResult copy_ahead(const RequestContext& context, ChunkRecords records);
+  // Finds the records that the condition selects.
+  SelectedRecords select(const ChunkInfo& info, const Chunk& chunk, OrdinalInterval which) const;
   bool settle(const Rendered& rendered, const ChunkInfo& chunk);
+  bool settle(const std::vector<Error>& failures, const ChunkInfo& chunk);
 
   const std::string& path_;
   const RecordStore& store_;
@@ -50,6 +65,7 @@ class RecordCopier {
   DamageReporter damage_;
   ReadWindow window_;
   bool has_written_ = false;
+  SelectedWindow* window_of_selected_ = nullptr;
 };
 
 }  // namespace recordfs

@@ -12,6 +12,7 @@
 #include "core/decoding/json_writer.h"
 #include "core/store/open_container.h"
 #include "fusefs/commands/command.h"
+#include "fusefs/similar_names.h"
 
 namespace recordfs {
 namespace {
@@ -95,7 +96,7 @@ class RecordPrinter {
 
   Rendered run() {
     // A record's text may be several times as large as the record.
-    if (!has_memory_for([this] { write_all(records_.which); })) {
+    if (!has_memory_for([this] { write_all(); })) {
       rendered_.failures.push_back(
           {.why = {.code = Code::kOutOfMemory, .detail = "no memory for the text of a record"}});
       rendered_.is_over = true;
@@ -104,6 +105,20 @@ class RecordPrinter {
   }
 
  private:
+  void write_all() {
+    if (!records_.runs) return write_all(records_.which);
+    for (const OrdinalInterval& run : *records_.runs) {
+      const OrdinalInterval which{.begin = std::max(run.begin, records_.which.begin),
+                                  .end = std::min(run.end, records_.which.end)};
+      if (which.begin >= which.end) continue;
+      write_all(which);
+      if (!goes_on()) return;
+      if (rendered_.rest.is_empty()) continue;
+      rendered_.rest.end = records_.which.end;
+      return;
+    }
+  }
+
   void write_all(OrdinalInterval which) {
     for (std::uint64_t i = which.begin; i < which.end && goes_on();) {
       if (rendered_.text.size() > kMadeAheadText) {
@@ -312,8 +327,17 @@ void declare_json(CLI::App& app, JsonLineOptions& json, CLI::Option* json_flag) 
 
 void report_absent(const FieldPaths* fields, CommandContext& context) {
   if (fields == nullptr || !context.output().good()) return;
-  for (const std::string& path : fields->absent()) {
-    context.fail(kExitPartlyDone, fmt::format("no record has a field {} (recordfs cat --json shows the fields)", path));
+  report_absent_names(fields->absent(), fields->names(), context);
+}
+
+void report_absent_names(const std::vector<std::string>& absent, const std::set<std::string>& present,
+                         CommandContext& context) {
+  const std::vector<std::string_view> names(present.begin(), present.end());
+  for (const std::string& path : absent) {
+    const std::string similar = similar_names(path, names);
+    const std::string hint =
+        similar.empty() ? "recordfs cat --json shows the fields" : fmt::format("did you mean {}?", printable(similar));
+    context.fail(kExitPartlyDone, fmt::format("no record has a field {} ({})", printable(path), hint));
   }
 }
 
@@ -341,7 +365,7 @@ void FormOptions::declare(CLI::App& app) {
       "has `chunk` and `index` instead.");
   declare_json(app, json, json_flag);
   declare_types(
-      app, types, [this] { return form == RecordForm::kJson; }, "--json");
+      app, types, [this] { return form == RecordForm::kJson || condition; }, "--json and --where");
   app.add_flag("--skip-damage", skips_damage, "omit records that cannot be read, and continue (exit status 4)");
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "core/store/record_store.h"
 #include "core/store/selection.h"
 #include "fusefs/commands/command_context.h"
+#include "fusefs/commands/where.h"
 
 namespace CLI {
 class Option;
@@ -42,15 +44,19 @@ void declare_types(CLI::App& app, UserTypes& types, std::function<bool()> is_use
 // Declares --no-raw, --fields and --bytes, which need `json_flag`. `json` must outlive the parsing.
 void declare_json(CLI::App& app, JsonLineOptions& json, CLI::Option* json_flag);
 
-// Prints which of the wanted fields no record has, and notes it. Prints nothing if no record was read, or after a write
-// error. `fields` may be null.
+// Prints which of the wanted fields no record has, with similar names of others, and notes it. Prints nothing if no
+// record was read, or after a write error. `fields` may be null.
 void report_absent(const FieldPaths* fields, CommandContext& context);
+// The same for fields that are known to be absent; `present`: names that records have.
+void report_absent_names(const std::vector<std::string>& absent, const std::set<std::string>& present,
+                         CommandContext& context);
 
 struct FormOptions {
   RecordForm form = RecordForm::kBytes;
-  bool skips_damage = false;  // skips what cannot be read
-  UserTypes types{};          // of the records, for kJson
-  JsonLineOptions json{};     // for kJson
+  bool skips_damage = false;     // skips what cannot be read
+  UserTypes types{};             // of the records, for kJson
+  JsonLineOptions json{};        // for kJson
+  ConditionPointer condition{};  // on which records are written; null: all
 
   // Declares the options on `app`. The object must outlive the parsing.
   void declare(CLI::App& app);
@@ -69,6 +75,7 @@ struct ChunkRecords {
   ChunkInfo info;
   OrdinalInterval which;                         // indices
   std::optional<std::uint64_t> first_ordinal{};  // of the chunk; nullopt: not counted
+  std::optional<RecordRuns> runs{};              // only these among `which`; nullopt: all
 };
 
 // Why records cannot be read.

@@ -215,7 +215,7 @@ class Grep(commands.Case):
     def test_outputs_exclude_each_other(self):
         for words in (["--json", "-c"], ["--json", "-l"], ["--json", "-o"], ["--json", "--ordinals"], ["--ordinals", "-o"]):
             self.assert_ends(FAILED, "only one of --json, --ordinals, -c, -l and -o", "grep", *words, "x", self.file)
-        self.assert_ends(FAILED, "--descriptors and --type are for --decoded and --json", "grep", "--type", "T", "x", self.file)
+        self.assert_ends(FAILED, "--descriptors and --type are for --decoded, --json and --where", "grep", "--type", "T", "x", self.file)
 
     def test_options_that_cannot_be_are_refused_with_what_to_use(self):
         for option, hint in (("-P", "RE2"), ("-G", "-E"), ("-b", "--json")):

@@ -116,6 +116,11 @@ class Recipes(unittest.TestCase):
         self.assertEqual(len(found), 6)
         self.assertIn(b'"cat"', found[0])
 
+    def test_records_are_listed_that_meet_a_condition(self):
+        self.write_shards()
+        found = self.shell(self.recipe("recordfs ls --where 'image/width > 500")).splitlines()
+        self.assertEqual([line.split(b"\t")[0] for line in found], [b"%d" % ordinal for ordinal in range(6)])
+
     def test_record_is_copied_from_a_mount(self):
         self.needs_mounts()
         self.assertEqual(self.shell(self.recipe("mkdir mnt")), b"")
