@@ -26,7 +26,7 @@ constexpr std::size_t kMostOfName = 200;  // bytes
 OutputFile::OutputFile(Descriptor directory, std::string name, Options options)
     : directory_(std::move(directory)),
       name_(std::move(name)),
-      unfinished_(fmt::format(".{}.{}.recordfs", name_.substr(0, kMostOfName), ::getpid())),
+      unfinished_(fmt::format(".{}.{}.{}.recordfs", name_.substr(0, kMostOfName), ::getpid(), options.number)),
       options_(options) {}
 
 Result<void> OutputFile::create() {
@@ -49,6 +49,7 @@ OutputFile::~OutputFile() {
 }
 
 Result<void> OutputFile::write(Bytes bytes) {
+  size_ += bytes.size();
   if (bytes.size() > kGathered - gathered_) TRY(flush());
   if (bytes.size() >= kGathered) return write_through(bytes);
   if (buffer_.empty()) {
@@ -73,15 +74,33 @@ Result<Descriptor> OutputFile::reopened() const {
   return again;
 }
 
-Result<void> OutputFile::publish() {
+Result<void> OutputFile::complete() {
   TRY(flush());
   // Some filesystems cannot sync. Others report a full disk only here.
   if (::fsync(file_.number()) != 0 && errno != EINVAL) return system_error(errno);
   if (::close(file_.release()) != 0) return system_error(errno);
-  if (!publish_file(directory_.number(), unfinished_, name_, options_.replaces)) return system_error(errno);
-  is_there_ = false;
-  static_cast<void>(::fsync(directory_.number()));
   return {};
+}
+
+Result<void> OutputFile::publish() {
+  if (file_) TRY(complete());
+  struct stat st {};
+  const int at = directory_.number();
+  const bool is_taken = ::fstatat(at, name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!publish_file(at, unfinished_, name_, options_.replaces)) return system_error(errno);
+  is_there_ = false;
+  can_withdraw_ = !is_taken;
+  static_cast<void>(::fsync(at));
+  return {};
+}
+
+Result<void> OutputFile::publish_as(std::string name) {
+  name_ = std::move(name);
+  return publish();
+}
+
+void OutputFile::withdraw() {
+  if (std::exchange(can_withdraw_, false)) ::unlinkat(directory_.number(), name_.c_str(), 0);
 }
 
 }  // namespace recordfs

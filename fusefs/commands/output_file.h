@@ -3,6 +3,8 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "core/base/buffer.h"
@@ -18,8 +20,9 @@ namespace recordfs {
 class OutputFile final : public ByteSink {
  public:
   struct Options {
-    bool replaces = false;  // an existing file, when this one is published
-    mode_t mode = 0666;     // without the umask
+    bool replaces = false;   // an existing file, when this one is published
+    mode_t mode = 0666;      // without the umask
+    std::size_t number = 0;  // distinguishes the hidden files of one name
   };
 
   // Of a file in a directory. REQUIRES: the name has no slash, and is not empty, "." or "..".
@@ -37,21 +40,30 @@ class OutputFile final : public ByteSink {
   Result<void> flush();
   // Returns another descriptor of the file, for reading what flush() has written. Fails with kIo.
   Result<Descriptor> reopened() const;
-  // Puts the file on the disk and gives it its name. Nothing can be written afterwards. Fails with kIo: EEXIST if the
-  // name was taken meanwhile; then the file is removed.
+  // Returns how many bytes were written, buffered ones included.
+  std::uint64_t size() const { return size_; }
+  // Puts the file on the disk, and closes it. Nothing can be written afterwards. Fails with kIo.
+  Result<void> complete();
+  // Completes the file unless it is complete, and gives it its name, or another one in the same directory. Fails with
+  // kIo: EEXIST if the name was taken meanwhile; then the file is removed.
   Result<void> publish();
+  Result<void> publish_as(std::string name);
+  // Removes a published file again, if it replaced no other.
+  void withdraw();
 
  private:
   Result<void> write_through(Bytes bytes);
 
   const Descriptor directory_;
-  const std::string name_;
+  std::string name_;
   const std::string unfinished_;  // its name until it is published
   const Options options_;
   Descriptor file_;
   Buffer buffer_;             // empty until the first use
   std::size_t gathered_ = 0;  // bytes of it that are not written yet
-  bool is_there_ = false;     // the hidden file exists
+  std::uint64_t size_ = 0;
+  bool is_there_ = false;      // the hidden file exists
+  bool can_withdraw_ = false;  // it is published, and replaced no other
 };
 
 }  // namespace recordfs
