@@ -149,6 +149,16 @@ void append_base64(std::string& text, Bytes bytes) {
   base64_encode_raw(text.data() + before, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
 }
 
+std::string decoded_base64(std::string_view text) {
+  std::string bytes(BASE64_DECODE_LENGTH(text.size()), '\0');
+  base64_decode_ctx state;
+  base64_decode_init(&state);
+  std::size_t size = bytes.size();
+  base64_decode_update(&state, &size, reinterpret_cast<std::uint8_t*>(bytes.data()), text.size(), text.data());
+  bytes.resize(size);
+  return bytes;
+}
+
 namespace {
 
 void append_encoded(std::string& text, Bytes bytes, ByteForm form) {

@@ -27,6 +27,8 @@ enum class ByteForm : std::uint8_t {
 // Appends `bytes` to `text` in base64, with padding. Data may be appended in pieces if each piece but the last has a
 // multiple of 3 bytes. Thread-safe.
 void append_base64(std::string& text, Bytes bytes);
+// Returns the bytes of what append_base64() appended. Thread-safe.
+std::string decoded_base64(std::string_view text);
 
 // The functions append to a string. Thread-safe.
 //

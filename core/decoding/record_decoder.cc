@@ -87,7 +87,6 @@ bool is_plain_text(std::string_view text) {
 bool may_pass(Code code) { return !is_permanent(code); }
 
 Error no_decoded_form() { return {.code = Code::kNotFound, .detail = "this record has no decoded form"}; }
-
 Error too_much_text() { return {.code = Code::kLimit, .detail = "decoded content too large"}; }
 
 // Writes a message as an object. Returns why that failed; empty on success. Fails with what may pass.
@@ -402,6 +401,24 @@ Result<void> RecordDecoder::visit(const RequestContext& context, const ChunkInfo
   if (message->type.empty()) return undecoded(*message, {});
   ASSIGN_OR_RETURN(const auto why, write_decoded(context, writer, chunk, *message));
   return why.empty() ? Result<void>() : undecoded(*message, why);
+}
+
+Result<std::string> RecordDecoder::row(const RequestContext& context, const ChunkInfo& chunk, Bytes record) const {
+  ASSIGN_OR_RETURN(auto value, value_of(context, record));
+  if (!value) return no_decoded_form();
+  std::string text;
+  JsonWriter writer(text, JsonLayout::kTyped, most_text_);
+  if (const auto* const message = std::get_if<Message>(&value->is)) {
+    if (message->type.empty()) return no_decoded_form();
+    ASSIGN_OR_RETURN(auto why, write_decoded(context, writer, chunk, *message));
+    if (why == kNoDescriptor) return Error{.code = Code::kNotFound, .detail = std::move(why)};
+    if (!why.empty()) return Error{.code = Code::kDamage, .detail = std::move(why)};
+  } else {
+    ASSIGN_OR_RETURN(const auto metadata, add_metadata_at(context, chunk, *value));  // `value` points into it
+    TRY(write(context, writer, chunk, *value, false));
+  }
+  if (writer.is_full()) return too_much_text();
+  return text;
 }
 
 Result<std::string> RecordDecoder::document_of_message(const RequestContext& context, const ChunkInfo& chunk,

@@ -79,6 +79,11 @@ class RecordDecoder {
   // into; the sink may have taken some values then. REQUIRES: the filter is one of kScalars.
   Result<void> visit(const RequestContext& context, const ChunkInfo& chunk, Bytes record, JsonFilter& filter) const;
 
+  // Returns the decoded record as document() does, in kTyped and without a final newline, but never what replaces it.
+  // Fails with kNotFound also if the type of a message, or its descriptors, are unknown, and with kDamage if the message
+  // is not of its type.
+  Result<std::string> row(const RequestContext& context, const ChunkInfo& chunk, Bytes record) const;
+
   // As document(), for a message inside a record of the chunk.
   Result<std::string> document_of_message(const RequestContext& context, const ChunkInfo& chunk,
                                           const Message& message) const;

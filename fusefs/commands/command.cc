@@ -43,6 +43,8 @@ constexpr std::array kCommands = {
     Command{"cp", "copy records to files", declare_cp,
             "recordfs cp data.log :100 records\n"
             "recordfs cp --part image/encoded --suffix .jpg 'train-*' : pictures"},
+    Command{"export", "write records to a file of another format", declare_export,
+            "recordfs export 'train-*' -o train.jsonl.gz\nrecordfs export data.log :100 --to jsonl -o - | jq ."},
     Command{"index", "save the index, so that later mounts start at once", declare_index,
             "recordfs index data.log\nrecordfs index -v 'train-*'"},
     Command{"verify", "read everything and verify all checksums", declare_verify,
@@ -138,7 +140,8 @@ void restore_words(CLI::App& app) {
 }
 
 // What other tools call our commands.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOtherWords = {{{"count", "info --scan"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kOtherWords = {{{"convert", "export"},
+                                                                                       {"count", "info --scan"},
                                                                                        {"extract", "cp"},
                                                                                        {"find", "grep"},
                                                                                        {"list", "ls"},

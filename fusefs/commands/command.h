@@ -51,6 +51,7 @@ CLI::Option* declare_size(CLI::App& app, const std::string& name, std::uint64_t 
 
 RunCommand declare_cat(CLI::App& app);
 RunCommand declare_cp(CLI::App& app);
+RunCommand declare_export(CLI::App& app);
 RunCommand declare_get(CLI::App& app);
 RunCommand declare_grep(CLI::App& app);
 RunCommand declare_head(CLI::App& app);

@@ -20,7 +20,6 @@
 
 #include "core/base/counted.h"
 #include "core/base/descriptor.h"
-#include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
@@ -148,14 +147,6 @@ class RecordFiles {
   const CpOptions& options_;
   const bool replaces_;
 };
-
-// Finds the ordinal of the record at an address, which takes a scan.
-Result<Selection> select_at(const RecordAddress& address, const RecordStore& store) {
-  ASSIGN_OR_RETURN(const auto record, find({}, address, store));
-  ASSIGN_OR_RETURN(auto indexed, wait_for([&] { return store.index().place_of({}, record.chunk); }));
-  const std::uint64_t ordinal = indexed.before.records + record.index;
-  return Selection{.records = {.begin = ordinal, .end = ordinal + 1}, .from = std::move(indexed)};
-}
 
 // Opens DIR, and creates it if it is missing and the command may find records.
 Result<Descriptor> output_directory(const RecordWords& words) {

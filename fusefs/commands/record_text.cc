@@ -294,14 +294,14 @@ std::vector<std::string> paths_of(const std::string& text) {
   return paths;
 }
 
+}  // namespace
+
 ByteForm byte_form_of(const std::string& word) {
   if (word == "auto") return ByteForm::kAuto;
   if (word == "base64") return ByteForm::kBase64;
   if (word == "hex") return ByteForm::kHex;
   throw CLI::ValidationError("--bytes", "not auto, base64 or hex: " + word);
 }
-
-}  // namespace
 
 void declare_json(CLI::App& app, JsonLineOptions& json, CLI::Option* json_flag) {
   app.add_flag_callback(

@@ -41,6 +41,9 @@ std::string printable_lines(std::string_view text);
 // options that use them. `types` must outlive the parsing.
 void declare_types(CLI::App& app, UserTypes& types, std::function<bool()> is_used, const std::string& of_what);
 
+// Returns the form that is named as the value of --bytes. Throws CLI::ValidationError.
+ByteForm byte_form_of(const std::string& word);
+
 // Declares --no-raw, --fields and --bytes, which need `json_flag`. `json` must outlive the parsing.
 void declare_json(CLI::App& app, JsonLineOptions& json, CLI::Option* json_flag);
 

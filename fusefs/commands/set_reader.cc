@@ -82,6 +82,13 @@ std::vector<NamedFile> named_files(const std::string& manifest, const std::vecto
   return files;
 }
 
+Result<Selection> select_at(const RecordAddress& address, const RecordStore& store) {
+  ASSIGN_OR_RETURN(const auto record, find({}, address, store));
+  ASSIGN_OR_RETURN(auto indexed, wait_for([&] { return store.index().place_of({}, record.chunk); }));
+  const std::uint64_t ordinal = indexed.before.records + record.index;
+  return Selection{.records = {.begin = ordinal, .end = ordinal + 1}, .from = std::move(indexed)};
+}
+
 std::unique_ptr<SetReader> SetReader::open(const RecordWords& words, CommandContext& context) {
   auto list = name_shards(words, context);
   if (!list) return nullptr;

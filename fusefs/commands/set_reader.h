@@ -39,6 +39,9 @@ struct NamedFile {
 std::vector<NamedFile> named_files(const std::string& manifest, const std::vector<std::string>& words,
                                    CommandContext& context);
 
+// Finds the ordinal of the record at an address, which takes a scan. Fails as find() and ChunkIndex::place_of().
+Result<Selection> select_at(const RecordAddress& address, const RecordStore& store);
+
 // For one data set. Each function prints and notes what fails. Not thread-safe.
 class SetReader {
  public:

@@ -23,7 +23,7 @@ class Names(commands.Case):
         self.assert_ends(commands.WRONG_USE, r"no such command or file: ct \(did you mean cat or cp\?\)", "ct", "x")
 
     def test_word_of_other_tools_is_answered_with_the_command(self):
-        for word, meant in (("count", "info --scan"), ("wc", "info --scan"), ("list", "ls"), ("extract", "cp")):
+        for word, meant in (("count", "info --scan"), ("wc", "info --scan"), ("list", "ls"), ("extract", "cp"), ("convert", "export")):
             self.assert_ends(commands.WRONG_USE, rf"no such command or file: {word} \(did you mean {meant}\?\)", word, "x")
 
     def test_mistyped_mount_option_is_answered_with_similar_ones(self):

@@ -172,6 +172,11 @@ class Recipes(unittest.TestCase):
         self.assertIn(b"499 records written; 1 lost", (self.folder / "messages").read_bytes())
         self.assertIn('"records_lost":1', (self.folder / "lost.jsonl").read_text(encoding="utf-8"))
 
+    def test_many_files_become_few(self):
+        self.write_shards()
+        self.assertEqual(self.shell(self.recipe("recordfs export 'train-*' --shards 2")), b"")
+        self.assertEqual(self.recordfs("cat", "merged@2.tfrecord"), self.shell("recordfs cat 'train-*'"))
+
     def test_data_set_is_mounted_as_one(self):
         self.needs_mounts()
         self.write_shards()

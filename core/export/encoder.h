@@ -1,0 +1,71 @@
+// How exported records become the bytes of a file, in two steps: a RowEncoder makes the bytes of each record, on any
+// thread, and a FileEncoder puts them into a file, in order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/base/request_context.h"
+#include "core/base/result.h"
+#include "core/export/row_json.h"
+#include "core/formats/chunk_info.h"
+
+namespace recordfs {
+
+struct ExportedRecord {
+  const RowReader& rows;  // of the record's container
+  const ChunkInfo& chunk;
+  std::uint64_t ordinal = 0;  // in the data set
+  Bytes bytes{};
+};
+
+// Immutable and thread-safe.
+class RowEncoder {
+ public:
+  virtual ~RowEncoder() = default;
+  RowEncoder() = default;
+  RowEncoder(const RowEncoder&) = delete;
+  RowEncoder& operator=(const RowEncoder&) = delete;
+
+  // Appends the bytes of a record. Fails with kDamage if the record is not what the format needs, with kLimit, and as
+  // RowReader::append(). On failure appends nothing. May throw std::bad_alloc.
+  virtual Result<void> append(const RequestContext& context, const ExportedRecord& record, std::string& out) const = 0;
+
+  // Return what a file has before and after its records.
+  virtual std::string begin() const { return {}; }
+  virtual std::string end() const { return {}; }
+};
+
+// The bytes of consecutive records.
+struct EncodedRows {
+  std::string bytes{};
+  std::vector<std::size_t> ends{};  // of each record in `bytes`
+
+  std::size_t size() const { return ends.size(); }
+  // Returns the bytes of the records [begin, end).
+  Bytes between(std::size_t begin, std::size_t end) const {
+    const std::size_t first = begin == 0 ? 0 : ends[begin - 1];
+    return as_bytes(bytes).subspan(first, end == begin ? 0 : ends[end - 1] - first);
+  }
+};
+
+// Writes one file. After a failure only the destructor may be called. Not thread-safe.
+class FileEncoder {
+ public:
+  virtual ~FileEncoder() = default;
+  FileEncoder() = default;
+  FileEncoder(const FileEncoder&) = delete;
+  FileEncoder& operator=(const FileEncoder&) = delete;
+
+  // Appends the rows [begin, end). Fails as ByteSink and RecordWriter do.
+  virtual Result<void> append(const EncodedRows& rows, std::size_t begin, std::size_t end) = 0;
+  // Writes what follows the last row. Must be called once, as the last function. Fails as append().
+  virtual Result<void> finish() = 0;
+  // Returns how many bytes of the appended rows are not written yet.
+  virtual std::uint64_t pending() const = 0;
+};
+
+}  // namespace recordfs

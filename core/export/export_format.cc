@@ -1,0 +1,227 @@
+#include "core/export/export_format.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/buffer.h"
+#include "core/base/protobuf.h"
+#include "core/codec/compress.h"
+#include "core/export/record_file.h"
+
+namespace recordfs {
+namespace {
+
+using Content = ExportFormat::Content;
+
+std::vector<FileCodec> both() { return {FileCodec::kGzip, FileCodec::kZstd}; }
+
+const std::vector<ExportFormat>& formats() {
+  static const std::vector<ExportFormat> all = {
+      {.name = "jsonl", .suffixes = {"ndjson"}, .text = "JSON Lines: an object for each record", .codecs = both()},
+      {.name = "tfrecord",
+       .suffixes = {"tfrecords"},
+       .text = "TFRecord",
+       .content = Content::kRecords,
+       .codecs = {FileCodec::kGzip},
+       .record_format = "tfrecord"},
+      {.name = "delimited",
+       .suffixes = {},
+       .text = "each record after its length as a varint, as protobuf's delimited messages",
+       .content = Content::kRecords,
+       .codecs = both()},
+  };
+  return all;
+}
+
+// --- encoders of rows
+
+class JsonLines final : public RowEncoder {
+ public:
+  explicit JsonLines(bool has_columns) : has_columns_(has_columns) {}
+
+  Result<void> append(const RequestContext& context, const ExportedRecord& record, std::string& out) const override {
+    if (has_columns_) {
+      TRY(record.rows.append(context, record.chunk, record.bytes, out));
+    } else {
+      record.rows.append_data(record.ordinal, record.bytes, out);
+    }
+    out += '\n';
+    return {};
+  }
+
+ private:
+  const bool has_columns_;
+};
+
+class Delimited final : public RowEncoder {
+ public:
+  Result<void> append(const RequestContext&, const ExportedRecord& record, std::string& out) const override {
+    protobuf::append_varint(out, record.bytes.size());
+    out += as_text(record.bytes);
+    return {};
+  }
+};
+
+// For a RecordWriter.
+class Records final : public RowEncoder {
+ public:
+  Result<void> append(const RequestContext&, const ExportedRecord& record, std::string& out) const override {
+    out += as_text(record.bytes);
+    return {};
+  }
+};
+
+// --- files
+
+CodecId codec_of(FileCodec codec) { return codec == FileCodec::kGzip ? CodecId::kGzip : CodecId::kZstd; }
+
+// Compresses what passes through, in pieces of one size: so the output does not depend on how the content arrives.
+class CompressedSink final : public ByteSink {
+ public:
+  CompressedSink(std::unique_ptr<CompressStream> stream, ByteSink& sink) : stream_(std::move(stream)), sink_(sink) {}
+
+  Result<void> write(Bytes bytes) override {
+    while (!bytes.empty()) {
+      const Bytes piece = bytes.first(std::min(bytes.size(), kCompressed - gathered_.size()));
+      gathered_ += as_text(piece);
+      bytes = bytes.subspan(piece.size());
+      if (gathered_.size() == kCompressed) TRY(compress_gathered());
+    }
+    return {};
+  }
+  std::uint64_t pending() const { return gathered_.size(); }
+  Result<void> finish() {
+    TRY(compress_gathered());
+    std::string out;
+    TRY(stream_->finish(out));
+    return sink_.write(as_bytes(out));
+  }
+
+ private:
+  static constexpr std::size_t kCompressed = 256u << 10;
+
+  Result<void> compress_gathered() {
+    std::string out;
+    TRY(stream_->append(as_bytes(gathered_), out));
+    gathered_.clear();
+    return sink_.write(as_bytes(out));
+  }
+
+  const std::unique_ptr<CompressStream> stream_;
+  ByteSink& sink_;
+  std::string gathered_;
+};
+
+// The sink of a file, and the codec before it.
+class CodedSink {
+ public:
+  static Result<std::unique_ptr<CodedSink>> open(FileCodec codec, ByteSink& sink) {
+    auto coded = std::make_unique<CodedSink>(sink);
+    if (codec != FileCodec::kNone) {
+      ASSIGN_OR_RETURN(auto stream, open_compressor(codec_of(codec)));
+      coded->compressed_ = std::make_unique<CompressedSink>(std::move(stream), sink);
+    }
+    return coded;
+  }
+  explicit CodedSink(ByteSink& sink) : sink_(sink) {}
+
+  ByteSink& sink() { return compressed_ != nullptr ? *compressed_ : sink_; }
+  std::uint64_t pending() const { return compressed_ != nullptr ? compressed_->pending() : 0; }
+  Result<void> finish() { return compressed_ != nullptr ? compressed_->finish() : Result<void>(); }
+
+ private:
+  ByteSink& sink_;
+  std::unique_ptr<CompressedSink> compressed_;
+};
+
+// Rows one after another.
+class RowFile final : public FileEncoder {
+ public:
+  RowFile(std::unique_ptr<CodedSink> coded, std::shared_ptr<const RowEncoder> rows)
+      : coded_(std::move(coded)), rows_(std::move(rows)) {}
+
+  Result<void> append(const EncodedRows& rows, std::size_t begin, std::size_t end) override {
+    TRY(write_begin());
+    return coded_->sink().write(rows.between(begin, end));
+  }
+  Result<void> finish() override {
+    TRY(write_begin());
+    TRY(coded_->sink().write(as_bytes(rows_->end())));
+    return coded_->finish();
+  }
+  std::uint64_t pending() const override { return coded_->pending(); }
+
+ private:
+  Result<void> write_begin() {
+    if (std::exchange(has_begun_, true)) return {};
+    return coded_->sink().write(as_bytes(rows_->begin()));
+  }
+
+  const std::unique_ptr<CodedSink> coded_;
+  const std::shared_ptr<const RowEncoder> rows_;
+  bool has_begun_ = false;
+};
+
+struct Suffix {
+  std::string_view name;
+  FileCodec codec;
+};
+constexpr Suffix kCodecs[] = {{"gz", FileCodec::kGzip}, {"zst", FileCodec::kZstd}};
+
+// Takes ".WORD", or all of "WORD", from the end of a name.
+bool take_word(std::string_view& name, std::string_view word) {
+  if (!name.ends_with(word)) return false;
+  const std::string_view before = name.substr(0, name.size() - word.size());
+  if (!before.empty() && !before.ends_with('.')) return false;
+  name = before.substr(0, before.empty() ? 0 : before.size() - 1);
+  return true;
+}
+
+}  // namespace
+
+std::span<const ExportFormat> export_formats() { return formats(); }
+
+std::optional<ExportForm> export_form_of(std::string_view name) {
+  std::string_view rest = name;
+  ExportForm form;
+  for (const Suffix& suffix : kCodecs) {
+    if (form.codec == FileCodec::kNone && take_word(rest, suffix.name)) form.codec = suffix.codec;
+  }
+  for (const ExportFormat& format : formats()) {
+    const bool is_named = take_word(rest, format.name) ||
+                          std::ranges::any_of(format.suffixes, [&](auto suffix) { return take_word(rest, suffix); });
+    if (!is_named) continue;
+    const bool is_offered =
+        form.codec == FileCodec::kNone || std::ranges::find(format.codecs, form.codec) != format.codecs.end();
+    if (!is_offered) return std::nullopt;
+    form.format = &format;
+    form.suffix = name.substr(rest.size());
+    return form;
+  }
+  return std::nullopt;
+}
+
+Result<std::shared_ptr<const RowEncoder>> open_row_encoder(const ExportForm& form, const EncoderOptions& options) {
+  if (!form.format->record_format.empty()) return std::shared_ptr<const RowEncoder>(std::make_shared<Records>());
+  if (form.format->content == Content::kRecords) {
+    return std::shared_ptr<const RowEncoder>(std::make_shared<Delimited>());
+  }
+  return std::shared_ptr<const RowEncoder>(std::make_shared<JsonLines>(options.has_columns));
+}
+
+Result<std::unique_ptr<FileEncoder>> open_file_encoder(const ExportForm& form, std::shared_ptr<const RowEncoder> rows,
+                                                       ByteSink& sink, Executor& executor) {
+  const std::string_view container = form.format->record_format;
+  if (container.empty()) {
+    ASSIGN_OR_RETURN(auto coded, CodedSink::open(form.codec, sink));
+    return std::unique_ptr<FileEncoder>(std::make_unique<RowFile>(std::move(coded), std::move(rows)));
+  }
+  const FileWriter* const writer = find_writer(container);
+  if (writer == nullptr) return Error{.code = Code::kUnsupported, .detail = "this build cannot write such files"};
+  WriterOptions options;
+  if (form.codec != FileCodec::kNone) options.codec = to_string(codec_of(form.codec));
+  ASSIGN_OR_RETURN(auto opened, writer->open({}, sink, options));
+  return std::unique_ptr<FileEncoder>(std::make_unique<RecordFile>(std::move(opened), executor));
+}
+
+}  // namespace recordfs

@@ -1,0 +1,62 @@
+// The formats that records are exported to.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/decoding/json_writer.h"
+#include "core/export/encoder.h"
+#include "core/formats/record_writer.h"
+#include "core/store/executor.h"
+
+namespace recordfs {
+
+// The codec of a whole file.
+enum class FileCodec : std::uint8_t { kNone, kGzip, kZstd };
+
+struct ExportFormat {
+  enum class Content : std::uint8_t {
+    kRows,     // the columns of records
+    kRecords,  // their bytes
+  };
+  std::string_view name;                   // "jsonl"
+  std::vector<std::string_view> suffixes;  // further ones, without a dot
+  std::string_view text;                   // what it is, for people
+  Content content = Content::kRows;
+  std::vector<FileCodec> codecs{};   // around the file
+  std::string_view record_format{};  // of find_writer(); empty: a RowEncoder makes the file
+};
+
+// Returns all of them, in the order of the help.
+std::span<const ExportFormat> export_formats();
+
+// A format, and the codec of the whole file.
+struct ExportForm {
+  const ExportFormat* format = nullptr;
+  FileCodec codec = FileCodec::kNone;
+  std::string_view suffix{};  // of the name that has it: ".jsonl.gz"
+};
+// Returns what the end of a name, or a whole name without a dot, stands for: "a.jsonl.gz", "jsonl.gz", "jsonl". nullopt
+// if it stands for no form. `suffix` points into `name`. Thread-safe.
+std::optional<ExportForm> export_form_of(std::string_view name);
+
+struct EncoderOptions {
+  ByteForm bytes = ByteForm::kAuto;
+  bool has_columns = true;  // of the records
+};
+
+// Returns the encoder of a form's records.
+Result<std::shared_ptr<const RowEncoder>> open_row_encoder(const ExportForm& form, const EncoderOptions& options);
+
+// Begins a file. `sink` and `executor`, whose threads encode, must outlive the result. Fails with kUnsupported if the
+// build lacks a codec.
+Result<std::unique_ptr<FileEncoder>> open_file_encoder(const ExportForm& form, std::shared_ptr<const RowEncoder> rows,
+                                                       ByteSink& sink, Executor& executor);
+
+}  // namespace recordfs

@@ -1,0 +1,380 @@
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "core/base/counted.h"
+#include "core/dataset/ordered_pass.h"
+#include "core/dataset/source_spec.h"
+#include "core/export/export_format.h"
+#include "core/store/wait_ticket.h"
+#include "fusefs/commands/command.h"
+#include "fusefs/commands/command_context.h"
+#include "fusefs/commands/damage_reporter.h"
+#include "fusefs/commands/export_files.h"
+#include "fusefs/commands/output_place.h"
+#include "fusefs/commands/progress.h"
+#include "fusefs/commands/record_rows.h"
+#include "fusefs/commands/record_words.h"
+#include "fusefs/commands/set_reader.h"
+#include "fusefs/exit_status.h"
+#include "fusefs/messages.h"
+
+namespace recordfs {
+namespace {
+
+struct ExportOptions {
+  ReadingOptions reading;
+  RecordWords words;
+  std::string output;
+  std::string form_name;  // of --to
+  ShardingOptions sharding;
+  UserTypes types;
+  ByteForm bytes = ByteForm::kAuto;
+  bool replaces = false;
+  bool skips_damage = false;
+
+  std::optional<ExportForm> form() const { return export_form_of(form_name.empty() ? output : form_name); }
+  // Returns where it is, as messages name it.
+  std::string shown_output() const { return output == "-" ? "standard output" : output; }
+};
+
+// The rows of a container, and what they are made with.
+struct ExportedMember {
+  ExportedMember(const SetMember& opened, const ExportOptions& options, const Limits& limits, const RowEncoder& encoder)
+      : member(opened),
+        reader(member.store, options.types, limits, options.bytes),
+        rows(member, reader, encoder, options.skips_damage) {}
+
+  const SetMember member;
+  const RowReader reader;
+  const RecordRows rows;
+};
+
+class Export {
+ public:
+  explicit Export(const ExportOptions& options)
+      : options_(options),
+        form_(*options.form()),
+        place_(OutputPlace::at(options.output)),
+        context_(options.reading, place_ ? place_->directory_name : std::string()),
+        progress_("export", Progress::Unit::kRecords),
+        executor_(context_.threads() - 1) {
+    if (place_ && place_->is_file()) interruption_.emplace();
+  }
+
+  int run() {
+    if (!place_) return fail_output({.why = place_.error()});
+    if (place_->stream) stream_.emplace(std::move(place_->stream), options_.output);
+    context_.decode_with(options_.types);
+    const auto reader = SetReader::open(options_.words, context_);
+    if (reader && prepare(*reader)) {
+      is_complete_ = true;
+      reader->each_range(options_.words, [&](const Range& range) { return write(range, *reader); });
+      progress_.clear();
+      finish();
+    }
+    files_.reset();
+    Interruption::pass_on();
+    if (stream_) context_.note(stream_->finish());
+    return context_.finish();
+  }
+
+ private:
+  Output& stream() { return stream_ ? *stream_ : context_.output(); }
+
+  // Prints why the output is not written.
+  int fail_output(const ExportFiles::Failure& failure) {
+    progress_.clear();
+    std::string path = options_.shown_output();
+    if (!failure.name.empty()) path = path.substr(0, path.rfind('/') + 1) + failure.name;
+    const bool is_taken = failure.why.os_error == EEXIST;
+    // The stream prints its own errors, and none if a pipe is closed.
+    const bool is_printed = place_ && !place_->is_file() && !stream().good();
+    if (!is_printed) {
+      print_message(fmt::format("{}: {}{}", path, failure.why.detail, is_taken ? " (-f replaces it)" : ""));
+    }
+    context_.note(kExitPartlyDone);
+    return context_.status();
+  }
+
+  // Opens the encoder and checks the output. Returns false if the command has to end.
+  bool prepare(SetReader& reader) {
+    if (options_.sharding.is_given() && !place_->is_file()) {
+      context_.fail(kExitWrongUse, fmt::format("{}: not a file, so it has no shards", options_.output));
+      return false;
+    }
+    EncoderOptions encoding{.bytes = options_.bytes};
+    if (form_.format->content == ExportFormat::Content::kRows) encoding.has_columns = has_columns(reader);
+    auto rows = open_row_encoder(form_, encoding);
+    if (!rows) return fail_output({.why = rows.error()}), false;
+    ExportFiles::Options files{
+        .form = form_, .rows = std::move(*rows), .sharding = options_.sharding, .replaces = options_.replaces};
+    if (options_.sharding.shards) {
+      const auto records = count(reader);
+      if (!records) return false;
+      files.records = *records;
+      progress_.set_total(*records);
+    }
+    encoder_ = files.rows;
+    files_.emplace(*place_, stream(), executor_, std::move(files));
+    const auto failure = files_->check();
+    if (failure) fail_output(*failure);
+    return !failure;
+  }
+
+  // Returns the number of selected records. nullopt after printing why it is unknown.
+  std::optional<std::uint64_t> count(SetReader& reader) {
+    const auto records = reader.records();
+    if (!records) return std::nullopt;
+    if (options_.words.ranges.empty()) return records;
+    std::uint64_t sum = 0;
+    for (const Range& range : options_.words.ranges) {
+      const auto* const ordinals = std::get_if<OrdinalRange>(&range);
+      const OrdinalInterval span = ordinals != nullptr ? span_of(*ordinals, *records) : OrdinalInterval{0, 1};
+      sum += std::min(span.end, *records) - std::min({span.begin, span.end, *records});
+    }
+    return sum;
+  }
+
+  // Returns whether the first readable record has columns; true if there is none.
+  bool has_columns(SetReader& reader) {
+    std::optional<bool> found;
+    for (std::size_t shard = 0; shard < reader.set().size() && !found; ++shard) {
+      const auto store = reader.set().open({}, shard);
+      if (!store) continue;  // the pass prints why
+      const RowReader rows(*store, options_.types, context_.limits(), options_.bytes);
+      const auto look = [&](const RequestContext& context, const ScannedStep& step) -> OrderedResult {
+        if (!step.indexed) return {};
+        return [&, found_here = look_at(context, **store, rows, step.indexed->chunk)] {
+          found = found_here;
+          return !found;
+        };
+      };
+      static_cast<void>(read_part({.store = **store}, {.threads = 1}, look));
+    }
+    return found.value_or(true);
+  }
+
+  // The same for the records of a chunk; nullopt if none is readable.
+  static std::optional<bool> look_at(const RequestContext& context, const RecordStore& store, const RowReader& rows,
+                                     const ChunkInfo& info) {
+    constexpr std::uint64_t kMost = 1024;  // records
+    const auto chunk = store.chunks().decode_ahead(context, info);
+    if (!chunk) return std::nullopt;
+    for (std::uint64_t i = 0; i < std::min((*chunk)->layout().records(), kMost); ++i) {
+      if ((*chunk)->layout().failure(i) != nullptr) continue;
+      const auto record = store.records().read(context, **chunk, i, 0, UINT64_MAX);
+      const auto has = record ? rows.has_columns(context, info, record->bytes) : record.error();
+      if (has) return *has;
+    }
+    return std::nullopt;
+  }
+
+  // Each returns false if the export has to stop.
+  bool write(const Range& range, SetReader& reader) {
+    if (const auto* ordinals = std::get_if<OrdinalRange>(&range)) {
+      const bool goes_on = reader.each(
+          *ordinals, [this](const SetMember& member, const Selection& selection) { return write(member, selection); });
+      is_complete_ = is_complete_ && goes_on;
+      return goes_on;
+    }
+    const auto& address = std::get<RecordAddress>(range);
+    const auto member = reader.member(address.shard, true);
+    const auto selection = member ? select_at(address, *member->store) : Result<Selection>(Selection{});
+    if (!selection) context_.print_failure(member->path, selection.error());
+    is_complete_ = is_complete_ && member && selection && write(*member, *selection);
+    return is_complete_;
+  }
+
+  // Returns as SetReader::Take does.
+  std::optional<std::uint64_t> write(const SetMember& member, const Selection& selection) {
+    constexpr std::uint64_t kUsualRow = 64;  // bytes without the record
+    const ExportedMember exported(member, options_, context_.limits(), *encoder_);
+    const PassPart part{.store = *exported.member.store, .selection = selection};
+    DamageReporter damage(exported.member.path, *exported.member.store, context_);
+    return damage.read(
+        part, {.threads = context_.threads(), .bytes_per_record = kUsualRow},
+        [&](const RequestContext& context, const IndexedChunk& indexed) -> OrderedResult {
+          if (holds_nothing(indexed.chunk)) return {};
+          return encode(
+              context, exported,
+              {.info = indexed.chunk, .which = part.within(indexed), .first_ordinal = indexed.before.records});
+        });
+  }
+
+  // Makes the rows of a chunk's records, on any thread. Returns what writes them.
+  OrderedResult encode(const RequestContext& context, const ExportedMember& exported, ChunkRecords records) {
+    const bool is_empty = records.info.decoded_size == 0u;
+    auto chunk = exported.member.store->chunks().decode_ahead(context, records.info);
+    if (!chunk) {
+      return [this, &exported, is_empty, info = std::move(records.info), why = std::move(chunk).error()] {
+        progress_.clear();
+        context_.report_skipped(exported.member.path, *exported.member.store, why, info, info.records);
+        return options_.skips_damage || is_empty;
+      };
+    }
+    auto run = std::make_shared<EncodedRun>(exported.rows.encode(context, records, **chunk));
+    if (run->rest.is_empty()) chunk->reset();
+    return [this, &exported, records = std::move(records), chunk = std::move(*chunk), run]() mutable {
+      while (settle(exported.member, *run, records.info)) {
+        if (run->rest.is_empty()) return true;
+        records.which = run->rest;
+        *run = exported.rows.encode({}, records, *chunk);
+      }
+      return false;
+    };
+  }
+
+  // Writes rows, and prints what failed.
+  bool settle(const SetMember& member, const EncodedRun& run, const ChunkInfo& chunk) {
+    if (const auto failure = files_->append(run.rows)) {
+      fail_output(*failure);
+      return false;
+    }
+    progress_.add(run.rows.size());
+    for (const RecordsFailure& failure : run.failures) {
+      progress_.clear();
+      context_.report_skipped(member.path, *member.store, failure.why, chunk, failure.records);
+    }
+    return !run.is_over && !Interruption::came();
+  }
+
+  // Names the files, unless something is wrong with them.
+  void finish() {
+    const bool is_good = context_.status() == kExitGood;
+    const bool is_allowed = is_good || (options_.skips_damage && context_.status() == kExitDamage);
+    if (is_complete_ && is_allowed && !Interruption::came()) {
+      if (const auto failure = files_->finish()) fail_output(*failure);
+    } else if (place_->is_file() && !Interruption::came()) {
+      const bool helps = context_.status() == kExitDamage && !options_.skips_damage;
+      print_message(fmt::format("{}: not written{}", options_.output, helps ? " (try: --skip-damage)" : ""));
+    }
+  }
+
+  const ExportOptions& options_;
+  const ExportForm form_;
+  std::optional<Interruption> interruption_;
+  Result<OutputPlace> place_;  // found before the context confines the process
+  CommandContext context_;
+  Progress progress_;
+  Executor executor_;
+  std::optional<Output> stream_;
+  std::shared_ptr<const RowEncoder> encoder_;
+  std::optional<ExportFiles> files_;
+  bool is_complete_ = false;
+};
+
+void check(const ExportOptions& options) {
+  if (options.output.empty()) throw CLI::RequiredError("-o");
+  if (!options.form()) {
+    const std::string& name = options.form_name.empty() ? options.output : options.form_name;
+    throw CLI::ValidationError(options.form_name.empty() ? "-o" : "--to",
+                               fmt::format("no known format: {} (try: --to jsonl)", name));
+  }
+  const bool is_stream = options.output == "-";
+  if (options.sharding.shards && options.sharding.size) {
+    throw CLI::ValidationError("only one of --shards and --shard-size can be given");
+  }
+  if (options.sharding.is_given() && is_stream) throw CLI::ValidationError("--shards", "needs a file, not -o -");
+  if (options.sharding.shards && options.words.reads_ranges) {
+    throw CLI::ValidationError("--shards", "excludes -r - (try: --shard-size)");
+  }
+}
+
+}  // namespace
+
+namespace {
+
+// Returns the lines of the manual about the formats.
+std::string text_of_formats() {
+  std::string text;
+  for (const ExportFormat& format : export_formats()) {
+    std::string names = fmt::format("`{}`", format.name);
+    for (const std::string_view suffix : format.suffixes) names += fmt::format(", `{}`", suffix);
+    std::string codecs;
+    for (const FileCodec codec : format.codecs) {
+      codecs += fmt::format("{}`.{}`", codecs.empty() ? "" : " or ", codec == FileCodec::kGzip ? "gz" : "zst");
+    }
+    if (!codecs.empty()) codecs = fmt::format(" ({} compresses the file)", codecs);
+    text += fmt::format("{}{}: {}{}.", text.empty() ? "" : " ", names, format.text, codecs);
+  }
+  return text;
+}
+
+void declare_output(CLI::App& app, ExportOptions& options) {
+  begin_group(app, "Output");
+  declare_value(
+      app, "-o,--output", "OUT", options.output,
+      "the file to write, whose name tells the format; - is standard output\n"
+      "The file gets its name once it is complete and on the disk. After a failure, or a signal, nothing of it "
+      "is left. Pipes and devices are written to directly.");
+  declare_value(app, "--to", "FORMAT", options.form_name,
+                "the format, if the name does not tell it: jsonl, jsonl.gz, ...\n" + text_of_formats());
+  app.add_flag("-f,--force", options.replaces,
+               "replace existing files\n"
+               "Symbolic links are replaced too. Without this option existing files are not changed, and the exit "
+               "status is 5.");
+  declare_value(
+      app, "--shards", "N",
+      [&options](const std::string& text) {
+        constexpr std::uint64_t kMost = 99999;
+        options.sharding.shards = number_of("--shards", text, kMost);
+        if (options.sharding.shards == 0u) throw CLI::ValidationError("--shards", "not a number from 1: " + text);
+      },
+      "write N files, with about as many records each\n"
+      "They are named after OUT: `train.jsonl` becomes `train-00000-of-00016.jsonl` and so on. Each has consecutive "
+      "records, so the files have them in the same order as the source. They get their names together, once all are "
+      "complete.");
+  declare_size(
+      app, "--shard-size", 1, [&options](std::uint64_t size) { options.sharding.size = size; },
+      "write files of about SIZE each, named as with --shards\n"
+      "A file ends before the record that would make it larger, except that what a codec has not written yet is not "
+      "counted.");
+}
+
+void declare_rows(CLI::App& app, ExportOptions& options) {
+  begin_group(app, "Records");
+  declare_value(
+      app, "--bytes", "FORM", [&options](const std::string& word) { options.bytes = byte_form_of(word); },
+      "how bytes are written in rows: auto (text or base64), base64 or hex\n"
+      "With `auto`, the default, they are text if they are UTF-8, and otherwise base64. With another FORM all bytes "
+      "have "
+      "that form, which no text can be mistaken for.");
+  declare_types(
+      app, options.types,
+      [&options] {
+        const auto form = options.form();
+        return !form || form->format->content == ExportFormat::Content::kRows;
+      },
+      "formats with columns");
+  app.add_flag("--skip-damage", options.skips_damage,
+               "omit records that cannot be read, and write the others (exit status 4)\n"
+               "Without this option the output is not written if any record cannot be read.");
+}
+
+}  // namespace
+
+RunCommand declare_export(CLI::App& app) {
+  const auto options = std::make_shared<ExportOptions>();
+  declare_words(app, options->words, WordUse::kFilesAndRanges, "which records (default: all)",
+                [options = options.get()] { check(*options); });
+  declare_output(app, *options);
+  declare_rows(app, *options);
+  options->reading.declare(app);
+  app.footer(
+      std::string(kRangeHelp) +
+      "\nWithout a RANGE, exports all records. Several files are one data set, in the order given. Formats with "
+      "columns "
+      "get those of each record: the fields of its message, the members of its JSON, or the features of a "
+      "tensorflow.Example by their own names. If the first record has no columns, the columns are ordinal and data. "
+      "The same input gives the same bytes with any number of threads.");
+  return [options] { return Export(*options).run(); };
+}
+
+}  // namespace recordfs

@@ -1,0 +1,69 @@
+// The files that `export` writes: one, or the shards of a data set.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/export/export_format.h"
+#include "fusefs/commands/output_file.h"
+#include "fusefs/commands/output_place.h"
+
+namespace recordfs {
+
+struct ShardingOptions {
+  std::optional<std::uint64_t> shards{};  // how many
+  std::optional<std::uint64_t> size{};    // bytes of a shard, about
+
+  bool is_given() const { return shards || size; }
+};
+
+// Writes rows to a file, or to shards one after another. They get their names together, when all are complete. Not
+// thread-safe.
+class ExportFiles {
+ public:
+  struct Options {
+    ExportForm form{};
+    std::shared_ptr<const RowEncoder> rows{};
+    ShardingOptions sharding{};
+    std::uint64_t records = 0;  // of all shards together, if their number is given
+    bool replaces = false;
+  };
+  // Fails because of a file, or because of what it should hold.
+  struct Failure {
+    std::string name{};  // of the file; empty: the output's
+    Error why;
+  };
+
+  // `place`, `executor`, and `stream` for an output that is not a file, must outlive the object.
+  ExportFiles(const OutputPlace& place, Output& stream, Executor& executor, Options options);
+
+  // Fails if a file exists that must not be replaced, as far as the names are known.
+  std::optional<Failure> check() const;
+  // Append rows; complete and name the files. Return nullopt on success.
+  std::optional<Failure> append(const EncodedRows& rows);
+  std::optional<Failure> finish();
+
+ private:
+  // Returns "NAME-00003-of-00016.EXT"; the name itself without shards.
+  std::string name_of(std::uint64_t shard, std::uint64_t shards) const;
+  // Returns how many of the rows from `begin` on belong to the present shard; 0: it is complete.
+  std::size_t room_for(const EncodedRows& rows, std::size_t begin) const;
+  Result<void> begin_shard();
+  Result<void> end_shard();
+  std::optional<Failure> publish();
+
+  const OutputPlace& place_;
+  StreamSink stream_;
+  Executor& executor_;
+  const Options options_;
+  std::vector<std::unique_ptr<OutputFile>> files_;  // none for a stream
+  std::unique_ptr<FileEncoder> encoder_;            // of the last file; null: it is complete
+  std::uint64_t shards_ = 0;                        // begun
+  std::uint64_t in_shard_ = 0;                      // rows of the last file
+};
+
+}  // namespace recordfs

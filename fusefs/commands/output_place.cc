@@ -1,0 +1,44 @@
+#include "fusefs/commands/output_place.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace recordfs {
+
+Result<OutputPlace> OutputPlace::at(const std::string& path) {
+  OutputPlace place;
+  if (path == "-") return place;
+  struct stat st {};
+  const bool exists = ::stat(path.c_str(), &st) == 0;
+  if (exists && S_ISDIR(st.st_mode)) return system_error(EISDIR);
+  if (exists && !S_ISREG(st.st_mode)) {
+    place.stream = Descriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!place.stream) return system_error(errno);
+    return place;
+  }
+  const std::size_t slash = path.rfind('/');
+  place.name = slash == std::string::npos ? path : path.substr(slash + 1);
+  place.directory_name = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (place.name.empty()) return system_error(ENOENT);
+  place.directory = Descriptor(::open(place.directory_name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!place.directory) return system_error(errno);
+  return place;
+}
+
+Result<Descriptor> OutputPlace::opened_directory() const {
+  Descriptor again(::openat(directory.number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!again) return system_error(errno);
+  return again;
+}
+
+Result<void> StreamSink::write(Bytes bytes) {
+  output_.write(bytes);
+  if (output_.good()) return {};
+  return system_error(EPIPE);
+}
+
+}  // namespace recordfs

@@ -1,0 +1,89 @@
+#include "fusefs/commands/record_rows.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/thrown.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint64_t kReadBytes = 1u << 20;  // of small records at once
+constexpr std::size_t kMostRows = 64u << 20;    // bytes of rows at once; one row may exceed it
+
+// Returns the end of a run of records that are read at once: without failures, and of at most kReadBytes, but one.
+std::uint64_t end_of_readable(const Layout& layout, std::uint64_t first, std::uint64_t end) {
+  std::uint64_t after = std::max(std::min(end, layout.index_at(layout.extent(first).begin + kReadBytes)), first + 1);
+  for (std::uint64_t i = first + 1; layout.has_failures() && i < after; ++i) {
+    if (layout.failure(i) != nullptr) after = i;
+  }
+  return after;
+}
+
+}  // namespace
+
+EncodedRun RecordRows::encode(const RequestContext& context, const ChunkRecords& records, const Chunk& chunk) const {
+  EncodedRun run;
+  // A row may be several times as large as its record.
+  if (!has_memory_for([&] { encode_all(context, records, chunk, run); })) {
+    run.failures.push_back({.why = {.code = Code::kOutOfMemory, .detail = "no memory for a row"}});
+    run.is_over = true;
+  }
+  return run;
+}
+
+void RecordRows::encode_all(const RequestContext& context, const ChunkRecords& records, const Chunk& chunk,
+                            EncodedRun& run) const {
+  const Layout& layout = chunk.layout();
+  for (std::uint64_t i = records.which.begin; i < records.which.end && !run.is_over;) {
+    if (run.rows.bytes.size() > kMostRows) {
+      run.rest = {.begin = i, .end = records.which.end};
+      return;
+    }
+    std::uint64_t end = i + 1;
+    if (const Error* const why = layout.failure(i)) {
+      while (end < records.which.end && layout.failure(end) == why) ++end;
+      fail(run, *why, end - i);
+    } else {
+      end = end_of_readable(layout, i, records.which.end);
+      encode_read(context, records, chunk, {.begin = i, .end = end}, run);
+    }
+    i = end;
+  }
+}
+
+void RecordRows::encode_read(const RequestContext& context, const ChunkRecords& records, const Chunk& chunk,
+                             const OrdinalInterval& readable, EncodedRun& run) const {
+  const Layout& layout = chunk.layout();
+  const Extent front = layout.extent(readable.begin);
+  const Extent back = layout.extent(readable.end - 1);
+  const auto bytes = member_.store->chunks().read(context, chunk, front.begin, back.begin + back.size - front.begin);
+  if (!bytes && readable.end - readable.begin == 1) return fail(run, bytes.error());
+  const std::uint64_t first_ordinal = member_.first_ordinal + records.first_ordinal.value_or(0);
+  for (std::uint64_t i = readable.begin; i < readable.end && !run.is_over; ++i) {
+    if (!bytes) {  // those before the failing one may be readable
+      encode_read(context, records, chunk, {.begin = i, .end = i + 1}, run);
+      continue;
+    }
+    const Extent extent = layout.extent(i);
+    const Bytes record = bytes->bytes.subspan(static_cast<std::size_t>(extent.begin - front.begin),
+                                              static_cast<std::size_t>(extent.size));
+    const std::size_t before = run.rows.bytes.size();
+    const auto appended = encoder_.append(
+        context, {.rows = reader_, .chunk = records.info, .ordinal = first_ordinal + i, .bytes = record},
+        run.rows.bytes);
+    if (appended) {
+      run.rows.ends.push_back(run.rows.bytes.size());
+    } else {
+      run.rows.bytes.resize(before);
+      fail(run, appended.error());
+    }
+  }
+}
+
+void RecordRows::fail(EncodedRun& run, const Error& why, std::uint64_t records) const {
+  run.failures.push_back({why, records});
+  run.is_over = !skips_damage_;
+}
+
+}  // namespace recordfs

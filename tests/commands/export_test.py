@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""recordfs export: the files it writes, and what it leaves of them if something fails."""
+import gzip
+import json
+import math
+import os
+import resource
+import signal
+import struct
+import subprocess
+import time
+
+import commands
+from built import PATIENCE, program
+from tfrecords import tfrecord
+
+LINES = "riegeli/simple_zstd9.riegeli"  # 500 records
+DAMAGED = "riegeli/fuzz_simple_zstd.riegeli"
+EXAMPLES = "tfrecord/examples.tfrecord"
+LARGE = 3000  # records of a file that takes a while
+
+
+
+def row_of(line):
+    """Returns the row that a line of `cat --json` with an Example means."""
+    def values(feature):
+        return [value.get("text", value.get("base64")) if isinstance(value, dict) else value
+                for of_kind in feature.values() for value in of_kind["value"]]
+    return {name: values(feature) for name, feature in line["decoded"]["features"]["feature"].items()}
+
+
+class Export(commands.Case):
+    def setUp(self):
+        super().setUp()
+        self.file = commands.sample(LINES)
+        self.target = self.folder / "target"
+        self.target.mkdir()
+
+    def names(self):
+        return sorted(os.listdir(self.target))
+
+    def exported(self, name, *words):
+        """Exports to the target directory. Returns the file's bytes."""
+        self.assertEqual(self.good("export", *words, "-o", self.target / name), b"")
+        return (self.target / name).read_bytes()
+
+    def rows(self, name, *words):
+        return [json.loads(line) for line in self.exported(name, *words).splitlines()]
+
+    def test_records_without_columns_are_rows_of_ordinal_and_data(self):
+        texts = [json.loads(line)["text"] for line in self.good("cat", "--json", self.file).splitlines()]
+        self.assertEqual(self.rows("a.jsonl", self.file), [{"ordinal": i, "data": text} for i, text in enumerate(texts)])
+        self.assertEqual(self.rows("b.ndjson", self.file, "-2:"), [{"ordinal": i, "data": texts[i]} for i in (498, 499)])
+
+    def test_bytes_that_are_not_text_are_base64(self):
+        path = self.folder / "bytes.tfrecord"
+        path.write_bytes(tfrecord([b"text", b"\xff\0", b""]))
+        for form, expected in (("auto", ["text", "/wA=", ""]), ("base64", ["dGV4dA==", "/wA=", ""]), ("hex", ["74657874", "ff00", ""])):
+            rows = self.rows(f"{form}.jsonl", "--bytes", form, path)
+            self.assertEqual([row["data"] for row in rows], expected)
+
+    def test_columns_of_an_example_are_its_features(self):
+        lines = [json.loads(line) for line in self.good("cat", "--json", commands.sample(EXAMPLES), ":5").splitlines()]
+        rows = self.rows("a.jsonl", commands.sample(EXAMPLES), ":5")
+        self.assertEqual(rows, [row_of(line) for line in lines])
+        self.assertEqual(rows[1]["not finite"], ["Infinity", "-Infinity", "NaN"])
+
+    def test_columns_of_a_record_are_the_members_of_its_decoded_object(self):
+        for name in ("avro/many-values.avro", "leveldb_table/number-keys.sst", "avro/logical.avro"):
+            path = commands.corpus() / name
+            lines = [json.loads(line) for line in self.good("cat", "--json", path, ":20").splitlines()]
+            rows = self.rows(f"{path.name}.jsonl", path, ":20")
+            for row, line in zip(rows, lines, strict=True):
+                self.assertEqual(set(row), {key.removesuffix("_base64") for key in line["decoded"]})
+
+    def test_record_without_the_columns_of_the_first_is_an_error(self):
+        done = self.recordfs("export", commands.sample(EXAMPLES), "-o", self.target / "a.jsonl")
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertRegex(done.err, r"no columns[^\n]*\nrecordfs: \S+: not written \(try: --skip-damage\)\n\Z")
+        self.assertEqual(self.names(), [])
+
+    def test_container_has_the_same_records(self):
+        records = self.good("cat", "--delimited", self.file)
+        self.assertEqual(self.exported("a.delimited", self.file), records)
+        for name in ("b.tfrecord", "c.tfrecord.gz"):
+            self.exported(name, self.file)
+            self.assertEqual(self.good("cat", "--delimited", self.target / name), records)
+            self.good("verify", self.target / name)
+
+    def test_output_is_compressed_by_its_name(self):
+        plain = self.exported("a.jsonl", self.file)
+        self.assertEqual(gzip.decompress(self.exported("a.jsonl.gz", self.file)), plain)
+        packed = self.exported("a.jsonl.zst", self.file)
+        self.assertEqual(struct.unpack("<I", packed[:4])[0], 0xFD2FB528)
+        self.assertEqual(gzip.decompress(self.good("export", self.file, "--to", "jsonl.gz", "-o", "-")), plain)
+        self.assert_ends(commands.WRONG_USE, "no known format: a.csv.xz", "export", self.file, "-o", "a.csv.xz")
+
+    def test_same_bytes_with_any_number_of_threads(self):
+        path = self.large()
+        for name in ("a.jsonl", "a.jsonl.gz", "a.tfrecord", "a.tfrecord.gz"):
+            made = {self.exported(f"{threads}{name}", "-j", str(threads), path) for threads in (1, 2, 4)}
+            self.assertEqual(len(made), 1, name)
+
+    def large(self):
+        path = self.folder / "large.tfrecord"
+        path.write_bytes(tfrecord([b"%06d " % i + os.urandom(2000) for i in range(LARGE)]))
+        return path
+
+    def test_several_files_are_one_set(self):
+        self.assertEqual([row["ordinal"] for row in self.rows("a.jsonl", self.file, self.file, "499:501")], [499, 500])
+        self.assertEqual(self.rows("b.jsonl", self.file, "3", ":2"), self.rows("c.jsonl", self.file, "3", "0", "1"))
+
+    def test_shards_have_consecutive_records(self):
+        whole = self.exported("a.jsonl", self.file)
+        (self.target / "a.jsonl").unlink()
+        self.good("export", self.file, "--shards", "7", "-o", self.target / "s.jsonl")
+        self.assertEqual(self.names(), [f"s-{i:05}-of-00007.jsonl" for i in range(7)])
+        parts = [(self.target / name).read_bytes() for name in self.names()]
+        self.assertEqual(b"".join(parts), whole)
+        self.assertEqual({part.count(b"\n") for part in parts}, {71, 72})
+
+
+    def test_many_shards_become_few(self):
+        self.good("export", self.file, "--shards", "100", "-o", self.target / "s.tfrecord")
+        self.good("export", self.target / "s-*", "--shards", "16", "-o", self.target / "t.tfrecord")
+        self.assertEqual(self.good("cat", self.target / "t-*"), self.good("cat", self.file))
+        self.good("export", self.file, ":3", "--shards", "5", "-o", self.target / "few.jsonl")
+        self.assertEqual([(self.target / f"few-{i:05}-of-00005.jsonl").stat().st_size > 0 for i in range(5)], [1, 1, 1, 0, 0])
+
+    def test_shards_have_about_the_wanted_size(self):
+        whole = self.exported("a.jsonl", self.file)
+        (self.target / "a.jsonl").unlink()
+        self.good("export", self.file, "--shard-size", "10k", "-o", self.target / "s.jsonl")
+        parts = [(self.target / name).read_bytes() for name in self.names()]
+        self.assertEqual(b"".join(parts), whole)
+        self.assertTrue(all(9000 < len(part) <= 10240 for part in parts[:-1]), [len(part) for part in parts])
+
+    def test_existing_file_is_replaced_only_if_asked(self):
+        path = self.target / "a.jsonl"
+        path.write_bytes(b"old")
+        self.assert_ends(commands.PARTLY_DONE, r"a\.jsonl: File exists \(-f replaces it\)", "export", self.file, "-o", path)
+        self.assertEqual(path.read_bytes(), b"old")
+        self.good("export", "-f", self.file, "-o", path)
+        self.assertEqual(path.read_bytes().count(b"\n"), 500)
+        (self.target / "s-00002-of-00003.jsonl").touch()
+        self.assert_ends(commands.PARTLY_DONE, "s-00002-of-00003", "export", self.file, "--shards", "3", "-o", self.target / "s.jsonl")
+        self.assertEqual(self.names(), ["a.jsonl", "s-00002-of-00003.jsonl"])
+
+    def test_damage_leaves_no_output_unless_skipped(self):
+        damaged = commands.sample(DAMAGED)
+        expected = self.recordfs("cat", "--skip-damage", "--delimited", damaged)
+        path = self.target / "a.delimited"
+        self.assertEqual(self.recordfs("export", damaged, "-o", path).status, self.recordfs("cat", damaged).status)
+        self.assertEqual(self.names(), [])
+        done = self.recordfs("export", "--skip-damage", damaged, "-o", path)
+        self.assertEqual((done.status, path.read_bytes()), (commands.DAMAGE, expected.out))
+
+    def test_full_disk_leaves_nothing(self):
+        path = self.large()
+        for name in ("a.jsonl", "a.tfrecord"):
+            done = subprocess.run([program("recordfs"), "export", path, "-o", self.target / name], stderr=subprocess.PIPE, check=False,
+                                  env=self.environment(), timeout=PATIENCE,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)))
+            self.assertEqual(done.returncode, commands.PARTLY_DONE)
+            self.assertRegex(done.stderr, rb"\Arecordfs: \S+: File too large\n")
+            self.assertEqual(self.names(), [])
+        done = self.recordfs("export", path, "--to", "jsonl", "-o", "/dev/full")
+        self.assertEqual(done.status, commands.PARTLY_DONE)
+        self.assertIn("No space left on device", done.err)
+
+    def test_closed_pipe_ends_silently(self):
+        done = self.until_the_pipe_closes(10, "export", self.large(), "--to", "jsonl", "-o", "-")
+        self.assertEqual((done.out[:2], done.err), (b'{"', ""))
+
+    def test_interrupted_export_leaves_nothing(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        path = self.large()
+        with subprocess.Popen([program("recordfs"), "export", path, pipe, "-o", self.target / "a.jsonl"], env=self.environment(),
+                              stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+            with pipe.open("wb") as writer:
+                writer.write(path.read_bytes()[:100000])
+                writer.flush()
+                time.sleep(0.2)
+                running.send_signal(signal.SIGINT)
+                time.sleep(0.2)
+            self.assertEqual(running.wait(PATIENCE), -signal.SIGINT)
+        self.assertEqual(self.names(), [])
+
+    def test_wrong_words(self):
+        for words, error in ((("-o", "x"), "no known format: x"), ((), "-o is required"), (("-o", "-"), "no known format: -"),
+                             (("-o", "-", "--to", "jsonl", "--shards", "2"), "needs a file"),
+                             (("-o", "a.jsonl", "--shards", "0"), "not a number from 1"),
+                             (("-o", "a.jsonl", "--shards", "2", "--shard-size", "1"), "only one of")):
+            self.assert_ends(commands.WRONG_USE, error, "export", self.file, *words)
+        self.assert_ends(commands.PARTLY_DONE, "none/a.jsonl: No such file or directory", "export", self.file, "-o", "none/a.jsonl")
+        self.assert_ends(commands.PARTLY_DONE, "Is a directory", "export", self.file, "--to", "jsonl", "-o", self.target)
+
+
+if __name__ == "__main__":
+    commands.main()
