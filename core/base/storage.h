@@ -49,6 +49,12 @@ struct ListedEntry {
   std::string_view version{};            // of the bytes, comparable only to others of listings; empty: it does not tell
 };
 
+// The bytes [begin, end) of a file.
+struct ByteRange {
+  Position begin = 0;
+  Position end = 0;
+};
+
 // Const and thread-safe. All but local_path() may block, as far as the RequestContext permits if the storage is not
 // local. They fail with kIo, whose os_error is ENOENT or ENOTDIR if there is no such file, with kOutOfMemory, and like
 // RequestContext::permit_wait_for().
@@ -95,6 +101,12 @@ class Storage {
   virtual std::string text_of(std::string word, Location::NamedBy) const { return word; }
   // Returns how many of a text's first bytes are a path. The query of a URL follows them.
   virtual std::size_t path_size(std::string_view text) const { return text.size(); }
+  // Returns the ranges of a file that are read first once it is open, the most useful one first; none if that is not
+  // known. `source`: SourceId::source of the file.
+  using FirstReads = std::function<std::vector<ByteRange>(const std::string& source)>;
+  // Hints that a file is opened next, and what is read of it then. A storage of a server requests these bytes in place
+  // of the first ones. They may be wrong: that costs a request, and changes nothing that is read.
+  virtual void expect_reads(const Location&, const FirstReads&) const {}
   // Does what a confined process cannot do, if locations of the storage were made. Called before the process is
   // confined.
   virtual void prepare() const {}

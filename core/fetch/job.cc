@@ -71,11 +71,12 @@ std::unique_ptr<ObjectRequest> object_request(JobContext& context, Object& objec
 
 class OpenJob final : public Job {
  public:
-  OpenJob(JobContext& context, std::shared_ptr<Object> object, MutableBytes out)
+  OpenJob(JobContext& context, std::shared_ptr<Object> object, std::uint64_t begin, MutableBytes out)
       : context_(context),
         object_(std::move(object)),
+        begin_(begin),
         out_(out),
-        request_(object_request(context, *object_, 0, out.size(), out)) {
+        request_(object_request(context, *object_, begin, begin + out.size(), out)) {
     if (context.cache == nullptr) request_->task().leave_out_sums();
   }
 
@@ -89,7 +90,7 @@ class OpenJob final : public Job {
     if (context_.cache != nullptr && snapshot.is_settled && !object_->spool) {
       object_->cached = context_.cache->object(object_->name, snapshot.version(), snapshot.size);
       if (object_->cached) {
-        object_->cached->write(0, out_.first(static_cast<std::size_t>(received)), request_->task().sums());
+        object_->cached->write(begin_, out_.first(static_cast<std::size_t>(received)), request_->task().sums());
       }
     }
     Reply reply;
@@ -104,6 +105,7 @@ class OpenJob final : public Job {
  private:
   JobContext& context_;
   std::shared_ptr<Object> object_;
+  std::uint64_t begin_;
   MutableBytes out_;
   std::unique_ptr<ObjectRequest> request_;
 };
@@ -347,10 +349,16 @@ Result<std::unique_ptr<Job>> job_for(const Request& request, JobContext& context
   if (request.kind == RequestKind::kOpen && context.objects.size() >= kMostObjects) {
     return Error{.code = Code::kLimit, .detail = "too many open files"};
   }
+  constexpr std::uint64_t kLastBegin = std::uint64_t{1} << 62;
+  if (request.begin > kLastBegin) {
+    return Error{.code = Code::kIo, .detail = "invalid request", .os_error = EINVAL};
+  }
   ASSIGN_OR_RETURN(auto named, context.names.find(request.name));
   std::unique_ptr<Job> job;
   switch (request.kind) {
-    case RequestKind::kOpen: job = std::make_unique<OpenJob>(context, object_of(request.name, named), out); break;
+    case RequestKind::kOpen:
+      job = std::make_unique<OpenJob>(context, object_of(request.name, named), request.begin, out);
+      break;
     case RequestKind::kStatus: job = std::make_unique<StatusJob>(context, object_of(request.name, named)); break;
     case RequestKind::kList: job = std::make_unique<ListJob>(context, std::move(named), request.page, out); break;
     default: return Error{.code = Code::kIo, .detail = "invalid request", .os_error = EINVAL};

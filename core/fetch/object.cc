@@ -89,6 +89,7 @@ std::optional<Verdict> ObjectTask::check(const HttpResponse& response, const Ori
   }
   if (!size) return fail(Code::kUnsupported, "the server does not tell the size of the file");
   if (linked.size && *linked.size != *size) return wrong("the redirect states another size than its target");
+  if (begin_ != 0 && begin_ >= *size) return changed();
   object_.snapshot = snapshot_of(response, linked, *size);
   return std::nullopt;
 }
@@ -142,8 +143,9 @@ Verdict ObjectTask::take_unsatisfiable(const HttpResponse& response, const Origi
   const std::uint64_t total = has_total ? *range->total : 0;
   Verdict refused = wrong("the server refused a range that is in the file");
   if (object_.snapshot) return has_total && total != object_.snapshot->size ? changed() : refused;
+  if (begin_ != 0) return changed();
   // Nothing of an empty object can be asked for.
-  if (begin_ != 0 || total != 0) return refused;
+  if (total != 0) return refused;
   if (!has_total) return asks_for_all_ ? refused : ask_for_all();
   object_.snapshot = snapshot_of(response, linked, 0);
   end_ = 0;

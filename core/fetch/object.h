@@ -34,8 +34,8 @@ struct Object {
 // of an object that has none. Not thread-safe.
 class ObjectTask final : public ExchangeTask {
  public:
-  // `spool_folder`: where whole objects are stored if need be; -1: in memory. All must outlive it. REQUIRES: begin <
-  // end, and begin == 0 if the object has no snapshot.
+  // `spool_folder`: where whole objects are stored if need be; -1: in memory. All must outlive it. Fails with kChanged
+  // if the object has no snapshot, and its first response shows that it ends before `begin`. REQUIRES: begin < end.
   ObjectTask(Object& object, std::uint64_t begin, std::uint64_t end, MutableBytes out, int spool_folder);
 
   Result<Outgoing> request() override;

@@ -35,6 +35,8 @@ struct Format {
   std::string_view built_on{};
   // Endings of names that files of other kinds hardly have, separated by spaces.
   std::string_view suffixes{};
+  // Whether open() reads the end of the source: a hint for sources to which each read is a request.
+  bool opens_from_end = false;
 };
 
 // Returns all formats of this build.

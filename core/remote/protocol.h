@@ -31,7 +31,7 @@ inline constexpr std::chrono::milliseconds kLongestSilence{500};
 
 enum class RequestKind : std::uint8_t {
   kName = 1,  // of a URL with or without secrets: replies its printable name, which other requests use from then on
-  kOpen,      // of an object: replies its snapshot, and reads its first bytes
+  kOpen,      // of an object: replies its snapshot, and reads its first bytes or others
   kRead,      // of an opened object
   kStatus,    // of an object or directory
   kList,      // of one page of a directory
@@ -43,11 +43,11 @@ struct Request {
   std::uint64_t id = 0;  // chosen by the client; not 0, and not that of a request without reply
   RequestKind kind = RequestKind::kName;
   std::uint64_t object = 0;  // of kRead and kClose: Reply::object; of kCancel: the id of a request
-  std::uint64_t begin = 0;   // of kRead: the first byte of the object
-  std::uint64_t size = 0;    // bytes of the arena that the reply may fill; of kOpen: the bytes to read, at least 1
-  std::uint64_t arena = 0;   // the first of them
-  std::string name{};        // of kName: a URL; of kOpen, kStatus and kList: a printable name
-  std::string page{};        // of kList: Reply::page of the page before; empty: the first page
+  std::uint64_t begin = 0;  // of kRead and kOpen: the first byte of the object; kOpen fails with kChanged after its end
+  std::uint64_t size = 0;   // bytes of the arena that the reply may fill; of kOpen: the bytes to read, at least 1
+  std::uint64_t arena = 0;  // the first of them
+  std::string name{};       // of kName: a URL; of kOpen, kStatus and kList: a printable name
+  std::string page{};       // of kList: Reply::page of the page before; empty: the first page
 };
 
 // What a fetcher has done since it started.

@@ -15,135 +15,22 @@
 namespace recordfs::remote {
 namespace {
 
-constexpr std::uint64_t kLargestObject = std::uint64_t{1} << 62;
 constexpr std::uint64_t kMostParts = kMostPerRead / kBlock;  // blocks of one request
 constexpr std::uint64_t kMostCounted = 1024;                 // blocks that kept_bytes() looks for
 constexpr int kMostAttempts = 100;
-// Bytes that opening reads: those that recognize a format, and the first chunk of most files.
-constexpr std::uint64_t kHead = 2 * kBlock;
 
 // Bytes that one read has at once besides its result.
 constexpr std::uint64_t kLeastGroup = 2u << 20;
 constexpr std::uint64_t kMostGroup = 32u << 20;
 
-Error wrong_reply() {
-  return {.code = Code::kIo, .detail = "recordfs-fetch has sent other bytes than requested", .os_error = EREMOTEIO};
-}
-
-// The text without spaces and control characters, which an id does not have.
-std::string without_spaces(const std::string& text) {
-  std::string encoded;
-  for (const char c : text) {
-    const bool is_plain = static_cast<unsigned char>(c) > ' ' && c != '\x7f' && c != '%';
-    if (is_plain) {
-      encoded += c;
-    } else {
-      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return encoded;
-}
-
 thread_local std::uint64_t requested_by_thread = 0;  // bytes
 
 }  // namespace
 
-std::optional<SourceId> RemoteSource::id_of(const std::string& text, const std::string& version, bool is_settled) {
-  if (version.empty()) return std::nullopt;
-  SourceId id{.source = without_spaces(text), .version = without_spaces(version), .is_settled = is_settled};
-  // See Snapshot::version().
-  const std::size_t etag = std::min(version.find("etag:"), version.find("linked:"));
-  const bool is_whole = etag == 0 || (etag != std::string::npos && version[etag - 1] == ',');
-  if (is_settled && is_whole) id.portable_version = id.version.substr(etag);
-  return id;
-}
+void RemoteSource::note_requested(std::uint64_t bytes) { requested_by_thread += bytes; }
 
 Error RemoteSource::changed() {
   return {.code = Code::kChanged, .detail = "the remote file was changed after it was opened"};
-}
-
-// --- opening
-
-Result<Reply> RemoteSource::ask_to_open(const RequestContext& context, Fetcher& fetcher, const std::string& text,
-                                        std::uint64_t size, Buffer& head) {
-  ASSIGN_OR_RETURN(head, Buffer::allocate(context, static_cast<std::size_t>(size)));
-  const auto copy = [&head](Bytes bytes) {
-    head.truncate(bytes.size());
-    if (!bytes.empty()) std::memcpy(head.data(), bytes.data(), bytes.size());
-  };
-  ASSIGN_OR_RETURN(auto reply, fetcher.ask(context, {.kind = RequestKind::kOpen, .size = size, .name = text}, copy));
-  if (reply.size > kLargestObject || head.size() != std::min(reply.size, size)) return wrong_reply();
-  return reply;
-}
-
-Result<std::shared_ptr<const RemoteSource>> RemoteSource::open(const RequestContext& context, Session& session,
-                                                               std::string text, std::string name) {
-  TRY(context.permit_wait_for(kFilesystem));
-  Buffer head;
-  requested_by_thread += kHead;
-  const auto opened = [&]() -> Result<std::pair<Reply, Handle>> {
-    ASSIGN_OR_RETURN(auto fetcher, session.fetcher_for(context, text));
-    auto reply = ask_to_open(context, *fetcher, text, kHead, head);
-    if (!reply && fetcher->has_ended()) {
-      // Another one may work.
-      ASSIGN_OR_RETURN(fetcher, session.fetcher_for(context, text));
-      reply = ask_to_open(context, *fetcher, text, kHead, head);
-    }
-    if (!reply) return std::move(reply).error();
-    return std::pair(std::move(*reply), Handle{fetcher, reply->object});
-  }();
-  if (!opened) return opened.error();
-  const auto& [reply, handle] = *opened;
-  auto source =
-      std::shared_ptr<RemoteSource>(new RemoteSource(session, std::move(text), std::move(name), reply, handle));
-  for (std::size_t at = 0; at < head.size(); at += kBlock) {
-    const std::size_t size = std::min<std::size_t>(kBlock, head.size() - at);
-    ASSIGN_OR_RETURN(auto block, Buffer::copy_of(context, head.view().subspan(at, size)));
-    session.blocks().add(source->blocks_.number, at / kBlock, std::make_shared<const Buffer>(std::move(block)));
-  }
-  return std::shared_ptr<const RemoteSource>(std::move(source));
-}
-
-RemoteSource::RemoteSource(Session& session, std::string text, std::string name, const Reply& reply, Handle handle)
-    : session_(session),
-      text_(std::move(text)),
-      name_(std::move(name)),
-      size_(reply.size),
-      version_(reply.version),
-      is_settled_(reply.is_settled),
-      modified_(reply.modified),
-      handle_(std::move(handle)),
-      blocks_{.unit = kBlock, .number = number_of("blocks")},
-      pieces_{.unit = kPiece, .number = number_of("pieces")},
-      ahead_(session.blocks().capacity()) {}
-
-std::uint64_t RemoteSource::number_of(std::string_view grid) const {
-  // States that look the same share no blocks.
-  return session_.blocks().number_of(fmt::format("{} {} {}", grid, text_, size_), is_settled_ ? version_ : "");
-}
-
-RemoteSource::~RemoteSource() {
-  if (handle_.fetcher) handle_.fetcher->tell({.kind = RequestKind::kClose, .object = handle_.object});
-}
-
-RemoteSource::Handle RemoteSource::present_handle() const {
-  const std::lock_guard lock(mutex_);
-  return handle_;
-}
-
-Result<RemoteSource::Handle> RemoteSource::handle(const RequestContext& context) const {
-  Handle known = present_handle();
-  if (!known.fetcher->has_ended()) return known;
-  ASSIGN_OR_RETURN(auto fetcher, session_.fetcher_for(context, text_));
-  Buffer head;
-  ASSIGN_OR_RETURN(const auto reply, ask_to_open(context, *fetcher, text_, 1, head));
-  if (reply.size != size_ || reply.version != version_ || reply.modified != modified_) {
-    is_changed_.store(true, std::memory_order_relaxed);
-    return changed();
-  }
-  const std::lock_guard lock(mutex_);
-  handle_ = {std::move(fetcher), reply.object};
-  return handle_;
 }
 
 // --- requests
@@ -200,7 +87,7 @@ bool RemoteSource::send(const RequestContext& context, const Handle& handle, con
       },
       when_full);
   const bool is_sent = call && *call;
-  if (is_sent) requested_by_thread += size;
+  if (is_sent) note_requested(size);
   if (!is_sent) drop(part);
   const std::lock_guard lock(part->mutex);
   if (!call) part->failure = call.error();
@@ -238,7 +125,7 @@ void RemoteSource::take(const PartPtr& part, const Result<Reply>& reply, const S
   } else if (reply->failure) {
     failure = error_of(*reply);
   } else if (bytes.bytes.size() != std::min(size_, begin + part->count * unit) - begin) {
-    failure = wrong_reply();
+    failure = wrong_bytes();
   } else if (part->may_stay && present_handle().fetcher->has_spare_room()) {
     const std::lock_guard lock(part->mutex);
     part->in_arena = bytes;
@@ -281,13 +168,19 @@ Result<void> RemoteSource::wait(const RequestContext& context, Part& part) {
   return {};
 }
 
+bool RemoteSource::is_known(const Grid& grid, Position at) const {
+  const std::lock_guard lock(mutex_);
+  return are_known(grid, at, at + 1);
+}
+
 Result<std::vector<BlockPtr>> RemoteSource::try_blocks(const RequestContext& context, Grid& grid, Position at,
                                                        Position end) const {
   if (is_changed_.load(std::memory_order_relaxed)) return changed();
   const std::uint64_t unit = grid.unit;
   const bool is_whole = &grid == &blocks_;
   // The last block, which is shorter, comes with the one before it, since formats read backwards from there.
-  const bool adds_one = is_whole && at / unit != 0 && at / unit == block_count() - 1 && size_ % unit != 0;
+  const bool is_last = is_whole && at / unit != 0 && at / unit == block_count() - 1 && size_ % unit != 0;
+  const bool adds_one = is_last && !is_known(grid, at);
   const std::uint64_t first = at / unit - (adds_one ? 1 : 0);
   const std::uint64_t count = (end + unit - 1) / unit - first;
   std::vector<PartPtr> added;

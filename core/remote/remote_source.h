@@ -14,6 +14,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/source.h"
+#include "core/base/storage.h"
 #include "core/remote/block_cache.h"
 #include "core/remote/fetcher.h"
 #include "core/remote/read_ahead.h"
@@ -30,10 +31,12 @@ inline constexpr std::uint64_t kFilesystem = (std::uint64_t{1} << 63) | 0x72656D
 // changed, all reads fail with kChanged.
 class RemoteSource final : public Source, public std::enable_shared_from_this<RemoteSource> {
  public:
-  // Opens the object with this text (Location::text()), and reads its first block. `name` is Source::name(). Fails like
-  // Storage::open().
+  // Opens the object with this text (Location::text()), and reads its first blocks, or those of `reads`, which are read
+  // next. The first reply tells the state of the object, whatever was thought of it. `name` is Source::name(). Fails
+  // like Storage::open().
   static Result<std::shared_ptr<const RemoteSource>> open(const RequestContext& context, Session& session,
-                                                          std::string text, std::string name);
+                                                          std::string text, std::string name,
+                                                          const std::vector<ByteRange>& reads = {});
   ~RemoteSource() override;
   RemoteSource(const RemoteSource&) = delete;
   RemoteSource& operator=(const RemoteSource&) = delete;
@@ -57,6 +60,8 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
 
   // Returns the id of an object with this version; nullopt without a version.
   static std::optional<SourceId> id_of(const std::string& text, const std::string& version, bool is_settled);
+  // Returns SourceId::source of an object: the text without spaces and control characters, which an id does not have.
+  static std::string id_text_of(const std::string& text);
 
  private:
   // The object as one fetcher knows it.
@@ -97,9 +102,19 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
   std::uint64_t block_count() const { return (size_ + kBlock - 1) / kBlock; }
   std::uint64_t number_of(std::string_view grid) const;
   static constexpr std::uint64_t kPiece = 4u << 10;
-  static Result<Reply> ask_to_open(const RequestContext& context, Fetcher& fetcher, const std::string& text,
-                                   std::uint64_t size, Buffer& head);
+  struct FirstRequest;
+  using FirstRequestPtr = std::shared_ptr<FirstRequest>;
+  // Sends a request to open the object that reads these bytes.
+  static Result<FirstRequestPtr> send_first(const RequestContext& context, const std::shared_ptr<Fetcher>& fetcher,
+                                            const std::string& text, ByteRange range);
+  // Waits for its reply. Fails as the request did.
+  static Result<Reply> reply_of(const RequestContext& context, FirstRequest& request);
+  static std::vector<ByteRange> first_ranges(const std::vector<ByteRange>& reads, bool uses_disk);
+  // Adds whole blocks from `begin` on to those in memory.
+  Result<void> keep_blocks(const RequestContext& context, Position begin, Bytes bytes) const;
+  static void note_requested(std::uint64_t bytes);  // by this thread
   static Error changed();
+  static Error wrong_bytes();
 
   // What a read needs: blocks in memory, and parts that have the others.
   struct Needed {
@@ -116,6 +131,7 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
   Result<Slice> sparse_bytes(const RequestContext& context, Position at, Position end) const;
   bool is_sparse(Position at, Position end) const;
   bool are_known(const Grid& grid, Position at, Position end) const;  // REQUIRES: mutex_ is held
+  bool is_known(const Grid& grid, Position at) const;
   // Returns `count` blocks from `first` on, and the new parts for those that are neither in memory nor requested, each
   // of at most `most` blocks.
   Needed needed(Grid& grid, std::uint64_t first, std::uint64_t count, std::uint64_t most, bool is_read_ahead,

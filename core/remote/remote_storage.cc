@@ -136,6 +136,13 @@ class RemoteStorage final : public Storage {
     return is_http(text) ? std::min(text.find_first_of("?#"), text.size()) : text.size();
   }
 
+  void expect_reads(const Location& location, const FirstReads& reads) const override {
+    const std::string& text = location.text();
+    if (const auto known = kept().sources.find(text); known && is_fresh(known->until)) return;
+    kept().reads.drop(text);
+    if (auto ranges = reads(RemoteSource::id_text_of(text)); !ranges.empty()) kept().reads.add(text, std::move(ranges));
+  }
+
   // A failure shows when the fetcher is needed.
   void prepare() const override {
     if (Session::is_used()) static_cast<void>(Session::of_process().fetcher());
@@ -219,7 +226,10 @@ class RemoteStorage final : public Storage {
     }
     kept().sources.drop(text);
     const auto begin = Clock::now();
-    auto source = RemoteSource::open(context, Session::of_process(), text, std::string(location.name()));
+    const auto reads = kept().reads.find(text);
+    kept().reads.drop(text);
+    auto source = RemoteSource::open(context, Session::of_process(), text, std::string(location.name()),
+                                     reads.value_or(std::vector<ByteRange>()));
     if (!source && !is_answer(source.error())) return source;
     return kept().sources.add(text, {std::move(source), good_until(begin)}).source;
   }
@@ -290,6 +300,7 @@ class RemoteStorage final : public Storage {
     BoundedLru<std::string, KeptStatus> statuses{kMostKept};
     BoundedLru<std::string, KeptPage> pages{kMostPages};  // first ones, by directory
     BoundedLru<std::string, KeptListing> listings{kMostPages};
+    BoundedLru<std::string, std::vector<ByteRange>> reads{kMostKept};  // that are expected when a file is opened
   };
 
   // Returns that of this process. A forked child leaves its parent's alone, whose locks threads of the parent may have.

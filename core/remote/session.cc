@@ -142,6 +142,11 @@ void Session::set_options(const Options& options) {
   shared().options = options;
 }
 
+bool Session::uses_disk() {
+  const std::lock_guard lock(shared().mutex);
+  return shared().options.uses_disk;
+}
+
 BlockCache& Session::blocks() {
   std::call_once(has_blocks_, [this] {
     const std::lock_guard lock(shared().mutex);

@@ -69,6 +69,8 @@ class Session {
   BlockCache& blocks();
   // Returns what the fetcher has done; zeros if there is none.
   Traffic traffic();
+  // Returns whether blocks are kept in files, as the options say.
+  static bool uses_disk();
   // Returns whether a remote Location was made, by this process or one that has forked it.
   static bool is_used();
 

@@ -256,8 +256,7 @@ bool fetch_interval(const RequestContext& context, const Source& source, const A
   const std::uint64_t headers = until.records - std::min(until.records, from.before.records);
   if ((until.position - begin) / std::max<std::uint64_t>(headers, 1) > kClose) return false;
   constexpr std::uint64_t kStep = 8u << 20;
-  constexpr std::uint64_t kAfter = 64u << 10;  // formats look for the next header after the last chunk
-  const Position end = until.position + kAfter;
+  const Position end = until.position + IntervalPlace::kReadAfter;
   for (Position at = begin; at < end; at += kStep) {
     if (!read_up_to(context, source, at, std::min(kStep, end - at))) return false;
   }

@@ -52,6 +52,9 @@ struct Anchor {
 
 // The chunks from one anchor to the next, or to the end of what was scanned.
 struct IntervalPlace {
+  // Bytes after an interval that its scan reads: formats look for the next header after the last chunk.
+  static constexpr std::uint64_t kReadAfter = 64u << 10;
+
   Anchor from;
   PrefixSums until;
 };

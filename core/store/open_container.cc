@@ -80,6 +80,12 @@ Error explained(Error why, const RequestContext& context, const Source& source, 
   return why;
 }
 
+const Format* format_of_hash(std::uint64_t hash) {
+  const auto found =
+      std::ranges::find_if(formats(), [&](const Format& each) { return hash_of_format(each.name) == hash; });
+  return found == formats().end() ? nullptr : &*found;
+}
+
 // Opens a source with the format that a saved index names, which spares the reads that tell formats apart. Otherwise
 // fails as recordfs::open_container().
 Result<std::unique_ptr<Container>> open_known(const RequestContext& context, const StoreResources& services,
@@ -87,9 +93,7 @@ Result<std::unique_ptr<Container>> open_known(const RequestContext& context, con
                                               const Limits& limits) {
   const auto id = services.index ? source->id() : std::nullopt;
   const auto known = id ? saved_format(context, *services.index, *id) : std::nullopt;
-  const auto format =
-      std::ranges::find_if(formats(), [&](const Format& each) { return known && hash_of_format(each.name) == *known; });
-  if (format != formats().end()) {
+  if (const Format* const format = known ? format_of_hash(*known) : nullptr) {
     auto opened = format->open(context, source, limits);
     if (opened || opened.error().code != Code::kNoContainer) return opened;
   }
@@ -127,6 +131,26 @@ Result<OpenedFile> open_file(const RequestContext& context, std::shared_ptr<cons
   return OpenedFile{.name = std::move(name),
                     .store = std::make_shared<RecordStore>(shown, source, std::move(*container), services),
                     .source = std::move(file)};
+}
+
+void expect_open(const RequestContext& context, const Location& location, std::optional<std::uint64_t> ordinal,
+                 const StoreResources& services) {
+  // Bytes that formats read when they open a file.
+  constexpr std::uint64_t kHead = 64u << 10;
+  constexpr std::uint64_t kHeadWithMetadata = 512u << 10;
+  constexpr std::uint64_t kTail = 256u << 10;
+  if (!services.index) return;
+  location.storage().expect_reads(location, [&](const std::string& source) -> std::vector<ByteRange> {
+    const auto place = saved_place(context, *services.index, source, ordinal);
+    if (!place) return {};
+    std::vector<ByteRange> reads;
+    if (place->begin < place->end) reads.push_back({place->begin, place->end});
+    const Format* const format = format_of_hash(place->format);
+    const bool has_tail = format != nullptr && format->opens_from_end;
+    if (has_tail) reads.push_back({place->size - std::min(kTail, place->size), place->size});
+    if (!reads.empty()) reads.push_back({0, std::min(ordinal ? kHead : kHeadWithMetadata, place->size)});
+    return reads;
+  });
 }
 
 Result<bool> is_container(const RequestContext& context, const Source& source, std::string_view file_name) {

@@ -35,6 +35,11 @@ Result<OpenedFile> open_file(const RequestContext& context, const Location& loca
 Result<OpenedFile> open_file(const RequestContext& context, std::shared_ptr<const Source> file, const Limits& limits,
                              StoreResources& services, const std::string& shown);
 
+// Hints that a file is opened next, and a record of it read, if an ordinal is given: see Storage::expect_reads(). A
+// saved index tells where these bytes are. Thread-safe.
+void expect_open(const RequestContext& context, const Location& location, std::optional<std::uint64_t> ordinal,
+                 const StoreResources& services);
+
 // Returns whether a format recognizes the head of the source, which is cheap enough for directory listings. False for
 // an empty source, whose format only the name could tell. Fails as Source does.
 Result<bool> is_container(const RequestContext& context, const Source& source, std::string_view file_name);

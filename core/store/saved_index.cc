@@ -14,6 +14,7 @@
 
 #include "core/base/descriptor.h"
 #include "core/hash/highway.h"
+#include "core/store/index_file.h"
 #include "core/store/index_format.h"
 
 namespace recordfs {
@@ -155,6 +156,38 @@ std::optional<std::uint64_t> saved_format(const RequestContext& context, const I
   set_id(key, source);
   for (const ScanDetail detail : {ScanDetail::kCounts, ScanDetail::kSizes}) {
     if (const auto head = read_head(context, location, key, detail)) return head->key.format;
+  }
+  return std::nullopt;
+}
+
+std::optional<SavedPlace> saved_place(const RequestContext& context, const IndexLocation& location,
+                                      const std::string& source, std::optional<std::uint64_t> ordinal) {
+  const auto place_in = [&](Bytes index, ScanDetail detail) -> std::optional<SavedPlace> {
+    const auto head = decode_index_head(index);
+    if (!head || head->key.producer_hash != producer_hash_of(location, detail)) return std::nullopt;
+    SavedPlace place{.size = head->key.size, .format = head->key.format};
+    if (!ordinal) return place;
+    const auto saved = decode_index(index, {});
+    if (!saved) return std::nullopt;
+    if (const auto interval = saved->snapshot.places.interval(SearchKey::kRecords, *ordinal)) {
+      place.begin = interval->from.key.position;
+      place.end = std::min(place.size, interval->until.position + IntervalPlace::kReadAfter);
+    }
+    return place;
+  };
+  IndexKey key;
+  key.source = hash_of_id(source);
+  const std::uint64_t most = ordinal ? kLargestIndex : kIndexHeadSize;
+  for (const ScanDetail detail : {ScanDetail::kCounts, ScanDetail::kSizes}) {
+    const auto bytes = read_file(context, location.directory, name_of(key, settings_hash_of(location, detail)), most);
+    if (const auto place = bytes ? place_in(bytes->view(), detail) : std::nullopt) return place;
+  }
+  if (!location.named) return std::nullopt;
+  const auto parts = parts_of_index_file(location.named->bytes.view());
+  for (const Bytes part : parts ? *parts : std::vector<Bytes>()) {
+    for (const ScanDetail detail : {ScanDetail::kCounts, ScanDetail::kSizes}) {
+      if (const auto place = place_in(part, detail)) return place;
+    }
   }
   return std::nullopt;
 }

@@ -89,6 +89,21 @@ std::optional<SavedTotals> saved_totals(const RequestContext& context, const Ind
 std::optional<std::uint64_t> saved_format(const RequestContext& context, const IndexLocation& location,
                                           const SourceId& source);
 
+// What is known of a file that is not open yet.
+struct SavedPlace {
+  std::uint64_t size = 0;    // bytes of the file
+  std::uint64_t format = 0;  // hash_of_format()
+  // The bytes that a search for the record reads; none if no record is searched for, or its place is not known.
+  Position begin = 0;
+  Position end = 0;
+};
+
+// Returns what the saved index of a source, or the index file that the user has named, has of the file and of a record;
+// nullopt if there is none. The source may be another version by now, which only its id tells. `source`:
+// SourceId::source. Thread-safe.
+std::optional<SavedPlace> saved_place(const RequestContext& context, const IndexLocation& location,
+                                      const std::string& source, std::optional<std::uint64_t> ordinal);
+
 // The saved index of one catalog. Not thread-safe, except for remove().
 class SavedIndex {
  public:

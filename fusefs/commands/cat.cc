@@ -183,6 +183,7 @@ int cat(const CatOptions& options) {
   context.list_skipped_in(std::move(skipped));
   context.decode_with(options.form.types);
   if (options.split) context.distinguish_retries(options.form.skips_damage);
+  expect_first_range(options.words, context);
   if (names_database(options)) return cat_database(options, context);
   const auto reader = SetReader::open(options.words, context);
   if (!reader) return context.status();

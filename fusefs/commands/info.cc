@@ -439,6 +439,7 @@ int info(const InfoOptions& options) {
   }
   for (const std::string& word : options.files) {
     const RecordWords words{.files = {word}, .allows_missing = true, .reports_missing = true};
+    expect_open({}, Location(word), std::nullopt, context.services());
     const auto kind = SourceSpec{.words = {word}}.kind();
     const bool is_set = kind == SourceSpec::Kind::kDataSet || kind == SourceSpec::Kind::kDirectory;
     write(is_set ? info_text(word, words, options, context, totals) : info_text(word, options, context, totals));

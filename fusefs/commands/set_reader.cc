@@ -36,6 +36,13 @@ bool is_complete(const ShardList& list) { return list.missing() == 0 && list.sur
 
 }  // namespace
 
+void expect_first_range(const RecordWords& words, CommandContext& context) {
+  if (words.files.size() != 1 || !words.manifest.empty() || words.ranges.empty()) return;
+  const auto* const ordinals = std::get_if<OrdinalRange>(&words.ranges.front());
+  if (ordinals == nullptr || ordinals->counts_from_end()) return;
+  expect_open({}, Location(words.files.front()), span_of(*ordinals, 0).begin, context.services());
+}
+
 std::string set_name(const RecordWords& words) {
   if (!words.manifest.empty()) return words.manifest;
   return words.files.size() == 1 ? words.files.front() : counted(words.files.size(), "file");
@@ -90,6 +97,7 @@ Result<Selection> select_at(const RecordAddress& address, const RecordStore& sto
 }
 
 std::unique_ptr<SetReader> SetReader::open(const RecordWords& words, CommandContext& context) {
+  expect_first_range(words, context);
   auto list = name_shards(words, context);
   if (!list) return nullptr;
   auto reader = std::make_unique<SetReader>(set_name(words), std::move(*list), words.allows_missing, context);

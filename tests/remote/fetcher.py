@@ -125,9 +125,9 @@ class Fetcher:
     def name(self, url, of_file=False):
         return self.ask(NAME, name=url, begin=int(of_file))
 
-    def open(self, url, size=256 << 10, of_file=False):
+    def open(self, url, size=256 << 10, of_file=False, begin=0):
         name = self.name(url, of_file)
-        return name if name.failure else self.ask(OPEN, name=name.text, size=size)
+        return name if name.failure else self.ask(OPEN, name=name.text, size=size, begin=begin)
 
     def read(self, opened, begin, size):
         return self.ask(READ, object=opened.object, begin=begin, size=size)

@@ -31,6 +31,14 @@ class CacheTest(FetcherTest):
         self.assert_read(fetching, opened, 0, 5 * BLOCK)
         self.assertEqual([request.range for request in self.server.requests], [f"bytes={BLOCK}-{4 * BLOCK - 1}"])
 
+    def test_blocks_of_an_opening_are_kept_where_they_are(self):
+        fetching = self.start(cache=self.cache)
+        opened = fetching.open(self.url, begin=3 * BLOCK, size=2 * BLOCK)
+        self.server.take_log()
+        self.assertEqual(self.assert_read(fetching, opened, 3 * BLOCK, 2 * BLOCK).cache_hits, 2)
+        self.assert_read(fetching, opened, 0, len(DATA))
+        self.assertEqual([request.range for request in self.server.requests], [f"bytes=0-{len(DATA) - 1}"])
+
     def test_changed_object_has_other_blocks(self):
         fetching = self.start(cache=self.cache)
         self.assert_read(fetching, fetching.open(self.url), 0, len(DATA))

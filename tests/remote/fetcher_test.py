@@ -87,6 +87,22 @@ class ObjectsTest(FetcherTest):
         self.server.rules[:] = [Rule("/", faults.status(416))]
         self.assertEqual((self.start().open(self.url).failure is None), False)
 
+    def test_object_is_opened_at_any_of_its_bytes(self):
+        self.server.put("empty", b"")
+        for rules in ([], [Rule("/", faults.whole_object)], [Rule("/", faults.weak_etag)], [Rule("/", faults.short_body, last=1)]):
+            self.server.rules[:] = rules
+            fetching = self.start()
+            opened = fetching.open(self.url, begin=3 * BLOCK)
+            self.assertEqual((opened.failure, opened.size, opened.data), (None, len(DATA), DATA[3 * BLOCK:4 * BLOCK]), rules)
+            self.assert_read(fetching, opened, 0, len(DATA))
+            opened = fetching.open(self.url, begin=len(DATA) - 1)
+            self.assertEqual((opened.failure, opened.data), (None, DATA[-1:]), rules)
+            for url, begin in ((self.url, len(DATA)), (self.url, 1 << 61), (f"{self.server.origin}/empty", 1)):
+                self.server.take_log()
+                self.assertEqual(fetching.open(url, begin=begin).failure, "changed", (rules, begin))
+                self.assertEqual(len(self.server.take_log()), 1)
+            self.assertEqual(fetching.open(self.url, begin=(1 << 64) - 1).os_error, 22)
+
     def test_closed_object_cannot_be_read(self):
         fetching = self.start()
         opened = fetching.open(self.url)

@@ -378,7 +378,11 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
 
 }  // namespace
 
-const Format kFormat = {
-    .name = "array-record", .probe = probe, .open = open, .built_on = "riegeli", .suffixes = ".array_record"};
+const Format kFormat = {.name = "array-record",
+                        .probe = probe,
+                        .open = open,
+                        .built_on = "riegeli",
+                        .suffixes = ".array_record",
+                        .opens_from_end = true};
 
 }  // namespace recordfs::array_record

@@ -382,6 +382,7 @@ std::unique_ptr<Container> open_surveyed(std::shared_ptr<const Source> source, c
   return std::make_unique<TableContainer>(std::move(source), limits, std::move(found));
 }
 
-const Format kFormat = {.name = "leveldb-table", .probe = bid_for, .open = open, .suffixes = ".ldb .sst"};
+const Format kFormat = {
+    .name = "leveldb-table", .probe = bid_for, .open = open, .suffixes = ".ldb .sst", .opens_from_end = true};
 
 }  // namespace recordfs::leveldb_table

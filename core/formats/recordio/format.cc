@@ -115,7 +115,10 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
 
 }  // namespace
 
-const Format kFormat = {
-    .name = "recordio", .probe = probe, .open = open, .suffixes = ".grail-rio .grail-rpk .grail-rpk-gz"};
+const Format kFormat = {.name = "recordio",
+                        .probe = probe,
+                        .open = open,
+                        .suffixes = ".grail-rio .grail-rpk .grail-rpk-gz",
+                        .opens_from_end = true};
 
 }  // namespace recordfs::recordio

@@ -246,6 +246,6 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
 
 }  // namespace
 
-const Format kFormat = {.name = "rocksdb-blob", .probe = probe, .open = open};
+const Format kFormat = {.name = "rocksdb-blob", .probe = probe, .open = open, .opens_from_end = true};
 
 }  // namespace recordfs::rocksdb_blob

@@ -104,6 +104,10 @@ void FakeFetcher::serve(const Request& request) {
           answer.text = "404 Not Found";
           break;
         }
+        if (request.kind == RequestKind::kOpen && request.begin != 0 && request.begin >= found->second.bytes.size()) {
+          answer.failure = Code::kChanged;
+          break;
+        }
         if (request.kind == RequestKind::kOpen) {
           opened_.push_back(name);
           answer.object = opened_.size();

@@ -30,8 +30,8 @@ struct Setting {
       : fake({{kName, {std::move(bytes)}}}, std::move(intercept)),
         session(memory, [this](bool) { return fake.client(); }) {}
 
-  std::shared_ptr<const RemoteSource> open() {
-    auto source = RemoteSource::open({}, session, kName, "x");
+  std::shared_ptr<const RemoteSource> open(const std::vector<ByteRange>& reads = {}) {
+    auto source = RemoteSource::open({}, session, kName, "x", reads);
     return source ? *source : nullptr;
   }
 
@@ -73,6 +73,61 @@ TEST(RemoteSource, FirstBlockNeedsNoRequestOfItsOwn) {
   ASSERT_NE(source, nullptr);
   read(*source, 0, kBlock);
   EXPECT_EQ(setting.fake.count(RequestKind::kRead), 0u);
+}
+
+TEST(RemoteSource, OpeningRequestsWhatIsReadFirst) {
+  const std::string bytes = some_bytes(20 * kBlock + 99);
+  const Position last = bytes.size() - 50;
+  for (const bool uses_disk : {true, false}) {
+    Session::set_options({.uses_disk = uses_disk});
+    Setting setting(bytes);
+    setting.fake.replace(kName, {.bytes = bytes, .version = "etag:1"});
+    const auto source = setting.open({{9 * kBlock + 5, 11 * kBlock - 1}, {last, bytes.size()}, {0, 10}, {1, 5}});
+    ASSERT_NE(source, nullptr);
+    EXPECT_EQ(setting.fake.requests()[1].begin, 9 * kBlock);
+    EXPECT_EQ(setting.fake.requests()[1].size, 2 * kBlock);
+    EXPECT_EQ(setting.fake.count(RequestKind::kOpen), uses_disk ? 1u : 3u);
+    EXPECT_EQ(read(*source, 9 * kBlock + 5, kBlock), bytes.substr(9 * kBlock + 5, kBlock));
+    EXPECT_EQ(setting.fake.count(RequestKind::kRead), 0u);
+    EXPECT_EQ(read(*source, 3, 10) + read(*source, last, 50), bytes.substr(3, 10) + bytes.substr(last));
+    EXPECT_EQ(setting.fake.count(RequestKind::kRead), uses_disk ? 2u : 0u);
+    EXPECT_EQ(read(*source, 0, bytes.size()), bytes);
+  }
+  Session::set_options({});
+}
+
+TEST(RemoteSource, WrongExpectationsOfAnOpeningChangeNothing) {
+  const std::string bytes = some_bytes(8 * kBlock + 99);
+  for (const ByteRange range : {ByteRange{8 * kBlock + 98, 40 * kBlock}, ByteRange{9 * kBlock, 10 * kBlock},
+                                ByteRange{UINT64_MAX - 5, UINT64_MAX}, ByteRange{6 * kBlock, 5 * kBlock}}) {
+    Setting setting(bytes);
+    const auto source = setting.open({range});
+    ASSERT_NE(source, nullptr);
+    EXPECT_EQ(source->size(), bytes.size());
+    EXPECT_EQ(read(*source, 0, bytes.size() + 1), bytes);
+  }
+}
+
+TEST(RemoteSource, RequestsOfAnOpeningThatFindAnotherVersionAreNotUsed) {
+  const std::string bytes = some_bytes(8 * kBlock);
+  for (const char* const other : {"etag:2", ""}) {
+    FakeFetcher* fake = nullptr;
+    Session::set_options({.uses_disk = false});
+    Setting setting(bytes, [&](const Request& request) {
+      const bool is_second = request.kind == RequestKind::kOpen && request.begin == 0;
+      if (is_second) fake->replace(kName, {.bytes = std::string(bytes.size(), 'x'), .version = other});
+      return true;
+    });
+    fake = &setting.fake;
+    setting.fake.replace(kName, {.bytes = bytes, .version = *other == 0 ? "" : "etag:1"});
+    const auto source = setting.open({{6 * kBlock, 7 * kBlock}, {0, 10}});
+    ASSERT_NE(source, nullptr);
+    EXPECT_EQ(read(*source, 6 * kBlock, kBlock), bytes.substr(6 * kBlock, kBlock));
+    EXPECT_EQ(setting.fake.count(RequestKind::kRead), 0u);
+    read(*source, 0, 10);
+    EXPECT_EQ(setting.fake.count(RequestKind::kRead), 1u) << other;
+  }
+  Session::set_options({});
 }
 
 TEST(RemoteSource, AdjacentBlocksAreOneRequest) {
