@@ -4,12 +4,14 @@ import base64
 import json
 import re
 import shutil
+import struct
 import subprocess
 import unittest
 
 import commands
 from built import is_thorough
 from tfrecords import field as part
+from tfrecords import tfrecord
 
 MESSAGES = "riegeli/metadata_full_transposed.riegeli"  # 150 messages, with the type in the file's metadata
 EXAMPLES = "tfrecord/examples.tfrecord"
@@ -17,6 +19,10 @@ TEXT = "riegeli/simple_zstd9.riegeli"
 STRING, INT64, OPTIONAL = 9, 3, 1
 DIGEST = re.compile(rb"[0-9a-f]{64}")
 PROGRAM_FILES = ("recordfs", "librecordfs-protobuf.so")
+
+
+def fixed64_field(number, value):
+    return bytes([number << 3 | 1]) + struct.pack("<d", value)
 
 
 def field(name, number, kind):
@@ -321,6 +327,50 @@ class MetadataOfEvents(Decoded):
 
     def test_grep_finds_events_by_their_metadata(self):
         self.assertEqual(self.good("grep", "-c", "--field", "metadata.run", "run [78]$", commands.sample(self.FILE)), b"20\n")
+
+
+class BuiltIn(Decoded):
+    """Records of TensorBoard and wandb, whose types recordfs brings."""
+    FIRST = fixed64_field(1, 1700000000.5) + part(3, "brain.Event:2")
+
+    def decoded(self, path):
+        return [one["decoded"] for one in self.objects("cat", "--json", path)]
+
+    def event(self, value):
+        """Writes an event file with a summary. Returns the summary's value as it is decoded."""
+        event = fixed64_field(1, 2.5) + part(2, 7) + part(5, part(1, value))
+        first, second = self.decoded(self.file("a.out.tfevents.1", tfrecord([self.FIRST, event])))
+        self.assertEqual(first, {"wall_time": 1700000000.5, "file_version": "brain.Event:2"})
+        self.assertEqual((second["wall_time"], second["step"]), (2.5, "7"))
+        return second["summary"]["value"][0]
+
+    def test_scalars_of_an_event_file(self):
+        events = self.decoded(commands.sample("tfrecord/events.out.tfevents.1700000000.host"))
+        self.assertEqual(events[2], {"wall_time": 1700000002, "step": "1",
+                                     "summary": {"value": [{"tag": "loss", "simple_value": 0.5}]}})
+
+    def test_tensors_histograms_and_images(self):
+        plugin = part(9, part(1, part(1, "scalars")) + part(4, 1))
+        tensor = part(1, 1) + part(2, part(2, part(1, 2))) + part(4, b"\x00\x00\x80\x3f" * 2)
+        self.assertEqual(self.event(part(1, "loss") + plugin + part(8, tensor)), {
+            "tag": "loss", "metadata": {"plugin_data": {"plugin_name": "scalars"}, "data_class": "DATA_CLASS_SCALAR"},
+            "tensor": {"dtype": "DT_FLOAT", "tensor_shape": {"dim": [{"size": "2"}]}, "tensor_content": "AACAPwAAgD8="}})
+        histogram = fixed64_field(1, -1) + fixed64_field(3, 2) + part(6, struct.pack("<2d", 0, 1)) + part(7, struct.pack("<2d", 1, 1))
+        self.assertEqual(self.event(part(5, histogram))["histo"],
+                         {"min": -1, "num": 2, "bucket_limit": [0, 1], "bucket": [1, 1]})
+        self.assertEqual(self.event(part(4, part(1, 3) + part(2, 4) + part(4, b"\x89PNG")))["image"],
+                         {"height": 3, "width": 4, "encoded_image_string": "iVBORw=="})
+
+    def test_history_of_a_run(self):
+        run = self.decoded(commands.sample("wandb/run-g9dvvkua.wandb"))
+        self.assertEqual(run[0]["run"]["run_id"], "g9dvvkua")
+        self.assertEqual(run[2], {"num": "3", "history": {"item": [{"key": "loss", "value_json": "0.5"}], "step": {"num": "1"}}})
+
+    def test_type_of_the_user_comes_first(self):
+        types = self.file("types", descriptor_set(message_type("Other", field("time", 1, 1)), name="b.proto"))
+        sample = commands.sample("tfrecord/events.out.tfevents.1700000000.host")
+        first = self.objects("cat", "--json", f"--descriptors={types}", "--type=pkg.Other", sample)[0]
+        self.assertEqual((first["type"], first["decoded"]), ("pkg.Other", {"time": 1700000000.5}))
 
 
 class Untyped(Decoded):

@@ -1,6 +1,7 @@
 #include "core/formats/tfrecord/container.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "core/base/parse_number.h"
 #include "core/formats/tensorflow_example.h"
 #include "core/formats/tfrecord/compressed.h"
+#include "core/formats/tfrecord/event_file.h"
 #include "core/formats/tfrecord/format.h"
 #include "core/formats/tfrecord/wire.h"
 #include "core/hash/crc32c.h"
@@ -47,15 +49,34 @@ constexpr int kBidOnPackedRecord = 48;
 // A valid record found by a search may be inside a record of another format, which then bids higher.
 constexpr int kBidOnSearch = 24;
 constexpr std::uint64_t kHead = 64u << 10;
+constexpr std::size_t kMostFirstEvent = 512;  // bytes of the first record of a compressed event file, with its frame
+
+// Returns the first record, if the head has it all and its checksums match.
+std::optional<Bytes> record_at_begin(Bytes head) {
+  const auto length = sound_length(head);
+  if (!length) return std::nullopt;
+  head = head.subspan(kHeaderSize);
+  if (head.size() < kFooterSize || *length > head.size() - kFooterSize) return std::nullopt;
+  const Bytes record = head.first(static_cast<std::size_t>(*length));
+  const bool is_sound = footer_matches(head.subspan(record.size(), kFooterSize), crc32c(record));
+  return is_sound ? std::optional(record) : std::nullopt;
+}
 
 // Bids on the first record, as far as it is in the head.
 int bid_on_record(Bytes head) {
-  const auto length = sound_length(head);
-  if (!length) return 0;
-  head = head.subspan(kHeaderSize);
-  if (head.size() < kFooterSize || *length > head.size() - kFooterSize) return kBidOnLength;
-  const auto size = static_cast<std::size_t>(*length);
-  return footer_matches(head.subspan(size, kFooterSize), crc32c(head.first(size))) ? kBidOnRecord : kBidOnLength;
+  if (!sound_length(head)) return 0;
+  return record_at_begin(head) ? kBidOnRecord : kBidOnLength;
+}
+
+// Returns whether the compressed file that begins with `head` is an event file. Fails with errors that may pass.
+Result<bool> has_packed_events(const RequestContext& context, CodecId codec, Bytes head) {
+  auto stream = open_stream(codec, head, Tail::kIgnored);
+  if (!stream) return is_permanent(stream.error().code) ? Result<bool>(false) : stream.error();
+  std::array<std::byte, kMostFirstEvent> bytes;
+  const auto got = (*stream)->read(context, bytes);
+  if (!got) return is_permanent(got.error().code) ? Result<bool>(false) : got.error();
+  const auto first = record_at_begin(Bytes(bytes).first(*got));
+  return first && begins_event_file(*first);
 }
 
 Result<int> bid_on_search(const RequestContext& context, const Source& source, std::uint64_t scan_bytes) {
@@ -82,13 +103,17 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
   ASSIGN_OR_RETURN(const auto packing,
                    is_plain ? Result<std::optional<Packing>>(std::nullopt) : find_packing(context, head.view()));
   if (packing) {
-    return open_compressed(std::move(source), limits, packing->codec);
+    ASSIGN_OR_RETURN(const bool has_events, has_packed_events(context, packing->codec, head.view()));
+    auto file = open_compressed(std::move(source), limits, packing->codec);
+    return has_events ? with_event_type(std::move(file)) : std::move(file);
   }
   if (!is_plain) {
     ASSIGN_OR_RETURN(const auto bid, bid_on_search(context, *source, limits.scan_bytes));
     if (bid == 0) return Error{.code = Code::kNoContainer, .detail = "no record of a TFRecord file was found"};
   }
-  return open_plain(std::move(source), limits);
+  const auto first = record_at_begin(head.view());
+  auto file = open_plain(std::move(source), limits);
+  return first && begins_event_file(*first) ? with_event_type(std::move(file)) : std::move(file);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "core/formats/leveldb_log/items.h"
 #include "core/formats/leveldb_log/wire.h"
 #include "core/formats/wandb/format.h"
+#include "core/formats/wandb/record_types.h"
 
 namespace recordfs::wandb {
 namespace {
@@ -31,7 +32,7 @@ struct Writer {
 };
 
 constexpr std::array kWriters{
-    Writer{":W&B\xe1\xbe", "wandb", 0, "wandb_internal.Record"},
+    Writer{":W&B\xe1\xbe", "wandb", 0, kRecordType},
     Writer{":SWL\xd6\xe1", "swanlab", 2, "swanlab.record.v1.Record"},
 };
 constexpr std::size_t kMagicSize = 6;
@@ -163,6 +164,10 @@ class RunFile final : public ForwardingContainer, private Metadata {
     return std::vector<Attribute>{};
   }
   Result<std::string_view> record_type(const RequestContext& context) const override;
+  bool has_descriptors() const override { return ident_ && ident_->record_type == kRecordType; }
+  Result<std::shared_ptr<const std::string>> descriptors(const RequestContext&, const ChunkInfo&) const override {
+    return has_descriptors() ? record_descriptors() : nullptr;
+  }
 
   const std::uint64_t size_;
   const std::optional<Ident> ident_;
