@@ -25,8 +25,9 @@ class RowBatch {
 
   std::size_t size() const { return rows_.size(); }
 
-  // Append a row: a decoded record, and null. Fail as RowDecoder::append(), and with kLimit if the columns would exceed
-  // the bound: the record may then fit into an empty batch. A failure leaves the batch as it was.
+  // Append a decoded record, which is a row unless the schema is of scalars, and a row of nulls. Fail as
+  // RowDecoder::append(), and with kLimit if the columns would exceed the bound: the record may then fit into an empty
+  // batch. A failure leaves the batch as it was.
   Result<void> append(const RowDecoder& decoder, Bytes record) {
     return keep_or_undo([&] { return decoder.append(rows_, record); });
   }

@@ -120,16 +120,36 @@ Result<void> RowSchema::add_features(const std::vector<std::string>& records) {
   return features_.empty() ? unsupported("records of unknown type") : Result<void>();
 }
 
-Result<RowDecoder> RowSchema::decoder(const RequestContext& context, std::shared_ptr<const RecordStore> store) const {
+Result<std::shared_ptr<const RowSchema>> RowSchema::find_scalars(const RequestContext& context,
+                                                                 const RowSources& sources) {
+  ASSIGN_OR_RETURN(auto type, first_type(context, sources));
+  const auto source = type ? scalar_source(type->name) : std::nullopt;
+  if (!source) return std::shared_ptr<const RowSchema>();
+  auto schema = std::make_shared<RowSchema>();
+  schema->user_types_ = sources.types;
+  schema->limits_ = sources.limits;
+  schema->root_ = scalar_columns();
+  schema->type_ = std::move(type);
+  schema->scalars_ = source;
+  return std::shared_ptr<const RowSchema>(std::move(schema));
+}
+
+Result<RowDecoder> RowSchema::decoder(const RequestContext& context, std::shared_ptr<const RecordStore> store,
+                                      std::string_view path) const {
   const bool is_given = !user_types_.type.empty() && !user_types_.is_only_type;
   if (type_ && !is_given) {
     ASSIGN_OR_RETURN(const auto type, type_of_shard(context, *store, user_types_));
     if (type != type_) return unsupported("the records of this shard are not of the type of the first shard");
   }
-  return RowDecoder(*this, std::move(store));
+  return RowDecoder(*this, std::move(store), scalars_ ? run_of(*scalars_, path) : std::string());
 }
 
 Result<void> RowDecoder::append(ColumnBuilder& builder, Bytes record) const {
+  if (schema_->scalars_) {
+    return each_scalar(*schema_->scalars_, record, [&](const ScalarRow& scalar) {
+      return builder.append_message(as_bytes(scalar_message(run_, scalar)));
+    });
+  }
   return schema_->type_ ? builder.append_message(record) : schema_->append_example(builder, record);
 }
 

@@ -1,5 +1,5 @@
-// The columns of the records of a data set, and how records become rows: protobuf messages of a known type, or
-// tensorflow.Example.
+// The columns of the records of a data set, and how records become rows: protobuf messages of a known type,
+// tensorflow.Example, or the scalars of events.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/columns/column_builder.h"
+#include "core/columns/scalar_rows.h"
 #include "core/decoding/descriptor_set.h"
 #include "core/decoding/message_schema.h"
 #include "core/formats/tensorflow_example.h"
@@ -46,17 +48,18 @@ class RowSchema;
 // Appends the records of one shard as rows. Copyable. Functions are thread-safe.
 class RowDecoder {
  public:
-  // Appends a row. `builder` is of the schema's root(). Fails with kDamage if the record is not of the schema's type,
-  // and with kLimit; the builder must then be truncated. Throws std::bad_alloc.
+  // Appends a row, or of scalars the rows of the record. `builder` is of the schema's root(). Fails with kDamage if the
+  // record is not of the schema's type, and with kLimit; the builder must then be truncated. Throws std::bad_alloc.
   Result<void> append(ColumnBuilder& builder, Bytes record) const;
 
  private:
   friend class RowSchema;
-  RowDecoder(const RowSchema& schema, std::shared_ptr<const RecordStore> store)
-      : schema_(&schema), store_(std::move(store)) {}
+  RowDecoder(const RowSchema& schema, std::shared_ptr<const RecordStore> store, std::string run)
+      : schema_(&schema), store_(std::move(store)), run_(std::move(run)) {}
 
   const RowSchema* schema_;
   std::shared_ptr<const RecordStore> store_;
+  std::string run_;  // of scalars
 };
 
 // Immutable. Functions are thread-safe.
@@ -67,12 +70,18 @@ class RowSchema {
   // records. Fails with kUnsupported for other records, with kLimit, and as the functions of `sources`.
   static Result<std::shared_ptr<const RowSchema>> find(const RequestContext& context, const RowSources& sources);
 
+  // Returns the schema of the scalars in event files of TensorBoard or in runs of wandb: run, step, wall_time, tag,
+  // value. Null if the records of the first readable shard are of another type. Fails as find().
+  static Result<std::shared_ptr<const RowSchema>> find_scalars(const RequestContext& context,
+                                                               const RowSources& sources);
+
   // The struct "decoded": its fields are the columns.
   const MessageField& root() const { return root_; }
 
-  // Returns the decoder of a shard's records. Fails with kUnsupported if they have another type, and as Metadata's
-  // functions. This must outlive the decoder.
-  Result<RowDecoder> decoder(const RequestContext& context, std::shared_ptr<const RecordStore> store) const;
+  // Returns the decoder of a shard's records. `path` is the shard's, after which scalars name their run (run_of). Fails
+  // with kUnsupported if the records have another type, and as Metadata's functions. This must outlive the decoder.
+  Result<RowDecoder> decoder(const RequestContext& context, std::shared_ptr<const RecordStore> store,
+                             std::string_view path = {}) const;
 
  private:
   friend class RowDecoder;
@@ -87,6 +96,7 @@ class RowSchema {
   UserTypes user_types_{};
   Limits limits_{};
   MessageField root_{};
+  std::optional<ScalarSource> scalars_{};
   std::optional<RecordType> type_{};                        // of messages
   std::map<std::string, Feature, std::less<>> features_{};  // of Examples
 };

@@ -1,0 +1,355 @@
+#include "core/columns/scalar_rows.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/base/append.h"
+#include "core/base/cursor.h"
+#include "core/base/parse_number.h"
+#include "core/base/protobuf.h"
+#include "core/base/utf8.h"
+#include "core/formats/json_text.h"
+
+namespace recordfs {
+namespace {
+
+using protobuf::Field;
+using protobuf::MessageReader;
+using protobuf::WireType;
+using TakeScalar = std::function<Result<void>(const ScalarRow&)>;
+
+constexpr std::uint32_t kGroups = 16;  // of unknown groups, inside each other
+constexpr std::uint32_t kJsonDepth = 32;
+constexpr std::size_t kMostJsonValues = 1u << 20;
+
+// Calls `take` for each field of a message. Fails as `take` does, and if the message is invalid.
+template <class Take>
+Result<void> each_field(Bytes message, const Take& take) {
+  MessageReader reader(message, kGroups);
+  while (reader.next()) {
+    if (Result<void> taken = take(reader.field(), reader.content()); !taken) return taken;
+  }
+  return reader.finish();
+}
+
+double double_of(Bytes content) { return std::bit_cast<double>(Cursor(content).u64_le()); }
+double float_of(Bytes content) { return std::bit_cast<float>(Cursor(content).u32_le()); }
+
+Error not_exact(std::string_view tag) {
+  return {.code = Code::kUnsupported, .detail = fmt::format("a value of {} is not exactly a double", printable(tag))};
+}
+
+// The integers up to this size are doubles.
+constexpr std::int64_t kMostExact = std::int64_t{1} << 53;
+
+std::optional<double> exact(std::uint64_t number) {
+  return number <= std::uint64_t{kMostExact} ? std::optional(static_cast<double>(number)) : std::nullopt;
+}
+
+std::optional<double> exact(std::int64_t number) {
+  const bool is_exact = -kMostExact <= number && number <= kMostExact;
+  return is_exact ? std::optional(static_cast<double>(number)) : std::nullopt;
+}
+
+// --- tensors
+
+// Numbers of tensorflow.DataType, and of the fields of a TensorProto that have single values.
+enum class Element : std::uint8_t { kNone, kSigned, kUnsigned, kFloat, kDouble, kHalf, kBfloat16 };
+struct ElementType {
+  std::uint64_t number = 0;  // of DataType
+  Element element = Element::kNone;
+  std::size_t size = 0;     // bytes in tensor_content
+  std::uint32_t field = 0;  // of TensorProto
+};
+constexpr ElementType kElements[] = {
+    {1, Element::kFloat, 4, 5},     {2, Element::kDouble, 8, 6},     {3, Element::kSigned, 4, 7},
+    {4, Element::kUnsigned, 1, 7},  {5, Element::kSigned, 2, 7},     {6, Element::kSigned, 1, 7},
+    {9, Element::kSigned, 8, 10},   {10, Element::kUnsigned, 1, 11}, {14, Element::kBfloat16, 2, 13},
+    {17, Element::kUnsigned, 2, 7}, {19, Element::kHalf, 2, 13},     {22, Element::kUnsigned, 4, 16},
+    {23, Element::kUnsigned, 8, 17}};
+
+double half_of(std::uint64_t bits) {
+  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
+  const int exponent = static_cast<int>(bits >> 10 & 31);
+  const auto fraction = static_cast<double>(bits & 1023);
+  if (exponent == 31) return sign * (fraction == 0 ? std::numeric_limits<double>::infinity() : std::nan(""));
+  return sign * (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(fraction + 1024, exponent - 25));
+}
+
+// Returns the number that `size` bytes are, least significant byte first; nullopt if that is not exactly a double.
+std::optional<double> number_of(const ElementType& type, std::uint64_t bits) {
+  switch (type.element) {
+    case Element::kFloat: return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    case Element::kDouble: return std::bit_cast<double>(bits);
+    case Element::kHalf: return half_of(bits);
+    case Element::kBfloat16: return std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16));
+    case Element::kUnsigned: return exact(bits);
+    case Element::kSigned: {
+      const unsigned unused = 64 - 8 * static_cast<unsigned>(type.size);
+      return exact(static_cast<std::int64_t>(bits << unused) >> unused);
+    }
+    case Element::kNone: break;
+  }
+  return std::nullopt;
+}
+
+// A TensorProto, as far as a scalar needs it.
+struct Tensor {
+  std::uint64_t type = 0;
+  bool has_dimensions = false;
+  Bytes content{};
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> values{};  // the first of each field
+};
+
+std::uint64_t bits_of(const Field& field, Bytes content) {
+  std::uint64_t bits = field.value;
+  if (field.type == WireType::kVarint) return bits;
+  // Packed values, of which the first counts.
+  Cursor cursor(content);
+  const bool is_varint = field.type == WireType::kLengthDelimited && field.number != 5 && field.number != 6;
+  if (is_varint) return cursor.varint64();
+  return field.number == 6 ? cursor.u64_le() : cursor.u32_le();
+}
+
+Result<Tensor> tensor_of(Bytes message) {
+  Tensor tensor;
+  const auto take_shape = [&](const Field& field, Bytes) {
+    // A list of dimensions, or an unknown rank.
+    tensor.has_dimensions = tensor.has_dimensions || field.number == 2 || (field.number == 3 && field.value != 0);
+    return Result<void>();
+  };
+  TRY(each_field(message, [&](const Field& field, Bytes content) -> Result<void> {
+    if (field.is(1, WireType::kVarint)) tensor.type = field.value;
+    if (field.is(2, WireType::kLengthDelimited)) return each_field(content, take_shape);
+    if (field.is(4, WireType::kLengthDelimited)) tensor.content = content;
+    if (field.number > 4 && field.type != WireType::kGroupStart &&
+        !(content.empty() && field.type != WireType::kVarint)) {
+      tensor.values.emplace_back(field.number, bits_of(field, content));
+    }
+    return {};
+  }));
+  return tensor;
+}
+
+// Returns the value of a tensor without dimensions; nullopt if it is not one with a number.
+Result<std::optional<double>> scalar_of(Bytes message, std::string_view tag) {
+  ASSIGN_OR_RETURN(const auto tensor, tensor_of(message));
+  const auto* const type = std::ranges::find(kElements, tensor.type, &ElementType::number);
+  if (type == std::end(kElements) || tensor.has_dimensions) return std::optional<double>();
+  std::uint64_t bits = 0;  // a tensor without values has zeros
+  const auto value = std::ranges::find(tensor.values, type->field, [](const auto& one) { return one.first; });
+  if (tensor.content.size() == type->size) {
+    for (std::size_t i = type->size; i-- > 0;) bits = bits << 8 | std::to_integer<std::uint64_t>(tensor.content[i]);
+  } else if (!tensor.content.empty()) {
+    return Error{.code = Code::kDamage, .detail = fmt::format("the tensor of {} has a wrong size", printable(tag))};
+  } else if (value != tensor.values.end()) {
+    bits = value->second;
+  }
+  const auto number = number_of(*type, bits);
+  if (!number) return not_exact(tag);
+  return number;
+}
+
+// --- events
+
+// Takes a value of a summary.
+Result<void> take_value(Bytes message, ScalarRow& scalar, const TakeScalar& take) {
+  enum class Kind : std::uint8_t { kOther, kSimple, kTensor };
+  Kind kind = Kind::kOther;
+  Bytes tensor;
+  scalar.tag.clear();
+  TRY(each_field(message, [&](const Field& field, Bytes content) {
+    if (field.is(1, WireType::kLengthDelimited)) scalar.tag = as_text(content);
+    // Values exclude each other: the last one counts.
+    if (field.number >= 2 && field.number <= 8 && field.number != 7) kind = Kind::kOther;
+    if (field.is(2, WireType::kFixed32)) {
+      kind = Kind::kSimple;
+      scalar.value = float_of(content);
+    } else if (field.is(8, WireType::kLengthDelimited)) {
+      kind = Kind::kTensor;
+      tensor = content;
+    }
+    return Result<void>();
+  }));
+  if (kind == Kind::kTensor) {
+    ASSIGN_OR_RETURN(const auto value, scalar_of(tensor, scalar.tag));
+    if (!value) return {};
+    scalar.value = *value;
+  }
+  if (kind == Kind::kOther) return {};
+  if (!is_utf8(scalar.tag)) return Error{.code = Code::kDamage, .detail = "a tag is not UTF-8"};
+  return take(scalar);
+}
+
+Result<void> each_of_event(Bytes record, const TakeScalar& take) {
+  ScalarRow scalar{.step = 0, .wall_time = 0};
+  std::vector<Bytes> summaries;
+  TRY(each_field(record, [&](const Field& field, Bytes content) {
+    if (field.is(1, WireType::kFixed64)) scalar.wall_time = double_of(content);
+    if (field.is(2, WireType::kVarint)) scalar.step = static_cast<std::int64_t>(field.value);
+    // What an event has excludes each other: the last one counts.
+    if (field.number >= 3 && field.number <= 9 && field.number != 5) summaries.clear();
+    if (field.is(5, WireType::kLengthDelimited)) summaries.push_back(content);
+    return Result<void>();
+  }));
+  for (const Bytes summary : summaries) {
+    TRY(each_field(summary, [&](const Field& field, Bytes content) {
+      return field.is(1, WireType::kLengthDelimited) ? take_value(content, scalar, take) : Result<void>();
+    }));
+  }
+  return {};
+}
+
+// --- history of wandb
+
+struct HistoryItem {
+  std::string key{};
+  std::string json{};
+};
+
+Result<HistoryItem> item_of(Bytes message) {
+  HistoryItem item;
+  std::string nested;
+  TRY(each_field(message, [&](const Field& field, Bytes content) {
+    if (field.is(1, WireType::kLengthDelimited)) item.key = as_text(content);
+    if (field.is(2, WireType::kLengthDelimited)) nested += (nested.empty() ? "" : ".") + std::string(as_text(content));
+    if (field.is(16, WireType::kLengthDelimited)) item.json = as_text(content);
+    return Result<void>();
+  }));
+  if (item.key.empty()) item.key = std::move(nested);
+  if (!is_utf8(item.key)) return Error{.code = Code::kDamage, .detail = "a key is not UTF-8"};
+  return item;
+}
+
+// Returns the number that a JSON value is, or a word that Python writes for one; nullopt: it is none. Digits beyond a
+// double's precision are rounded, as in any JSON number. Fails with kUnsupported if it is too large.
+Result<std::optional<double>> number_of(const JsonValue& value, std::string_view key) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (value.type == JsonType::kNumber) {
+    double number = 0;
+    const auto parsed = std::from_chars(value.text.data(), value.text.data() + value.text.size(), number);
+    if (parsed.ec != std::errc{}) return not_exact(key);
+    return std::optional(number);
+  }
+  if (value.text == "NaN") return std::optional(std::nan(""));
+  if (value.text == "Infinity") return std::optional(kInfinity);
+  if (value.text == "-Infinity") return std::optional(-kInfinity);
+  return std::optional<double>();
+}
+
+std::optional<JsonValue> json_of(const std::string& text) {
+  for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
+    if (text == word) return JsonValue{.text = text};
+  }
+  return read_json_tree(as_bytes(text), kJsonDepth, kMostJsonValues);
+}
+
+Result<void> take_json(const JsonValue& value, const std::string& key, ScalarRow& scalar, const TakeScalar& take) {
+  if (value.type == JsonType::kObject) {
+    if (value.find("_type") != nullptr) return {};
+    for (const JsonValue& member : value.values) TRY(take_json(member, key + "." + member.key, scalar, take));
+    return {};
+  }
+  ASSIGN_OR_RETURN(const auto number, number_of(value, key));
+  if (!number) return {};
+  scalar.tag = key;
+  scalar.value = *number;
+  return take(scalar);
+}
+
+Result<void> each_of_history(Bytes history, const TakeScalar& take) {
+  ScalarRow scalar;
+  std::vector<std::pair<std::string, JsonValue>> values;
+  std::optional<std::int64_t> other_step;
+  TRY(each_field(history, [&](const Field& field, Bytes content) -> Result<void> {
+    if (field.is(2, WireType::kLengthDelimited)) {
+      scalar.step = 0;
+      return each_field(content, [&](const Field& inner, Bytes) {
+        if (inner.is(1, WireType::kVarint)) scalar.step = static_cast<std::int64_t>(inner.value);
+        return Result<void>();
+      });
+    }
+    if (!field.is(1, WireType::kLengthDelimited)) return {};
+    ASSIGN_OR_RETURN(auto item, item_of(content));
+    auto value = json_of(item.json);
+    if (!value)
+      return Error{.code = Code::kDamage, .detail = fmt::format("the value of {} is not JSON", printable(item.key))};
+    if (item.key == "_step") other_step = parse_number<std::int64_t>(value->text);
+    if (item.key == "_timestamp") {
+      ASSIGN_OR_RETURN(scalar.wall_time, number_of(*value, item.key));
+    }
+    values.emplace_back(std::move(item.key), std::move(*value));
+    return {};
+  }));
+  if (!scalar.step) scalar.step = other_step;
+  for (const auto& [key, value] : values) {
+    if (!key.starts_with('_')) TRY(take_json(value, key, scalar, take));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<ScalarSource> scalar_source(std::string_view type) {
+  if (type == "tensorflow.Event") return ScalarSource::kEvents;
+  if (type == "wandb_internal.Record") return ScalarSource::kHistory;
+  return std::nullopt;
+}
+
+Result<void> each_scalar(ScalarSource source, Bytes record, const TakeScalar& take) {
+  if (source == ScalarSource::kEvents) return each_of_event(record, take);
+  return each_field(record, [&](const Field& field, Bytes content) {
+    return field.is(2, WireType::kLengthDelimited) ? each_of_history(content, take) : Result<void>();
+  });
+}
+
+MessageField scalar_columns() {
+  const auto column = [](const char* name, std::uint32_t number, FieldType type, bool has_presence = false) {
+    return MessageField{.name = name, .number = number, .type = type, .has_presence = has_presence};
+  };
+  return {.name = "decoded",
+          .number = 1,
+          .type = FieldType::kMessage,
+          .has_presence = true,
+          .fields = {column("run", 1, FieldType::kString), column("step", 2, FieldType::kInt64, true),
+                     column("wall_time", 3, FieldType::kDouble, true), column("tag", 4, FieldType::kString),
+                     column("value", 5, FieldType::kDouble)}};
+}
+
+std::string scalar_message(std::string_view run, const ScalarRow& scalar) {
+  std::string message;
+  const auto append_double = [&](char tag, double value) {
+    message.push_back(tag);
+    append_le(message, std::bit_cast<std::uint64_t>(value));
+  };
+  protobuf::append_field(message, 1, run);
+  if (scalar.step) {
+    message.push_back('\x10');
+    protobuf::append_varint(message, static_cast<std::uint64_t>(*scalar.step));
+  }
+  if (scalar.wall_time) append_double('\x19', *scalar.wall_time);
+  protobuf::append_field(message, 4, scalar.tag);
+  append_double('\x29', scalar.value);
+  return message;
+}
+
+std::string run_of(ScalarSource source, std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  if (source == ScalarSource::kEvents) {
+    return slash == std::string_view::npos ? "." : std::string(path.substr(0, std::max<std::size_t>(slash, 1)));
+  }
+  std::string_view name = path.substr(slash == std::string_view::npos ? 0 : slash + 1);
+  if (name.ends_with(".wandb")) name.remove_suffix(6);
+  if (name.starts_with("run-")) name.remove_prefix(4);
+  return std::string(name);
+}
+
+}  // namespace recordfs
