@@ -44,6 +44,9 @@ struct WriterOptions {
   // Header and metadata as an existing file stores them, in a form that only the format knows: from FileWriter::like().
   // Replaces `metadata`, `record_type` and `descriptors`.
   std::string stored_metadata{};
+  // Choices that only large enough files show, as where blocks begin, in a form that only the format knows: from
+  // FileWriter::like().
+  std::string stored_layout{};
 };
 
 // How many bytes a record counts in a chunk besides its own, so that chunks of empty records end. The same as in

@@ -47,8 +47,9 @@ class Recovery {
   Recovered run(OutputFile& output) const;
 
  private:
-  Result<void> write(OutputFile& output, Recovered& recovered, std::uint64_t& digest) const;
-  Result<void> check(const OutputFile& output, const Recovered& recovered, std::uint64_t digest) const;
+  Result<void> write(OutputFile& output, Recovered& recovered, WriterOptions& wanted, std::uint64_t& digest) const;
+  Result<void> check(const OutputFile& output, const Recovered& recovered, const WriterOptions& wanted,
+                     std::uint64_t digest) const;
 
   const RecordStore& source_;
   const FileWriter& format_;

@@ -16,7 +16,7 @@ import built
 import commands
 import tfrecords
 
-FORMATS = {"array-record", "leveldb-log", "riegeli", "tfrecord", "wandb"}
+FORMATS = {"array-record", "leveldb-log", "recordio", "riegeli", "tfrecord", "wandb"}
 SHARDS = [f"tfrecord/train-0000{number}-of-00002" for number in range(2)]
 DAMAGED = "tfrecord/damaged/data-flip.tfrecord"
 MUTATIONS = int(os.environ.get("RECORDFS_MUTATIONS", "60"))
@@ -68,8 +68,8 @@ class Recover(commands.Case):
         """Recovers a file, and checks the output and the status. Returns false if its codec is not one that is written."""
         before = source.read_bytes()
         done = self.recordfs("recover", source, "-o", target)
-        if re.search("unknown compression", done.err):
-            self.assertEqual((done.status, target.exists()), (commands.PARTLY_DONE, False))
+        if done.status == commands.PARTLY_DONE and re.search("unknown (compression|transformer)", done.err):
+            self.assertFalse(target.exists())
             return False
         expected = self.verified(source)
         classes = {row["class"] for row in expected["damage"]} - {"stale", "unchecked"}
@@ -107,7 +107,8 @@ class Recover(commands.Case):
 
     def test_intact_file_is_copied_as_it_is(self):
         for name in ("tfrecord/runs.tfrecord", "leveldb_log/leveldb-plyvel-a/MANIFEST-000002", "wandb/long-records.wandb",
-                     "leveldb_log/rocksdb-direct/recycle-leftover-11-000017.log", "wandb/before-first-block.wandb"):
+                     "leveldb_log/rocksdb-direct/recycle-leftover-11-000017.log", "wandb/before-first-block.wandb",
+                     "recordio/v2-header-kv.grail-rio", "recordio/legacy-mixed.grail-rio"):
             self.good("recover", commands.sample(name), "-o", self.out / "x", "--force")
             self.assertEqual((self.out / "x").read_bytes(), commands.sample(name).read_bytes())
 
@@ -171,9 +172,10 @@ class Recover(commands.Case):
                          next(commands.corpus().glob("avro/*.avro")), "-o", self.out / "x")
         self.assertEqual(os.listdir(self.out), [])
 
-    def test_log_with_an_unknown_compression_is_refused(self):
-        self.assert_ends(commands.PARTLY_DONE, "unknown compression", "recover",
-                         commands.sample("leveldb_log/rocksdb-direct/zstd-unknown-compression.log"), "-o", self.out / "x")
+    def test_file_with_an_unknown_codec_is_refused(self):
+        for name, reason in (("leveldb_log/rocksdb-direct/zstd-unknown-compression.log", "unknown compression"),
+                             ("recordio/v2-unknown-transformer.grail-rio", "unknown transformer")):
+            self.assert_ends(commands.PARTLY_DONE, reason, "recover", commands.sample(name), "-o", self.out / "x")
 
     def test_full_disk_leaves_nothing(self):
         def limit():

@@ -110,29 +110,30 @@ class LogRecordWriter final : public RecordWriter {
   Position at_ = 0;    // where they end in the file
 };
 
-// The form of a log as WriterOptions::stored_metadata: header size, log number, and the control fragments, each with
-// its type and size.
-std::string packed_form(const LogForm& form) {
-  std::string packed;
-  append_le(packed, form.header_size);
-  append_le(packed, form.log_number);
+// WriterOptions::stored_layout: header size and log number. WriterOptions::stored_metadata: the control fragments, each
+// with its type and size.
+void pack(const LogForm& form, WriterOptions& options) {
+  append_le(options.stored_layout, form.header_size);
+  append_le(options.stored_layout, form.log_number);
   for (const auto& control : form.controls) {
-    append_le(packed, std::uint32_t{control.type});
-    append_le(packed, static_cast<std::uint32_t>(control.payload.size()));
-    packed += control.payload;
+    append_le(options.stored_metadata, std::uint32_t{control.type});
+    append_le(options.stored_metadata, static_cast<std::uint32_t>(control.payload.size()));
+    options.stored_metadata += control.payload;
   }
-  return packed;
 }
 
-LogForm unpacked_form(Bytes packed) {
+LogForm unpacked(const WriterOptions& options) {
   LogForm form;
-  Cursor cursor(packed);
-  form.header_size = cursor.u32_le();
-  form.log_number = cursor.u32_le();
-  while (cursor.ok() && !cursor.at_end()) {
-    const auto type = static_cast<std::uint8_t>(cursor.u32_le());
-    const std::uint32_t size = cursor.u32_le();
-    form.controls.push_back({type, std::string(as_text(cursor.take(size)))});
+  if (!options.stored_layout.empty()) {
+    Cursor layout(as_bytes(options.stored_layout));
+    form.header_size = layout.u32_le();
+    form.log_number = layout.u32_le();
+  }
+  Cursor controls(as_bytes(options.stored_metadata));
+  while (controls.ok() && !controls.at_end()) {
+    const auto type = static_cast<std::uint8_t>(controls.u32_le());
+    const std::uint32_t size = controls.u32_le();
+    form.controls.push_back({type, std::string(as_text(controls.take(size)))});
   }
   return form;
 }
@@ -142,8 +143,7 @@ Result<std::unique_ptr<RecordWriter>> open_writer(const RequestContext& /*contex
   if (options.trailer || !options.metadata.empty() || !options.record_type.empty() || options.descriptors) {
     return Error{.code = Code::kUnsupported, .detail = "a LevelDB log has no metadata"};
   }
-  LogForm form;
-  if (!options.stored_metadata.empty()) form = unpacked_form(as_bytes(options.stored_metadata));
+  LogForm form = unpacked(options);
   if (options.codec == to_string(CodecId::kZstd)) {
     if (!can_compress(CodecId::kZstd)) return Error{.code = Code::kUnsupported, .detail = "no zstd in this build"};
     form.codec = CodecId::kZstd;
@@ -185,7 +185,7 @@ Result<WriterOptions> like(const RequestContext& context, const Container& /*con
   if (head->session.wire.has_rocksdb_types && head->writer != Writer::kLevelDb) {
     ASSIGN_OR_RETURN(form.controls, controls_of(context, source, head->session));
   }
-  options.stored_metadata = packed_form(form);
+  pack(form, options);
   return options;
 }
 

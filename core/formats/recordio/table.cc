@@ -6,6 +6,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/cursor.h"
+#include "core/base/protobuf.h"
 
 namespace recordfs::recordio {
 namespace {
@@ -106,6 +107,12 @@ std::optional<std::uint64_t> take_records(Bytes content, const Limits& limits, s
     rest = rest.subspan(static_cast<std::size_t>(size));
   }
   return rest.empty() ? std::optional(sum) : std::nullopt;
+}
+
+void append_content(std::string& out, std::span<const Bytes> records) {
+  protobuf::append_varint(out, records.size());
+  for (const Bytes record : records) protobuf::append_varint(out, record.size());
+  for (const Bytes record : records) out += as_text(record);
 }
 
 }  // namespace recordfs::recordio

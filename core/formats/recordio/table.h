@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/base/bytes.h"
@@ -43,6 +44,9 @@ Result<std::optional<Layout>> parse_table(const RequestContext& context, Bytes b
 // their sizes. Returns nullopt if parse_table() fails, or if the records do not end where the content ends; then some
 // may be appended. Any thread.
 std::optional<std::uint64_t> take_records(Bytes content, const Limits& limits, std::vector<Bytes>& records);
+
+// Appends a table, and the records after it. Throws std::bad_alloc. Any thread.
+void append_content(std::string& out, std::span<const Bytes> records);
 
 // Returns the error for a table that does not fit in its chunk.
 Error cut_table();

@@ -15,8 +15,8 @@ namespace {
 
 using leveldb_log::LogForm;
 
-// WriterOptions::stored_metadata is the ident. A 'b' after it says that frames begin after the ident.
-constexpr char kFramesBeginAfter = 'b';
+// WriterOptions::stored_metadata is the ident, and WriterOptions::stored_layout tells where frames begin.
+constexpr std::string_view kFramesBeginAfter = "after the ident";
 
 Result<std::unique_ptr<RecordWriter>> open_writer(const RequestContext& /*context*/, ByteSink& sink,
                                                   const WriterOptions& options) {
@@ -27,8 +27,7 @@ Result<std::unique_ptr<RecordWriter>> open_writer(const RequestContext& /*contex
     return Error{.code = Code::kUnsupported, .detail = "run files are not compressed"};
   }
   std::string ident = options.stored_metadata.empty() ? default_ident() : options.stored_metadata;
-  const bool begin_after = ident.size() > kIdentSize && ident[kIdentSize] == kFramesBeginAfter;
-  ident.resize(kIdentSize);
+  const bool begin_after = options.stored_layout == kFramesBeginAfter;
   LogForm form{.wire = {leveldb_log::Wire::Checksum::kCrc32, false, begin_after ? kIdentSize : 0, kIdentSize},
                .ident = std::move(ident)};
   return leveldb_log::log_writer(sink, std::move(form));
@@ -40,7 +39,7 @@ Result<WriterOptions> like(const RequestContext& context, const Container& /*con
   ASSIGN_OR_RETURN(const auto head, read_up_to(context, source, 0, kIdentSize));
   options.stored_metadata = parse_ident(head.view()) ? std::string(as_text(head.view())) : default_ident();
   ASSIGN_OR_RETURN(const auto wire, find_wire(context, source, Limits().scan_bytes));
-  if (wire.origin != 0) options.stored_metadata += kFramesBeginAfter;
+  if (wire.origin != 0) options.stored_layout = kFramesBeginAfter;
   return options;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/append.h"
 #include "core/base/cursor.h"
 #include "core/formats/recordio/table.h"
 #include "core/hash/crc32.h"
@@ -22,6 +23,17 @@ std::optional<Kind> kind_from(std::uint64_t magic) {
     default: return std::nullopt;
   }
 }
+
+std::uint64_t magic_of(Kind kind) {
+  switch (kind) {
+    case Kind::kHeader: return kHeaderMagic;
+    case Kind::kBody: return kPackedMagic;
+    case Kind::kTrailer: return kTrailerMagic;
+  }
+  return kPackedMagic;
+}
+
+constexpr std::string_view kPadding = "\xde\xad\xbe\xef";  // of a frame, as in the reference
 
 // A run continues after at most this many consecutive frames with broken headers.
 constexpr std::uint64_t kMostHeadless = 4;
@@ -70,6 +82,26 @@ std::optional<FrameHeader> parse_frame_header(Bytes head) {
 bool checksum_matches(const FrameHeader& header, Bytes frame) {
   const auto used = static_cast<std::size_t>(header.used());
   return crc32(frame.subspan(kCoveredBegin, used - kCoveredBegin)) == header.checksum;
+}
+
+void append_frames(std::string& out, Kind kind, Bytes content) {
+  const auto total = static_cast<std::uint32_t>(
+      std::max<std::uint64_t>((content.size() + kLargestFragment - 1) / kLargestFragment, 1));
+  for (std::uint32_t index = 0; index < total; ++index) {
+    const Bytes fragment = content.first(std::min<std::size_t>(content.size(), kLargestFragment));
+    content = content.subspan(fragment.size());
+    const std::size_t begin = out.size();
+    append_le(out, magic_of(kind));
+    std::string covered;
+    append_le(covered, std::uint32_t{0});  // flags
+    append_le(covered, static_cast<std::uint32_t>(fragment.size()));
+    append_le(covered, total);
+    append_le(covered, index);
+    covered += as_text(fragment);
+    append_le(out, crc32(as_bytes(covered)));
+    out += covered;
+    while (out.size() < begin + kFrameSize) out += kPadding.substr(0, begin + kFrameSize - out.size());
+  }
 }
 
 bool is_cut_header(Bytes head) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,9 @@ bool checksum_matches(const FrameHeader& header, Bytes frame);
 
 // Returns whether `head` can be a frame header cut off by the end of the file. Any thread.
 bool is_cut_header(Bytes head);
+
+// Appends the frames of a chunk with this content. Throws std::bad_alloc. Any thread.
+void append_frames(std::string& out, Kind kind, Bytes content);
 
 // Returns the offset of the next frame magic in `bytes` at or after `from`; bytes.size() if there is none. Any
 // thread.

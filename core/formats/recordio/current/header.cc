@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "core/base/cursor.h"
+#include "core/base/parse_number.h"
+#include "core/base/protobuf.h"
 #include "core/formats/recordio/table.h"
 
 namespace recordfs::recordio {
@@ -118,7 +120,55 @@ class HeaderReader {
   bool seen_trailer_ = false;
 };
 
+void append_type(std::string& out, ValueType type) { out.push_back(static_cast<char>(type)); }
+
+void append_uint(std::string& out, std::uint64_t number) {
+  append_type(out, ValueType::kUint);
+  protobuf::append_varint(out, number);
+}
+
+void append_string(std::string& out, std::string_view text) {
+  append_type(out, ValueType::kString);
+  append_uint(out, text.size());
+  out += text;
+}
+
+// Returns false if the text is not a value of the type.
+bool append_value(std::string& out, const Attribute& attribute) {
+  if (attribute.type == "string") {
+    append_string(out, attribute.value);
+    return true;
+  }
+  if (attribute.type == "bool") {
+    append_type(out, ValueType::kBool);
+    out.push_back(attribute.value == "true" ? '\1' : '\0');
+    return true;
+  }
+  if (attribute.type == "int") {
+    const auto number = parse_number<std::int64_t>(attribute.value);
+    append_type(out, ValueType::kInt);
+    const auto bits = static_cast<std::uint64_t>(number.value_or(0));
+    protobuf::append_varint(out, number.value_or(0) < 0 ? ~(bits << 1) : bits << 1);
+    return number.has_value();
+  }
+  const auto number = parse_number<std::uint64_t>(attribute.value);
+  append_uint(out, number.value_or(0));
+  return number && attribute.type == "uint";
+}
+
 }  // namespace
+
+Result<std::string> header_item(const std::vector<Attribute>& attributes) {
+  std::string item;
+  append_uint(item, attributes.size());
+  for (const Attribute& attribute : attributes) {
+    append_string(item, attribute.key);
+    if (append_value(item, attribute)) continue;
+    return Error{.code = Code::kUnsupported,
+                 .detail = fmt::format("metadata of a type that recordio does not have: {}", attribute.type)};
+  }
+  return item;
+}
 
 Header parse_header(const RequestContext& context, Bytes content, const Limits& limits) {
   return HeaderReader(limits).read(context, content);

@@ -24,4 +24,8 @@ struct Header {
 // thread.
 Header parse_header(const RequestContext& context, Bytes content, const Limits& limits);
 
+// Returns the item of a header chunk with these attributes, of which each has a type and a text as parse_header() gives
+// it. Fails with kUnsupported if one has not. Any thread.
+Result<std::string> header_item(const std::vector<Attribute>& attributes);
+
 }  // namespace recordfs::recordio

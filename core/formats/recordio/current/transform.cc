@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/base/utf8.h"
+#include "core/codec/compress.h"
 #include "core/formats/recordio/table.h"
 #include "core/formats/streamed_chunk.h"
 
@@ -139,6 +140,16 @@ std::string_view Transform::word() const {
   const bool flate_last = codecs_[1] == CodecId::kDeflate;
   if (codecs_.size() > 2) return "chain";
   return flate_first ? (flate_last ? "flate+flate" : "flate+zstd") : (flate_last ? "zstd+flate" : "zstd+zstd");
+}
+
+Result<std::string> Transform::apply(std::string content, const std::vector<std::optional<int>>& levels) const {
+  if (unsupported_) return *unsupported_;
+  for (std::size_t i = 0; i < codecs_.size(); ++i) {
+    std::string stored;
+    TRY(compress(codecs_[i], levels[i], as_bytes(content), stored));
+    content = std::move(stored);
+  }
+  return content;
 }
 
 Result<Layout> Transform::layout(const RequestContext& context, const StoredPrefix& prefix, std::uint64_t stored_size,

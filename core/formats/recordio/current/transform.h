@@ -36,6 +36,10 @@ class Transform {
   // Returns the value for ChunkInfo::codec. Static storage.
   std::string_view word() const;
 
+  // Returns the content as it is stored: applies the transformers. `levels`: of each, nullopt for the usual one. Fails
+  // with kUnsupported. REQUIRES: as many levels as transformers.
+  Result<std::string> apply(std::string content, const std::vector<std::optional<int>>& levels) const;
+
   // Decodes only as much as the table needs. `stored_size` is the size of all that `prefix` can return. Fails with
   // kUnsupported, kDamage and kLimit, at position 0. REQUIRES: !is_none().
   Result<Layout> layout(const RequestContext& context, const StoredPrefix& prefix, std::uint64_t stored_size,

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/append.h"
 #include "core/base/bytes.h"
 #include "core/base/counted.h"
 #include "core/base/cursor.h"
@@ -359,6 +360,14 @@ bool is_cut_header(Bytes head) {
 }
 
 std::size_t find_magic(Bytes bytes, std::size_t from) { return recordio::find_magic(bytes, from, kMagics); }
+
+void append_record_header(std::string& out, const RecordHeader& header) {
+  std::string length;
+  append_le(length, header.length);
+  append_le(out, header.is_packed ? kPackedMagic : kUnpackedMagic);
+  out += length;
+  append_le(out, crc32(as_bytes(length)));
+}
 
 std::unique_ptr<Container> open(std::shared_ptr<const Source> source, const Limits& limits) {
   return std::make_unique<LegacyContainer>(std::move(source), limits);

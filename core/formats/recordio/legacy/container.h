@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "core/base/bytes.h"
 #include "core/base/limits.h"
@@ -33,6 +34,9 @@ bool is_cut_header(Bytes head);
 
 // Returns the offset of the next magic in `bytes` at or after `from`; bytes.size() if there is none. Any thread.
 std::size_t find_magic(Bytes bytes, std::size_t from);
+
+// Appends the header of a record. Throws std::bad_alloc. Any thread.
+void append_record_header(std::string& out, const RecordHeader& header);
 
 // Opens a file. Reads nothing.
 std::unique_ptr<Container> open(std::shared_ptr<const Source> source, const Limits& limits);
