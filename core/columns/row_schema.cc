@@ -62,6 +62,17 @@ Result<std::optional<RecordType>> type_of_shard(const RequestContext& context, c
   return std::optional(std::move(type));
 }
 
+using OpenedStore = Result<std::shared_ptr<const RecordStore>>;
+
+// Returns the first shard that can be read.
+OpenedStore first_store(const RequestContext& context, const RowSources& sources) {
+  for (std::size_t shard = 0;; ++shard) {
+    auto store = sources.open(context, shard);
+    const bool may_skip = !store && (is_permanent(store.error().code) || store.error().code == Code::kNoContainer);
+    if (!may_skip || shard + 1 >= sources.shards) return store;
+  }
+}
+
 // Returns the user's type, or that of the first shard that can be read.
 Result<std::optional<RecordType>> first_type(const RequestContext& context, const RowSources& sources) {
   const UserTypes& types = sources.types;
@@ -93,9 +104,57 @@ Result<std::shared_ptr<const RowSchema>> RowSchema::find(const RequestContext& c
     schema->type_ = std::move(type);
   } else {
     ASSIGN_OR_RETURN(const auto records, sources.first_records(context));
-    TRY(schema->add_features(records));
+    if (type) {
+      TRY(schema->add_features(records));
+    } else {
+      TRY(schema->add_first(context, sources, records));
+    }
   }
   return std::shared_ptr<const RowSchema>(std::move(schema));
+}
+
+Result<void> RowSchema::add_first(const RequestContext& context, const RowSources& sources,
+                                  const std::vector<std::string>& records) {
+  if (records.empty()) return unsupported("records of unknown type");
+  const Bytes first = as_bytes(records.front());
+  if (tensorflow::features_of_example(first, limits_)) return add_features(records);
+  ASSIGN_OR_RETURN(const auto store, first_store(context, sources));
+  const RecordSchema& format = store->schema();
+  if (format.value && format.value(first, ValueForm::kJson)) {
+    values_ = ValueKind::kFormat;
+  } else if (json_record(first, limits_)) {
+    values_ = ValueKind::kJson;
+  } else {
+    return unsupported("records of unknown type");
+  }
+  return add_values(format, records);
+}
+
+Result<void> RowSchema::add_values(const RecordSchema& format, const std::vector<std::string>& records) {
+  const auto add = [&](Bytes record) -> Result<void> {
+    if (values_ == ValueKind::kFormat) {
+      ASSIGN_OR_RETURN(const auto value, format.value(record, ValueForm::kJson));
+      return value_columns_.add(value);
+    }
+    ASSIGN_OR_RETURN(const auto json, json_record(record, limits_));
+    return value_columns_.add(json.value);
+  };
+  for (const std::string& record : records) {
+    const auto added = add(as_bytes(record));
+    if (!added && added.error().code == Code::kDamage) return unsupported("records of unknown type");
+    TRY(added);
+  }
+  ASSIGN_OR_RETURN(root_.fields, value_columns_.finish());
+  return {};
+}
+
+Result<std::string> RowSchema::message_of_value(const RecordSchema& format, Bytes record) const {
+  if (values_ == ValueKind::kFormat) {
+    ASSIGN_OR_RETURN(const auto value, format.value(record, ValueForm::kJson));
+    return value_columns_.message_of(value);
+  }
+  ASSIGN_OR_RETURN(const auto json, json_record(record, limits_));
+  return value_columns_.message_of(json.value);
 }
 
 Result<void> RowSchema::add_features(const std::vector<std::string>& records) {
@@ -141,6 +200,9 @@ Result<RowDecoder> RowSchema::decoder(const RequestContext& context, std::shared
     ASSIGN_OR_RETURN(const auto type, type_of_shard(context, *store, user_types_));
     if (type != type_) return unsupported("the records of this shard are not of the type of the first shard");
   }
+  if (values_ == ValueKind::kFormat && !store->schema().value) {
+    return unsupported("the records of this shard are not of the type of the first shard");
+  }
   return RowDecoder(*this, std::move(store), scalars_ ? run_of(*scalars_, path) : std::string());
 }
 
@@ -149,6 +211,10 @@ Result<void> RowDecoder::append(ColumnBuilder& builder, Bytes record) const {
     return each_scalar(*schema_->scalars_, record, [&](const ScalarRow& scalar) {
       return builder.append_message(as_bytes(scalar_message(run_, scalar)));
     });
+  }
+  if (schema_->values_) {
+    ASSIGN_OR_RETURN(const auto message, schema_->message_of_value(store_->schema(), record));
+    return builder.append_message(as_bytes(message));
   }
   return schema_->type_ ? builder.append_message(record) : schema_->append_example(builder, record);
 }

@@ -1,5 +1,5 @@
 // The columns of the records of a data set, and how records become rows: protobuf messages of a known type,
-// tensorflow.Example, or the scalars of events.
+// tensorflow.Example, records that a format or JSON describes, or the scalars of events.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,7 @@
 #include "core/base/result.h"
 #include "core/columns/column_builder.h"
 #include "core/columns/scalar_rows.h"
+#include "core/columns/value_columns.h"
 #include "core/decoding/descriptor_set.h"
 #include "core/decoding/message_schema.h"
 #include "core/formats/tensorflow_example.h"
@@ -66,8 +67,10 @@ class RowDecoder {
 class RowSchema {
  public:
   // Returns the schema of the user's type, or of the type that the first readable shard states. If there is none, or if
-  // it is tensorflow.Example, the records must be Examples: the columns are the features with values in the first
-  // records. Fails with kUnsupported for other records, with kLimit, and as the functions of `sources`.
+  // it is tensorflow.Example, the columns are those that have values in the first records, which must be one of these:
+  // Examples, whose columns are their features; records with a Value, as the format of the first readable shard reads
+  // them; JSON objects. Fails with kUnsupported for other records, with kLimit, as ValueColumns::finish(), and as the
+  // functions of `sources`.
   static Result<std::shared_ptr<const RowSchema>> find(const RequestContext& context, const RowSources& sources);
 
   // Returns the schema of the scalars in event files of TensorBoard or in runs of wandb: run, step, wall_time, tag,
@@ -90,13 +93,22 @@ class RowSchema {
     tensorflow::FeatureKind kind{};
   };
 
+  // Whose first records have values.
+  enum class ValueKind : std::uint8_t { kFormat, kJson };
+
+  Result<void> add_first(const RequestContext& context, const RowSources& sources,
+                         const std::vector<std::string>& records);
   Result<void> add_features(const std::vector<std::string>& records);
+  Result<void> add_values(const RecordSchema& format, const std::vector<std::string>& records);
+  Result<std::string> message_of_value(const RecordSchema& format, Bytes record) const;
   Result<void> append_example(ColumnBuilder& builder, Bytes record) const;
 
   UserTypes user_types_{};
   Limits limits_{};
   MessageField root_{};
   std::optional<ScalarSource> scalars_{};
+  std::optional<ValueKind> values_{};  // of records without a type
+  ValueColumns value_columns_{};
   std::optional<RecordType> type_{};                        // of messages
   std::map<std::string, Feature, std::less<>> features_{};  // of Examples
 };

@@ -1,0 +1,322 @@
+#include "core/columns/value_columns.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "core/base/append.h"
+#include "core/base/parse_number.h"
+#include "core/base/protobuf.h"
+#include "core/base/utf8.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::size_t kDeepest = 16;  // of objects inside each other
+constexpr std::uint64_t kExactIntegers = std::uint64_t{1} << 53;
+
+Error column_error(Code code, std::string_view column, std::string_view what) {
+  return {.code = code, .detail = fmt::format("column {} {}", printable(column), what)};
+}
+Error unlike_first_records(std::string_view column, std::string_view what) {
+  return column_error(Code::kDamage, column, fmt::format("{} the first 1,024 records", what));
+}
+
+std::string path_of(const std::string& parent, std::string_view name) {
+  return parent.empty() ? std::string(name) : parent + "." + std::string(name);
+}
+
+std::uint64_t size_of(std::int64_t number) {
+  return number < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
+}
+
+// Returns whether a value is null, or has no values in it.
+bool is_empty(const Value& value) {
+  if (const auto* const list = std::get_if<Value::List>(&value.is)) return list->empty();
+  if (const auto* const object = std::get_if<Value::Object>(&value.is)) {
+    return std::ranges::all_of(*object, [](const Member& member) { return is_empty(member.value); });
+  }
+  return std::holds_alternative<std::monostate>(value.is);
+}
+
+Error too_large(std::string_view text) {
+  return {.code = Code::kUnsupported, .detail = fmt::format("the number {} is too large", printable(text))};
+}
+
+Result<Value> number_in(const std::string& text) {
+  if (text.find_first_of(".eE") == std::string::npos) {
+    if (const auto number = parse_number<std::int64_t>(text)) return Value{*number};
+    if (const auto number = parse_number<std::uint64_t>(text)) return Value{*number};
+    return too_large(text);
+  }
+  double number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (parsed.ec != std::errc{}) return too_large(text);
+  return Value{number};
+}
+
+// The result points into `json`, whose depth the parser has bounded.
+Result<Value> value_in(const JsonValue& json) {
+  switch (json.type) {
+    case JsonType::kString: return Value{json.text};
+    case JsonType::kNumber: return number_in(json.text);
+    case JsonType::kWord: return json.text == "null" ? Value{} : Value{json.text == "true"};
+    case JsonType::kArray: {
+      Value::List list;
+      list.reserve(json.values.size());
+      for (const JsonValue& item : json.values) {
+        ASSIGN_OR_RETURN(auto value, value_in(item));
+        list.push_back(std::move(value));
+      }
+      return Value{std::move(list)};
+    }
+    case JsonType::kObject: break;
+  }
+  Value::Object object;
+  object.reserve(json.values.size());
+  for (const JsonValue& member : json.values) {
+    ASSIGN_OR_RETURN(auto value, value_in(member));
+    object.push_back({.name = member.key, .value = std::move(value)});
+  }
+  return Value{std::move(object)};
+}
+
+}  // namespace
+
+Result<JsonRecord> json_record(Bytes record, const Limits& limits) {
+  auto tree = read_json_tree(record, limits.nesting_depth, limits.parts_per_record);
+  if (!tree || tree->type != JsonType::kObject) return Error{.code = Code::kDamage, .detail = "not a JSON object"};
+  JsonRecord made{.tree = std::move(*tree)};
+  ASSIGN_OR_RETURN(made.value, value_in(made.tree));
+  return made;
+}
+
+// Notes what the values of the columns are.
+class ValueColumns::Collector {
+ public:
+  explicit Collector(std::size_t& count) : count_(count) {}
+
+  Result<void> add_members(Column& parent, const Value::Object& object, std::size_t depth) {
+    if (depth > kDeepest) return column_error(Code::kLimit, parent.path, "nests too deeply");
+    for (const auto& [name, value] : object) {
+      if (is_empty(value)) continue;
+      if (name.find('\0') != std::string_view::npos) {
+        return column_error(Code::kUnsupported, path_of(parent.path, name), "has a NUL in its name");
+      }
+      Column& column = column_of(parent, name);
+      if (count_ > SchemaLimits().fields) return Error{.code = Code::kLimit, .detail = "too many columns"};
+      const auto* const list = std::get_if<Value::List>(&value.is);
+      (list != nullptr ? column.is_list : column.is_single) = true;
+      if (list == nullptr) TRY(add_value(column, value, depth));
+      for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) TRY(add_item(column, (*list)[i], depth));
+    }
+    return {};
+  }
+
+ private:
+  Column& column_of(Column& parent, std::string_view name) {
+    const auto [at, is_new] = parent.names.try_emplace(std::string(name), parent.columns.size());
+    if (is_new) {
+      ++count_;
+      parent.columns.emplace_back().path = path_of(parent.path, name);
+    }
+    return parent.columns[at->second];
+  }
+
+  Result<void> add_item(Column& column, const Value& item, std::size_t depth) {
+    if (std::holds_alternative<Value::List>(item.is) || std::holds_alternative<std::monostate>(item.is)) {
+      return column_error(Code::kUnsupported, column.path, "has a list or a null in a list");
+    }
+    return add_value(column, item, depth);
+  }
+
+  Result<void> add_value(Column& column, const Value& value, std::size_t depth) {
+    if (std::holds_alternative<Message>(value.is)) {
+      return column_error(Code::kUnsupported, column.path, "has messages of types of their own");
+    }
+    if (const auto* const object = std::get_if<Value::Object>(&value.is)) {
+      column.has_objects = true;
+      return add_members(column, *object, depth + 1);
+    }
+    if (std::holds_alternative<bool>(value.is)) column.has_bools = true;
+    if (std::holds_alternative<double>(value.is)) column.has_fractions = true;
+    if (std::holds_alternative<std::string>(value.is)) column.has_texts = true;
+    if (std::holds_alternative<Bytes>(value.is)) column.has_bytes = true;
+    if (const auto* const number = std::get_if<std::int64_t>(&value.is)) {
+      note_integer(column, size_of(*number), *number < 0);
+    } else if (const auto* const large = std::get_if<std::uint64_t>(&value.is)) {
+      note_integer(column, *large, false);
+    }
+    return {};
+  }
+
+  static void note_integer(Column& column, std::uint64_t size, bool is_negative) {
+    column.has_integers = true;
+    column.has_negative = column.has_negative || is_negative;
+    column.has_large = column.has_large || (!is_negative && size > INT64_MAX);
+    column.has_inexact = column.has_inexact || size > kExactIntegers;
+  }
+
+  std::size_t& count_;
+};
+
+Result<void> ValueColumns::add(const Value& record) {
+  const auto* const object = std::get_if<Value::Object>(&record.is);
+  if (object == nullptr) return Error{.code = Code::kUnsupported, .detail = "the records are no objects"};
+  return Collector(count_).add_members(root_, *object, 0);
+}
+
+Result<FieldType> ValueColumns::type_of(const Column& column) {
+  const bool has_numbers = column.has_integers || column.has_fractions;
+  const int kinds = int{column.has_bools} + int{has_numbers} + int{column.has_texts} + int{column.has_bytes} +
+                    int{column.has_objects};
+  if (kinds > 1 || (column.is_list && column.is_single)) {
+    return column_error(Code::kUnsupported, column.path, "has values of different types");
+  }
+  if (column.has_fractions && column.has_inexact) {
+    return column_error(Code::kUnsupported, column.path, "has fractions, and integers that are not exactly a double");
+  }
+  if (column.has_large && column.has_negative) {
+    return column_error(Code::kUnsupported, column.path, "has negative integers, and integers above 2^63 - 1");
+  }
+  if (column.has_bools) return FieldType::kBool;
+  if (column.has_fractions) return FieldType::kDouble;
+  if (column.has_integers) return column.has_large ? FieldType::kUint64 : FieldType::kInt64;
+  if (column.has_texts) return FieldType::kString;
+  return column.has_bytes ? FieldType::kBytes : FieldType::kMessage;
+}
+
+Result<std::vector<MessageField>> ValueColumns::fields_of(Column& parent) {
+  std::vector<MessageField> fields;
+  fields.reserve(parent.columns.size());
+  for (const auto& [name, index] : parent.names) {
+    parent.columns[index].field = {.name = name, .number = static_cast<std::uint32_t>(index + 1)};
+  }
+  for (Column& column : parent.columns) {
+    ASSIGN_OR_RETURN(column.field.type, type_of(column));
+    column.field.is_repeated = column.is_list;
+    column.field.has_presence = !column.is_list;
+    MessageField& field = fields.emplace_back(column.field);
+    ASSIGN_OR_RETURN(field.fields, fields_of(column));
+  }
+  return fields;
+}
+
+Result<std::vector<MessageField>> ValueColumns::finish() {
+  if (root_.columns.empty()) return Error{.code = Code::kUnsupported, .detail = "the records have no values"};
+  return fields_of(root_);
+}
+
+// Encodes records as messages.
+class ValueColumns::Encoder {
+ public:
+  static Result<std::string> message_of(const Column& parent, const Value::Object& object) {
+    std::string out;
+    std::vector<bool> seen(parent.columns.size());
+    for (const auto& [name, value] : object) {
+      const auto known = parent.names.find(name);
+      if (known == parent.names.end()) {
+        if (is_empty(value)) continue;
+        return unlike_first_records(path_of(parent.path, name), "does not occur in");
+      }
+      const Column& column = parent.columns[known->second];
+      if (seen[known->second]) return column_error(Code::kDamage, column.path, "occurs twice in a record");
+      seen[known->second] = true;
+      if (!std::holds_alternative<std::monostate>(value.is)) TRY(append_values(out, column, value));
+    }
+    return out;
+  }
+
+ private:
+  static Result<void> append_values(std::string& out, const Column& column, const Value& value) {
+    const auto* const list = std::get_if<Value::List>(&value.is);
+    if ((list != nullptr) != column.is_list) return unlike(column);
+    if (list == nullptr) return append(out, column, value);
+    for (const Value& item : *list) TRY(append(out, column, item));
+    return {};
+  }
+
+  static Error unlike(const Column& column) { return unlike_first_records(column.path, "has another type than in"); }
+
+  static Result<void> append(std::string& out, const Column& column, const Value& value) {
+    switch (column.field.type) {
+      case FieldType::kBool: {
+        const auto* const is = std::get_if<bool>(&value.is);
+        return is == nullptr ? unlike(column) : append_varint(out, column, std::uint64_t{*is});
+      }
+      case FieldType::kInt64:
+      case FieldType::kUint64: return append_integer(out, column, value);
+      case FieldType::kDouble: return append_double(out, column, value);
+      case FieldType::kString: {
+        const auto* const text = std::get_if<std::string>(&value.is);
+        return text == nullptr ? unlike(column) : append_content(out, column, *text);
+      }
+      case FieldType::kMessage: {
+        const auto* const object = std::get_if<Value::Object>(&value.is);
+        if (object == nullptr) return unlike(column);
+        ASSIGN_OR_RETURN(const auto message, message_of(column, *object));
+        return append_content(out, column, message);
+      }
+      default: break;
+    }
+    if (const auto* const bytes = std::get_if<Bytes>(&value.is)) return append_content(out, column, as_text(*bytes));
+    return unlike(column);
+  }
+
+  static Result<void> append_integer(std::string& out, const Column& column, const Value& value) {
+    const bool is_signed = column.field.type == FieldType::kInt64;
+    if (const auto* const number = std::get_if<std::int64_t>(&value.is)) {
+      if (!is_signed && *number < 0) return unlike(column);
+      return append_varint(out, column, static_cast<std::uint64_t>(*number));
+    }
+    const auto* const number = std::get_if<std::uint64_t>(&value.is);
+    if (number == nullptr || (is_signed && *number > INT64_MAX)) return unlike(column);
+    return append_varint(out, column, *number);
+  }
+
+  static Result<void> append_double(std::string& out, const Column& column, const Value& value) {
+    double number = 0;
+    if (const auto* const fraction = std::get_if<double>(&value.is)) {
+      number = *fraction;
+    } else if (const auto* const integer = std::get_if<std::int64_t>(&value.is);
+               integer != nullptr && size_of(*integer) <= kExactIntegers) {
+      number = static_cast<double>(*integer);
+    } else if (const auto* const large = std::get_if<std::uint64_t>(&value.is);
+               large != nullptr && *large <= kExactIntegers) {
+      number = static_cast<double>(*large);
+    } else {
+      return unlike(column);
+    }
+    protobuf::append_varint(out, std::uint64_t{column.field.number} << 3 | 1);
+    append_le(out, std::bit_cast<std::uint64_t>(number));
+    return {};
+  }
+
+  static Result<void> append_varint(std::string& out, const Column& column, std::uint64_t number) {
+    protobuf::append_varint(out, std::uint64_t{column.field.number} << 3);
+    protobuf::append_varint(out, number);
+    return {};
+  }
+
+  static Result<void> append_content(std::string& out, const Column& column, std::string_view content) {
+    protobuf::append_field(out, column.field.number, content);
+    return {};
+  }
+};
+
+Result<std::string> ValueColumns::message_of(const Value& record) const {
+  const auto* const object = std::get_if<Value::Object>(&record.is);
+  if (object == nullptr) return Error{.code = Code::kDamage, .detail = "the record is no object"};
+  return Encoder::message_of(root_, *object);
+}
+
+}  // namespace recordfs

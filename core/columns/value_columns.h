@@ -1,0 +1,79 @@
+// Columns of records without a stated type, by the values of the first ones: the Values of a format, and JSON texts.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/decoding/message_schema.h"
+#include "core/formats/json_text.h"
+#include "core/formats/value.h"
+
+namespace recordfs {
+
+// A text that is one JSON value.
+struct JsonRecord {
+  JsonValue tree{};
+  Value value{};  // points into `tree`
+};
+
+// Parses a record that is one JSON object. An integer is std::int64_t or std::uint64_t. Fails with kDamage for any
+// other record, and with kUnsupported if a number is too large for its type. Thread-safe.
+Result<JsonRecord> json_record(Bytes record, const Limits& limits);
+
+// The columns are the members that have values: bool, int64, or uint64 if a value needs it, double, text, bytes,
+// structs for objects, and lists of these. A message is bytes; one in a member without a name has the columns `type`
+// and `message`. Integers and fractions together are double if that is exact for each. First add() the records that
+// define the columns, then finish(), then message_of() for each record. Not thread-safe, but for message_of().
+class ValueColumns {
+ public:
+  // Adds the columns of a record. Fails with kUnsupported if it is no object, or has a list in a list or a null in a
+  // list; with kLimit if there are too many columns.
+  Result<void> add(const Value& record);
+  // Returns the columns, in the order of their first values. Fails with kUnsupported if a column has values of
+  // different types, or if there are no columns. Errors name the column.
+  Result<std::vector<MessageField>> finish();
+
+  // Returns a record as a message with the fields that finish() returned. Fails with kDamage if the record has a value
+  // that is in no column or of another type, or a member twice. Thread-safe.
+  Result<std::string> message_of(const Value& record) const;
+
+ private:
+  struct Column {
+    std::map<std::string, std::size_t, std::less<>> names{};  // of `columns`
+    std::vector<Column> columns{};                            // of an object
+    std::string path{};
+    MessageField field{};  // after finish(), without the columns
+    // What the values are.
+    bool is_list = false;
+    bool is_single = false;
+    bool has_bools = false;
+    bool has_integers = false;
+    bool has_negative = false;
+    bool has_large = false;    // integers that need std::uint64_t
+    bool has_inexact = false;  // integers that no double has
+    bool has_fractions = false;
+    bool has_texts = false;
+    bool has_bytes = false;
+    bool has_objects = false;
+
+    bool has_values() const {
+      return has_bools || has_integers || has_fractions || has_texts || has_bytes || has_objects;
+    }
+  };
+  class Collector;
+  class Encoder;
+
+  static Result<FieldType> type_of(const Column& column);
+  static Result<std::vector<MessageField>> fields_of(Column& parent);
+
+  Column root_;
+  std::size_t count_ = 0;  // of columns
+};
+
+}  // namespace recordfs
