@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMostNames = 4096;
 constexpr std::uint64_t kLargestRecord = 4u << 20;  // bytes
-constexpr std::size_t kMostValues = 1u << 20;
+constexpr std::size_t kMostNamedValues = 1u << 20;
 
 bool has_suffix(std::string& path, std::string_view suffix) {
   if (!path.ends_with(suffix)) return false;
@@ -62,7 +62,7 @@ void add_names(const JsonValue& value, const std::string& path, std::set<std::st
 
 std::set<std::string> field_names(std::string_view document) {
   std::set<std::string> names;
-  if (const auto tree = read_json_tree(as_bytes(document), JsonWriter::kDeepest, kMostValues)) {
+  if (const auto tree = read_json_tree(as_bytes(document), JsonWriter::kDeepest, kMostNamedValues)) {
     add_names(*tree, {}, names);
   }
   return names;

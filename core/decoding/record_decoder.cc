@@ -12,6 +12,7 @@
 #include "core/base/cursor.h"
 #include "core/base/protobuf.h"
 #include "core/base/utf8.h"
+#include "core/decoding/json_record.h"
 #include "core/decoding/protobuf_module.h"
 
 namespace recordfs {
@@ -197,6 +198,34 @@ bool names_types(const RecordSchema& schema, const Metadata* metadata) {
   return schema.value && !schema.may_be_message && metadata != nullptr && metadata->has_descriptors();
 }
 
+// Returns the value of a record without another decoded form, if it is a text of JSON.
+std::optional<JsonValue> json_in(const RecordSchema& schema, Bytes record) {
+  return schema.may_be_message ? json_of_record(record) : std::nullopt;
+}
+
+// Appends it to an open object, as RecordDecoder::append_members() does.
+void append_json(std::string& line, const JsonValue& json, std::uint64_t most_text, ByteForm form, JsonFilter* filter) {
+  auto writer = JsonWriter::in_object(line, most_text, form, filter);
+  const auto before = writer.mark();
+  writer.name("decoded");
+  write_json(writer, json);
+  if (!writer.is_full()) return;
+  writer.take_back(before);
+  JsonWriter::in_object(line, kLongestReason).member("error", too_much_text().detail);
+}
+
+// Returns it as a document, as RecordDecoder::document() does.
+Result<std::string> document_of_json(const RecordSchema& schema, Bytes record, JsonLayout layout,
+                                     std::uint64_t most_text, JsonFilter* filter) {
+  const auto json = json_in(schema, record);
+  if (!json) return no_decoded_form();
+  std::string text;
+  JsonWriter writer(text, layout, most_text, ByteForm::kAuto, filter);
+  write_json(writer, *json);
+  if (writer.is_full()) return too_much_text();
+  return text += '\n';
+}
+
 }  // namespace
 
 std::string_view type_of_records(const UserTypes& types, const RecordSchema& schema, const Metadata* metadata) {
@@ -344,7 +373,10 @@ Result<void> RecordDecoder::append_members(const RequestContext& context, std::s
                                            Bytes record, ByteForm form, JsonFilter* filter) const {
   auto value = value_of(context, record);
   if (!value && may_pass(value.error().code)) return value.error();
-  if (value && !*value) return {};
+  if (value && !*value) {
+    if (const auto json = json_in(schema_, record)) append_json(line, *json, most_text_, form, filter);
+    return {};
+  }
   std::shared_ptr<const ChunkMetadata> metadata;  // `value` points into it
   if (value) {
     ASSIGN_OR_RETURN(metadata, add_metadata_at(context, chunk, **value));
@@ -379,7 +411,7 @@ Result<std::string> RecordDecoder::document_of(const RequestContext& context, co
 Result<std::string> RecordDecoder::document(const RequestContext& context, const ChunkInfo& chunk, Bytes record,
                                             JsonLayout layout, JsonFilter* filter) const {
   ASSIGN_OR_RETURN(auto value, value_of(context, record));
-  if (!value) return no_decoded_form();
+  if (!value) return document_of_json(schema_, record, layout, most_text_, filter);
   ASSIGN_OR_RETURN(const auto metadata, add_metadata_at(context, chunk, *value));  // `value` points into it
   return document_of(context, chunk, *value, layout, filter);
 }
@@ -392,7 +424,10 @@ Error RecordDecoder::undecoded(const Message& message, std::string why) {
 Result<void> RecordDecoder::visit(const RequestContext& context, const ChunkInfo& chunk, Bytes record,
                                   JsonFilter& filter) const {
   ASSIGN_OR_RETURN(auto value, value_of(context, record));
-  if (!value) return no_decoded_form();
+  if (!value) {
+    const auto json = document_of_json(schema_, record, JsonLayout::kLine, most_text_, &filter);
+    return json ? Result<void>() : json.error();
+  }
   ASSIGN_OR_RETURN(const auto metadata, add_metadata_at(context, chunk, *value));  // `value` points into it
   std::string text;                                                                // remains empty
   JsonWriter writer(text, JsonLayout::kLine, most_text_, ByteForm::kAuto, &filter);

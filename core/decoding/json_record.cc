@@ -1,0 +1,95 @@
+#include "core/decoding/json_record.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/base/utf8.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint32_t kDeepestJson = 100;
+constexpr std::size_t kMostJsonValues = 1u << 20;
+
+// Removes digits from the begin of `text`. Returns whether there was one.
+bool take_digits(std::string_view& text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  text.remove_prefix(digits);
+  return digits > 0;
+}
+
+bool is_number(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  if (text.starts_with('0')) {
+    text.remove_prefix(1);
+  } else if (!take_digits(text)) {
+    return false;
+  }
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+    if (!take_digits(text)) return false;
+  }
+  if (text.starts_with('e') || text.starts_with('E')) {
+    text.remove_prefix(1);
+    if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
+    if (!take_digits(text)) return false;
+  }
+  return text.empty();
+}
+
+// JsonValue has numbers that are not checked. Recursion is bounded by kDeepestJson.
+bool has_only_numbers(const JsonValue& value) {
+  if (value.type == JsonType::kNumber) return is_number(value.text);
+  return std::ranges::all_of(value.values, has_only_numbers);
+}
+
+// Writes the members of an open object, each name once.
+void write_members(JsonWriter& writer, const JsonValue& object) {
+  std::unordered_map<std::string_view, const JsonValue*> last;
+  for (const JsonValue& member : object.values) last[member.key] = &member;
+  for (const JsonValue& member : object.values) {
+    if (last[member.key] != &member) continue;
+    writer.name(member.key);
+    if (!writer.skips_next()) write_json(writer, member);
+  }
+}
+
+}  // namespace
+
+std::optional<JsonValue> json_of_record(Bytes record) {
+  const std::string_view text = as_text(record);
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  const bool may_be_json = begin != std::string_view::npos && (text[begin] == '{' || text[begin] == '[');
+  if (!may_be_json || !is_utf8(text)) return std::nullopt;
+  auto value = read_json_tree(record, kDeepestJson, kMostJsonValues);
+  if (!value || !has_only_numbers(*value)) return std::nullopt;
+  return value;
+}
+
+void write_json(JsonWriter& writer, const JsonValue& value) {
+  switch (value.type) {
+    case JsonType::kObject:
+      writer.begin_object();
+      write_members(writer, value);
+      return writer.end_object();
+    case JsonType::kArray:
+      writer.begin_list();
+      for (const JsonValue& element : value.values) write_json(writer, element);
+      return writer.end_list();
+    case JsonType::kString: return writer.string(value.text);
+    case JsonType::kNumber: return writer.literal(value.text);
+    case JsonType::kWord: break;
+  }
+  using OfDouble = std::numeric_limits<double>;
+  if (value.text == "NaN" || value.text == "Infinity") {
+    return writer.number(value.text == "NaN" ? OfDouble::quiet_NaN() : OfDouble::infinity());
+  }
+  writer.literal(value.text);
+}
+
+}  // namespace recordfs

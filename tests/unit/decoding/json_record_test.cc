@@ -1,0 +1,54 @@
+#include "core/decoding/json_record.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "core/decoding/record_decoder.h"
+
+namespace recordfs {
+namespace {
+
+// Returns the value of a record as JSON, or "none".
+std::string json_of(std::string_view record) {
+  const auto value = json_of_record(as_bytes(record));
+  if (!value) return "none";
+  std::string text;
+  JsonWriter writer(text);
+  write_json(writer, *value);
+  return text;
+}
+
+TEST(JsonRecord, ObjectsAndListsKeepTheirNumbers) {
+  EXPECT_EQ(json_of(" {\"a\" : 1.10, \"b\":[true, null, -0, 12345678901234567890123, 1E+5], \"c\":{}} \n"),
+            R"({"a":1.10,"b":[true,null,-0,12345678901234567890123,1E+5],"c":{}})");
+  EXPECT_EQ(json_of(R"(["\u00e9\n", NaN, Infinity])"), "[\"\xC3\xA9\\n\",\"NaN\",\"Infinity\"]");
+}
+
+TEST(JsonRecord, LastMemberOfANameCounts) { EXPECT_EQ(json_of(R"({"a":1,"b":2,"a":3})"), R"({"b":2,"a":3})"); }
+
+TEST(JsonRecord, OtherRecordsHaveNoValue) {
+  for (const std::string_view record : {"", "1", "true", "\"a\"", "{", "[1,]", "{\"a\":1}x", "[01]", "[1.]", "[-]", "[1.2.3]",
+                                        "[1e]", "[\"\xFF\"]", "[.5]", "{'a':1}", "text"}) {
+    EXPECT_EQ(json_of(record), "none") << record;
+  }
+  EXPECT_EQ(json_of(std::string(102, '[') + std::string(102, ']')), "none");
+  EXPECT_NE(json_of(std::string(100, '[') + std::string(100, ']')), "none");
+}
+
+TEST(JsonRecord, IsDecodedIfTheFormatHasRecordsOfAnyContent) {
+  constexpr std::string_view kRecord = R"({"a":{"b":7}})";
+  RecordSchema schema;
+  schema.may_be_message = true;
+  const RecordDecoder decoder(schema, nullptr);
+  EXPECT_EQ(decoder.document({}, {}, as_bytes(kRecord), JsonLayout::kLine).value(), std::string(kRecord) + '\n');
+  std::string line = "{\"x\":1";
+  EXPECT_TRUE(decoder.append_members({}, line, {}, as_bytes(kRecord)));
+  EXPECT_EQ(line, R"({"x":1,"decoded":{"a":{"b":7}})");
+  schema.may_be_message = false;
+  EXPECT_FALSE(decoder.document({}, {}, as_bytes(kRecord)));
+}
+
+}  // namespace
+}  // namespace recordfs
