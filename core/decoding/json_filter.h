@@ -82,9 +82,8 @@ struct JsonMark {
   std::size_t values = 0;
 };
 
-// A value that is neither an object nor a list. The empty alternative is null. A float has the double that is written
-// in as few digits.
-using Scalar = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string_view, Bytes>;
+// A value that is neither an object nor a list. The empty alternative is null.
+using Scalar = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, float, double, std::string_view, Bytes>;
 
 // Takes the scalars of fields, by the numbers of the fields. A field that is an object or a list has all scalars in it.
 class ScalarSink {

@@ -14,7 +14,6 @@
 #include <type_traits>
 
 #include "core/base/utf8.h"
-#include "core/formats/shortest_digits.h"
 
 namespace recordfs {
 namespace {
@@ -310,13 +309,7 @@ void JsonWriter::literal(std::string_view text) {
 
 template <class Number>
 void JsonWriter::number(Number number, bool is_quoted) {
-  if (takes_scalars()) {
-    if constexpr (std::is_same_v<Number, float>) {
-      return filter_->take(with_its_digits(number));
-    } else {
-      return filter_->take(number);
-    }
-  }
+  if (takes_scalars()) return filter_->take(number);
   is_quoted = is_quoted && !is_typed() && !has_no_quotes(filter_);
   if constexpr (std::is_floating_point_v<Number>) {
     if (!std::isfinite(number)) return is_typed() ? literal(word_of(number)) : string(word_of(number));

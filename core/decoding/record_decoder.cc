@@ -12,8 +12,10 @@
 #include "core/base/cursor.h"
 #include "core/base/protobuf.h"
 #include "core/base/utf8.h"
+#include "core/decoding/example_fields.h"
 #include "core/decoding/json_record.h"
 #include "core/decoding/protobuf_module.h"
+#include "core/formats/tensorflow_example.h"
 
 namespace recordfs {
 namespace {
@@ -196,6 +198,12 @@ namespace {
 // Returns whether a record is not a message itself, but has messages in it and names their types.
 bool names_types(const RecordSchema& schema, const Metadata* metadata) {
   return schema.value && !schema.may_be_message && metadata != nullptr && metadata->has_descriptors();
+}
+
+// Returns whether records that look like a tensorflow.Example are decoded as one.
+bool has_examples(const RecordSchema& schema) {
+  const auto* const type = schema.type.target<std::string_view (*)(const Value&)>();
+  return type != nullptr && *type == &tensorflow::type_of_example;
 }
 
 // Returns the value of a record without another decoded form, if it is a text of JSON.
@@ -423,6 +431,14 @@ Error RecordDecoder::undecoded(const Message& message, std::string why) {
 
 Result<void> RecordDecoder::visit(const RequestContext& context, const ChunkInfo& chunk, Bytes record,
                                   JsonFilter& filter) const {
+  if (user_type_.empty() && has_examples(schema_)) {
+    TRY(check_types(user_types_, schema_, metadata_));
+    std::string nothing;
+    JsonWriter writer(nothing, JsonLayout::kLine, 0, ByteForm::kAuto, &filter);
+    bool is_example = false;
+    const auto visited = visit_example(writer, record, Limits(), is_example);
+    if (is_example) return visited;
+  }
   ASSIGN_OR_RETURN(auto value, value_of(context, record));
   if (!value) {
     const auto json = document_of_json(schema_, record, JsonLayout::kLine, most_text_, &filter);

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/formats/shortest_digits.h"
+
 namespace recordfs {
 namespace {
 
@@ -40,6 +42,19 @@ Outcome compare(const ConditionTerm& term, const ExactNumber& number) {
   return is_true(term.comparison, compare_exactly(number, *other));
 }
 
+// A float equals its value, and the decimal number that is shown of it: 0.1 is 0.100000001490116119384765625.
+Outcome compare(const ConditionTerm& term, float number) {
+  const ExactNumber exact = static_cast<double>(number);
+  const ExactNumber shown = with_its_digits(number);
+  if (term.comparison == Operator::kIn) {
+    const Outcome is_in = compare(term, exact);
+    return is_in && !*is_in ? compare(term, shown) : is_in;
+  }
+  const auto* const other = std::get_if<ExactNumber>(&term.value);
+  const bool is_shown = other != nullptr && compare_exactly(shown, *other) == std::partial_ordering::equivalent;
+  return compare(term, is_shown ? shown : exact);
+}
+
 Outcome compare(const ConditionTerm& term, std::string_view text) {
   if (term.matcher) return term.matcher->matches(text) == (term.comparison == Operator::kMatches);
   if (term.comparison == Operator::kIn) {
@@ -67,6 +82,7 @@ struct CompareScalar {
   Outcome operator()(bool value) const { return compare(term, value); }
   Outcome operator()(std::int64_t value) const { return compare(term, ExactNumber(value)); }
   Outcome operator()(std::uint64_t value) const { return compare(term, ExactNumber(value)); }
+  Outcome operator()(float value) const { return compare(term, value); }
   Outcome operator()(double value) const { return compare(term, ExactNumber(value)); }
   Outcome operator()(std::string_view value) const { return compare(term, value); }
   Outcome operator()(Bytes value) const { return compare(term, as_text(value)); }

@@ -16,8 +16,8 @@
 // object, all scalars in which are its values. Nulls are no values. A field without a value is null, and all other
 // terms on it are false, except that count() is 0. There are only true and false: `not` makes true what is false.
 //
-// - Numbers are compared without rounding, except that a float is the double with its shortest digits. NaN differs from
-//   all numbers.
+// - Numbers are compared without rounding. A float also equals the decimal number with its shortest digits, which JSON
+//   shows: 0.1. NaN differs from all numbers.
 // - Texts and bytes are compared byte by byte. Patterns are those of RecordMatcher, which match anywhere in the text.
 // - Values of different types differ, and are not ordered.
 // - len() is the number of bytes of a text or of bytes; of a field with other values, it is their number.

@@ -165,6 +165,23 @@ TEST(Condition, NanDiffersFromAllNumbers) {
   EXPECT_FALSE(evaluation.finish());
 }
 
+TEST(Condition, FloatEqualsItsValueAndItsShortestDigits) {
+  const auto holds_for = [](const char* text, float value) {
+    const auto condition = Condition::parse(text).value();
+    ConditionEvaluation evaluation(*condition);
+    evaluation.take(0, value);
+    return evaluation.finish();
+  };
+  for (const auto* text : {"x = 0.1", "x <= 0.1", "x in (1, 0.1)", "x < 0.11", "x = 0.100000001490116119384765625"}) {
+    EXPECT_TRUE(holds_for(text, 0.1f)) << text;
+  }
+  for (const auto* text : {"x != 0.1", "x > 0.1", "x < 0.1", "x = 0.10000001"}) {
+    EXPECT_FALSE(holds_for(text, 0.1f)) << text;
+  }
+  EXPECT_TRUE(holds_for("x = 1073741824 and x != 1073741825", 1073741824.0f));
+  EXPECT_TRUE(holds_for("x = 9223372036854775808 and x = 9.223372e18", 9223372036854775808.0f));
+}
+
 TEST(Condition, NamesAreThoseOfTheFieldsOnce) {
   EXPECT_EQ(Condition::parse("a.b = 1 and len(`x y`) > 2 or a.b is null").value()->names(),
             (std::vector<std::string>{"a.b", "x y"}));
