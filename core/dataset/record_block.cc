@@ -112,6 +112,7 @@ class BlockReader::ChunkBlocks {
       if (!record) continue;  // it was read for the search
       block.own_records.push_back(record->bytes);
       block.ordinals.push_back(first_ + one.index);
+      add_to_part(block, one.index);
       block.bytes += record->bytes.size() + kRecordMemory;
       if (!whole_) owners.push_back(std::move(record->owner));
     }
@@ -131,6 +132,16 @@ class BlockReader::ChunkBlocks {
                    std::optional<std::uint64_t> records) const {
     block.problems.push_back(problem_of(error, indexed_, index, records));
     block.problems.back().before = block.own_records.size();
+  }
+
+  // Adds the record that was appended last to the parts of the block.
+  void add_to_part(RecordBlock& block, std::uint64_t index) const {
+    const bool continues = !block.chunks.empty() && block.chunks.back().index + block.chunks.back().records == index;
+    if (continues) {
+      ++block.chunks.back().records;
+    } else {
+      block.chunks.push_back({begin_, index, 1});
+    }
   }
 
   RecordBlock begin_block(std::uint64_t index) const {

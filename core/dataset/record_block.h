@@ -52,7 +52,7 @@ struct RecordBlock {
   std::span<const Bytes> records{};  // in `own_records`, or of `owner`
   std::vector<Bytes> own_records{};
   std::vector<std::uint64_t> ordinals{};  // of each record, if there is a search
-  std::vector<ChunkPart> chunks{};        // of all records, unless there is a search
+  std::vector<ChunkPart> chunks{};        // of all records, unless a search read small chunks together
   std::vector<StreamProblem> problems{};  // in order
   std::shared_ptr<const void> owner{};    // keeps the records alive
   std::uint64_t bytes = 0;                // memory that the block holds

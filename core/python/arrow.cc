@@ -167,7 +167,9 @@ class ArrowRecords {
         std::min({readable() - at_, kMostRecords - batch.records(), static_cast<std::size_t>(part.records - in_part_)});
     const std::size_t taken = schema_ == nullptr ? append(batch, count) : decode(batch, count);
     for (std::size_t i = 0; i < taken; ++i) {
-      batch.numbers[0].push_back(static_cast<std::int64_t>(block_.first_ordinal + at_ + i));
+      const bool is_selected = !block_.ordinals.empty();
+      const std::uint64_t ordinal = is_selected ? block_.ordinals[at_ + i] : block_.first_ordinal + at_ + i;
+      batch.numbers[0].push_back(static_cast<std::int64_t>(ordinal));
       batch.numbers[1].push_back(static_cast<std::int64_t>(block_.shard));
       batch.numbers[2].push_back(static_cast<std::int64_t>(part.begin));
       batch.numbers[3].push_back(static_cast<std::int64_t>(part.index + in_part_ + i));

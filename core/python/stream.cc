@@ -22,6 +22,7 @@
 #include "core/python/opened_set.h"
 #include "core/python/process.h"
 #include "core/search/decoded_text.h"
+#include "core/search/record_condition.h"
 
 namespace recordfs::python {
 namespace {
@@ -33,17 +34,36 @@ constexpr std::size_t kListRecords = 256;  // so that copies stay in a processor
 // (shard, begin, end)
 using SplitTuple = std::tuple<std::size_t, Position, Position>;
 
+// Returns which records a condition selects. `set` must outlive the result.
+SelectOfShard selector(const std::shared_ptr<OpenedSet>& set, std::shared_ptr<const RecordCondition> condition) {
+  return [&set = *set, condition = std::move(condition)](
+             std::size_t shard, const std::shared_ptr<const RecordStore>& store) -> SelectRecord {
+    return [condition, decoding = set.decoding(shard, store)](const ChunkInfo& chunk, Bytes record) {
+      return condition->matches({}, decoding->decoder, chunk, record);
+    };
+  };
+}
+
+std::shared_ptr<const RecordCondition> parsed(const std::string& condition) {
+  auto made = RecordCondition::parse(condition);
+  if (!made) throw py::value_error(made.error().detail);
+  return std::move(*made);
+}
+
 // Functions may be called from several threads; each record is returned once.
 class Stream {
  public:
-  // `field`: what is searched of the decoded records, or all of them if it is empty; nullopt: their bytes.
+  // `field`: what is searched of the decoded records, or all of them if it is empty; nullopt: their bytes. `condition`
+  // may be null.
   Stream(std::shared_ptr<OpenedSet> set, RecordStream::Options options, const std::optional<std::string>& field,
-         std::string on_damage, bool copies, bool is_numbered)
+         std::shared_ptr<const RecordCondition> condition, std::string on_damage, bool copies, bool is_numbered)
       : set_(std::move(set)),
+        condition_(std::move(condition)),
         on_damage_(std::move(on_damage)),
         copies_(copies),
-        searches_(options.matcher != nullptr),
-        is_numbered_(is_numbered || searches_) {
+        searches_(options.matcher != nullptr || condition_ != nullptr),
+        is_numbered_(is_numbered || options.matcher != nullptr) {
+    if (condition_) options.selects = selector(set_, condition_);
     if (field && !field->empty()) fields_ = std::make_shared<const FieldPaths>(std::vector<std::string>{*field});
     if (field) options.texts_of = texts();
     options.threads = set_->threads();
@@ -64,6 +84,26 @@ class Stream {
       list[i] = is_numbered_ ? py::object(py::make_tuple(ordinal_of(at_), record)) : std::move(record);
     }
     return list;
+  }
+
+  // Returns the ordinals of the next records, at least one. Throws StopIteration after the last one.
+  std::vector<std::uint64_t> next_ordinals() {
+    const IteratorMutex::Lock lock(mutex_);
+    throw_later();
+    if (!advance()) throw py::stop_iteration();
+    std::vector<std::uint64_t> ordinals;
+    ordinals.reserve(readable() - at_);
+    for (; at_ < readable(); ++at_) ordinals.push_back(ordinal_of(at_));
+    return ordinals;
+  }
+
+  // Returns what is doubtful about the condition, for the records so far: names that none has, names that some have,
+  // terms that compare with another type, and how many records cannot be decoded, with the first reason.
+  py::tuple doubts() {
+    const IteratorMutex::Lock lock(mutex_);
+    const auto undecoded = condition_->undecoded();
+    return py::make_tuple(condition_->absent(), condition_->present(), condition_->mismatched(), undecoded.records,
+                          undecoded.chunk, undecoded.why);
   }
 
   // Returns whether none of the records that were searched has the field.
@@ -174,6 +214,7 @@ class Stream {
   }
 
   const std::shared_ptr<OpenedSet> set_;
+  const std::shared_ptr<const RecordCondition> condition_;  // null: all records are selected
   const std::string on_damage_;
   const bool copies_;
   const bool searches_;
@@ -212,9 +253,11 @@ std::shared_ptr<const RowSchema> row_schema(const OpenedSet& set, const py::func
 
 // Returns a capsule with a stream of Arrow. The records are decoded if `first_records` is not None.
 py::capsule make_arrow_stream(std::shared_ptr<OpenedSet> set, std::uint64_t begin, std::optional<std::uint64_t> end,
-                              const std::string& on_damage, const std::optional<py::function>& first_records) {
+                              const std::string& on_damage, const std::optional<py::function>& first_records,
+                              const std::optional<std::string>& condition) {
   RecordStream::Options options;
   options.ordinals = {.begin = begin, .end = end.value_or(UINT64_MAX)};
+  if (condition) options.selects = selector(set, parsed(*condition));
   options.threads = set->threads();
   auto schema = first_records ? row_schema(*set, *first_records) : nullptr;
   return arrow_stream(std::move(set), std::move(options), on_damage != "raise", std::move(schema));
@@ -224,7 +267,7 @@ std::shared_ptr<Stream> make_stream(std::shared_ptr<OpenedSet> set, std::uint64_
                                     std::optional<std::uint64_t> end, std::optional<SplitTuple> split,
                                     const std::vector<std::string>& patterns, bool ignores_case, bool is_literal,
                                     bool is_inverted, const std::optional<std::string>& field, std::string on_damage,
-                                    bool copies, bool is_numbered) {
+                                    bool copies, bool is_numbered, const std::optional<std::string>& condition) {
   RecordStream::Options options;
   options.ordinals = {.begin = begin, .end = end.value_or(UINT64_MAX)};
   options.is_inverted = is_inverted;
@@ -240,7 +283,8 @@ std::shared_ptr<Stream> make_stream(std::shared_ptr<OpenedSet> set, std::uint64_
     if (!matcher) throw py::value_error("bad pattern: " + matcher.error().detail);
     options.matcher = std::move(*matcher);
   }
-  return std::make_shared<Stream>(std::move(set), std::move(options), field, std::move(on_damage), copies, is_numbered);
+  return std::make_shared<Stream>(std::move(set), std::move(options), field, condition ? parsed(*condition) : nullptr,
+                                  std::move(on_damage), copies, is_numbered);
 }
 
 }  // namespace
@@ -252,7 +296,9 @@ void define_stream(py::module_& module) {
            py::arg("split") = py::none(), py::arg("patterns") = std::vector<std::string>(),
            py::arg("ignores_case") = false, py::arg("is_literal") = false, py::arg("is_inverted") = false,
            py::arg("field") = py::none(), py::arg("on_damage") = "raise", py::arg("copies") = true,
-           py::arg("is_numbered") = false)
+           py::arg("is_numbered") = false, py::arg("condition") = py::none())
+      .def("next_ordinals", &Stream::next_ordinals)
+      .def("doubts", &Stream::doubts)
       .def("__iter__", [](const py::object& self) { return self; })
       .def("__next__", &Stream::next_list)
       .def("next_batch", &Stream::next_batch)

@@ -20,8 +20,9 @@ from ._keys import Keys
 from ._opened import DatabasePlace, Opened
 from ._picked import picked, picked_records
 from ._ranges import Damage, damage_of
-from ._rows import ENDLESS, Rows, Shuffled, are_consecutive, checked_seed, clipped, narrowed, needs_count
+from ._rows import ENDLESS, Rows, Shuffled, are_consecutive, checked_seed, clipped, narrowed, needs_count, numbers
 from ._splits import Splittable
+from ._where import joined, selected
 
 Record = Union[bytes, memoryview]
 
@@ -49,10 +50,11 @@ class Dataset(Splittable, Sequence):
     """
 
     def __init__(self, opened: Opened, rows: Rows = range(ENDLESS), on_damage: str = "raise", copy: bool = True,
-                 span: range = range(ENDLESS)) -> None:
+                 span: range = range(ENDLESS), condition: str | None = None) -> None:
         self._opened = opened
         self._rows = rows
         self._span = span  # the ordinals that the rows are chosen from
+        self._condition = condition  # that selects the rows among all records of the span, in order; None: there is none
         self._is_checked = False
         self._is_view = not are_consecutive(rows) or span != range(ENDLESS)
         self._is_clipped = not isinstance(rows, range) or rows.stop <= 0
@@ -137,7 +139,7 @@ class Dataset(Splittable, Sequence):
         damage in headers or a missing shard has cost any of those that it is chosen from.
         """
         rows = self._rows
-        if are_consecutive(rows):
+        if self._is_streamed():
             return itertools.chain.from_iterable(self._stream())
         self._check_lost()
         return picked_records(self._opened, self._counted_rows(), self._on_damage, self._copy)
@@ -147,13 +149,18 @@ class Dataset(Splittable, Sequence):
 
     def _stream(self, **options: Any) -> _recordfs.Stream:
         """Returns a stream of the records, which must be consecutive."""
-        rows = self._rows
-        if not are_consecutive(rows):
-            raise ValueError("this view is not a range of consecutive records (try: lists of ordinals, as in view[[0, 1, 2]])")
-        options = {"on_damage": self._on_damage, "copies": self._copy, **options}
+        self._check_streamed()
+        options = {"on_damage": self._on_damage, "copies": self._copy, "condition": self._condition, **options}
         if "split" not in options:
             options |= dict(zip(("begin", "end"), self._ends()))
         return _recordfs.Stream(self._opened.checked(), **options)
+
+    def _is_streamed(self) -> bool:
+        return are_consecutive(self._rows) or self._condition is not None
+
+    def _check_streamed(self) -> None:
+        if not self._is_streamed():
+            raise ValueError("this view is not a range of consecutive records (try: lists of ordinals, as in view[[0, 1, 2]])")
 
     def _ends(self) -> tuple[int, int | None]:
         """Returns the first ordinal of consecutive records, and the one after the last; None: the end of the data set."""
@@ -237,10 +244,54 @@ class Dataset(Splittable, Sequence):
             raise ValueError("no pattern")
         encoded = [one.encode() if isinstance(one, str) else bytes(memoryview(one)) for one in patterns]
         field = None if field is None else text("field", field)
+        if self._condition is not None:
+            raise ValueError("a view of where() is not searched (try: grep first, or a condition with ~)")
         stream = self._stream(patterns=encoded, ignores_case=ignore_case, is_literal=fixed, is_inverted=invert, field=field)
         first = self._rows.start
         found = ((ordinal - first, record) for ordinal, record in itertools.chain.from_iterable(stream))
         return itertools.chain(found, _checked_field(stream, field)) if field else found
+
+    def where(self, condition: str) -> Dataset:
+        """Returns a view of the records whose fields meet a condition. Reads all records of this view once, on all cores.
+
+        The view has a length and can be indexed, sliced, shuffled and sampled. Iterating over it, `batches`, `arrow` and
+        consumers of Arrow read it in order, as a whole data set.
+
+        Parameters
+        ----------
+        condition : str
+            As for ``--where`` of the commands, which recordfs(1) describes: comparisons of fields with numbers, ``true``,
+            ``false`` and texts in quotes by ``= != < <= > >=``, ``in (...)``, ``~`` (RE2), ``is null``, ``len(field)`` and
+            ``count(field)``, with ``and``, ``or``, ``not`` and parentheses. A field is named as for `grep`. A list is
+            true for a comparison if any of its values is; an absent field makes a comparison false.
+
+        Returns
+        -------
+        Dataset
+            A view in the order of this one.
+
+        Raises
+        ------
+        ValueError
+            The condition cannot be parsed, no record has one of its fields, or no value of a field has the type of what
+            it is compared with.
+        UnsupportedError
+            Records cannot be decoded, so that the condition does not apply to them. They are left out if `on_damage` is
+            "skip", and with a warning if it is "report".
+
+        Examples
+        --------
+        >>> recordfs.open(examples).where("label in (1, 2) and not split ~ '^val'")  # doctest: +SKIP
+        """
+        whole = self if self._is_streamed() else Dataset(self._opened, self._span, self._on_damage, self._copy, self._span)
+        condition = joined(self._condition, text("condition", condition))
+        rows = selected(whole._stream(condition=condition), self.path, self._on_damage)
+        if whole is not self:
+            known = set(rows)
+            rows = [row for row in numbers(self._counted_rows()) if row in known]
+        view = self._view(rows, self._span)
+        view._condition = condition if whole is self else None
+        return view
 
     def shuffled(self, seed: int = 0) -> Dataset:
         """Returns a view of all records in a random order, the same for a seed and a number of records anywhere.
@@ -292,10 +343,8 @@ class Dataset(Splittable, Sequence):
         return Arrow(self, decode)
 
     def _arrow_stream(self, first_records: Callable[[], list[bytes]] | None) -> object:
-        rows = self._rows
-        if not are_consecutive(rows):
-            raise ValueError("this view is not a range of consecutive records (try: lists of ordinals, as in view[[0, 1, 2]])")
-        return _recordfs.arrow_stream(self._opened.checked(), *self._ends(), self._on_damage, first_records)
+        self._check_streamed()
+        return _recordfs.arrow_stream(self._opened.checked(), *self._ends(), self._on_damage, first_records, self._condition)
 
     def _first_records(self) -> list[bytes]:
         records: list[bytes] = []

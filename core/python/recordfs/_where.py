@@ -1,0 +1,40 @@
+"""The records that a condition selects."""
+from __future__ import annotations
+
+import difflib
+import warnings
+
+from . import _recordfs
+from ._errors import DamageWarning, UnsupportedError
+
+
+def joined(one: str | None, other: str) -> str:
+    """Returns the condition that both of them are met."""
+    return other if one is None else f"({one}) and ({other})"
+
+
+def selected(stream: _recordfs.Stream, path: str, on_damage: str) -> list[int]:
+    """Returns the ordinals of the records of a stream with a condition. Raises as `Dataset.where`."""
+    ordinals: list[int] = []
+    while True:
+        try:
+            ordinals += stream.next_ordinals()
+        except StopIteration:
+            break
+    _check(stream, path, on_damage)
+    return ordinals
+
+
+def _check(stream: _recordfs.Stream, path: str, on_damage: str) -> None:
+    """Raises or warns if the condition does not fit the records that were read."""
+    absent, present, mismatched, undecoded, chunk, reason = stream.doubts()
+    for name in absent:
+        similar = difflib.get_close_matches(name, present, 2)
+        raise ValueError(f"no record has a field {name}" + (f" (did you mean {' or '.join(similar)}?)" if similar else ""))
+    for term in mismatched:
+        raise ValueError(f"{term}: no value of this field has the type of what it is compared with")
+    if undecoded and on_damage != "skip":
+        error = UnsupportedError(path, chunk, f"{undecoded} records cannot be decoded, so the condition does not apply: {reason}")
+        if on_damage == "raise":
+            raise error
+        warnings.warn(str(error), DamageWarning, stacklevel=4)
