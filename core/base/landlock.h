@@ -17,6 +17,7 @@ inline constexpr std::uint64_t kReadFile = LANDLOCK_ACCESS_FS_READ_FILE;
 inline constexpr std::uint64_t kWriteFile = LANDLOCK_ACCESS_FS_WRITE_FILE;
 inline constexpr std::uint64_t kReadDirectory = LANDLOCK_ACCESS_FS_READ_DIR;
 inline constexpr std::uint64_t kMakeFile = LANDLOCK_ACCESS_FS_MAKE_REG;
+inline constexpr std::uint64_t kMakeDirectory = LANDLOCK_ACCESS_FS_MAKE_DIR;
 inline constexpr std::uint64_t kRemoveFile = LANDLOCK_ACCESS_FS_REMOVE_FILE;
 inline constexpr std::uint64_t kRemoveDirectory = LANDLOCK_ACCESS_FS_REMOVE_DIR;
 inline constexpr std::uint64_t kTruncate = 1ull << 14;

@@ -34,8 +34,8 @@ constexpr bool kConfines = true;
 // --- files (Landlock)
 
 // With the right to remove directories, the kernel says that a file cannot replace one.
-constexpr std::uint64_t kWriting = landlock::kWriteFile | landlock::kMakeFile | landlock::kRemoveFile |
-                                   landlock::kRemoveDirectory | landlock::kTruncate;
+constexpr std::uint64_t kWriting = landlock::kWriteFile | landlock::kMakeFile | landlock::kMakeDirectory |
+                                   landlock::kRemoveFile | landlock::kRemoveDirectory | landlock::kTruncate;
 // Terminals are controlled, and files are read.
 constexpr std::uint64_t kFree = landlock::kReadFile | landlock::kReadDirectory | landlock::kDeviceControl;
 

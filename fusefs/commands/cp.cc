@@ -24,15 +24,15 @@
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/progress.h"
-#include "fusefs/commands/publish_file.h"
 #include "fusefs/commands/range.h"
+#include "fusefs/commands/record_files.h"
+#include "fusefs/commands/record_text.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/commands/where.h"
 #include "fusefs/commands/whole_files.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
-#include "fusefs/tree/record_part.h"
 
 namespace recordfs {
 namespace {
@@ -40,112 +40,12 @@ namespace {
 struct CpOptions {
   ReadingOptions reading;
   RecordWords words;
-  bool replaces = false;
-  bool is_raw = false;             // copies files as they are
-  std::string suffix;              // of the names of files
-  std::vector<std::string> parts;  // paths of what is copied of a record; none: the record
-  ConditionPointer condition{};    // on which records are copied
-  UserTypes types{};               // for it
+  bool is_raw = false;  // copies files as they are
+  RecordFiles::Options files{};
+  ConditionPointer condition{};  // on which records are copied
+  UserTypes types{};             // for it and for names
 
-  // Returns "000000042", as in the mount's records/, and the suffix. Of several parts, each has its path between them:
-  // "000000042.image.encoded".
-  std::string name_of(std::uint64_t ordinal, std::size_t part = 0) const {
-    std::string path = parts.size() > 1 ? "." + parts[part] : "";
-    std::ranges::replace(path, '/', '.');
-    return fmt::format("{:09}{}{}", ordinal, path, suffix);
-  }
-};
-
-// Writes records as files of a directory. A file gets its name when it is complete. Nothing is written through a
-// symbolic link. Thread-safe.
-class RecordFiles {
- public:
-  // Why a file was not written, or several files of an unreadable record.
-  struct Failure {
-    std::size_t part = 0;       // its number
-    bool is_of_record = false;  // unreadable: `why` is as of RecordReader::read
-    bool is_there = false;      // the file exists and must not be replaced
-    bool has_no_part = false;   // the record does not have the part; `why` says nothing
-    Error why;
-
-    bool ends_copy() const { return !is_of_record && !is_there && !has_no_part; }
-  };
-
-  // `options` must outlive the object.
-  RecordFiles(Descriptor directory, const CpOptions& options)
-      : directory_(std::move(directory)), options_(options), replaces_(options.replaces) {}
-
-  // Writes a record of a decoded chunk, or its parts, to files named by its ordinal. Returns what failed.
-  std::vector<Failure> write(const RecordStore& store, const Chunk& chunk, std::uint64_t index,
-                             std::uint64_t ordinal) const {
-    if (options_.parts.empty()) {
-      auto failure =
-          write_file(options_.name_of(ordinal), [&](int file) { return write_record(store, chunk, index, file); });
-      return failure ? std::vector{std::move(*failure)} : std::vector<Failure>{};
-    }
-    const auto record = store.records().read({}, chunk, index, 0, UINT64_MAX);
-    if (!record) return {Failure{.is_of_record = true, .why = record.error()}};
-    const auto parts = parts_of_record(store.schema(), record->bytes, options_.parts);
-    if (!parts) return {Failure{.is_of_record = true, .why = parts.error()}};
-    std::vector<Failure> failures;
-    for (std::size_t i = 0; i < parts->size(); ++i) {
-      auto failure = (*parts)[i] ? write_file(options_.name_of(ordinal, i),
-                                              [&](int file) { return write_bytes(as_bytes(*(*parts)[i]), file); })
-                                 : Failure{.has_no_part = true, .why = {}};
-      if (!failure) continue;
-      failure->part = i;
-      failures.push_back(std::move(*failure));
-    }
-    return failures;
-  }
-
- private:
-  // Writes a file with the content that `write` writes to a descriptor. Returns nullopt on success.
-  template <class Write>
-  std::optional<Failure> write_file(const std::string& name, const Write& write) const {
-    struct stat st {};
-    if (!replaces_ && ::fstatat(directory_.number(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
-      return Failure{.is_there = true, .why = system_error(EEXIST)};
-    }
-    const std::string unfinished = fmt::format(".{}.{}.recordfs", name, ::getpid());
-    ::unlinkat(directory_.number(), unfinished.c_str(), 0);  // left by a killed process
-    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    const int file = ::openat(directory_.number(), unfinished.c_str(), flags, 0666);
-    if (file < 0) return Failure{.why = system_error(errno)};
-    std::optional<Failure> failure = write(file);
-    // Some filesystems report a full disk only here.
-    if (::close(file) != 0 && !failure) failure = Failure{.why = system_error(errno)};
-    if (!failure && !publish_file(directory_.number(), unfinished, name, replaces_)) {
-      failure = Failure{.is_there = errno == EEXIST, .why = system_error(errno)};
-    }
-    if (failure) ::unlinkat(directory_.number(), unfinished.c_str(), 0);
-    return failure;
-  }
-
-  static std::optional<Failure> write_bytes(Bytes bytes, int file) {
-    const int error = write_all(file, bytes);
-    return error == 0 ? std::nullopt : std::optional(Failure{.why = system_error(error)});
-  }
-
-  static std::optional<Failure> write_record(const RecordStore& store, const Chunk& chunk, std::uint64_t index,
-                                             int file) {
-    constexpr std::uint64_t kPiece = 1u << 20;
-    const std::uint64_t size = chunk.layout().extent(index).size;
-    std::uint64_t at = 0;
-    do {
-      const auto piece = store.records().read({}, chunk, index, at, std::min(kPiece, size - at));
-      if (!piece) return Failure{.is_of_record = true, .why = piece.error()};
-      if (const int error = write_all(file, piece->bytes); error != 0) {
-        return Failure{.why = system_error(error)};
-      }
-      at += std::max<std::uint64_t>(piece->bytes.size(), 1);
-    } while (at < size);
-    return std::nullopt;
-  }
-
-  const Descriptor directory_;
-  const CpOptions& options_;
-  const bool replaces_;
+  bool decodes() const { return condition != nullptr || files.pattern != nullptr; }
 };
 
 // Opens DIR, and creates it if it is missing and the command may find records.
@@ -164,7 +64,7 @@ class Cp {
         directory_(output_directory(options.words)),
         context_(options.reading, options.words.directory),
         progress_("cp", Progress::Unit::kRecords) {
-    if (options.condition) context_.decode_with(options.types);
+    if (options.decodes()) context_.decode_with(options.types);
   }
 
   int run() {
@@ -177,20 +77,30 @@ class Cp {
       print_message(fmt::format("{}: {}", options_.words.directory, directory_.error().detail));
       return kExitCannotOpen;
     }
-    files_.emplace(std::move(*directory_), options_);
+    files_.emplace(std::move(*directory_), options_.files);
     reader->each_range(options_.words, [&](const Range& range) { return copy(range, *reader); });
     progress_.clear();
     report_condition(options_.condition.get(), !is_stopped_ && !Interruption::came(), context_);
-    for (std::size_t i = 0; i < without_part_.size(); ++i) {
-      if (without_part_[i] == 0) continue;
-      context_.fail(kExitPartlyDone, fmt::format("{}: {} without a part {}", reader->name(),
-                                                 counted(without_part_[i], "record"), options_.parts[i]));
-    }
+    report_incomplete(reader->name());
     Interruption::pass_on();
     return context_.finish();
   }
 
  private:
+  // Says how many records lack what was wanted of them.
+  void report_incomplete(const std::string& name) {
+    for (std::size_t i = 0; i < without_part_.size(); ++i) {
+      if (without_part_[i] == 0) continue;
+      context_.fail(kExitPartlyDone, fmt::format("{}: {} without a part {}", name, counted(without_part_[i], "record"),
+                                                 options_.files.parts[i]));
+    }
+    if (without_name_ == 0) return;
+    context_.fail(kExitPartlyDone,
+                  fmt::format("{}: {} without a name; the first is {}: {}", name, counted(without_name_, "record"),
+                              first_without_name_->first, first_without_name_->second));
+    report_absent(&options_.files.pattern->fields(), context_);
+  }
+
   // What failed in a chunk, by ordinal.
   using Failures = std::vector<std::pair<std::uint64_t, RecordFiles::Failure>>;
 
@@ -213,7 +123,7 @@ class Cp {
 
   // Returns as SetReader::Take does.
   std::optional<std::uint64_t> copy(const SetMember& member, const Selection& selection) {
-    if (!options_.parts.empty() && member.store->schema().parts == RecordSchema::Parts::kNone) {
+    if (!options_.files.parts.empty() && member.store->schema().parts == RecordSchema::Parts::kNone) {
       context_.print_failure(member.path,
                              {.code = Code::kNotFound,
                               .detail = fmt::format("the records of {} have no parts", member.store->traits().format)});
@@ -250,20 +160,21 @@ class Cp {
     for (Error& why : selected.failures) {
       failed.push_back({first_ordinal, {.is_of_record = true, .why = std::move(why)}});
     }
-    for (const OrdinalInterval& run : selected.runs) copy_run(store, **chunk, run, first_ordinal, failed);
+    RecordFiles::Record record{.store = store, .decoder = decoder, .info = indexed.chunk, .chunk = **chunk};
+    for (const OrdinalInterval& run : selected.runs) copy_run(record, run, first_ordinal, failed);
     return failed;
   }
 
   // Copies records of a chunk. `first_ordinal` is that of the chunk. Thread-safe.
-  void copy_run(const RecordStore& store, const Chunk& chunk, OrdinalInterval run, std::uint64_t first_ordinal,
-                Failures& failed) {
+  void copy_run(RecordFiles::Record& record, OrdinalInterval run, std::uint64_t first_ordinal, Failures& failed) {
     for (std::uint64_t i = run.begin; i < run.end && !is_stopped_ && !Interruption::came(); ++i) {
-      const std::uint64_t ordinal = first_ordinal + i;
-      auto failures = files_->write(store, chunk, i, ordinal);
+      record.index = i;
+      record.ordinal = first_ordinal + i;
+      auto failures = files_->write(record);
       if (failures.empty()) progress_.add(1);
       for (RecordFiles::Failure& failure : failures) {
         is_stopped_ = is_stopped_ || failure.ends_copy();
-        failed.emplace_back(ordinal, std::move(failure));
+        failed.emplace_back(record.ordinal, std::move(failure));
       }
     }
   }
@@ -275,14 +186,17 @@ class Cp {
         ++without_part_[failure.part];
         continue;
       }
+      if (failure.has_no_name) {
+        if (without_name_++ == 0) first_without_name_.emplace(ordinal, failure.why.detail);
+        continue;
+      }
       progress_.clear();
       if (failure.is_of_record) {
         context_.report(store, failure.why);
         continue;
       }
-      context_.fail(kExitPartlyDone,
-                    fmt::format("{}/{}: {}{}", options_.words.directory, options_.name_of(ordinal, failure.part),
-                                failure.why.detail, failure.is_there ? " (-f replaces it)" : ""));
+      context_.fail(kExitPartlyDone, fmt::format("{}/{}: {}{}", options_.words.directory, failure.name,
+                                                 failure.why.detail, failure.is_there ? " (-f replaces it)" : ""));
       if (!failure.is_there) return false;
     }
     return !Interruption::came();
@@ -295,14 +209,17 @@ class Cp {
   Progress progress_;
   std::optional<RecordFiles> files_;
   std::atomic<bool> is_stopped_{false};
-  std::vector<std::uint64_t> without_part_ = std::vector<std::uint64_t>(options_.parts.size());  // records, by part
+  std::vector<std::uint64_t> without_part_ =
+      std::vector<std::uint64_t>(options_.files.parts.size());                 // records, by part
+  std::uint64_t without_name_ = 0;                                             // records
+  std::optional<std::pair<std::uint64_t, std::string>> first_without_name_{};  // its ordinal, and why
 };
 
 // A signal ends it at once, and leaves what the next copy continues.
 int copy_files(const CpOptions& options) {
   auto directory = output_directory(options.words);  // opened before the context confines the process
   CommandContext context(options.reading, options.words.directory);
-  return copy_whole_files(options.words, std::move(directory), options.replaces, context);
+  return copy_whole_files(options.words, std::move(directory), options.files.replaces, context);
 }
 
 // Whole files have all their records.
@@ -316,12 +233,20 @@ void check_raw(const CpOptions& options) {
   if (reads_input) throw CLI::ValidationError("--raw", "cannot copy standard input");
 }
 
-// Two parts of a record must not have one name.
-void check_names(const CpOptions& options) {
+// Two files must not have one name.
+void check_names(const RecordFiles::Options& files) {
+  if (files.pattern != nullptr) {
+    if (files.parts.size() > 1 && !files.pattern->has_part()) {
+      throw CLI::ValidationError("--name", "several parts need {part} in it");
+    }
+    if (files.replaces && !files.pattern->has_ordinal()) {
+      throw CLI::ValidationError("--name", "with --force it needs {ordinal}, or one record could replace another");
+    }
+  }
   std::set<std::string> names;
-  for (std::size_t i = 0; i < options.parts.size(); ++i) {
-    if (names.insert(options.name_of(0, i)).second) continue;
-    throw CLI::ValidationError("--part", "two parts have the same file name: " + options.parts[i]);
+  for (std::size_t i = 0; i < files.parts.size(); ++i) {
+    if (names.insert(files.name_of(0, i)).second) continue;
+    throw CLI::ValidationError("--part", "two parts have the same file name: " + files.parts[i]);
   }
 }
 
@@ -338,14 +263,14 @@ RunCommand declare_cp(CLI::App& app) {
   declare_words(app, options->words, WordUse::kFilesRangeAndDir, "which records to copy; : means all",
                 [options = options.get()] {
                   if (options->is_raw) check_raw(*options);
-                  check_names(*options);
+                  check_names(options->files);
                 });
   begin_group(app, "Which records");
   declare_where(app, options->condition);
   declare_types(
-      app, options->types, [options = options.get()] { return options->condition != nullptr; }, "--where");
+      app, options->types, [options = options.get()] { return options->decodes(); }, "--where or --name");
   begin_group(app, "Output");
-  app.add_flag("-f,--force", options->replaces,
+  app.add_flag("-f,--force", options->files.replaces,
                "replace existing files\n"
                "Symbolic links are replaced too. Without this option existing files are not changed, and the exit "
                "status is 5.");
@@ -361,11 +286,23 @@ RunCommand declare_cp(CLI::App& app) {
         if (text.size() > kLongest || text.find('/') != std::string::npos) {
           throw CLI::ValidationError("--suffix", "not the end of a file name: " + text);
         }
-        options->suffix = text;
+        options->files.suffix = text;
       },
       "append S to the names of files, for example .png")
       ->excludes(raw);
-  declare_list(app, "--part", "PATH", options->parts,
+  declare_value(
+      app, "--name", "PATTERN",
+      [options = options.get()](const std::string& text) {
+        auto pattern = NamePattern::parse(text);
+        if (!pattern) throw CLI::ValidationError("--name", pattern.error().detail);
+        options->files.pattern = std::move(*pattern);
+      },
+      "name files by fields of their records: '{label}/{ordinal}.jpg'\n"
+      "{ordinal} is the record's, {part} is PATH with dots for slashes, and any other name in braces is a field as of "
+      "`grep --field`. Slashes make directories. A slash in a value is written as %2F. A record without exactly one "
+      "value of each field creates no file, and the exit status is 5.")
+      ->excludes(raw);
+  declare_list(app, "--part", "PATH", options->files.parts,
                "copy a part of each record, by its path in inside/: image/encoded; may be repeated\n"
                "PATH is as in a mount, but slashes in names need no encoding. It names one file and not a directory: "
                "tags/Truth/2. A record without this part creates no "

@@ -9,6 +9,7 @@ import stat
 import subprocess
 
 import commands
+import tfrecords
 
 LINES = "riegeli/simple_zstd9.riegeli"  # 500 records
 DAMAGED = "riegeli/fuzz_simple_zstd.riegeli"
@@ -94,6 +95,41 @@ class Cp(commands.Case):
         self.assertEqual(done.status, commands.PARTLY_DONE)
         self.assertRegex(done.err, r"\Arecordfs: \S+: 1 record without a part x\n\Z")
         self.assertEqual(self.copied(), {**expected, "000000000.image.height.txt": expected["000000000.image.height"]})
+
+    def test_fields_name_the_files(self):
+        records = [{"label": [b"cat"], "at": [7], "data": [b"A"]}, {"label": [b"a/..\xff"], "at": [8], "data": [b"B"]},
+                   {"label": [b".."], "at": [9], "data": [b"C"]}, {"label": [b"x", b"y"], "at": [10], "data": [b"D"]},
+                   {"at": [11], "data": [b"E"]}]
+        examples = self.folder / "named.tfrecord"
+        examples.write_bytes(tfrecords.tfrecord([tfrecords.example(record) for record in records]))
+        done = self.recordfs("cp", "--part", "data", "--name", "{label}/{ordinal}-{at}{{}}.jpg", examples, ":", self.target)
+        self.assertEqual(done.status, commands.PARTLY_DONE)
+        self.assertRegex(done.err, r"\Arecordfs: \S+: 3 records without a name; the first is 2: \S+ is no file name\n\Z")
+        files = {str(path.relative_to(self.target)): path.read_bytes() for path in self.target.rglob("*") if path.is_file()}
+        self.assertEqual(files, {"cat/000000000-7{}.jpg": b"A", "a%2F..%FF/000000001-8{}.jpg": b"B"})
+        done = self.recordfs("cp", "--part", "data", "--name", "{label}/{ordinal}-{at}{{}}.jpg", examples, "0", self.target)
+        self.assertRegex(done.err, r"/cat/000000000-7{}\.jpg: File exists")
+        done = self.recordfs("cp", "--name", "{lable}", examples, ":", self.target)
+        self.assertEqual(done.status, commands.PARTLY_DONE)
+        self.assertIn("5 records without a name", done.err)
+        self.assertIn("no record has a field lable", done.err)
+
+    def test_records_with_one_name_do_not_replace_each_other(self):
+        done = self.recordfs("cp", "--name", "all", self.file, ":2", self.target)
+        self.assertRegex(done.err, r"\Arecordfs: \S+/all: File exists \(-f replaces it\)\n\Z")
+        self.assertEqual(list(self.copied().values()), list(self.expected(range(1)).values()))
+        for words, why in ((("-f", "--name", "all"), "needs {ordinal}"), (("--part", "a", "--part", "b", "--name", "{ordinal}"), "{part}"),
+                           (("--name", "../{ordinal}"), "not the path"), (("--name", "/{ordinal}"), "not the path"),
+                           (("--name", "{ordinal"), "{ without }"), (("--name", "}"), "} without {"), (("--name", "{}"), "names no field")):
+            self.assert_ends(commands.WRONG_USE, why, "cp", *words, self.file, ":2", self.target)
+
+    def test_directories_of_names_are_no_links(self):
+        outside = self.folder / "outside"
+        outside.mkdir()
+        self.target.mkdir(exist_ok=True)
+        (self.target / "a").symlink_to(outside)
+        done = self.recordfs("cp", "--name", "a/{ordinal}", self.file, "0", self.target)
+        self.assertEqual((done.status, list(outside.iterdir())), (commands.PARTLY_DONE, []))
 
     def test_parts_with_one_file_name_are_refused(self):
         self.assert_ends(commands.WRONG_USE, "two parts have the same file name: a.b", "cp", "--part", "a/b", "--part", "a.b",

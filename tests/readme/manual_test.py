@@ -28,6 +28,7 @@ NOT_RUN = {
     "recordfs index s3://bucket/train.tfrecord -o train.tfrecord.rfsindex": "needs a bucket; see remote_scan",
     "aws s3 cp train.tfrecord.rfsindex s3://bucket/": "needs a bucket",
     "recordfs grep --field user.name '^ada$' log.riegeli": "needs messages with such a field; see commands_grep",
+    "recordfs cp --part image/encoded --name '{label}/{ordinal}.jpg' 'train-*' : pictures": "needs labels; see commands_cp",
     "systemctl enable --now recordfs@$(systemd-escape -p FILE)": "needs systemd as process 1; see install_admin",
 }
 
