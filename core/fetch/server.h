@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/base/descriptor.h"
 #include "core/base/result.h"
@@ -36,6 +37,7 @@ class Server {
   void take(const remote::Request& request);
   void take_name(const remote::Request& request);
   void start(const remote::Request& request);
+  void map_memory(const remote::Request& request);
   void cancel(std::uint64_t id);
   // Lets all jobs do what is due. Returns when to do so again.
   Clock::time_point advance_jobs();
@@ -47,6 +49,7 @@ class Server {
   JobContext& context_;
   std::map<std::uint64_t, std::unique_ptr<Job>> jobs_;  // by the id of the request
   std::deque<std::string> unsent_;
+  std::vector<bool> is_mapped_;  // units of the arena
   Clock::time_point replied_ = Clock::now();
 };
 

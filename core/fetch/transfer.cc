@@ -74,7 +74,7 @@ std::size_t Network::Transfer::take_header(char* data, std::size_t, std::size_t 
 std::size_t Network::Transfer::take_body(char* data, std::size_t, std::size_t size, void* self) {
   auto& transfer = *static_cast<Transfer*>(self);
   transfer.network_.bytes_ += size;
-  transfer.network_.hosts_[transfer.authority_].last_heard = std::chrono::steady_clock::now();
+  transfer.network_.hosts_[transfer.authority_].last_heard = transfer.network_.now_;
   return transfer.receiver_.take_body(as_bytes(std::string_view(data, size))) ? size : 0;
 }
 
@@ -296,6 +296,7 @@ short Network::wait(int descriptor, short events, std::chrono::milliseconds time
 }
 
 void Network::run() {
+  now_ = std::chrono::steady_clock::now();
   int running = 0;
   ::curl_multi_perform(multi_, &running);
   int left = 0;

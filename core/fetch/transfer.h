@@ -119,7 +119,8 @@ class Network {
   std::list<std::unique_ptr<Transfer>> transfers_;
   std::map<std::string, Host> hosts_;
   std::size_t active_ = 0;
-  std::vector<CURL*> idle_;  // handles to be used again: their buffers are large
+  std::chrono::steady_clock::time_point now_{};  // as of the last run()
+  std::vector<CURL*> idle_;                      // handles to be used again: their buffers are large
   std::string certificates_;
   bool has_answer_ = false;
   std::uint64_t requests_ = 0;

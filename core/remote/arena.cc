@@ -13,6 +13,8 @@
 namespace recordfs::remote {
 namespace {
 
+constexpr int kPopulateForWriting = 23;  // MADV_POPULATE_WRITE, which older headers lack
+
 // Beyond the limit, ftruncate(2) would end the process with a signal.
 Result<void> check_file_limit(std::uint64_t size) {
   rlimit limit{};
@@ -39,7 +41,8 @@ Arena::Arena(Descriptor file, std::byte* memory, std::uint64_t kept)
     : file_(std::move(file)),
       memory_(memory),
       kept_(std::clamp(kept, kLeastKept, kSize) / kUnit),
-      is_taken_(static_cast<std::size_t>(kSize / kUnit)) {}
+      is_taken_(static_cast<std::size_t>(kSize / kUnit)),
+      has_memory_(static_cast<std::size_t>(kSize / kUnit)) {}
 
 Arena::~Arena() { ::munmap(memory_, kSize); }
 
@@ -50,7 +53,18 @@ std::uint64_t Arena::take(std::uint64_t size) {
   if (found == is_taken_.end()) return kSize;
   std::fill_n(found, units, true);
   taken_ += static_cast<std::uint64_t>(units);
-  return static_cast<std::uint64_t>(found - is_taken_.begin()) * kUnit;
+  const auto first = static_cast<std::uint64_t>(found - is_taken_.begin());
+  if (size >= kLarge) allocate(first, first + static_cast<std::uint64_t>(units));
+  return first * kUnit;
+}
+
+// The fetcher has more to do than this process, and would allocate page by page.
+void Arena::allocate(std::uint64_t begin, std::uint64_t end) {
+  const auto unit = [&](std::uint64_t number) { return has_memory_.begin() + static_cast<std::ptrdiff_t>(number); };
+  if (std::all_of(unit(begin), unit(end), [](bool has) { return has; })) return;
+  // Fails on Linux before 5.14, where the fetcher allocates.
+  ::madvise(memory_ + begin * kUnit, static_cast<std::size_t>((end - begin) * kUnit), kPopulateForWriting);
+  std::fill(unit(begin), unit(end), true);
 }
 
 void Arena::give_back(std::uint64_t at, std::uint64_t size) {
@@ -59,8 +73,9 @@ void Arena::give_back(std::uint64_t at, std::uint64_t size) {
   for (std::uint64_t unit = begin; unit < end; ++unit) is_taken_[static_cast<std::size_t>(unit)] = false;
   taken_ -= end - begin;
   const std::uint64_t dropped = std::max(begin, kept_);
-  if (dropped < end)
-    ::madvise(memory_ + dropped * kUnit, static_cast<std::size_t>((end - dropped) * kUnit), MADV_REMOVE);
+  if (dropped >= end) return;
+  ::madvise(memory_ + dropped * kUnit, static_cast<std::size_t>((end - dropped) * kUnit), MADV_REMOVE);
+  for (std::uint64_t unit = dropped; unit < end; ++unit) has_memory_[static_cast<std::size_t>(unit)] = false;
 }
 
 }  // namespace recordfs::remote

@@ -42,13 +42,18 @@ class Arena {
   static constexpr std::uint64_t kUnit = kBlock;  // parts consist of whole units
   static constexpr std::uint64_t kLeastKept = kMostPerRead;
 
+  static constexpr std::uint64_t kLarge = 1u << 20;  // bytes of a part that a reply most probably fills
+
   Arena(Descriptor file, std::byte* memory, std::uint64_t kept);
+  // Allocates the memory of the units [begin, end).
+  void allocate(std::uint64_t begin, std::uint64_t end);
 
   const Descriptor file_;
   std::byte* const memory_;
   const std::uint64_t kept_;  // units from here on give their memory back to the system when they are free
   std::uint64_t taken_ = 0;   // units
   std::vector<bool> is_taken_;
+  std::vector<bool> has_memory_;  // units that allocate() need not allocate
 };
 
 }  // namespace recordfs::remote

@@ -6,9 +6,14 @@ namespace recordfs::remote {
 namespace {
 
 constexpr std::uint64_t kLargestWindow = 64u << 20;
+// Requests in flight share the link, and so end at about the same time. The smaller they are, the sooner the next ones
+// are sent, and the less of a round trip the link is idle. Without a round trip, fewer connections take less time of
+// the processor.
+constexpr std::uint64_t kLargestPartOfFar = 4u << 20;
 constexpr std::uint64_t kGap = 1u << 20;    // bytes that a reader may skip or go back
 constexpr std::uint64_t kFewReads = 3;      // of a reader that is expected to read all
 constexpr std::uint64_t kGrowth = 4;        // what such a reader has read is multiplied by this: few round trips
+constexpr std::uint64_t kGrowthOfFar = 16;  // even fewer
 constexpr std::uint64_t kMany = 2u << 20;   // bytes of a reader that is not `head`, from which on it is
 constexpr std::uint64_t kBegin = 4u << 20;  // bytes of another one, after which it is thought to go on
 
@@ -16,10 +21,11 @@ std::uint64_t to_block(std::uint64_t at) { return at / kBlock * kBlock; }
 
 }  // namespace
 
-ReadAhead::ReadAhead(std::uint64_t memory)
+ReadAhead::ReadAhead(std::uint64_t memory, bool is_far)
     : memory_(memory),
       window_(std::min(kLargestWindow, memory / 2)),
-      part_(std::clamp(to_block(window_ / 4), kBlock, kMostPerRead)) {}
+      part_(std::clamp(to_block(window_ / 4), kBlock, is_far ? kLargestPartOfFar : kMostPerRead)),
+      growth_(is_far ? kGrowthOfFar : kGrowth) {}
 
 ReadAhead::Reader* ReadAhead::reader_at(Position at) {
   for (Reader& reader : readers_) {
@@ -44,7 +50,7 @@ ReadAhead::Range ReadAhead::note(Position at, Position end, std::uint64_t size) 
   // In proportion to how far the reader has come, so that one that stops soon has cost little.
   std::uint64_t most = 0;
   if (expects_all_ && reader->reads >= kFewReads) {
-    most = std::min(reader->bytes, window) * (reader->bytes >= kMany ? kGrowth : 1);
+    most = std::min(reader->bytes, window) * (reader->bytes >= kMany ? growth_ : 1);
   }
   if (!expects_all_ && reader->bytes >= kBegin) most = reader->bytes / 2;
   most = std::min(most, window);

@@ -22,7 +22,8 @@ class ReadAhead {
   };
 
   // `memory`: bytes of the cache, of which half may be read ahead; three quarters by a pass over a larger object.
-  explicit ReadAhead(std::uint64_t memory);
+  // `is_far`: a round trip to the server takes long.
+  explicit ReadAhead(std::uint64_t memory, bool is_far = false);
 
   // States that the source will be read from front to end.
   void expect_all() { expects_all_ = true; }
@@ -44,6 +45,7 @@ class ReadAhead {
   const std::uint64_t memory_;
   const std::uint64_t window_;  // bytes before a reader
   const std::uint64_t part_;
+  const std::uint64_t growth_;
   bool expects_all_ = false;
   std::uint64_t time_ = 0;
   std::array<Reader, 4> readers_{};

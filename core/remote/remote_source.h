@@ -97,7 +97,7 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
                                                // arena; guarded by mutex_
   };
 
-  RemoteSource(Session& session, std::string text, std::string name, const Reply& reply, Handle handle);
+  RemoteSource(Session& session, std::string text, std::string name, const Reply& reply, Handle handle, bool is_far);
 
   std::uint64_t block_count() const { return (size_ + kBlock - 1) / kBlock; }
   std::uint64_t number_of(std::string_view grid) const;

@@ -1,5 +1,6 @@
 // RemoteSource: opening.
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -16,7 +17,8 @@ namespace {
 constexpr std::uint64_t kLargestObject = std::uint64_t{1} << 62;
 // Bytes that opening reads: those that recognize a format, and the first chunk of most files.
 constexpr std::uint64_t kHead = 2 * kBlock;
-constexpr std::size_t kMostAtOnce = 4;  // requests of one opening
+constexpr std::size_t kMostAtOnce = 4;         // requests of one opening
+constexpr std::chrono::milliseconds kFar{10};  // that an opening takes
 
 }  // namespace
 
@@ -149,7 +151,9 @@ Result<std::shared_ptr<const RemoteSource>> RemoteSource::open(const RequestCont
     }
     return reply_of(context, *requests.front());
   };
+  const auto begin = std::chrono::steady_clock::now();
   auto reply = ask();
+  const bool is_far = std::chrono::steady_clock::now() - begin > kFar;
   // Another fetcher may work.
   if (!reply && !requests.empty() && requests.front()->fetcher->has_ended()) reply = ask();
   const auto leave_others = [&] {
@@ -163,8 +167,8 @@ Result<std::shared_ptr<const RemoteSource>> RemoteSource::open(const RequestCont
     }
     return std::move(reply).error();
   }
-  auto source = std::shared_ptr<RemoteSource>(
-      new RemoteSource(session, std::move(text), std::move(name), *reply, {requests.front()->fetcher, reply->object}));
+  auto source = std::shared_ptr<RemoteSource>(new RemoteSource(session, std::move(text), std::move(name), *reply,
+                                                               {requests.front()->fetcher, reply->object}, is_far));
   const auto known = source->id();
   for (const auto& request : requests) {
     const bool is_first = request == requests.front();
@@ -188,7 +192,8 @@ Result<void> RemoteSource::keep_blocks(const RequestContext& context, Position b
   return {};
 }
 
-RemoteSource::RemoteSource(Session& session, std::string text, std::string name, const Reply& reply, Handle handle)
+RemoteSource::RemoteSource(Session& session, std::string text, std::string name, const Reply& reply, Handle handle,
+                           bool is_far)
     : session_(session),
       text_(std::move(text)),
       name_(std::move(name)),
@@ -199,7 +204,7 @@ RemoteSource::RemoteSource(Session& session, std::string text, std::string name,
       handle_(std::move(handle)),
       blocks_{.unit = kBlock, .number = number_of("blocks")},
       pieces_{.unit = kPiece, .number = number_of("pieces")},
-      ahead_(session.blocks().capacity()) {}
+      ahead_(session.blocks().capacity(), is_far) {}
 
 std::uint64_t RemoteSource::number_of(std::string_view grid) const {
   // States that look the same share no blocks.

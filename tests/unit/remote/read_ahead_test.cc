@@ -52,6 +52,19 @@ TEST(ReadAhead, ExpectedReaderGetsAheadInProportionToWhatItHasRead) {
   }
 }
 
+TEST(ReadAhead, PartsOfAServerThatIsFarAwayAreSmaller) {
+  for (const bool is_far : {false, true}) {
+    ReadAhead ahead(kMemory, is_far);
+    ahead.expect_all();
+    std::uint64_t largest = 0;
+    for (std::uint64_t at = 0; at < kSize / 8; at += kStep) {
+      const auto range = ahead.note(at, at + kStep, kSize);
+      if (!range.is_empty()) largest = std::max(largest, range.part);
+    }
+    EXPECT_EQ(largest, is_far ? 4u << 20 : 8u << 20);
+  }
+}
+
 TEST(ReadAhead, SmallMemoryBoundsTheWindow) {
   constexpr std::uint64_t kSmall = 2u << 20;
   ReadAhead ahead(kSmall);
