@@ -11,6 +11,7 @@
 #include "core/base/utf8.h"
 #include "core/fetch/autoindex.h"
 #include "core/fetch/http_failure.h"
+#include "core/fetch/http_headers.h"
 #include "core/fetch/json_objects.h"
 #include "core/fetch/url.h"
 
@@ -90,10 +91,12 @@ bool is_commit(std::string_view text) {
   return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// Returns whether a text is an ETag that may be in a header, and is not a weak one.
-bool is_strong_etag(std::string_view text) {
-  if (text.size() < 3 || !text.starts_with('"') || !text.ends_with('"')) return false;
-  return std::ranges::all_of(text.substr(1, text.size() - 2), [](char c) { return c > ' ' && c <= '~' && c != '"'; });
+// Returns whether an ETag of the hub names the bytes of a file, which is a hash of them.
+bool names_bytes(std::string_view etag) {
+  constexpr std::size_t kQuotes = 2;
+  return is_strong_etag(etag) && etag.size() > kQuotes &&
+         std::ranges::all_of(etag.substr(1, etag.size() - kQuotes),
+                             [](char c) { return c > ' ' && c <= '~' && c != '"'; });
 }
 
 struct Hub {
@@ -206,7 +209,7 @@ Failure HuggingFace::explain(const std::string&, const HttpResponse& response) {
 Origin::Linked HuggingFace::linked(const HttpResponse& response) const {
   Linked linked;
   const std::string_view etag = response.header("x-linked-etag");
-  if (is_strong_etag(etag)) linked.etag = etag;
+  if (names_bytes(etag)) linked.etag = etag;
   linked.size = parse_number<std::uint64_t>(response.header("x-linked-size"));
   const std::string_view commit = response.header("x-repo-commit");
   if (is_commit(commit)) linked.version = commit;

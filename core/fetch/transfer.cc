@@ -295,6 +295,20 @@ short Network::wait(int descriptor, short events, std::chrono::milliseconds time
   return extra.revents;
 }
 
+namespace {
+
+// Returns whether a part of a response is longer than libcurl accepts, such as a header line of 100 KiB. libcurl calls
+// that out of memory before version 8.6.
+bool exceeds_limit(CURL* easy, CURLcode code) {
+  constexpr int kTooLarge = 100;  // CURLE_TOO_LARGE
+  if (code != CURLE_OUT_OF_MEMORY && static_cast<int>(code) != kTooLarge) return false;
+  curl_off_t first_byte = 0;
+  ::curl_easy_getinfo(easy, CURLINFO_STARTTRANSFER_TIME_T, &first_byte);
+  return first_byte != 0;
+}
+
+}  // namespace
+
 void Network::run() {
   now_ = std::chrono::steady_clock::now();
   int running = 0;
@@ -316,7 +330,7 @@ void Network::run() {
     end.was_reused = connections == 0;
     end.was_refused = transfer->was_refused_ && end.code != CURLE_OK;
     end.reason = transfer->reason_[0] != '\0' ? transfer->reason_.data() : ::curl_easy_strerror(end.code);
-    end.is_too_long = transfer->is_too_long_;
+    end.is_too_long = transfer->is_too_long_ || exceeds_limit(easy, end.code);
     transfer->receiver_.take_end(end);
     release(transfer);
   }

@@ -114,6 +114,7 @@ TABLE = {
     faults.lower_case_headers: good(),
     faults.informational: good(),
     faults.huge_headers: final(r"[Hh]eader"),
+    faults.huge_header_line: final(r"[Hh]eader"),
     faults.garbage: Expected(maybe(r"HTTP|protocol|answer|response"), r"HTTP|protocol|answer|response", r"HTTP|protocol|answer|response"),
     # Redirects
     faults.redirect_loop: final("redirect"),

@@ -336,6 +336,12 @@ def huge_headers(exchange):
     return exchange.answer
 
 
+def huge_header_line(exchange):
+    """One header of 200 KB."""
+    exchange.answer.headers["X-Filler"] = "x" * 200_000
+    return exchange.answer
+
+
 def garbage(exchange):
     exchange.connection.sendall(b"\0\xff not http \r\n\r\n" * 100)
     raise Dropped

@@ -39,6 +39,7 @@ PERMANENT = {
     "endless_chunks": ("unsupported", 0, "ignores range requests"),
     "gzip_encoding": ("unsupported", 0, "Content-Encoding gzip"),
     "huge_headers": ("limit", 0, "too long"),
+    "huge_header_line": ("limit", 0, "too long"),
     "garbage": ("io", 71, ""),
     "redirect_loop": ("io", 40, "too many redirects"),
     "redirect_to_file": ("unsupported", 0, "scheme"),
