@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/utf8.h"
+#include "core/remote/session.h"
 #include "core/store/index_file.h"
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
@@ -21,6 +22,7 @@
 #include "fusefs/commands/standard_input.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
+#include "fusefs/remote_traffic.h"
 
 namespace recordfs {
 namespace {
@@ -76,6 +78,7 @@ class Index {
     build_all(options_.manifest, {});
     for (const std::string& word : options_.files) build_all({}, {word});
     if (output_) write_index_file();
+    if (options_.verbose && remote::Session::is_used()) print_message(remote_traffic_text());
     return context_.finish();
   }
 
@@ -176,7 +179,8 @@ RunCommand declare_index(CLI::App& app) {
       "for a file with the size, the version (the ETag of a server), and the ends that it names, by the same "
       "version of recordfs. Every record is still checked. A forged index can still skip records or shift their "
       "numbers, so protect it as well as the file.");
-  app.add_flag("-v,--verbose", options->verbose, "print the path of each index");
+  app.add_flag("-v,--verbose", options->verbose,
+               "print the path of each index, and of remote files requests and bytes");
   options->reading.declare(app);
   return [options] { return Index(*options).run(); };
 }

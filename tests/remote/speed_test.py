@@ -66,6 +66,11 @@ class WholeFiles(commands_test.Case):
         self.assertEqual(int(counted[1]), len(self.server.take_log()))
         self.assertTrue(size <= int(counted[2]) <= size * MOST, counted[2])
 
+    def test_index(self):
+        done = self.answer(["index", "-v", self.url])
+        self.assertEqual(done.status, 0, done.err)
+        self.assertRegex(done.err, r"(?m)^recordfs: servers: \d+ requests, 0 repeated; \d+ bytes; \d+ blocks? found on the disk$")
+
     def test_copy_of_all_records(self):
         self.assertEqual(self.answer(["cp", "--no-cache", self.url, ":", self.folder / "records"]).status, 0)
         copies = sorted((self.folder / "records").iterdir())
