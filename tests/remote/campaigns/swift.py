@@ -23,6 +23,7 @@ import commands_test
 import nginx_test
 import remoting
 import signatures
+import stored_samples
 
 KEY, SECRET = "test:tester", "testing"
 STORAGE = """[DEFAULT]
@@ -151,21 +152,7 @@ class Case(commands_test.Case):
         self.cloud.put(f"corpus/{name}", data)
 
 
-class Samples(Case):
-    def test_samples_are_read_as_their_local_copies(self):
-        names = commands_test.containers()[::8]
-        for name in names:
-            self.put(name, (self.root / name).read_bytes())
-        for words in (["info", "--json"], ["verify", "--json"], ["cat", "--delimited"]):
-            for name in names:
-                with self.subTest(name=name, words=words):
-                    self.assert_same(*words, files=[name])
-
-    def test_directories_are_listed(self):
-        for path in (self.root / "database/leveldb-levels").iterdir():
-            self.put(f"database/leveldb-levels/{path.name}", path.read_bytes())
-        self.assert_same("keys", files=["database/leveldb-levels/"])
-
+class Samples(stored_samples.Tests, Case):
     def test_names_that_signatures_encode(self):
         data = built.sample("riegeli/simple_zstd9.riegeli").read_bytes()
         expected = self.answer(["cat", built.sample("riegeli/simple_zstd9.riegeli"), "7"])
@@ -174,20 +161,6 @@ class Samples(Case):
             with self.subTest(name=name):
                 self.put(name, data)
                 self.assertEqual(self.answer(["cat", self.url(name), "7"]), expected)
-
-    def test_object_that_is_replaced_is_reported(self):
-        """Swift respects If-Match."""
-        path = remoting.make("tfrecord", 60_000, self.folder / "changing.tfrecord")
-        data = path.read_bytes()
-        self.put("changing.tfrecord", data)
-        with subprocess.Popen([built.program("recordfs"), "cat", "--no-cache", self.url("changing.tfrecord")], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, bufsize=0, env=self.environment()) as running:
-            begun = running.stdout.read(10)
-            self.put("changing.tfrecord", data[::-1])
-            out, err = running.communicate(timeout=remoting.HANGS)
-        right = self.answer(["cat", path]).out
-        self.assertTrue(right.startswith(begun + out))
-        self.assertTrue(begun + out == right or (running.returncode != 0 and b"changed" in err), err)
 
     def test_empty_and_missing_objects(self):
         self.put("empty.tfrecord", b"")
