@@ -307,14 +307,14 @@ void declare_json(CLI::App& app, JsonLineOptions& json, CLI::Option* json_flag) 
   app.add_flag_callback(
          "--no-raw", [&json] { json.has_record = false; }, "with --json: leave out the bytes of the record")
       ->needs(json_flag);
-  declare_value(
-      app, "--fields", "FIELDS",
-      [&json](const std::string& text) {
-        json.fields = std::make_shared<const FieldPaths>(paths_of(text));
-        json.has_record = false;
-      },
-      "with --json: write only these decoded fields, as a,b.c; implies --no-raw\n"
-      "A field is a path as for `grep --field`, and is written in its place in `decoded`.")
+  const auto choose_fields = [&json](const std::string& text) {
+    json.fields = std::make_shared<const FieldPaths>(paths_of(text));
+    json.has_record = false;
+  };
+  app.add_option_function<std::string>("--select", choose_fields)->needs(json_flag)->group("");  // as for export
+  declare_value(app, "--fields", "FIELDS", choose_fields,
+                "with --json: write only these decoded fields, as a,b.c; implies --no-raw\n"
+                "A field is a path as for `grep --field`, and is written in its place in `decoded`.")
       ->needs(json_flag);
   declare_value(
       app, "--bytes", "FORM", [&json](const std::string& word) { json.bytes = byte_form_of(word); },

@@ -51,6 +51,7 @@ SelectedRecords select_records(const RecordCondition& condition, const RecordDec
                                const ChunkInfo& info, const Chunk& chunk, OrdinalInterval which, bool ends_at_failure) {
   Search search{.selects = selector(condition, decoder)};
   search.indices = which;
+  search.largest_record = store.limits().decoded_chunk;
   search.ends_at_failure = ends_at_failure;
   auto found = search_chunk({}, store, info, chunk, search);
   SelectedRecords selected;

@@ -85,6 +85,10 @@ class Lines(Decoded):
         self.assertEqual(self.good("cat", "--json", "--bytes", "auto", commands.sample(TEXT)),
                          self.good("cat", "--json", commands.sample(TEXT)))
 
+    def test_select_is_another_word_for_fields(self):
+        words = ["cat", "--json", commands.sample(MESSAGES)]
+        self.assertEqual(self.good(*words, "--select", "c,self.f64"), self.good(*words, "--fields", "c,self.f64"))
+
     def test_fields_that_no_record_has_are_errors(self):
         for command in (["cat"], ["head"], ["tail", "-n", "2"], ["cat", "--shuffle", "1"], ["cat", "--split", "0/1"]):
             done = self.recordfs(*command, "--json", "--fields", "nothing,image/format,features.x", commands.sample(EXAMPLES))
