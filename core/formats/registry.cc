@@ -44,19 +44,21 @@ std::string_view without_shard_number(std::string_view name) {
 
 }  // namespace
 
-bool has_container_name(std::string_view file_name) {
+bool has_name_of(const Format& format, std::string_view file_name) {
   for (const std::string_view packed : {".gz", ".zlib"}) {
     if (file_name.ends_with(packed)) file_name.remove_suffix(packed.size());
   }
   file_name = without_shard_number(file_name);
-  for (const Format& format : formats()) {
-    for (std::string_view rest = format.suffixes; !rest.empty();) {
-      const std::string_view suffix = rest.substr(0, rest.find(' '));
-      if (file_name.size() > suffix.size() && file_name.ends_with(suffix)) return true;
-      rest.remove_prefix(std::min(suffix.size() + 1, rest.size()));
-    }
+  for (std::string_view rest = format.suffixes; !rest.empty();) {
+    const std::string_view suffix = rest.substr(0, rest.find(' '));
+    if (file_name.size() > suffix.size() && file_name.ends_with(suffix)) return true;
+    rest.remove_prefix(std::min(suffix.size() + 1, rest.size()));
   }
   return false;
+}
+
+bool has_container_name(std::string_view file_name) {
+  return std::ranges::any_of(formats(), [&](const Format& format) { return has_name_of(format, file_name); });
 }
 
 Result<const Format*> probe(const RequestContext& context, const Source& source, std::string_view file_name,

@@ -51,6 +51,9 @@ Result<const Format*> probe(const RequestContext& context, const Source& source,
 // listings of files that cost much to read: the file itself may still be of another kind.
 bool has_container_name(std::string_view file_name);
 
+// Returns whether a name ends as those of a format do, apart from the same. False if the format has no endings.
+bool has_name_of(const Format& format, std::string_view file_name);
+
 // Probes with a search, and opens.
 Result<std::unique_ptr<Container>> open_container(const RequestContext& context, std::shared_ptr<const Source> source,
                                                   std::string_view file_name, const Limits& limits);

@@ -166,7 +166,7 @@ class Recover {
     }
     const auto store = context_.open(path);
     if (!store) return true;
-    const FileWriter* const format = find_writer(store->traits().format);
+    const FileWriter* const format = writer_for(*store);
     if (format == nullptr) {
       context_.fail(kExitPartlyDone,
                     fmt::format("{}: recover does not write {} files yet", path, store->traits().format));

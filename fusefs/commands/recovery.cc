@@ -116,6 +116,14 @@ Result<void> compare_metadata(const WriterOptions& wanted, const WriterOptions& 
 
 }  // namespace
 
+const FileWriter* writer_for(const RecordStore& source) {
+  const std::string_view own = source.traits().format;
+  const auto built = std::ranges::find_if(formats(), [&](const Format& format) {
+    return format.built_on == own && has_name_of(format, source.source().name()) && find_writer(format.name) != nullptr;
+  });
+  return find_writer(built == formats().end() ? own : built->name);
+}
+
 std::uint64_t Recovered::records_lost() const {
   std::uint64_t sum = 0;
   for (const Finding& finding : lost) sum += finding.records_lost.value_or(finding.least_lost);
@@ -139,7 +147,7 @@ Recovered Recovery::run(OutputFile& output) const {
 Result<void> Recovery::write(OutputFile& output, Recovered& recovered, WriterOptions& wanted,
                              std::uint64_t& digest) const {
   ASSIGN_OR_RETURN(const auto container,
-                   format_named(format_.format).open({}, source_.shared_source(), services_.limits));
+                   format_named(source_.traits().format).open({}, source_.shared_source(), services_.limits));
   ASSIGN_OR_RETURN(wanted, format_.like({}, *container, source_.source()));
   ASSIGN_OR_RETURN(const auto writer, format_.open({}, output, wanted));
   RecordDigest written;

@@ -15,6 +15,11 @@
 
 namespace recordfs {
 
+// Returns how a file like this container is written; null if recordfs cannot. If a format is built on the container's
+// own and the name is one of its names, the file is of that format and has lost what shows it, as an ArrayRecord file
+// its footer.
+const FileWriter* writer_for(const RecordStore& source);
+
 // What became of a file.
 struct Recovered {
   std::uint64_t records = 0;     // written
@@ -38,7 +43,7 @@ class Recovery {
     std::function<bool(std::uint64_t bytes)> goes_on{};
   };
 
-  // All must outlive the object.
+  // All must outlive the object. `format`: as writer_for() returns it.
   Recovery(const RecordStore& source, const FileWriter& format, const Options& options, StoreResources& services)
       : source_(source), format_(format), options_(options), services_(services) {}
 
