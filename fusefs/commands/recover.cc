@@ -16,9 +16,13 @@
 
 #include "core/base/counted.h"
 #include "core/base/location.h"
+#include "core/dataset/source_spec.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
+#include "fusefs/commands/database_reader.h"
+#include "fusefs/commands/database_recovery.h"
 #include "fusefs/commands/output.h"
+#include "fusefs/commands/output_directory.h"
 #include "fusefs/commands/output_file.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/record_words.h"
@@ -102,6 +106,56 @@ std::string summary_of(const Recovered& recovered) {
                                                              : "an unknown number";
   return fmt::format("{} written; {} lost", counted(recovered.records, "record"), number);
 }
+
+// Recovers the directory of a database to a new directory.
+class RecoverDatabase {
+ public:
+  explicit RecoverDatabase(const RecoverOptions& options)
+      : options_(options),
+        report_(open_report(options)),
+        directory_(OutputDirectory::create(options.output)),
+        context_(
+            options.reading, [](Severity, const std::string&) {}, directory_ ? (*directory_)->path() : std::string()) {}
+
+  int run() {
+    if (!report_) return fail(options_.report, report_.error());
+    if (!directory_) return fail(options_.output, directory_.error());
+    const auto reader = DatabaseReader::open({.files = options_.files}, context_);
+    if (!reader) return context_.status();
+    const auto recovered = recover_database(*reader, context_, (*directory_)->path(), report_->get(),
+                                            [] { return !Interruption::came(); });
+    if (!recovered && recovered.error().code != Code::kInterrupted) fail(options_.output, recovered.error());
+    if (!recovered) return finish();
+    if (const auto published = (*directory_)->publish(); !published) {
+      fail(options_.output, published.error());
+      return finish();
+    }
+    if (recovered->lost + recovered->stale > 0) context_.note(kExitDamage);
+    if (context_.status() == kExitDamage) {
+      print_message(fmt::format("{}: {} written; {} lost, {} may be stale", reader->path(),
+                                counted(recovered->keys, "key"), recovered->lost, recovered->stale));
+    }
+    return finish();
+  }
+
+ private:
+  int fail(const std::string& path, const Error& error) {
+    context_.fail(kExitPartlyDone, fmt::format("{}: {}", path, error.detail));
+    return context_.status();
+  }
+  int finish() {
+    if (*report_) context_.note((*report_)->finish());
+    directory_ = Error{};  // removes what is not published
+    Interruption::pass_on();
+    return context_.finish();
+  }
+
+  const RecoverOptions& options_;
+  const Interruption interruption_;
+  const Result<std::unique_ptr<Output>> report_;        // opened before the context confines the process
+  Result<std::unique_ptr<OutputDirectory>> directory_;  // likewise
+  CommandContext context_;
+};
 
 class Recover {
  public:
@@ -233,7 +287,7 @@ RunCommand declare_recover(CLI::App& app) {
       "Writes another file of the same format with every record that recordfs cat --skip-damage writes, byte for byte "
       "and in the same order, and with what can be read of the metadata. Intact chunks are copied as they are stored, "
       "if the format permits that. The output is read again and compared before it gets its name; the source is never "
-      "changed.\n"
+      "changed. The directory of a database becomes a new directory with the newest value of each key.\n"
       "Exit status: 0 if nothing was lost, 4 if something was, and is reported on standard error. Any other status "
       "means that a file was not written: 1 usage error, 2 a file cannot be opened or is not a container, 5 another "
       "error, as a full disk, or a format that recordfs does not write.");
@@ -243,11 +297,18 @@ RunCommand declare_recover(CLI::App& app) {
                 "If OUT is a directory or ends with a slash, each file is recovered to a file of the same name in it.")
       ->required();
   app.add_flag("-f,--force", options->replaces, "replace existing files");
-  declare_value(app, "--report", "F", options->report,
-                "list what was lost in F, as lines of JSON\n"
-                "Each has `file`, `begin`, `end`, `class`, `reason` and `records_lost`.");
+  declare_value(
+      app, "--report", "F", options->report,
+      "list what was lost in F, as lines of JSON\n"
+      "Each has `file`, `begin`, `end`, `class`, `reason` and `records_lost`. Of a database, they are the keys "
+      "without a readable value and those whose value may be stale: `file`, `key`, `class`, and `reason` or "
+      "`value_from`.");
   options->reading.declare(app);
-  return [options] { return Recover(*options).run(); };
+  return [options] {
+    const bool is_database = options->manifest.empty() && options->files.size() == 1 &&
+                             SourceSpec{.words = options->files}.kind() == SourceSpec::Kind::kDatabase;
+    return is_database ? RecoverDatabase(*options).run() : Recover(*options).run();
+  };
 }
 
 }  // namespace recordfs

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""recordfs recover of the directory of a LevelDB database: the keys of the new one, what is listed, and what is left."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import commands
+import databases
+
+
+class RecoverDatabase(databases.Case):
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "new"
+
+    def values(self, path, *options):
+        """Returns [(key, value)] of a database, as far as its values can be read."""
+        lines = map(json.loads, self.recordfs("cat", "--json", "--skip-damage", *options, path).out.splitlines())
+        return [(databases.bytes_of(line, "key"), databases.bytes_of(line, "value")) for line in lines if "error" not in line]
+
+    def made(self):
+        """Returns the names of what the command made."""
+        return [name for name in os.listdir(self.folder) if name not in ("caches", "database")]
+
+    def test_new_database_has_the_same_keys_and_values(self):
+        for name in ("database/leveldb-levels", "database/leveldb-log-only", "database/goleveldb-reopened"):
+            self.out = self.folder / os.path.basename(name)
+            self.assertEqual(self.good("recover", str(commands.sample(name)), "-o", str(self.out)), b"")
+            self.assertEqual(sorted(os.listdir(self.out)), ["000003.log", "CURRENT", "MANIFEST-000002"])
+            found = self.values(str(self.out))
+            self.assertEqual(found, self.values(str(commands.sample(name))))
+            self.assertEqual([key for key, _ in found], [key for key, _, _ in databases.families(name)["default"]])
+            self.good("verify", str(self.out))
+
+    def test_damaged_table_costs_only_its_block_and_stale_keys_are_listed(self):
+        source = self.copy_database(databases.LEVELS)
+        tables = sorted(source.glob("*.ldb"))
+        commands.with_bit_flipped(tables[-1], 100)
+        report = self.folder / "lost.jsonl"
+        done = self.recordfs("recover", str(source), "-o", f"{self.out}/", "--report", str(report))
+        self.assertEqual(done.status, commands.DAMAGE, done.err)
+        found = self.values(str(self.out))
+        self.assertEqual(found, self.values(str(source)))
+        self.assertRegex(done.err, rf"{len(found)} keys written; 0 lost, \d+ may be stale\n\Z")
+        stale = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
+        marked = [line for line in self.json_lines("cat", "--json", "--skip-damage", str(source)) if line.get("stale")]
+        self.assertEqual([row["key"] for row in stale], [row["key"] for row in marked])
+        self.good("verify", str(self.out))
+
+    def test_lost_manifest_costs_no_key(self):
+        source = self.copy_database(databases.LEVELS)
+        for path in source.glob("MANIFEST-*"):
+            path.unlink()
+        done = self.recordfs("recover", str(source), "-o", str(self.out))
+        self.assertIn(done.status, (commands.GOOD, commands.DAMAGE), done.err)
+        self.assertEqual(self.values(str(self.out)), self.values(str(commands.sample(databases.LEVELS))))
+
+    def test_databases_that_cannot_be_written_are_refused(self):
+        for name, reason in ((databases.FAMILIES, "does not write databases of RocksDB yet"),
+                             (databases.FOREIGN, "the order of its keys is unknown")):
+            done = self.recordfs("recover", str(commands.sample(name)), "-o", str(self.out))
+            self.assertEqual(done.status, commands.PARTLY_DONE)
+            self.assertIn(reason, done.err)
+            self.assertEqual(self.made(), [])
+
+    def test_existing_directory_is_never_replaced(self):
+        self.out.mkdir()
+        done = self.recordfs("recover", "-f", str(commands.sample(databases.LEVELS)), "-o", str(self.out))
+        self.assertEqual((done.status, os.listdir(self.out)), (commands.PARTLY_DONE, []))
+        self.assertIn("File exists", done.err)
+
+    def test_killed_command_leaves_nothing(self):
+        with subprocess.Popen([commands.program("recordfs"), "recover", commands.sample(databases.LEVELS), "-o", self.out],
+                              stderr=subprocess.PIPE, env=self.environment()) as running:
+            deadline = time.monotonic() + commands.PATIENCE
+            while not self.made() and running.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.001)
+            running.send_signal(signal.SIGKILL)
+            running.wait(commands.PATIENCE)
+        while running.returncode != 0 and self.made() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertIn((running.returncode, self.made()), ((-signal.SIGKILL, []), (0, ["new"])))
+
+
+if __name__ == "__main__":
+    commands.main()
