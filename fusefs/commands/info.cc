@@ -17,6 +17,7 @@
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
 #include "core/dataset/ordered_pass.h"
+#include "core/dataset/saved_counts.h"
 #include "core/dataset/source_spec.h"
 #include "core/decoding/json_writer.h"
 #include "core/store/container_info.h"
@@ -163,9 +164,10 @@ std::string text_in(const JsonObject& object, std::string_view name) {
 std::string row(std::string_view name, const std::string& value) { return fmt::format("{:<16} {}\n", name, value); }
 
 std::string row_of(std::string_view name, const JsonObject& first_chunk) {
-  const std::string records = text_in(first_chunk, "records");
-  return row(name, fmt::format("{} at byte {}{}", text_in(first_chunk, "kind"), text_in(first_chunk, "begin"),
-                               records.empty() ? "" : ", records: " + records));
+  const auto* const records = first_chunk.find("records");
+  return row(name,
+             fmt::format("{} at byte {}{}", text_in(first_chunk, "kind"), text_in(first_chunk, "begin"),
+                         records == nullptr ? "" : ", with " + counted(number_in(first_chunk, "records"), "record")));
 }
 
 // Returns the value of an item of the metadata, if it is a number or short text; otherwise its size in parentheses.
@@ -223,11 +225,19 @@ std::string table_of(const std::string& path, const JsonObject& info) {
       continue;  // the line above says all of it
     } else if (key == "size" || key == "decoded") {
       table += row(name, in_units(std::get<std::uint64_t>(content)));
-    } else if (!is_in_json_only(key)) {
+    } else if (!is_in_json_only(key) && key != "records") {
       table += row(name, text_in(info, key));
     }
   }
   return table;
+}
+
+// Returns the last line: the number of records if it is known without a scan, and otherwise how to count them.
+std::string records_row(const std::string& path, const JsonObject& info, CommandContext& context) {
+  if (info.find("records") != nullptr) return row("records", text_in(info, "records"));
+  const auto saved = saved_counts({}, context.services(), Location(path), ScanDetail::kCounts);
+  if (saved) return row("records", fmt::format("{}", saved->records));
+  return row("records", "not counted (try: recordfs info --scan)");
 }
 
 std::string total_line(const FileTotals& totals) {
@@ -415,7 +425,7 @@ std::optional<std::string> info_text(const std::string& path, const InfoOptions&
   }
   if (options.scan) totals.add(*known, 1);
   if (options.json) return line_of(path, std::move(*known));
-  std::string table = table_of(path, *known);
+  std::string table = table_of(path, *known) + records_row(path, *known, context);
   if (options.scan && ::isatty(STDOUT_FILENO) == 1) table += sizes_row(path, *store, context);
   return table;
 }

@@ -4,6 +4,7 @@ import json
 import re
 
 import commands
+from tfrecords import tfrecord
 
 TEXT = "riegeli/simple_zstd9.riegeli"
 KEYS = "recordio/v2-header-kv.grail-rio"
@@ -19,6 +20,15 @@ class Info(commands.Case):
         for line in (rf"file +{commands.sample(KEYS)}", "format +recordio", r"size +98304 bytes \(96.0 KiB\)",
                      "codec +zstd", r"metadata +transformer: zstd", r" +b.true: true", r" +s.empty \(0 bytes\)", r" +s.nl \(5 bytes\)"):
             self.assertRegex(shown, rf"(?m)^{line}$")
+
+    def test_table_ends_with_the_number_of_records_or_how_to_count_them(self):
+        self.assertRegex(self.table("--scan", commands.sample(TEXT)), r"\nrecords +500\n\Z")
+        file = self.folder / "a.tfrecord"
+        file.write_bytes(tfrecord([b"x" * 50000] * 3))
+        self.assertRegex(self.table("--index=no", file), r"(?m)^first chunk +run at byte 0, with 3 records$")
+        self.assertRegex(self.table("--index=no", file), r"\nrecords +not counted \(try: recordfs info --scan\)\n\Z")
+        self.good("index", file)
+        self.assertRegex(self.table(file), r"\nrecords +3\n\Z")
 
     def test_json_of_one_file_is_one_line_with_its_name(self):
         path = commands.sample(TEXT)
