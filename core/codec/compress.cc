@@ -65,6 +65,14 @@ Result<void> compress(CodecId codec, CompressionLevel level, Bytes content, std:
   return stream->finish(out);
 }
 
+Result<void> compress_lz4_block([[maybe_unused]] Bytes content, [[maybe_unused]] std::string& out) {
+#ifdef RECORDFS_HAVE_LZ4
+  return append_lz4_block(content, out);
+#else
+  return cannot_compress(CodecId::kLz4Frame);
+#endif
+}
+
 Result<std::unique_ptr<CompressStream>> open_compressor(CodecId codec, [[maybe_unused]] CompressionLevel level) {
   switch (codec) {
     case CodecId::kNone: return std::unique_ptr<CompressStream>(std::make_unique<NoCompressor>());

@@ -26,6 +26,10 @@ bool can_compress(CodecId codec);
 // states its content size and has no checksum. If it fails, `out` is unspecified.
 Result<void> compress(CodecId codec, CompressionLevel level, Bytes content, std::string& out);
 
+// Appends `content` as a bare LZ4 block, which states neither its size nor its end (lz4_block.h). Fails with kLimit for
+// more than 2 GB.
+Result<void> compress_lz4_block(Bytes content, std::string& out);
+
 // A compressor of content of any length that arrives in pieces. Not thread-safe.
 class CompressStream {
  public:

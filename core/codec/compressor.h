@@ -18,6 +18,7 @@ constexpr std::size_t compressed_piece(std::size_t content) {
 Result<void> compress_zstd(int level, Bytes content, std::string& out);
 Result<void> compress_brotli(int level, Bytes content, std::string& out);
 Result<void> compress_snappy(Bytes content, std::string& out);
+Result<void> append_lz4_block(Bytes content, std::string& out);
 Result<std::unique_ptr<CompressStream>> open_zstd_compressor(int level);
 // For kDeflate, kZlib and kGzip.
 Result<std::unique_ptr<CompressStream>> open_deflate_compressor(CodecId codec, int level);

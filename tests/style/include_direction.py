@@ -47,7 +47,7 @@ PLACES = {
     "zstd": ["core/codec/zstd", "core/codec/zstd_compressor"],
     "brotli/": ["core/codec/brotli", "core/codec/brotli_compressor"],
     "snappy": ["core/codec/snappy", "core/codec/snappy_compressor"],
-    "lz4": ["core/codec/lz4"],
+    "lz4": ["core/codec/lz4", "core/codec/lz4_compressor"],
     "lzma.h": ["core/codec/lzma"],
     "bzlib.h": ["core/codec/bzip2"],
     "zlib.h": ["core/codec/deflate", "core/codec/deflate_compressor"],

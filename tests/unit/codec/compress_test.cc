@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "core/codec/lz4_block.h"
 #include "tests/unit/codec/packers.h"
 
 namespace recordfs {
@@ -46,6 +47,18 @@ TEST(Compress, OtherCodecsAreRefused) {
   for (const CodecId codec : {CodecId::kLzma, CodecId::kXz, CodecId::kBzip2, CodecId::kLz4Frame}) {
     EXPECT_FALSE(can_compress(codec));
     EXPECT_EQ(compressed(codec, {}, "text"), to_string(Code::kUnsupported));
+  }
+}
+
+TEST(Compress, Lz4BlockIsReadBack) {
+  if (!is_available(CodecId::kLz4Frame)) GTEST_SKIP();
+  for (const std::size_t size : {0u, 1u, 100000u}) {
+    const std::string text = text_of(size);
+    std::string out = "before ";
+    ASSERT_TRUE(compress_lz4_block(as_bytes(text), out));
+    const auto back = decompress_lz4_block({}, as_bytes(out).subspan(7), size);
+    ASSERT_TRUE(back);
+    EXPECT_EQ(as_text(back->view()), text);
   }
 }
 
