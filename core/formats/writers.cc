@@ -4,6 +4,7 @@
 
 #include "core/formats/array_record/writer.h"
 #include "core/formats/leveldb_log/writer.h"
+#include "core/formats/leveldb_table/writer.h"
 #include "core/formats/record_writer.h"
 #include "core/formats/recordio/writer.h"
 #include "core/formats/riegeli/writer.h"
@@ -14,8 +15,13 @@ namespace recordfs {
 
 std::span<const FileWriter> file_writers() {
   static const std::array kWriters{
-      array_record::kWriter, leveldb_log::kWriter, recordio::kWriter,
-      riegeli::kWriter,      tfrecord::kWriter,    wandb::kWriter,
+      array_record::kWriter,   //
+      leveldb_log::kWriter,    //
+      leveldb_table::kWriter,  //
+      recordio::kWriter,       //
+      riegeli::kWriter,        //
+      tfrecord::kWriter,       //
+      wandb::kWriter,
   };
   return kWriters;
 }

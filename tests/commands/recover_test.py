@@ -16,7 +16,7 @@ import built
 import commands
 import tfrecords
 
-FORMATS = {"array-record", "leveldb-log", "recordio", "riegeli", "tfrecord", "wandb"}
+FORMATS = {"array-record", "leveldb-log", "leveldb-table", "recordio", "riegeli", "tfrecord", "wandb"}
 SHARDS = [f"tfrecord/train-0000{number}-of-00002" for number in range(2)]
 DAMAGED = "tfrecord/damaged/data-flip.tfrecord"
 MUTATIONS = int(os.environ.get("RECORDFS_MUTATIONS", "60"))

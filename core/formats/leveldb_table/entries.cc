@@ -40,16 +40,6 @@ constexpr std::uint64_t kSequenceOfSeeks = (std::uint64_t{1} << 56) - 1;  // in 
 
 bool has_type_of_leveldb(const InternalKey& key) { return key.type == kDelete || key.type == kPut; }
 
-// Returns nullopt for bytes that are not a record.
-std::optional<Record> parse_record(Bytes record) {
-  Cursor cursor(record);
-  Record parsed;
-  parsed.key = cursor.take(cursor.varint32());
-  parsed.value = cursor.take(cursor.varint32());
-  if (!cursor.ok() || !cursor.at_end()) return std::nullopt;
-  return parsed;
-}
-
 constexpr std::uint64_t kFailedSize = 1;
 
 std::uint64_t varint_size(std::uint64_t number) {
@@ -375,6 +365,15 @@ void write_records(Bytes content, const Dialect& dialect, MutableBytes out, std:
     writer.add(*reader.next());
     records.emplace_back(out.subspan(begin, writer.written() - begin));
   }
+}
+
+std::optional<Record> parse_record(Bytes record) {
+  Cursor cursor(record);
+  Record parsed;
+  parsed.key = cursor.take(cursor.varint32());
+  parsed.value = cursor.take(cursor.varint32());
+  if (!cursor.ok() || !cursor.at_end()) return std::nullopt;
+  return parsed;
 }
 
 std::uint64_t record_size(std::uint64_t key_size, std::uint64_t value_size) {

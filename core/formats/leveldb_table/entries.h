@@ -146,6 +146,9 @@ struct Record {
   Bytes value;
 };
 
+// Returns nullopt for bytes that are not a record.
+std::optional<Record> parse_record(Bytes record);
+
 // Returns the size of a record whose key and value have these sizes.
 std::uint64_t record_size(std::uint64_t key_size, std::uint64_t value_size);
 // Returns what precedes the value in a record.

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/append.h"
+#include "core/base/protobuf.h"
 #include "core/codec/lz4_block.h"
 #include "core/hash/crc32c.h"
 #include "core/hash/xxhash.h"
@@ -196,6 +198,16 @@ std::optional<Packing> packing_of(const Dialect& dialect, std::uint8_t number, B
   return std::nullopt;
 }
 
+// Returns the number of a codec in trailers; nullopt if the dialect has none.
+std::optional<std::uint8_t> number_of(const Dialect& dialect, std::string_view codec) {
+  if (!dialect.is_rocksdb && codec == to_string(CodecId::kZlib)) return kZstdOrZlib;
+  for (std::uint8_t number = kStored; number <= kRocksDbZstd; ++number) {
+    const auto packing = packing_of(dialect, number, {});
+    if (packing && to_string(packing->codec) == codec) return number;
+  }
+  return std::nullopt;
+}
+
 Result<Buffer> decompress_with(const RequestContext& context, const Packing& packing, Bytes stream, Bytes dictionary,
                                std::uint64_t limit) {
   constexpr std::uint64_t kUsualBlock = 4096;
@@ -379,6 +391,53 @@ Result<std::string_view> codec_of(const RequestContext& context, const Source& s
                    read_up_to(context, source, place.begin, std::min<std::uint64_t>(place.size, kFirstBytes)));
   const auto packing = packing_of(dialect, std::to_integer<std::uint8_t>(number.view()[0]), first.view());
   return packing ? to_string(packing->codec) : std::string_view("-");
+}
+
+bool can_write(const Dialect& dialect, std::string_view codec) {
+  const auto number = number_of(dialect, codec);
+  if (!number) return false;
+  if (!dialect.is_rocksdb && codec == to_string(CodecId::kZlib)) return can_compress(CodecId::kZlib);
+  const CodecId id = packing_of(dialect, *number, {})->codec;
+  return can_compress(id) || (id == CodecId::kLz4Frame && is_available(id));
+}
+
+void append_place(std::string& out, const BlockPlace& place) {
+  protobuf::append_varint(out, place.begin);
+  protobuf::append_varint(out, place.size);
+}
+
+Result<void> append_block(std::string& out, const Dialect& dialect, std::string_view codec, CompressionLevel level,
+                          Bytes content) {
+  std::uint8_t number = *number_of(dialect, codec);
+  const bool is_zlib = !dialect.is_rocksdb && codec == to_string(CodecId::kZlib);
+  const Packing packing = is_zlib ? Packing{CodecId::kZlib} : *packing_of(dialect, number, {});
+  const std::size_t begin = out.size();
+  if (packing.size == StatedSize::kVarint) protobuf::append_varint(out, content.size());
+  if (packing.size == StatedSize::kEightBytes) append_le(out, std::uint64_t{content.size()});
+  if (packing.codec == CodecId::kLz4Frame) {
+    TRY(compress_lz4_block(content, out));
+  } else {
+    TRY(compress(packing.codec, level, content, out));
+  }
+  if (number != kStored && out.size() - begin >= content.size() - content.size() / 8) {
+    number = kStored;
+    out.erase(begin);
+    out += as_text(content);
+  }
+  out.push_back(static_cast<char>(number));
+  append_le(out, checksum_of(dialect.checksum, as_bytes(out).subspan(begin)));
+  return {};
+}
+
+void append_footer(std::string& out, const Dialect& dialect, const BlockPlace& metaindex, const BlockPlace& index) {
+  std::string places;
+  append_place(places, metaindex);
+  append_place(places, index);
+  places.resize(kPlacesSize);
+  if (dialect.is_rocksdb) append_le(out, static_cast<std::uint8_t>(dialect.checksum));
+  out += places;
+  if (dialect.is_rocksdb) append_le(out, dialect.version);
+  append_le(out, dialect.is_rocksdb ? kRocksDbMagic : kMagic);
 }
 
 }  // namespace recordfs::leveldb_table

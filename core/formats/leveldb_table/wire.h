@@ -13,6 +13,7 @@
 #include "core/base/limits.h"
 #include "core/base/source.h"
 #include "core/codec/codec.h"
+#include "core/codec/compress.h"
 
 namespace recordfs::leveldb_table {
 
@@ -112,6 +113,25 @@ Result<Buffer> read_metadata(const RequestContext& context, const Source& source
 
 // Returns kLimit for metadata of a table that needs more than `most` bytes.
 Error metadata_exceeds(Position begin, std::string_view what, std::uint64_t most);
+
+// --- for writing
+
+// Returns whether blocks of the dialect can be written in a codec, whose name is that of codec_of().
+bool can_write(const Dialect& dialect, std::string_view codec);
+
+// Appends a place, as read_place() reads it.
+void append_place(std::string& out, const BlockPlace& place);
+
+// Appends a block with its trailer. As in LevelDB and RocksDB, a block that would hardly be smaller is not compressed.
+// Fails as compress(). REQUIRES: can_write() and a dialect without a context.
+Result<void> append_block(std::string& out, const Dialect& dialect, std::string_view codec, CompressionLevel level,
+                          Bytes content);
+
+// Appends a footer, from which parse_footer() reads the dialect and the places. REQUIRES: a version of RocksDB
+// before 6.
+void append_footer(std::string& out, const Dialect& dialect, const BlockPlace& metaindex, const BlockPlace& index);
+
+// --- for reading
 
 // Returns the codec in the block's trailer, "-" if unknown. Static storage. Fails as Source does.
 Result<std::string_view> codec_of(const RequestContext& context, const Source& source, const BlockPlace& place,
