@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/base/bytes.h"
 #include "core/base/request_context.h"
 #include "core/base/result.h"
+#include "core/columns/row_schema.h"
 #include "core/export/row_json.h"
 #include "core/formats/chunk_info.h"
 
@@ -39,10 +41,27 @@ class RowEncoder {
   virtual std::string end() const { return {}; }
 };
 
-// The bytes of consecutive records.
-struct EncodedRows {
+// The chunk that rows come from.
+struct RowOrigin {
+  std::string path{};  // of the container, in messages
+  std::shared_ptr<const RecordStore> store{};
+  ChunkInfo chunk{};
+  std::shared_ptr<const RowDecoder> decoder{};  // null: the records have no columns, or none are wanted
+};
+
+// A record that has no place in the output.
+struct RowFailure {
+  std::shared_ptr<const RowOrigin> origin{};
+  std::uint64_t ordinal = 0;
+  Error why;
+};
+
+// The bytes of consecutive records of one chunk.
+struct RowBytes {
+  std::shared_ptr<const RowOrigin> origin{};
   std::string bytes{};
-  std::vector<std::size_t> ends{};  // of each record in `bytes`
+  std::vector<std::size_t> ends{};        // of each record in `bytes`
+  std::vector<std::uint64_t> ordinals{};  // of each, in the data set
 
   std::size_t size() const { return ends.size(); }
   // Returns the bytes of the records [begin, end).
@@ -61,11 +80,14 @@ class FileEncoder {
   FileEncoder& operator=(const FileEncoder&) = delete;
 
   // Appends the rows [begin, end). Fails as ByteSink and RecordWriter do.
-  virtual Result<void> append(const EncodedRows& rows, std::size_t begin, std::size_t end) = 0;
+  virtual Result<void> append(const RowBytes& rows, std::size_t begin, std::size_t end) = 0;
   // Writes what follows the last row. Must be called once, as the last function. Fails as append().
   virtual Result<void> finish() = 0;
   // Returns how many bytes of the appended rows are not written yet.
   virtual std::uint64_t pending() const = 0;
+  // Takes what is known by now of records that were appended but could not be encoded: all of them after finish(). The
+  // file lacks these records.
+  virtual std::vector<RowFailure> take_failures() { return {}; }
 };
 
 }  // namespace recordfs

@@ -6,7 +6,12 @@
 #include "core/base/buffer.h"
 #include "core/base/protobuf.h"
 #include "core/codec/compress.h"
-#include "core/export/record_file.h"
+#include "core/columns/arrow_ipc.h"
+#include "core/columns/parquet.h"
+#include "core/export/csv.h"
+#include "core/export/grouped_file.h"
+#include "core/export/record_groups.h"
+#include "core/export/table_groups.h"
 
 namespace recordfs {
 namespace {
@@ -15,17 +20,59 @@ using Content = ExportFormat::Content;
 
 std::vector<FileCodec> both() { return {FileCodec::kGzip, FileCodec::kZstd}; }
 
+Result<std::unique_ptr<TableWriter>> open_comma_table(ByteSink& sink, const ArrowField& root, ByteForm bytes) {
+  return open_csv(sink, root, {.bytes = bytes});
+}
+Result<std::unique_ptr<TableWriter>> open_tab_table(ByteSink& sink, const ArrowField& root, ByteForm bytes) {
+  return open_csv(sink, root, {.separator = '\t', .line_end = "\n", .bytes = bytes});
+}
+Result<std::unique_ptr<TableWriter>> open_arrow_table(ByteSink& sink, const ArrowField& root, ByteForm /*bytes*/) {
+  return open_arrow_file(sink, root);
+}
+Result<std::unique_ptr<TableWriter>> open_streamed_table(ByteSink& sink, const ArrowField& root, ByteForm /*bytes*/) {
+  return open_arrow_stream(sink, root);
+}
+Result<std::unique_ptr<TableWriter>> open_parquet_table(ByteSink& sink, const ArrowField& root, ByteForm /*bytes*/) {
+  return open_parquet(sink, root);
+}
+
 const std::vector<ExportFormat>& formats() {
   static const std::vector<ExportFormat> all = {
       {.name = "jsonl", .suffixes = {"ndjson"}, .text = "JSON Lines: an object for each record", .codecs = both()},
+      {.name = "csv",
+       .text = "CSV (RFC 4180), with the names of the columns in the first line",
+       .content = Content::kTable,
+       .codecs = both(),
+       .open_table = open_comma_table},
+      {.name = "tsv",
+       .text = "the same with tabs",
+       .content = Content::kTable,
+       .codecs = both(),
+       .open_table = open_tab_table},
+      {.name = "parquet", .text = "Parquet", .content = Content::kTable, .open_table = open_parquet_table},
+      {.name = "arrow",
+       .suffixes = {"feather"},
+       .text = "Arrow's IPC file",
+       .content = Content::kTable,
+       .open_table = open_arrow_table},
+      {.name = "arrows", .text = "Arrow's IPC stream", .content = Content::kTable, .open_table = open_streamed_table},
       {.name = "tfrecord",
        .suffixes = {"tfrecords"},
        .text = "TFRecord",
        .content = Content::kRecords,
        .codecs = {FileCodec::kGzip},
        .record_format = "tfrecord"},
+      {.name = "riegeli", .text = "Riegeli", .content = Content::kRecords, .record_format = "riegeli"},
+      {.name = "array_record",
+       .suffixes = {"arrayrecord"},
+       .text = "ArrayRecord",
+       .content = Content::kRecords,
+       .record_format = "array-record"},
+      {.name = "tar",
+       .text = "a tar archive as WebDataset reads it, with the members that --member names",
+       .content = Content::kMembers,
+       .codecs = both()},
       {.name = "delimited",
-       .suffixes = {},
        .text = "each record after its length as a varint, as protobuf's delimited messages",
        .content = Content::kRecords,
        .codecs = both()},
@@ -140,7 +187,7 @@ class RowFile final : public FileEncoder {
   RowFile(std::unique_ptr<CodedSink> coded, std::shared_ptr<const RowEncoder> rows)
       : coded_(std::move(coded)), rows_(std::move(rows)) {}
 
-  Result<void> append(const EncodedRows& rows, std::size_t begin, std::size_t end) override {
+  Result<void> append(const RowBytes& rows, std::size_t begin, std::size_t end) override {
     TRY(write_begin());
     return coded_->sink().write(rows.between(begin, end));
   }
@@ -160,6 +207,27 @@ class RowFile final : public FileEncoder {
   const std::unique_ptr<CodedSink> coded_;
   const std::shared_ptr<const RowEncoder> rows_;
   bool has_begun_ = false;
+};
+
+// A file that goes through a codec as a whole.
+class CodedFile final : public FileEncoder {
+ public:
+  CodedFile(std::unique_ptr<CodedSink> coded, std::unique_ptr<FileEncoder> file)
+      : coded_(std::move(coded)), file_(std::move(file)) {}
+
+  Result<void> append(const RowBytes& rows, std::size_t begin, std::size_t end) override {
+    return file_->append(rows, begin, end);
+  }
+  Result<void> finish() override {
+    TRY(file_->finish());
+    return coded_->finish();
+  }
+  std::uint64_t pending() const override { return file_->pending() + coded_->pending(); }
+  std::vector<RowFailure> take_failures() override { return file_->take_failures(); }
+
+ private:
+  const std::unique_ptr<CodedSink> coded_;
+  const std::unique_ptr<FileEncoder> file_;
 };
 
 struct Suffix {
@@ -201,27 +269,32 @@ std::optional<ExportForm> export_form_of(std::string_view name) {
   return std::nullopt;
 }
 
-Result<std::shared_ptr<const RowEncoder>> open_row_encoder(const ExportForm& form, const EncoderOptions& options) {
-  if (!form.format->record_format.empty()) return std::shared_ptr<const RowEncoder>(std::make_shared<Records>());
-  if (form.format->content == Content::kRecords) {
-    return std::shared_ptr<const RowEncoder>(std::make_shared<Delimited>());
-  }
-  return std::shared_ptr<const RowEncoder>(std::make_shared<JsonLines>(options.has_columns));
+std::shared_ptr<const RowEncoder> row_encoder(const ExportForm& form, const EncoderOptions& options) {
+  const bool is_grouped = form.format->content == Content::kTable || !form.format->record_format.empty();
+  if (is_grouped) return std::make_shared<Records>();
+  if (form.format->content == Content::kRecords) return std::make_shared<Delimited>();
+  if (form.format->content == Content::kMembers) return open_tar(options.members, options.parts_of);
+  return std::make_shared<JsonLines>(options.has_columns);
 }
 
-Result<std::unique_ptr<FileEncoder>> open_file_encoder(const ExportForm& form, std::shared_ptr<const RowEncoder> rows,
+Result<std::unique_ptr<FileEncoder>> open_file_encoder(const ExportForm& form, const EncoderOptions& options,
                                                        ByteSink& sink, Executor& executor) {
-  const std::string_view container = form.format->record_format;
-  if (container.empty()) {
-    ASSIGN_OR_RETURN(auto coded, CodedSink::open(form.codec, sink));
-    return std::unique_ptr<FileEncoder>(std::make_unique<RowFile>(std::move(coded), std::move(rows)));
+  const ExportFormat& format = *form.format;
+  if (!format.record_format.empty()) {
+    const FileWriter* const writer = find_writer(format.record_format);
+    if (writer == nullptr) return Error{.code = Code::kUnsupported, .detail = "this build cannot write such files"};
+    WriterOptions how;
+    if (form.codec != FileCodec::kNone) how.codec = to_string(codec_of(form.codec));
+    ASSIGN_OR_RETURN(auto opened, writer->open({}, sink, how));
+    return std::unique_ptr<FileEncoder>(std::make_unique<GroupedFile>(record_groups(std::move(opened)), executor));
   }
-  const FileWriter* const writer = find_writer(container);
-  if (writer == nullptr) return Error{.code = Code::kUnsupported, .detail = "this build cannot write such files"};
-  WriterOptions options;
-  if (form.codec != FileCodec::kNone) options.codec = to_string(codec_of(form.codec));
-  ASSIGN_OR_RETURN(auto opened, writer->open({}, sink, options));
-  return std::unique_ptr<FileEncoder>(std::make_unique<RecordFile>(std::move(opened), executor));
+  ASSIGN_OR_RETURN(auto coded, CodedSink::open(form.codec, sink));
+  if (format.content == Content::kTable) {
+    ASSIGN_OR_RETURN(auto table, format.open_table(coded->sink(), options.columns->root(), options.bytes));
+    auto file = std::make_unique<GroupedFile>(table_groups(options.columns, std::move(table)), executor);
+    return std::unique_ptr<FileEncoder>(std::make_unique<CodedFile>(std::move(coded), std::move(file)));
+  }
+  return std::unique_ptr<FileEncoder>(std::make_unique<RowFile>(std::move(coded), row_encoder(form, options)));
 }
 
 }  // namespace recordfs

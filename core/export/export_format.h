@@ -12,25 +12,34 @@
 #include "core/base/result.h"
 #include "core/decoding/json_writer.h"
 #include "core/export/encoder.h"
+#include "core/export/tar.h"
 #include "core/formats/record_writer.h"
 #include "core/store/executor.h"
 
 namespace recordfs {
+
+class TableColumns;
+class TableWriter;
+struct ArrowField;
 
 // The codec of a whole file.
 enum class FileCodec : std::uint8_t { kNone, kGzip, kZstd };
 
 struct ExportFormat {
   enum class Content : std::uint8_t {
-    kRows,     // the columns of records
+    kRows,     // objects with the columns of records
+    kMembers,  // a file for each of some parts of records
+    kTable,    // a table of the columns that the first records have
     kRecords,  // their bytes
   };
-  std::string_view name;                   // "jsonl"
-  std::vector<std::string_view> suffixes;  // further ones, without a dot
-  std::string_view text;                   // what it is, for people
+  std::string_view name;                     // "jsonl"
+  std::vector<std::string_view> suffixes{};  // further ones, without a dot
+  std::string_view text;                     // what it is, for people
   Content content = Content::kRows;
   std::vector<FileCodec> codecs{};   // around the file
-  std::string_view record_format{};  // of find_writer(); empty: a RowEncoder makes the file
+  std::string_view record_format{};  // of find_writer(); empty: not a container
+  // Begins a table.
+  Result<std::unique_ptr<TableWriter>> (*open_table)(ByteSink& sink, const ArrowField& root, ByteForm bytes) = nullptr;
 };
 
 // Returns all of them, in the order of the help.
@@ -47,16 +56,19 @@ struct ExportForm {
 std::optional<ExportForm> export_form_of(std::string_view name);
 
 struct EncoderOptions {
+  std::shared_ptr<const TableColumns> columns{};  // of a table
   ByteForm bytes = ByteForm::kAuto;
+  std::vector<TarMember> members{};  // of an archive
+  PartsOfRecord parts_of{};
   bool has_columns = true;  // of the records
 };
 
-// Returns the encoder of a form's records.
-Result<std::shared_ptr<const RowEncoder>> open_row_encoder(const ExportForm& form, const EncoderOptions& options);
+// Returns the encoder of the records of files of a form.
+std::shared_ptr<const RowEncoder> row_encoder(const ExportForm& form, const EncoderOptions& options);
 
-// Begins a file. `sink` and `executor`, whose threads encode, must outlive the result. Fails with kUnsupported if the
-// build lacks a codec.
-Result<std::unique_ptr<FileEncoder>> open_file_encoder(const ExportForm& form, std::shared_ptr<const RowEncoder> rows,
+// Begins a file of what row_encoder() makes. `sink` and `executor`, whose threads encode, must outlive the result.
+// Fails with kUnsupported if the build lacks a codec or the format cannot have such columns.
+Result<std::unique_ptr<FileEncoder>> open_file_encoder(const ExportForm& form, const EncoderOptions& options,
                                                        ByteSink& sink, Executor& executor);
 
 }  // namespace recordfs

@@ -131,8 +131,7 @@ Result<void> RowReader::append(const RequestContext& context, const ChunkInfo& c
   const auto typed = decoder_.row(context, chunk, record);
   const bool has_none = typed ? !typed->starts_with('{') : typed.error().code == Code::kNotFound;
   if (has_none) {
-    return Error{
-        .code = Code::kDamage, .position = chunk.begin, .detail = "a record that has no columns, as others do"};
+    return Error{.code = Code::kDamage, .position = chunk.begin, .detail = "no columns, unlike the first record"};
   }
   if (!typed) return typed.error();
   append_untyped(json, *typed, form_);

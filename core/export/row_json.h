@@ -33,6 +33,9 @@ class RowReader {
   // `types` are the user's.
   RowReader(std::shared_ptr<const RecordStore> store, const UserTypes& types, const Limits& limits, ByteForm form);
 
+  const RecordDecoder& decoder() const { return decoder_; }
+  const RecordSchema& schema() const { return store_->schema(); }
+
   // Returns whether the record has columns. Fails as append() if that cannot be known.
   Result<bool> has_columns(const RequestContext& context, const ChunkInfo& chunk, Bytes record) const;
 

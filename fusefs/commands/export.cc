@@ -1,14 +1,18 @@
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "core/base/counted.h"
+#include "core/columns/row_schema.h"
 #include "core/dataset/ordered_pass.h"
 #include "core/dataset/source_spec.h"
 #include "core/export/export_format.h"
@@ -16,14 +20,18 @@
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
+#include "fusefs/commands/export_columns.h"
 #include "fusefs/commands/export_files.h"
 #include "fusefs/commands/output_place.h"
 #include "fusefs/commands/progress.h"
+#include "fusefs/commands/random_rows.h"
 #include "fusefs/commands/record_rows.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
+#include "fusefs/commands/where.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
+#include "fusefs/tree/record_part.h"
 
 namespace recordfs {
 namespace {
@@ -31,10 +39,14 @@ namespace {
 struct ExportOptions {
   ReadingOptions reading;
   RecordWords words;
+  RandomOptions random;
   std::string output;
   std::string form_name;  // of --to
   ShardingOptions sharding;
   UserTypes types;
+  ConditionPointer condition;         // on which records are exported
+  std::vector<std::string> selected;  // columns; none: all
+  std::vector<TarMember> members;
   ByteForm bytes = ByteForm::kAuto;
   bool replaces = false;
   bool skips_damage = false;
@@ -42,18 +54,6 @@ struct ExportOptions {
   std::optional<ExportForm> form() const { return export_form_of(form_name.empty() ? output : form_name); }
   // Returns where it is, as messages name it.
   std::string shown_output() const { return output == "-" ? "standard output" : output; }
-};
-
-// The rows of a container, and what they are made with.
-struct ExportedMember {
-  ExportedMember(const SetMember& opened, const ExportOptions& options, const Limits& limits, const RowEncoder& encoder)
-      : member(opened),
-        reader(member.store, options.types, limits, options.bytes),
-        rows(member, reader, encoder, options.skips_damage) {}
-
-  const SetMember member;
-  const RowReader reader;
-  const RecordRows rows;
 };
 
 class Export {
@@ -64,7 +64,12 @@ class Export {
         place_(OutputPlace::at(options.output)),
         context_(options.reading, place_ ? place_->directory_name : std::string()),
         progress_("export", Progress::Unit::kRecords),
-        executor_(context_.threads() - 1) {
+        executor_(context_.threads() - 1),
+        rows_{.types = options.types,
+              .limits = context_.limits(),
+              .bytes = options.bytes,
+              .skips_damage = options.skips_damage,
+              .condition = options.condition} {
     if (place_ && place_->is_file()) interruption_.emplace();
   }
 
@@ -75,7 +80,13 @@ class Export {
     const auto reader = SetReader::open(options_.words, context_);
     if (reader && prepare(*reader)) {
       is_complete_ = true;
-      reader->each_range(options_.words, [&](const Range& range) { return write(range, *reader); });
+      if (options_.random.is_given()) {
+        is_complete_ = RandomRows(*reader, rows_, [this](const RowBytes& rows) {
+                         return take(rows);
+                       }).read(options_.random, context_);
+      } else {
+        reader->each_range(options_.words, [&](const Range& range) { return write(range, *reader); });
+      }
       progress_.clear();
       finish();
     }
@@ -91,6 +102,7 @@ class Export {
   // Prints why the output is not written.
   int fail_output(const ExportFiles::Failure& failure) {
     progress_.clear();
+    has_failed_ = true;
     std::string path = options_.shown_output();
     if (!failure.name.empty()) path = path.substr(0, path.rfind('/') + 1) + failure.name;
     const bool is_taken = failure.why.os_error == EEXIST;
@@ -109,29 +121,43 @@ class Export {
       context_.fail(kExitWrongUse, fmt::format("{}: not a file, so it has no shards", options_.output));
       return false;
     }
-    EncoderOptions encoding{.bytes = options_.bytes};
-    if (form_.format->content == ExportFormat::Content::kRows) encoding.has_columns = has_columns(reader);
-    auto rows = open_row_encoder(form_, encoding);
-    if (!rows) return fail_output({.why = rows.error()}), false;
+    EncoderOptions encoding{.bytes = options_.bytes, .members = options_.members, .parts_of = parts_of_record};
+    if (encoding.members.empty()) encoding.members.push_back({.name = "bin"});
+    if (!find_columns(reader, encoding)) return false;
     ExportFiles::Options files{
-        .form = form_, .rows = std::move(*rows), .sharding = options_.sharding, .replaces = options_.replaces};
+        .form = form_, .encoding = encoding, .sharding = options_.sharding, .replaces = options_.replaces};
     if (options_.sharding.shards) {
       const auto records = count(reader);
       if (!records) return false;
       files.records = *records;
       progress_.set_total(*records);
     }
-    encoder_ = files.rows;
+    rows_.encoder = row_encoder(form_, encoding);
     files_.emplace(*place_, stream(), executor_, std::move(files));
     const auto failure = files_->check();
     if (failure) fail_output(*failure);
     return !failure;
   }
 
+  // Finds the columns of the rows. Returns false after printing why that failed.
+  bool find_columns(SetReader& reader, EncoderOptions& encoding) {
+    const auto content = form_.format->content;
+    if (content != ExportFormat::Content::kRows && content != ExportFormat::Content::kTable) return true;
+    encoding.has_columns = has_columns(reader, options_.types, context_.limits());
+    if (form_.format->content != ExportFormat::Content::kTable) return true;
+    auto table = find_table(reader, options_.words.ranges, encoding.has_columns, options_.selected, options_.types,
+                            context_.limits());
+    if (!table) return context_.print_failure(reader.name(), table.error()), false;
+    rows_.schema = std::move(table->schema);
+    encoding.columns = std::move(table->columns);
+    return true;
+  }
+
   // Returns the number of selected records. nullopt after printing why it is unknown.
   std::optional<std::uint64_t> count(SetReader& reader) {
     const auto records = reader.records();
     if (!records) return std::nullopt;
+    if (options_.random.is_given()) return std::min(*records, options_.random.sample.value_or(*records));
     if (options_.words.ranges.empty()) return records;
     std::uint64_t sum = 0;
     for (const Range& range : options_.words.ranges) {
@@ -140,40 +166,6 @@ class Export {
       sum += std::min(span.end, *records) - std::min({span.begin, span.end, *records});
     }
     return sum;
-  }
-
-  // Returns whether the first readable record has columns; true if there is none.
-  bool has_columns(SetReader& reader) {
-    std::optional<bool> found;
-    for (std::size_t shard = 0; shard < reader.set().size() && !found; ++shard) {
-      const auto store = reader.set().open({}, shard);
-      if (!store) continue;  // the pass prints why
-      const RowReader rows(*store, options_.types, context_.limits(), options_.bytes);
-      const auto look = [&](const RequestContext& context, const ScannedStep& step) -> OrderedResult {
-        if (!step.indexed) return {};
-        return [&, found_here = look_at(context, **store, rows, step.indexed->chunk)] {
-          found = found_here;
-          return !found;
-        };
-      };
-      static_cast<void>(read_part({.store = **store}, {.threads = 1}, look));
-    }
-    return found.value_or(true);
-  }
-
-  // The same for the records of a chunk; nullopt if none is readable.
-  static std::optional<bool> look_at(const RequestContext& context, const RecordStore& store, const RowReader& rows,
-                                     const ChunkInfo& info) {
-    constexpr std::uint64_t kMost = 1024;  // records
-    const auto chunk = store.chunks().decode_ahead(context, info);
-    if (!chunk) return std::nullopt;
-    for (std::uint64_t i = 0; i < std::min((*chunk)->layout().records(), kMost); ++i) {
-      if ((*chunk)->layout().failure(i) != nullptr) continue;
-      const auto record = store.records().read(context, **chunk, i, 0, UINT64_MAX);
-      const auto has = record ? rows.has_columns(context, info, record->bytes) : record.error();
-      if (has) return *has;
-    }
-    return std::nullopt;
   }
 
   // Each returns false if the export has to stop.
@@ -195,37 +187,39 @@ class Export {
   // Returns as SetReader::Take does.
   std::optional<std::uint64_t> write(const SetMember& member, const Selection& selection) {
     constexpr std::uint64_t kUsualRow = 64;  // bytes without the record
-    const ExportedMember exported(member, options_, context_.limits(), *encoder_);
-    const PassPart part{.store = *exported.member.store, .selection = selection};
-    DamageReporter damage(exported.member.path, *exported.member.store, context_);
+    const auto rows = RecordRows::open(member, rows_);
+    if (!rows) return context_.print_failure(member.path, rows.error()), std::nullopt;
+    const PassPart part{.store = *member.store, .selection = selection};
+    DamageReporter damage(member.path, *member.store, context_);
     return damage.read(
         part, {.threads = context_.threads(), .bytes_per_record = kUsualRow},
         [&](const RequestContext& context, const IndexedChunk& indexed) -> OrderedResult {
           if (holds_nothing(indexed.chunk)) return {};
           return encode(
-              context, exported,
+              context, **rows,
               {.info = indexed.chunk, .which = part.within(indexed), .first_ordinal = indexed.before.records});
         });
   }
 
   // Makes the rows of a chunk's records, on any thread. Returns what writes them.
-  OrderedResult encode(const RequestContext& context, const ExportedMember& exported, ChunkRecords records) {
+  OrderedResult encode(const RequestContext& context, const RecordRows& rows, ChunkRecords records) {
+    const SetMember& member = rows.member();
     const bool is_empty = records.info.decoded_size == 0u;
-    auto chunk = exported.member.store->chunks().decode_ahead(context, records.info);
+    auto chunk = member.store->chunks().decode_ahead(context, records.info);
     if (!chunk) {
-      return [this, &exported, is_empty, info = std::move(records.info), why = std::move(chunk).error()] {
+      return [this, &member, is_empty, info = std::move(records.info), why = std::move(chunk).error()] {
         progress_.clear();
-        context_.report_skipped(exported.member.path, *exported.member.store, why, info, info.records);
+        context_.report_skipped(member.path, *member.store, why, info, info.records);
         return options_.skips_damage || is_empty;
       };
     }
-    auto run = std::make_shared<EncodedRun>(exported.rows.encode(context, records, **chunk));
+    auto run = std::make_shared<EncodedRun>(rows.encode(context, records, **chunk));
     if (run->rest.is_empty()) chunk->reset();
-    return [this, &exported, records = std::move(records), chunk = std::move(*chunk), run]() mutable {
-      while (settle(exported.member, *run, records.info)) {
+    return [this, &rows, records = std::move(records), chunk = std::move(*chunk), run]() mutable {
+      while (settle(rows.member(), *run, records.info)) {
         if (run->rest.is_empty()) return true;
         records.which = run->rest;
-        *run = exported.rows.encode({}, records, *chunk);
+        *run = rows.encode({}, records, *chunk);
       }
       return false;
     };
@@ -233,25 +227,55 @@ class Export {
 
   // Writes rows, and prints what failed.
   bool settle(const SetMember& member, const EncodedRun& run, const ChunkInfo& chunk) {
-    if (const auto failure = files_->append(run.rows)) {
-      fail_output(*failure);
-      return false;
-    }
-    progress_.add(run.rows.size());
+    if (!take(run.rows)) return false;
     for (const RecordsFailure& failure : run.failures) {
       progress_.clear();
       context_.report_skipped(member.path, *member.store, failure.why, chunk, failure.records);
     }
-    return !run.is_over && !Interruption::came();
+    return !run.is_over;
+  }
+
+  // Writes rows. Returns false after printing what failed, or after a signal.
+  bool take(const RowBytes& rows) {
+    if (const auto failure = files_->append(rows)) {
+      fail_output(*failure);
+      return false;
+    }
+    progress_.add(rows.size());
+    return report_failures() && !Interruption::came();
+  }
+
+  // Prints which records could not be encoded. Returns false if that ends the export.
+  bool report_failures() {
+    const auto failures = files_->take_failures();
+    for (const RowFailure& failure : failures) {
+      progress_.clear();
+      Error why = failure.why;
+      why.detail = fmt::format("record {}: {}", failure.ordinal, why.detail);
+      const RowOrigin& origin = *failure.origin;
+      context_.report_skipped(origin.path, *origin.store, why, origin.chunk, 1);
+      if (!options_.skips_damage) return false;
+    }
+    return true;
+  }
+
+  bool may_finish() const {
+    const bool is_allowed =
+        context_.status() == kExitGood || (options_.skips_damage && context_.status() == kExitDamage);
+    return is_complete_ && is_allowed && !Interruption::came();
   }
 
   // Names the files, unless something is wrong with them.
   void finish() {
-    const bool is_good = context_.status() == kExitGood;
-    const bool is_allowed = is_good || (options_.skips_damage && context_.status() == kExitDamage);
-    if (is_complete_ && is_allowed && !Interruption::came()) {
+    report_condition(options_.condition.get(), is_complete_, context_);
+    if (may_finish()) {
+      const auto failure = files_->complete();
+      if (failure) return static_cast<void>(fail_output(*failure));
+      is_complete_ = report_failures();
+    }
+    if (may_finish()) {
       if (const auto failure = files_->finish()) fail_output(*failure);
-    } else if (place_->is_file() && !Interruption::came()) {
+    } else if (place_->is_file() && !Interruption::came() && !has_failed_) {
       const bool helps = context_.status() == kExitDamage && !options_.skips_damage;
       print_message(fmt::format("{}: not written{}", options_.output, helps ? " (try: --skip-damage)" : ""));
     }
@@ -265,9 +289,10 @@ class Export {
   Progress progress_;
   Executor executor_;
   std::optional<Output> stream_;
-  std::shared_ptr<const RowEncoder> encoder_;
+  RowOptions rows_;
   std::optional<ExportFiles> files_;
   bool is_complete_ = false;
+  bool has_failed_ = false;  // the output cannot be written
 };
 
 void check(const ExportOptions& options) {
@@ -284,6 +309,19 @@ void check(const ExportOptions& options) {
   if (options.sharding.is_given() && is_stream) throw CLI::ValidationError("--shards", "needs a file, not -o -");
   if (options.sharding.shards && options.words.reads_ranges) {
     throw CLI::ValidationError("--shards", "excludes -r - (try: --shard-size)");
+  }
+  if (options.random.is_given() && options.words.has_ranges()) {
+    throw CLI::ValidationError("only one of RANGE and --shuffle or --sample can be given");
+  }
+  if (options.sharding.shards && options.condition) {
+    throw CLI::ValidationError("--shards", "excludes --where (try: --shard-size)");
+  }
+  const auto content = options.form()->format->content;
+  if (!options.selected.empty() && content != ExportFormat::Content::kTable) {
+    throw CLI::ValidationError("--select", "is for tables: csv, tsv, parquet, arrow");
+  }
+  if (!options.members.empty() && content != ExportFormat::Content::kMembers) {
+    throw CLI::ValidationError("--member", "is for archives: tar");
   }
 }
 
@@ -340,6 +378,39 @@ void declare_output(CLI::App& app, ExportOptions& options) {
 
 void declare_rows(CLI::App& app, ExportOptions& options) {
   begin_group(app, "Records");
+  declare_where(app, options.condition);
+  options.random.declare(app);
+  declare_value(
+      app, "--select", "COLUMNS",
+      [&options](const std::string& text) {
+        for (std::size_t at = 0; at <= text.size();) {
+          const std::size_t end = std::min(text.find(',', at), text.size());
+          if (end > at) options.selected.push_back(text.substr(at, end - at));
+          at = end + 1;
+        }
+        if (options.selected.empty()) throw CLI::ValidationError("--select", "no column is named");
+      },
+      "of tables: only these columns, in this order, as a,b");
+  declare_value(
+      app, "--member", "MEMBERS",
+      [&options](const std::string& text) {
+        for (std::size_t at = 0; at <= text.size();) {
+          const std::size_t end = std::min(text.find(',', at), text.size());
+          auto member = TarMember::parse(std::string_view(text).substr(at, end - at));
+          if (!member) throw CLI::ValidationError("--member", member.error().detail);
+          const auto is_same = [&](const TarMember& other) { return other.name == member->name; };
+          if (std::ranges::any_of(options.members, is_same)) {
+            throw CLI::ValidationError("--member", "two members have the same name: " + member->name);
+          }
+          options.members.push_back(std::move(*member));
+          at = end + 1;
+        }
+      },
+      "of archives: the members of each record, as jpg=image/encoded,cls=label\n"
+      "A member is named `ORDINAL.NAME`, and has a part of the record, by its path in inside/ of a mount, as for `cp "
+      "--part`; without a path it is the whole record. Default: `bin`, the record. A record that lacks a part cannot "
+      "be "
+      "exported.");
   declare_value(
       app, "--bytes", "FORM", [&options](const std::string& word) { options.bytes = byte_form_of(word); },
       "how bytes are written in rows: auto (text or base64), base64 or hex\n"
@@ -350,9 +421,11 @@ void declare_rows(CLI::App& app, ExportOptions& options) {
       app, options.types,
       [&options] {
         const auto form = options.form();
-        return !form || form->format->content == ExportFormat::Content::kRows;
+        const bool has_columns = !form || form->format->content == ExportFormat::Content::kRows ||
+                                 form->format->content == ExportFormat::Content::kTable;
+        return has_columns || options.condition != nullptr;
       },
-      "formats with columns");
+      "formats with columns and for --where");
   app.add_flag("--skip-damage", options.skips_damage,
                "omit records that cannot be read, and write the others (exit status 4)\n"
                "Without this option the output is not written if any record cannot be read.");

@@ -35,7 +35,7 @@ std::optional<ExportFiles::Failure> ExportFiles::check() const {
   return std::nullopt;
 }
 
-std::size_t ExportFiles::room_for(const EncodedRows& rows, std::size_t begin) const {
+std::size_t ExportFiles::room_for(const RowBytes& rows, std::size_t begin) const {
   const std::size_t left = rows.size() - begin;
   if (const auto shards = options_.sharding.shards) {
     if (shards_ == *shards) return left;  // the last one
@@ -59,7 +59,7 @@ Result<void> ExportFiles::begin_shard() {
     TRY(files_.back()->create());
     sink = files_.back().get();
   }
-  ASSIGN_OR_RETURN(encoder_, open_file_encoder(options_.form, options_.rows, *sink, executor_));
+  ASSIGN_OR_RETURN(encoder_, open_file_encoder(options_.form, options_.encoding, *sink, executor_));
   ++shards_;
   in_shard_ = 0;
   return {};
@@ -67,11 +67,12 @@ Result<void> ExportFiles::begin_shard() {
 
 Result<void> ExportFiles::end_shard() {
   TRY(encoder_->finish());
+  gather_failures();
   encoder_.reset();
   return place_.is_file() ? files_.back()->complete() : Result<void>();
 }
 
-std::optional<ExportFiles::Failure> ExportFiles::append(const EncodedRows& rows) {
+std::optional<ExportFiles::Failure> ExportFiles::append(const RowBytes& rows) {
   const auto append_all = [&]() -> Result<void> {
     for (std::size_t i = 0; i < rows.size();) {
       if (encoder_ == nullptr) TRY(begin_shard());
@@ -81,6 +82,7 @@ std::optional<ExportFiles::Failure> ExportFiles::append(const EncodedRows& rows)
         continue;
       }
       TRY(encoder_->append(rows, i, i + count));
+      gather_failures();
       i += count;
       in_shard_ += count;
     }
@@ -90,7 +92,11 @@ std::optional<ExportFiles::Failure> ExportFiles::append(const EncodedRows& rows)
   return appended ? std::nullopt : std::optional(Failure{.why = appended.error()});
 }
 
-std::optional<ExportFiles::Failure> ExportFiles::finish() {
+void ExportFiles::gather_failures() {
+  for (RowFailure& failure : encoder_->take_failures()) failures_.push_back(std::move(failure));
+}
+
+std::optional<ExportFiles::Failure> ExportFiles::complete() {
   const auto end_all = [&]() -> Result<void> {
     const std::uint64_t wanted = options_.sharding.shards.value_or(1);
     while (encoder_ != nullptr || shards_ < wanted) {
@@ -100,9 +106,10 @@ std::optional<ExportFiles::Failure> ExportFiles::finish() {
     return {};
   };
   const auto ended = end_all();
-  if (!ended) return Failure{.why = ended.error()};
-  return place_.is_file() ? publish() : std::nullopt;
+  return ended ? std::nullopt : std::optional(Failure{.why = ended.error()});
 }
+
+std::optional<ExportFiles::Failure> ExportFiles::finish() { return place_.is_file() ? publish() : std::nullopt; }
 
 std::optional<ExportFiles::Failure> ExportFiles::publish() {
   if (auto taken = check()) return taken;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -27,7 +28,7 @@ class ExportFiles {
  public:
   struct Options {
     ExportForm form{};
-    std::shared_ptr<const RowEncoder> rows{};
+    EncoderOptions encoding{};
     ShardingOptions sharding{};
     std::uint64_t records = 0;  // of all shards together, if their number is given
     bool replaces = false;
@@ -44,16 +45,21 @@ class ExportFiles {
   // Fails if a file exists that must not be replaced, as far as the names are known.
   std::optional<Failure> check() const;
   // Append rows; complete and name the files. Return nullopt on success.
-  std::optional<Failure> append(const EncodedRows& rows);
+  std::optional<Failure> append(const RowBytes& rows);
   std::optional<Failure> finish();
+  // Puts the files on the disk without naming them. Called before finish(), so that all failures are known.
+  std::optional<Failure> complete();
+  // Takes what FileEncoder::take_failures() returned.
+  std::vector<RowFailure> take_failures() { return std::exchange(failures_, {}); }
 
  private:
   // Returns "NAME-00003-of-00016.EXT"; the name itself without shards.
   std::string name_of(std::uint64_t shard, std::uint64_t shards) const;
   // Returns how many of the rows from `begin` on belong to the present shard; 0: it is complete.
-  std::size_t room_for(const EncodedRows& rows, std::size_t begin) const;
+  std::size_t room_for(const RowBytes& rows, std::size_t begin) const;
   Result<void> begin_shard();
   Result<void> end_shard();
+  void gather_failures();
   std::optional<Failure> publish();
 
   const OutputPlace& place_;
@@ -62,8 +68,9 @@ class ExportFiles {
   const Options options_;
   std::vector<std::unique_ptr<OutputFile>> files_;  // none for a stream
   std::unique_ptr<FileEncoder> encoder_;            // of the last file; null: it is complete
-  std::uint64_t shards_ = 0;                        // begun
-  std::uint64_t in_shard_ = 0;                      // rows of the last file
+  std::vector<RowFailure> failures_;
+  std::uint64_t shards_ = 0;    // begun
+  std::uint64_t in_shard_ = 0;  // rows of the last file
 };
 
 }  // namespace recordfs

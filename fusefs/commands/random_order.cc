@@ -81,23 +81,88 @@ NextOrdinal order_of(const RandomOptions& options, std::uint64_t records) {
   };
 }
 
-class RandomCopy {
+// Reads records in a random order, in groups.
+class RandomPass {
  public:
-  RandomCopy(const FormOptions& form, SetReader& reader, CommandContext& context)
-      : form_(form), reader_(reader), context_(context), executor_(context.threads() - 1) {}
+  RandomPass(const RandomTarget& target, SetReader& reader, CommandContext& context)
+      : target_(target), reader_(reader), context_(context), executor_(context.threads() - 1) {}
 
-  // Returns whether all were copied.
-  bool copy(const NextOrdinal& next) {
-    while (context_.output().good()) {
+  // Returns whether all were taken.
+  bool run(const NextOrdinal& next) {
+    for (;;) {
       while (window_.size() < ahead_) {
         const auto ordinal = next();
         if (!ordinal) break;
         window_.push_back(*ordinal);
       }
       if (window_.empty()) return true;
-      if (!copy_window()) return false;
+      if (!take_window()) return false;
     }
-    return false;
+  }
+
+ private:
+  // Takes records from the front of the window, as many as can be read together. Returns false to stop.
+  bool take_window() {
+    const std::size_t wanted = std::min(window_.size(), ahead_);
+    const auto picked =
+        pick_records({}, reader_.set(), executor_, std::span(window_).first(wanted), kMostText, target_.render);
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < picked.records.size(); ++i) {
+      const auto failed = picked.failures.find(i);
+      const bool is_failed = failed != picked.failures.end();
+      if (!target_.take({.ordinal = window_[i], .bytes = picked.records[i]})) return false;
+      bytes += picked.records[i].size();
+      if (!is_failed) continue;
+      context_.report(*failed->second.place.store, failed->second.why);
+      if (failed->second.is_last || !target_.skips_damage) return false;
+    }
+    if (target_.end_group && !target_.end_group()) return false;
+    if (picked.stop) report(*picked.stop);
+    if (picked.stop) return false;
+    const std::size_t copied = picked.records.size();
+    const bool was_full = copied == window_.size();
+    window_.erase(window_.begin(), window_.begin() + static_cast<std::ptrdiff_t>(copied));
+    ahead_ = was_full && bytes < kMostText / 4 ? std::min(2 * wanted, kMostAhead) : copied;
+    return true;
+  }
+
+  // Prints why a record cannot be found. Opens its shard again, which prints why that fails.
+  void report(const PickedRecords::Stop& stop) {
+    const auto place = reader_.locate({.begin = static_cast<std::int64_t>(stop.ordinal), .is_one = true});
+    const auto member = place ? reader_.member(place->shard, 0) : std::nullopt;
+    if (member) context_.print_failure(member->path, stop.why);
+  }
+
+  const RandomTarget& target_;
+  SetReader& reader_;
+  CommandContext& context_;
+  Executor executor_;
+  std::vector<std::uint64_t> window_;  // ordinals, in the order in which they are taken
+  std::size_t ahead_ = kFirstAhead;
+};
+
+// Copies records to standard output.
+class RandomCopy {
+ public:
+  RandomCopy(const FormOptions& form, SetReader& reader, CommandContext& context)
+      : form_(form), reader_(reader), output_(context.output()) {}
+
+  RandomTarget target() {
+    return {.render = [this](const RequestContext&, const PlacedRecord& place, const Chunk& chunk,
+                             std::uint64_t index) { return render(place, chunk, index); },
+            .take =
+                [this](const RandomRecord& record) {
+                  output_.write(record.bytes);
+                  return output_.good();
+                },
+            .end_group =
+                [this] {
+                  output_.flush();
+                  return output_.good();
+                },
+            .condition = form_.condition,
+            .types = form_.types,
+            .skips_damage = form_.skips_damage};
   }
 
  private:
@@ -107,6 +172,7 @@ class RandomCopy {
     const SetMember member;
     const RecordText text;
   };
+  static constexpr std::size_t kRecentShards = 16;
 
   // Thread-safe.
   std::shared_ptr<const Shard> shard_of(const PlacedRecord& place) {
@@ -124,61 +190,25 @@ class RandomCopy {
     return record;
   }
 
-  // Copies records from the front of the window, as many as can be read together. Returns false if the copy ends.
-  bool copy_window() {
-    const std::size_t wanted = std::min(window_.size(), ahead_);
-    const auto picked = pick_records({}, reader_.set(), executor_, std::span(window_).first(wanted), kMostText,
-                                     [this](const RequestContext&, const PlacedRecord& place, const Chunk& chunk,
-                                            std::uint64_t index) { return render(place, chunk, index); });
-    std::uint64_t bytes = 0;
-    for (std::size_t i = 0; i < picked.records.size() && context_.output().good(); ++i) {
-      context_.output().write(picked.records[i]);
-      bytes += picked.records[i].size();
-      const auto failed = picked.failures.find(i);
-      if (failed == picked.failures.end()) continue;
-      context_.report(*failed->second.place.store, failed->second.why);
-      if (failed->second.is_last || !form_.skips_damage) return false;
-    }
-    context_.output().flush();
-    if (picked.stop) report(*picked.stop);
-    if (picked.stop) return false;
-    const std::size_t copied = picked.records.size();
-    const bool was_full = copied == window_.size();
-    window_.erase(window_.begin(), window_.begin() + static_cast<std::ptrdiff_t>(copied));
-    ahead_ = was_full && bytes < kMostText / 4 ? std::min(2 * wanted, kMostAhead) : copied;
-    return true;
-  }
-
-  // Prints why a record cannot be found. Opens its shard again, which prints why that fails.
-  void report(const PickedRecords::Stop& stop) {
-    const auto place = reader_.locate({.begin = static_cast<std::int64_t>(stop.ordinal), .is_one = true});
-    const auto member = place ? reader_.member(place->shard, 0) : std::nullopt;
-    if (member) context_.print_failure(member->path, stop.why);
-  }
-
-  static constexpr std::size_t kRecentShards = 16;
-
   const FormOptions& form_;
   SetReader& reader_;
-  CommandContext& context_;
-  Executor executor_;
+  Output& output_;
   BoundedLru<std::size_t, std::shared_ptr<const Shard>> shards_{kRecentShards};
-  std::vector<std::uint64_t> window_;  // ordinals, in the order in which they are written
-  std::size_t ahead_ = kFirstAhead;
 };
 
 // Finds the selected records first, because only their number says which ones a sample has.
-void copy_selected_in_random_order(const RandomOptions& options, const FormOptions& form, SetReader& reader,
+bool read_selected_in_random_order(const RandomOptions& options, const RandomTarget& target, SetReader& reader,
                                    CommandContext& context) {
   SelectedOrdinals selected;
   bool has_all = true;
   const SelectedFinder finder{
-      .condition = form.condition, .types = form.types, .skips_damage = form.skips_damage, .context = context};
-  if (!finder.each(reader, [&](OrdinalInterval run) { has_all = selected.add(run) && has_all; })) return;
+      .condition = target.condition, .types = target.types, .skips_damage = target.skips_damage, .context = context};
+  if (!finder.each(reader, [&](OrdinalInterval run) { has_all = selected.add(run) && has_all; })) return false;
   if (!has_all) {
-    return context.fail(kExitPartlyDone, "--where: the selected records are too many separate ones to shuffle them");
+    context.fail(kExitPartlyDone, "--where: the selected records are too many separate ones to shuffle them");
+    return false;
   }
-  RandomCopy(form, reader, context).copy([next = order_of(options, selected.records()), &selected] {
+  return RandomPass(target, reader, context).run([next = order_of(options, selected.records()), &selected] {
     const auto place = next();
     return place ? std::optional(selected.at(*place)) : std::nullopt;
   });
@@ -202,12 +232,19 @@ void RandomOptions::declare(CLI::App& app) {
       ->needs(count);
 }
 
+bool read_in_random_order(const RandomOptions& options, const RandomTarget& target, SetReader& reader,
+                          CommandContext& context) {
+  if (target.condition) return read_selected_in_random_order(options, target, reader, context);
+  const auto records = reader.records();
+  if (!records || !RandomPass(target, reader, context).run(order_of(options, *records))) return false;
+  reader.report_damage();
+  return true;
+}
+
 void copy_in_random_order(const RandomOptions& options, const FormOptions& form, SetReader& reader,
                           CommandContext& context) {
-  if (form.condition) return copy_selected_in_random_order(options, form, reader, context);
-  const auto records = reader.records();
-  if (!records) return;
-  if (RandomCopy(form, reader, context).copy(order_of(options, *records))) reader.report_damage();
+  RandomCopy copy(form, reader, context);
+  read_in_random_order(options, copy.target(), reader, context);
 }
 
 }  // namespace recordfs

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
+#include "core/dataset/picked_records.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/record_copier.h"
 #include "fusefs/commands/set_reader.h"
+#include "fusefs/commands/where.h"
 
 namespace CLI {
 class App;
@@ -24,10 +27,30 @@ struct RandomOptions {
   void declare(CLI::App& app);
 };
 
-// Copies all records, or a sample, in the order of Permutation, or a sample in ascending order. Reads some ahead in the
+// A record in a random order, or what RandomTarget::render made of it.
+struct RandomRecord {
+  std::uint64_t ordinal = 0;
+  Bytes bytes{};
+};
+
+// What is done with the records.
+struct RandomTarget {
+  RenderRecord render;                                   // on any thread
+  std::function<bool(const RandomRecord& record)> take;  // in order; false to stop
+  std::function<bool()> end_group{};                     // after records that were read together; false to stop
+  const ConditionPointer& condition;                     // null: all records are selected
+  const UserTypes& types;                                // for the condition
+  bool skips_damage = false;
+};
+
+// Reads all records, or a sample, in the order of Permutation, or a sample in ascending order. Reads some ahead in the
 // order of the shards and chunks, in at most 64 MiB, so that several records of a chunk are decoded together. Prints
 // and notes errors, and at the end the damage in headers, which may have cost records; stops at the first record that
-// cannot be read, unless these are skipped.
+// cannot be read, unless these are skipped. Returns whether all records were taken.
+bool read_in_random_order(const RandomOptions& options, const RandomTarget& target, SetReader& reader,
+                          CommandContext& context);
+
+// Writes the records to standard output.
 void copy_in_random_order(const RandomOptions& options, const FormOptions& form, SetReader& reader,
                           CommandContext& context);
 

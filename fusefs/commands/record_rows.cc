@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/base/thrown.h"
 
 namespace recordfs {
@@ -22,6 +24,15 @@ std::uint64_t end_of_readable(const Layout& layout, std::uint64_t first, std::ui
 
 }  // namespace
 
+Result<std::shared_ptr<const RecordRows>> RecordRows::open(SetMember member, const RowOptions& options) {
+  std::shared_ptr<RecordRows> rows(new RecordRows(std::move(member), options));
+  if (options.schema != nullptr) {
+    ASSIGN_OR_RETURN(auto decoder, options.schema->decoder({}, rows->member_.store, rows->member_.path));
+    rows->decoder_ = std::make_shared<const RowDecoder>(std::move(decoder));
+  }
+  return std::shared_ptr<const RecordRows>(std::move(rows));
+}
+
 EncodedRun RecordRows::encode(const RequestContext& context, const ChunkRecords& records, const Chunk& chunk) const {
   EncodedRun run;
   // A row may be several times as large as its record.
@@ -34,6 +45,8 @@ EncodedRun RecordRows::encode(const RequestContext& context, const ChunkRecords&
 
 void RecordRows::encode_all(const RequestContext& context, const ChunkRecords& records, const Chunk& chunk,
                             EncodedRun& run) const {
+  run.rows.origin = std::make_shared<const RowOrigin>(
+      RowOrigin{.path = member_.path, .store = member_.store, .chunk = records.info, .decoder = decoder_});
   const Layout& layout = chunk.layout();
   for (std::uint64_t i = records.which.begin; i < records.which.end && !run.is_over;) {
     if (run.rows.bytes.size() > kMostRows) {
@@ -68,22 +81,30 @@ void RecordRows::encode_read(const RequestContext& context, const ChunkRecords& 
     const Extent extent = layout.extent(i);
     const Bytes record = bytes->bytes.subspan(static_cast<std::size_t>(extent.begin - front.begin),
                                               static_cast<std::size_t>(extent.size));
+    if (options_.condition != nullptr) {
+      const auto is_selected = options_.condition->matches(context, reader_.decoder(), records.info, record);
+      if (!is_selected) fail(run, is_selected.error());
+      if (!is_selected || !*is_selected) continue;
+    }
     const std::size_t before = run.rows.bytes.size();
-    const auto appended = encoder_.append(
+    const auto appended = options_.encoder->append(
         context, {.rows = reader_, .chunk = records.info, .ordinal = first_ordinal + i, .bytes = record},
         run.rows.bytes);
     if (appended) {
       run.rows.ends.push_back(run.rows.bytes.size());
+      run.rows.ordinals.push_back(first_ordinal + i);
     } else {
       run.rows.bytes.resize(before);
-      fail(run, appended.error());
+      Error why = appended.error();
+      why.detail = fmt::format("record {}: {}", first_ordinal + i, why.detail);
+      fail(run, why);
     }
   }
 }
 
 void RecordRows::fail(EncodedRun& run, const Error& why, std::uint64_t records) const {
   run.failures.push_back({why, records});
-  run.is_over = !skips_damage_;
+  run.is_over = !options_.skips_damage;
 }
 
 }  // namespace recordfs

@@ -4,28 +4,43 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/columns/row_schema.h"
 #include "core/export/encoder.h"
 #include "core/formats/chunk.h"
 #include "fusefs/commands/record_text.h"
+#include "fusefs/commands/where.h"
 
 namespace recordfs {
 
 // What a run of records became.
 struct EncodedRun {
-  EncodedRows rows{};
+  RowBytes rows{};
   std::vector<RecordsFailure> failures{};      // not logged yet
   bool is_over = false;                        // a failure ends the export
   OrdinalInterval rest{.begin = 0, .end = 0};  // indices of records that are left, because the rows were full
 };
 
+// What rows are made with, besides the container.
+struct RowOptions {
+  UserTypes types{};
+  Limits limits{};
+  ByteForm bytes = ByteForm::kAuto;
+  bool skips_damage = false;
+  std::shared_ptr<const RowEncoder> encoder{};
+  std::shared_ptr<const RowSchema> schema{};  // of a table; null: the records have no columns, or none are wanted
+  ConditionPointer condition{};               // null: all records are selected
+};
+
 // For one container. Immutable and thread-safe.
 class RecordRows {
  public:
-  // `member` and `encoder` must outlive the object.
-  RecordRows(const SetMember& member, const RowReader& reader, const RowEncoder& encoder, bool skips_damage)
-      : member_(member), reader_(reader), encoder_(encoder), skips_damage_(skips_damage) {}
+  // Fails as RowSchema::decoder().
+  static Result<std::shared_ptr<const RecordRows>> open(SetMember member, const RowOptions& options);
+
+  const SetMember& member() const { return member_; }
 
   // Returns the rows of records, whose `first_ordinal` must be known. Keeps no failure beyond the first, unless damage
   // is skipped.
@@ -38,10 +53,15 @@ class RecordRows {
                    const OrdinalInterval& readable, EncodedRun& run) const;
   void fail(EncodedRun& run, const Error& why, std::uint64_t records = 1) const;
 
-  const SetMember& member_;
-  const RowReader& reader_;
-  const RowEncoder& encoder_;
-  const bool skips_damage_;
+  RecordRows(SetMember member, RowOptions options)
+      : member_(std::move(member)),
+        options_(std::move(options)),
+        reader_(member_.store, options_.types, options_.limits, options_.bytes) {}
+
+  const SetMember member_;
+  const RowOptions options_;
+  const RowReader reader_;
+  std::shared_ptr<const RowDecoder> decoder_;  // null without a schema
 };
 
 }  // namespace recordfs

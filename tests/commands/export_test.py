@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """recordfs export: the files it writes, and what it leaves of them if something fails."""
+import base64
+import csv
 import gzip
+import io
 import json
-import math
 import os
 import resource
 import signal
 import struct
 import subprocess
+import tarfile
 import time
 
 import commands
@@ -17,6 +20,7 @@ from tfrecords import tfrecord
 LINES = "riegeli/simple_zstd9.riegeli"  # 500 records
 DAMAGED = "riegeli/fuzz_simple_zstd.riegeli"
 EXAMPLES = "tfrecord/examples.tfrecord"
+EVENTS = "events.out.tfevents.1700000000.host"
 LARGE = 3000  # records of a file that takes a while
 
 
@@ -76,13 +80,109 @@ class Export(commands.Case):
     def test_record_without_the_columns_of_the_first_is_an_error(self):
         done = self.recordfs("export", commands.sample(EXAMPLES), "-o", self.target / "a.jsonl")
         self.assertEqual(done.status, commands.DAMAGE)
-        self.assertRegex(done.err, r"no columns[^\n]*\nrecordfs: \S+: not written \(try: --skip-damage\)\n\Z")
+        self.assertRegex(done.err, r"record 5: no columns, unlike the first record\nrecordfs: \S+: not written \(try: --skip-damage\)\n\Z")
         self.assertEqual(self.names(), [])
+
+    def table(self, name, *words, **reading):
+        """Returns the lines of a table as lists of cells."""
+        text = self.exported(name, *words).decode()
+        return list(csv.reader(io.StringIO(text, newline=""), strict=True, **reading))
+
+    def test_table_has_the_columns_of_the_records(self):
+        examples = commands.sample(EXAMPLES)
+        rows = self.rows("a.jsonl", examples, ":5")
+        names = sorted({name for row in rows for name, values in row.items() if values})
+        for name, reading in (("a.csv", {}), ("b.tsv", {"delimiter": "\t"})):
+            header, *lines = self.table(name, "--bytes", "auto", examples, ":5", **reading)
+            self.assertEqual(header, names)
+            found = [dict(zip(names, map(json.loads, line), strict=True)) for line in lines]
+            self.assertEqual(found, [{column: row.get(column, []) for column in names} for row in rows])
+        chosen = self.table("c.csv", "--select", "image/width,image/height", examples, "0")
+        self.assertEqual(chosen, [["image/width", "image/height"], ["[640]", "[480]"]])
+        self.assert_ends(commands.PARTLY_DONE, r"no column widht \(the columns are ", "export", examples, ":5", "--select", "widht",
+                         "-o", self.target / "d.csv")
+
+    def test_cells_are_quoted_where_csv_needs_it(self):
+        texts = [b"plain", b'a "quoted" text', b"two\r\nlines", b"a,comma", b"a\ttab", b"", b"\xff"]
+        path = self.folder / "texts.tfrecord"
+        path.write_bytes(tfrecord(texts))
+        expected = [["ordinal", "data"]] + [[str(i), text.decode()] for i, text in enumerate(texts[:-1])] + [["6", "/w=="]]
+        self.assertEqual(self.table("a.csv", path), expected)
+        self.assertEqual(self.table("a.tsv", path, delimiter="\t"), expected)
+        self.assertIn(b'\r\n5,""\r\n', (self.target / "a.csv").read_bytes())
+
+    def test_record_that_does_not_fit_the_table_is_an_error(self):
+        examples = commands.sample(EXAMPLES)
+        path = self.folder / "late.tfrecord"
+        first = self.good("cat", examples, "2")
+        path.write_bytes(tfrecord([first] * 1100 + [b"no example"]))
+        done = self.recordfs("export", path, "-o", self.target / "a.csv")
+        self.assertEqual((done.status, self.names()), (commands.DAMAGE, []))
+        self.assertIn("record 1100: ", done.err)
+        done = self.recordfs("export", "--skip-damage", path, "-o", self.target / "a.csv")
+        self.assertEqual((done.status, (self.target / "a.csv").read_bytes().count(b"\n")), (commands.DAMAGE, 1101))
+
+    def test_tables_for_other_programs_have_their_marks(self):
+        for name, begin, end in (("a.parquet", b"PAR1", b"PAR1"), ("a.arrow", b"ARROW1\0\0", b"ARROW1"),
+                                 ("a.arrows", b"\xff\xff\xff\xff", b"\xff\xff\xff\xff\0\0\0\0")):
+            made = self.exported(name, self.file)
+            self.assertTrue(made.startswith(begin) and made.endswith(end), name)
+
+    def test_scalars_of_a_run_are_a_table(self):
+        run = self.folder / "logs" / "run"
+        run.mkdir(parents=True)
+        (run / EVENTS).write_bytes((commands.corpus() / "tfrecord" / EVENTS).read_bytes())
+        header, *lines = self.table("a.csv", run / EVENTS)
+        self.assertEqual(header, ["run", "step", "wall_time", "tag", "value"])
+        self.assertEqual([line[1:2] + line[3:] for line in lines[:3]], [["0", "loss", "1"], ["1", "loss", "0.5"], ["2", "loss", "0.3333333432674408"]])
+
+    def test_condition_selects_rows(self):
+        path = self.folder / "few.tfrecord"
+        path.write_bytes(tfrecord([self.good("cat", commands.sample(EXAMPLES), "0")] * 3 + [self.good("cat", commands.sample(EXAMPLES), "1")]))
+        self.assertEqual(len(self.rows("a.jsonl", "--where", "image/width > 600", path)), 3)
+        self.assertEqual(len(self.table("a.csv", "--where", "not image/width > 600", path)), 2)
+        self.exported("a.tfrecord", "--where", "image/width > 600", path)
+        self.assertEqual(self.good("cat", self.target / "a.tfrecord"), self.good("cat", path, ":3"))
+        done = self.recordfs("export", "--where", "widht > 600", path, "-o", self.target / "b.jsonl")
+        self.assertEqual(done.status, commands.PARTLY_DONE)
+        self.assertNotIn("b.jsonl", self.names())
+
+    def test_random_order_is_that_of_cat(self):
+        for words in (("--shuffle", "7"), ("--sample", "20"), ("--sample", "20", "--seed", "3", "--shuffle", "1")):
+            made = self.exported("".join(words) + ".delimited", *words, self.file)
+            self.assertEqual(made, self.good("cat", "--delimited", *words, self.file))
+        ordinals = [json.loads(line)["ordinal"] for line in self.good("cat", "--json", "--shuffle", "7", self.file).splitlines()]
+        self.assertEqual([int(line[0]) for line in self.table("a.csv", "--shuffle", "7", self.file)[1:]], ordinals)
+        self.good("export", "--shuffle", "7", "--sample", "30", "--shards", "4", self.file, "-o", self.target / "s.jsonl")
+        parts = [(self.target / f"s-{i:05}-of-00004.jsonl").read_bytes().splitlines() for i in range(4)]
+        self.assertEqual([len(part) for part in parts], [8, 8, 7, 7])
+        self.assertEqual([json.loads(line)["ordinal"] for part in parts for line in part], ordinals[:30])
+
+    def test_archive_has_the_wanted_members(self):
+        examples = commands.sample(EXAMPLES)
+        words = ("--member", "jpg=image/encoded,width.txt=image/width,pb", examples, "0")
+        path = self.target / "a.tar"
+        made = self.exported("a.tar", *words)
+        row = json.loads(self.good("cat", "--json", examples, "0"))["decoded"]["features"]["feature"]
+        with tarfile.open(path) as archive:
+            found = {member.name: archive.extractfile(member).read() for member in archive}
+            kinds = {(member.mtime, member.uid, member.gid, member.mode, member.isreg()) for member in archive}
+        jpeg = base64.b64decode(row["image/encoded"]["bytes_list"]["value"][0]["base64"])
+        self.assertEqual(found, {"000000000.jpg": jpeg, "000000000.width.txt": b"640\n",
+                                 "000000000.pb": self.good("cat", examples, "0")})
+        self.assertEqual(kinds, {(0, 0, 0, 0o644, True)})
+        self.assertEqual(gzip.decompress(self.exported("b.tar.gz", *words)), made)
+        self.assertEqual(self.recordfs("export", "--member", "x=image/width", examples, ":2", "-o", self.target / "c.tar").status,
+                         commands.DAMAGE)
+        with tarfile.open(self.target / "a.tar") as archive:
+            self.assertEqual(len(archive.getnames()), 3)
+        for text, error in (("a/b=x", "not NAME=PART"), ("jpg=", "not NAME=PART"), ("a=x,a=y", "the same name")):
+            self.assert_ends(commands.WRONG_USE, error, "export", examples, "--member", text, "-o", "x.tar")
 
     def test_container_has_the_same_records(self):
         records = self.good("cat", "--delimited", self.file)
         self.assertEqual(self.exported("a.delimited", self.file), records)
-        for name in ("b.tfrecord", "c.tfrecord.gz"):
+        for name in ("b.tfrecord", "c.tfrecord.gz", "d.riegeli", "e.array_record"):
             self.exported(name, self.file)
             self.assertEqual(self.good("cat", "--delimited", self.target / name), records)
             self.good("verify", self.target / name)
@@ -97,7 +197,7 @@ class Export(commands.Case):
 
     def test_same_bytes_with_any_number_of_threads(self):
         path = self.large()
-        for name in ("a.jsonl", "a.jsonl.gz", "a.tfrecord", "a.tfrecord.gz"):
+        for name in ("a.jsonl", "a.jsonl.gz", "a.tfrecord", "a.riegeli", "a.parquet", "a.arrow", "a.csv", "a.tar.zst"):
             made = {self.exported(f"{threads}{name}", "-j", str(threads), path) for threads in (1, 2, 4)}
             self.assertEqual(len(made), 1, name)
 

@@ -173,6 +173,20 @@ class Recipes(unittest.TestCase):
         self.assertIn(b"499 records written; 1 lost", (self.folder / "messages").read_bytes())
         self.assertIn('"records_lost":1', (self.folder / "lost.jsonl").read_text(encoding="utf-8"))
 
+    def test_pictures_of_a_width_become_a_table(self):
+        self.write_shards()
+        self.assertEqual(self.shell(self.recipe("recordfs export --where 'image/width > 500' 'train-*'")), b"")
+        self.assertTrue((self.folder / "wide.parquet").read_bytes().endswith(b"PAR1"))
+
+    def test_scalars_become_a_table(self):
+        name = "events.out.tfevents.1700000000.host"
+        (self.folder / "logs").mkdir()
+        (self.folder / "logs" / name).write_bytes((built.corpus() / "tfrecord" / name).read_bytes())
+        self.assertEqual(self.shell(self.recipe("recordfs export logs")), b"")
+        first = (self.folder / "scalars.csv").read_text(encoding="utf-8").splitlines()[:2]
+        self.assertEqual(first[0], "run,step,wall_time,tag,value")
+        self.assertTrue(first[1].startswith("logs,0,"), first[1])
+
     def test_many_files_become_few(self):
         self.write_shards()
         self.assertEqual(self.shell(self.recipe("recordfs export 'train-*' --shards 2")), b"")

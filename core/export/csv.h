@@ -1,0 +1,25 @@
+// Writes tables as CSV (RFC 4180), or as TSV: the same with tabs.
+#pragma once
+
+#include <memory>
+
+#include "core/columns/arrow_interface.h"
+#include "core/columns/table_writer.h"
+#include "core/decoding/json_writer.h"
+
+namespace recordfs {
+
+struct CsvOptions {
+  char separator = ',';
+  std::string_view line_end = "\r\n";
+  ByteForm bytes = ByteForm::kAuto;  // of bytes, in cells and in JSON
+};
+
+// Begins a file. `root` is a struct; the first line has the names of its fields. A null is an empty cell, and an empty
+// text is "" in quotes. Numbers have the fewest digits that reproduce them; NaN and the infinities are words. Lists and
+// structs are JSON, as RowReader writes it. Bytes are text if they are UTF-8, and otherwise base64, unless a ByteForm
+// chooses one form for all. `sink` must outlive the writer. Fails with kUnsupported if `root` has a type that is not
+// listed at arrow_field_of().
+Result<std::unique_ptr<TableWriter>> open_csv(ByteSink& sink, const ArrowField& root, const CsvOptions& options);
+
+}  // namespace recordfs

@@ -1,0 +1,143 @@
+#include "core/export/table_groups.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/base/buffer.h"
+#include "core/base/utf8.h"
+#include "core/columns/row_batch.h"
+
+namespace recordfs {
+namespace {
+
+// A group is a row group of Parquet, so readers and recordfs hold it in memory.
+constexpr std::size_t kMostRows = 1u << 20;
+constexpr std::uint64_t kMostBytes = 16u << 20;  // of records; one may exceed it
+
+// Returns the columns ordinal and data.
+ArrowColumn data_of(const RecordGroup& group) {
+  const RowBytes& records = group.records;
+  std::vector<std::int64_t> ordinals;
+  std::vector<std::int64_t> offsets{0};
+  ordinals.reserve(records.size());
+  offsets.reserve(records.size() + 1);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    ordinals.push_back(static_cast<std::int64_t>(records.ordinals[i]));
+    offsets.push_back(static_cast<std::int64_t>(records.ends[i]));
+  }
+  const auto length = static_cast<std::int64_t>(records.size());
+  const auto data = std::make_shared<const std::string>(records.bytes);
+  ArrowColumn rows{.length = length, .buffers = {Slice()}};
+  rows.children.push_back({.length = length, .buffers = {Slice(), buffer_of(std::move(ordinals))}});
+  rows.children.push_back(
+      {.length = length, .buffers = {Slice(), buffer_of(std::move(offsets)), Slice{as_bytes(*data), data}}});
+  return rows;
+}
+
+class TableGroups final : public GroupEncoder {
+ public:
+  TableGroups(std::shared_ptr<const TableColumns> columns, std::unique_ptr<TableWriter> writer)
+      : columns_(std::move(columns)), writer_(std::move(writer)) {}
+
+  bool is_full(std::size_t records, std::uint64_t bytes) const override {
+    return records >= kMostRows || bytes >= kMostBytes;
+  }
+  Result<Append> encode(const RecordGroup& group, std::vector<RowFailure>& failures) override {
+    const auto rows = columns_->rows_of(group, failures);
+    const bool has_rows = std::ranges::any_of(rows, [](const ArrowColumn& batch) { return batch.length > 0; });
+    if (!has_rows) return Append([] { return Result<void>(); });
+    ASSIGN_OR_RETURN(auto encoded, writer_->encode(rows));
+    const std::shared_ptr<const EncodedRows> shared = std::move(encoded);
+    return Append([this, shared] { return writer_->append(*shared); });
+  }
+  Result<void> finish() override { return writer_->finish(); }
+
+ private:
+  const std::shared_ptr<const TableColumns> columns_;
+  const std::unique_ptr<TableWriter> writer_;
+};
+
+// Returns " (the columns are a, b)", of at most kMostNames.
+std::string similar_to(std::string_view name, const ArrowField& root) {
+  constexpr std::size_t kMostNames = 10;
+  std::vector<std::string> names;
+  for (const ArrowField& field : root.children) names.push_back(printable(field.name));
+  // Those that have a part of the name, or are a part of it, come first.
+  std::ranges::stable_partition(names, [&](const std::string& other) {
+    return other.find(name) != std::string::npos || name.find(other) != std::string_view::npos;
+  });
+  const bool is_cut = names.size() > kMostNames;
+  if (is_cut) names.resize(kMostNames);
+  return fmt::format(" (the columns are {}{})", fmt::join(names, ", "), is_cut ? ", ..." : "");
+}
+
+}  // namespace
+
+Result<TableColumns> TableColumns::of(std::shared_ptr<const RowSchema> schema,
+                                      const std::vector<std::string>& selected) {
+  TableColumns columns;
+  if (schema == nullptr) {
+    columns.root_ = {.format = "+s", .children = {{.format = "l", .name = "ordinal"}, {.format = "Z", .name = "data"}}};
+  } else {
+    columns.root_ = arrow_field_of(schema->root());
+  }
+  columns.schema_ = std::move(schema);
+  if (selected.empty()) return columns;
+  std::vector<ArrowField> wanted;
+  for (const std::string& name : selected) {
+    const auto found = std::ranges::find(columns.root_.children, name, &ArrowField::name);
+    if (found == columns.root_.children.end()) {
+      return Error{.code = Code::kNotFound,
+                   .detail = fmt::format("no column {}{}", printable(name), similar_to(name, columns.root_))};
+    }
+    columns.selected_.push_back(static_cast<std::size_t>(found - columns.root_.children.begin()));
+    wanted.push_back(*found);
+  }
+  columns.root_.children = std::move(wanted);
+  return columns;
+}
+
+ArrowColumn TableColumns::select(ArrowColumn rows) const {
+  if (selected_.empty()) return rows;
+  std::vector<ArrowColumn> wanted;
+  wanted.reserve(selected_.size());
+  for (const std::size_t index : selected_) wanted.push_back(rows.children[index]);
+  rows.children = std::move(wanted);
+  return rows;
+}
+
+std::vector<ArrowColumn> TableColumns::rows_of(const RecordGroup& group, std::vector<RowFailure>& failures) const {
+  std::vector<ArrowColumn> batches;
+  if (schema_ == nullptr) {
+    batches.push_back(select(data_of(group)));
+    return batches;
+  }
+  auto rows = std::make_unique<RowBatch>(*schema_);
+  std::size_t segment = 0;
+  for (std::size_t i = 0; i < group.records.size(); ++i) {
+    while (segment + 1 < group.segments.size() && group.segments[segment + 1].first <= i) ++segment;
+    const auto& origin = group.segments[segment].origin;
+    const Bytes record = group.records.between(i, i + 1);
+    auto appended = rows->append(*origin->decoder, record);
+    if (!appended && appended.error().code == Code::kLimit && rows->size() > 0) {
+      batches.push_back(select(rows->finish()));
+      rows = std::make_unique<RowBatch>(*schema_);
+      appended = rows->append(*origin->decoder, record);
+    }
+    if (!appended)
+      failures.push_back({.origin = origin, .ordinal = group.records.ordinals[i], .why = appended.error()});
+  }
+  if (rows->size() > 0) batches.push_back(select(rows->finish()));
+  return batches;
+}
+
+std::unique_ptr<GroupEncoder> table_groups(std::shared_ptr<const TableColumns> columns,
+                                           std::unique_ptr<TableWriter> writer) {
+  return std::make_unique<TableGroups>(std::move(columns), std::move(writer));
+}
+
+}  // namespace recordfs

@@ -1,0 +1,40 @@
+// Groups of records as rows of a table.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/columns/row_schema.h"
+#include "core/columns/table_writer.h"
+#include "core/export/grouped_file.h"
+
+namespace recordfs {
+
+// The columns of a table: those of the records, or some of them, or ordinal and data.
+class TableColumns {
+ public:
+  // `schema` is null if the records have no columns. `selected` names columns of the schema, in the wanted order;
+  // empty: all. Fails with kNotFound if there is no such column.
+  static Result<TableColumns> of(std::shared_ptr<const RowSchema> schema, const std::vector<std::string>& selected);
+
+  // Returns a struct with the columns as fields.
+  const ArrowField& root() const { return root_; }
+
+  // Returns the rows of a group, without the records that cannot be decoded, which it adds to `failures`. Throws
+  // std::bad_alloc. Thread-safe.
+  std::vector<ArrowColumn> rows_of(const RecordGroup& group, std::vector<RowFailure>& failures) const;
+
+ private:
+  ArrowColumn select(ArrowColumn rows) const;
+
+  std::shared_ptr<const RowSchema> schema_;
+  ArrowField root_;
+  std::vector<std::size_t> selected_;  // indices in the schema's root; empty: all
+};
+
+// `writer` must have been opened with the columns' root, and write to a sink that outlives the result.
+std::unique_ptr<GroupEncoder> table_groups(std::shared_ptr<const TableColumns> columns,
+                                           std::unique_ptr<TableWriter> writer);
+
+}  // namespace recordfs

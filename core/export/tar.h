@@ -1,0 +1,39 @@
+// Records as members of a tar archive, in the form that WebDataset reads: the members of a record follow each other,
+// and their names differ after the first dot. https://pubs.opengroup.org/onlinepubs/9699919799/utilities/pax.html,
+// "ustar Interchange Format".
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/export/encoder.h"
+
+namespace recordfs {
+
+// A member of each record.
+struct TarMember {
+  static constexpr std::size_t kLongestName = 64;
+
+  std::string name{};                 // after the key and a dot: "jpg"
+  std::optional<std::string> part{};  // its path in the record; nullopt: the whole record
+
+  // Parses "jpg=image/encoded", or "bin" for the whole record. Fails with kUnsupported if the name is empty, longer
+  // than kLongestName, or has other characters than letters, digits, dots, - and _.
+  static Result<TarMember> parse(std::string_view text);
+};
+
+// Returns the parts of a record by their paths, nullopt for each that it does not have.
+using PartsOfRecord = std::function<Result<std::vector<std::optional<std::string>>>(
+    const RecordSchema& schema, Bytes record, std::span<const std::string> paths)>;
+
+// Returns an encoder of archives. A key is the ordinal with nine digits or more. Headers have the time 0, no owner and
+// the mode 0644, so that the bytes depend on the records alone. A record that lacks a member is damage. REQUIRES: the
+// names differ, and there is at least one.
+std::shared_ptr<const RowEncoder> open_tar(std::vector<TarMember> members, PartsOfRecord parts_of);
+
+}  // namespace recordfs

@@ -1,0 +1,114 @@
+#include "fusefs/commands/export_columns.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/dataset/ordered_pass.h"
+#include "core/dataset/record_stream.h"
+#include "core/export/row_json.h"
+#include "core/export/table_groups.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::size_t kFirstRecords = 1024;           // that define the columns
+constexpr std::uint64_t kMostFirstBytes = 64u << 20;  // of them
+
+// Returns what has_columns() returns of the records of a chunk; nullopt if none is readable.
+std::optional<bool> has_columns_in(const RequestContext& context, const RecordStore& store, const RowReader& rows,
+                                   const ChunkInfo& info) {
+  const auto chunk = store.chunks().decode_ahead(context, info);
+  if (!chunk) return std::nullopt;
+  const Layout& layout = (*chunk)->layout();
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(layout.records(), kFirstRecords); ++i) {
+    if (layout.failure(i) != nullptr) continue;
+    const auto record = store.records().read(context, **chunk, i, 0, UINT64_MAX);
+    const auto found = record ? rows.has_columns(context, info, record->bytes) : record.error();
+    if (found) return *found;
+  }
+  return std::nullopt;
+}
+
+// Gathers the readable records of an interval, up to the limits.
+void gather(SetReader& reader, const OrdinalInterval& ordinals, std::vector<std::string>& records,
+            std::uint64_t& bytes) {
+  RecordStream stream(reader.set(), {.ordinals = ordinals, .threads = 1});
+  for (RecordBlock block; records.size() < kFirstRecords && bytes < kMostFirstBytes;) {
+    const auto next = stream.next(block, std::chrono::hours(1));
+    if (next == RecordStream::Next::kEnd) return;
+    if (next == RecordStream::Next::kTimeout) continue;
+    for (const Bytes record : block.records.first(std::min(block.records.size(), kFirstRecords - records.size()))) {
+      records.emplace_back(as_text(record));
+      bytes += record.size();
+    }
+  }
+}
+
+// Returns the readable ones of the first records that are exported. An address counts as all records.
+std::vector<std::string> first_records(SetReader& reader, const std::vector<Range>& ranges) {
+  std::vector<std::string> records;
+  std::uint64_t bytes = 0;
+  const bool are_ordinals =
+      std::ranges::all_of(ranges, [](const Range& range) { return std::holds_alternative<OrdinalRange>(range); });
+  if (ranges.empty() || !are_ordinals) {
+    gather(reader, {}, records, bytes);
+    return records;
+  }
+  for (const Range& range : ranges) {
+    const auto& wanted = std::get<OrdinalRange>(range);
+    const auto count = wanted.counts_from_end() ? reader.records() : std::optional(std::uint64_t{0});
+    if (!count) break;  // the pass ends in the same way
+    const OrdinalInterval span = span_of(wanted, *count);
+    if (!span.is_empty()) gather(reader, span, records, bytes);
+  }
+  return records;
+}
+
+}  // namespace
+
+bool has_columns(SetReader& reader, const UserTypes& types, const Limits& limits) {
+  std::optional<bool> found;
+  for (std::size_t shard = 0; shard < reader.set().size() && !found; ++shard) {
+    const auto store = reader.set().open({}, shard);
+    if (!store) continue;
+    const RowReader rows(*store, types, limits, ByteForm::kAuto);
+    const auto look = [&](const RequestContext& context, const ScannedStep& step) -> OrderedResult {
+      if (!step.indexed) return {};
+      return [&found, found_here = has_columns_in(context, **store, rows, step.indexed->chunk)] {
+        found = found_here;
+        return !found;
+      };
+    };
+    static_cast<void>(read_part({.store = **store}, {.threads = 1}, look));
+  }
+  return found.value_or(true);
+}
+
+Result<FoundTable> find_table(SetReader& reader, const std::vector<Range>& ranges, bool has_columns,
+                              const std::vector<std::string>& selected, const UserTypes& types, const Limits& limits) {
+  FoundTable table;
+  if (has_columns) {
+    const auto open = [&reader](const RequestContext& context, std::size_t shard) {
+      return reader.set().open(context, shard);
+    };
+    const auto first = [&](const RequestContext&) -> Result<std::vector<std::string>> {
+      return first_records(reader, ranges);
+    };
+    const RowSources sources{
+        .shards = reader.set().size(), .open = open, .types = types, .limits = limits, .first_records = first};
+    ASSIGN_OR_RETURN(table.schema, RowSchema::find_scalars({}, sources));
+    if (table.schema == nullptr) {
+      ASSIGN_OR_RETURN(table.schema, RowSchema::find({}, sources));
+    }
+  }
+  ASSIGN_OR_RETURN(auto columns, TableColumns::of(table.schema, selected));
+  table.columns = std::make_shared<const TableColumns>(std::move(columns));
+  return table;
+}
+
+}  // namespace recordfs
