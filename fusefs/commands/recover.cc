@@ -130,6 +130,7 @@ class RecoverDatabase {
       fail(options_.output, published.error());
       return finish();
     }
+    is_published_ = true;
     if (recovered->lost + recovered->stale > 0) context_.note(kExitDamage);
     if (context_.status() == kExitDamage) {
       print_message(fmt::format("{}: {} written; {} lost, {} may be stale", reader->path(),
@@ -147,7 +148,8 @@ class RecoverDatabase {
     if (*report_) context_.note((*report_)->finish());
     directory_ = Error{};  // removes what is not published
     Interruption::pass_on();
-    return context_.finish();
+    const int status = context_.finish();
+    return !is_published_ && status == kExitDamage ? kExitPartlyDone : status;
   }
 
   const RecoverOptions& options_;
@@ -155,6 +157,7 @@ class RecoverDatabase {
   const Result<std::unique_ptr<Output>> report_;        // opened before the context confines the process
   Result<std::unique_ptr<OutputDirectory>> directory_;  // likewise
   CommandContext context_;
+  bool is_published_ = false;
 };
 
 class Recover {
@@ -176,7 +179,8 @@ class Recover {
     progress_.clear();
     if (*report_) context_.note((*report_)->finish());
     Interruption::pass_on();
-    return context_.finish();
+    const int status = context_.finish();
+    return failure_ != kExitGood ? failure_ : status;
   }
 
  private:
@@ -185,20 +189,26 @@ class Recover {
     return kExitPartlyDone;
   }
 
+  // Prints why a file is not written. This outranks what others have lost.
+  void fail(int status, const std::string& text) {
+    context_.fail(status, text);
+    failure_ = worse_of(failure_, status);
+  }
+
   void recover_all() {
     std::vector<std::string> paths;
     for (const std::string& word : options_.files) add_paths({}, {word}, paths);
     if (!options_.manifest.empty()) add_paths(options_.manifest, {}, paths);
     if (!place_.name.empty() && paths.size() > 1) {
-      return context_.fail(kExitWrongUse, fmt::format("{}: several files are recovered into a directory (try: -o {}/)",
-                                                      options_.output, options_.output));
+      return fail(kExitWrongUse, fmt::format("{}: several files are recovered into a directory (try: -o {}/)",
+                                             options_.output, options_.output));
     }
     std::map<std::string, std::string> sources;  // by name of the output
     for (const std::string& path : paths) {
       const std::string name = place_.name.empty() ? std::string(Location(path).name()) : place_.name;
       const auto [other, is_new] = sources.emplace(name, path);
       if (!is_new) {
-        context_.fail(kExitPartlyDone, fmt::format("{}: has the same name as {}", path, other->second));
+        fail(kExitPartlyDone, fmt::format("{}: has the same name as {}", path, other->second));
       } else if (!recover(path, name)) {
         return;
       }
@@ -215,15 +225,15 @@ class Recover {
   bool recover(const std::string& path, const std::string& name) {
     const std::string target = place_.path_of(name);
     if (is_same_file(path, target)) {
-      context_.fail(kExitWrongUse, fmt::format("{}: is the file that is recovered, which is never written", target));
+      fail(kExitWrongUse, fmt::format("{}: is the file that is recovered, which is never written", target));
       return true;
     }
     const auto store = context_.open(path);
+    if (!store) failure_ = worse_of(failure_, kExitCannotOpen);
     if (!store) return true;
     const FileWriter* const format = writer_for(*store);
     if (format == nullptr) {
-      context_.fail(kExitPartlyDone,
-                    fmt::format("{}: recover does not write {} files yet", path, store->traits().format));
+      fail(kExitPartlyDone, fmt::format("{}: recover does not write {} files yet", path, store->traits().format));
       return true;
     }
     const auto source = status_at(path);
@@ -248,8 +258,8 @@ class Recover {
   }
 
   bool fail_to_write(const std::string& target, const Error& error) {
-    context_.fail(kExitPartlyDone,
-                  fmt::format("{}: {}{}", target, error.detail, error.os_error == EEXIST ? " (-f replaces it)" : ""));
+    fail(kExitPartlyDone,
+         fmt::format("{}: {}{}", target, error.detail, error.os_error == EEXIST ? " (-f replaces it)" : ""));
     return error.os_error == EEXIST;
   }
 
@@ -259,7 +269,7 @@ class Recover {
       if (*report_) (*report_)->write(skipped_line(path, finding));
     }
     if (recovered.lost.empty()) return;
-    context_.note(kExitDamage);
+    if (!recovered.error) context_.note(kExitDamage);
     for (std::size_t i = 0; i < std::min(kMostPrinted, recovered.lost.size()); ++i) {
       print_message(fmt::format("{}: {}", path, to_string(recovered.lost[i])));
     }
@@ -277,6 +287,7 @@ class Recover {
   const Result<std::unique_ptr<Output>> report_;  // likewise
   CommandContext context_;
   Progress progress_;
+  int failure_ = kExitGood;  // the worst status of files that are not written
 };
 
 }  // namespace

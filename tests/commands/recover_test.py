@@ -178,6 +178,12 @@ class Recover(commands.Case):
         self.assertIn("has the same name as", done.err)
         self.assertEqual(self.records(self.out / "a"), self.records(same))
 
+    def test_file_that_is_not_written_outranks_what_another_has_lost(self):
+        done = self.recordfs("recover", self.copy(DAMAGED), next(commands.corpus().glob("avro/*.avro")), "-o", self.out)
+        self.assertEqual((done.status, len(os.listdir(self.out))), (commands.PARTLY_DONE, 1))
+        done = self.recordfs("recover", self.copy(DAMAGED, "x"), self.folder / "missing", "-o", self.out)
+        self.assertEqual((done.status, len(os.listdir(self.out))), (commands.CANNOT_OPEN, 2))
+
     def test_format_that_cannot_be_written_is_named(self):
         self.assert_ends(commands.PARTLY_DONE, "recover does not write avro files yet", "recover",
                          next(commands.corpus().glob("avro/*.avro")), "-o", self.out / "x")

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "core/base/limits.h"
-#include "core/base/protobuf.h"
 #include "core/formats/array_record/ending.h"
 #include "core/formats/array_record/options.h"
 #include "core/formats/riegeli/chunk_writer.h"
@@ -200,23 +199,17 @@ class ArrayRecordWriter final : public RecordWriter {
   std::uint64_t records_ = 0;
 };
 
-// WriterOptions::stored_metadata: a message with these fields.
-constexpr std::uint32_t kOptionsText = 1;
-constexpr std::uint32_t kMetadataChunk = 2;
-
+// WriterOptions::stored_metadata is the metadata chunk, and WriterOptions::stored_layout the text of the options, of
+// which the group size follows from the first chunk.
 Result<std::unique_ptr<RecordWriter>> open_writer(const RequestContext& /*context*/, ByteSink& sink,
                                                   const WriterOptions& options) {
   if (options.trailer) return Error{.code = Code::kUnsupported, .detail = "an ArrayRecord file has no trailer"};
   ASSIGN_OR_RETURN(const auto compression, riegeli::compression_of(options));
   FileOptions file = default_options(compression);
-  std::string metadata;
-  if (options.stored_metadata.empty()) {
+  if (!options.stored_layout.empty()) file = parse_options(options.stored_layout);
+  std::string metadata = options.stored_metadata;
+  if (metadata.empty()) {
     ASSIGN_OR_RETURN(metadata, riegeli::metadata_chunk_of(options, compression));
-  }
-  protobuf::MessageReader stored(as_bytes(options.stored_metadata), 1);
-  while (stored.next()) {
-    if (stored.field().number == kOptionsText) file = parse_options(as_text(stored.content()));
-    if (stored.field().number == kMetadataChunk) metadata = as_text(stored.content());
   }
   return std::unique_ptr<RecordWriter>(
       std::make_unique<ArrayRecordWriter>(sink, compression, std::move(file), std::move(metadata)));
@@ -246,9 +239,8 @@ Result<WriterOptions> like(const RequestContext& context, const Container& conta
     ASSIGN_OR_RETURN(group_size, records_of_first_chunk(context, container));
   }
   if (group_size > 0) set_group_size(file, group_size);
-  protobuf::append_field(options.stored_metadata, kOptionsText, file.text);
-  ASSIGN_OR_RETURN(const auto metadata, riegeli::stored_metadata_chunk(context, container, source));
-  if (!metadata.empty()) protobuf::append_field(options.stored_metadata, kMetadataChunk, metadata);
+  options.stored_layout = file.text;
+  ASSIGN_OR_RETURN(options.stored_metadata, riegeli::stored_metadata_chunk(context, container, source));
   return options;
 }
 

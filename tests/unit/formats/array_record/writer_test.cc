@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "core/base/protobuf.h"
 #include "core/formats/array_record/options.h"
 #include "tests/unit/formats/written_file.h"
 
@@ -37,7 +36,7 @@ WriterOptions grouped(std::uint64_t group_size) {
   auto file = default_options({});
   set_group_size(file, group_size);
   WriterOptions options;
-  protobuf::append_field(options.stored_metadata, 1, file.text);
+  options.stored_layout = file.text;
   return options;
 }
 
