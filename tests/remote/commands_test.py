@@ -125,7 +125,8 @@ class Files:
             self.assertEqual((remote.status, remote.err), (0, ""))
             self.assertEqual([row["sequence"] for row in map(json.loads, remote.out.splitlines())],
                              [row["sequence"] for row in map(json.loads, local.out.splitlines())])
-            self.assertNotIn(b"logs//", self.answer(["verify", "--json", self.url(name), "--wal-dir", self.url(f"{name}.logs") + slash]).out)
+            words = ["verify", "--json", self.url(name), "--wal-dir", self.url(f"{name}.logs") + slash]
+            self.assertNotIn(b"logs//", self.answer(words).out)
 
     def test_logs_that_are_missing_are_reported(self):
         shutil.copytree(self.root / self.WITH_OTHER_LOGS, self.folder / "alone" / "rocksdb11-wal-dir")
@@ -177,7 +178,8 @@ class Files:
 
     def test_report_is_written_for_a_url(self):
         pages = []
-        for words, cwd in ((["report", "riegeli/simple_zstd9.riegeli"], self.root), (["report", self.url("riegeli/simple_zstd9.riegeli")], None)):
+        for words, cwd in ((["report", "riegeli/simple_zstd9.riegeli"], self.root),
+                           (["report", self.url("riegeli/simple_zstd9.riegeli")], None)):
             page = self.folder / "page.html"
             done = self.answer([*words, "-o", page], cwd)
             self.assertEqual((done.status, done.err), (0, ""))
@@ -285,7 +287,8 @@ class Sets:
 class Names(Case):
     """Names that URLs and signatures encode."""
 
-    NAMES = ("with space.riegeli", "dt=2024-01-01/part=0.riegeli", "a+b&c.riegeli", "sch\u00f6n \u2603.riegeli", "100%25.riegeli", "q?x=1.riegeli",
+    NAMES = ("with space.riegeli", "dt=2024-01-01/part=0.riegeli", "a+b&c.riegeli", "sch\u00f6n \u2603.riegeli", "100%25.riegeli",
+             "q?x=1.riegeli",
              "h#ash.riegeli", "co:lon,;semi.riegeli", "(paren)'quote'!.riegeli", "tilde~_-.riegeli", "at@home.riegeli", "star*.riegeli")
 
     def setUp(self):

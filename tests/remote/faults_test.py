@@ -59,7 +59,8 @@ class Case(remoting.Served, mounting.Case):
     def expected(self):
         """Returns {name of a command: its answer for the local file}."""
         local = self.environment_of("local")
-        return {name: remoting.run([*before, file.name, *after], local, cwd=self.root) for name, (before, file, after) in self.commands().items()}
+        return {name: remoting.run([*before, file.name, *after], local, cwd=self.root)
+                for name, (before, file, after) in self.commands().items()}
 
     def check(self, outcome, done, expected, url, what):
         """Checks a finished command against an outcome of expectations.py."""
@@ -198,7 +199,8 @@ class Redirects(Case):
         self.started.rules = [server.Rule(self.name, resolve)]
         self.other.rules = [server.Rule(self.name, expire)]
         done = remoting.run(["grep", "-c", "7919", self.started.url(self.file)], self.environment_of("tickets"))
-        self.assertEqual((done.status, done.err, done.out), (0, "", remoting.run(["grep", "-c", "7919", self.file], self.environment_of("local")).out))
+        local = remoting.run(["grep", "-c", "7919", self.file], self.environment_of("local"))
+        self.assertEqual((done.status, done.err, done.out), (0, "", local.out))
         self.assertGreater(len(tickets), 1)
 
     def test_few_redirects_are_followed_and_many_are_refused(self):
@@ -245,7 +247,8 @@ class Mounts(Case):
                                      environment=self.environment_of(f"mount-{name}"))
             self.addCleanup(self._end, mounted)
             record, listing = point / f"records/{MIDDLE}", [f"{number:09}" for number in range(RECORDS)]
-            found = [self.outcome_of(record.read_bytes, line(MIDDLE)), self.outcome_of(lambda: sorted(os.listdir(point / "records")), listing)]
+            found = [self.outcome_of(record.read_bytes, line(MIDDLE)),
+                     self.outcome_of(lambda: sorted(os.listdir(point / "records")), listing)]
             for outcome in found:
                 self.assertIn(outcome, {"good"} if expected.later == GOOD else NETWORK_ERRORS | {"good"}, name)
             if isinstance(expected.later, str) and expected.later != GOOD:

@@ -60,14 +60,16 @@ class Trees(Case):
         for below in (".", "deep", "simple_zstd9.riegeli", "deep/small.tfrecord", "db"):
             self.assertEqual(sorted(os.listdir(remote / below)), sorted(os.listdir(local / below)), below)
             self.assertEqual((remote / below).is_dir(), True)
-        for below in ("simple_zstd9.riegeli/records/000000007", "deep/null.avro/info.json", "small.tfrecord/streams/concat", "readme.txt", "db/CURRENT"):
+        for below in ("simple_zstd9.riegeli/records/000000007", "deep/null.avro/info.json", "small.tfrecord/streams/concat", "readme.txt",
+                      "db/CURRENT"):
             self.assertEqual((remote / below).read_bytes(), (local / below).read_bytes(), below)
             self.assertEqual((remote / below).stat().st_size, (local / below).stat().st_size, below)
         self.assertEqual(sorted(os.listdir(remote / "db/000005.ldb/keys")), sorted(os.listdir(local / "db/000005.ldb/keys")))
 
     def test_all_that_can_be_walked_is_the_same(self):
         local, remote = self.mount_both("dir/")
-        expected, found = ({str(Path(folder).relative_to(each.point)): (sorted(folders), sorted(files)) for folder, folders, files in os.walk(each.point)}
+        expected, found = ({str(Path(folder).relative_to(each.point)): (sorted(folders), sorted(files))
+                            for folder, folders, files in os.walk(each.point)}
                            for each in (local, remote))
         self.assertEqual(found, expected)
 
@@ -226,7 +228,8 @@ class Failures(Case):
     """A listing that fails is an error, never an empty directory, and works again later."""
 
     FAULTS = (faults.malformed_listing, faults.truncated_listing, faults.html_listing, faults.deep_listing, faults.entities_in_listing,
-              faults.endless_listing, faults.internal_error, faults.forbidden, faults.not_found, faults.stall_before_headers, faults.reset_in_body,
+              faults.endless_listing, faults.internal_error, faults.forbidden, faults.not_found, faults.stall_before_headers,
+              faults.reset_in_body,
               faults.garbage, faults.redirect_to_file)
 
     def test_listing_that_fails_is_an_error_and_recovers(self):
@@ -288,7 +291,8 @@ class Failures(Case):
         self.assertEqual(self.error_of((remote / "readme.txt").read_bytes), errno.EACCES)
         self.assertEqual(self.error_of(os.listdir, remote / "small.tfrecord"), errno.EACCES)
         self.server.rules = [server.Rule("small|readme", faults.not_found)]
-        built.wait_for(lambda: self.error_of((remote / "readme.txt").read_bytes) in (errno.ENOENT, errno.ESTALE), "the end of the object", 10)
+        built.wait_for(lambda: self.error_of((remote / "readme.txt").read_bytes) in (errno.ENOENT, errno.ESTALE), "the end of the object",
+                       10)
         self.server.rules = []
         built.wait_for(lambda: self.names_or_none(remote / "small.tfrecord"), "recovery", 30)
         built.wait_for(lambda: self.content_or_none(remote / "readme.txt") == b"no container\n", "recovery", 30)
@@ -328,7 +332,8 @@ class Hub(server.Server):
             folder = self.root / path.removeprefix("/api/datasets/user/repo/tree/main").strip("/")
             if not folder.is_dir():
                 return server.Answer(404, {"X-Error-Code": "EntryNotFound"})
-            rows = [{"type": "directory" if each.is_dir() else "file", "path": str(each.relative_to(self.root)), "size": each.stat().st_size,
+            rows = [{"type": "directory" if each.is_dir() else "file", "path": str(each.relative_to(self.root)),
+                     "size": each.stat().st_size,
                      "oid": hashlib.sha1(each.read_bytes()).hexdigest() if each.is_file() else "0"} for each in folder.iterdir()]
             return server.Answer(200, {"Content-Type": "application/json"}, json.dumps(rows).encode())
         found = self.find(re.sub("^/datasets/user/repo/resolve/(main|[0-9]{40})/", "/", path))

@@ -96,7 +96,8 @@ class Http(Case):
             self.assertEqual((remote / "files/CURRENT").read_bytes(), (local / "files/CURRENT").read_bytes())
 
     def test_options_apply(self):
-        _, remote = self.mount_both("riegeli/simple_zstd9.riegeli", options=["uid=1234", "gid=2345", "umask=277", "xattr", "record_suffix=.txt"])
+        _, remote = self.mount_both("riegeli/simple_zstd9.riegeli",
+                                    options=["uid=1234", "gid=2345", "umask=277", "xattr", "record_suffix=.txt"])
         status = (remote / "records/000000007.txt").stat()
         self.assertEqual((status.st_uid, status.st_gid, status.st_mode & 0o777), (1234, 2345, 0o500 & 0o400))
         self.assertEqual(os.getxattr(remote / "records/000000007.txt", "user.recordfs.ordinal"), b"7")

@@ -43,7 +43,8 @@ def make_certificates(folder):
     openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=tests", "-days", "3650")
     (folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n", encoding="utf-8")
     openssl("req", *key, "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=localhost")
-    openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", "server.pem", "-days", "3650",
+    openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", "server.pem", "-days",
+            "3650",
             "-extfile", "names")
 
 
@@ -58,7 +59,8 @@ class Case(commands_test.Case):
             self.plain, self.tls = free_port(), free_port()
         text = CONFIGURATION.format(folder=self.folder, root=self.root, plain=self.plain, tls=self.tls)
         (self.folder / "nginx.conf").write_text(text, encoding="utf-8")
-        self.nginx = subprocess.Popen(["nginx", "-c", self.folder / "nginx.conf", "-e", self.folder / "error.log"], stderr=subprocess.DEVNULL)
+        self.nginx = subprocess.Popen(["nginx", "-c", self.folder / "nginx.conf", "-e", self.folder / "error.log"],
+                                      stderr=subprocess.DEVNULL)
         self.addCleanup(self.end)
         built.wait_for(self.answers, "nginx", 20)
         self.prefix = f"http://127.0.0.1:{self.plain}/"
@@ -123,7 +125,8 @@ class Tls(Plain):
         self.assertRegex(done.err, message)
 
     def test_certificate_of_an_unknown_authority_is_refused(self):
-        self.assert_refused(r"[Cc]ertificate|SSL|TLS", self.url("riegeli/simple_zstd9.riegeli"), SSL_CERT_FILE="/etc/ssl/certs/ca-certificates.crt")
+        self.assert_refused(r"[Cc]ertificate|SSL|TLS", self.url("riegeli/simple_zstd9.riegeli"),
+                            SSL_CERT_FILE="/etc/ssl/certs/ca-certificates.crt")
 
     def test_certificate_of_another_host_is_refused(self):
         self.assert_refused(r"[Cc]ertificate|SSL|TLS|name", f"https://127.0.0.2:{self.tls}/x")

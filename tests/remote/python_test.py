@@ -38,7 +38,8 @@ class Case(remoting.Served, unittest.TestCase):
     def script(self, text, **more):
         """Starts a Python program that has the arguments URL and reads lines from its standard input."""
         given = self.environment() | {"PYTHONPATH": os.pathsep.join(sys.path)} | more
-        return subprocess.Popen([sys.executable, "-B", "-c", text, self.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=given, text=True)
+        return subprocess.Popen([sys.executable, "-B", "-c", text, self.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=given,
+                                text=True)
 
 
 class Reading(Case):
@@ -51,8 +52,10 @@ class Reading(Case):
 
     def test_s3_url_is_read(self):
         self.serve_s3(built.corpus().parent)
-        done = subprocess.run([sys.executable, "-B", "-c", "import recordfs, sys; print(len(recordfs.open(sys.argv[1])))", f"s3://corpus/{SAMPLE}"],
-                              env=self.environment() | {"PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True, check=False)
+        done = subprocess.run([sys.executable, "-B", "-c", "import recordfs, sys; print(len(recordfs.open(sys.argv[1])))",
+                               f"s3://corpus/{SAMPLE}"],
+                              env=self.environment() | {"PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True,
+                              check=False)
         self.assertEqual((done.stdout, done.stderr), (f"{RECORDS}\n", ""))
 
     def test_several_urls_and_patterns_are_data_sets(self):
@@ -61,7 +64,8 @@ class Reading(Case):
         self.assertEqual(len(recordfs.open(self.started.url("riegeli/") + "simple_z*.riegeli")), 500)
 
     def test_keys_of_a_database(self):
-        local, remote = (list(recordfs.open(each).keys) for each in (built.sample("database/leveldb-levels"), self.started.url("database/leveldb-levels")))
+        local, remote = (list(recordfs.open(each).keys)
+                         for each in (built.sample("database/leveldb-levels"), self.started.url("database/leveldb-levels")))
         self.assertEqual(remote, local)
 
     def test_missing_object_is_not_found(self):

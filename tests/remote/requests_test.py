@@ -58,8 +58,10 @@ class RoundTrips(Case):
         return path
 
     def test_info_needs_two(self):
-        for form, records, name in [("riegeli-zstd", 60000, "a.riegeli"), ("array_record-zstd", 60000, "a.array_record"), ("tfrecord", 60000, "a.tfrecord"),
-                                    ("leveldb_table-none", 80000, "000005.ldb"), ("recordio-zstd", 60000, "a.grail-rio"), ("proio-lz4", 60000, "a.proio"),
+        for form, records, name in [("riegeli-zstd", 60000, "a.riegeli"), ("array_record-zstd", 60000, "a.array_record"),
+                                    ("tfrecord", 60000, "a.tfrecord"),
+                                    ("leveldb_table-none", 80000, "000005.ldb"), ("recordio-zstd", 60000, "a.grail-rio"),
+                                    ("proio-lz4", 60000, "a.proio"),
                                     ("leveldb", 60000, "000003.log"), ("bloscpack-lz4", 60000, "a.blp")]:
             with self.subTest(format=form):
                 self.assert_requests(2, "info", self.server.url(self.make(form, records, name)))
@@ -100,7 +102,7 @@ class RoundTrips(Case):
                         self.assertEqual((remote.status, remote.out), (local.status, local.out), (form, records, ordinal))
 
     def test_each_format_needs_few_requests_and_bytes(self):
-        """Requests one after another, and KiB: of `info` without and with a saved index, and of `cat FILE N` with one, without other caches."""
+        """Requests one after another, and KiB: of `info` without and with a saved index, and of `cat FILE N` with one."""
         for form, records, name, ordinal, first, known, record in [
                 ("riegeli-zstd", 60000, "a.riegeli", "40000", (2, 1024), (1, 512), (1, 1024)),
                 ("array_record-zstd", 60000, "a.array_record", "40000", (2, 1024), (1, 1024), (1, 1536)),
@@ -129,7 +131,8 @@ class RoundTrips(Case):
         path = self.make("tfrecord", 60000, "a.tfrecord")
         url = self.server.url(path)
         self.answer(["index", url])
-        self.assertEqual(self.assert_requests(1, "info", "--no-cache", url).decode().replace(url, str(path)), self.answer(["info", path]).out.decode())
+        self.assertEqual(self.assert_requests(1, "info", "--no-cache", url).decode().replace(url, str(path)),
+                         self.answer(["info", path]).out.decode())
 
     def test_key_of_a_table_needs_four(self):
         path = self.make("leveldb_table-none", 80000, "000005.ldb")
@@ -194,7 +197,8 @@ class Mounted(remoting.Served, mounting.Case):
 
 class Bytes(Case):
     def test_reading_everything_fetches_each_byte_once(self):
-        for form, records, name in [("riegeli-zstd", 60000, "a.riegeli"), ("tfrecord", 60000, "a.tfrecord"), ("array_record-zstd", 60000, "a.array_record")]:
+        for form, records, name in [("riegeli-zstd", 60000, "a.riegeli"), ("tfrecord", 60000, "a.tfrecord"),
+                                    ("array_record-zstd", 60000, "a.array_record")]:
             path = remoting.make(form, records, self.root / name)
             size = path.stat().st_size
             for words in (["cat", "--no-cache"], ["grep", "-c", "--no-cache", "no such text"], ["verify", "--no-cache"]):

@@ -47,7 +47,8 @@ class Credentials(Case):
 
     def test_unsigned_request_is_refused_with_a_hint(self):
         self.assert_fails(self.cat("--no-sign-request"), r"[Dd]enied|403")
-        self.assert_fails(self.cat(AWS_ACCESS_KEY_ID=None, AWS_SECRET_ACCESS_KEY=None, AWS_SESSION_TOKEN=None), r"credentials|unsigned|sign")
+        self.assert_fails(self.cat(AWS_ACCESS_KEY_ID=None, AWS_SECRET_ACCESS_KEY=None, AWS_SESSION_TOKEN=None),
+                          r"credentials|unsigned|sign")
 
     def test_public_bucket_is_read_unsigned(self):
         self.bucket.keys = None
@@ -103,7 +104,8 @@ class Clocks(Case):
 
 class Refusals(Case):
     def test_messages_say_what_s3_has_said(self):
-        for fault, message in [(faults.access_denied, r"[Dd]enied"), (faults.no_such_key, "no such key"), (faults.no_such_bucket, "no such bucket"),
+        for fault, message in [(faults.access_denied, r"[Dd]enied"), (faults.no_such_key, "no such key"),
+                               (faults.no_such_bucket, "no such bucket"),
                                (faults.invalid_object_state, r"archive|storage class|Glacier"), (faults.slow_down, r"SlowDown|503|rate")]:
             with self.subTest(fault=fault.__name__):
                 self.bucket.rules = [server.Rule("", fault)]

@@ -85,7 +85,8 @@ class Answer:
             headers["Content-Length"] = str(self.size() if self.declared is None else self.declared)
         if self.framing == "close" or self.version == "HTTP/1.0":
             headers["Connection"] = "close"
-        lines = [f"{self.version} {self.status} {REASONS.get(self.status, 'Unknown')}", *(f"{name}: {value}" for name, value in headers.items())]
+        lines = [f"{self.version} {self.status} {REASONS.get(self.status, 'Unknown')}",
+                 *(f"{name}: {value}" for name, value in headers.items())]
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 

@@ -42,7 +42,8 @@ class WholeFiles(commands_test.Case):
         remote = self.answer([word if word != "FILE" else self.url for word in words])
         log = self.server.take_log()
         local = self.answer([word if word != "FILE" else self.path for word in words])
-        self.assertEqual((remote.status, hashlib.sha256(remote.out).digest(), remote.err), (local.status, hashlib.sha256(local.out).digest(), local.err))
+        self.assertEqual((remote.status, hashlib.sha256(remote.out).digest(), remote.err),
+                         (local.status, hashlib.sha256(local.out).digest(), local.err))
         size = self.path.stat().st_size
         self.assertLessEqual(sum(request.sent for request in log), size * MOST, log)
         self.assertLessEqual(max(request.sent for request in log), PART, log)
@@ -119,7 +120,8 @@ class Interrupted(commands_test.Case):
                       ["cp", url, ":", self.folder / "copies"], ["cp", "--raw", url, ":", self.folder / "copies"]):
             with self.subTest(words=words):
                 server.take_log()
-                with subprocess.Popen([built.program("recordfs"), *map(os.fsencode, words)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                with subprocess.Popen([built.program("recordfs"), *map(os.fsencode, words)], stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.DEVNULL,
                                       stderr=subprocess.PIPE, env=self.environment()) as running:
                     built.wait_for(lambda: server.requests, "a request")
                     running.send_signal(signal.SIGINT)

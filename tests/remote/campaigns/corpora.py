@@ -74,11 +74,13 @@ class Commands(Served):
         for root in self.each_corpus():
             names = files(root)
             self.assertTrue(names)
-            self.compare_all(lambda item: self.assert_same(*item[1], files=[item[0]]), [(name, words) for name in names for words in COMMANDS])
+            self.compare_all(lambda item: self.assert_same(*item[1], files=[item[0]]),
+                             [(name, words) for name in names for words in COMMANDS])
 
     def test_each_database_has_the_answers_of_its_local_copy(self):
         for root in self.each_corpus():
-            items = [(name, words) for name in databases(root) for words in (["keys", "--json", "FILE"], ["info", "--json", "FILE"], ["verify", "FILE"])]
+            items = [(name, words) for name in databases(root)
+                     for words in (["keys", "--json", "FILE"], ["info", "--json", "FILE"], ["verify", "FILE"])]
             self.compare_all(lambda item: self.assert_same(*item[1], files=[item[0]]), items)
 
 
@@ -108,7 +110,8 @@ class Python(Served):
         except ImportError:
             self.skipTest("the Python package is not built")
         for root in self.each_corpus():
-            self.compare_all(lambda name, root=root: self.assertEqual(self.outcome(self.url(name)), self.outcome(str(root / name))), files(root))
+            self.compare_all(lambda name, root=root: self.assertEqual(self.outcome(self.url(name)), self.outcome(str(root / name))),
+                             files(root))
 
 
 class Mounts(Served, mounting.Case):

@@ -30,7 +30,8 @@ class Case(commands_test.Case):
         super().setUp()
         data = self.folder / "data"
         data.mkdir()
-        self.running = subprocess.Popen(["node", MODULES / ".bin" / "s3rver", "-d", data, "-a", "127.0.0.1", "-p", "0", "--no-vhost-buckets",
+        self.running = subprocess.Popen(["node", MODULES / ".bin" / "s3rver", "-d", data, "-a", "127.0.0.1", "-p", "0",
+                                         "--no-vhost-buckets",
                                          "--configure-bucket", "corpus"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.addCleanup(self.end)
         self.port = None

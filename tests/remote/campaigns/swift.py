@@ -156,7 +156,8 @@ class Samples(stored_samples.Tests, Case):
     def test_names_that_signatures_encode(self):
         data = built.sample("riegeli/simple_zstd9.riegeli").read_bytes()
         expected = self.answer(["cat", built.sample("riegeli/simple_zstd9.riegeli"), "7"])
-        for name in ("with space.riegeli", "dt=2024-01-01/part=0.riegeli", "a+b&c.riegeli", "sch\u00f6n \u2603.riegeli", "100%25.riegeli", "co:lon,;.riegeli",
+        for name in ("with space.riegeli", "dt=2024-01-01/part=0.riegeli", "a+b&c.riegeli", "sch\u00f6n \u2603.riegeli", "100%25.riegeli",
+                     "co:lon,;.riegeli",
                      "tilde~_-.riegeli", "at@home.riegeli", "(p)'q'!.riegeli", "h#ash.riegeli", "double//slash.riegeli"):
             with self.subTest(name=name):
                 self.put(name, data)
