@@ -70,7 +70,7 @@ class Directories(Case):
 
     def test_grep_refuses_options_of_records_for_a_database(self):
         for words in (["--ordinals"], ["--decoded"], ["--field", "a"], ["-A", "1"]):
-            self.assert_ends(FAILED, r"without --decoded, .*--ordinals, -A, -B and -C \(try: --raw\)", "grep", *words, "a",
+            self.assert_ends(FAILED, r"without --decoded, .*--ordinals, --where, -A, -B and -C \(try: --raw\)", "grep", *words, "a",
                              commands.sample(LEVELS))
 
     def test_grep_reports_values_that_it_cannot_search(self):
