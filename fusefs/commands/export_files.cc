@@ -53,7 +53,7 @@ Result<void> ExportFiles::begin_shard() {
   ByteSink* sink = &stream_;
   if (place_.is_file()) {
     ASSIGN_OR_RETURN(auto directory, place_.opened_directory());
-    const OutputFile::Options options{.replaces = options_.replaces, .number = static_cast<std::size_t>(shards_)};
+    const OutputFile::Options options{.replaces = options_.replaces};
     std::string name = name_of(shards_, options_.sharding.shards.value_or(0));
     files_.push_back(std::make_unique<OutputFile>(std::move(directory), std::move(name), options));
     TRY(files_.back()->create());

@@ -1,6 +1,7 @@
 #include "fusefs/commands/output_file.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,13 +22,18 @@ constexpr std::size_t kGathered = 1u << 20;  // bytes
 // So that the hidden name is not too long.
 constexpr std::size_t kMostOfName = 200;  // bytes
 
+// Returns a name that no other process chooses, not even one of another container with the same process ID. The hidden
+// file of a process that was killed therefore stays until a user removes it.
+std::string hidden_name(const std::string& name) {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) number = static_cast<std::uint64_t>(::getpid());
+  return fmt::format(".{}.{:016x}.recordfs", name.substr(0, kMostOfName), number);
+}
+
 }  // namespace
 
 OutputFile::OutputFile(Descriptor directory, std::string name, Options options)
-    : directory_(std::move(directory)),
-      name_(std::move(name)),
-      unfinished_(fmt::format(".{}.{}.{}.recordfs", name_.substr(0, kMostOfName), ::getpid(), options.number)),
-      options_(options) {}
+    : directory_(std::move(directory)), name_(std::move(name)), unfinished_(hidden_name(name_)), options_(options) {}
 
 Result<void> OutputFile::create() {
   const int at = directory_.number();
@@ -35,8 +41,10 @@ Result<void> OutputFile::create() {
   const bool is_taken = ::fstatat(at, name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
   if (is_taken && !options_.replaces) return system_error(EEXIST);
   if (is_taken && S_ISDIR(st.st_mode)) return system_error(EISDIR);
+  if (is_taken && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)) {
+    return Error{.code = Code::kIo, .detail = "not a regular file, so it is not replaced", .os_error = ENOTSUP};
+  }
   ::signal(SIGXFSZ, SIG_IGN);
-  ::unlinkat(at, unfinished_.c_str(), 0);  // left by a killed process
   const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   file_ = Descriptor(::openat(at, unfinished_.c_str(), flags, options_.mode));
   is_there_ = static_cast<bool>(file_);

@@ -20,9 +20,8 @@ namespace recordfs {
 class OutputFile final : public ByteSink {
  public:
   struct Options {
-    bool replaces = false;   // an existing file, when this one is published
-    mode_t mode = 0666;      // without the umask
-    std::size_t number = 0;  // distinguishes the hidden files of one name
+    bool replaces = false;  // an existing file or symbolic link, when this one is published
+    mode_t mode = 0666;     // without the umask
   };
 
   // Of a file in a directory. REQUIRES: the name has no slash, and is not empty, "." or "..".
@@ -32,7 +31,8 @@ class OutputFile final : public ByteSink {
   OutputFile& operator=(const OutputFile&) = delete;
 
   // Creates the hidden file. From now on a file that becomes larger than the process may write is an error of write(),
-  // and no signal. Fails with kIo: EEXIST if the name is taken and must not be. The first function to call.
+  // and no signal. Fails with kIo: EEXIST if the name is taken and must not be; if it is that of a directory, pipe,
+  // device or socket. The first function to call.
   Result<void> create();
   // Buffers small pieces.
   Result<void> write(Bytes bytes) override;

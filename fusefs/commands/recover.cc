@@ -1,5 +1,7 @@
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -8,6 +10,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,11 +28,13 @@
 #include "fusefs/commands/output.h"
 #include "fusefs/commands/output_directory.h"
 #include "fusefs/commands/output_file.h"
+#include "fusefs/commands/output_place.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/recovery.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
+#include "fusefs/glue/helper_process.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
@@ -58,45 +64,84 @@ bool is_same_file(const std::string& one, const std::string& other) {
   return a && b && a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-// Where the output files are written.
-struct OutputPlace {
-  std::string directory;  // path
-  std::string name{};     // of the only file; empty: each has the name of its source
-
-  std::string path_of(const std::string& file_name) const {
-    return (std::filesystem::path(directory) / file_name).string();
+// Finds where the files are written. In a directory, which has no OutputPlace::name, each has the name of its source.
+Result<OutputPlace> place_of(const std::string& output) {
+  const auto existing = status_at(output);
+  if (output == "-" || (existing && !S_ISREG(existing->st_mode) && !S_ISDIR(existing->st_mode))) {
+    return Error{.code = Code::kUnsupported,
+                 .detail = "recover reads its output again, so it writes regular files only"};
   }
+  if (!output.ends_with('/') && !(existing && S_ISDIR(existing->st_mode))) return OutputPlace::at(output);
+  OutputPlace place{.directory_name = output};
+  place.directory = Descriptor(::open(output.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!place.directory) return system_error(errno);
+  return place;
+}
+
+// Makes the directory of the output if its name ends with a slash and there is none. The returned process, which is not
+// confined, removes it when this process ends, unless there are files in it.
+HelperProcess make_directory(const std::string& output) {
+  if (!output.ends_with('/') || ::mkdir(output.c_str(), 0777) != 0) return {};
+  return {"recordfs-writer", {}, [&output](int line) {
+            char unused = 0;
+            while (::recv(line, &unused, 1, 0) < 0 && errno == EINTR) {
+            }
+            ::rmdir(output.c_str());
+          }};
+}
+
+// The file that lists the losses. An existing file does not change before begin().
+class LossReport {
+ public:
+  // Opens the file. Opens an existing one only with --force. Null: there is no report.
+  static Result<std::unique_ptr<LossReport>> open(const RecoverOptions& options) {
+    if (options.report.empty()) return std::unique_ptr<LossReport>();
+    if (without_slash(options.report) == without_slash(options.output)) {
+      return Error{.code = Code::kIo, .detail = "the report would replace another file of this command"};
+    }
+    const auto existing = status_at(options.report);
+    const bool is_special = existing && !S_ISREG(existing->st_mode);
+    const bool is_new = !existing || !(is_special || options.replaces);
+    Descriptor file(
+        ::open(options.report.c_str(), O_WRONLY | O_CLOEXEC | (is_new ? O_CREAT | O_EXCL : 0), kReadAndWrite));
+    if (!file) return system_error(errno);
+    return std::make_unique<LossReport>(std::move(file), options.report, is_new, is_special);
+  }
+
+  LossReport(Descriptor file, std::string path, bool is_new, bool is_special)
+      : number_(file.number()),
+        path_(std::move(path)),
+        is_new_(is_new),
+        is_special_(is_special),
+        output_(std::move(file), path_) {}
+
+  const std::string& path() const { return path_; }
+  // Returns whether it is the file at `path`.
+  bool is_at(const std::string& path) const { return !is_special_ && is_same_file(path, path_); }
+  // Truncates an existing file. Fails with kIo.
+  Result<void> begin() {
+    if (!is_special_ && ::ftruncate(number_, 0) != 0) return system_error(errno);
+    return {};
+  }
+  // Removes the file if it was made, as far as a confined process may.
+  void remove() const {
+    if (is_new_) ::unlink(path_.c_str());
+  }
+  Output& output() { return output_; }
+
+ private:
+  static std::filesystem::path without_slash(const std::string& path) {
+    std::error_code failed;
+    const std::filesystem::path full = std::filesystem::weakly_canonical(path, failed);
+    return full.has_filename() ? full : full.parent_path();
+  }
+
+  const int number_;
+  const std::string path_;
+  const bool is_new_;
+  const bool is_special_;  // a pipe or a device
+  Output output_;
 };
-
-OutputPlace place_of(const std::string& output) {
-  std::error_code failed;
-  const std::filesystem::path path(output);
-  if (!path.has_filename() || std::filesystem::is_directory(path, failed)) return {.directory = output};
-  const std::string parent = path.parent_path().string();
-  return {.directory = parent.empty() ? "." : parent, .name = path.filename().string()};
-}
-
-Result<Descriptor> open_directory(const OutputPlace& place) {
-  if (place.name.empty()) ::mkdir(place.directory.c_str(), 0777);  // if it fails, so does open()
-  Descriptor directory(::open(place.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory) return system_error(errno);
-  return directory;
-}
-
-// Opens the file that lists what was lost. An existing one is replaced only with --force.
-Result<std::unique_ptr<Output>> open_report(const RecoverOptions& options) {
-  if (options.report.empty()) return std::unique_ptr<Output>();
-  const auto is_source = [&](const std::string& file) { return is_same_file(file, options.report); };
-  if (std::ranges::any_of(options.files, is_source) || options.report == options.output) {
-    return Error{.code = Code::kIo, .detail = "the report would replace another file of this command"};
-  }
-  const auto existing = status_at(options.report);
-  const bool is_special = existing && !S_ISREG(existing->st_mode);
-  const int creates = is_special ? 0 : O_CREAT | (options.replaces ? O_TRUNC : O_EXCL);
-  Descriptor file(::open(options.report.c_str(), O_WRONLY | O_CLOEXEC | creates, kReadAndWrite));
-  if (!file) return system_error(errno);
-  return std::make_unique<Output>(std::move(file), options.report);
-}
 
 // Returns "997 records written; 3 lost", "at least 3 lost", "an unknown number lost".
 std::string summary_of(const Recovered& recovered) {
@@ -112,7 +157,7 @@ class RecoverDatabase {
  public:
   explicit RecoverDatabase(const RecoverOptions& options)
       : options_(options),
-        report_(open_report(options)),
+        report_(LossReport::open(options)),
         directory_(OutputDirectory::create(options.output)),
         context_(
             options.reading, [](Severity, const std::string&) {}, directory_ ? (*directory_)->path() : std::string()) {}
@@ -121,9 +166,11 @@ class RecoverDatabase {
     if (!report_) return fail(options_.report, report_.error());
     if (!directory_) return fail(options_.output, directory_.error());
     const auto reader = DatabaseReader::open({.files = options_.files}, context_);
-    if (!reader) return context_.status();
-    const auto recovered = recover_database(*reader, context_, (*directory_)->path(), report_->get(),
-                                            [] { return !Interruption::came(); });
+    if (!reader) return finish();
+    Output* const report = begin_report(*reader);
+    if (*report_ && report == nullptr) return finish();
+    const auto recovered =
+        recover_database(*reader, context_, (*directory_)->path(), report, [] { return !Interruption::came(); });
     if (!recovered && recovered.error().code != Code::kInterrupted) fail(options_.output, recovered.error());
     if (!recovered) return finish();
     if (const auto published = (*directory_)->publish(); !published) {
@@ -140,12 +187,31 @@ class RecoverDatabase {
   }
 
  private:
+  // Returns the report, which then is empty; null after printing why it cannot be written, or if there is none.
+  Output* begin_report(const DatabaseReader& reader) {
+    LossReport* const report = report_->get();
+    if (report == nullptr) return nullptr;
+    std::error_code failed;
+    bool is_source = false;
+    for (const auto& entry : std::filesystem::directory_iterator(reader.path(), failed)) {
+      is_source = is_source || report->is_at(entry.path().string());
+    }
+    if (is_source || failed) {
+      fail(report->path(), {.code = Code::kIo, .detail = "the report would replace another file of this command"});
+      return nullptr;
+    }
+    if (const auto begun = report->begin(); !begun) {
+      fail(report->path(), begun.error());
+      return nullptr;
+    }
+    return &report->output();
+  }
   int fail(const std::string& path, const Error& error) {
     context_.fail(kExitPartlyDone, fmt::format("{}: {}", path, error.detail));
     return context_.status();
   }
   int finish() {
-    if (*report_) context_.note((*report_)->finish());
+    if (*report_) context_.note((*report_)->output().finish());
     directory_ = Error{};  // removes what is not published
     Interruption::pass_on();
     const int status = context_.finish();
@@ -154,7 +220,7 @@ class RecoverDatabase {
 
   const RecoverOptions& options_;
   const Interruption interruption_;
-  const Result<std::unique_ptr<Output>> report_;        // opened before the context confines the process
+  const Result<std::unique_ptr<LossReport>> report_;    // opened before the context confines the process
   Result<std::unique_ptr<OutputDirectory>> directory_;  // likewise
   CommandContext context_;
   bool is_published_ = false;
@@ -164,20 +230,20 @@ class Recover {
  public:
   explicit Recover(const RecoverOptions& options)
       : options_(options),
+        directory_(make_directory(options.output)),
         place_(place_of(options.output)),
-        directory_(open_directory(place_)),
-        report_(open_report(options)),
+        report_(LossReport::open(options)),
         context_(
-            options.reading, [](Severity, const std::string&) {}, place_.directory),
+            options.reading, [](Severity, const std::string&) {}, place_ ? place_->directory_name : std::string()),
         progress_("recover", Progress::Unit::kBytes) {}
 
   int run() {
     context_.services().index.reset();  // a saved index is no evidence of what the file has
-    if (!directory_) return fail_at(place_.directory, directory_.error());
+    if (!place_) return fail_at(options_.output, place_.error());
     if (!report_) return fail_at(options_.report, report_.error());
     recover_all();
     progress_.clear();
-    if (*report_) context_.note((*report_)->finish());
+    if (*report_) context_.note((*report_)->output().finish());
     Interruption::pass_on();
     const int status = context_.finish();
     return failure_ != kExitGood ? failure_ : status;
@@ -186,7 +252,7 @@ class Recover {
  private:
   static int fail_at(const std::string& path, const Error& error) {
     print_message(fmt::format("{}: {}{}", path, error.detail, error.os_error == EEXIST ? " (-f replaces it)" : ""));
-    return kExitPartlyDone;
+    return error.code == Code::kUnsupported ? kExitWrongUse : kExitPartlyDone;
   }
 
   // Prints why a file is not written. This outranks what others have lost.
@@ -199,19 +265,20 @@ class Recover {
     std::vector<std::string> paths;
     for (const std::string& word : options_.files) add_paths({}, {word}, paths);
     if (!options_.manifest.empty()) add_paths(options_.manifest, {}, paths);
-    if (!place_.name.empty() && paths.size() > 1) {
+    if (!place_->name.empty() && paths.size() > 1) {
       return fail(kExitWrongUse, fmt::format("{}: several files are recovered into a directory (try: -o {}/)",
                                              options_.output, options_.output));
     }
-    std::map<std::string, std::string> sources;  // by name of the output
+    if (!can_be_written(paths)) {
+      if (*report_) (*report_)->remove();
+      return;
+    }
+    if (*report_) {
+      if (const auto begun = (*report_)->begin(); !begun)
+        return static_cast<void>(fail_to_write((*report_)->path(), begun.error()));
+    }
     for (const std::string& path : paths) {
-      const std::string name = place_.name.empty() ? std::string(Location(path).name()) : place_.name;
-      const auto [other, is_new] = sources.emplace(name, path);
-      if (!is_new) {
-        fail(kExitPartlyDone, fmt::format("{}: has the same name as {}", path, other->second));
-      } else if (!recover(path, name)) {
-        return;
-      }
+      if (!recover(path, name_of(path))) return;
     }
   }
 
@@ -221,13 +288,51 @@ class Recover {
     }
   }
 
+  std::string name_of(const std::string& source) const {
+    return place_->name.empty() ? std::string(Location(source).name()) : place_->name;
+  }
+  std::string path_of(const std::string& name) const {
+    return (std::filesystem::path(place_->directory_name) / name).string();
+  }
+
+  // Returns whether no file that the command writes is one that it reads, or another one that it writes. Prints those
+  // that are. Must be called before anything is written.
+  bool can_be_written(const std::vector<std::string>& sources) {
+    constexpr std::string_view kIsRead = "is a file that is read, which is never written";
+    std::map<std::pair<dev_t, ino_t>, std::string> read;  // paths by file
+    const auto add = [&](const std::string& path) {
+      if (const auto st = status_at(path)) read.emplace(std::pair(st->st_dev, st->st_ino), path);
+    };
+    for (const std::string& source : sources) add(source);
+    if (!options_.manifest.empty()) add(options_.manifest);
+    bool is_possible = true;
+    const auto refuse = [&](const std::string& path, std::string_view why) {
+      fail(kExitWrongUse, fmt::format("{}: {}", path, why));
+      is_possible = false;
+    };
+    const auto is_read = [&](const std::string& path) {
+      const auto st = status_at(path);
+      return st && read.contains(std::pair(st->st_dev, st->st_ino));
+    };
+    if (*report_ && is_read((*report_)->path())) refuse((*report_)->path(), kIsRead);
+    std::map<std::string, std::string> names;  // of the outputs, with their sources
+    for (const std::string& source : sources) {
+      const std::string name = name_of(source);
+      const auto [other, is_new] = names.emplace(name, source);
+      if (!is_new) {
+        refuse(source, fmt::format("has the same name as {}", other->second));
+        continue;
+      }
+      const std::string target = path_of(name);
+      if (is_read(target)) refuse(target, kIsRead);
+      if (*report_ && (*report_)->is_at(target)) refuse(target, "is the report");
+    }
+    return is_possible;
+  }
+
   // Returns false if no more files should be recovered.
   bool recover(const std::string& path, const std::string& name) {
-    const std::string target = place_.path_of(name);
-    if (is_same_file(path, target)) {
-      fail(kExitWrongUse, fmt::format("{}: is the file that is recovered, which is never written", target));
-      return true;
-    }
+    const std::string target = path_of(name);
     const auto store = context_.open(path);
     if (!store) failure_ = worse_of(failure_, kExitCannotOpen);
     if (!store) return true;
@@ -237,7 +342,9 @@ class Recover {
       return true;
     }
     const auto source = status_at(path);
-    OutputFile output(Descriptor(::fcntl(directory_->number(), F_DUPFD_CLOEXEC, 0)), name,
+    auto directory = place_->opened_directory();
+    if (!directory) return fail_to_write(target, directory.error());
+    OutputFile output(std::move(*directory), name,
                       {.replaces = options_.replaces,
                        .mode = source && S_ISREG(source->st_mode) ? source->st_mode & kReadAndWrite : kReadAndWrite});
     if (const auto created = output.create(); !created) return fail_to_write(target, created.error());
@@ -263,10 +370,10 @@ class Recover {
     return error.os_error == EEXIST;
   }
 
-  // Prints and lists what was lost of a file.
+  // Prints and lists the losses of a file.
   void report(const std::string& path, const Recovered& recovered) {
     for (const Finding& finding : recovered.lost) {
-      if (*report_) (*report_)->write(skipped_line(path, finding));
+      if (*report_) (*report_)->output().write(skipped_line(path, finding));
     }
     if (recovered.lost.empty()) return;
     if (!recovered.error) context_.note(kExitDamage);
@@ -275,16 +382,16 @@ class Recover {
     }
     if (recovered.lost.size() > kMostPrinted) {
       print_message(
-          fmt::format("{}: and {} more regions (--report lists all)", path, recovered.lost.size() - kMostPrinted));
+          fmt::format("{}: and {} more regions (--report lists them)", path, recovered.lost.size() - kMostPrinted));
     }
     if (!recovered.error) print_message(fmt::format("{}: {}", path, summary_of(recovered)));
   }
 
   const RecoverOptions& options_;
   const Interruption interruption_;
-  const OutputPlace place_;
-  const Result<Descriptor> directory_;            // opened before the context confines the process
-  const Result<std::unique_ptr<Output>> report_;  // likewise
+  const HelperProcess directory_;                     // made before the context confines the process
+  const Result<OutputPlace> place_;                   // likewise
+  const Result<std::unique_ptr<LossReport>> report_;  // likewise
   CommandContext context_;
   Progress progress_;
   int failure_ = kExitGood;  // the worst status of files that are not written
@@ -296,7 +403,7 @@ RunCommand declare_recover(CLI::App& app) {
   const auto options = std::make_shared<RecoverOptions>();
   app.footer(
       "Writes another file of the same format with every record that recordfs cat --skip-damage writes, byte for byte "
-      "and in the same order, and with what can be read of the metadata. Intact chunks are copied as they are stored, "
+      "and in the same order, and with its metadata if they can be read. Intact chunks are copied as they are stored, "
       "if the format permits that. The output is read again and compared before it gets its name; the source is never "
       "changed. The directory of a database becomes a new directory with the newest value of each key.\n"
       "Exit status: 0 if nothing was lost, 4 if something was, and is reported on standard error. Any other status "
@@ -310,7 +417,7 @@ RunCommand declare_recover(CLI::App& app) {
   app.add_flag("-f,--force", options->replaces, "replace existing files");
   declare_value(
       app, "--report", "F", options->report,
-      "list what was lost in F, as lines of JSON\n"
+      "list the losses in F, as lines of JSON\n"
       "Each has `file`, `begin`, `end`, `class`, `reason` and `records_lost`. Of a database, they are the keys "
       "without a readable value and those whose value may be stale: `file`, `key`, `class`, and `reason` or "
       "`value_from`.");

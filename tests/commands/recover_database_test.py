@@ -49,6 +49,13 @@ class RecoverDatabase(databases.Case):
         self.assertEqual([row["key"] for row in stale], [row["key"] for row in marked])
         self.good("verify", str(self.out))
 
+    def test_report_is_never_a_file_of_the_database(self):
+        source = self.copy_database(databases.LEVELS)
+        table = sorted(source.glob("*.ldb"))[0]
+        before = table.read_bytes()
+        self.assert_ends(commands.PARTLY_DONE, "would replace", "recover", "-f", str(source), "-o", str(self.out), "--report", str(table))
+        self.assertEqual((table.read_bytes(), self.made()), (before, []))
+
     def test_lost_manifest_costs_no_key(self):
         source = self.copy_database(databases.LEVELS)
         for path in source.glob("MANIFEST-*"):

@@ -149,14 +149,47 @@ class Recover(commands.Case):
         self.assertEqual(len(built.delimited(self.records(target))), 299)
         self.assertEqual(os.listdir(self.out), ["x"])
 
-    def test_source_is_never_written(self):
+    def test_file_that_is_read_is_never_written(self):
         source = self.copy(DAMAGED)
-        before = source.read_bytes()
+        (self.folder / "b").mkdir()
+        other = self.copy("tfrecord/small.tfrecord", f"b/{source.name}")
+        manifest = self.folder / "list"
+        manifest.write_text(f"{source}\n", encoding="utf-8")
         (self.out / "link").symlink_to(source)
-        for target in (source, self.out / "link", self.folder):
-            self.assert_ends(commands.WRONG_USE, "never written", "recover", "-f", source, "-o", target)
-        self.assert_ends(commands.PARTLY_DONE, "would replace", "recover", "-f", source, "-o", self.out / "y", "--report", str(source))
-        self.assertEqual(source.read_bytes(), before)
+        read = [source, other, manifest]
+        before = [path.read_bytes() for path in read]
+        for words in ([source, "-o", source], [source, "-o", self.out / "link"], [source, "-o", self.folder],
+                      ["--manifest", manifest, "-o", manifest],
+                      *([source, "-o", self.out / "y", "--report", path] for path in (source, self.out / "link")),
+                      ["--manifest", manifest, "-o", self.out / "y", "--report", manifest],
+                      [f"{self.folder}/{source.name[:3]}*", "-o", self.out, "--report", source]):
+            with self.subTest(words=words):
+                self.assert_ends(commands.WRONG_USE, "is a file that is read, which is never written", "recover", "-f", *map(str, words))
+                self.assertEqual([path.read_bytes() for path in read], before)
+                self.assertEqual(os.listdir(self.out), ["link"])
+        done = self.recordfs("recover", "-f", source, other, "-o", other.parent)  # the output of the one is the other
+        self.assertEqual((done.status, [path.read_bytes() for path in read]), (commands.WRONG_USE, before), done.err)
+
+    def test_report_has_another_name_than_the_output(self):
+        source = self.copy(DAMAGED)
+        self.assert_ends(commands.WRONG_USE, "is the report", "recover", source, "-o", f"{self.out}/", "--report", self.out / source.name)
+        self.assert_ends(commands.PARTLY_DONE, "would replace", "recover", source, "-o", self.out / "x", "--report", f"{self.out}/./x")
+        self.assertEqual(os.listdir(self.out), [])
+
+    def test_output_is_never_a_pipe_or_device(self):
+        source = commands.sample(DAMAGED)
+        fifo = self.out / source.name
+        os.mkfifo(fifo)
+        for target in ("-", "/dev/null", fifo):
+            self.assert_ends(commands.WRONG_USE, "regular files only", "recover", "-f", source, "-o", target)
+        self.assert_ends(commands.PARTLY_DONE, "not a regular file", "recover", "-f", source, "-o", self.out)
+        self.assertTrue(fifo.is_fifo())
+        self.assertEqual(os.listdir(self.out), [fifo.name])
+
+    def test_new_directory_without_a_file_is_removed_again(self):
+        new = self.folder / "new"
+        self.assertEqual(self.recordfs("recover", self.folder / "missing", "-o", f"{new}/").status, commands.CANNOT_OPEN)
+        self.assertFalse(new.exists())
 
     def test_files_of_a_set_are_recovered_one_by_one_into_a_directory(self):
         folder = self.folder / "new"
@@ -173,10 +206,8 @@ class Recover(commands.Case):
                          "recover", *files, "-o", self.out / "x")
         (self.folder / "other").mkdir()
         same = self.copy("tfrecord/small.tfrecord", "other/a")
-        done = self.recordfs("recover", same, files[0], "-o", self.out)
-        self.assertEqual(done.status, commands.PARTLY_DONE)
-        self.assertIn("has the same name as", done.err)
-        self.assertEqual(self.records(self.out / "a"), self.records(same))
+        self.assert_ends(commands.WRONG_USE, "has the same name as", "recover", same, files[0], "-o", self.out)
+        self.assertEqual(os.listdir(self.out), [])
 
     def test_file_that_is_not_written_outranks_what_another_has_lost(self):
         done = self.recordfs("recover", self.copy(DAMAGED), next(commands.corpus().glob("avro/*.avro")), "-o", self.out)
@@ -193,6 +224,12 @@ class Recover(commands.Case):
         for name, reason in (("leveldb_log/rocksdb-direct/zstd-unknown-compression.log", "unknown compression"),
                              ("recordio/v2-unknown-transformer.grail-rio", "unknown transformer")):
             self.assert_ends(commands.PARTLY_DONE, reason, "recover", commands.sample(name), "-o", self.out / "x")
+
+    def test_hidden_file_of_another_process_stays(self):
+        def make_other():
+            (self.out / f".x.{os.getpid()}.0.recordfs").write_bytes(b"of another container")
+        done = self.recordfs("recover", commands.sample("tfrecord/small.tfrecord"), "-o", self.out / "x", preexec_fn=make_other)
+        self.assertEqual((done.status, len(os.listdir(self.out))), (commands.GOOD, 2), done.err)
 
     def test_full_disk_leaves_nothing(self):
         def limit():
