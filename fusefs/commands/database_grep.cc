@@ -37,11 +37,12 @@ class DatabaseGrep {
   std::uint64_t run() {
     const auto families = reader_.families({}, true);
     if (most_ > 0) {
-      reader_.each_key(families, {}, {}, [&](const database::Family& family, const database::KeyIterator& keys) {
+      const auto select = [&](const database::Family& family, const database::KeyIterator& keys) {
         const auto value = reader_.value_of(keys);
         take({family, keys.version(), as_text(keys.key()), value});
         return selected_ < most_;
-      });
+      };
+      static_cast<void>(reader_.each_key(families, {}, {}, select));
     }
     reader_.finish();
     return selected_;

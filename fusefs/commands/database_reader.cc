@@ -161,19 +161,23 @@ void DatabaseReader::report_lost_manifest() const {
   if (database_->summary().is_recovered()) report(true);
 }
 
-void DatabaseReader::each_key(const std::vector<database::Family>& families, const database::KeyRange& range,
-                              const database::Snapshot& at, const TakeKey& take) {
+Result<void> DatabaseReader::each_key(const std::vector<database::Family>& families, const database::KeyRange& range,
+                                      const database::Snapshot& at, const TakeKey& take) {
   for (const database::Family& family : families) {
     const auto keys = database_->keys(family.id, range, at);
     for (;;) {
-      if (!context_.output().good()) return;
+      if (!context_.output().good()) return {};
       const auto has_key = keys->next({});
-      if (!has_key) return print(has_key.error().detail, status_of_reading(has_key.error()));
+      if (!has_key) {
+        print(has_key.error().detail, status_of_reading(has_key.error()));
+        return has_key.error();
+      }
       if (!*has_key) break;
       uncertain_.add(keys->version());
-      if (!take(family, *keys)) return;
+      if (!take(family, *keys)) return {};
     }
   }
+  return {};
 }
 
 Result<Slice> DatabaseReader::value_of(const database::KeyIterator& keys) {

@@ -96,9 +96,9 @@ class DatabaseReader {
   // Handles the key of an iterator. Returns false to stop.
   using TakeKey = std::function<bool(const database::Family& family, const database::KeyIterator& keys)>;
   // Calls `take` for each key of a range that has a value, in key order, one family after the other, until it stops or
-  // the output fails. Prints and notes why the keys cannot be read any further.
-  void each_key(const std::vector<database::Family>& families, const database::KeyRange& range,
-                const database::Snapshot& at, const TakeKey& take);
+  // the output fails. Fails if the keys cannot be read any further, after printing and noting why.
+  Result<void> each_key(const std::vector<database::Family>& families, const database::KeyRange& range,
+                        const database::Snapshot& at, const TakeKey& take);
   // Returns the value of a key of each_key(). Prints and notes why it cannot be read; those that recordfs does not
   // support are counted, because there may be many.
   Result<Slice> value_of(const database::KeyIterator& keys);

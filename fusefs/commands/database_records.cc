@@ -51,7 +51,7 @@ void write_keys(DatabaseReader& reader, const KeyListOptions& options, CommandCo
     if (!std::exchange(has_written, true)) output.flush();
     return --left > 0;
   };
-  if (left > 0) reader.each_key(families, options.keys.range, options.view.at, write);
+  if (left > 0) static_cast<void>(reader.each_key(families, options.keys.range, options.view.at, write));
   reader.finish();
 }
 

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,8 @@
 
 namespace recordfs {
 namespace {
+
+Error interrupted() { return {.code = Code::kInterrupted, .detail = "interrupted"}; }
 
 // A hash of keys and values in their order.
 class KeyDigest {
@@ -34,14 +38,14 @@ class KeyDigest {
   std::uint64_t keys_ = 0;
 };
 
-// Returns a line of JSON about a key: database, key, class, and the reason or the file with its value.
-std::string key_line(const std::string& path, Bytes key, std::string_view word, const std::string& member,
-                     const std::string& text) {
+// Returns a line of JSON: file, key if there is one, class, and the reason or the file with the key's value.
+std::string report_line(const std::string& path, std::optional<Bytes> key, std::string_view word,
+                        const std::string& member, const std::string& text) {
   std::string line;
   JsonWriter json(line, JsonLayout::kLine);
   json.begin_object();
   json.path("file", path);
-  json.bytes("key", "key_base64", key);
+  if (key) json.bytes("key", "key_base64", *key);
   json.member("class", word);
   json.member(member, text);
   json.end_object();
@@ -57,20 +61,38 @@ Result<void> write_file(const std::string& directory, std::string_view name, std
   return file.publish();
 }
 
-// Reads the new database, as any database is read.
-Result<void> check_database(const std::string& directory, const database::Options& options, const KeyDigest& written) {
+// Reads the new database, as any database is read, but with all the keys that its one log has. Fails with kInterrupted
+// if `goes_on` returns false.
+Result<void> check_database(const std::string& directory, database::Options options, const KeyDigest& written,
+                            const std::function<bool()>& goes_on) {
+  options.log_key_bytes = UINT64_MAX;
   ASSIGN_OR_RETURN(const auto found, database::Database::open({}, directory, options));
   const auto keys = found->keys(0, {});
   KeyDigest digest;
   for (;;) {
     ASSIGN_OR_RETURN(const auto has_key, keys->next({}));
     if (!has_key) break;
+    if (!goes_on()) return interrupted();
     ASSIGN_OR_RETURN(const auto value, keys->value({}));
     digest.add(keys->key(), value.bytes);
   }
   const bool is_equal = digest.keys() == written.keys() && digest.value() == written.value();
   if (is_equal && found->problems().empty()) return {};
   return Error{.code = Code::kDamage, .detail = "the recovered database does not verify"};
+}
+
+// Lists the damage of a database that may have cost keys, and says so in `recovered`. Returns whether all problems are
+// damage.
+bool add_problems(const DatabaseReader& reader, Output* report, RecoveredKeys& recovered) {
+  bool is_damage = true;
+  for (const database::Problem& problem : reader.source().problems()) {
+    if (!problem.loses_data) continue;
+    recovered.may_have_lost_more = true;
+    is_damage = is_damage && status_of(problem) == kExitDamage;
+    const std::string path = (std::filesystem::path(reader.path()) / problem.file).string();
+    if (report != nullptr) report->write(report_line(path, {}, "damage", "reason", reason_of(problem)));
+  }
+  return is_damage;
 }
 
 }  // namespace
@@ -86,21 +108,25 @@ Result<RecoveredKeys> recover_database(DatabaseReader& reader, CommandContext& c
   RecoveredKeys recovered;
   KeyDigest written;
   Result<void> outcome;
-  reader.each_key({family}, {}, {}, [&](const database::Family&, const database::KeyIterator& keys) {
-    if (!goes_on()) outcome = Error{.code = Code::kInterrupted, .detail = "interrupted"};
+  bool is_damage = true;  // the reason why keys cannot be read
+  const auto read = reader.each_key({family}, {}, {}, [&](const database::Family&, const database::KeyIterator& keys) {
+    if (!goes_on()) outcome = interrupted();
     if (!outcome) return false;
+    if (keys.version().unread) is_damage = false;
     const auto value = reader.value_of(keys);
     if (!value) {
-      if (!is_permanent(value.error().code)) outcome = value.error();
+      const Code code = value.error().code;
+      if (!is_permanent(code)) outcome = value.error();
+      if (code == Code::kUnsupported || code == Code::kLimit) is_damage = false;
       ++recovered.lost;
       if (report != nullptr)
-        report->write(key_line(reader.path(), keys.key(), "damage", "reason", value.error().detail));
+        report->write(report_line(reader.path(), keys.key(), "damage", "reason", value.error().detail));
       return outcome.has_value();
     }
     if (keys.version().may_be_stale) {
       ++recovered.stale;
       if (report != nullptr)
-        report->write(key_line(reader.path(), keys.key(), "stale", "value_from", keys.version().file));
+        report->write(report_line(reader.path(), keys.key(), "stale", "value_from", keys.version().file));
     }
     outcome = log.add(keys.key(), value->bytes);
     written.add(keys.key(), value->bytes);
@@ -108,16 +134,16 @@ Result<RecoveredKeys> recover_database(DatabaseReader& reader, CommandContext& c
   });
   TRY(outcome);
   reader.finish();
-  const int status = context.status();
-  if (status != kExitGood && status != kExitDamage) {
-    return Error{.code = Code::kUnsupported, .detail = "not all keys can be read, so no database is written"};
+  if (!add_problems(reader, report, recovered) || !is_damage || !read) {
+    return Error{.code = Code::kUnsupported,
+                 .detail = "keys that are not lost cannot be read, so no database is written (try: --max-chunk)"};
   }
   TRY(log.finish());
   TRY(file.publish());
   ASSIGN_OR_RETURN(const auto manifest, database::new_manifest(family));
   TRY(write_file(directory, database::kNewManifest, manifest));
   TRY(write_file(directory, "CURRENT", database::kNewCurrent));
-  TRY(check_database(directory, context.database_options(), written));
+  TRY(check_database(directory, context.database_options(), written, goes_on));
   recovered.keys = written.keys();
   recovered.digest = written.value();
   return recovered;

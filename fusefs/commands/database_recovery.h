@@ -1,4 +1,4 @@
-// DatabaseRecovery: writes a new LevelDB database with everything that can be read of a damaged one.
+// recover_database: writes a new LevelDB database with everything that can be read of a damaged one.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,17 @@
 namespace recordfs {
 
 struct RecoveredKeys {
-  std::uint64_t keys = 0;    // written
-  std::uint64_t lost = 0;    // keys whose value cannot be read
-  std::uint64_t stale = 0;   // keys written with a value that may be stale
-  std::uint64_t digest = 0;  // of all keys and values, in their order
+  std::uint64_t keys = 0;           // written
+  std::uint64_t lost = 0;           // keys whose value cannot be read
+  bool may_have_lost_more = false;  // keys that are not known, in what is damaged
+  std::uint64_t stale = 0;          // keys written with a value that may be stale
+  std::uint64_t digest = 0;         // of all keys and values, in their order
 };
 
 // Writes the keys of `reader` to the files of a new database in `directory`, whose CURRENT comes last, and reads them
-// again. Lists in `report`, which may be null, the keys that were lost and those that may be stale. Prints and notes
-// what cannot be read. Fails if the new database is not complete, and with kInterrupted if `goes_on` returns false.
+// again. Lists in `report`, which may be null, the keys that were lost, those that may be stale, and the damage. Prints
+// and notes why keys cannot be read. Fails if another reason than damage keeps keys from being read, and with
+// kInterrupted if `goes_on` returns false.
 Result<RecoveredKeys> recover_database(DatabaseReader& reader, CommandContext& context, const std::string& directory,
                                        Output* report, const std::function<bool()>& goes_on);
 

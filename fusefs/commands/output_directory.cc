@@ -6,16 +6,23 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 
 #include <fmt/format.h>
-
-#include "fusefs/commands/publish_file.h"
 
 namespace recordfs {
 namespace {
 
 constexpr std::size_t kMostOfDirectoryName = 200;  // bytes, so that the hidden name is not too long
+
+// Renames a directory. Returns false and sets errno on failure: EEXIST if the name is taken. On filesystems without
+// RENAME_NOREPLACE, as NFS, a directory that has the name is replaced if it is empty.
+bool publish_directory(const std::string& unfinished, const std::string& path) {
+  if (::renameat2(AT_FDCWD, unfinished.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  return ::rename(unfinished.c_str(), path.c_str()) == 0;
+}
 
 // Waits for a packet, publishes then, and answers with the errno. Removes the directory if no packet comes.
 void serve_directory(int line, const std::string& unfinished, const std::string& path) {
@@ -25,7 +32,7 @@ void serve_directory(int line, const std::string& unfinished, const std::string&
     got = ::recv(line, &wanted, 1, 0);
   } while (got < 0 && errno == EINTR);
   int outcome = EPIPE;
-  if (got == 1) outcome = publish_file(AT_FDCWD, unfinished, path, false) ? 0 : errno;
+  if (got == 1) outcome = publish_directory(unfinished, path) ? 0 : errno;
   if (outcome != 0) {
     std::error_code failed;
     std::filesystem::remove_all(unfinished, failed);

@@ -144,12 +144,11 @@ class LossReport {
 };
 
 // Returns "997 records written; 3 lost", "at least 3 lost", "an unknown number lost".
-std::string summary_of(const Recovered& recovered) {
-  const std::uint64_t lost = recovered.records_lost();
-  const std::string number = !recovered.may_have_lost_more() ? fmt::format("{}", lost)
-                             : lost > 0                      ? fmt::format("at least {}", lost)
-                                                             : "an unknown number";
-  return fmt::format("{} written; {} lost", counted(recovered.records, "record"), number);
+std::string summary_of(const std::string& written, std::uint64_t lost, bool may_be_more) {
+  const std::string number = !may_be_more ? fmt::format("{}", lost)
+                             : lost > 0   ? fmt::format("at least {}", lost)
+                                          : "an unknown number";
+  return fmt::format("{} written; {} lost", written, number);
 }
 
 // Recovers the directory of a database to a new directory.
@@ -180,8 +179,9 @@ class RecoverDatabase {
     is_published_ = true;
     if (recovered->lost + recovered->stale > 0) context_.note(kExitDamage);
     if (context_.status() == kExitDamage) {
-      print_message(fmt::format("{}: {} written; {} lost, {} may be stale", reader->path(),
-                                counted(recovered->keys, "key"), recovered->lost, recovered->stale));
+      const std::string summary =
+          summary_of(counted(recovered->keys, "key"), recovered->lost, recovered->may_have_lost_more);
+      print_message(fmt::format("{}: {}, {} may be stale", reader->path(), summary, recovered->stale));
     }
     return finish();
   }
@@ -384,7 +384,11 @@ class Recover {
       print_message(
           fmt::format("{}: and {} more regions (--report lists them)", path, recovered.lost.size() - kMostPrinted));
     }
-    if (!recovered.error) print_message(fmt::format("{}: {}", path, summary_of(recovered)));
+    if (!recovered.error) {
+      print_message(fmt::format(
+          "{}: {}", path,
+          summary_of(counted(recovered.records, "record"), recovered.records_lost(), recovered.may_have_lost_more())));
+    }
   }
 
   const RecoverOptions& options_;
@@ -420,7 +424,7 @@ RunCommand declare_recover(CLI::App& app) {
       "list the losses in F, as lines of JSON\n"
       "Each has `file`, `begin`, `end`, `class`, `reason` and `records_lost`. Of a database, they are the keys "
       "without a readable value and those whose value may be stale: `file`, `key`, `class`, and `reason` or "
-      "`value_from`.");
+      "`value_from`. Damage that may have cost other keys has no `key`.");
   options->reading.declare(app);
   return [options] {
     const bool is_database = options->manifest.empty() && options->files.size() == 1 &&

@@ -43,11 +43,24 @@ class RecoverDatabase(databases.Case):
         self.assertEqual(done.status, commands.DAMAGE, done.err)
         found = self.values(str(self.out))
         self.assertEqual(found, self.values(str(source)))
-        self.assertRegex(done.err, rf"{len(found)} keys written; 0 lost, \d+ may be stale\n\Z")
-        stale = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
+        self.assertRegex(done.err, rf"{len(found)} keys written; an unknown number lost, \d+ may be stale\n\Z")
+        rows = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
+        stale = [row for row in rows if row["class"] == "stale"]
+        damage = [row for row in rows if row not in stale]
+        self.assertEqual([(row["file"], row["class"]) for row in damage], [(str(tables[-1]), "damage")])
+        self.assertNotIn("key", damage[0])
         marked = [line for line in self.json_lines("cat", "--json", "--skip-damage", str(source)) if line.get("stale")]
         self.assertEqual([row["key"] for row in stale], [row["key"] for row in marked])
         self.good("verify", str(self.out))
+
+    def test_keys_that_exceed_the_limits_are_not_lost(self):
+        intact = commands.sample(databases.LEVELS)
+        source = self.copy_database(databases.LEVELS)
+        commands.with_bit_flipped(sorted(source.glob("*.ldb"))[-1], 100)
+        for path, limit in ((intact, 200), (intact, 800), (source, 800)):
+            done = self.recordfs("recover", "--max-chunk", str(limit), str(path), "-o", str(self.out))
+            self.assertEqual((done.status, self.made()), (commands.PARTLY_DONE, []), (limit, done.err))
+            self.assertIn("no database is written", done.err)
 
     def test_report_is_never_a_file_of_the_database(self):
         source = self.copy_database(databases.LEVELS)
