@@ -8,6 +8,7 @@
 
 #include "core/formats/registry.h"
 #include "core/hash/xxhash.h"
+#include "fusefs/exit_status.h"
 
 namespace recordfs {
 namespace {
@@ -51,12 +52,14 @@ struct ReadableRecords {
   std::vector<std::uint64_t> hashes{};
 };
 
-ReadableRecords readable_records(const RequestContext& context, const Chunk& chunk) {
+// Fails only with failures that may pass.
+Result<ReadableRecords> readable_records(const RequestContext& context, const Chunk& chunk) {
   ReadableRecords readable;
   const Layout& layout = chunk.layout();
   for (std::uint64_t i = 0; i < layout.records(); ++i) {
     if (layout.failure(i) != nullptr) continue;
     const auto hash = hash_of(context, chunk, layout.extent(i));
+    if (!hash && !is_permanent(hash.error().code)) return hash.error();
     if (!hash) continue;
     readable.indices.push_back(i);
     readable.hashes.push_back(*hash);
@@ -80,11 +83,17 @@ Result<EncodedRecords> encoded_records(const RequestContext& context, const Reco
   return writer.encode(context, records);
 }
 
-// Returns whether a finding says that something could not be read this time, so that nothing is known to be lost.
-bool may_pass(const Finding& finding) { return finding.word == kUnchecked || finding.word == kUnreadable; }
-
-Error error_of(const Finding& finding) {
-  return {.code = Code::kIo, .position = finding.begin, .detail = finding.reason};
+// Returns why a finding is no loss: something could not be read this time, or is intact and exceeds the limits, or
+// needs a codec that the build lacks. nullopt: it is one.
+std::optional<Error> error_of(const Finding& finding) {
+  if (finding.word == kUnchecked || finding.word == kUnreadable) {
+    return Error{.code = Code::kIo, .position = finding.begin, .detail = finding.reason};
+  }
+  if (finding.status != kExitPartlyDone) return std::nullopt;
+  return Error{.code = Code::kUnsupported,
+               .position = finding.begin,
+               .detail = fmt::format("byte {}: {}, which is not lost, so nothing is written (try: --max-chunk)",
+                                     finding.begin, finding.reason)};
 }
 
 Error not_verified(const std::string& why) {
@@ -156,7 +165,12 @@ Result<void> Recovery::write(OutputFile& output, Recovered& recovered, WriterOpt
   const auto append = [&](const RequestContext& context, const IndexedChunk& indexed,
                           const Chunk* chunk) -> std::function<void()> {
     if (chunk == nullptr) return {};
-    auto readable = readable_records(context, *chunk);
+    auto read = readable_records(context, *chunk);
+    if (!read)
+      return [&outcome, error = std::move(read).error()] {
+        if (outcome) outcome = error;
+      };
+    ReadableRecords& readable = *read;
     if (readable.indices.empty()) return {};
     const ChunkInfo& info = indexed.chunk;
     const bool is_whole = readable.indices.size() == chunk->layout().records();
@@ -180,8 +194,11 @@ Result<void> Recovery::write(OutputFile& output, Recovered& recovered, WriterOpt
   recovered.was_stopped = verdict.was_stopped;
   if (verdict.was_stopped) return {};
   for (Finding& finding : verdict.findings) {
-    if (may_pass(finding)) return error_of(finding);
+    if (auto error = error_of(finding)) return std::move(*error);
     if (finding.status != 0) recovered.lost.push_back(std::move(finding));
+  }
+  if (written.records() != verdict.records) {
+    return not_verified(fmt::format("it has {} of {} records", written.records(), verdict.records));
   }
   TRY(writer->finish({}));
   recovered.records = written.records();
@@ -199,13 +216,18 @@ Result<void> Recovery::check(const OutputFile& output, const Recovered& recovere
   TRY(compare_metadata(wanted, options));
   const RecordStore store(source_.name(), file, std::move(*container), services_);
   RecordDigest found;
+  Result<void> outcome;
   const auto goes_on = [&](std::uint64_t bytes) { return !options_.goes_on || options_.goes_on(bytes); };
   const auto verdict =
       verify(store, options_.threads, options_.memory, goes_on,
              [&](const RequestContext& context, const IndexedChunk&, const Chunk* chunk) -> std::function<void()> {
                if (chunk == nullptr) return {};
-               return [&found, hashes = readable_records(context, *chunk).hashes] { found.add(hashes); };
+               return [&, readable = readable_records(context, *chunk)] {
+                 if (readable) found.add(readable->hashes);
+                 if (!readable && outcome) outcome = readable.error();
+               };
              });
+  TRY(outcome);
   if (verdict.was_stopped) return Error{.code = Code::kInterrupted, .detail = "interrupted"};
   for (const Finding& finding : verdict.findings) {
     if (finding.status != 0) return not_verified(to_string(finding));

@@ -163,17 +163,30 @@ class Verifier {
     }
     check_metadata();
     if (shortage_) add(std::move(*shortage_));
+    for (Finding& finding : beyond_) verdict_.findings.push_back(std::move(finding));
     std::ranges::stable_sort(verdict_.findings, {}, &Finding::begin);
     static_cast<void>(goes_on_(store_.source().size() - std::min(processed_, store_.source().size())));
     return std::move(verdict_);
   }
 
  private:
+  // Beyond the bound, all findings of a class are one.
   void add(Finding finding) {
-    if (verdict_.findings.size() == kMostFindings) {
-      finding.reason = "this and all following damage (too much to list)";
-    }
-    if (verdict_.findings.size() <= kMostFindings) verdict_.findings.push_back(std::move(finding));
+    if (verdict_.findings.size() < kMostFindings) return verdict_.findings.push_back(std::move(finding));
+    const auto same = std::ranges::find(beyond_, finding.word, &Finding::word);
+    if (same != beyond_.end()) return add_to(*same, finding);
+    finding.reason = fmt::format("this and all that follows: {} (too much to list)", finding.reason);
+    beyond_.push_back(std::move(finding));
+  }
+
+  static void add_to(Finding& sum, const Finding& finding) {
+    const auto least = [](const Finding& each) { return each.records_lost.value_or(each.least_lost); };
+    const std::uint64_t records = least(sum) + least(finding);
+    const bool is_known = sum.records_lost && finding.records_lost;
+    sum.records_lost = is_known ? std::optional(records) : std::nullopt;
+    sum.least_lost = is_known ? 0 : records;
+    if (sum.end && finding.end) sum.end = std::max(*sum.end, *finding.end);
+    sum.status = worse_of(sum.status, finding.status);
   }
 
   // All shortages of a file are one finding.
@@ -240,6 +253,7 @@ class Verifier {
   const std::function<bool(std::uint64_t)>& goes_on_;
   Regions regions_;
   std::optional<Finding> shortage_;
+  std::vector<Finding> beyond_;    // kMostFindings: one of each class
   std::optional<ChunkInfo> last_;  // outside of batches, which do not change the metadata
   std::uint64_t processed_ = 0;
   Verdict verdict_;

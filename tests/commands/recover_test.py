@@ -72,6 +72,9 @@ class Recover(commands.Case):
             self.assertFalse(target.exists())
             return False
         expected = self.verified(source)
+        if "unsupported" in {row["class"] for row in expected["damage"]}:
+            self.assertEqual((done.status, target.exists()), (commands.PARTLY_DONE, False), (source, done.err))
+            return False
         classes = {row["class"] for row in expected["damage"]} - {"stale", "unchecked"}
         self.assertEqual(done.status, commands.DAMAGE if classes else commands.GOOD, (source, done.err))
         self.assertEqual(bool(classes), done.err != "", (source, done.err))
@@ -224,6 +227,23 @@ class Recover(commands.Case):
         for name, reason in (("leveldb_log/rocksdb-direct/zstd-unknown-compression.log", "unknown compression"),
                              ("recordio/v2-unknown-transformer.grail-rio", "unknown transformer")):
             self.assert_ends(commands.PARTLY_DONE, reason, "recover", commands.sample(name), "-o", self.out / "x")
+
+    def test_records_that_exceed_the_limits_are_not_lost(self):
+        source = commands.sample("riegeli/metadata_full_transposed.riegeli")
+        done = self.recordfs("recover", "--max-chunk", "1000", source, "-o", self.out / "x")
+        self.assertEqual((done.status, os.listdir(self.out)), (commands.PARTLY_DONE, []))
+        self.assertIn("which is not lost, so nothing is written (try: --max-chunk)", done.err)
+
+    def test_number_of_lost_records_is_exact_beyond_the_longest_list(self):
+        pair = tfrecords.tfrecord([b"good"]) + tfrecords.tfrecord([b"bad"])[:-1] + b"x"
+        source = self.folder / "many"
+        source.write_bytes(pair * 70000)
+        report = self.folder / "report"
+        done = self.recordfs("recover", source, "-o", self.out / "x", "--report", report)
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertRegex(done.err, r": 70000 records written; 70000 lost\n\Z")
+        rows = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
+        self.assertEqual(sum(row["records_lost"] for row in rows), 70000)
 
     def test_hidden_file_of_another_process_stays(self):
         def make_other():
