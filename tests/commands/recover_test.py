@@ -8,13 +8,19 @@ import random
 import re
 import resource
 import signal
+import struct
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import built
 import commands
 import tfrecords
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "writers" / "array_record"))
+import make_samples as array_records  # noqa: E402
+import riegeli  # noqa: E402
 
 FORMATS = {"array-record", "leveldb-log", "leveldb-table", "recordio", "riegeli", "tfrecord", "wandb"}
 SHARDS = [f"tfrecord/train-0000{number}-of-00002" for number in range(2)]
@@ -135,13 +141,48 @@ class Recover(commands.Case):
 
     def test_array_record_without_its_footer_stays_an_array_record(self):
         whole = commands.sample("array_record/group-10-zstd.array_record")
-        source = self.folder / "cut.array_record"
-        source.write_bytes(whole.read_bytes()[:-130000])
-        self.assertEqual(self.verified(source)["format"], "riegeli")
-        done = self.recordfs("recover", source, "-o", self.out / "x")
-        self.assertIn(done.status, (commands.GOOD, commands.DAMAGE), done.err)
-        self.assertEqual(self.verified(self.out / "x")["format"], "array-record")
+        for name in ("cut.array_record", "cut.arrayrecord"):
+            source = self.folder / name
+            source.write_bytes(whole.read_bytes()[:-130000])
+            self.assertEqual(self.verified(source)["format"], "riegeli")
+            done = self.recordfs("recover", source, "-o", self.out / name)
+            self.assertIn(done.status, (commands.GOOD, commands.DAMAGE), done.err)
+            self.assertEqual(self.verified(self.out / name)["format"], "array-record")
+            self.assertEqual(self.records(self.out / name), self.records(source))
+
+    def test_group_size_that_no_writer_chooses_is_not_believed(self):
+        made = array_records.grouped(array_records.text_records(20), 5)
+        begin, size, _ = made.index[0]
+        source = self.folder / "x.array_record"
+        source.write_bytes(made.finish(made.footer(index=[(begin, size, 1 << 40), *made.index[1:]])))
+        self.recordfs("recover", source, "-o", self.out / "x")
         self.assertEqual(self.records(self.out / "x"), self.records(source))
+        self.assertEqual(self.verified(self.out / "x")["chunks"], 9)  # 4 of them have records
+
+    def test_metadata_that_cannot_be_decoded_are_lost(self):
+        writer = riegeli.Writer()
+        writer.add(b"m", 0, 9, b"\0no metadata")
+        writer.add(*riegeli.simple([b"one", b"two"]))
+        source = self.folder / "x.riegeli"
+        source.write_bytes(writer.out)
+        done = self.recordfs("recover", source, "-o", self.out / "x")
+        self.assertEqual(done.status, commands.DAMAGE, done.err)
+        self.assertEqual(built.delimited(self.records(self.out / "x")), [b"one", b"two"])
+
+    def test_control_fragments_of_a_log_do_not_cross_frames_and_are_never_dropped(self):
+        def log(controls):
+            payload = struct.pack("<IH", 1, 8) * 10
+            fragment, data = tfrecords.log_fragment(10, payload), tfrecords.log_fragment(1, b"record")
+            frames = 32768 // len(fragment)
+            head = b"".join(fragment + bytes(-len(fragment) * frames % 32768 if i % frames == frames - 1 else 0)
+                            for i in range(controls))
+            return head + data
+        source = self.folder / "x.log"
+        source.write_bytes(log(700))
+        self.good("recover", source, "-o", self.out / "x")
+        self.assertEqual((self.out / "x").read_bytes(), source.read_bytes())
+        source.write_bytes(log(1100))
+        self.assert_ends(commands.PARTLY_DONE, "fragments that are no records", "recover", source, "-o", self.out / "y")
 
     def test_existing_file_is_replaced_only_if_that_is_wanted(self):
         target = self.out / "x"

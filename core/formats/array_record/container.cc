@@ -382,7 +382,7 @@ const Format kFormat = {.name = "array-record",
                         .probe = probe,
                         .open = open,
                         .built_on = "riegeli",
-                        .suffixes = ".array_record",
+                        .suffixes = ".array_record .arrayrecord",
                         .opens_from_end = true};
 
 }  // namespace recordfs::array_record

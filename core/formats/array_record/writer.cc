@@ -23,6 +23,10 @@ namespace {
 // Decoded bytes that are encoded at once. A chunk has a number of records, and not of bytes.
 constexpr std::uint64_t kEncodedSize = 1u << 20;
 
+// More records of a group than any writer chooses. A footer that states more is not believed, because the records of a
+// group are gathered in memory.
+constexpr std::uint64_t kLargestGroup = 1u << 20;
+
 // Records one after another.
 class Records {
  public:
@@ -235,10 +239,10 @@ Result<WriterOptions> like(const RequestContext& context, const Container& conta
   // Readers take the group size from the first chunk, and not from the options.
   const bool has_index = ending && !ending->index.empty();
   std::uint64_t group_size = has_index ? ending->index.front().records : 0;
-  if (!has_index) {
+  if (!has_index || group_size > kLargestGroup) {
     ASSIGN_OR_RETURN(group_size, records_of_first_chunk(context, container));
   }
-  if (group_size > 0) set_group_size(file, group_size);
+  if (group_size > 0) set_group_size(file, std::min(group_size, kLargestGroup));
   options.stored_layout = file.text;
   ASSIGN_OR_RETURN(options.stored_metadata, riegeli::stored_metadata_chunk(context, container, source));
   return options;

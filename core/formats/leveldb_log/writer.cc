@@ -72,7 +72,11 @@ class LogRecordWriter final : public RecordWriter {
       append_le(number, kZstdInHead);
       append_one(kCompressionType, as_bytes(number), kHeaderSize);
     }
-    for (const auto& control : form_.controls) append_one(control.type, as_bytes(control.payload), form_.header_size);
+    for (const auto& control : form_.controls) {
+      // It is one fragment, so that it begins in the next frame if it is too large for this one, as RocksDB's are.
+      if (left_in_frame() < form_.header_size + control.payload.size()) put(std::string(left_in_frame(), '\0'));
+      append_one(control.type, as_bytes(control.payload), form_.header_size);
+    }
   }
 
   // Appends a record as fragments, as LevelDB's log_writer.cc does.
@@ -154,14 +158,20 @@ Result<std::unique_ptr<RecordWriter>> open_writer(const RequestContext& /*contex
   return log_writer(sink, std::move(form));
 }
 
-// Returns the control fragments of a log, wherever they are: they are about all records. Fails as Source does.
+// Returns the control fragments of a log, wherever they are: they are about all records. Fails as Source does, and with
+// kUnsupported if there are more than kMostControls.
 Result<std::vector<LogForm::Control>> controls_of(const RequestContext& context, const Source& source,
                                                   const Session& session) {
   std::vector<LogForm::Control> controls;
   ItemReader items(source, session);
-  for (Position at = session.wire.first; at < source.size() && controls.size() < kMostControls;) {
+  for (Position at = session.wire.first; at < source.size();) {
     ASSIGN_OR_RETURN(const auto item, items.next(context, at));
     const bool is_control = item.kind == Item::Kind::kSkipped && item.fragment.role == Role::kControl;
+    if (is_control && controls.size() == kMostControls) {
+      return Error{.code = Code::kUnsupported,
+                   .position = at,
+                   .detail = fmt::format("a log with more than {} fragments that are no records", kMostControls)};
+    }
     if (is_control) controls.push_back({item.fragment.type, std::string(as_text(item.payload))});
     at = item.end;
   }

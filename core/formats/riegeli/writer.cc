@@ -118,6 +118,12 @@ Result<std::string> stored_metadata_chunk(const RequestContext& context, const C
       step.chunk->stored_size > Limits{}.metadata_bytes) {
     return std::string();
   }
+  // Other metadata are lost, although their hash is right: they could not be read from the new file, either.
+  if (const Metadata* const metadata = container.metadata(); metadata != nullptr) {
+    const auto attributes = metadata->attributes(context, nullptr);
+    if (!attributes && is_permanent(attributes.error().code)) return std::string();
+    if (!attributes) return attributes.error();
+  }
   auto data = read_verified(context, source, *step.chunk);
   if (!data) return is_permanent(data.error().code) ? Result<std::string>(std::string()) : std::move(data).error();
   std::string chunk;

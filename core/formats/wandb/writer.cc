@@ -20,7 +20,7 @@ constexpr std::string_view kFramesBeginAfter = "after the ident";
 
 Result<std::unique_ptr<RecordWriter>> open_writer(const RequestContext& /*context*/, ByteSink& sink,
                                                   const WriterOptions& options) {
-  if (options.trailer || !options.metadata.empty() || options.descriptors) {
+  if (options.trailer || !options.metadata.empty() || !options.record_type.empty() || options.descriptors) {
     return Error{.code = Code::kUnsupported, .detail = "a run file has no metadata"};
   }
   if (!options.codec.empty() && options.codec != to_string(CodecId::kNone)) {
