@@ -34,7 +34,7 @@ class NewLog {
 
   // Appends a key, which must be new, and its value. Fails as ByteSink, and with kLimit beyond 4 GiB.
   Result<void> add(Bytes key, Bytes value);
-  // Writes what is left. Must be called once, as the last function. Fails as add().
+  // Writes the last keys. Must be called once, as the last function. Fails as add().
   Result<void> finish();
 
  private:

@@ -20,7 +20,7 @@ namespace recordfs {
 // its footer.
 const FileWriter* writer_for(const RecordStore& source);
 
-// What became of a file.
+// The result for a file.
 struct Recovered {
   std::uint64_t records = 0;     // written
   std::vector<Finding> lost{};   // what could not be read, in the order of the file

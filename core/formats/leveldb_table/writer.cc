@@ -210,7 +210,7 @@ constexpr std::uint32_t kProperty = 2;
 constexpr std::uint32_t kPropertyName = 1;
 constexpr std::uint32_t kPropertyValue = 2;
 
-constexpr std::uint32_t kVersion = 2;  // of RocksDB tables: every version of RocksDB since 2014 reads it
+constexpr std::uint32_t kVersion = 2;  // of RocksDB tables: RocksDB 3.10 and newer read it
 
 PropertyMap stored_properties(Bytes stored) {
   PropertyMap properties;
