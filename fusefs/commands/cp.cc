@@ -98,7 +98,7 @@ class Cp {
     context_.fail(kExitPartlyDone,
                   fmt::format("{}: {} without a name; the first is {}: {}", name, counted(without_name_, "record"),
                               first_without_name_->first, first_without_name_->second));
-    report_absent(&options_.files.pattern->fields(), context_);
+    if (options_.files.pattern != nullptr) report_absent(&options_.files.pattern->fields(), context_);
   }
 
   // What failed in a chunk, by ordinal.

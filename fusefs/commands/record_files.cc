@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <utility>
@@ -92,6 +93,21 @@ bool each_name(std::string_view path, const Take& take) {
 
 bool is_file_name(std::string_view name) {
   return !name.empty() && name != "." && name != ".." && name.size() <= kLongestName;
+}
+
+// Creates a hidden file that is to get this name. No other one has its name, so that several threads may write files of
+// one name.
+Descriptor create_unfinished(int directory, const std::string& name, std::string& unfinished) {
+  static std::atomic<std::uint32_t> created{0};
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  constexpr int kTries = 1000;  // a killed process may have left files
+  Descriptor file;
+  for (int i = 0; i < kTries && !file; ++i) {
+    unfinished = fmt::format(".{}.{}.{:x}.recordfs", name, ::getpid(), created++);
+    file = Descriptor(::openat(directory, unfinished.c_str(), kFlags, 0666));
+    if (!file && errno != EEXIST) break;
+  }
+  return file;
 }
 
 }  // namespace
@@ -230,13 +246,19 @@ std::vector<Failure> RecordFiles::write_parts(const Record& record, Bytes bytes)
 }
 
 std::variant<std::string, Failure> RecordFiles::name_of(const Record& record, Bytes bytes, std::size_t part) const {
-  if (!options_.pattern) return options_.name_of(record.ordinal, part);
+  const auto without_name = [](Error why) { return Failure{.has_no_name = true, .why = std::move(why)}; };
+  const auto checked = [&](std::string path) -> std::variant<std::string, Failure> {
+    if (is_file_name(std::string_view(path).substr(path.rfind('/') + 1))) return path;
+    return without_name(not_found(fmt::format("{} is no file name", printable(path))));
+  };
+  if (!options_.pattern) return checked(options_.name_of(record.ordinal, part));
   const std::string_view path = options_.parts.empty() ? std::string_view() : std::string_view(options_.parts[part]);
   auto name = options_.pattern->name({}, record.decoder, record.info, bytes, record.ordinal, path);
-  if (name) return std::move(*name) + options_.suffix;
+  if (name) return checked(*name + options_.suffix);
   const Code code = name.error().code;
   const bool is_of_record = code == Code::kNotFound || code == Code::kUnsupported || code == Code::kDamage;
-  return Failure{.is_of_record = !is_of_record, .has_no_name = is_of_record, .why = std::move(name).error()};
+  if (is_of_record) return without_name(name.error());
+  return Failure{.is_of_record = true, .why = std::move(name).error()};
 }
 
 Result<Descriptor> RecordFiles::directory_of(const std::string& path) const {
@@ -279,14 +301,12 @@ std::optional<Failure> RecordFiles::write_file_of(int directory, const std::stri
   if (!options_.replaces && ::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
     return Failure{.is_there = true, .why = system_error(EEXIST)};
   }
-  const std::string unfinished = fmt::format(".{}.{}.recordfs", name, ::getpid());
-  ::unlinkat(directory, unfinished.c_str(), 0);  // left by a killed process
-  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  const int file = ::openat(directory, unfinished.c_str(), flags, 0666);
-  if (file < 0) return Failure{.why = system_error(errno)};
-  std::optional<Failure> failure = write(file);
+  std::string unfinished;
+  Descriptor file = create_unfinished(directory, name, unfinished);
+  if (!file) return Failure{.why = system_error(errno)};
+  std::optional<Failure> failure = write(file.number());
   // Some filesystems report a full disk only here.
-  if (::close(file) != 0 && !failure) failure = Failure{.why = system_error(errno)};
+  if (::close(file.release()) != 0 && !failure) failure = Failure{.why = system_error(errno)};
   if (!failure && !publish_file(directory, unfinished, name, options_.replaces)) {
     failure = Failure{.is_there = errno == EEXIST, .why = system_error(errno)};
   }

@@ -123,6 +123,23 @@ class Cp(commands.Case):
                            (("--name", "{ordinal"), "{ without }"), (("--name", "}"), "} without {"), (("--name", "{}"), "names no field")):
             self.assert_ends(commands.WRONG_USE, why, "cp", *words, self.file, ":2", self.target)
 
+    def test_files_of_one_name_are_complete_on_many_threads(self):
+        large = self.folder / "large.tfrecord"
+        large.write_bytes(tfrecords.tfrecord([b"%d" % (i % 10) * 100_000 for i in range(300)]))
+        for _ in range(3):
+            done = self.recordfs("cp", "-j", "16", "--name", "all", large, ":", self.target)
+            self.assertEqual(done.status, commands.PARTLY_DONE)
+            self.assertEqual(set(done.err.splitlines()), {f"recordfs: {self.target}/all: File exists (-f replaces it)"})
+            self.assertIn(self.copied()["all"], [b"%d" % i * 100_000 for i in range(10)])
+            (self.target / "all").unlink()
+
+    def test_name_that_a_suffix_makes_too_long_names_no_file(self):
+        examples = self.folder / "long.tfrecord"
+        examples.write_bytes(tfrecords.tfrecord([tfrecords.example({"label": [label]}) for label in (b"x" * 200, b"y")]))
+        done = self.recordfs("cp", "--name", "{label}", "--suffix", "z" * 50, examples, ":", self.target)
+        self.assertEqual((done.status, list(self.copied())), (commands.PARTLY_DONE, ["y" + "z" * 50]))
+        self.assertIn("1 record without a name; the first is 0: ", done.err)
+
     def test_directories_of_names_are_no_links(self):
         outside = self.folder / "outside"
         outside.mkdir()
