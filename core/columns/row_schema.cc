@@ -203,6 +203,8 @@ Result<RowDecoder> RowSchema::decoder(const RequestContext& context, std::shared
   if (values_ == ValueKind::kFormat && !store->schema().value) {
     return unsupported("the records of this shard are not of the type of the first shard");
   }
+  // Rows of thousands of shards may wait for their decoders, so these keep only stores that they need.
+  if (values_ != ValueKind::kFormat) store = nullptr;
   return RowDecoder(*this, std::move(store), scalars_ ? run_of(*scalars_, path) : std::string());
 }
 
@@ -213,7 +215,9 @@ Result<void> RowDecoder::append(ColumnBuilder& builder, Bytes record) const {
     });
   }
   if (schema_->values_) {
-    ASSIGN_OR_RETURN(const auto message, schema_->message_of_value(store_->schema(), record));
+    static const RecordSchema none;
+    const RecordSchema& format = store_ != nullptr ? store_->schema() : none;
+    ASSIGN_OR_RETURN(const auto message, schema_->message_of_value(format, record));
     return builder.append_message(as_bytes(message));
   }
   return schema_->type_ ? builder.append_message(record) : schema_->append_example(builder, record);

@@ -59,8 +59,8 @@ class RowDecoder {
       : schema_(&schema), store_(std::move(store)), run_(std::move(run)) {}
 
   const RowSchema* schema_;
-  std::shared_ptr<const RecordStore> store_;
-  std::string run_;  // of scalars
+  std::shared_ptr<const RecordStore> store_;  // of records that the format reads; otherwise null
+  std::string run_;                           // of scalars
 };
 
 // Immutable. Functions are thread-safe.
