@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,6 +18,7 @@
 #include "core/dataset/sampler.h"
 #include "core/store/executor.h"
 #include "fusefs/commands/command.h"
+#include "fusefs/commands/selected_ordinals.h"
 
 namespace recordfs {
 namespace {
@@ -27,43 +27,6 @@ namespace {
 constexpr std::size_t kMostAhead = 65536;
 constexpr std::size_t kFirstAhead = 64;  // so that the first ones appear without delay
 constexpr std::uint64_t kMostText = 64u << 20;
-
-// Ordinals that a condition selects, in memory that depends on the number of their runs.
-class SelectedOrdinals {
- public:
-  static constexpr std::size_t kMostRuns = 32u << 20;
-
-  // Returns false if there are too many runs.
-  bool add(OrdinalInterval ordinals) {
-    const bool continues = !runs_.empty() && runs_.back().ordinals.end == ordinals.begin;
-    if (continues) {
-      runs_.back().ordinals.end = ordinals.end;
-    } else if (runs_.size() == kMostRuns) {
-      return false;
-    } else {
-      runs_.push_back({ordinals, records_});
-    }
-    records_ += ordinals.end - ordinals.begin;
-    return true;
-  }
-
-  std::uint64_t records() const { return records_; }
-  // REQUIRES: place < records().
-  std::uint64_t at(std::uint64_t place) const {
-    const auto after = std::ranges::upper_bound(runs_, place, {}, &Run::before);
-    const Run& run = *std::prev(after);
-    return run.ordinals.begin + (place - run.before);
-  }
-
- private:
-  struct Run {
-    OrdinalInterval ordinals;
-    std::uint64_t before;  // selected records before it
-  };
-
-  std::vector<Run> runs_;
-  std::uint64_t records_ = 0;
-};
 
 // Returns the next ordinal; nullopt after the last one.
 using NextOrdinal = std::function<std::optional<std::uint64_t>()>;

@@ -27,13 +27,13 @@ struct RandomOptions {
   void declare(CLI::App& app);
 };
 
-// A record in a random order, or what RandomTarget::render made of it.
+// A record in a random order, or the bytes that RandomTarget::render made of it.
 struct RandomRecord {
   std::uint64_t ordinal = 0;
   Bytes bytes{};
 };
 
-// What is done with the records.
+// The use of the records.
 struct RandomTarget {
   RenderRecord render;                                   // on any thread
   std::function<bool(const RandomRecord& record)> take;  // in order; false to stop
