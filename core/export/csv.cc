@@ -173,7 +173,10 @@ class CsvWriter final : public TableWriter {
   }
 
   void append_value(std::string& out, const ArrowField& field, const ArrowColumn& column, std::size_t row) const {
-    if (is_null(column, row)) return;
+    if (is_null(column, row)) {
+      if (root_.children.size() == 1) append_cell(out, {});  // readers skip empty lines
+      return;
+    }
     if (field.format == "U" || field.format == "Z") {
       return append_cell(out, text_of(bytes_at(column, row), field.format == "U" ? ByteForm::kAuto : options_.bytes));
     }

@@ -16,10 +16,10 @@ struct CsvOptions {
 };
 
 // Begins a file. `root` is a struct; the first line has the names of its fields. A null is an empty cell, and an empty
-// text is "" in quotes. Numbers have the fewest digits that reproduce them; NaN and the infinities are words. Lists and
-// structs are JSON, as RowReader writes it. Bytes are text if they are UTF-8, and otherwise base64, unless a ByteForm
-// chooses one form for all. `sink` must outlive the writer. Fails with kUnsupported if `root` has a type that is not
-// listed at arrow_field_of().
+// text is "" in quotes, as is a null of the only column. Numbers have the fewest digits that reproduce them; NaN and
+// the infinities are words. Lists and structs are JSON, as RowReader writes it. Bytes are text if they are UTF-8, and
+// otherwise base64, unless a ByteForm chooses one form for all. `sink` must outlive the writer. Fails with kUnsupported
+// if `root` has a type that is not listed at arrow_field_of().
 Result<std::unique_ptr<TableWriter>> open_csv(ByteSink& sink, const ArrowField& root, const CsvOptions& options);
 
 }  // namespace recordfs

@@ -111,6 +111,12 @@ class Export(commands.Case):
         self.assertEqual(self.table("a.tsv", path, delimiter="\t"), expected)
         self.assertIn(b'\r\n5,""\r\n', (self.target / "a.csv").read_bytes())
 
+    def test_null_of_the_only_column_is_no_empty_line(self):
+        path = self.folder / "lines.jsonl.tfrecord"
+        path.write_bytes(tfrecord([b'{"a":1,"b":"x"}', b'{"b":"y"}', b'{"a":3,"b":null}']))
+        self.assertEqual(self.exported("a.csv", "--select", "a", path), b'a\r\n1\r\n""\r\n3\r\n')
+        self.assertEqual(self.exported("b.csv", path), b"a,b\r\n1,x\r\n,y\r\n3,\r\n")
+
     def test_record_that_does_not_fit_the_table_is_an_error(self):
         examples = commands.sample(EXAMPLES)
         path = self.folder / "late.tfrecord"
