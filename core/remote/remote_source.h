@@ -32,7 +32,7 @@ inline constexpr std::uint64_t kFilesystem = (std::uint64_t{1} << 63) | 0x72656D
 class RemoteSource final : public Source, public std::enable_shared_from_this<RemoteSource> {
  public:
   // Opens the object with this text (Location::text()), and reads its first blocks, or those of `reads`, which are read
-  // next. The first reply tells the state of the object, whatever was thought of it. `name` is Source::name(). Fails
+  // next. The first reply tells the state of the object. `name` is Source::name(). Fails
   // like Storage::open().
   static Result<std::shared_ptr<const RemoteSource>> open(const RequestContext& context, Session& session,
                                                           std::string text, std::string name,

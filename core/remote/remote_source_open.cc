@@ -131,7 +131,12 @@ std::vector<ByteRange> RemoteSource::first_ranges(const std::vector<ByteRange>& 
     if (is_possible && is_new) ranges.push_back({begin, end});
     if (uses_disk || ranges.size() == kMostAtOnce) break;
   }
-  if (ranges.empty() || ranges.front().end <= kHead) return {{0, kHead}};
+  if (ranges.empty()) return {{0, kHead}};
+  if (ranges.front().end > kHead) return ranges;
+  // The first request reads all of the head, and the others what they would add.
+  for (ByteRange& range : ranges) range.begin = std::max(range.begin, kHead);
+  ranges.front() = {0, kHead};
+  std::erase_if(ranges, [](const ByteRange& range) { return range.begin >= range.end; });
   return ranges;
 }
 
@@ -170,6 +175,7 @@ Result<std::shared_ptr<const RemoteSource>> RemoteSource::open(const RequestCont
   auto source = std::shared_ptr<RemoteSource>(new RemoteSource(session, std::move(text), std::move(name), *reply,
                                                                {requests.front()->fetcher, reply->object}, is_far));
   const auto known = source->id();
+  Result<void> kept;
   for (const auto& request : requests) {
     const bool is_first = request == requests.front();
     // Only a version that names the bytes themselves tells that other requests had the same object.
@@ -177,9 +183,11 @@ Result<std::shared_ptr<const RemoteSource>> RemoteSource::open(const RequestCont
     const auto other = is_first ? reply : reply_of(context, *request);
     const bool is_same = other && other->size == reply->size && other->version == reply->version &&
                          other->modified == reply->modified && other->is_settled == reply->is_settled;
-    if (is_same) TRY(source->keep_blocks(context, request->begin, request->bytes.view()));
+    if (is_same) kept = source->keep_blocks(context, request->begin, request->bytes.view());
+    if (!kept) break;
   }
   leave_others();
+  TRY(kept);
   return std::shared_ptr<const RemoteSource>(std::move(source));
 }
 

@@ -89,7 +89,7 @@ std::optional<SavedTotals> saved_totals(const RequestContext& context, const Ind
 std::optional<std::uint64_t> saved_format(const RequestContext& context, const IndexLocation& location,
                                           const SourceId& source);
 
-// What is known of a file that is not open yet.
+// A file that is not open yet, as its saved index describes it.
 struct SavedPlace {
   std::uint64_t size = 0;    // bytes of the file
   std::uint64_t format = 0;  // hash_of_format()

@@ -96,6 +96,20 @@ TEST(RemoteSource, OpeningRequestsWhatIsReadFirst) {
   Session::set_options({});
 }
 
+TEST(RemoteSource, OpeningRequestsTheHeadAndTheOtherExpectedRanges) {
+  const std::string bytes = some_bytes(20 * kBlock);
+  Session::set_options({.uses_disk = false});
+  Setting setting(bytes);
+  setting.fake.replace(kName, {.bytes = bytes, .version = "etag:1"});
+  const auto source = setting.open({{5, 10}, {kBlock, 4 * kBlock}, {19 * kBlock, 20 * kBlock}});
+  ASSERT_NE(source, nullptr);
+  EXPECT_EQ(setting.fake.count(RequestKind::kOpen), 3u);
+  EXPECT_EQ(read(*source, 0, 4 * kBlock) + read(*source, 19 * kBlock, kBlock),
+            bytes.substr(0, 4 * kBlock) + bytes.substr(19 * kBlock));
+  EXPECT_EQ(setting.fake.count(RequestKind::kRead), 0u);
+  Session::set_options({});
+}
+
 TEST(RemoteSource, WrongExpectationsOfAnOpeningChangeNothing) {
   const std::string bytes = some_bytes(8 * kBlock + 99);
   for (const ByteRange range : {ByteRange{8 * kBlock + 98, 40 * kBlock}, ByteRange{9 * kBlock, 10 * kBlock},
