@@ -133,6 +133,8 @@ class Export {
       progress_.set_total(*records);
     }
     rows_.encoder = row_encoder(form_, encoding);
+    rows_.needs_parts =
+        std::ranges::any_of(encoding.members, [](const TarMember& member) { return member.part.has_value(); });
     files_.emplace(*place_, stream(), executor_, std::move(files));
     const auto failure = files_->check();
     if (failure) fail_output(*failure);

@@ -25,6 +25,10 @@ std::uint64_t end_of_readable(const Layout& layout, std::uint64_t first, std::ui
 }  // namespace
 
 Result<std::shared_ptr<const RecordRows>> RecordRows::open(SetMember member, const RowOptions& options) {
+  if (options.needs_parts && member.store->schema().parts == RecordSchema::Parts::kNone) {
+    return Error{.code = Code::kNotFound,
+                 .detail = fmt::format("the records of {} have no parts", member.store->traits().format)};
+  }
   std::shared_ptr<RecordRows> rows(new RecordRows(std::move(member), options));
   if (options.schema != nullptr) {
     ASSIGN_OR_RETURN(auto decoder, options.schema->decoder({}, rows->member_.store, rows->member_.path));

@@ -29,6 +29,7 @@ struct RowOptions {
   Limits limits{};
   ByteForm bytes = ByteForm::kAuto;
   bool skips_damage = false;
+  bool needs_parts = false;  // of the records
   std::shared_ptr<const RowEncoder> encoder{};
   std::shared_ptr<const RowSchema> schema{};  // of a table; null: the records have no columns, or none are wanted
   ConditionPointer condition{};               // null: all records are selected
@@ -37,7 +38,7 @@ struct RowOptions {
 // For one container. Immutable and thread-safe.
 class RecordRows {
  public:
-  // Fails as RowSchema::decoder().
+  // Fails as RowSchema::decoder(), and with kNotFound if no record has parts, but they are needed.
   static Result<std::shared_ptr<const RecordRows>> open(SetMember member, const RowOptions& options);
 
   const SetMember& member() const { return member_; }

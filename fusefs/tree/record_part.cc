@@ -65,6 +65,7 @@ Result<std::vector<std::optional<std::string>>> parts_of_record(const RecordSche
   if (record.size() > schema.largest_record_with_parts) {
     return Error{.code = Code::kLimit, .detail = "record too large for its parts to be read"};
   }
+  if (!schema.value) return parts;
   const auto value = schema.value(record, ValueForm::kParts);
   if (!value) {
     const bool has_none = value.error().code == Code::kDamage && schema.parts == RecordSchema::Parts::kOptional;

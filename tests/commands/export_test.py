@@ -185,6 +185,14 @@ class Export(commands.Case):
         for text, error in (("a/b=x", "not NAME=PART"), ("jpg=", "not NAME=PART"), ("a=x,a=y", "the same name")):
             self.assert_ends(commands.WRONG_USE, error, "export", examples, "--member", text, "-o", "x.tar")
 
+    def test_records_without_parts_have_no_members(self):
+        error = r"the records of \w+ have no parts\nrecordfs: \S+: not written"
+        for name in (LINES, "recordio/v2-text-100.grail-rio"):
+            for order in ((), ("--shuffle", "1")):
+                words = (*order, "--member", "jpg=image/encoded", commands.corpus() / name, "-o", self.target / "a.tar")
+                self.assert_ends(commands.PARTLY_DONE, error, "export", *words)
+        self.assertEqual(self.names(), [])
+
     def test_container_has_the_same_records(self):
         records = self.good("cat", "--delimited", self.file)
         self.assertEqual(self.exported("a.delimited", self.file), records)
