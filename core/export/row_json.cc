@@ -94,7 +94,9 @@ Result<bool> RowReader::append_example(const RequestContext& context, Bytes reco
   ASSIGN_OR_RETURN(const auto type, type_of_all(context));
   const RecordSchema& schema = store_->schema();
   const bool is_named = type == tensorflow::kExampleType;
-  if (!is_named && (!type.empty() || !schema.type)) return false;
+  // As RowSchema, which also takes them for Examples if the format does not say otherwise.
+  const bool may_be_example = schema.type || (!schema.value && schema.may_be_message);
+  if (!is_named && (!type.empty() || !may_be_example)) return false;
   const auto value = tensorflow::value_of_example(record, limits_, ValueForm::kJson);
   if (!value && (is_named || value.error().code != Code::kDamage)) return value.error();
   if (!value || tensorflow::type_of_example(*value) != tensorflow::kExampleType) return false;

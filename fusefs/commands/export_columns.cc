@@ -92,19 +92,23 @@ bool has_columns(SetReader& reader, const UserTypes& types, const Limits& limits
 Result<FoundTable> find_table(SetReader& reader, const std::vector<Range>& ranges, bool has_columns,
                               const std::vector<std::string>& selected, const UserTypes& types, const Limits& limits) {
   FoundTable table;
-  if (has_columns) {
-    const auto open = [&reader](const RequestContext& context, std::size_t shard) {
-      return reader.set().open(context, shard);
-    };
-    const auto first = [&](const RequestContext&) -> Result<std::vector<std::string>> {
-      return first_records(reader, ranges);
-    };
-    const RowSources sources{
-        .shards = reader.set().size(), .open = open, .types = types, .limits = limits, .first_records = first};
-    ASSIGN_OR_RETURN(table.schema, RowSchema::find_scalars({}, sources));
-    if (table.schema == nullptr) {
-      ASSIGN_OR_RETURN(table.schema, RowSchema::find({}, sources));
-    }
+  bool has_none = false;
+  const auto open = [&reader](const RequestContext& context, std::size_t shard) {
+    return reader.set().open(context, shard);
+  };
+  const auto first = [&](const RequestContext&) -> Result<std::vector<std::string>> {
+    auto records = first_records(reader, ranges);
+    has_none = records.empty();
+    return records;
+  };
+  const RowSources sources{
+      .shards = reader.set().size(), .open = open, .types = types, .limits = limits, .first_records = first};
+  ASSIGN_OR_RETURN(table.schema, RowSchema::find_scalars({}, sources));
+  if (table.schema == nullptr) {
+    auto found = RowSchema::find({}, sources);
+    const bool is_unknown = !found && found.error().code == Code::kUnsupported && (!has_columns || has_none);
+    if (!found && !is_unknown) return found.error();
+    if (found) table.schema = std::move(*found);
   }
   ASSIGN_OR_RETURN(auto columns, TableColumns::of(table.schema, selected));
   table.columns = std::make_shared<const TableColumns>(std::move(columns));

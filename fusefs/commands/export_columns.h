@@ -25,8 +25,8 @@ struct FoundTable {
   std::shared_ptr<const TableColumns> columns{};
 };
 // Returns the columns of a table of the records in some ranges, or of all records if there is none, or the selected
-// ones: of event files and of wandb's runs those of their scalars. Fails as RowSchema::find() and TableColumns::of().
-// Prints nothing.
+// ones: of event files and of wandb's runs those of their scalars. Records of unknown type have no columns, unless
+// has_columns() says otherwise. Fails as RowSchema::find() and TableColumns::of(). Prints nothing.
 Result<FoundTable> find_table(SetReader& reader, const std::vector<Range>& ranges, bool has_columns,
                               const std::vector<std::string>& selected, const UserTypes& types, const Limits& limits);
 
