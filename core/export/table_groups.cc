@@ -17,6 +17,14 @@ namespace {
 // A group is a row group of Parquet, so readers and recordfs hold it in memory.
 constexpr std::size_t kMostRows = 1u << 20;
 constexpr std::uint64_t kMostBytes = 16u << 20;  // of records; one may exceed it
+constexpr std::uint64_t kMostCells = 7u << 20;   // rows by columns; an empty one has about 9 bytes
+
+// Returns the number of columns with values of their own.
+std::size_t leaves_of(const ArrowField& field) {
+  std::size_t leaves = field.children.empty() ? 1 : 0;
+  for (const ArrowField& child : field.children) leaves += leaves_of(child);
+  return leaves;
+}
 
 // Returns the columns ordinal and data.
 ArrowColumn data_of(const RecordGroup& group) {
@@ -44,7 +52,7 @@ class TableGroups final : public GroupEncoder {
       : columns_(std::move(columns)), writer_(std::move(writer)) {}
 
   bool is_full(std::size_t records, std::uint64_t bytes) const override {
-    return records >= kMostRows || bytes >= kMostBytes;
+    return records >= kMostRows || bytes >= kMostBytes || records >= kMostCells / columns_->leaves();
   }
   Result<Append> encode(const RecordGroup& group, std::vector<RowFailure>& failures) override {
     const auto rows = columns_->rows_of(group, failures);
@@ -85,6 +93,7 @@ Result<TableColumns> TableColumns::of(std::shared_ptr<const RowSchema> schema,
   } else {
     columns.root_ = arrow_field_of(schema->root());
   }
+  columns.leaves_ = std::max<std::size_t>(leaves_of(columns.root_), 1);
   columns.schema_ = std::move(schema);
   if (selected.empty()) return columns;
   std::vector<ArrowField> wanted;

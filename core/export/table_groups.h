@@ -20,6 +20,8 @@ class TableColumns {
 
   // Returns a struct with the columns as fields.
   const ArrowField& root() const { return root_; }
+  // Returns the number of columns in memory, selected or not, with the fields of structs as columns. At least 1.
+  std::size_t leaves() const { return leaves_; }
 
   // Returns the rows of a group, without the records that cannot be decoded, which it adds to `failures`. Throws
   // std::bad_alloc. Thread-safe.
@@ -29,7 +31,8 @@ class TableColumns {
   ArrowColumn select(ArrowColumn rows) const;
 
   std::shared_ptr<const RowSchema> schema_;
-  ArrowField root_;
+  ArrowField root_;  // selected columns
+  std::size_t leaves_ = 1;
   std::vector<std::size_t> selected_;  // indices in the schema's root; empty: all
 };
 

@@ -1,11 +1,24 @@
 #!/usr/bin/env python3
-"""recordfs export: sets without records, and without types."""
+"""recordfs export: wide tables, and sets without records."""
 import csv
 import io
 import json
+import struct
 
 import commands
 from tfrecords import example, tfrecord
+
+
+def messages(stream):
+    """Returns the number of messages of Arrow's IPC stream: a schema, and the batches."""
+    found, at = 0, 0
+    while struct.unpack_from("<i", stream, at + 4)[0] > 0:
+        size = struct.unpack_from("<i", stream, at + 4)[0]
+        root = at + 8 + struct.unpack_from("<I", stream, at + 8)[0]
+        table = root - struct.unpack_from("<i", stream, root)[0]
+        body = struct.unpack_from("<q", stream, root + struct.unpack_from("<H", stream, table + 10)[0])[0]
+        found, at = found + 1, at + 8 + size + body
+    return found
 
 
 class ExportSets(commands.Case):
@@ -17,6 +30,12 @@ class ExportSets(commands.Case):
     def exported(self, name, *words):
         self.assertEqual(self.good("export", *words, "-o", self.target / name), b"")
         return (self.target / name).read_bytes()
+
+    def test_wide_table_has_small_groups(self):
+        path = self.folder / "wide.tfrecord"
+        wide = example({f"f{i}": [i] for i in range(3000)})
+        path.write_bytes(tfrecord([wide] + [example({"f7": [i]}) for i in range(2499)]))
+        self.assertEqual(messages(self.exported("a.arrows", path)), 1 + 2)
 
     def test_set_without_records_is_an_empty_table(self):
         for words in ((self.folder / "empty.tfrecord",), (self.folder / "text.tfrecord", ":0")):
