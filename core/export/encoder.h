@@ -41,11 +41,10 @@ class RowEncoder {
   virtual std::string end() const { return {}; }
 };
 
-// The chunk that rows come from.
+// The container that rows come from. It may be closed meanwhile, because rows of thousands may wait at once.
 struct RowOrigin {
   std::string path{};  // of the container, in messages
-  std::shared_ptr<const RecordStore> store{};
-  ChunkInfo chunk{};
+  std::weak_ptr<const RecordStore> store{};
   std::shared_ptr<const RowDecoder> decoder{};  // null: the records have no columns, or none are wanted
 };
 
@@ -56,7 +55,7 @@ struct RowFailure {
   Error why;
 };
 
-// The bytes of consecutive records of one chunk.
+// The bytes of consecutive records of one container.
 struct RowBytes {
   std::shared_ptr<const RowOrigin> origin{};
   std::string bytes{};
@@ -83,6 +82,9 @@ class FileEncoder {
   virtual Result<void> append(const RowBytes& rows, std::size_t begin, std::size_t end) = 0;
   // Writes what follows the last row. Must be called once, as the last function. Fails as append().
   virtual Result<void> finish() = 0;
+  // Writes what can be written before the next rows arrive, so that pending() depends on the rows alone. Fails as
+  // append().
+  virtual Result<void> settle() { return {}; }
   // Returns how many bytes of the appended rows are not written yet.
   virtual std::uint64_t pending() const = 0;
   // Takes what is known by now of records that were appended but could not be encoded: all of them after finish(). The

@@ -222,6 +222,7 @@ class CodedFile final : public FileEncoder {
     TRY(file_->finish());
     return coded_->finish();
   }
+  Result<void> settle() override { return file_->settle(); }
   std::uint64_t pending() const override { return file_->pending() + coded_->pending(); }
   std::vector<RowFailure> take_failures() override { return file_->take_failures(); }
 

@@ -36,11 +36,12 @@ Result<void> GroupedFile::append(const RowBytes& rows, std::size_t begin, std::s
 
 Result<void> GroupedFile::end_group() {
   const auto task = std::make_shared<Task>(Task{.group = std::exchange(gathered_, {})});
+  Executor::Task encoding([this, task] { encode(*task); });
   being_encoded_ += task->group.records.bytes.size();
   tasks_.push_back(task);
-  // The destructor waits for all tasks, so each of them must run.
+  // The destructor waits for all tasks, so each of them must run: nothing may throw from here on.
   const bool will_run = executor_.threads() > 0 && executor_.start() &&
-                        executor_.post(Executor::Priority::kWaitedFor, [this, task] { encode(*task); });
+                        executor_.post(Executor::Priority::kWaitedFor, std::move(encoding));
   if (!will_run) encode(*task);
   while (tasks_.size() > 2 * std::size_t{executor_.threads()}) TRY(append_first());
   return {};
@@ -59,9 +60,14 @@ Result<void> GroupedFile::append_first() {
   return append();
 }
 
+Result<void> GroupedFile::settle() {
+  while (!tasks_.empty()) TRY(append_first());
+  return {};
+}
+
 Result<void> GroupedFile::finish() {
   if (gathered_.records.size() > 0) TRY(end_group());
-  while (!tasks_.empty()) TRY(append_first());
+  TRY(settle());
   return encoder_->finish();
 }
 

@@ -32,7 +32,7 @@ class GroupEncoder {
   GroupEncoder(const GroupEncoder&) = delete;
   GroupEncoder& operator=(const GroupEncoder&) = delete;
 
-  // Returns whether a group of so many records and bytes is complete.
+  // Returns whether a group with this number of records and of their bytes is complete.
   virtual bool is_full(std::size_t records, std::uint64_t bytes) const = 0;
   // Appends an encoded group to the file, on the thread of append().
   using Append = std::function<Result<void>()>;
@@ -54,6 +54,7 @@ class GroupedFile final : public FileEncoder {
 
   Result<void> append(const RowBytes& rows, std::size_t begin, std::size_t end) override;
   Result<void> finish() override;
+  Result<void> settle() override;
   std::uint64_t pending() const override { return gathered_.records.bytes.size() + being_encoded_; }
   std::vector<RowFailure> take_failures() override { return std::exchange(failures_, {}); }
 

@@ -255,7 +255,12 @@ class Export {
       Error why = failure.why;
       why.detail = fmt::format("record {}: {}", failure.ordinal, why.detail);
       const RowOrigin& origin = *failure.origin;
-      context_.report_skipped(origin.path, *origin.store, why, origin.chunk, 1);
+      const auto store = origin.store.lock();
+      if (store != nullptr) {
+        context_.report(*store, why);
+      } else {
+        context_.print_failure(origin.path, why);
+      }
       if (!options_.skips_damage) return false;
     }
     return true;

@@ -35,7 +35,18 @@ std::optional<ExportFiles::Failure> ExportFiles::check() const {
   return std::nullopt;
 }
 
-std::size_t ExportFiles::room_for(const RowBytes& rows, std::size_t begin) const {
+Result<std::uint64_t> ExportFiles::room_left(std::uint64_t needed) {
+  const std::uint64_t most = *options_.sharding.size;
+  // Threads encode meanwhile, so waiting for them before each decision would leave them idle.
+  if (size_ > most || needed > most - size_) {
+    TRY(encoder_->settle());
+    gather_failures();
+    size_ = files_.back()->size() + encoder_->pending();
+  }
+  return most - std::min(most, size_);
+}
+
+Result<std::size_t> ExportFiles::room_for(const RowBytes& rows, std::size_t begin) {
   const std::size_t left = rows.size() - begin;
   if (const auto shards = options_.sharding.shards) {
     if (shards_ == *shards) return left;  // the last one
@@ -43,9 +54,9 @@ std::size_t ExportFiles::room_for(const RowBytes& rows, std::size_t begin) const
     return static_cast<std::size_t>(std::min<std::uint64_t>(left, share - std::min(share, in_shard_)));
   }
   if (!options_.sharding.size) return left;
-  const std::uint64_t size = files_.back()->size() + encoder_->pending();
-  const std::uint64_t room = *options_.sharding.size - std::min(*options_.sharding.size, size);
-  if (rows.between(begin, rows.size()).size() <= room) return left;
+  const std::uint64_t wanted = rows.between(begin, rows.size()).size();
+  ASSIGN_OR_RETURN(const auto room, room_left(wanted));
+  if (wanted <= room) return left;
   return in_shard_ == 0 || rows.between(begin, begin + 1).size() <= room ? 1 : 0;
 }
 
@@ -62,6 +73,7 @@ Result<void> ExportFiles::begin_shard() {
   ASSIGN_OR_RETURN(encoder_, open_file_encoder(options_.form, options_.encoding, *sink, executor_));
   ++shards_;
   in_shard_ = 0;
+  size_ = 0;
   return {};
 }
 
@@ -76,13 +88,14 @@ std::optional<ExportFiles::Failure> ExportFiles::append(const RowBytes& rows) {
   const auto append_all = [&]() -> Result<void> {
     for (std::size_t i = 0; i < rows.size();) {
       if (encoder_ == nullptr) TRY(begin_shard());
-      const std::size_t count = room_for(rows, i);
+      ASSIGN_OR_RETURN(const std::size_t count, room_for(rows, i));
       if (count == 0) {
         TRY(end_shard());
         continue;
       }
       TRY(encoder_->append(rows, i, i + count));
       gather_failures();
+      size_ += rows.between(i, i + count).size();
       i += count;
       in_shard_ += count;
     }

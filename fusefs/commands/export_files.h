@@ -55,8 +55,11 @@ class ExportFiles {
  private:
   // Returns "NAME-00003-of-00016.EXT"; the name itself without shards.
   std::string name_of(std::uint64_t shard, std::uint64_t shards) const;
-  // Returns how many of the rows from `begin` on belong to the present shard; 0: it is complete.
-  std::size_t room_for(const RowBytes& rows, std::size_t begin) const;
+  // Returns how many of the rows from `begin` on belong to the present shard; 0: it is complete. Fails as
+  // FileEncoder::settle().
+  Result<std::size_t> room_for(const RowBytes& rows, std::size_t begin);
+  // Returns how many more bytes the present shard may have, if this number is needed: otherwise a lower bound.
+  Result<std::uint64_t> room_left(std::uint64_t needed);
   Result<void> begin_shard();
   Result<void> end_shard();
   void gather_failures();
@@ -71,6 +74,7 @@ class ExportFiles {
   std::vector<RowFailure> failures_;
   std::uint64_t shards_ = 0;    // begun
   std::uint64_t in_shard_ = 0;  // rows of the last file
+  std::uint64_t size_ = 0;      // bytes of the last file, or an estimate that depends on the rows alone
 };
 
 }  // namespace recordfs

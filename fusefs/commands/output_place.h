@@ -28,7 +28,7 @@ struct OutputPlace {
   static Result<OutputPlace> at(const std::string& path);
 };
 
-// What is written to a pipe, a device or standard output.
+// Writes to a pipe, a device or standard output.
 class StreamSink final : public ByteSink {
  public:
   // The output must outlive the object.

@@ -30,10 +30,12 @@ Result<std::shared_ptr<const RecordRows>> RecordRows::open(SetMember member, con
                  .detail = fmt::format("the records of {} have no parts", member.store->traits().format)};
   }
   std::shared_ptr<RecordRows> rows(new RecordRows(std::move(member), options));
+  RowOrigin origin{.path = rows->member_.path, .store = rows->member_.store};
   if (options.schema != nullptr) {
     ASSIGN_OR_RETURN(auto decoder, options.schema->decoder({}, rows->member_.store, rows->member_.path));
-    rows->decoder_ = std::make_shared<const RowDecoder>(std::move(decoder));
+    origin.decoder = std::make_shared<const RowDecoder>(std::move(decoder));
   }
+  rows->origin_ = std::make_shared<const RowOrigin>(std::move(origin));
   return std::shared_ptr<const RecordRows>(std::move(rows));
 }
 
@@ -49,8 +51,7 @@ EncodedRun RecordRows::encode(const RequestContext& context, const ChunkRecords&
 
 void RecordRows::encode_all(const RequestContext& context, const ChunkRecords& records, const Chunk& chunk,
                             EncodedRun& run) const {
-  run.rows.origin = std::make_shared<const RowOrigin>(
-      RowOrigin{.path = member_.path, .store = member_.store, .chunk = records.info, .decoder = decoder_});
+  run.rows.origin = origin_;
   const Layout& layout = chunk.layout();
   for (std::uint64_t i = records.which.begin; i < records.which.end && !run.is_over;) {
     if (run.rows.bytes.size() > kMostRows) {

@@ -15,7 +15,7 @@
 
 namespace recordfs {
 
-// What a run of records became.
+// The rows of a run of records.
 struct EncodedRun {
   RowBytes rows{};
   std::vector<RecordsFailure> failures{};      // not logged yet
@@ -23,7 +23,7 @@ struct EncodedRun {
   OrdinalInterval rest{.begin = 0, .end = 0};  // indices of records that are left, because the rows were full
 };
 
-// What rows are made with, besides the container.
+// The form of rows, besides the container.
 struct RowOptions {
   UserTypes types{};
   Limits limits{};
@@ -62,7 +62,7 @@ class RecordRows {
   const SetMember member_;
   const RowOptions options_;
   const RowReader reader_;
-  std::shared_ptr<const RowDecoder> decoder_;  // null without a schema
+  std::shared_ptr<const RowOrigin> origin_;  // of all rows
 };
 
 }  // namespace recordfs

@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
-"""recordfs export: wide tables, and sets without records."""
+"""recordfs export: sets of many files, wide tables, and sets without records."""
 import csv
 import io
 import json
+import resource
 import struct
+import subprocess
 
 import commands
+from built import PATIENCE, program
 from tfrecords import example, tfrecord
+
+FEW = 100  # descriptors
+MANY = 300  # shards
 
 
 def messages(stream):
@@ -30,6 +36,32 @@ class ExportSets(commands.Case):
     def exported(self, name, *words):
         self.assertEqual(self.good("export", *words, "-o", self.target / name), b"")
         return (self.target / name).read_bytes()
+
+    def test_shards_of_a_size_are_the_same_with_any_number_of_threads(self):
+        path = self.folder / "large.tfrecord"
+        path.write_bytes(tfrecord([b"%d " % (i // 10) * 2000 for i in range(2000)]))
+        for name, size in (("a.riegeli", "2M"), ("a.parquet", "17M"), ("a.jsonl.gz", "1M")):  # more than a group
+            made = []
+            for threads in ("1", "8"):
+                folder = self.target / f"{threads}{name}"
+                folder.mkdir()
+                self.good("export", "-j", threads, "--shard-size", size, path, "-o", folder / name)
+                made.append([(part.name, part.read_bytes()) for part in sorted(folder.iterdir())])
+            self.assertEqual(made[0], made[1], name)
+            self.assertEqual(len(made[0]), 1, name)  # compressed
+
+    def test_many_shards_need_few_descriptors(self):
+        examples = [example({"number": [i]}) for i in range(MANY)]
+        for i, record in enumerate(examples):
+            (self.folder / f"x-{i:03}.tfrecord").write_bytes(tfrecord([record]))
+        for name, order in (("a.csv", ()), ("a.delimited", ("--shuffle", "1")), ("a.riegeli", ()), ("b.csv", ("--shuffle", "1"))):
+            done = subprocess.run([program("recordfs"), "export", *order, self.folder / "x-*", "-o", self.target / name], check=False,
+                                  stderr=subprocess.PIPE, env=self.environment(), timeout=PATIENCE,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (FEW, FEW)))
+            self.assertEqual((done.returncode, done.stderr), (commands.GOOD, b""), name)
+            if name.endswith("csv"):
+                lines = (self.target / name).read_text(encoding="utf-8").split()
+                self.assertEqual(sorted(lines), sorted(["number"] + [f"[{i}]" for i in range(MANY)]))
 
     def test_wide_table_has_small_groups(self):
         path = self.folder / "wide.tfrecord"
