@@ -122,10 +122,10 @@ Result<void> RowSchema::add_first(const RequestContext& context, const RowSource
   const RecordSchema& format = store->schema();
   if (format.value && format.value(first, ValueForm::kJson)) {
     values_ = ValueKind::kFormat;
-  } else if (json_record(first, limits_)) {
-    values_ = ValueKind::kJson;
   } else {
-    return unsupported("records of unknown type");
+    const auto json = json_record(first);
+    if (!json) return json.error().code == Code::kDamage ? unsupported("records of unknown type") : json.error();
+    values_ = ValueKind::kJson;
   }
   return add_values(format, records);
 }
@@ -136,7 +136,7 @@ Result<void> RowSchema::add_values(const RecordSchema& format, const std::vector
       ASSIGN_OR_RETURN(const auto value, format.value(record, ValueForm::kJson));
       return value_columns_.add(value);
     }
-    ASSIGN_OR_RETURN(const auto json, json_record(record, limits_));
+    ASSIGN_OR_RETURN(const auto json, json_record(record));
     return value_columns_.add(json.value);
   };
   for (const std::string& record : records) {
@@ -153,7 +153,7 @@ Result<std::string> RowSchema::message_of_value(const RecordSchema& format, Byte
     ASSIGN_OR_RETURN(const auto value, format.value(record, ValueForm::kJson));
     return value_columns_.message_of(value);
   }
-  ASSIGN_OR_RETURN(const auto json, json_record(record, limits_));
+  ASSIGN_OR_RETURN(const auto json, json_record(record));
   return value_columns_.message_of(json.value);
 }
 

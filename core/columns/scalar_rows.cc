@@ -229,13 +229,20 @@ Result<HistoryItem> item_of(Bytes message) {
   return item;
 }
 
+Error not_json(std::string_view key) {
+  return {.code = Code::kDamage, .detail = fmt::format("the value of {} is not JSON", printable(key))};
+}
+
 // Returns the number that a JSON value is, or a word that Python writes for one; nullopt: it is none. Digits beyond a
-// double's precision are rounded, as in any JSON number. Fails with kUnsupported if it is too large.
+// double's precision are rounded, as in any JSON number. Fails with kUnsupported if it is too large, and with kDamage
+// if it is no number of JSON.
 Result<std::optional<double>> number_of(const JsonValue& value, std::string_view key) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (value.type == JsonType::kNumber) {
     double number = 0;
-    const auto parsed = std::from_chars(value.text.data(), value.text.data() + value.text.size(), number);
+    const char* const end = value.text.data() + value.text.size();
+    const auto parsed = std::from_chars(value.text.data(), end, number);
+    if (parsed.ec == std::errc::invalid_argument || parsed.ptr != end) return not_json(key);
     if (parsed.ec != std::errc{}) return not_exact(key);
     return std::optional(number);
   }
@@ -243,13 +250,6 @@ Result<std::optional<double>> number_of(const JsonValue& value, std::string_view
   if (value.text == "Infinity") return std::optional(kInfinity);
   if (value.text == "-Infinity") return std::optional(-kInfinity);
   return std::optional<double>();
-}
-
-std::optional<JsonValue> json_of(const std::string& text) {
-  for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
-    if (text == word) return JsonValue{.text = text};
-  }
-  return read_json_tree(as_bytes(text), kJsonDepth, kMostJsonValues);
 }
 
 Result<void> take_json(const JsonValue& value, const std::string& key, ScalarRow& scalar, const TakeScalar& take) {
@@ -279,9 +279,8 @@ Result<void> each_of_history(Bytes history, const TakeScalar& take) {
     }
     if (!field.is(1, WireType::kLengthDelimited)) return {};
     ASSIGN_OR_RETURN(auto item, item_of(content));
-    auto value = json_of(item.json);
-    if (!value)
-      return Error{.code = Code::kDamage, .detail = fmt::format("the value of {} is not JSON", printable(item.key))};
+    auto value = read_json_tree(as_bytes(item.json), kJsonDepth, kMostJsonValues);
+    if (!value) return not_json(item.key);
     if (item.key == "_step") other_step = parse_number<std::int64_t>(value->text);
     if (item.key == "_timestamp") {
       ASSIGN_OR_RETURN(scalar.wall_time, number_of(*value, item.key));

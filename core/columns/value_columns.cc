@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "core/base/parse_number.h"
 #include "core/base/protobuf.h"
 #include "core/base/utf8.h"
+#include "core/decoding/json_record.h"
 
 namespace recordfs {
 namespace {
@@ -48,20 +50,30 @@ bool is_empty(const Value& value) {
   return std::holds_alternative<std::monostate>(value.is);
 }
 
-Error too_large(std::string_view text) {
-  return {.code = Code::kUnsupported, .detail = fmt::format("the number {} is too large", printable(text))};
+Error out_of_range(std::string_view text) {
+  return {.code = Code::kUnsupported, .detail = fmt::format("the number {} is out of range", printable(text))};
 }
 
+// REQUIRES: `text` is a number of JSON.
 Result<Value> number_in(const std::string& text) {
   if (text.find_first_of(".eE") == std::string::npos) {
     if (const auto number = parse_number<std::int64_t>(text)) return Value{*number};
     if (const auto number = parse_number<std::uint64_t>(text)) return Value{*number};
-    return too_large(text);
+    return out_of_range(text);
   }
   double number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc{}) return too_large(text);
+  if (parsed.ec != std::errc{}) return out_of_range(text);
   return Value{number};
+}
+
+Value value_of_word(std::string_view word) {
+  using OfDouble = std::numeric_limits<double>;
+  if (word == "null") return {};
+  if (word == "NaN") return {OfDouble::quiet_NaN()};
+  if (word == "Infinity") return {OfDouble::infinity()};
+  if (word == "-Infinity") return {-OfDouble::infinity()};
+  return {word == "true"};
 }
 
 // The result points into `json`, whose depth the parser has bounded.
@@ -69,7 +81,7 @@ Result<Value> value_in(const JsonValue& json) {
   switch (json.type) {
     case JsonType::kString: return Value{json.text};
     case JsonType::kNumber: return number_in(json.text);
-    case JsonType::kWord: return json.text == "null" ? Value{} : Value{json.text == "true"};
+    case JsonType::kWord: return value_of_word(json.text);
     case JsonType::kArray: {
       Value::List list;
       list.reserve(json.values.size());
@@ -92,8 +104,8 @@ Result<Value> value_in(const JsonValue& json) {
 
 }  // namespace
 
-Result<JsonRecord> json_record(Bytes record, const Limits& limits) {
-  auto tree = read_json_tree(record, limits.nesting_depth, limits.parts_per_record);
+Result<JsonRecord> json_record(Bytes record) {
+  auto tree = json_of_record(record);
   if (!tree || tree->type != JsonType::kObject) return Error{.code = Code::kDamage, .detail = "not a JSON object"};
   JsonRecord made{.tree = std::move(*tree)};
   ASSIGN_OR_RETURN(made.value, value_in(made.tree));

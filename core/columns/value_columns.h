@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/base/bytes.h"
-#include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/decoding/message_schema.h"
 #include "core/formats/json_text.h"
@@ -22,9 +21,10 @@ struct JsonRecord {
   Value value{};  // points into `tree`
 };
 
-// Parses a record that is one JSON object. An integer is std::int64_t or std::uint64_t. Fails with kDamage for any
-// other record, and with kUnsupported if a number is too large for its type. Thread-safe.
-Result<JsonRecord> json_record(Bytes record, const Limits& limits);
+// Returns a record that json_of_record() accepts and that is an object. An integer is std::int64_t or std::uint64_t,
+// NaN and the infinities are double. Fails with kDamage for any other record, and with kUnsupported if a number is out
+// of the range of its type. Thread-safe.
+Result<JsonRecord> json_record(Bytes record);
 
 // The columns are the members that have values: bool, int64, or uint64 if a value needs it, double, text, bytes,
 // structs for objects, and lists of these. A message is bytes; one in a member without a name has the columns `type`

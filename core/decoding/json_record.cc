@@ -86,9 +86,9 @@ void write_json(JsonWriter& writer, const JsonValue& value) {
     case JsonType::kWord: break;
   }
   using OfDouble = std::numeric_limits<double>;
-  if (value.text == "NaN" || value.text == "Infinity") {
-    return writer.number(value.text == "NaN" ? OfDouble::quiet_NaN() : OfDouble::infinity());
-  }
+  if (value.text == "NaN") return writer.number(OfDouble::quiet_NaN());
+  if (value.text == "Infinity") return writer.number(OfDouble::infinity());
+  if (value.text == "-Infinity") return writer.number(-OfDouble::infinity());
   writer.literal(value.text);
 }
 

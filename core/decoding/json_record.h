@@ -9,13 +9,13 @@
 
 namespace recordfs {
 
-// Returns the value of a record that is an object or a list of JSON (RFC 8259) in UTF-8; NaN and Infinity are accepted.
-// Returns nullopt for all other records, also for a number or a word alone, for more than 100 levels, and for more than
-// 1,048,576 values. Any thread.
+// Returns the value of a record that is an object or a list of JSON (RFC 8259) in UTF-8; NaN, Infinity and -Infinity
+// are accepted. Returns nullopt for all other records, also for a number or a word alone, for more than 100 levels, and
+// for more than 1,048,576 values. Any thread.
 std::optional<JsonValue> json_of_record(Bytes record);
 
-// Writes the value: numbers as they are in the record, NaN and Infinity as strings, and of several members with one
-// name the last one.
+// Writes the value: numbers as they are in the record, NaN and the infinities as JsonWriter::number() does, and of
+// several members with one name the last one.
 void write_json(JsonWriter& writer, const JsonValue& value);
 
 }  // namespace recordfs

@@ -456,10 +456,13 @@ Result<void> RecordDecoder::visit(const RequestContext& context, const ChunkInfo
 
 Result<std::string> RecordDecoder::row(const RequestContext& context, const ChunkInfo& chunk, Bytes record) const {
   ASSIGN_OR_RETURN(auto value, value_of(context, record));
-  if (!value) return no_decoded_form();
   std::string text;
   JsonWriter writer(text, JsonLayout::kTyped, most_text_);
-  if (const auto* const message = std::get_if<Message>(&value->is)) {
+  if (!value) {
+    const auto json = json_in(schema_, record);
+    if (!json) return no_decoded_form();
+    write_json(writer, *json);
+  } else if (const auto* const message = std::get_if<Message>(&value->is)) {
     if (message->type.empty()) return no_decoded_form();
     ASSIGN_OR_RETURN(auto why, write_decoded(context, writer, chunk, *message));
     if (why == kNoDescriptor) return Error{.code = Code::kNotFound, .detail = std::move(why)};

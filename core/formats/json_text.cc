@@ -43,7 +43,8 @@ class JsonReader : private TextReader {
     if (c == '{') return JsonType::kObject;
     if (c == '[') return JsonType::kArray;
     if (c == '"') return JsonType::kString;
-    return c == '-' || (c >= '0' && c <= '9') ? JsonType::kNumber : JsonType::kWord;
+    const bool is_number = (c == '-' && !as_text(cursor_.rest()).starts_with("-I")) || (c >= '0' && c <= '9');
+    return is_number ? JsonType::kNumber : JsonType::kWord;
   }
 
   void read_members(std::vector<JsonMember>& members) {
@@ -109,11 +110,14 @@ class JsonReader : private TextReader {
     while (kCharacters.find(peek()) != std::string_view::npos && !cursor_.at_end()) take();
   }
 
-  // Python also writes and reads NaN and Infinity.
+  // Python also writes and reads NaN, Infinity and -Infinity.
   void skip_word() {
     std::string word;
+    if (peek() == '-') word += take();
     while (((peek() >= 'a' && peek() <= 'z') || (peek() >= 'A' && peek() <= 'Z')) && word.size() < 16) word += take();
-    if (word == "Infinity" || word == "NaN" || word == "true" || word == "false" || word == "null") return;
+    if (word == "Infinity" || word == "-Infinity" || word == "NaN" || word == "true" || word == "false" ||
+        word == "null")
+      return;
     cursor_.fail();
   }
 

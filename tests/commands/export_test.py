@@ -117,6 +117,13 @@ class Export(commands.Case):
         self.assertEqual(self.exported("a.csv", "--select", "a", path), b'a\r\n1\r\n""\r\n3\r\n')
         self.assertEqual(self.exported("b.csv", path), b"a,b\r\n1,x\r\n,y\r\n3,\r\n")
 
+    def test_records_of_json_have_columns(self):
+        path = self.folder / "json.tfrecord"
+        path.write_bytes(tfrecord([b'{"a":1,"b":{"c":"x"}}', b'{"a":2,"n":-Infinity}']))
+        self.assertEqual(self.table("a.csv", path), [["a", "b", "n"], ["1", '{"c":"x"}', ""], ["2", "", "-Infinity"]])
+        self.assertEqual(self.table("b.csv", path, "--select", "a"), [["a"], ["1"], ["2"]])
+        self.assertEqual(self.rows("a.jsonl", path), [{"a": 1, "b": {"c": "x"}}, {"a": 2, "n": "-Infinity"}])
+
     def test_record_that_does_not_fit_the_table_is_an_error(self):
         examples = commands.sample(EXAMPLES)
         path = self.folder / "late.tfrecord"

@@ -101,7 +101,9 @@ TEST(Scalars, HistoryOfRuns) {
             (Rows{"4 9.5 loss 0.5", "4 9.5 eval.a.b 2", "4 9.5 nan nan", "4 9.5 inf -inf"}));
   EXPECT_EQ(history(item("_step", "8") + part(1, part(2, "a") + part(2, "b") + part(16, "1"))), Rows{"8 null a.b 1"});
   EXPECT_EQ(history(item("loss", "1") + part(2, "")), Rows{"0 null loss 1"});
-  EXPECT_EQ(history(item("loss", "{")), Rows{std::string(to_string(Code::kDamage))});
+  for (const char* const json : {"{", "1.2.3", "-"}) {
+    EXPECT_EQ(history(item("loss", json)), Rows{std::string(to_string(Code::kDamage))}) << json;
+  }
   EXPECT_EQ(scalars_of(ScalarSource::kHistory, part(17, part(1, "id"))), Rows{});
   EXPECT_EQ(scalars_of(ScalarSource::kHistory, "\xFF"), Rows{std::string(to_string(Code::kDamage))});
 }

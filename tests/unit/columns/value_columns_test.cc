@@ -25,7 +25,7 @@ std::string outline(const std::vector<MessageField>& fields) {
 std::string columns_of(const std::vector<std::string>& texts) {
   ValueColumns columns;
   for (const std::string& text : texts) {
-    const auto record = json_record(as_bytes(text), Limits());
+    const auto record = json_record(as_bytes(text));
     if (!record) return record.error().detail;
     if (const auto added = columns.add(record->value); !added) return added.error().detail;
   }
@@ -49,8 +49,12 @@ TEST(ValueColumns, TypesAreThoseOfTheValues) {
       {{R"({"a":-1})", R"({"a":18446744073709551615})"}, "column a has negative integers, and integers above 2^63 - 1"},
       {{R"({"a":[[1]]})"}, "column a has a list or a null in a list"},
       {{R"({"a":[1,null]})"}, "column a has a list or a null in a list"},
-      {{R"({"a":18446744073709551616})"}, "the number 18446744073709551616 is too large"},
-      {{R"({"a":1e999})"}, "the number 1e999 is too large"},
+      {{R"({"a":18446744073709551616})"}, "the number 18446744073709551616 is out of range"},
+      {{R"({"a":1e999})"}, "the number 1e999 is out of range"},
+      {{R"({"a":NaN,"b":[Infinity,-Infinity,1]})"}, "a:1 b:1*"},
+      {{R"({"a":1.2.3})"}, "not a JSON object"},
+      {{R"({"a":2.5e1-7})"}, "not a JSON object"},
+      {{"{\"\xFF\xFE\":1.5}"}, "not a JSON object"},
       {{"[1]"}, "not a JSON object"},
       {{"{}"}, "the records have no values"}};
   for (const auto& [texts, expected] : cases) EXPECT_EQ(columns_of(texts), expected) << texts.front();
@@ -59,13 +63,13 @@ TEST(ValueColumns, TypesAreThoseOfTheValues) {
 // Columns of {"i": int, "d": double, "l": [text], "o": {"u": uint64}}.
 struct Sample {
   Sample() {
-    const auto record = json_record(
-        as_bytes(std::string_view(R"({"i":1,"d":0.5,"l":["x"],"o":{"u":18446744073709551615}})")), Limits());
+    const auto record =
+        json_record(as_bytes(std::string_view(R"({"i":1,"d":0.5,"l":["x"],"o":{"u":18446744073709551615}})")));
     EXPECT_TRUE(record && columns.add(record->value));
     root = {.name = "decoded", .type = FieldType::kMessage, .has_presence = true, .fields = *columns.finish()};
   }
   Result<std::string> message_of(const std::string& text) const {
-    const auto record = json_record(as_bytes(text), Limits());
+    const auto record = json_record(as_bytes(text));
     return record ? columns.message_of(record->value) : record.error();
   }
   std::string error_of(const std::string& text) const {
@@ -91,6 +95,14 @@ TEST(ValueColumns, RecordsBecomeRows) {
   for (const std::size_t column : {0u, 1u}) EXPECT_EQ(rows.children[column].null_count, 1);
   EXPECT_EQ(rows.children[3].null_count, 0);
   EXPECT_EQ(rows.children[3].children[0].null_count, 1);
+}
+
+TEST(ValueColumns, WordsOfPythonAreNumbers) {
+  const Sample sample;
+  for (const auto& [word, bits] : {std::pair("NaN", "\xF8\x7F"), {"Infinity", "\xF0\x7F"}, {"-Infinity", "\xF0\xFF"}}) {
+    const auto message = sample.message_of(std::string("{\"d\":") + word + "}");
+    EXPECT_EQ(message.value(), std::string("\x11\0\0\0\0\0\0", 7) + bits) << word;
+  }
 }
 
 TEST(ValueColumns, ValuesWithoutAColumnAreErrors) {

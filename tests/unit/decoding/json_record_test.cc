@@ -23,14 +23,16 @@ std::string json_of(std::string_view record) {
 TEST(JsonRecord, ObjectsAndListsKeepTheirNumbers) {
   EXPECT_EQ(json_of(" {\"a\" : 1.10, \"b\":[true, null, -0, 12345678901234567890123, 1E+5], \"c\":{}} \n"),
             R"({"a":1.10,"b":[true,null,-0,12345678901234567890123,1E+5],"c":{}})");
-  EXPECT_EQ(json_of(R"(["\u00e9\n", NaN, Infinity])"), "[\"\xC3\xA9\\n\",\"NaN\",\"Infinity\"]");
+  EXPECT_EQ(json_of(R"(["\u00e9\n", NaN, Infinity,-Infinity])"),
+            "[\"\xC3\xA9\\n\",\"NaN\",\"Infinity\",\"-Infinity\"]");
 }
 
 TEST(JsonRecord, LastMemberOfANameCounts) { EXPECT_EQ(json_of(R"({"a":1,"b":2,"a":3})"), R"({"b":2,"a":3})"); }
 
 TEST(JsonRecord, OtherRecordsHaveNoValue) {
-  for (const std::string_view record : {"", "1", "true", "\"a\"", "{", "[1,]", "{\"a\":1}x", "[01]", "[1.]", "[-]", "[1.2.3]",
-                                        "[1e]", "[\"\xFF\"]", "[.5]", "{'a':1}", "text"}) {
+  for (const std::string_view record :
+       {"", "1", "true", "\"a\"", "{", "[1,]", "{\"a\":1}x", "[01]", "[1.]", "[-]", "[1.2.3]", "[1e]", "[-Inf]",
+        "[--Infinity]", "[-NaN]", "[\"\xFF\"]", "[.5]", "{'a':1}", "text"}) {
     EXPECT_EQ(json_of(record), "none") << record;
   }
   EXPECT_EQ(json_of(std::string(102, '[') + std::string(102, ']')), "none");
@@ -46,8 +48,10 @@ TEST(JsonRecord, IsDecodedIfTheFormatHasRecordsOfAnyContent) {
   std::string line = "{\"x\":1";
   EXPECT_TRUE(decoder.append_members({}, line, {}, as_bytes(kRecord)));
   EXPECT_EQ(line, R"({"x":1,"decoded":{"a":{"b":7}})");
+  EXPECT_EQ(decoder.row({}, {}, as_bytes(std::string_view(R"({"a":[1.10,NaN]})"))).value(), R"({"a":[1.10,NaN]})");
   schema.may_be_message = false;
   EXPECT_FALSE(decoder.document({}, {}, as_bytes(kRecord)));
+  EXPECT_FALSE(decoder.row({}, {}, as_bytes(kRecord)));
 }
 
 }  // namespace
