@@ -75,7 +75,7 @@ std::string similar_to(std::string_view name, const ArrowField& root) {
   std::vector<std::string> names;
   for (const ArrowField& field : root.children) names.push_back(printable(field.name));
   // Those that have a part of the name, or are a part of it, come first.
-  std::ranges::stable_partition(names, [&](const std::string& other) {
+  std::stable_partition(names.begin(), names.end(), [&](const std::string& other) {
     return other.find(name) != std::string::npos || name.find(other) != std::string_view::npos;
   });
   const bool is_cut = names.size() > kMostNames;
