@@ -32,11 +32,13 @@ bool has_values(const tensorflow::NamedFeature& feature) {
   if (feature.kind == FeatureKind::kBytes) return !feature.list.empty();
   MessageReader reader(feature.list, 0);
   while (reader.next()) {
-    const bool is_packed = reader.field().type == WireType::kLengthDelimited;
-    if (reader.field().number == 1 && !(is_packed && reader.content().empty())) return true;
+    if (!reader.field().is(1, WireType::kLengthDelimited) || !reader.content().empty()) return true;
   }
   return !reader.finish();
 }
+
+// Returns the error of a list whose values are not of its type.
+Error no_example() { return {.code = Code::kDamage, .detail = "not a valid tensorflow.Example"}; }
 
 // Fails with what the first records lack or have otherwise.
 Error unlike_first(std::string_view feature, std::string_view what) {
@@ -231,9 +233,12 @@ Result<void> RowSchema::append_example(ColumnBuilder& builder, Bytes record) con
     if (known == features_.end()) return unlike_first(feature.name, "does not occur in");
     if (known->second.kind != feature.kind) return unlike_first(feature.name, "has another type than in");
     ColumnBuilder& list = builder.child_at(known->second.column);
+    const WireType item_type = wire_type_of(root_.fields[known->second.column].type);
     MessageReader reader(feature.list, 0);
     while (reader.next()) {
-      if (reader.field().number == 1) TRY(list.add_items(reader.field(), reader.content()));
+      const protobuf::Field& field = reader.field();
+      if (!field.is(1, item_type) && !field.is(1, WireType::kLengthDelimited)) return no_example();
+      TRY(list.add_items(field, reader.content()));
     }
     TRY(reader.finish());
   }

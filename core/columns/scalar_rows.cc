@@ -75,6 +75,7 @@ constexpr ElementType kElements[] = {
     {9, Element::kSigned, 8, 10},   {10, Element::kUnsigned, 1, 11}, {14, Element::kBfloat16, 2, 13},
     {17, Element::kUnsigned, 2, 7}, {19, Element::kHalf, 2, 13},     {22, Element::kUnsigned, 4, 16},
     {23, Element::kUnsigned, 8, 17}};
+constexpr std::uint32_t kLastElementField = 17;
 
 double half_of(std::uint64_t bits) {
   const double sign = (bits & 0x8000) != 0 ? -1 : 1;
@@ -106,7 +107,11 @@ struct Tensor {
   std::uint64_t type = 0;
   bool has_dimensions = false;
   Bytes content{};
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> values{};  // the first of each field
+  struct First {
+    std::uint32_t field = 0;
+    std::uint64_t bits = 0;
+  };
+  std::vector<First> values{};  // of each field the first one
 };
 
 std::uint64_t bits_of(const Field& field, Bytes content) {
@@ -132,7 +137,10 @@ Result<Tensor> tensor_of(Bytes message) {
     if (field.is(4, WireType::kLengthDelimited)) tensor.content = content;
     if (field.number > 4 && field.type != WireType::kGroupStart &&
         !(content.empty() && field.type != WireType::kVarint)) {
-      tensor.values.emplace_back(field.number, bits_of(field, content));
+      const bool is_known =
+          std::ranges::find(tensor.values, field.number, &Tensor::First::field) != tensor.values.end();
+      if (!is_known && field.number <= kLastElementField)
+        tensor.values.push_back({field.number, bits_of(field, content)});
     }
     return {};
   }));
@@ -145,13 +153,13 @@ Result<std::optional<double>> scalar_of(Bytes message, std::string_view tag) {
   const auto* const type = std::ranges::find(kElements, tensor.type, &ElementType::number);
   if (type == std::end(kElements) || tensor.has_dimensions) return std::optional<double>();
   std::uint64_t bits = 0;  // a tensor without values has zeros
-  const auto value = std::ranges::find(tensor.values, type->field, [](const auto& one) { return one.first; });
+  const auto value = std::ranges::find(tensor.values, type->field, &Tensor::First::field);
   if (tensor.content.size() == type->size) {
     for (std::size_t i = type->size; i-- > 0;) bits = bits << 8 | std::to_integer<std::uint64_t>(tensor.content[i]);
   } else if (!tensor.content.empty()) {
     return Error{.code = Code::kDamage, .detail = fmt::format("the tensor of {} has a wrong size", printable(tag))};
   } else if (value != tensor.values.end()) {
-    bits = value->second;
+    bits = value->bits;
   }
   const auto number = number_of(*type, bits);
   if (!number) return not_exact(tag);

@@ -18,8 +18,7 @@ enum class ScalarSource : std::uint8_t {
   // tensorflow.Event: each simple value of a summary, and each tensor of a numeric type without dimensions.
   kEvents,
   // wandb_internal.Record: each number of a history record, also inside an object, with "." between the keys. Objects
-  // with
-  // a member _type are media, and keys that begin with _ are wandb's own.
+  // with a member _type are media, and keys that begin with _ are wandb's own.
   kHistory,
 };
 

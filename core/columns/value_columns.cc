@@ -153,7 +153,9 @@ class ValueColumns::Collector {
 
   Result<void> add_value(Column& column, const Value& value, std::size_t depth) {
     if (std::holds_alternative<Message>(value.is)) {
-      return column_error(Code::kUnsupported, column.path, "has messages of types of their own");
+      std::string_view path = column.path;
+      if (path.ends_with('.')) path.remove_suffix(1);
+      return column_error(Code::kUnsupported, path, "has messages of types of their own");
     }
     if (const auto* const object = std::get_if<Value::Object>(&value.is)) {
       column.has_objects = true;
@@ -243,12 +245,19 @@ class ValueColumns::Encoder {
       const Column& column = parent.columns[known->second];
       if (seen[known->second]) return column_error(Code::kDamage, column.path, "occurs twice in a record");
       seen[known->second] = true;
-      if (!std::holds_alternative<std::monostate>(value.is)) TRY(append_values(out, column, value));
+      if (fits(column, value) || !is_empty(value)) TRY(append_values(out, column, value));
     }
     return out;
   }
 
  private:
+  // Returns whether the value is a list or an object, as the column wants it.
+  static bool fits(const Column& column, const Value& value) {
+    if (std::holds_alternative<Value::List>(value.is)) return column.is_list;
+    const bool is_object = !column.is_list && column.field.type == FieldType::kMessage;
+    return is_object && std::holds_alternative<Value::Object>(value.is);
+  }
+
   static Result<void> append_values(std::string& out, const Column& column, const Value& value) {
     const auto* const list = std::get_if<Value::List>(&value.is);
     if ((list != nullptr) != column.is_list) return unlike(column);

@@ -27,13 +27,14 @@ struct JsonRecord {
 Result<JsonRecord> json_record(Bytes record);
 
 // The columns are the members that have values: bool, int64, or uint64 if a value needs it, double, text, bytes,
-// structs for objects, and lists of these. A message is bytes; one in a member without a name has the columns `type`
-// and `message`. Integers and fractions together are double if that is exact for each. First add() the records that
-// define the columns, then finish(), then message_of() for each record. Not thread-safe, but for message_of().
+// structs for objects, and lists of these. Null is a value of any column, and so are an empty list and an empty object,
+// which are null if the column is of another type. Integers and fractions together are double if that is exact for
+// each. First add() the records that define the columns, then finish(), then message_of() for each record. Not
+// thread-safe, but for message_of().
 class ValueColumns {
  public:
-  // Adds the columns of a record. Fails with kUnsupported if it is no object, or has a list in a list or a null in a
-  // list; with kLimit if there are too many columns.
+  // Adds the columns of a record. Fails with kUnsupported if it is no object, or has a message, a list in a list or a
+  // null in a list; with kLimit if there are too many columns.
   Result<void> add(const Value& record);
   // Returns the columns, in the order of their first values. Fails with kUnsupported if a column has values of
   // different types, or if there are no columns. Errors name the column.
@@ -49,7 +50,7 @@ class ValueColumns {
     std::vector<Column> columns{};                            // of an object
     std::string path{};
     MessageField field{};  // after finish(), without the columns
-    // What the values are.
+    // The kinds of its values.
     bool is_list = false;
     bool is_single = false;
     bool has_bools = false;
@@ -61,10 +62,6 @@ class ValueColumns {
     bool has_texts = false;
     bool has_bytes = false;
     bool has_objects = false;
-
-    bool has_values() const {
-      return has_bools || has_integers || has_fractions || has_texts || has_bytes || has_objects;
-    }
   };
   class Collector;
   class Encoder;

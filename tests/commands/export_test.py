@@ -15,7 +15,7 @@ import time
 
 import commands
 from built import PATIENCE, program
-from tfrecords import tfrecord
+from tfrecords import example, field as part, tfrecord
 
 LINES = "riegeli/simple_zstd9.riegeli"  # 500 records
 DAMAGED = "riegeli/fuzz_simple_zstd.riegeli"
@@ -116,6 +116,14 @@ class Export(commands.Case):
         path.write_bytes(tfrecord([b'{"a":1,"b":"x"}', b'{"b":"y"}', b'{"a":3,"b":null}']))
         self.assertEqual(self.exported("a.csv", "--select", "a", path), b'a\r\n1\r\n""\r\n3\r\n')
         self.assertEqual(self.exported("b.csv", path), b"a,b\r\n1,x\r\n,y\r\n3,\r\n")
+
+    def test_value_of_a_wrong_wire_type_is_an_error(self):
+        wrong = part(1, part(1, part(1, "a") + part(2, part(3, b"\x0d\1\0\0\0"))))  # a fixed32 in an Int64List
+        path = self.folder / "wrong.tfrecord"
+        path.write_bytes(tfrecord([example({"a": [1]}), wrong]))
+        done = self.recordfs("export", path, "-o", self.target / "a.csv")
+        self.assertEqual((done.status, self.names()), (commands.DAMAGE, []))
+        self.assertIn("record 1: not a valid tensorflow.Example", done.err)
 
     def test_records_of_json_have_columns(self):
         path = self.folder / "json.tfrecord"

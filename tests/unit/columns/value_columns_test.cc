@@ -97,6 +97,13 @@ TEST(ValueColumns, RecordsBecomeRows) {
   EXPECT_EQ(rows.children[3].children[0].null_count, 1);
 }
 
+TEST(ValueColumns, EmptyValuesOfAnotherTypeAreNull) {
+  const Sample sample;
+  for (const char* const text : {R"({"i":[]})", R"({"d":{}})", R"({"l":{}})", R"({"o":[],"i":{"a":null}})"}) {
+    EXPECT_EQ(sample.message_of(text).value(), "") << text;
+  }
+}
+
 TEST(ValueColumns, WordsOfPythonAreNumbers) {
   const Sample sample;
   for (const auto& [word, bits] : {std::pair("NaN", "\xF8\x7F"), {"Infinity", "\xF0\x7F"}, {"-Infinity", "\xF0\xFF"}}) {
@@ -127,6 +134,8 @@ TEST(ValueColumns, BytesAreColumnsAndMessagesAreNot) {
   EXPECT_EQ(*columns.message_of(record), "\x0A\x01\xFF");
   add_member(object, "", Message{"a.B", as_bytes(std::string_view("m"))});
   EXPECT_EQ(columns.add(Value{object}).error().code, Code::kUnsupported);
+  const Value nested{Value::Object{{.name = "m", .value = Value{object}}}};
+  EXPECT_EQ(columns.add(nested).error().detail, "column m has messages of types of their own");
 }
 
 }  // namespace
