@@ -83,11 +83,12 @@ void JsonFilter::take(const Scalar& value) {
   if (skipped_ > 0 || !leads_here()) return;
   for (std::size_t i = next_.begin; i < next_.end; ++i) {
     const Rest& rest = rests_[i];
+    if (!rest.path.empty()) continue;
     // A path may end both here and at an object around this value.
     const bool is_again = std::any_of(
         rests_.begin() + static_cast<std::ptrdiff_t>(next_.begin), rests_.begin() + static_cast<std::ptrdiff_t>(i),
         [&](const Rest& other) { return other.path.empty() && other.field == rest.field; });
-    if (rest.path.empty() && !is_again) sink_->take(rest.field, value);
+    if (!is_again) sink_->take(rest.field, value);
   }
 }
 

@@ -57,7 +57,7 @@ class FieldPaths {
   mutable std::set<std::string> names_;
 };
 
-// What is left of paths at a place in a value: a range of JsonFilter's list.
+// The rests of paths at a place in a value: a range of JsonFilter's list.
 struct PathRests {
   std::size_t begin = 0;
   std::size_t end = 0;

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <system_error>
 #include <type_traits>
@@ -121,11 +122,33 @@ std::uint64_t size_of_string(std::string_view string, std::uint64_t room) {
   return most <= room ? most : json_string_size(string);
 }
 
+// Returns the nearest double of a number of JSON that no double is near to: 0 or an infinity.
+double beyond_doubles(std::string_view number) {
+  const bool is_negative = number.starts_with('-');
+  if (is_negative) number.remove_prefix(1);
+  const std::size_t e = std::min(number.find_first_of("eE"), number.size());
+  const std::string_view digits = number.substr(0, e);
+  const auto point = static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()));
+  const auto first = static_cast<std::int64_t>(std::min(digits.find_first_not_of("0."), digits.size()));
+  // The number of digits before the point if the exponent were 0.
+  const std::int64_t places = point - first + (first > point ? 1 : 0);
+  std::string_view exponent = number.substr(std::min(e + 1, number.size()));
+  if (exponent.starts_with('+')) exponent.remove_prefix(1);
+  const bool is_small = exponent.starts_with('-');
+  std::int64_t power = 0;
+  const auto parsed = std::from_chars(exponent.data(), exponent.data() + exponent.size(), power);
+  if (parsed.ec == std::errc::result_out_of_range) power = is_small ? INT64_MIN / 2 : INT64_MAX / 2;
+  const double size = places + power > 0 ? std::numeric_limits<double>::infinity() : 0;
+  return is_negative ? -size : size;
+}
+
 // Returns the value of a JSON token.
 Scalar scalar_of(std::string_view token) {
   const char* const end = token.data() + token.size();
   const auto parse = [&](auto number) {
     const auto parsed = std::from_chars(token.data(), end, number);
+    const bool is_beyond = std::is_same_v<decltype(number), double> && parsed.ec == std::errc::result_out_of_range;
+    if (parsed.ptr == end && is_beyond) return std::optional(Scalar(beyond_doubles(token)));
     return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(Scalar(number)) : std::nullopt;
   };
   if (token == "true" || token == "false") return token == "true";
@@ -264,6 +287,10 @@ void JsonWriter::name(std::string_view name, bool is_plain) {
     return;
   }
   if (filter_ != nullptr && filter_->name(name, mark()) != JsonFilter::Verdict::kWrite) return;
+  write_name(name, is_plain);
+}
+
+void JsonWriter::write_name(std::string_view name, bool is_plain) {
   if (!make_room(is_plain ? name.size() + 2 : size_of_string(name, room()))) return;
   is_after_name_ = true;
   const std::string_view end = layout_ == JsonLayout::kIndented ? "\": " : "\":";
@@ -337,8 +364,20 @@ void JsonWriter::bytes(std::string_view name, std::string_view instead, Bytes by
     this->name(name);
     return encoded(bytes);
   }
+  if (has_no_quotes(filter_)) {
+    this->name(name);
+    if (!filter_->skips_next()) {
+      if (begin_scalar() && make_room(bytes.size())) text_ += as_text(bytes);
+      return;
+    }
+  }
   const bool is_text = !is_typed() && form_ == ByteForm::kAuto && is_utf8(as_text(bytes));
-  this->name(name_of_bytes(form_, is_text || is_typed(), name, instead));
+  const std::string written = name_of_bytes(form_, is_text || is_typed(), name, instead);
+  if (filter_ != nullptr && filter_->name(name, mark()) == JsonFilter::Verdict::kWrite) {
+    write_name(written, false);
+  } else {
+    this->name(written);
+  }
   if (is_text) return string(as_text(bytes));
   encoded(bytes, form_ == ByteForm::kHex ? ByteForm::kHex : ByteForm::kBase64);
 }

@@ -100,7 +100,7 @@ class JsonWriter {
   }
   // Writes a member: "NAME":"..." if the bytes are UTF-8, otherwise "INSTEAD":"..." in base64. ByteForm::kBase64 always
   // writes that, and ByteForm::kHex too, with "hex" for "base64" at the end of its name. With kTyped always "NAME", and
-  // bytes.
+  // bytes. Both names are paths of a filter; the values at NAME are the bytes themselves.
   void bytes(std::string_view name, std::string_view instead, Bytes bytes);
   // Writes a value: an object with "text" or "base64". With kTyped, bytes.
   void bytes(Bytes bytes);
@@ -129,6 +129,8 @@ class JsonWriter {
   bool make_room(std::uint64_t size);
   // Returns whether the filter lets the writer write a scalar. REQUIRES: there is a filter.
   bool begin_scalar();
+  // Writes a name that the filter has accepted.
+  void write_name(std::string_view name, bool is_plain);
   void begin(char bracket);
   void end(char bracket);
 

@@ -59,7 +59,7 @@ Outcome compare(const ConditionTerm& term, std::string_view text) {
   if (term.matcher) return term.matcher->matches(text) == (term.comparison == Operator::kMatches);
   if (term.comparison == Operator::kIn) {
     if (term.texts.empty()) return std::nullopt;
-    return term.texts.contains(std::string(text));
+    return term.texts.contains(text);
   }
   const auto* const other = std::get_if<std::string>(&term.value);
   if (other == nullptr) return std::nullopt;

@@ -4,19 +4,19 @@
 //   term        FIELD = VALUE, and with ==, !=, <>, <, <=, >, >=; FIELD in (VALUE, ...), FIELD not in (VALUE, ...)
 //               FIELD ~ 'PATTERN', FIELD !~ 'PATTERN'; FIELD is null, FIELD is not null
 //               len(FIELD) and count(FIELD), compared with numbers in the same ways
-//   FIELD       a path as of FieldPaths. It needs quotes, `a b` or "a b", if it is a word of this language, or if it
-//   has
-//               other characters than letters, digits and _ . / : $ @ # -, or begins with a digit or a dash.
+//   FIELD       a path as of FieldPaths. It needs quotes, `a b` or "a b", if it is a word of this language, if it has
+//               other characters than letters, digits and _ . / : $ @ # -, or if it begins with a digit or a dash.
 //   VALUE       a number, true, false, or a text in quotes: 'cat' or "cat"
 //
-// What is on the left of an operator is a field, and what is on the right is a value. In quotes, the same quote is
-// doubled, and all other characters are themselves. Words of the language may have capitals.
+// The left side of an operator is a field, and its right side is a value. In quotes, the same quote is doubled, and all
+// other characters are themselves. Words of the language may have capitals.
 //
 // A term is true if any value of its field makes it true. A field has several values if it is a list, or if it is an
 // object, all scalars in which are its values. Nulls are no values. A field without a value is null, and all other
 // terms on it are false, except that count() is 0. There are only true and false: `not` makes true what is false.
 //
-// - Numbers are compared without rounding. A float also equals the decimal number with its shortest digits, which JSON
+// - Numbers are compared without rounding. Integers of JSON that have more than 64 bits are the nearest double. A float
+// also equals the decimal number with its shortest digits, which JSON
 //   shows: 0.1. NaN differs from all numbers.
 // - Texts and bytes are compared byte by byte. Patterns are those of RecordMatcher, which match anywhere in the text.
 // - Values of different types differ, and are not ordered.
@@ -25,6 +25,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -42,6 +43,12 @@ namespace recordfs {
 
 // A value in a condition.
 using ConditionValue = std::variant<bool, ExactNumber, std::string>;
+
+// Hashes texts of any type, for lookups without a copy.
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
 
 // A comparison.
 struct ConditionTerm {
@@ -65,7 +72,7 @@ struct ConditionTerm {
   ConditionValue value{};  // of the comparisons up to kAtLeast
   // Of kIn, the values by type. The numbers are sorted.
   std::vector<ExactNumber> numbers{};
-  std::unordered_set<std::string> texts{};
+  std::unordered_set<std::string, TextHash, std::equal_to<>> texts{};
   std::vector<bool> words{};
   std::shared_ptr<const RecordMatcher> matcher{};  // of kMatches, and of kDiffers, which is true if it does not match
   std::string source{};                            // as it was written
@@ -80,7 +87,7 @@ struct ConditionNode {
   std::size_t second = 0;
 };
 
-// What a condition consists of.
+// The parts of a condition.
 struct ConditionParts {
   std::vector<std::string> names{};
   std::vector<ConditionTerm> terms{};
@@ -123,7 +130,7 @@ class ConditionEvaluation final : public ScalarSink {
   // Returns whether the condition is true for the values so far.
   bool finish();
 
-  // What a term has been compared with.
+  // The types that a term has been compared with.
   struct Seen {
     bool comparable = false;  // a value of a type that the term can be true for
     bool other = false;       // a value of another type

@@ -267,9 +267,9 @@ class ConditionParser {
     TRY(advance());
     if ((name.is_word("len") || name.is_word("count")) && token_.is_symbol("(")) {
       TRY(advance());
-      TRY(subject(made));
       if (made.subject != Subject::kValue) return fail("only a field has len() and count()");
       made.subject = name.is_word("len") ? Subject::kLength : Subject::kCount;
+      TRY(subject(made));
       return expect(")");
     }
     auto& names = parts_.names;
@@ -334,7 +334,9 @@ class ConditionParser {
     const bool wants_number = made.subject != Subject::kValue;
     if (given.kind == Token::Kind::kNumber) {
       const auto number = parse_exact_number(given.text);
-      if (!number) return fail("not a number, or an integer out of range (1e30 is not an integer)");
+      const bool is_integer = given.text.find_first_not_of("+-0123456789") == std::string::npos;
+      if (!number && is_integer) return fail("an integer out of range (1e30 is not an integer)");
+      if (!number) return fail("not a decimal number, or one that is out of the range of a double");
       TRY(advance());
       return ConditionValue(*number);
     }

@@ -17,7 +17,7 @@ RecordCondition::RecordCondition(std::shared_ptr<const Condition> condition)
       seen_(std::make_unique<Seen[]>(condition_->terms().size())) {}
 
 Result<bool> RecordCondition::matches(const RequestContext& context, const RecordDecoder& decoder,
-                                      const ChunkInfo& chunk, Bytes record) const {
+                                      const ChunkInfo& chunk, Bytes record, std::string_view path) const {
   ConditionEvaluation evaluation(*condition_);
   JsonFilter filter(fields_, evaluation);
   const auto visited = decoder.visit(context, chunk, record, filter);
@@ -25,7 +25,7 @@ Result<bool> RecordCondition::matches(const RequestContext& context, const Recor
     const Code code = visited.error().code;
     const bool is_of_record = code == Code::kNotFound || code == Code::kDamage || code == Code::kUnsupported;
     if (!is_of_record) return visited.error();
-    note_undecoded(chunk, visited.error());
+    note_undecoded(chunk, path, visited.error());
     return false;
   }
   filter.finish();
@@ -42,10 +42,11 @@ void RecordCondition::note(const std::vector<ConditionEvaluation::Seen>& seen) c
   }
 }
 
-void RecordCondition::note_undecoded(const ChunkInfo& chunk, const Error& error) const {
+void RecordCondition::note_undecoded(const ChunkInfo& chunk, std::string_view path, const Error& error) const {
   const std::lock_guard lock(mutex_);
   if (undecoded_.records++ > 0) return;
   undecoded_.chunk = chunk.begin;
+  undecoded_.path = path;
   undecoded_.why = error.detail.empty() ? to_string(error) : error.detail;
 }
 

@@ -1,4 +1,4 @@
-// A condition for the records of containers, and what a run of it found.
+// A condition for the records of containers, and the problems that a run of it found.
 #pragma once
 
 #include <atomic>
@@ -32,13 +32,15 @@ class RecordCondition {
   // Returns whether a record matches. A record that cannot be decoded does not, and is counted. Decodes only the fields
   // that the condition names, as far as the record's format allows. Fails with the transient errors of
   // RecordDecoder::visit(), with kLimit and with kOutOfMemory.
+  // `path`: the record's file, for undecoded().
   Result<bool> matches(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk,
-                       Bytes record) const;
+                       Bytes record, std::string_view path = {}) const;
 
   // Records that could not be decoded, so that the condition did not apply to them.
   struct Undecoded {
     std::uint64_t records = 0;
     Position chunk = 0;  // of the first one that was noted
+    std::string path{};
     std::string why{};
   };
   Undecoded undecoded() const;
@@ -50,16 +52,18 @@ class RecordCondition {
   std::vector<std::string> mismatched() const;
 
   const Condition& condition() const { return *condition_; }
+  // Returns the same condition, with nothing found yet.
+  std::shared_ptr<const RecordCondition> renewed() const { return std::make_shared<const RecordCondition>(condition_); }
 
  private:
-  // What a term was compared with in all records.
+  // The types that a term was compared with in all records.
   struct Seen {
     std::atomic<bool> comparable{false};
     std::atomic<bool> other{false};
   };
 
   void note(const std::vector<ConditionEvaluation::Seen>& seen) const;
-  void note_undecoded(const ChunkInfo& chunk, const Error& error) const;
+  void note_undecoded(const ChunkInfo& chunk, std::string_view path, const Error& error) const;
 
   const std::shared_ptr<const Condition> condition_;
   const FieldPaths fields_;

@@ -155,7 +155,7 @@ class Cp {
     }
     SelectedRecords selected{.runs = {wanted}};
     if (options_.condition) {
-      selected = select_records(*options_.condition, decoder, store, indexed.chunk, **chunk, wanted, false);
+      selected = select_records(*options_.condition, decoder, member, indexed.chunk, **chunk, wanted, false);
     }
     for (Error& why : selected.failures) {
       failed.push_back({first_ordinal, {.is_of_record = true, .why = std::move(why)}});

@@ -197,7 +197,7 @@ class Grep {
       return found;
     }
     Search wanted = this->wanted();
-    if (options_.condition) wanted.selects = selector(*options_.condition, searched.decoder);
+    if (options_.condition) wanted.selects = selector(*options_.condition, searched.decoder, searched.member);
     if (options_.decoded) {
       wanted.texts_of = [this, &searched](const ChunkInfo& info, Bytes record,
                                           const std::function<void(std::string_view)>& take) {

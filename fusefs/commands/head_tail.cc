@@ -85,7 +85,9 @@ bool copy_selected(const RecordCount& count, bool is_head, const FormOptions& fo
   }
   if (records == 0 && !is_head) return false;
   OrdinalRange range;
+  FormOptions second = form;
   if (records > 0) {
+    second.condition = form.condition->renewed();  // the first pass finds all doubts
     LastSelected last(records);
     const SelectedFinder finder{
         .condition = form.condition, .types = form.types, .skips_damage = form.skips_damage, .context = context};
@@ -94,7 +96,7 @@ bool copy_selected(const RecordCount& count, bool is_head, const FormOptions& fo
     if (is_head && !first) return true;
     (is_head ? range.end.emplace() : range.begin) = static_cast<std::int64_t>(first.value_or(0));
   }
-  copy_range(range, form, reader, context);
+  copy_range(range, second, reader, context);
   return true;
 }
 

@@ -201,7 +201,7 @@ class Listing {
     const auto chunk = store_.chunks().decode_ahead(context, indexed.chunk);
     if (!chunk) return {.layout = chunk.error(), .records = {.failures = {chunk.error()}}};
     return {.layout = std::shared_ptr<const Layout>(*chunk, &(*chunk)->layout()),
-            .records = select_records(*options_.condition, decoder_, store_, indexed.chunk, **chunk, which, false)};
+            .records = select_records(*options_.condition, decoder_, member_, indexed.chunk, **chunk, which, false)};
   }
 
   // Writes the rows, and reports what cannot be read.

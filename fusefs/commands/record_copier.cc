@@ -11,7 +11,8 @@ constexpr std::uint64_t kLargestInWindow = 64u << 10;
 }  // namespace
 
 RecordCopier::RecordCopier(const SetMember& member, const FormOptions& options, CommandContext& context)
-    : path_(member.path),
+    : member_(member),
+      path_(member.path),
       store_(*member.store),
       options_(options),
       context_(context),
@@ -70,7 +71,7 @@ bool RecordCopier::settle(const std::vector<Error>& failures, const ChunkInfo& c
 }
 
 SelectedRecords RecordCopier::select(const ChunkInfo& info, const Chunk& chunk, OrdinalInterval which) const {
-  return select_records(*options_.condition, text_.decoder, store_, info, chunk, which, !options_.skips_damage);
+  return select_records(*options_.condition, text_.decoder, member_, info, chunk, which, !options_.skips_damage);
 }
 
 RecordRuns SelectedWindow::take(const RecordRuns& runs) {

@@ -56,6 +56,7 @@ class RecordCopier {
   bool settle(const Rendered& rendered, const ChunkInfo& chunk);
   bool settle(const std::vector<Error>& failures, const ChunkInfo& chunk);
 
+  const SetMember& member_;
   const std::string& path_;
   const RecordStore& store_;
   const FormOptions& options_;

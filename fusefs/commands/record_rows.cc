@@ -87,7 +87,8 @@ void RecordRows::encode_read(const RequestContext& context, const ChunkRecords& 
     const Bytes record = bytes->bytes.subspan(static_cast<std::size_t>(extent.begin - front.begin),
                                               static_cast<std::size_t>(extent.size));
     if (options_.condition != nullptr) {
-      const auto is_selected = options_.condition->matches(context, reader_.decoder(), records.info, record);
+      const auto is_selected =
+          options_.condition->matches(context, reader_.decoder(), records.info, record, member_.path);
       if (!is_selected) fail(run, is_selected.error());
       if (!is_selected || !*is_selected) continue;
     }

@@ -41,19 +41,19 @@ void declare_where(CLI::App& app, ConditionPointer& condition) {
       "The manual explains conditions in a section of its own.");
 }
 
-SelectRecord selector(const RecordCondition& condition, const RecordDecoder& decoder) {
-  return [&condition, &decoder](const ChunkInfo& chunk, Bytes record) {
-    return condition.matches({}, decoder, chunk, record);
+SelectRecord selector(const RecordCondition& condition, const RecordDecoder& decoder, const SetMember& member) {
+  return [&condition, &decoder, &member](const ChunkInfo& chunk, Bytes record) {
+    return condition.matches({}, decoder, chunk, record, member.path);
   };
 }
 
-SelectedRecords select_records(const RecordCondition& condition, const RecordDecoder& decoder, const RecordStore& store,
+SelectedRecords select_records(const RecordCondition& condition, const RecordDecoder& decoder, const SetMember& member,
                                const ChunkInfo& info, const Chunk& chunk, OrdinalInterval which, bool ends_at_failure) {
-  Search search{.selects = selector(condition, decoder)};
+  Search search{.selects = selector(condition, decoder, member)};
   search.indices = which;
-  search.largest_record = store.limits().decoded_chunk;
+  search.largest_record = member.store->limits().decoded_chunk;
   search.ends_at_failure = ends_at_failure;
-  auto found = search_chunk({}, store, info, chunk, search);
+  auto found = search_chunk({}, *member.store, info, chunk, search);
   SelectedRecords selected;
   for (const FoundRecord& record : found.records) append_run(selected.runs, record.index);
   selected.failures = std::move(found.failures);
@@ -71,7 +71,7 @@ std::optional<std::uint64_t> SelectedFinder::each(const SetMember& member, const
     SelectedRecords selected;
     const auto chunk = store.chunks().decode_ahead(working, indexed.chunk);
     if (chunk) {
-      selected = select_records(*condition, decoder, store, indexed.chunk, **chunk, which, !skips_damage);
+      selected = select_records(*condition, decoder, member, indexed.chunk, **chunk, which, !skips_damage);
     } else {
       selected.failures.push_back(chunk.error());
     }
@@ -108,11 +108,11 @@ std::optional<std::uint64_t> LastSelected::first() const {
 void report_condition(const RecordCondition* condition, bool is_complete, CommandContext& context) {
   if (condition == nullptr || !context.output().good()) return;
   if (const auto undecoded = condition->undecoded(); undecoded.records > 0) {
-    context.fail(
-        kExitPartlyDone,
-        fmt::format("--where: {} cannot be decoded, so the condition does not apply; the first is in the chunk "
-                    "at {}: {}",
-                    counted(undecoded.records, "record"), undecoded.chunk, printable(undecoded.why)));
+    context.fail(kExitPartlyDone,
+                 fmt::format("--where: {} cannot be decoded, so the condition does not apply; the first is in {}, in "
+                             "the chunk at {}: {}",
+                             counted(undecoded.records, "record"), printable(undecoded.path), undecoded.chunk,
+                             printable(undecoded.why)));
   }
   if (!is_complete) return;
   report_absent_names(condition->absent(), condition->present(), context);

@@ -28,8 +28,8 @@ using ConditionPointer = std::shared_ptr<const RecordCondition>;
 // Declares --where in the present group. `condition` must outlive the parsing.
 void declare_where(CLI::App& app, ConditionPointer& condition);
 
-// Returns the condition for records that `decoder` decodes. Both must outlive the result.
-SelectRecord selector(const RecordCondition& condition, const RecordDecoder& decoder);
+// Returns the condition for records of a container that `decoder` decodes. All must outlive the result.
+SelectRecord selector(const RecordCondition& condition, const RecordDecoder& decoder, const SetMember& member);
 
 // Selected records of a chunk, as runs of indices, in order.
 using RecordRuns = std::vector<OrdinalInterval>;
@@ -40,7 +40,7 @@ struct SelectedRecords {
 
 // Returns which of some records of a decoded chunk a condition selects. `ends_at_failure`: only those before the first
 // failure. Thread-safe.
-SelectedRecords select_records(const RecordCondition& condition, const RecordDecoder& decoder, const RecordStore& store,
+SelectedRecords select_records(const RecordCondition& condition, const RecordDecoder& decoder, const SetMember& member,
                                const ChunkInfo& info, const Chunk& chunk, OrdinalInterval which, bool ends_at_failure);
 
 // Finds the selected records of sets and containers, without writing them.
@@ -73,7 +73,7 @@ class LastSelected {
   std::deque<OrdinalInterval> runs_;
 };
 
-// Prints and notes what makes the result of a condition doubtful: names that no record has, comparisons with values of
+// Prints and notes the doubts about the result of a condition: names that no record has, comparisons with values of
 // another type, and records that cannot be decoded. `is_complete`: all records of the command were read; otherwise the
 // others may have had the names. `condition` may be null.
 void report_condition(const RecordCondition* condition, bool is_complete, CommandContext& context);

@@ -189,6 +189,9 @@ class Grep(commands.Case):
         for name in ("label", "features.feature.label"):
             for options, pattern, found in (([], "64", b"0\n1\n"), (["-x"], "64", b"0\n"), ([], "^7$", b"1\n"), ([], "list", b"")):
                 self.assertEqual(self.recordfs("grep", *options, "--ordinals", "--field", name, pattern, path).out, found)
+        large = commands.sample("leveldb_table/leveldb-large-values.ldb")
+        listed = self.good("ls", "--where", "value is not null", large).count(b"\n")
+        self.assertEqual(self.good("grep", "-c", "--field", "value", "", large), b"%d\n" % listed)
         self.assertEqual(self.good("grep", "-o", "--field", "label", "[0-9]", path), b"0:6\n0:4\n1:1\n1:6\n1:4\n1:7\n2:2\n")
 
     def test_fields_of_json_lines_are_those_that_are_wanted(self):

@@ -107,6 +107,26 @@ TEST(JsonFilter, BytesAreDecoded) {
   EXPECT_EQ(values_at(kExample, "features.feature.image/class.bytes_list.value.base64"), "/wAB|");
 }
 
+TEST(JsonFilter, BytesOfAMemberHaveBothOfItsNames) {
+  for (const char* const path : {"v", "v_base64"}) {
+    for (const auto form : {JsonFilter::Form::kValues, JsonFilter::Form::kMember}) {
+      const FieldPaths fields({path});
+      JsonFilter filter(fields, form);
+      std::string text = form == JsonFilter::Form::kValues ? "" : "{\"a\":1";
+      JsonWriter values(text, JsonLayout::kLine, 100, ByteForm::kAuto, &filter);
+      JsonWriter members = JsonWriter::in_object(text, 100, ByteForm::kAuto, &filter);
+      JsonWriter& writer = form == JsonFilter::Form::kValues ? values : members;
+      if (form == JsonFilter::Form::kMember) writer.name("decoded");
+      writer.begin_object();
+      writer.bytes("u", "u_base64", as_bytes(std::string_view("\xfe")));
+      writer.bytes("v", "v_base64", as_bytes(std::string_view("\xff")));
+      writer.end_object();
+      const std::string value = std::string_view(path) == "v" ? "\xff" : "/w==";
+      EXPECT_EQ(text, form == JsonFilter::Form::kValues ? value : R"({"a":1,"decoded":{"v_base64":"/w=="})") << path;
+    }
+  }
+}
+
 TEST(JsonFilter, PathThatLeadsNowhereIsAbsent) {
   for (const auto* path : {"nam", "name.x", "home.street", "home.", "tags.x", "x"}) {
     const FieldPaths fields({path});

@@ -165,6 +165,33 @@ TEST(Condition, NanDiffersFromAllNumbers) {
   EXPECT_FALSE(evaluation.finish());
 }
 
+TEST(Condition, NumbersThatNoDoubleIsNearToKeepTheirOrder) {
+  const auto holds_for = [](const char* text, std::string_view number) {
+    const auto condition = Condition::parse(text).value();
+    const FieldPaths fields(condition->names());
+    ConditionEvaluation evaluation(*condition);
+    JsonFilter filter(fields, evaluation);
+    std::string nothing;
+    JsonWriter writer(nothing, JsonLayout::kLine, 0, ByteForm::kAuto, &filter);
+    writer.begin_object();
+    writer.name("x");
+    writer.literal(number);
+    writer.end_object();
+    return evaluation.finish();
+  };
+  const std::string zeros(400, '0');
+  const std::vector<std::string> larges = {"1e400", "1" + zeros, "0.01e999", "1" + zeros + ".5E-2",
+                                           "1e+99999999999999999999"};
+  for (const std::string& large : larges) {
+    EXPECT_TRUE(holds_for("x > 1e308 and x is not null", large)) << large;
+    EXPECT_TRUE(holds_for("x < -1e308", "-" + large)) << large;
+  }
+  const std::vector<std::string> smalls = {"1e-400", "0." + zeros + "1", "100e-999", "-1e-99999999999999999999"};
+  for (const std::string& small : smalls) {
+    EXPECT_TRUE(holds_for("x = 0", small)) << small;
+  }
+}
+
 TEST(Condition, FloatEqualsItsValueAndItsShortestDigits) {
   const auto holds_for = [](const char* text, float value) {
     const auto condition = Condition::parse(text).value();
@@ -197,8 +224,10 @@ TEST(Condition, ErrorsPointAtThePlace) {
       {"a = 'x", "a quote without its end (a quote inside is doubled)\n  a = 'x\n      ^"},
       {"a ~ '('", "bad pattern: (: missing ): (\n  a ~ '('\n      ^"},
       {"a = 18446744073709551616",
-       "not a number, or an integer out of range (1e30 is not an integer)\n  a = 18446744073709551616\n      ^"},
-      {"a = 1x", "not a number, or an integer out of range (1e30 is not an integer)\n  a = 1x\n      ^"},
+       "an integer out of range (1e30 is not an integer)\n  a = 18446744073709551616\n      ^"},
+      {"a = 1x", "not a decimal number, or one that is out of the range of a double\n  a = 1x\n      ^"},
+      {"a < 1e-400", "not a decimal number, or one that is out of the range of a double\n  a < 1e-400\n      ^"},
+      {"len(count(a)) = 1", "only a field has len() and count()\n  len(count(a)) = 1\n            ^"},
       {"a = null", "null is not compared (try: is null)\n  a = null\n      ^"},
       {"a < true", "true and false have no order (try: = or !=)\n  a < true\n    ^"},
       {"len(a) = 'x'", "a number is expected\n  len(a) = 'x'\n           ^"},
@@ -223,6 +252,9 @@ TEST(Condition, SizeAndDepthAreBounded) {
   std::string nots;
   for (int i = 0; i < 101; ++i) nots += "not ";
   EXPECT_FALSE(Condition::parse(nots + "a = 1"));
+  std::string lengths;
+  for (int i = 0; i < 12000; ++i) lengths += "len( ";
+  EXPECT_FALSE(Condition::parse(lengths));
 }
 
 TEST(Condition, TermOfAnotherTypeIsSeen) {
