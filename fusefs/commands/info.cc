@@ -225,6 +225,8 @@ std::string table_of(const std::string& path, const JsonObject& info) {
       continue;  // the line above says all of it
     } else if (key == "size" || key == "decoded") {
       table += row(name, in_units(std::get<std::uint64_t>(content)));
+    } else if (key == "num_records" && info.find("records") == nullptr) {
+      continue;  // the last line has it
     } else if (!is_in_json_only(key) && key != "records") {
       table += row(name, text_in(info, key));
     }
@@ -234,7 +236,9 @@ std::string table_of(const std::string& path, const JsonObject& info) {
 
 // Returns the last line: the number of records if it is known without a scan, and otherwise how to count them.
 std::string records_row(const std::string& path, const JsonObject& info, CommandContext& context) {
-  if (info.find("records") != nullptr) return row("records", text_in(info, "records"));
+  for (const char* const name : {"records", "num_records"}) {
+    if (info.find(name) != nullptr) return row("records", text_in(info, name));
+  }
   const auto saved = saved_counts({}, context.services(), Location(path), ScanDetail::kCounts);
   if (saved) return row("records", fmt::format("{}", saved->records));
   return row("records", "not counted (try: recordfs info --scan)");

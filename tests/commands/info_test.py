@@ -29,6 +29,10 @@ class Info(commands.Case):
         self.assertRegex(self.table("--index=no", file), r"\nrecords +not counted \(try: recordfs info --scan\)\n\Z")
         self.good("index", file)
         self.assertRegex(self.table(file), r"\nrecords +3\n\Z")
+        stated = commands.sample("array_record/empty-records.array_record")
+        for words in ([], ["--scan"]):
+            self.assertRegex(self.table(*words, stated), r"\nrecords +9\n\Z")
+        self.assertNotIn("num records", self.table(stated))
 
     def test_json_of_one_file_is_one_line_with_its_name(self):
         path = commands.sample(TEXT)
