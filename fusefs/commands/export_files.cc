@@ -23,13 +23,18 @@ std::string ExportFiles::name_of(std::uint64_t shard, std::uint64_t shards) cons
 }
 
 std::optional<ExportFiles::Failure> ExportFiles::check() const {
-  if (!place_.is_file() || options_.replaces) return std::nullopt;
+  if (!place_.is_file()) return std::nullopt;
   const std::uint64_t shards = options_.sharding.is_given() ? options_.sharding.shards.value_or(shards_) : 1;
   for (std::uint64_t shard = 0; shard < shards; ++shard) {
-    struct stat st {};
     std::string name = name_of(shard, shards);
-    if (::fstatat(place_.directory.number(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
-      return Failure{.name = std::move(name), .why = system_error(EEXIST)};
+    struct stat st {};
+    // A link is looked at itself, because it is replaced, and followed, because it may lead to a file that is read.
+    if (::fstatat(place_.directory.number(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (!options_.replaces) return Failure{.name = std::move(name), .why = system_error(EEXIST)};
+    const bool leads_to_file = ::fstatat(place_.directory.number(), name.c_str(), &st, 0) == 0;
+    if (leads_to_file && options_.read.contains({st.st_dev, st.st_ino})) {
+      return Failure{.name = std::move(name),
+                     .why = {.code = Code::kUnsupported, .detail = "is a file that is read, which is never written"}};
     }
   }
   return std::nullopt;

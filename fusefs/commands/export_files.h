@@ -1,9 +1,12 @@
 // The files that `export` writes: one, or the shards of a data set.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +35,7 @@ class ExportFiles {
     ShardingOptions sharding{};
     std::uint64_t records = 0;  // of all shards together, if their number is given
     bool replaces = false;
+    std::set<std::pair<dev_t, ino_t>> read{};  // files that the rows come from, which are never replaced
   };
   // Fails because of a file, or because of what it should hold.
   struct Failure {
@@ -42,7 +46,7 @@ class ExportFiles {
   // `place`, `executor`, and `stream` for an output that is not a file, must outlive the object.
   ExportFiles(const OutputPlace& place, Output& stream, Executor& executor, Options options);
 
-  // Fails if a file exists that must not be replaced, as far as the names are known.
+  // Fails if a file exists that must not be replaced, as far as the names are known. One that is read must not be.
   std::optional<Failure> check() const;
   // Append rows; complete and name the files. Return nullopt on success.
   std::optional<Failure> append(const RowBytes& rows);

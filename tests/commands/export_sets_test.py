@@ -50,6 +50,27 @@ class ExportSets(commands.Case):
             self.assertEqual(made[0], made[1], name)
             self.assertEqual(len(made[0]), 1, name)  # compressed
 
+    def test_files_that_are_read_are_never_written(self):
+        shards = [self.folder / f"s-{i:05}-of-00002.tfrecord" for i in range(2)]
+        for i, path in enumerate(shards):
+            path.write_bytes(tfrecord([example({"number": [i]})] * 9))
+        read = [path.read_bytes() for path in shards]
+        link = self.target / "link.tfrecord"
+        link.symlink_to(shards[1])
+        listed = self.folder / "list.jsonl"
+        listed.write_text("".join(f"{path}\n" for path in shards))
+        for words in ((self.folder / "s-*", "-o", shards[1]), (self.folder / "s-*", "-o", link), (*shards, "-o", shards[0]),
+                      (self.folder / "s-*", "--shards", "2", "-o", self.folder / "s.tfrecord"),
+                      (self.folder / "s-*", "--shard-size", "1M", "-o", self.folder / "s.tfrecord"),
+                      ("--manifest", listed, "-o", listed)):
+            if "--shard-size" in words:  # one file, whose name is that of a shard of one
+                (self.folder / "s-00000-of-00001.tfrecord").symlink_to(shards[0])
+            done = self.recordfs("export", "-f", "--where", "number = 1", *words)
+            self.assertEqual(done.status, commands.PARTLY_DONE, words)
+            self.assertIn("is a file that is read, which is never written", done.err)
+        self.assertEqual([path.read_bytes() for path in shards], read)
+        self.assertEqual([path.name for path in self.target.iterdir()], ["link.tfrecord"])
+
     def test_many_shards_need_few_descriptors(self):
         examples = [example({"number": [i]}) for i in range(MANY)]
         for i, record in enumerate(examples):
