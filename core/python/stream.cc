@@ -290,6 +290,7 @@ std::shared_ptr<Stream> make_stream(std::shared_ptr<OpenedSet> set, std::uint64_
 }  // namespace
 
 void define_stream(py::module_& module) {
+  module.def("check_condition", [](const std::string& condition) { parsed(condition); });
   module.def("arrow_stream", &make_arrow_stream);
   py::class_<Stream, std::shared_ptr<Stream>>(module, "Stream")
       .def(py::init(&make_stream), py::arg("set"), py::arg("begin") = 0, py::arg("end") = py::none(),

@@ -180,6 +180,8 @@ class Where(cases.Case):
                                  ("label = '1'", "label = '1': no value"), ("label = x", r"in quotes.*\n  label = x\n          \^")):
             with self.assertRaisesRegex(ValueError, error):
                 dataset.where(condition)
+        with self.assertRaisesRegex(ValueError, r"`and`, `or` or the end is expected\n  label = 2\) or \(label = 1\n"):
+            dataset.where("label = 1").where("label = 2) or (label = 1")
         (self.folder / "text.tfrecord").write_bytes(tfrecord([b"text"]))
         with self.assertRaisesRegex(recordfs.UnsupportedError, "1 records cannot be decoded"):
             recordfs.open(str(self.folder / "text.tfrecord")).where("label = 1")

@@ -10,7 +10,10 @@ from ._errors import DamageWarning, UnsupportedError
 
 def joined(one: str | None, other: str) -> str:
     """Returns the condition that both of them are met."""
-    return other if one is None else f"({one}) and ({other})"
+    if one is None:
+        return other
+    _recordfs.check_condition(other)  # since `) or (` in it joins with any text
+    return f"({one}) and ({other})"
 
 
 def selected(stream: _recordfs.Stream, path: str, on_damage: str) -> list[int]:
