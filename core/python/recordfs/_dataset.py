@@ -333,7 +333,7 @@ class Dataset(Splittable, Sequence):
         - tensorflow.Example: a large_list of large_binary, float32 or int64 for each feature that has values in the first
           1024 records of this view (less if they have more than 64 MiB). An absent feature is an empty list. A record
           with another feature, or another type of values, cannot be decoded.
-        - Records without a type that are JSON objects, or that their format reads (Avro, logs, tables, proio): the members
+        - Records without a type that are JSON objects, or that their format reads (Avro, logs, tables): the members
           with values in these first records. Numbers are int64, uint64 or double, text is large_utf8, bytes are
           large_binary, and objects and lists nest. A column must have values of one type.
 
