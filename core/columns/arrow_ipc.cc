@@ -38,7 +38,7 @@ struct TypeTable {
 };
 
 FlatTable int_type(std::int32_t bits, bool is_signed) {
-  return FlatTable().number(0, bits).number(1, std::uint8_t{is_signed});
+  return FlatTable().number(0, bits).number(1, static_cast<std::uint8_t>(is_signed));
 }
 
 Result<TypeTable> type_of(const std::string& format) {
@@ -62,7 +62,9 @@ Result<FlatTable> table_of(const ArrowField& field) {
   ASSIGN_OR_RETURN(auto type, type_of(field.format));
   ASSIGN_OR_RETURN(auto children, tables_of(field.children));
   FlatTable table;
-  table.text(0, field.name).number(1, std::uint8_t{field.is_nullable}).number(2, static_cast<std::uint8_t>(type.type));
+  table.text(0, field.name)
+      .number(1, static_cast<std::uint8_t>(field.is_nullable))
+      .number(2, static_cast<std::uint8_t>(type.type));
   table.table(3, std::move(type.table)).tables(5, std::move(children));
   return table;
 }
@@ -180,7 +182,7 @@ class ArrowWriter final : public TableWriter {
 
   Result<void> append(const EncodedRows& encoded) override {
     TRY(begin());
-    for (const MessagePlace& message : static_cast<const EncodedBatches&>(encoded).messages) {
+    for (const MessagePlace& message : dynamic_cast<const EncodedBatches&>(encoded).messages) {
       append_int64(blocks_, static_cast<std::int64_t>(end_));
       append_int64(blocks_, static_cast<std::int64_t>(message.metadata_size));  // 32 bits, and 32 of padding
       append_int64(blocks_, static_cast<std::int64_t>(message.body_size));

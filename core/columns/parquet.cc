@@ -66,7 +66,7 @@ class ParquetWriter final : public TableWriter {
     if (encoded.rows == 0) return {};
     TRY(begin());
     groups_.push_back(
-        {.begin = end_, .rows = encoded.rows, .chunks = static_cast<const EncodedRowGroup&>(encoded).chunks});
+        {.begin = end_, .rows = encoded.rows, .chunks = dynamic_cast<const EncodedRowGroup&>(encoded).chunks});
     end_ += encoded.bytes.size();
     return sink_.write(as_bytes(encoded.bytes));
   }

@@ -7,7 +7,8 @@ namespace recordfs {
 void ThriftWriter::varint(std::uint64_t value) { protobuf::append_varint(out_, value); }
 
 void ThriftWriter::zigzag(std::int64_t value) {
-  varint(static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63));
+  const std::uint64_t doubled = static_cast<std::uint64_t>(value) << 1;
+  varint(value < 0 ? ~doubled : doubled);
 }
 
 void ThriftWriter::begin_field(int field, ThriftType type) {

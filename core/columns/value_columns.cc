@@ -1,6 +1,7 @@
 #include "core/columns/value_columns.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -191,9 +192,8 @@ Result<void> ValueColumns::add(const Value& record) {
 
 Result<FieldType> ValueColumns::type_of(const Column& column) {
   const bool has_numbers = column.has_integers || column.has_fractions;
-  const int kinds = int{column.has_bools} + int{has_numbers} + int{column.has_texts} + int{column.has_bytes} +
-                    int{column.has_objects};
-  if (kinds > 1 || (column.is_list && column.is_single)) {
+  const std::array kinds{column.has_bools, has_numbers, column.has_texts, column.has_bytes, column.has_objects};
+  if (std::ranges::count(kinds, true) > 1 || (column.is_list && column.is_single)) {
     return column_error(Code::kUnsupported, column.path, "has values of different types");
   }
   if (column.has_fractions && column.has_inexact) {
@@ -272,7 +272,7 @@ class ValueColumns::Encoder {
     switch (column.field.type) {
       case FieldType::kBool: {
         const auto* const is = std::get_if<bool>(&value.is);
-        return is == nullptr ? unlike(column) : append_varint(out, column, std::uint64_t{*is});
+        return is == nullptr ? unlike(column) : append_varint(out, column, static_cast<std::uint64_t>(*is));
       }
       case FieldType::kInt64:
       case FieldType::kUint64: return append_integer(out, column, value);

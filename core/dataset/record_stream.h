@@ -41,7 +41,7 @@ class RecordStream {
     std::shared_ptr<const RecordMatcher> matcher{};  // null: all records match
     TextsOfShard texts_of{};                         // for `matcher`; none: the bytes are searched
     bool is_inverted = false;
-    SelectOfShard selects{};  // none: all records
+    SelectOfShard selects{};                      // none: all records
     std::uint64_t largest_searched = UINT64_MAX;  // bytes of a record
     unsigned threads = 1;
     std::uint64_t memory = 64u << 20;

@@ -144,6 +144,7 @@ double beyond_doubles(std::string_view number) {
 
 // Returns the value of a JSON token.
 Scalar scalar_of(std::string_view token) {
+  // cppcheck-suppress danglingTemporaryLifetime
   const char* const end = token.data() + token.size();
   const auto parse = [&](auto number) {
     const auto parsed = std::from_chars(token.data(), end, number);

@@ -424,7 +424,7 @@ Result<std::string> RecordDecoder::document(const RequestContext& context, const
   return document_of(context, chunk, *value, layout, filter);
 }
 
-Error RecordDecoder::undecoded(const Message& message, std::string why) {
+Error RecordDecoder::undecoded(const Message& message, const std::string& why) {
   if (message.type.empty()) return {.code = Code::kNotFound, .detail = "a message of unknown type"};
   return {.code = Code::kUnsupported, .detail = fmt::format("{}: {}", printable(message.type), printable(why))};
 }
@@ -436,7 +436,7 @@ Result<void> RecordDecoder::visit(const RequestContext& context, const ChunkInfo
     std::string nothing;
     JsonWriter writer(nothing, JsonLayout::kLine, 0, ByteForm::kAuto, &filter);
     bool is_example = false;
-    const auto visited = visit_example(writer, record, Limits(), is_example);
+    auto visited = visit_example(writer, record, Limits(), is_example);
     if (is_example) return visited;
   }
   ASSIGN_OR_RETURN(auto value, value_of(context, record));

@@ -80,8 +80,8 @@ class RecordDecoder {
   Result<void> visit(const RequestContext& context, const ChunkInfo& chunk, Bytes record, JsonFilter& filter) const;
 
   // Returns the decoded record as document() does, in kTyped and without a final newline, but never what replaces it.
-  // Fails with kNotFound also if the type of a message, or its descriptors, are unknown, and with kDamage if the message
-  // is not of its type.
+  // Fails with kNotFound also if the type of a message, or its descriptors, are unknown, and with kDamage if the
+  // message is not of its type.
   Result<std::string> row(const RequestContext& context, const ChunkInfo& chunk, Bytes record) const;
 
   // As document(), for a message inside a record of the chunk.
@@ -118,7 +118,7 @@ class RecordDecoder {
   Result<void> write(const RequestContext& context, JsonWriter& writer, const ChunkInfo& chunk, const Value& value,
                      bool is_member) const;
   // Returns the error of a message that cannot be decoded to values.
-  static Error undecoded(const Message& message, std::string why);
+  static Error undecoded(const Message& message, const std::string& why);
   Result<std::string> document_of(const RequestContext& context, const ChunkInfo& chunk, const Value& value,
                                   JsonLayout layout, JsonFilter* filter) const;
 

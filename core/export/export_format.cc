@@ -172,7 +172,10 @@ class CodedSink {
   }
   explicit CodedSink(ByteSink& sink) : sink_(sink) {}
 
-  ByteSink& sink() { return compressed_ != nullptr ? *compressed_ : sink_; }
+  ByteSink& sink() {
+    if (compressed_ != nullptr) return *compressed_;
+    return sink_;
+  }
   std::uint64_t pending() const { return compressed_ != nullptr ? compressed_->pending() : 0; }
   Result<void> finish() { return compressed_ != nullptr ? compressed_->finish() : Result<void>(); }
 

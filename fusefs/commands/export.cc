@@ -107,7 +107,7 @@ class Export {
     progress_.clear();
     has_failed_ = true;
     std::string path = options_.shown_output();
-    if (!failure.name.empty()) path = path.substr(0, path.rfind('/') + 1) + failure.name;
+    if (!failure.name.empty()) path.replace(path.rfind('/') + 1, std::string::npos, failure.name);
     const bool is_taken = failure.why.os_error == EEXIST;
     // The stream prints its own errors, and none if a pipe is closed.
     const bool is_printed = place_ && !place_->is_file() && !stream().good();

@@ -24,8 +24,25 @@ bool publish_directory(const std::string& unfinished, const std::string& path) {
   return ::rename(unfinished.c_str(), path.c_str()) == 0;
 }
 
-// Waits for a packet, publishes then, and answers with the errno. Removes the directory if no packet comes.
+// Sends an errno; 0: success.
+void answer(int line, int outcome) { static_cast<void>(::send(line, &outcome, sizeof(outcome), MSG_NOSIGNAL)); }
+
+// Returns the errno that answer() sent; EPIPE if the process has ended.
+int receive_answer(int line) {
+  int outcome = EPIPE;
+  ssize_t got = 0;
+  do {
+    got = ::recv(line, &outcome, sizeof(outcome), 0);
+  } while (got < 0 && errno == EINTR);
+  return got == sizeof(outcome) ? outcome : EPIPE;
+}
+
+// Makes the directory, and answers with the errno. Waits for a packet, publishes then, and answers with the errno.
+// Removes the directory if no packet comes. The process that is killed is the other one, so nothing is left.
 void serve_directory(int line, const std::string& unfinished, const std::string& path) {
+  const int made = ::mkdir(unfinished.c_str(), 0777) == 0 ? 0 : errno;
+  answer(line, made);
+  if (made != 0) return;
   char wanted = 0;
   ssize_t got = 0;
   do {
@@ -37,7 +54,7 @@ void serve_directory(int line, const std::string& unfinished, const std::string&
     std::error_code failed;
     std::filesystem::remove_all(unfinished, failed);
   }
-  static_cast<void>(::send(line, &outcome, sizeof(outcome), MSG_NOSIGNAL));
+  answer(line, outcome);
 }
 
 }  // namespace
@@ -50,25 +67,16 @@ Result<std::unique_ptr<OutputDirectory>> OutputDirectory::create(const std::stri
   const std::string name =
       fmt::format(".{}.{}.recordfs", target.filename().string().substr(0, kMostOfDirectoryName), ::getpid());
   const std::string unfinished = (target.parent_path() / name).string();
-  if (::mkdir(unfinished.c_str(), 0777) != 0) return system_error(errno);
   HelperProcess helper("recordfs-writer", {}, [&](int line) { serve_directory(line, unfinished, target.string()); });
-  if (!helper.is_there()) {
-    ::rmdir(unfinished.c_str());
-    return system_error(EAGAIN);
-  }
+  if (!helper.is_there()) return system_error(EAGAIN);
+  if (const int made = receive_answer(helper.line().number()); made != 0) return system_error(made);
   return std::make_unique<OutputDirectory>(unfinished, std::move(helper));
 }
 
 Result<void> OutputDirectory::publish() const {
   const char wanted = 1;
-  int outcome = EPIPE;
-  if (::send(helper_.line().number(), &wanted, 1, MSG_NOSIGNAL) == 1) {
-    ssize_t got = 0;
-    do {
-      got = ::recv(helper_.line().number(), &outcome, sizeof(outcome), 0);
-    } while (got < 0 && errno == EINTR);
-    if (got != sizeof(outcome)) outcome = EPIPE;
-  }
+  const bool is_sent = ::send(helper_.line().number(), &wanted, 1, MSG_NOSIGNAL) == 1;
+  const int outcome = is_sent ? receive_answer(helper_.line().number()) : EPIPE;
   if (outcome == 0) return {};
   return system_error(outcome);
 }

@@ -183,6 +183,7 @@ Result<void> Recovery::write(OutputFile& output, Recovered& recovered, WriterOpt
     }
     auto encoded =
         std::make_shared<Result<EncodedRecords>>(encoded_records(context, *writer, *chunk, readable.indices));
+    // cppcheck-suppress returnDanglingLifetime
     return [&, encoded = std::move(encoded), hashes = std::move(readable.hashes)] {
       if (!outcome) return;
       outcome = *encoded ? writer->append({}, **encoded) : encoded->error();

@@ -112,7 +112,7 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
     if (bid == 0) return Error{.code = Code::kNoContainer, .detail = "no record of a TFRecord file was found"};
   }
   const auto first = record_at_begin(head.view());
-  auto file = open_plain(std::move(source), limits);
+  auto file = open_plain(source, limits);
   return first && begins_event_file(*first) ? with_event_type(std::move(file)) : std::move(file);
 }
 

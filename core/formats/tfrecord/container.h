@@ -24,7 +24,7 @@ ContainerTraits traits_of(std::string_view compression, bool index_fits_in_chunk
 RecordSchema schema_of(const Limits& limits);
 
 // Opens an uncompressed file.
-std::unique_ptr<Container> open_plain(std::shared_ptr<const Source> source, const Limits& limits);
+std::unique_ptr<Container> open_plain(const std::shared_ptr<const Source>& source, const Limits& limits);
 
 // Returns the error for a record whose checksum does not match, and which is at this place in the framed records.
 using WrongRecord = std::function<Error(std::uint64_t offset, std::uint64_t size)>;

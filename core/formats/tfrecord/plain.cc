@@ -110,7 +110,7 @@ class RunBulkReader final : public BulkReader {
 // An uncompressed TFRecord file. Its chunks are runs of records.
 class PlainFile final : public FramedContainer<Wire> {
  public:
-  PlainFile(std::shared_ptr<const Source> file, const Limits& limits)
+  PlainFile(const std::shared_ptr<const Source>& file, const Limits& limits)
       : FramedContainer(file, limits, Wire(), 0, file->size()),
         traits_(traits_of("none", true)),
         schema_(schema_of(limits)),
@@ -170,8 +170,8 @@ class PlainFile final : public FramedContainer<Wire> {
 
 }  // namespace
 
-std::unique_ptr<Container> open_plain(std::shared_ptr<const Source> source, const Limits& limits) {
-  return std::make_unique<PlainFile>(std::move(source), limits);
+std::unique_ptr<Container> open_plain(const std::shared_ptr<const Source>& source, const Limits& limits) {
+  return std::make_unique<PlainFile>(source, limits);
 }
 
 }  // namespace recordfs::tfrecord
