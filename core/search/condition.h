@@ -4,8 +4,9 @@
 //   term        FIELD = VALUE, and with ==, !=, <>, <, <=, >, >=; FIELD in (VALUE, ...), FIELD not in (VALUE, ...)
 //               FIELD ~ 'PATTERN', FIELD !~ 'PATTERN'; FIELD is null, FIELD is not null
 //               len(FIELD) and count(FIELD), compared with numbers in the same ways
-//   FIELD       a path as of FieldPaths. It needs quotes, `a b` or "a b", if it is a word of this language, if it has
-//               other characters than letters, digits and _ . / : $ @ # -, or if it begins with a digit or a dash.
+//   FIELD       a path as of FieldPaths, bare or in quotes: `a b` or "a b". A bare path begins with a letter, also one
+//               beyond ASCII, or one of _ / : $ @ #, and continues with these, digits, dots and dashes. Words of this
+//               language need quotes.
 //   VALUE       a number, true, false, or a text in quotes: 'cat' or "cat"
 //
 // The left side of an operator is a field, and its right side is a value. In quotes, the same quote is doubled, and all

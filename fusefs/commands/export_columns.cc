@@ -19,19 +19,21 @@ namespace {
 constexpr std::size_t kFirstRecords = 1024;           // that define the columns
 constexpr std::uint64_t kMostFirstBytes = 64u << 20;  // of them
 
-// Returns what has_columns() returns of the records of a chunk; nullopt if none is readable.
+// Returns whether a record of a chunk has columns, among at most `left` ones, which it takes from `left`; nullopt if
+// none is readable.
 std::optional<bool> has_columns_in(const RequestContext& context, const RecordStore& store, const RowReader& rows,
-                                   const ChunkInfo& info) {
+                                   const ChunkInfo& info, std::uint64_t& left) {
   const auto chunk = store.chunks().decode_ahead(context, info);
   if (!chunk) return std::nullopt;
   const Layout& layout = (*chunk)->layout();
-  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(layout.records(), kFirstRecords); ++i) {
+  std::optional<bool> known;
+  for (std::uint64_t i = 0; i < layout.records() && left > 0 && !known.value_or(false); ++i, --left) {
     if (layout.failure(i) != nullptr) continue;
     const auto record = store.records().read(context, **chunk, i, 0, UINT64_MAX);
     const auto found = record ? rows.has_columns(context, info, record->bytes) : record.error();
-    if (found) return *found;
+    if (found) known = *found;
   }
-  return std::nullopt;
+  return known;
 }
 
 // Gathers the readable records of an interval, up to the limits.
@@ -73,16 +75,16 @@ std::vector<std::string> first_records(SetReader& reader, const std::vector<Rang
 
 bool has_columns(SetReader& reader, const UserTypes& types, const Limits& limits) {
   std::optional<bool> found;
-  for (std::size_t shard = 0; shard < reader.set().size() && !found; ++shard) {
+  std::uint64_t left = kFirstRecords;
+  const auto is_done = [&] { return found.value_or(false) || left == 0; };
+  for (std::size_t shard = 0; shard < reader.set().size() && !is_done(); ++shard) {
     const auto store = reader.set().open({}, shard);
     if (!store) continue;
     const RowReader rows(*store, types, limits, ByteForm::kAuto);
     const auto look = [&](const RequestContext& context, const ScannedStep& step) -> OrderedResult {
-      if (!step.indexed) return {};
-      return [&found, found_here = has_columns_in(context, **store, rows, step.indexed->chunk)] {
-        found = found_here;
-        return !found;
-      };
+      if (!step.indexed || is_done()) return {};
+      if (const auto here = has_columns_in(context, **store, rows, step.indexed->chunk, left)) found = here;
+      return [&is_done] { return !is_done(); };
     };
     static_cast<void>(read_part({.store = **store}, {.threads = 1}, look));
   }

@@ -72,6 +72,13 @@ class ExportSets(commands.Case):
         self.assertEqual([path.read_bytes() for path in shards], read)
         self.assertEqual([path.name for path in self.target.iterdir()], ["link.tfrecord"])
 
+    def test_first_record_without_columns_does_not_hide_those_of_others(self):
+        path = self.folder / "first.tfrecord"
+        path.write_bytes(tfrecord([b"", example({"number": [1]}), example({"number": [2]})]))
+        for name, status in (("a.csv", commands.PARTLY_DONE), ("a.jsonl", commands.DAMAGE)):
+            done = self.recordfs("export", path, "-o", self.target / name)
+            self.assertEqual((done.status, list(self.target.iterdir())), (status, []), name)
+
     def test_many_shards_need_few_descriptors(self):
         examples = [example({"number": [i]}) for i in range(MANY)]
         for i, record in enumerate(examples):
