@@ -41,14 +41,14 @@ Result<Slice> RemoteSource::sparse_bytes(const RequestContext& context, Position
 }
 
 void RemoteSource::will_need(Position begin, Position end) const {
-  constexpr std::size_t kMostAtOnce = 48;  // pieces
+  constexpr std::size_t kMostPiecesAtOnce = 48;  // pieces
   if (begin >= end || end > size_ || end - begin > SparseReads::kLargest) return;
   std::vector<PartPtr> added;
   Handle handle;
   {
     const std::lock_guard lock(mutex_);
     handle = handle_;
-    if (pieces_.parts.size() >= kMostAtOnce || are_known(blocks_, begin, begin + 1)) return;
+    if (pieces_.parts.size() >= kMostPiecesAtOnce || are_known(blocks_, begin, begin + 1)) return;
   }
   if (handle.fetcher->has_ended() || is_changed_.load(std::memory_order_relaxed)) return;
   has_pieces_.store(true, std::memory_order_relaxed);
