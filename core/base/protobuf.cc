@@ -41,16 +41,25 @@ Result<bool> Groups::note(const Field& field) {
 }
 
 bool MessageReader::next() {
+  Bytes group;  // what follows the start of one
   while (outcome_ && !cursor_.at_end()) {
-    field_ = read_field(cursor_);
-    content_ = cursor_.take(field_.size);
+    const Bytes rest = cursor_.rest();
+    const Field field = read_field(cursor_);
+    const Bytes content = cursor_.take(field.size);
     if (!cursor_.ok()) break;
-    auto at_top = groups_.note(field_);
+    auto at_top = groups_.note(field);
     if (!at_top) {
       outcome_ = std::move(at_top).error();
-    } else if (*at_top) {
-      return true;
+      break;
     }
+    if (*at_top) {
+      field_ = field;
+      content_ = content;
+      group = cursor_.rest();
+    } else if (groups_.closed()) {
+      content_ = group.first(group.size() - rest.size());
+    }
+    if (groups_.closed()) return true;
   }
   return false;
 }

@@ -1,4 +1,4 @@
-// Protobuf's wire format: the fields of a message, read without a schema. Groups and their contents are skipped.
+// Protobuf's wire format: the fields of a message, read without a schema. A group is one field, with its content.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +65,7 @@ class MessageReader {
   // Advances to the next field of the message itself. Returns false at the end or on an error; finish() tells which.
   bool next();
   const Field& field() const { return field_; }
-  // The content of field(), and its offset in the message.
+  // The content of field(), of a group without the tag at its end, and its offset in the message (not of a group).
   Bytes content() const { return content_; }
   std::size_t content_begin() const { return cursor_.offset() - content_.size(); }
   // Fails with kDamage if the message is invalid, and with kLimit if it is nested too deeply.

@@ -209,9 +209,10 @@ Result<void> ColumnBuilder::add_packed(Bytes content) {
 }
 
 Result<void> ColumnBuilder::add_items(const Field& field, Bytes content) {
-  const WireType type = wire_type_of(field_.type);
+  const WireType type = wire_type_of(field_);
   if (field.type == type) return children_.front().append_value(field, content);
-  return field.type == WireType::kLengthDelimited ? add_packed(content) : Result<void>();
+  const bool is_packed = field.type == WireType::kLengthDelimited && !field_.is_group;
+  return is_packed ? add_packed(content) : Result<void>();
 }
 
 ColumnBuilder* ColumnBuilder::child(std::uint32_t number) {
@@ -247,7 +248,7 @@ Result<void> ColumnBuilder::read_fields(Bytes message) {
     if (found == nullptr) continue;
     if (found->is_list_) {
       TRY(found->add_items(field, reader.content()));
-    } else if (field.type == wire_type_of(found->field_.type)) {
+    } else if (field.type == wire_type_of(found->field_)) {
       if (found->field_.type == FieldType::kMessage) TRY(budget_.take(kPerOccurrence + reader.content().size()));
       keep(static_cast<std::size_t>(found - children_.data()), field, reader.content());
     }

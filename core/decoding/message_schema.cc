@@ -21,12 +21,16 @@ constexpr std::uint32_t kName = 1;  // of all elements
 constexpr std::uint32_t kPackage = 2;
 constexpr std::uint32_t kMessagesOfFile = 4;
 constexpr std::uint32_t kEnumsOfFile = 5;
+constexpr std::uint32_t kExtensionsOfFile = 7;
 constexpr std::uint32_t kSyntax = 12;
 constexpr std::uint32_t kFields = 2;
 constexpr std::uint32_t kMessagesOfMessage = 3;
 constexpr std::uint32_t kEnumsOfMessage = 4;
+constexpr std::uint32_t kExtensionsOfMessage = 6;
 constexpr std::uint32_t kOptionsOfMessage = 7;
+constexpr std::uint32_t kMessageSet = 1;
 constexpr std::uint32_t kMapEntry = 7;
+constexpr std::uint32_t kExtendee = 2;
 constexpr std::uint32_t kNumber = 3;
 constexpr std::uint32_t kLabel = 4;
 constexpr std::uint32_t kType = 5;
@@ -59,6 +63,11 @@ struct MessageElement {
   bool has_implicit_presence = false;  // of its fields: proto3
 };
 
+struct Extension {
+  Bytes declared{};
+  std::string name{};
+};
+
 struct EnumElement {
   Bytes content{};
   std::shared_ptr<const Enumerators> enumerators{};  // null: not read yet
@@ -72,7 +81,7 @@ class Resolver {
 
   void add_file(Bytes file) {
     const bool is_proto3 = name_of(file, numbers::kSyntax) == "proto3";
-    add_elements(file, name_of(file, numbers::kPackage), numbers::kMessagesOfFile, numbers::kEnumsOfFile, is_proto3);
+    add_elements(file, name_of(file, numbers::kPackage), kOfFile, is_proto3);
   }
 
   Result<std::vector<MessageField>> fields_of(std::string_view type, std::uint32_t depth) {
@@ -81,20 +90,31 @@ class Resolver {
     const MessageElement& message = found->second;
     TRY(take(left_bytes_, message.content.size()));
     bool is_map_entry = false;
+    bool is_message_set = false;
     std::vector<Bytes> declared;
     each(message.content, [&](const Field& field, Bytes content) {
       if (field.is(numbers::kFields, WireType::kLengthDelimited)) declared.push_back(content);
       if (!field.is(numbers::kOptionsOfMessage, WireType::kLengthDelimited)) return;
       each(content, [&](const Field& option, Bytes) {
         if (option.is(numbers::kMapEntry, WireType::kVarint)) is_map_entry = option.value != 0;
+        if (option.is(numbers::kMessageSet, WireType::kVarint)) is_message_set = option.value != 0;
       });
     });
+    if (is_message_set) {
+      return Error{.code = Code::kUnsupported, .detail = fmt::format("{} is a message set", printable(type))};
+    }
     open_.push_back(found->first);
     std::vector<MessageField> fields;
     for (const Bytes one : declared) {
       TRY(take(left_, 1));
       TRY(add_field(one, !message.has_implicit_presence && !is_map_entry, depth, fields));
       if (is_map_entry && !fields.empty()) fields.back().has_presence = false;
+    }
+    const auto [first, last] = extensions_.equal_range(type);
+    for (auto extension = first; extension != last; ++extension) {
+      TRY(take(left_, 1));
+      TRY(add_field(extension->second.declared, true, depth, fields));
+      fields.back().name = extension->second.name;
     }
     open_.pop_back();
     std::ranges::sort(fields, {}, &MessageField::number);
@@ -112,15 +132,30 @@ class Resolver {
     return {.code = Code::kNotFound, .detail = fmt::format("no descriptor of {}", printable(type))};
   }
 
-  void add_elements(Bytes parent, std::string_view scope, std::uint32_t messages, std::uint32_t enums, bool is_proto3) {
+  // The numbers of fields.
+  struct Elements {
+    std::uint32_t messages;
+    std::uint32_t enums;
+    std::uint32_t extensions;
+  };
+  static constexpr Elements kOfFile{numbers::kMessagesOfFile, numbers::kEnumsOfFile, numbers::kExtensionsOfFile};
+  static constexpr Elements kOfMessage{numbers::kMessagesOfMessage, numbers::kEnumsOfMessage,
+                                       numbers::kExtensionsOfMessage};
+
+  void add_elements(Bytes parent, std::string_view scope, const Elements& of, bool is_proto3) {
     const std::string prefix = scope.empty() ? std::string() : fmt::format("{}.", scope);
     each(parent, [&](const Field& field, Bytes content) {
-      if (field.is(enums, WireType::kLengthDelimited))
+      if (field.is(of.enums, WireType::kLengthDelimited))
         enums_.try_emplace(prefix + std::string(name_of(content)), EnumElement{content});
-      if (!field.is(messages, WireType::kLengthDelimited)) return;
+      if (field.is(of.extensions, WireType::kLengthDelimited)) {
+        std::string_view extended = name_of(content, numbers::kExtendee);
+        if (extended.starts_with('.')) extended.remove_prefix(1);
+        extensions_.emplace(extended, Extension{content, fmt::format("[{}{}]", prefix, name_of(content))});
+      }
+      if (!field.is(of.messages, WireType::kLengthDelimited)) return;
       const std::string name = prefix + std::string(name_of(content));
       messages_.try_emplace(name, MessageElement{content, is_proto3});
-      add_elements(content, name, numbers::kMessagesOfMessage, numbers::kEnumsOfMessage, is_proto3);
+      add_elements(content, name, kOfMessage, is_proto3);
     });
   }
 
@@ -140,7 +175,8 @@ class Resolver {
       return Error{.code = Code::kDamage, .detail = "a descriptor has an invalid field"};
     }
     made.type = static_cast<FieldType>(type);
-    if (made.type == FieldType::kGroup) return {};
+    made.is_group = made.type == FieldType::kGroup;
+    if (made.is_group) made.type = FieldType::kMessage;
     if (type_name.starts_with('.')) type_name.remove_prefix(1);
     if (made.type == FieldType::kEnum) TRY(add_enumerators(type_name, made));
     if (made.type == FieldType::kMessage) TRY(add_message(type_name, depth, made));
@@ -182,7 +218,8 @@ class Resolver {
   std::uint64_t left_bytes_;  // of descriptors
   std::map<std::string, MessageElement, std::less<>> messages_;
   std::map<std::string, EnumElement, std::less<>> enums_;
-  std::vector<std::string_view> open_;  // the types that are being resolved
+  std::multimap<std::string, Extension, std::less<>> extensions_;  // by the name of the extended type
+  std::vector<std::string_view> open_;                             // the types that are being resolved
 };
 
 }  // namespace
@@ -201,6 +238,10 @@ WireType wire_type_of(FieldType type) {
     case FieldType::kGroup: return WireType::kGroupStart;
     default: return WireType::kVarint;
   }
+}
+
+WireType wire_type_of(const MessageField& field) {
+  return field.is_group ? WireType::kGroupStart : wire_type_of(field.type);
 }
 
 Result<std::vector<MessageField>> message_schema(Bytes descriptors, std::string_view type, const SchemaLimits& limits) {

@@ -49,10 +49,14 @@ struct MessageField {
   FieldType type = FieldType::kBytes;
   bool is_repeated = false;
   bool has_presence = false;                         // an absent value differs from the default
+  bool is_group = false;                             // the message is encoded as a group
   std::optional<std::uint64_t> oneof{};              // fields of a message with the same number exclude each other
   std::shared_ptr<const Enumerators> enumerators{};  // of an enum
   std::vector<MessageField> fields{};                // of a message, by ascending number
 };
+
+// Returns how a single value of the field is encoded.
+protobuf::WireType wire_type_of(const MessageField& field);
 
 // Limits of a type, because a type may be part of many others.
 struct SchemaLimits {
@@ -61,9 +65,10 @@ struct SchemaLimits {
   std::uint64_t descriptors = 256u << 20;  // bytes of descriptors that are read for them
 };
 
-// Returns the fields of a type in a serialized google.protobuf.FileDescriptorSet, by ascending number. Extensions and
-// groups are left out. Fails like read_descriptor_set(), with kNotFound if the set lacks the type or a type of its
-// fields, and with kLimit. Thread-safe.
+// Returns the fields of a type in a serialized google.protobuf.FileDescriptorSet, by ascending number. A group is a
+// message. The extensions in the set are fields with names such as "[package.name]". Fails like read_descriptor_set(),
+// with kNotFound if the set lacks the type or a type of its fields, with kUnsupported if one is a message set, and with
+// kLimit. Thread-safe.
 Result<std::vector<MessageField>> message_schema(Bytes descriptors, std::string_view type,
                                                  const SchemaLimits& limits = {});
 

@@ -128,8 +128,6 @@ class Samples(Decoded):
                         features = known["features"]["feature"].items()
                         known = {name: next(iter(lists.values()))["value"] for name, lists in features if lists}
                         known = {name: values for name, values in known.items() if values}
-                    for group in ("g", "rg"):
-                        known.pop(group, None)
                     self.assert_same(row["decoded"], known)
         self.assertGreater(min(found[name] for name in ("riegeli", "tfrecord", "array_record")), 0, found)
 
@@ -224,12 +222,31 @@ class Messages(Decoded):
         with self.assertRaisesRegex(recordfs.LimitError, "too many fields"):
             ds.arrow().__arrow_c_stream__()
 
-    def test_groups_are_left_out(self):
-        group = declared("g", 1, GROUP, ".t.G.Inner")
-        inner = message_type("Inner", declared("x", 2, INT64))
-        ds = self.types([varint(1 << 3 | 3) + field(2, 5) + varint(1 << 3 | 4) + field(3, 7)],
-                        message_type("G", group, declared("y", 3, INT64), nested=[inner]), type="t.G", syntax="proto2")
-        self.assertEqual(self.decoded(ds), [{"y": 7}])
+    def test_groups_are_structs(self):
+        def group(number, content):
+            return varint(number << 3 | 3) + content + varint(number << 3 | 4)
+        inner = message_type("Inner", declared("x", 2, INT64), declared("deep", 3, GROUP, ".t.Deep"))
+        records = [group(1, field(2, 5) + group(9, group(1, b""))) + field(3, 7) + group(1, group(3, field(1, 6))),
+                         group(4, field(2, 1)) + group(4, b"") + field(1, field(2, 8)) + field(4, b"\1\2"), group(1, field(2, 1))[:-1]]
+        path = self.folder / "types"
+        path.write_bytes(descriptor_set(message_type("G", declared("g", 1, GROUP, ".t.G.Inner"), declared("y", 3, INT64),
+                                                     declared("rg", 4, GROUP, ".t.G.Inner", repeated=True), nested=[inner]),
+                                        message_type("Deep", declared("z", 1, INT64)), syntax="proto2"))
+        ds = recordfs.open(self.write("a.tfrecord", records), descriptors=path, type="t.G", on_damage="skip")
+        self.assertEqual(self.decoded(ds), [{"g": {"x": 5, "deep": {"z": 6}}, "y": 7, "rg": []},
+                                            {"g": None, "y": None, "rg": [{"x": 1, "deep": None}, {"x": None, "deep": None}]}, None])
+        for row, known in zip(self.decoded(ds)[:2], (ds.decode(i) for i in range(2))):
+            self.assert_same(row, known)
+
+    def test_extensions_are_columns(self):
+        extension = field(2, ".t.E") + declared("more", 100, INT64, repeated=True)
+        file = field(1, "e.proto") + field(2, "t") + field(4, message_type("E", declared("y", 3, INT64)) + field(5, field(1, 100) + field(2, 200)))
+        file += field(4, message_type("Scope") + field(6, field(2, ".t.E") + declared("own", 101, MESSAGE, ".t.E"))) + field(7, extension)
+        path = self.folder / "types"
+        path.write_bytes(field(1, file))
+        ds = recordfs.open(self.write("a.tfrecord", [field(3, 7) + field(100, 1) + field(100, 2) + field(101, b"")]), descriptors=path, type="t.E")
+        self.assertEqual(self.decoded(ds), [{"y": 7, "[t.more]": [1, 2], "[t.Scope.own]": b""}])
+        self.assert_same(self.decoded(ds)[0], ds.decode(0))
 
     def test_records_of_unknown_type(self):
         for records in ([b"text"], [], [field(1, 1)]):

@@ -329,7 +329,8 @@ class Dataset(Splittable, Sequence):
           (large_utf8) and bytes (large_binary) have the type of Arrow; an enum is the name of its value, or the number if
           it has none; a repeated field is a large_list, and a map is a list of structs of key and value. An absent field
           is null, or the default if the type cannot distinguish the two, as in proto3. A message inside one of its own
-          type remains bytes. Groups, extensions and unknown fields are left out.
+          type remains bytes. A group is a struct, and an extension is a column with a name such as "[package.name]".
+          Unknown fields are left out.
         - tensorflow.Example: a large_list of large_binary, float32 or int64 for each feature that has values in the first
           1024 records of this view (less if they have more than 64 MiB). An absent feature is an empty list. A record
           with another feature, or another type of values, cannot be decoded.

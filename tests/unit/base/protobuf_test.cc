@@ -36,10 +36,10 @@ TEST(MessageReader, ReturnsThePositionOfTheContent) {
   EXPECT_EQ(reader.content_begin(), 4u);
 }
 
-TEST(MessageReader, SkipsGroups) {
+TEST(MessageReader, FieldsInGroupsAreNotThoseOfTheMessage) {
   EXPECT_EQ(describe("\x0b\x10\x07\x13\x14\x0c\x10\x05"), "1l0 2v5 ");
   EXPECT_EQ(describe("\x0b\x0b\x0c\x0c", 2), "1l0 ");
-  EXPECT_EQ(describe("\x0b\x0b\x0c\x0c", 1), "1l0 " + std::string(to_string(Code::kLimit)));
+  EXPECT_EQ(describe("\x0b\x0b\x0c\x0c", 1), to_string(Code::kLimit));
 }
 
 TEST(MessageReader, BrokenMessagesAreDamage) {
@@ -58,6 +58,21 @@ TEST(AppendField, AppendedFieldIsReadBack) {
   append_field(message, 16, std::string(300, 'x'));
   EXPECT_EQ(describe(message), "16l300 ");
   EXPECT_EQ(message.size(), 304u);
+}
+
+TEST(MessageReader, GroupIsOneField) {
+  const std::string message("\x0b\x10\x05\x1b\x1c\x0c\x08\x07", 8);  // 1: {2: 5, 3: {}}, 1: 7
+  MessageReader reader(as_bytes(message), 2);
+  ASSERT_TRUE(reader.next());
+  EXPECT_TRUE(reader.field().is(1, WireType::kGroupStart));
+  EXPECT_EQ(as_text(reader.content()), message.substr(1, 4));
+  ASSERT_TRUE(reader.next());
+  EXPECT_TRUE(reader.field().is(1, WireType::kVarint));
+  EXPECT_FALSE(reader.next());
+  EXPECT_TRUE(reader.finish());
+  MessageReader unclosed(as_bytes(message).first(5), 2);
+  EXPECT_FALSE(unclosed.next());
+  EXPECT_FALSE(unclosed.finish());
 }
 
 }  // namespace

@@ -110,12 +110,34 @@ TEST(MessageSchema, EnumHasTheFirstNameOfEachNumber) {
   EXPECT_EQ(*(*fields)[0].enumerators, (Enumerators{{-1, "LESS"}, {0, "ZERO"}}));
 }
 
-TEST(MessageSchema, GroupsAreLeftOut) {
+TEST(MessageSchema, GroupIsAMessage) {
   const auto fields = fields_of(R"(
     syntax = "proto2"; message M { optional int32 a = 1; optional group G = 2 { optional int32 b = 3; } })",
                                 "M");
   ASSERT_TRUE(fields);
-  EXPECT_EQ(outline(*fields), "1 a");
+  EXPECT_EQ(outline(*fields), "1 a, 2 g (3 b)");
+  EXPECT_TRUE((*fields)[1].is_group && (*fields)[1].has_presence);
+  EXPECT_EQ(wire_type_of((*fields)[1]), protobuf::WireType::kGroupStart);
+}
+
+TEST(MessageSchema, ExtensionsAreFieldsOfTheExtendedType) {
+  const std::string schema = R"(
+    syntax = "proto2"; package p;
+    message M { optional int32 a = 9; extensions 1 to 8; }
+    message Other { extend M { repeated int32 scoped = 2; } }
+    extend M { optional Other other = 1; })";
+  const auto fields = fields_of(schema, "p.M");
+  ASSERT_TRUE(fields);
+  EXPECT_EQ(outline(*fields), "1 [p.other], 2 [p.Other.scoped], 9 a");
+  EXPECT_TRUE((*fields)[0].has_presence && (*fields)[1].is_repeated);
+}
+
+TEST(MessageSchema, MessageSetIsUnsupported) {
+  const auto fields = fields_of(R"(
+    syntax = "proto2"; message M { option message_set_wire_format = true; extensions 4 to max; })",
+                                "M");
+  ASSERT_FALSE(fields);
+  EXPECT_EQ(fields.error().code, Code::kUnsupported);
 }
 
 TEST(MessageSchema, UnknownTypeIsNotFound) {
