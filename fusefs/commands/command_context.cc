@@ -180,15 +180,15 @@ std::vector<std::string> ReadingOptions::pipes() const {
   return found;
 }
 
-CommandContext::CommandContext(const ReadingOptions& options, const std::string& output)
+CommandContext::CommandContext(const ReadingOptions& options, const std::vector<std::string>& outputs)
     : CommandContext(
           options,
           [this](Severity severity, const std::string& line) {
             if (severity > Severity::kInfo) print_once(line);
           },
-          output) {}
+          outputs) {}
 
-CommandContext::CommandContext(const ReadingOptions& options, Log log, const std::string& output)
+CommandContext::CommandContext(const ReadingOptions& options, Log log, const std::vector<std::string>& outputs)
     : limits_(options.limits),
       database_options_(options.database_options()),
       threads_(options.threads != 0 ? options.threads : std::max(std::thread::hardware_concurrency(), 1u)),
@@ -203,7 +203,7 @@ CommandContext::CommandContext(const ReadingOptions& options, Log log, const std
   } else {
     fail(kExitPartlyDone, fmt::format("--index={}: {}", options.index, place.error().detail));
   }
-  if (options.declared_on != nullptr) confine(options, output);
+  if (options.declared_on != nullptr) confine(options, outputs);
 }
 
 // A local manifest may name remote files.
@@ -224,7 +224,7 @@ void CommandContext::prepare_remote(const ReadingOptions& options) {
   prepare_storages();
 }
 
-void CommandContext::confine(const ReadingOptions& options, const std::string& output) {
+void CommandContext::confine(const ReadingOptions& options, const std::vector<std::string>& outputs) {
   prepare_remote(options);
   for (const std::string& path : options.pipes()) {
     auto& pipe = pipes_[path];
@@ -237,7 +237,7 @@ void CommandContext::confine(const ReadingOptions& options, const std::string& o
     make_directory(*services_.index);
     writable.push_back(services_.index->directory);
   }
-  if (!output.empty()) writable.push_back(output);
+  std::ranges::copy_if(outputs, std::back_inserter(writable), [](const std::string& path) { return !path.empty(); });
   confine_thread(writable);
   const std::string name = options.declared_on->get_name();  // "recordfs cat"
   remote_progress_.start(name.substr(name.rfind(' ') + 1));
@@ -293,6 +293,7 @@ void CommandContext::report(const RecordStore& store, const Error& error) {
 
 void CommandContext::report_skipped(const std::string& path, const RecordStore& store, const Error& error,
                                     const ChunkInfo& chunk, std::optional<std::uint64_t> records) {
+  add_loss(records);
   if (skipped() == nullptr || !is_permanent(error.code)) return report(store, error);
   store.log().report({}, error);
   skipped()->write(skipped_line(path, finding_of(error, chunk, records)));

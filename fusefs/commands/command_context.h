@@ -53,11 +53,11 @@ struct ReadingOptions {
 class CommandContext : public CommandStatus {
  public:
   // Confines the process (see confine_thread()) if the options are those of a command line. It then writes only to open
-  // descriptors, to saved indexes, and below the directory `output` unless it is empty. A command that writes other
-  // files opens them before. Without a `log`, warnings and errors go to stderr, without repetition. REQUIRES: the
-  // process has one thread.
-  explicit CommandContext(const ReadingOptions& options, const std::string& output = {});
-  CommandContext(const ReadingOptions& options, Log log, const std::string& output = {});
+  // descriptors, to saved indexes, and below the directories `outputs`, of which empty ones mean nothing. A command
+  // that writes other files opens them before. Without a `log`, warnings and errors go to stderr, without repetition.
+  // REQUIRES: the process has one thread.
+  explicit CommandContext(const ReadingOptions& options, const std::vector<std::string>& outputs = {});
+  CommandContext(const ReadingOptions& options, Log log, const std::vector<std::string>& outputs = {});
 
   // Makes opening fail for containers whose records need a type that the user's types do not name. `types` must outlive
   // this.
@@ -94,7 +94,8 @@ class CommandContext : public CommandStatus {
     services_.finds_unreadable =
         skips_damage ? StoreResources::FindsUnreadable::kAll : StoreResources::FindsUnreadable::kNone;
   }
-  // Logs why records of a chunk were skipped, and lists or notes it. `records`: how many; nullopt: unknown.
+  // Logs why records of a chunk were skipped, counts them, and lists or notes it. `records`: how many; nullopt:
+  // unknown.
   void report_skipped(const std::string& path, const RecordStore& store, const Error& error, const ChunkInfo& chunk,
                       std::optional<std::uint64_t> records);
 
@@ -105,7 +106,7 @@ class CommandContext : public CommandStatus {
 
  private:
   static void prepare_remote(const ReadingOptions& options);
-  void confine(const ReadingOptions& options, const std::string& output);
+  void confine(const ReadingOptions& options, const std::vector<std::string>& outputs);
 
   const Limits limits_;
   const database::Options database_options_;

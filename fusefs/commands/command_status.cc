@@ -27,6 +27,26 @@ bool may_open_later(const Error& error) {
 
 }  // namespace
 
+void LossCount::add(std::optional<std::uint64_t> count, std::uint64_t at_least) {
+  records += count.value_or(at_least);
+  may_be_more = may_be_more || !count;
+}
+
+std::string to_string(const LossCount& losses) {
+  if (losses.may_be_more && losses.records == 0) return "an unknown number";
+  return fmt::format("{}{}", losses.may_be_more ? "at least " : "", losses.records);
+}
+
+void CommandStatus::add_loss(std::optional<std::uint64_t> count, std::uint64_t at_least) {
+  const std::lock_guard lock(mutex_);
+  losses_.add(count, at_least);
+}
+
+LossCount CommandStatus::losses() const {
+  const std::lock_guard lock(mutex_);
+  return losses_;
+}
+
 void CommandStatus::print_unopened(const std::string& path, const Error& error) {
   if (!hides_unopened_) print_message(open_failure(path, error));
   note(distinguishes_retries_ && may_open_later(error) ? kExitTryAgain : kExitCannotOpen);

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,6 +14,19 @@
 #include "fusefs/commands/output.h"
 
 namespace recordfs {
+
+// Records that a command could not read or write.
+struct LossCount {
+  std::uint64_t records = 0;
+  bool may_be_more = false;
+
+  // Adds records. `count`: nullopt: unknown, but at least `at_least`.
+  void add(std::optional<std::uint64_t> count, std::uint64_t at_least = 0);
+  bool is_none() const { return records == 0 && !may_be_more; }
+};
+
+// Returns "3", "at least 3", "an unknown number".
+std::string to_string(const LossCount& losses);
 
 // Thread-safe, except the functions that choose what counts.
 class CommandStatus {
@@ -22,6 +37,9 @@ class CommandStatus {
   // Adds a damaged region to it. The stale end of a recycled log is not damage.
   void note(const DamagedRegion& region);
   int status() const { return status_; }
+  // Counts records that are skipped, as LossCount::add() does, and returns the count.
+  void add_loss(std::optional<std::uint64_t> count, std::uint64_t at_least = 0);
+  LossCount losses() const;
   // Returns the exit status for a failed read.
   static int status_of(const Error& error);
 
@@ -49,8 +67,9 @@ class CommandStatus {
   bool distinguishes_retries_ = false;
   bool hides_unopened_ = false;
   std::unique_ptr<Output> skipped_;  // null: there is no list
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::string last_line_;  // guarded by mutex_
+  LossCount losses_;       // guarded by mutex_
 };
 
 }  // namespace recordfs

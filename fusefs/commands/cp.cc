@@ -62,7 +62,7 @@ class Cp {
   explicit Cp(const CpOptions& options)
       : options_(options),
         directory_(output_directory(options.words)),
-        context_(options.reading, options.words.directory),
+        context_(options.reading, std::vector{options.words.directory}),
         progress_("cp", Progress::Unit::kRecords) {
     if (options.decodes()) context_.decode_with(options.types);
   }
@@ -218,7 +218,7 @@ class Cp {
 // A signal ends it at once, and leaves what the next copy continues.
 int copy_files(const CpOptions& options) {
   auto directory = output_directory(options.words);  // opened before the context confines the process
-  CommandContext context(options.reading, options.words.directory);
+  CommandContext context(options.reading, std::vector{options.words.directory});
   return copy_whole_files(options.words, std::move(directory), options.files.replaces, context);
 }
 

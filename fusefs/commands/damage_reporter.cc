@@ -30,6 +30,7 @@ std::optional<std::uint64_t> DamageReporter::read(const PassPart& part, const Sc
 }
 
 void DamageReporter::report(const DamagedRegion& region) {
+  if (region.damage_class != DamageClass::kStale) context_.add_loss(region.records_lost, region.least_lost);
   const bool is_listed = context_.skipped() != nullptr && region.damage_class != DamageClass::kStale;
   if (is_listed) context_.skipped()->write(skipped_line(path_, finding_of(region)));
   switch (region.damage_class) {

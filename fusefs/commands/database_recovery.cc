@@ -83,14 +83,14 @@ Result<void> check_database(const std::string& directory, database::Options opti
 
 // Lists the damage of a database that may have cost keys, and says so in `recovered`. Returns whether all problems are
 // damage.
-bool add_problems(const DatabaseReader& reader, Output* report, RecoveredKeys& recovered) {
+bool add_problems(const DatabaseReader& reader, LossReport& report, RecoveredKeys& recovered) {
   bool is_damage = true;
   for (const database::Problem& problem : reader.source().problems()) {
     if (!problem.loses_data) continue;
-    recovered.may_have_lost_more = true;
+    recovered.lost.may_be_more = true;
     is_damage = is_damage && status_of(problem) == kExitDamage;
     const std::string path = (std::filesystem::path(reader.path()) / problem.file).string();
-    if (report != nullptr) report->write(report_line(path, {}, "damage", "reason", reason_of(problem)));
+    report.write(report_line(path, {}, "damage", "reason", reason_of(problem)));
   }
   return is_damage;
 }
@@ -98,7 +98,7 @@ bool add_problems(const DatabaseReader& reader, Output* report, RecoveredKeys& r
 }  // namespace
 
 Result<RecoveredKeys> recover_database(DatabaseReader& reader, CommandContext& context, const std::string& directory,
-                                       Output* report, const std::function<bool()>& goes_on) {
+                                       LossReport& report, const std::function<bool()>& goes_on) {
   ASSIGN_OR_RETURN(const auto family, database::writable_family(reader.source()));
   Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!opened) return system_error(errno);
@@ -118,15 +118,13 @@ Result<RecoveredKeys> recover_database(DatabaseReader& reader, CommandContext& c
       const Code code = value.error().code;
       if (!is_permanent(code)) outcome = value.error();
       if (code == Code::kUnsupported || code == Code::kLimit) is_damage = false;
-      ++recovered.lost;
-      if (report != nullptr)
-        report->write(report_line(reader.path(), keys.key(), "damage", "reason", value.error().detail));
+      ++recovered.lost.records;
+      report.write(report_line(reader.path(), keys.key(), "damage", "reason", value.error().detail));
       return outcome.has_value();
     }
     if (keys.version().may_be_stale) {
       ++recovered.stale;
-      if (report != nullptr)
-        report->write(report_line(reader.path(), keys.key(), "stale", "value_from", keys.version().file));
+      report.write(report_line(reader.path(), keys.key(), "stale", "value_from", keys.version().file));
     }
     outcome = log.add(keys.key(), value->bytes);
     written.add(keys.key(), value->bytes);

@@ -9,23 +9,22 @@
 #include "core/formats/record_writer.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_reader.h"
-#include "fusefs/commands/output.h"
+#include "fusefs/commands/loss_report.h"
 
 namespace recordfs {
 
 struct RecoveredKeys {
-  std::uint64_t keys = 0;           // written
-  std::uint64_t lost = 0;           // keys whose value cannot be read
-  bool may_have_lost_more = false;  // keys that are not known, in what is damaged
-  std::uint64_t stale = 0;          // keys written with a value that may be stale
-  std::uint64_t digest = 0;         // of all keys and values, in their order
+  std::uint64_t keys = 0;    // written
+  LossCount lost{};          // keys whose value cannot be read; there may be more in what is damaged
+  std::uint64_t stale = 0;   // keys written with a value that may be stale
+  std::uint64_t digest = 0;  // of all keys and values, in their order
 };
 
 // Writes the keys of `reader` to the files of a new database in `directory`, whose CURRENT comes last, and reads them
-// again. Lists in `report`, which may be null, the keys that were lost, those that may be stale, and the damage. Prints
+// again. Lists in `report` the keys that were lost, those that may be stale, and the damage. Prints
 // and notes why keys cannot be read. Fails if another reason than damage keeps keys from being read, and with
 // kInterrupted if `goes_on` returns false.
 Result<RecoveredKeys> recover_database(DatabaseReader& reader, CommandContext& context, const std::string& directory,
-                                       Output* report, const std::function<bool()>& goes_on);
+                                       LossReport& report, const std::function<bool()>& goes_on);
 
 }  // namespace recordfs

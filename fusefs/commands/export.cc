@@ -65,7 +65,7 @@ class Export {
       : options_(options),
         form_(*options.form()),
         place_(OutputPlace::at(options.output)),
-        context_(options.reading, place_ ? place_->directory_name : std::string()),
+        context_(options.reading, {place_ ? place_->directory_name : std::string()}),
         progress_("export", Progress::Unit::kRecords),
         executor_(context_.threads() - 1),
         rows_{.types = options.types,
@@ -260,14 +260,17 @@ class Export {
       return false;
     }
     progress_.add(rows.size());
+    written_ += rows.size();
     return report_failures() && !Interruption::came();
   }
 
   // Prints which records could not be encoded. Returns false if that ends the export.
   bool report_failures() {
     const auto failures = files_->take_failures();
+    written_ -= failures.size();
     for (const RowFailure& failure : failures) {
       progress_.clear();
+      context_.add_loss(1);
       Error why = failure.why;
       why.detail = fmt::format("record {}: {}", failure.ordinal, why.detail);
       const RowOrigin& origin = *failure.origin;
@@ -280,6 +283,14 @@ class Export {
       if (!options_.skips_damage) return false;
     }
     return true;
+  }
+
+  // Prints how many records the output lacks, because the log mentions only the first ones of a place.
+  void report_losses() const {
+    const LossCount losses = context_.losses();
+    if (losses.is_none()) return;
+    print_message(fmt::format("{}: {} written; {} omitted", options_.shown_output(), counted(written_, "record"),
+                              to_string(losses)));
   }
 
   bool may_finish() const {
@@ -297,7 +308,8 @@ class Export {
       is_complete_ = report_failures();
     }
     if (may_finish()) {
-      if (const auto failure = files_->finish()) fail_output(*failure);
+      if (const auto failure = files_->finish()) return static_cast<void>(fail_output(*failure));
+      report_losses();
     } else if (place_->is_file() && !Interruption::came() && !has_failed_) {
       const bool helps = context_.status() == kExitDamage && !options_.skips_damage;
       print_message(fmt::format("{}: not written{}", options_.output, helps ? " (try: --skip-damage)" : ""));
@@ -314,6 +326,7 @@ class Export {
   std::optional<Output> stream_;
   RowOptions rows_;
   std::optional<ExportFiles> files_;
+  std::uint64_t written_ = 0;  // records
   bool is_complete_ = false;
   bool has_failed_ = false;  // the output cannot be written
 };

@@ -76,6 +76,7 @@ class RandomPass {
       if (!target_.take({.ordinal = window_[i], .bytes = picked.records[i]})) return false;
       bytes += picked.records[i].size();
       if (!is_failed) continue;
+      context_.add_loss(1);
       context_.report(*failed->second.place.store, failed->second.why);
       if (failed->second.is_last || !target_.skips_damage) return false;
     }

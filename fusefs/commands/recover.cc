@@ -25,6 +25,7 @@
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/database_recovery.h"
+#include "fusefs/commands/loss_report.h"
 #include "fusefs/commands/output.h"
 #include "fusefs/commands/output_directory.h"
 #include "fusefs/commands/output_file.h"
@@ -58,12 +59,6 @@ std::optional<struct stat> status_at(const std::string& path) {
   return ::stat(path.c_str(), &st) == 0 ? std::optional(st) : std::nullopt;
 }
 
-bool is_same_file(const std::string& one, const std::string& other) {
-  const auto a = status_at(one);
-  const auto b = status_at(other);
-  return a && b && a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 // Finds where the files are written. In a directory, which has no OutputPlace::name, each has the name of its source.
 Result<OutputPlace> place_of(const std::string& output) {
   const auto existing = status_at(output);
@@ -90,65 +85,10 @@ HelperProcess make_directory(const std::string& output) {
           }};
 }
 
-// The file that lists the losses. An existing file does not change before begin().
-class LossReport {
- public:
-  // Opens the file. Opens an existing one only with --force. Null: there is no report.
-  static Result<std::unique_ptr<LossReport>> open(const RecoverOptions& options) {
-    if (options.report.empty()) return std::unique_ptr<LossReport>();
-    if (without_slash(options.report) == without_slash(options.output)) {
-      return Error{.code = Code::kIo, .detail = "the report would replace another file of this command"};
-    }
-    const auto existing = status_at(options.report);
-    const bool is_special = existing && !S_ISREG(existing->st_mode);
-    const bool is_new = !existing || !(is_special || options.replaces);
-    Descriptor file(
-        ::open(options.report.c_str(), O_WRONLY | O_CLOEXEC | (is_new ? O_CREAT | O_EXCL : 0), kReadAndWrite));
-    if (!file) return system_error(errno);
-    return std::make_unique<LossReport>(std::move(file), options.report, is_new, is_special);
-  }
+constexpr std::string_view kReplacesOther = "the report would replace another file of this command";
 
-  LossReport(Descriptor file, std::string path, bool is_new, bool is_special)
-      : number_(file.number()),
-        path_(std::move(path)),
-        is_new_(is_new),
-        is_special_(is_special),
-        output_(std::move(file), path_) {}
-
-  const std::string& path() const { return path_; }
-  // Returns whether it is the file at `path`.
-  bool is_at(const std::string& path) const { return !is_special_ && is_same_file(path, path_); }
-  // Truncates an existing file. Fails with kIo.
-  Result<void> begin() {
-    if (!is_special_ && ::ftruncate(number_, 0) != 0) return system_error(errno);
-    return {};
-  }
-  // Removes the file if it was made, as far as a confined process may.
-  void remove() const {
-    if (is_new_) ::unlink(path_.c_str());
-  }
-  Output& output() { return output_; }
-
- private:
-  static std::filesystem::path without_slash(const std::string& path) {
-    std::error_code failed;
-    const std::filesystem::path full = std::filesystem::weakly_canonical(path, failed);
-    return full.has_filename() ? full : full.parent_path();
-  }
-
-  const int number_;
-  const std::string path_;
-  const bool is_new_;
-  const bool is_special_;  // a pipe or a device
-  Output output_;
-};
-
-// Returns "997 records written; 3 lost", "at least 3 lost", "an unknown number lost".
-std::string summary_of(const std::string& written, std::uint64_t lost, bool may_be_more) {
-  const std::string number = !may_be_more ? fmt::format("{}", lost)
-                             : lost > 0   ? fmt::format("at least {}", lost)
-                                          : "an unknown number";
-  return fmt::format("{} written; {} lost", written, number);
+std::string failure_text(const std::string& path, const Error& error) {
+  return fmt::format("{}: {}{}", path, error.detail, error.os_error == EEXIST ? " (-f replaces it)" : "");
 }
 
 // Recovers the directory of a database to a new directory.
@@ -156,20 +96,17 @@ class RecoverDatabase {
  public:
   explicit RecoverDatabase(const RecoverOptions& options)
       : options_(options),
-        report_(LossReport::open(options)),
+        report_(options.report, options.replaces),
         directory_(OutputDirectory::create(options.output)),
-        context_(
-            options.reading, [](Severity, const std::string&) {}, directory_ ? (*directory_)->path() : std::string()) {}
+        context_(options.reading, [](Severity, const std::string&) {},
+                 {directory_ ? (*directory_)->path() : std::string(), report_.directory()}) {}
 
   int run() {
-    if (!report_) return fail(options_.report, report_.error());
     if (!directory_) return fail(options_.output, directory_.error());
     const auto reader = DatabaseReader::open({.files = options_.files}, context_);
-    if (!reader) return finish();
-    Output* const report = begin_report(*reader);
-    if (*report_ && report == nullptr) return finish();
+    if (!reader || !begin_report(*reader)) return finish();
     const auto recovered =
-        recover_database(*reader, context_, (*directory_)->path(), report, [] { return !Interruption::came(); });
+        recover_database(*reader, context_, (*directory_)->path(), report_, [] { return !Interruption::came(); });
     if (!recovered && recovered.error().code != Code::kInterrupted) fail(options_.output, recovered.error());
     if (!recovered) return finish();
     if (const auto published = (*directory_)->publish(); !published) {
@@ -177,41 +114,34 @@ class RecoverDatabase {
       return finish();
     }
     is_published_ = true;
-    if (recovered->lost + recovered->stale > 0) context_.note(kExitDamage);
+    if (!recovered->lost.is_none() || recovered->stale > 0) context_.note(kExitDamage);
     if (context_.status() == kExitDamage) {
-      const std::string summary =
-          summary_of(counted(recovered->keys, "key"), recovered->lost, recovered->may_have_lost_more);
-      print_message(fmt::format("{}: {}, {} may be stale", reader->path(), summary, recovered->stale));
+      print_message(fmt::format("{}: {} written; {} lost, {} may be stale", reader->path(),
+                                counted(recovered->keys, "key"), to_string(recovered->lost), recovered->stale));
     }
     return finish();
   }
 
  private:
-  // Returns the report, which then is empty; null after printing why it cannot be written, or if there is none.
-  Output* begin_report(const DatabaseReader& reader) {
-    LossReport* const report = report_->get();
-    if (report == nullptr) return nullptr;
+  // Returns false after printing why the report cannot be written.
+  bool begin_report(const DatabaseReader& reader) {
     std::error_code failed;
-    bool is_source = false;
+    bool is_taken = report_.is_at(options_.output);
     for (const auto& entry : std::filesystem::directory_iterator(reader.path(), failed)) {
-      is_source = is_source || report->is_at(entry.path().string());
+      is_taken = is_taken || report_.is_at(entry.path().string());
     }
-    if (is_source || failed) {
-      fail(report->path(), {.code = Code::kIo, .detail = "the report would replace another file of this command"});
-      return nullptr;
-    }
-    if (const auto begun = report->begin(); !begun) {
-      fail(report->path(), begun.error());
-      return nullptr;
-    }
-    return &report->output();
+    auto begun = is_taken || failed ? Error{.code = Code::kIo, .detail = std::string(kReplacesOther)} : report_.begin();
+    if (!begun) fail(report_.path(), begun.error());
+    return begun.has_value();
   }
   int fail(const std::string& path, const Error& error) {
-    context_.fail(kExitPartlyDone, fmt::format("{}: {}", path, error.detail));
+    context_.fail(kExitPartlyDone, failure_text(path, error));
     return context_.status();
   }
   int finish() {
-    if (*report_) context_.note((*report_)->output().finish());
+    if (!Interruption::came()) {
+      if (const auto finished = report_.finish(); !finished) fail(report_.path(), finished.error());
+    }
     directory_ = Error{};  // removes what is not published
     Interruption::pass_on();
     const int status = context_.finish();
@@ -220,7 +150,7 @@ class RecoverDatabase {
 
   const RecoverOptions& options_;
   const Interruption interruption_;
-  const Result<std::unique_ptr<LossReport>> report_;    // opened before the context confines the process
+  LossReport report_;                                   // opened before the context confines the process
   Result<std::unique_ptr<OutputDirectory>> directory_;  // likewise
   CommandContext context_;
   bool is_published_ = false;
@@ -232,18 +162,19 @@ class Recover {
       : options_(options),
         directory_(make_directory(options.output)),
         place_(place_of(options.output)),
-        report_(LossReport::open(options)),
-        context_(
-            options.reading, [](Severity, const std::string&) {}, place_ ? place_->directory_name : std::string()),
+        report_(options.report, options.replaces),
+        context_(options.reading, [](Severity, const std::string&) {},
+                 {place_ ? place_->directory_name : std::string(), report_.directory()}),
         progress_("recover", Progress::Unit::kBytes) {}
 
   int run() {
     context_.services().index.reset();  // a saved index is no evidence of what the file has
     if (!place_) return fail_at(options_.output, place_.error());
-    if (!report_) return fail_at(options_.report, report_.error());
     recover_all();
     progress_.clear();
-    if (*report_) context_.note((*report_)->output().finish());
+    if (!Interruption::came()) {
+      if (const auto finished = report_.finish(); !finished) fail_to_write(report_.path(), finished.error());
+    }
     Interruption::pass_on();
     const int status = context_.finish();
     return failure_ != kExitGood ? failure_ : status;
@@ -251,7 +182,7 @@ class Recover {
 
  private:
   static int fail_at(const std::string& path, const Error& error) {
-    print_message(fmt::format("{}: {}{}", path, error.detail, error.os_error == EEXIST ? " (-f replaces it)" : ""));
+    print_message(failure_text(path, error));
     return error.code == Code::kUnsupported ? kExitWrongUse : kExitPartlyDone;
   }
 
@@ -269,13 +200,10 @@ class Recover {
       return fail(kExitWrongUse, fmt::format("{}: several files are recovered into a directory (try: -o {}/)",
                                              options_.output, options_.output));
     }
-    if (!can_be_written(paths)) {
-      if (*report_) (*report_)->remove();
+    if (!can_be_written(paths)) return;
+    if (const auto begun = report_.begin(); !begun) {
+      fail_to_write(report_.path(), begun.error());
       return;
-    }
-    if (*report_) {
-      if (const auto begun = (*report_)->begin(); !begun)
-        return static_cast<void>(fail_to_write((*report_)->path(), begun.error()));
     }
     for (const std::string& path : paths) {
       if (!recover(path, name_of(path))) return;
@@ -314,7 +242,7 @@ class Recover {
       const auto st = status_at(path);
       return st && read.contains(std::pair(st->st_dev, st->st_ino));
     };
-    if (*report_ && is_read((*report_)->path())) refuse((*report_)->path(), kIsRead);
+    if (report_.is_there() && is_read(report_.path())) refuse(report_.path(), kIsRead);
     std::map<std::string, std::string> names;  // of the outputs, with their sources
     for (const std::string& source : sources) {
       const std::string name = name_of(source);
@@ -325,7 +253,7 @@ class Recover {
       }
       const std::string target = path_of(name);
       if (is_read(target)) refuse(target, kIsRead);
-      if (*report_ && (*report_)->is_at(target)) refuse(target, "is the report");
+      if (report_.is_at(target)) refuse(target, "is the report");
     }
     return is_possible;
   }
@@ -365,16 +293,13 @@ class Recover {
   }
 
   bool fail_to_write(const std::string& target, const Error& error) {
-    fail(kExitPartlyDone,
-         fmt::format("{}: {}{}", target, error.detail, error.os_error == EEXIST ? " (-f replaces it)" : ""));
+    fail(kExitPartlyDone, failure_text(target, error));
     return error.os_error == EEXIST;
   }
 
   // Prints and lists the losses of a file.
   void report(const std::string& path, const Recovered& recovered) {
-    for (const Finding& finding : recovered.lost) {
-      if (*report_) (*report_)->output().write(skipped_line(path, finding));
-    }
+    for (const Finding& finding : recovered.lost) report_.write(skipped_line(path, finding));
     if (recovered.lost.empty()) return;
     if (!recovered.error) context_.note(kExitDamage);
     for (std::size_t i = 0; i < std::min(kMostPrinted, recovered.lost.size()); ++i) {
@@ -385,17 +310,16 @@ class Recover {
           fmt::format("{}: and {} more regions (--report lists them)", path, recovered.lost.size() - kMostPrinted));
     }
     if (!recovered.error) {
-      print_message(fmt::format(
-          "{}: {}", path,
-          summary_of(counted(recovered.records, "record"), recovered.records_lost(), recovered.may_have_lost_more())));
+      print_message(fmt::format("{}: {} written; {} lost", path, counted(recovered.records, "record"),
+                                to_string(recovered.losses())));
     }
   }
 
   const RecoverOptions& options_;
   const Interruption interruption_;
-  const HelperProcess directory_;                     // made before the context confines the process
-  const Result<OutputPlace> place_;                   // likewise
-  const Result<std::unique_ptr<LossReport>> report_;  // likewise
+  const HelperProcess directory_;    // made before the context confines the process
+  const Result<OutputPlace> place_;  // likewise
+  LossReport report_;                // likewise
   CommandContext context_;
   Progress progress_;
   int failure_ = kExitGood;  // the worst status of files that are not written

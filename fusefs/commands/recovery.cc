@@ -133,14 +133,10 @@ const FileWriter* writer_for(const RecordStore& source) {
   return find_writer(built == formats().end() ? own : built->name);
 }
 
-std::uint64_t Recovered::records_lost() const {
-  std::uint64_t sum = 0;
-  for (const Finding& finding : lost) sum += finding.records_lost.value_or(finding.least_lost);
-  return sum;
-}
-
-bool Recovered::may_have_lost_more() const {
-  return std::ranges::any_of(lost, [](const Finding& finding) { return !finding.records_lost; });
+LossCount Recovered::losses() const {
+  LossCount losses;
+  for (const Finding& finding : lost) losses.add(finding.records_lost, finding.least_lost);
+  return losses;
 }
 
 Recovered Recovery::run(OutputFile& output) const {

@@ -10,6 +10,7 @@
 #include "core/base/result.h"
 #include "core/formats/record_writer.h"
 #include "core/store/record_store.h"
+#include "fusefs/commands/command_status.h"
 #include "fusefs/commands/output_file.h"
 #include "fusefs/commands/verification.h"
 
@@ -27,9 +28,7 @@ struct Recovered {
   std::optional<Error> error{};  // why there is no output; nullopt: the output is complete, and was verified
   bool was_stopped = false;      // by `goes_on`; then there is no output, either
 
-  // Returns the number of lost records as far as it is known, and whether there may be more.
-  std::uint64_t records_lost() const;
-  bool may_have_lost_more() const;
+  LossCount losses() const;
 };
 
 // Reads one container and writes another one of the same format.

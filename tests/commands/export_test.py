@@ -284,6 +284,16 @@ class Export(commands.Case):
         done = self.recordfs("export", "--skip-damage", damaged, "-o", path)
         self.assertEqual((done.status, path.read_bytes()), (commands.DAMAGE, expected.out))
 
+    def test_all_records_that_are_skipped_are_counted(self):
+        path = self.folder / "mixed.tfrecord"
+        path.write_bytes(tfrecord([example({"a": [1]})] * 1100 + [b"?", b"?", example({"a": [2]}), b"?"]))
+        for words in ((), ("--shuffle", "1"), ("--threads", "1")):
+            done = self.recordfs("export", "-f", "--skip-damage", *words, path, "-o", self.target / "a.csv")
+            self.assertRegex(done.err, r"a\.csv: 1101 records written; 3 omitted\n\Z")
+        self.assertEqual(self.recordfs("export", "-f", "--skip-damage", path, ":1100", "-o", self.target / "a.csv").err, "")
+        damaged = self.recordfs("export", "-f", "--skip-damage", commands.sample(DAMAGED), "-o", self.target / "a.delimited").err
+        self.assertIn(" 156 records written; 575 omitted\n", damaged)
+
     def test_full_disk_leaves_nothing(self):
         path = self.large()
         for name in ("a.jsonl", "a.tfrecord"):

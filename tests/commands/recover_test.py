@@ -217,8 +217,22 @@ class Recover(commands.Case):
     def test_report_has_another_name_than_the_output(self):
         source = self.copy(DAMAGED)
         self.assert_ends(commands.WRONG_USE, "is the report", "recover", source, "-o", f"{self.out}/", "--report", self.out / source.name)
-        self.assert_ends(commands.PARTLY_DONE, "would replace", "recover", source, "-o", self.out / "x", "--report", f"{self.out}/./x")
+        self.assert_ends(commands.WRONG_USE, "is the report", "recover", source, "-o", self.out / "x", "--report", f"{self.out}/./x")
         self.assertEqual(os.listdir(self.out), [])
+
+    def test_report_appears_as_a_whole_or_not_at_all(self):
+        report = self.out / "lost"
+        words = ("recover", commands.sample(DAMAGED), "-o", self.out / "x", "--report", report)
+        report.write_bytes(b"mine")
+        self.assert_ends(commands.PARTLY_DONE, r"lost: File exists \(-f replaces it\)", *words)
+        self.assertEqual((report.read_bytes(), os.listdir(self.out)), (b"mine", ["lost"]))
+        os.chmod(report, 0o400)  # a hidden file replaces it, so its mode does not matter
+        self.assertEqual(self.recordfs(*words, "-f").status, commands.DAMAGE)
+        lines = report.read_bytes()
+        self.assertTrue(json.loads(lines)["records_lost"])
+        self.assertEqual(self.recordfs(*words[:-1], "-", "-f").out, lines)
+        done = self.recordfs(*words[:-1], "/dev/full", "-f")
+        self.assertEqual((done.status, sorted(os.listdir(self.out))), (commands.PARTLY_DONE, ["lost", "x"]), done.err)
 
     def test_output_is_never_a_pipe_or_device(self):
         source = commands.sample(DAMAGED)
