@@ -8,12 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "core/base/buffer.h"
 #include "core/base/bytes.h"
 #include "core/base/request_context.h"
 #include "core/base/result.h"
 #include "core/columns/row_schema.h"
 #include "core/export/row_json.h"
 #include "core/formats/chunk_info.h"
+#include "core/formats/record_writer.h"
 
 namespace recordfs {
 
@@ -35,6 +37,11 @@ class RowEncoder {
   // Appends the bytes of a record. Fails with kDamage if the record is not what the format needs, with kLimit, and as
   // RowReader::append(). On failure appends nothing. May throw std::bad_alloc.
   virtual Result<void> append(const RequestContext& context, const ExportedRecord& record, std::string& out) const = 0;
+
+  // Returns whether rows depend on nothing but the bytes of the records, and always have a place in the format.
+  virtual bool depends_on_bytes_alone() const { return false; }
+  // Returns the format that stores records as append() makes them, each in its frame; null if there is none.
+  virtual const FileWriter* stored_form() const { return nullptr; }
 
   // Return what a file has before and after its records.
   virtual std::string begin() const { return {}; }
@@ -59,14 +66,16 @@ struct RowFailure {
 struct RowBytes {
   std::shared_ptr<const RowOrigin> origin{};
   std::string bytes{};
-  std::vector<std::size_t> ends{};        // of each record in `bytes`
+  Slice stored{};                         // the bytes, if they are in other memory
+  std::vector<std::size_t> ends{};        // of each record in the bytes
   std::vector<std::uint64_t> ordinals{};  // of each, in the data set
 
   std::size_t size() const { return ends.size(); }
+  Bytes all() const { return stored.owner == nullptr ? as_bytes(bytes) : stored.bytes; }
   // Returns the bytes of the records [begin, end).
   Bytes between(std::size_t begin, std::size_t end) const {
     const std::size_t first = begin == 0 ? 0 : ends[begin - 1];
-    return as_bytes(bytes).subspan(first, end == begin ? 0 : ends[end - 1] - first);
+    return all().subspan(first, end == begin ? 0 : ends[end - 1] - first);
   }
 };
 

@@ -107,15 +107,34 @@ class Delimited final : public RowEncoder {
     out += as_text(record.bytes);
     return {};
   }
+  bool depends_on_bytes_alone() const override { return true; }
 };
 
-// For a RecordWriter.
+// For a file that is nothing but records in frames.
+class Framed final : public RowEncoder {
+ public:
+  // REQUIRES: the writer has a frame.
+  explicit Framed(const FileWriter& writer) : writer_(writer) {}
+
+  Result<void> append(const RequestContext&, const ExportedRecord& record, std::string& out) const override {
+    writer_.frame->append(out, record.bytes);
+    return {};
+  }
+  bool depends_on_bytes_alone() const override { return true; }
+  const FileWriter* stored_form() const override { return &writer_; }
+
+ private:
+  const FileWriter& writer_;
+};
+
+// For a RecordWriter, or a table.
 class Records final : public RowEncoder {
  public:
   Result<void> append(const RequestContext&, const ExportedRecord& record, std::string& out) const override {
     out += as_text(record.bytes);
     return {};
   }
+  bool depends_on_bytes_alone() const override { return true; }
 };
 
 // --- files
@@ -274,6 +293,8 @@ std::optional<ExportForm> export_form_of(std::string_view name) {
 }
 
 std::shared_ptr<const RowEncoder> row_encoder(const ExportForm& form, const EncoderOptions& options) {
+  const FileWriter* const writer = find_writer(form.format->record_format);
+  if (writer != nullptr && writer->frame) return std::make_shared<Framed>(*writer);
   const bool is_grouped = form.format->content == Content::kTable || !form.format->record_format.empty();
   if (is_grouped) return std::make_shared<Records>();
   if (form.format->content == Content::kRecords) return std::make_shared<Delimited>();
@@ -284,12 +305,12 @@ std::shared_ptr<const RowEncoder> row_encoder(const ExportForm& form, const Enco
 Result<std::unique_ptr<FileEncoder>> open_file_encoder(const ExportForm& form, const EncoderOptions& options,
                                                        ByteSink& sink, Executor& executor) {
   const ExportFormat& format = *form.format;
-  if (!format.record_format.empty()) {
-    const FileWriter* const writer = find_writer(format.record_format);
-    if (writer == nullptr) return Error{.code = Code::kUnsupported, .detail = "this build cannot write such files"};
-    WriterOptions how;
-    if (form.codec != FileCodec::kNone) how.codec = to_string(codec_of(form.codec));
-    ASSIGN_OR_RETURN(auto opened, writer->open({}, sink, how));
+  const FileWriter* const writer = find_writer(format.record_format);
+  if (writer == nullptr && !format.record_format.empty()) {
+    return Error{.code = Code::kUnsupported, .detail = "this build cannot write such files"};
+  }
+  if (writer != nullptr && !writer->frame) {
+    ASSIGN_OR_RETURN(auto opened, writer->open({}, sink, {}));
     return std::unique_ptr<FileEncoder>(std::make_unique<GroupedFile>(record_groups(std::move(opened)), executor));
   }
   ASSIGN_OR_RETURN(auto coded, CodedSink::open(form.codec, sink));

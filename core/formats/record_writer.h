@@ -115,6 +115,15 @@ class RecordGatherer {
   std::vector<std::uint64_t> ends_;  // of the records in `bytes_`
 };
 
+// How a format stores a record, if an uncompressed file is nothing but its records, one after another.
+struct RecordFrame {
+  std::size_t before = 0;  // bytes of the frame before the record
+  std::size_t after = 0;   // and after it
+  // Appends a record with its frame: the bytes that each intact file of the format has for it. Throws std::bad_alloc.
+  // Thread-safe.
+  void (*append)(std::string& out, Bytes record) = nullptr;
+};
+
 // How files of a format are written.
 struct FileWriter {
   std::string_view format;  // Format::name
@@ -126,6 +135,7 @@ struct FileWriter {
   // metadata, trailer. What cannot be read has the default; Container reports it as damage. Fails with kUnsupported if
   // no such file can be written, and with errors that may pass, as kIo. REQUIRES: the container's format is this one.
   Result<WriterOptions> (*like)(const RequestContext& context, const Container& container, const Source& source);
+  std::optional<RecordFrame> frame{};  // nullopt: a file has more than records in frames
 };
 
 // Returns how files of the format are written; null if they cannot be written.

@@ -207,7 +207,17 @@ class Export {
     constexpr std::uint64_t kUsualRow = 64;  // bytes without the record
     const auto rows = RecordRows::open(member, rows_);
     if (!rows) return context_.print_failure(member.path, rows.error()), std::nullopt;
-    const PassPart part{.store = *member.store, .selection = selection};
+    const PassPart part{.store = *member.store, .selection = selection, .is_light = (*rows)->takes_batches()};
+    ProcessBatch encode_batch;
+    if (part.is_light) {
+      encode_batch = [&](const std::shared_ptr<const ScannedBatch>& batch) -> OrderedResult {
+        return [this, batch, &part, &rows, &member] {
+          const auto encoded = (*rows)->encode(batch, part.within(*batch));
+          if (!encoded) context_.print_failure(member.path, encoded.error());
+          return encoded && take(*encoded);
+        };
+      };
+    }
     DamageReporter damage(member.path, *member.store, context_);
     return damage.read(
         part, {.threads = context_.threads(), .bytes_per_record = kUsualRow},
@@ -216,7 +226,8 @@ class Export {
           return encode(
               context, **rows,
               {.info = indexed.chunk, .which = part.within(indexed), .first_ordinal = indexed.before.records});
-        });
+        },
+        encode_batch);
   }
 
   // Makes the rows of a chunk's records, on any thread. Returns what writes them.

@@ -18,6 +18,7 @@ namespace recordfs {
 namespace {
 
 constexpr std::size_t kGathered = 1u << 20;  // bytes
+constexpr std::size_t kDirect = 64u << 10;   // bytes of a piece that is faster to write than to copy
 
 // So that the hidden name is not too long.
 constexpr std::size_t kMostOfName = 200;  // bytes
@@ -58,8 +59,9 @@ OutputFile::~OutputFile() {
 
 Result<void> OutputFile::write(Bytes bytes) {
   size_ += bytes.size();
-  if (bytes.size() > kGathered - gathered_) TRY(flush());
-  if (bytes.size() >= kGathered) return write_through(bytes);
+  const bool is_direct = bytes.size() >= kDirect;
+  if (is_direct || bytes.size() > kGathered - gathered_) TRY(flush());
+  if (is_direct) return write_through(bytes);
   if (buffer_.empty()) {
     ASSIGN_OR_RETURN(buffer_, Buffer::allocate({}, kGathered));
   }

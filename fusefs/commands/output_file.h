@@ -34,7 +34,7 @@ class OutputFile final : public ByteSink {
   // and no signal. Fails with kIo: EEXIST if the name is taken and must not be; if it is that of a directory, pipe,
   // device or socket. The first function to call.
   Result<void> create();
-  // Buffers small pieces.
+  // Gathers small pieces.
   Result<void> write(Bytes bytes) override;
   // Writes the buffer. Fails with kIo.
   Result<void> flush();

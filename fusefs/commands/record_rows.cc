@@ -1,6 +1,9 @@
 #include "fusefs/commands/record_rows.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +23,28 @@ std::uint64_t end_of_readable(const Layout& layout, std::uint64_t first, std::ui
     if (layout.failure(i) != nullptr) after = i;
   }
   return after;
+}
+
+// Adds the ends of the rows if `window` has consecutive rows of these records, and returns the rows: each record in its
+// frame. Otherwise returns nothing.
+Bytes stored_rows(Bytes window, std::span<const Bytes> records, const RecordFrame& frame, RowBytes& rows) {
+  const auto begin_in_window = [&](Bytes record) {
+    return static_cast<std::size_t>(record.data() - window.data()) - frame.before;
+  };
+  const auto is_inside = [&](Bytes record) {
+    const std::less_equal<> is_before;
+    return is_before(window.data() + frame.before, record.data()) &&
+           is_before(record.data() + record.size() + frame.after, window.data() + window.size());
+  };
+  if (records.empty() || !is_inside(records.front()) || !is_inside(records.back())) return {};
+  const std::size_t begin = begin_in_window(records.front());
+  std::size_t end = begin;
+  for (const Bytes record : records) {
+    if (!is_inside(record) || begin_in_window(record) != end) return {};
+    end += frame.before + record.size() + frame.after;
+    rows.ends.push_back(end - begin);
+  }
+  return window.subspan(begin, end - begin);
 }
 
 }  // namespace
@@ -47,6 +72,31 @@ EncodedRun RecordRows::encode(const RequestContext& context, const ChunkRecords&
     run.is_over = true;
   }
   return run;
+}
+
+Result<RowBytes> RecordRows::encode(const std::shared_ptr<const ScannedBatch>& batch,
+                                    const OrdinalInterval& which) const {
+  const auto records =
+      std::span(batch->content.records)
+          .subspan(static_cast<std::size_t>(which.begin), static_cast<std::size_t>(which.end - which.begin));
+  RowBytes rows{.origin = origin_};
+  rows.ends.reserve(records.size());
+  rows.ordinals.resize(records.size());
+  std::iota(rows.ordinals.begin(), rows.ordinals.end(), member_.first_ordinal + batch->before.records + which.begin);
+  const FileWriter* const form = options_.encoder->stored_form();
+  if (form != nullptr && form->format == member_.store->traits().format) {
+    rows.stored = {.bytes = stored_rows(batch->content.window.bytes, records, *form->frame, rows), .owner = batch};
+    if (!rows.stored.bytes.empty()) return rows;
+    rows.stored = {};
+    rows.ends.clear();
+  }
+  const ChunkInfo unknown;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    TRY(options_.encoder->append(
+        {}, {.rows = reader_, .chunk = unknown, .ordinal = rows.ordinals[i], .bytes = records[i]}, rows.bytes));
+    rows.ends.push_back(rows.bytes.size());
+  }
+  return rows;
 }
 
 void RecordRows::encode_all(const RequestContext& context, const ChunkRecords& records, const Chunk& chunk,

@@ -10,6 +10,7 @@
 #include "core/columns/row_schema.h"
 #include "core/export/encoder.h"
 #include "core/formats/chunk.h"
+#include "core/store/parallel_scan.h"
 #include "fusefs/commands/record_text.h"
 #include "fusefs/commands/where.h"
 
@@ -46,6 +47,13 @@ class RecordRows {
   // Returns the rows of records, whose `first_ordinal` must be known. Keeps no failure beyond the first, unless damage
   // is skipped.
   EncodedRun encode(const RequestContext& context, const ChunkRecords& records, const Chunk& chunk) const;
+
+  // Returns whether rows depend on nothing but the bytes of the records.
+  bool takes_batches() const { return options_.condition == nullptr && options_.encoder->depends_on_bytes_alone(); }
+  // Returns the rows of records that were read together, by their indices in the batch. Copies nothing if the file
+  // stores the records as rows; the rows then share the batch. Fails as RowEncoder::append(). Throws std::bad_alloc.
+  // REQUIRES: takes_batches(), and the sums of the batch are known.
+  Result<RowBytes> encode(const std::shared_ptr<const ScannedBatch>& batch, const OrdinalInterval& which) const;
 
  private:
   void encode_all(const RequestContext& context, const ChunkRecords& records, const Chunk& chunk,

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """recordfs export: sets of many files, wide tables, and sets without records."""
 import csv
+import gzip
 import io
 import json
 import resource
@@ -49,6 +50,28 @@ class ExportSets(commands.Case):
                 made.append([(part.name, part.read_bytes()) for part in sorted(folder.iterdir())])
             self.assertEqual(made[0], made[1], name)
             self.assertEqual(len(made[0]), 1, name)  # compressed
+
+    def test_tfrecord_is_the_stored_records_with_their_frames(self):
+        frames = [tfrecord([b"%d" % (i % 64) * (i % 61)]) for i in range(8000)]
+        whole, damaged = self.folder / "whole.tfrecord", self.folder / "damaged.tfrecord"
+        whole.write_bytes(b"".join(frames))  # many batches
+        damaged.write_bytes(b"".join(frames[:5000]) + frames[5000][:-1] + b"?" + b"".join(frames[5001:]))
+        for name, expected, *words in (("a.tfrecord", frames, whole), ("b.tfrecord", frames[99:7001], whole, "99:7001"),
+                                       ("c.tfrecord", frames * 2, whole, whole, "-j", "2"), ("d.tfrecord.gz", frames, whole)):
+            made = self.exported(name, *words)
+            self.assertEqual(gzip.decompress(made) if name.endswith("gz") else made, b"".join(expected), name)
+        for words, largest in ((("--shards", "7"), len(whole.read_bytes())), (("--shard-size", "100k"), 100 << 10)):
+            self.good("export", *words, whole, "-o", self.target / "s.tfrecord")
+            shards = sorted(self.target.glob("s-*"))
+            self.assertEqual(b"".join(path.read_bytes() for path in shards), whole.read_bytes())
+            self.assertLessEqual(max(path.stat().st_size for path in shards), largest)
+            for path in shards:
+                path.unlink()
+        self.assertEqual(self.recordfs("export", damaged, "-o", self.target / "e.tfrecord").status, commands.DAMAGE)
+        self.assertFalse((self.target / "e.tfrecord").exists())
+        done = self.recordfs("export", "--skip-damage", damaged, "-o", self.target / "e.tfrecord")
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertEqual((self.target / "e.tfrecord").read_bytes(), b"".join(frames[:5000] + frames[5001:]))
 
     def test_files_that_are_read_are_never_written(self):
         shards = [self.folder / f"s-{i:05}-of-00002.tfrecord" for i in range(2)]

@@ -111,6 +111,9 @@ Result<WriterOptions> like(const RequestContext& /*context*/, const Container& c
 
 }  // namespace
 
-const FileWriter kWriter{.format = "tfrecord", .open = open_writer, .like = like};
+const FileWriter kWriter{.format = "tfrecord",
+                         .open = open_writer,
+                         .like = like,
+                         .frame = RecordFrame{.before = kHeaderSize, .after = kFooterSize, .append = append_record}};
 
 }  // namespace recordfs::tfrecord
