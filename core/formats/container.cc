@@ -30,6 +30,11 @@ Result<Verification> Container::verify(const RequestContext& context, const Chun
   return Verification::kNoChecksum;
 }
 
+Result<std::shared_ptr<const Chunk>> Container::decode_fields(const RequestContext& context, const ChunkInfo& chunk,
+                                                              const FieldProjection&) const {
+  return decode(context, chunk);
+}
+
 Result<std::shared_ptr<const Chunk>> Container::open_in_place(const RequestContext&, const ChunkInfo&) const {
   return std::shared_ptr<const Chunk>{};
 }

@@ -149,6 +149,8 @@ struct LocatedRecord {
   std::uint64_t first_ordinal = 0;  // of the chunk's first record
 };
 
+class FieldProjection;
+
 class Container {
  public:
   virtual ~Container() = default;
@@ -183,6 +185,12 @@ class Container {
   // if it has them. Fails with kDamage, kUnsupported or kLimit if none of its records can be read, and with kIo,
   // kChanged, kOutOfMemory.
   virtual Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const = 0;
+
+  // As decode(), for a caller that needs only some fields of records that are protobuf messages. May leave out other
+  // fields; then the sizes do not match `chunk`, and only the checksums find damage in what is left out. The default
+  // decodes.
+  virtual Result<std::shared_ptr<const Chunk>> decode_fields(const RequestContext& context, const ChunkInfo& chunk,
+                                                             const FieldProjection& fields) const;
 
   // Returns a chunk that is verified now and read on demand, for chunks too large for memory; null if the format does
   // not support that.

@@ -225,14 +225,20 @@ Result<std::shared_ptr<const Layout>> ChunkReader::cached_layout(const RequestCo
   return known;
 }
 
-Result<ChunkReader::Pointer> ChunkReader::decode(const RequestContext& context, const ChunkInfo& chunk) const {
-  auto decoded = decode_in_turn(context, chunk);
+Result<ChunkReader::Pointer> ChunkReader::decode(const RequestContext& context, const ChunkInfo& chunk,
+                                                 const FieldProjection* fields) const {
+  auto decoded = decode_in_turn(context, chunk, fields);
   if (decoded) file_.services.decoded_bytes.fetch_add((*decoded)->payload_size(), std::memory_order_relaxed);
   return decoded;
 }
 
-Result<ChunkReader::Pointer> ChunkReader::decode_in_turn(const RequestContext& context, const ChunkInfo& chunk) const {
+Result<ChunkReader::Pointer> ChunkReader::decode_in_turn(const RequestContext& context, const ChunkInfo& chunk,
+                                                         const FieldProjection* fields) const {
   DecodeBudgets& budgets = file_.budgets;
+  const auto decode_now = [&](const RequestContext& decoding) {
+    return fields == nullptr ? file_.container->decode(decoding, chunk)
+                             : file_.container->decode_fields(decoding, chunk, *fields);
+  };
   if (is_large(chunk)) {
     DecodeBudget::DeferredReservation turn(budgets.slow);
     auto in_place = file_.container->open_in_place(context.with(turn), chunk);
@@ -246,12 +252,12 @@ Result<ChunkReader::Pointer> ChunkReader::decode_in_turn(const RequestContext& c
     }
     const DecodeBudget::Share share(context, is_slow(bytes) ? budgets.slow : budgets.small, bytes);
     TRY(context.spend(0));
-    if (is_slow(bytes)) return file_.container->decode(context, chunk);
+    if (is_slow(bytes)) return decode_now(context);
     DecodeBudget::DeferredReservation turn(budgets.slow);  // for decoding that needs more than declared
-    return file_.container->decode(context.with(turn), chunk);
+    return decode_now(context.with(turn));
   }
   DecodeBudget::DeferredReservation turn(budgets.slow);
-  return file_.container->decode(context.with(turn), chunk);
+  return decode_now(context.with(turn));
 }
 
 // The cached chunk may come from a caller with less information about it.
@@ -292,20 +298,24 @@ Result<std::shared_ptr<const Layout>> ChunkReader::layout_before_decoding(const 
   return std::shared_ptr<const Layout>(decoded, &decoded->layout());
 }
 
-Result<ChunkReader::Pointer> ChunkReader::take_or_decode(const RequestContext& context, const ChunkInfo& info) const {
-  if (info.layout_cost != LayoutCost::kDecode) return decode(context, info);
+Result<ChunkReader::Pointer> ChunkReader::take_or_decode(const RequestContext& context, const ChunkInfo& info,
+                                                         const FieldProjection* fields) const {
+  if (info.layout_cost != LayoutCost::kDecode) return decode(context, info, fields);
   const CacheKey key = file_.key_of(info);
   const auto cached = file_.services.chunks.peek(key);
-  if (!cached) return decode(context, info);
+  if (!cached) return decode(context, info, fields);
   if (!*cached) return cached->error();
   const bool is_for_layout = !(**cached)->info.records;
   if (is_for_layout) file_.services.chunks.forget(key);
   return (**cached)->chunk;
 }
 
-Result<ChunkReader::Pointer> ChunkReader::decode_ahead(const RequestContext& context, const ChunkInfo& info) const {
-  ASSIGN_OR_RETURN(auto decoded, take_or_decode(context, info));
-  TRY(check_counts(info, decoded->layout()));
+Result<ChunkReader::Pointer> ChunkReader::decode_ahead(const RequestContext& context, const ChunkInfo& info,
+                                                       const FieldProjection* fields) const {
+  ASSIGN_OR_RETURN(auto decoded, take_or_decode(context, info, fields));
+  ChunkInfo expected = info;
+  if (fields != nullptr) expected.decoded_size.reset();
+  TRY(check_counts(expected, decoded->layout()));
   // A chunk may postpone work to its first read. If that fails, each unreadable record reports it later.
   if (!is_large(info) && !decoded->is_in_memory()) {
     static_cast<void>(read(context, *decoded, 0, decoded->payload_size()).has_value());

@@ -127,8 +127,10 @@ class ChunkReader {
   // Decodes a chunk without caching it, for callers that read each chunk once. Fails like get(). Takes a chunk that is
   // cached for its layout out of the cache.
   Result<Pointer> decode_uncached(const RequestContext& context, const ChunkInfo& info) const;
-  // The same without logging, for callers that decode ahead and report failures later.
-  Result<Pointer> decode_ahead(const RequestContext& context, const ChunkInfo& info) const;
+  // The same without logging, for callers that decode ahead and report failures later. `fields`: as
+  // Container::decode_fields(), for callers that never pass on the bytes of records; null: all fields.
+  Result<Pointer> decode_ahead(const RequestContext& context, const ChunkInfo& info,
+                               const FieldProjection* fields = nullptr) const;
   // Reports that a chunk was read, so that the next ones are decoded ahead.
   void was_read(const ChunkInfo& info) const {
     if (!read_ahead_->is_latest(info) && !is_large(info)) read_ahead_->was_read(info);
@@ -156,9 +158,13 @@ class ChunkReader {
                          std::uint64_t length) const;
 
  private:
-  Result<Pointer> decode(const RequestContext& context, const ChunkInfo& chunk) const;
-  Result<Pointer> take_or_decode(const RequestContext& context, const ChunkInfo& info) const;
-  Result<Pointer> decode_in_turn(const RequestContext& context, const ChunkInfo& chunk) const;
+  // `fields`: as of decode_ahead().
+  Result<Pointer> decode(const RequestContext& context, const ChunkInfo& chunk,
+                         const FieldProjection* fields = nullptr) const;
+  Result<Pointer> take_or_decode(const RequestContext& context, const ChunkInfo& info,
+                                 const FieldProjection* fields) const;
+  Result<Pointer> decode_in_turn(const RequestContext& context, const ChunkInfo& chunk,
+                                 const FieldProjection* fields) const;
   Result<std::shared_ptr<const Layout>> cached_layout(const RequestContext& context, const ChunkInfo& info) const;
   bool is_kept_for_reader(const ChunkInfo& chunk) const;
   std::unique_ptr<ReadAhead> new_read_ahead() const;

@@ -31,6 +31,11 @@ std::shared_ptr<const Chunk> to_chunk(Buffer payload, Layout layout = Layout()) 
   return std::make_shared<BufferChunk>(std::move(payload), std::move(layout));
 }
 
+Result<std::shared_ptr<const Chunk>> to_chunk(Result<transposed::Decoded> decoded, const ChunkInfo& chunk) {
+  if (!decoded) return at_chunk(std::move(decoded).error(), chunk);
+  return to_chunk(std::move(decoded->payload), std::move(decoded->layout));
+}
+
 // Bits of evidence for the format: a complete signature; one half of it, or a block header with a valid hash and
 // pointer.
 constexpr int kWholeSignature = 200;
@@ -177,9 +182,16 @@ class RiegeliContainer final : public Container, private Metadata {
     }
     ASSIGN_OR_RETURN(auto data, read_verified(context, *source_, chunk));
     if (type == ChunkType::kSimple) return decode_simple(context, chunk, std::move(data));
-    auto decoded = transposed::decode(context, data.view(), *chunk.records, *chunk.decoded_size, limits_);
-    if (!decoded) return at_chunk(std::move(decoded).error(), chunk);
-    return to_chunk(std::move(decoded->payload), std::move(decoded->layout));
+    return to_chunk(transposed::decode(context, data.view(), *chunk.records, *chunk.decoded_size, limits_), chunk);
+  }
+
+  Result<std::shared_ptr<const Chunk>> decode_fields(const RequestContext& context, const ChunkInfo& chunk,
+                                                     const FieldProjection& fields) const override {
+    if (chunk.kind.as<ChunkType>() != ChunkType::kTransposed) return decode(context, chunk);
+    TRY(check_decodable(chunk));
+    ASSIGN_OR_RETURN(const auto data, read_verified(context, *source_, chunk));
+    return to_chunk(
+        transposed::decode_fields(context, data.view(), *chunk.records, *chunk.decoded_size, limits_, fields), chunk);
   }
 
   Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,

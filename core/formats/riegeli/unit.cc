@@ -91,6 +91,12 @@ Result<UnitContent> open_unit(const RequestContext& context, CodecId codec, Byte
   return UnitContent(std::move(content));
 }
 
+Result<std::uint64_t> declared_size(CodecId codec, Bytes stored) {
+  if (codec == CodecId::kNone) return stored.size();
+  ASSIGN_OR_RETURN(const auto compressed, split_compressed(codec, stored));
+  return compressed.declared;
+}
+
 Result<Bytes> unit_stream(CodecId codec, Bytes stored) {
   ASSIGN_OR_RETURN(const auto compressed, split_compressed(codec, stored));
   return compressed.stream;

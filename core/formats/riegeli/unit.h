@@ -51,6 +51,9 @@ class UnitContent {
 // the codec does.
 Result<UnitContent> open_unit(const RequestContext& context, CodecId codec, Bytes stored, std::uint64_t limit);
 
+// Returns the size of a unit's content; if it is compressed, as declared. Fails with kDamage if it declares none.
+Result<std::uint64_t> declared_size(CodecId codec, Bytes stored);
+
 // Returns the compressed stream of a unit as a view of its end. Fails with kDamage if there is no stream, or bytes
 // follow it. REQUIRES: codec is not kNone.
 Result<Bytes> unit_stream(CodecId codec, Bytes stored);

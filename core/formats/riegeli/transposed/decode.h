@@ -9,6 +9,7 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/formats/chunk.h"
+#include "core/formats/field_projection.h"
 
 namespace recordfs::riegeli::transposed {
 
@@ -22,5 +23,10 @@ struct Decoded {
 // caller has checked both numbers against Limits.
 Result<Decoded> decode(const RequestContext& context, Bytes data, std::uint64_t record_count,
                        std::uint64_t decoded_size, const Limits& limits);
+
+// As decode(), but may leave out fields that are not wanted. Returns the whole records if fields cannot be left out, so
+// that an error is always one of decode(). A chunk whose damage is in other fields does not fail.
+Result<Decoded> decode_fields(const RequestContext& context, Bytes data, std::uint64_t record_count,
+                              std::uint64_t decoded_size, const Limits& limits, const FieldProjection& wanted);
 
 }  // namespace recordfs::riegeli::transposed

@@ -1,102 +1,26 @@
 #include "core/formats/riegeli/transposed/program.h"
 
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/base/request_context.h"
+#include "core/formats/riegeli/transposed/buffers.h"
 
 namespace recordfs::riegeli::transposed {
 namespace {
-
-// Parses `count` lengths, each at least one byte long.
-Result<std::vector<std::uint64_t>> parse_lengths(const RequestContext& context, Cursor& header, std::uint32_t count,
-                                                 std::uint64_t limit) {
-  if (count > header.remaining()) return damage("more lengths than the header holds");
-  if (count > limit) {
-    return Error{.code = Code::kLimit,
-                 .detail = fmt::format("{} buffers or buckets where the output can use {}", count, limit)};
-  }
-  context.announce(count * sizeof(std::uint64_t));
-  std::vector<std::uint64_t> lengths(count);
-  for (std::uint64_t& length : lengths) length = header.varint64();
-  if (!header.ok()) return damage("truncated header");
-  return lengths;
-}
-
-Result<std::uint64_t> sum_within(const std::vector<std::uint64_t>& lengths, std::uint64_t limit) {
-  std::uint64_t left = limit;
-  for (const std::uint64_t length : lengths) {
-    if (length > left) {
-      return Error{.code = Code::kLimit, .detail = fmt::format("the buffers are longer than {} bytes", limit)};
-    }
-    left -= length;
-  }
-  return limit - left;
-}
-
-// Cuts the buffers from the buckets in order. Opens a bucket when the previous one is used up.
-class Cutter {
- public:
-  Cutter(const RequestContext& context, CodecId codec, Cursor& data, const std::vector<std::uint64_t>& stored,
-         std::uint64_t content, std::size_t buffer_count)
-      : codec_(codec), data_(data), stored_(stored), left_(content) {
-    context.announce(stored.size() * sizeof(UnitContent) + buffer_count * sizeof(Bytes));
-    result_.buckets.reserve(stored.size());
-    result_.buffers.reserve(buffer_count);
-  }
-
-  Result<void> open_next(const RequestContext& context) {
-    const Bytes stored = data_.take(stored_[result_.buckets.size()]);
-    if (!data_.ok()) return damage("a bucket is longer than the chunk");
-    auto bucket = open_unit(context, codec_, stored, left_);
-    if (!bucket && bucket.error().code == Code::kLimit) return damage("a bucket is longer than its buffers");
-    if (!bucket) return std::move(bucket).error();
-    left_ -= bucket->bytes().size();
-    rest_ = bucket->bytes();
-    result_.buckets.push_back(std::move(*bucket));
-    return {};
-  }
-
-  bool has_next() const { return result_.buckets.size() < stored_.size(); }
-  bool used_up() const { return rest_.empty(); }
-
-  Result<void> cut(const RequestContext& context, std::uint64_t length) {
-    if (length > rest_.size()) return damage("a buffer is longer than its bucket");
-    result_.buffers.push_back(rest_.first(static_cast<std::size_t>(length)));
-    rest_ = rest_.subspan(static_cast<std::size_t>(length));
-    while (used_up() && has_next()) {
-      TRY(open_next(context));
-    }
-    return {};
-  }
-
-  Buffers take() { return std::move(result_); }
-
- private:
-  const CodecId codec_;
-  Cursor& data_;
-  const std::vector<std::uint64_t>& stored_;
-  std::uint64_t left_;  // bytes of all buffers that the opened buckets do not contain
-  Bytes rest_;          // unused part of the bucket opened last
-  Buffers result_;
-};
 
 // Tags below 8 are not fields.
 constexpr std::uint32_t kTagNothing = 0;
 constexpr std::uint32_t kTagPlainRecord = 1;
 constexpr std::uint32_t kTagSubmessageStart = 2;
 constexpr std::uint32_t kTagRecordStart = 3;
-constexpr std::uint32_t kFirstFieldTag = 8;
+constexpr std::uint32_t kFirstFieldTag = kKinds;
 
-// The kind of a field: its tag mod 8. All but the last are protobuf wire types.
+// The other kinds of fields. All but the last are wire types of protobuf.
 constexpr std::uint32_t kVarint = 0;
 constexpr std::uint32_t kFixed64 = 1;
 constexpr std::uint32_t kLengthDelimited = 2;
-constexpr std::uint32_t kGroupStart = 3;
-constexpr std::uint32_t kGroupEnd = 4;
 constexpr std::uint32_t kFixed32 = 5;
 constexpr std::uint32_t kSubmessageEnd = 6;
 
@@ -113,7 +37,7 @@ void append_constant(Node& node, std::uint8_t byte) {
   ++node.constant_size;
 }
 
-void set_tag(Node& node, std::uint32_t tag) {
+void append_tag(Node& node, std::uint32_t tag) {
   for (; tag >= 0x80; tag >>= 7) append_constant(node, static_cast<std::uint8_t>(tag | 0x80));
   append_constant(node, static_cast<std::uint8_t>(tag));
 }
@@ -134,8 +58,9 @@ bool set_kind(Node& node, std::uint32_t tag) {
       default: return false;
     }
   }
-  const std::uint32_t kind = tag % 8;
-  set_tag(node, kind == kSubmessageEnd ? tag - kSubmessageEnd + kLengthDelimited : tag);
+  const std::uint32_t kind = tag % kKinds;
+  node.tag = kind == kSubmessageEnd ? tag - kSubmessageEnd + kLengthDelimited : tag;
+  append_tag(node, node.tag);
   switch (kind) {
     case kVarint: return true;  // its subtype follows
     case kFixed64: set_value(node, 8); return true;
@@ -233,25 +158,6 @@ void shorten_idle_runs(std::vector<Node>& nodes) {
 }
 
 }  // namespace
-
-Result<Buffers> open_buffers(const RequestContext& context, Cursor& header, Cursor& data, CodecId codec,
-                             const BufferLimits& limits) {
-  const std::uint32_t bucket_count = header.varint32();
-  const std::uint32_t buffer_count = header.varint32();
-  ASSIGN_OR_RETURN(const auto stored, parse_lengths(context, header, bucket_count, limits.count));
-  ASSIGN_OR_RETURN(const auto lengths, parse_lengths(context, header, buffer_count, limits.count));
-  if (stored.empty() && !lengths.empty()) return damage("buffers without a bucket");
-  ASSIGN_OR_RETURN(const auto content, sum_within(lengths, limits.bytes));
-  Cutter cutter(context, codec, data, stored, content, lengths.size());
-  if (cutter.has_next()) {
-    TRY(cutter.open_next(context));
-  }
-  for (const std::uint64_t length : lengths) {
-    if (auto cut = cutter.cut(context, length); !cut) return std::move(cut).error();
-  }
-  if (!cutter.used_up() || cutter.has_next()) return damage("a bucket is not used up by its buffers");
-  return cutter.take();
-}
 
 Result<Program> parse_program(const RequestContext& context, Cursor& header, std::size_t buffer_count,
                               std::uint64_t node_limit) {

@@ -5,36 +5,13 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <vector>
 
-#include "core/base/bytes.h"
 #include "core/base/cursor.h"
 #include "core/base/request_context.h"
 #include "core/base/result.h"
-#include "core/formats/riegeli/unit.h"
 
 namespace recordfs::riegeli::transposed {
-
-struct Buffers {
-  std::vector<UnitContent> buckets;
-  std::vector<Bytes> buffers;  // views into the buckets or into the chunk's data
-};
-
-struct BufferLimits {
-  std::uint64_t bytes = 0;  // of all buffers together
-  std::uint64_t count = 0;  // of buffers, and of buckets
-};
-
-// Parses the counts and lengths at the start of the header and takes the buckets from `data`. The buffers must use up
-// every bucket, and no buffer crosses buckets. Fails with kDamage, with kLimit if the buffers exceed `limits`, and as
-// the codec does. `data` must outlive the result.
-Result<Buffers> open_buffers(const RequestContext& context, Cursor& header, Cursor& data, CodecId codec,
-                             const BufferLimits& limits);
-
-// Returns an error about the chunk's content.
-inline Error damage(std::string_view detail) { return {.code = Code::kDamage, .detail = std::string(detail)}; }
 
 enum class Action : std::uint8_t {
   kNothing,
@@ -48,6 +25,11 @@ enum class Action : std::uint8_t {
   kPlainRecord,      // take a length from the last buffer and that many bytes from this one: a whole record
 };
 
+// The kind of a field: its tag mod 8. These two are wire types of protobuf.
+inline constexpr std::uint32_t kKinds = 8;
+inline constexpr std::uint32_t kGroupStart = 3;
+inline constexpr std::uint32_t kGroupEnd = 4;
+
 struct Node {
   // Up to 6 bytes that the node puts, as the last bytes of a little-endian word.
   std::uint64_t constant = 0;
@@ -56,6 +38,7 @@ struct Node {
   std::uint32_t next = 0;
   // The index of a buffer; the number of buffers if the node reads none.
   std::uint32_t buffer = 0;
+  std::uint32_t tag = 0;  // of a field; 0: the node is none
   Action action = Action::kNothing;
   std::uint8_t constant_size = 0;
   std::uint8_t value_size = 0;

@@ -56,11 +56,8 @@ std::string data_of(const Parts& parts) {
          unit(parts.transitions, parts.compression_type);
 }
 
-Result<std::vector<std::string>> records_in(const Parts& parts, const Limits& limits = {},
-                                            const RequestContext& context = {}) {
-  const std::string data = data_of(parts);
-  ASSIGN_OR_RETURN(const auto decoded,
-                   transposed::decode(context, as_bytes(data), parts.records, parts.decoded_size, limits));
+Result<std::vector<std::string>> records_of(const Result<transposed::Decoded>& result) {
+  ASSIGN_OR_RETURN(const auto& decoded, result);
   std::vector<std::string> records;
   for (std::uint64_t i = 0; i < decoded.layout.records(); ++i) {
     const Extent extent = decoded.layout.extent(i);
@@ -69,7 +66,23 @@ Result<std::vector<std::string>> records_in(const Parts& parts, const Limits& li
   return records;
 }
 
+Result<std::vector<std::string>> records_in(const Parts& parts, const Limits& limits = {},
+                                            const RequestContext& context = {}) {
+  const std::string data = data_of(parts);
+  return records_of(transposed::decode(context, as_bytes(data), parts.records, parts.decoded_size, limits));
+}
+
 using Records = std::vector<std::string>;
+
+// Returns the records with one field.
+Result<Records> records_with(std::uint32_t field, const Parts& parts, const std::string& data) {
+  FieldProjection wanted;
+  wanted.add(std::vector{field});
+  return records_of(transposed::decode_fields({}, as_bytes(data), parts.records, parts.decoded_size, Limits{}, wanted));
+}
+Result<Records> records_with(std::uint32_t field, const Parts& parts) {
+  return records_with(field, parts, data_of(parts));
+}
 
 bool is_damage(const Parts& parts) {
   auto records = records_in(parts);
@@ -328,6 +341,87 @@ TEST(TransposedLimits, LoopsWithoutOutputAndOpenSubmessagesTerminate) {
   Parts open = without_buffers({0x0e}, 0, 0);
   open.transitions = std::string(60000, '\x03');
   EXPECT_TRUE(is_damage(open));
+}
+
+// Returns a record with a varint as field 1 and a text as field 2, each in a bucket of its own.
+Parts two_buckets() {
+  Parts parts{.compression_type = 'z',
+              .buckets = {"\x05", std::string("\x03"
+                                              "abc")},
+              .buffers = {1, 4}};
+  parts.tags = {0x12, 8, 3};
+  parts.next = {3 + 1, 3 + 2, 0};
+  parts.subtypes = std::string(1, '\0');
+  parts.reads = {1, 0};
+  parts.transitions.clear();
+  parts.records = 1;
+  parts.decoded_size = 7;
+  return parts;
+}
+
+TEST(TransposedProjection, OnlyBucketsOfWantedFieldsAreDecompressed) {
+  const Parts parts = two_buckets();
+  EXPECT_EQ(records_in(parts).value_or(Records()), (Records{"\x08\x05\x12\x03"
+                                                            "abc"}));
+  EXPECT_EQ(records_with(2, parts).value_or(Records()), (Records{"\x12\x03"
+                                                                 "abc"}));
+  EXPECT_EQ(records_with(3, parts).value_or(Records()), Records(1));
+  std::string data = data_of(parts);
+  const std::size_t text = data.find(unit(parts.buckets[1], 'z'));
+  data[text + 1] ^= 1;  // the magic number of zstd
+  EXPECT_EQ(records_with(1, parts, data).value_or(Records()), (Records{"\x08\x05"}));
+  const auto damaged = records_with(2, parts, data);
+  const auto all = records_of(transposed::decode({}, as_bytes(data), 1, 7, Limits{}));
+  ASSERT_FALSE(damaged || all);
+  EXPECT_EQ(damaged.error().detail, all.error().detail);
+}
+
+TEST(TransposedProjection, BucketsThatDeclareAnotherSizeGiveWholeRecords) {
+  const Parts parts = two_buckets();
+  std::string data = data_of(parts);
+  ++data[data.find(unit(parts.buckets[1], 'z'))];
+  EXPECT_EQ(records_with(1, parts, data).value_or(Records()), (Records{"\x08\x05\x12\x03"
+                                                                       "abc"}));
+}
+
+TEST(TransposedProjection, BufferOfWantedAndOtherFieldsGivesWholeRecords) {
+  Parts parts{.buckets = {"\x05\x06"}, .buffers = {2}, .tags = {0x10, 8, 3}, .next = {3 + 1, 3 + 2, 0}};
+  parts.subtypes = std::string(2, '\0');
+  parts.reads = {0, 0};
+  parts.transitions.clear();
+  parts.records = 1;
+  parts.decoded_size = 4;
+  EXPECT_EQ(records_with(1, parts).value_or(Records()), (Records{"\x08\x06\x10\x05"}));
+  EXPECT_EQ(records_with(2, parts).value_or(Records()), (Records{"\x08\x06\x10\x05"}));
+}
+
+TEST(TransposedProjection, NodeWithFieldsOfSeveralMessagesGivesWholeRecords) {
+  // Field 1 in the record, and after an unpaired start of a submessage in the submessage 2.
+  Parts parts = without_buffers({8, 0x16, 2, 3}, 1, 6);
+  parts.subtypes = std::string(1, 10 + 1);
+  parts.next = {1, 4 + 0, 4 + 3, 0};
+  parts.transitions = std::string("\x00\x04", 2);
+  EXPECT_EQ(records_in(parts).value_or(Records()), (Records{"\x12\x02\x08\x01\x08\x01"}));
+  EXPECT_EQ(records_with(1, parts).value_or(Records()), records_in(parts).value_or(Records(2)));
+}
+
+TEST(TransposedProjection, UnpairedGroupsGiveWholeRecords) {
+  const Parts parts = without_buffers({0x0c, 3, 0x0b, 3}, 2, 2);
+  EXPECT_EQ(records_with(1, parts).value_or(Records()), (Records{"\x0b", "\x0c"}));
+  EXPECT_EQ(records_with(2, parts).value_or(Records()), (Records{"\x0b", "\x0c"}));
+}
+
+TEST(TransposedProjection, FieldsThatAreLeftOutCannotTakeLongerThanTheChunk) {
+  constexpr std::size_t kNodes = 10000;
+  Parts parts = without_buffers(Numbers(kNodes, 0x10), 0, 10);
+  parts.subtypes = std::string(kNodes, 10);
+  for (std::size_t i = 0; i + 1 < kNodes; ++i) parts.next[i] = kNodes + i + 1;
+  parts.next[kNodes - 1] = 0;
+  parts.transitions = std::string(60000, '\x03');
+  const auto all = records_in(parts);
+  const auto some = records_with(1, parts);
+  ASSERT_FALSE(all || some);
+  EXPECT_EQ(some.error().detail, all.error().detail);
 }
 
 }  // namespace
