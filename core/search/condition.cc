@@ -97,9 +97,15 @@ std::optional<std::uint64_t> size_of(const Scalar& value) {
   return std::nullopt;
 }
 
+// Returns whether a value makes a term true; nullopt if it is of another type.
+Outcome outcome_of(const ConditionTerm& term, const Scalar& value) {
+  const Outcome outcome = std::visit(CompareScalar{term}, value);
+  return outcome ? Outcome(*outcome != term.is_negated) : outcome;
+}
+
 // Returns whether values of another type make the term true.
 bool is_true_for_others(const ConditionTerm& term) {
-  return term.comparison == Operator::kUnequal || term.comparison == Operator::kDiffers;
+  return term.comparison == Operator::kUnequal || term.comparison == Operator::kDiffers || term.is_negated;
 }
 
 }  // namespace
@@ -137,7 +143,7 @@ void ConditionEvaluation::take(std::size_t field, const Scalar& value) {
     }
     const bool is_length = term.subject == Subject::kLength;
     if (is_length && !size) continue;
-    const Outcome outcome = is_length ? compare(term, ExactNumber(*size)) : std::visit(CompareScalar{term}, value);
+    const Outcome outcome = outcome_of(term, is_length ? Scalar(*size) : value);
     (outcome ? seen_[i].comparable : seen_[i].other) = true;
     is_true_[i] = outcome.value_or(is_true_for_others(term));
   }
@@ -150,7 +156,7 @@ bool ConditionEvaluation::finish() {
     if (term.comparison == Operator::kNull) is_true_[i] = values.count == 0;
     const bool is_count =
         term.subject == Subject::kCount || (term.subject == Subject::kLength && values.count > 0 && !values.has_text);
-    if (is_count) is_true_[i] = compare(term, ExactNumber(values.count)).value_or(false);
+    if (is_count) is_true_[i] = outcome_of(term, Scalar(values.count)).value_or(false);
   }
   return condition_.combine(is_true_);
 }

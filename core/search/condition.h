@@ -20,7 +20,7 @@
 // also equals the decimal number with its shortest digits, which JSON
 //   shows: 0.1. NaN differs from all numbers.
 // - Texts and bytes are compared byte by byte. Patterns are those of RecordMatcher, which match anywhere in the text.
-// - Values of different types differ, and are not ordered.
+// - Values of different types differ, and are not ordered. `not in (VALUE)` is the same as !=.
 // - len() is the number of bytes of a text or of bytes; of a field with other values, it is their number.
 #pragma once
 
@@ -71,7 +71,8 @@ struct ConditionTerm {
   Subject subject = Subject::kValue;
   Operator comparison = Operator::kEqual;
   ConditionValue value{};  // of the comparisons up to kAtLeast
-  // Of kIn, the values by type. The numbers are sorted.
+  // Of kIn, the values by type, and whether the term is true for other values. The numbers are sorted.
+  bool is_negated = false;
   std::vector<ExactNumber> numbers{};
   std::unordered_set<std::string, TextHash, std::equal_to<>> texts{};
   std::vector<bool> words{};

@@ -244,6 +244,7 @@ class ConditionParser {
       ASSIGN_OR_RETURN(is_negated, take_word("not"));
       if (!token_.is_word("in")) return fail("`in` is expected");
       TRY(advance());
+      made.is_negated = std::exchange(is_negated, false);
       TRY(list(made));
     } else {
       TRY(comparison(made));
