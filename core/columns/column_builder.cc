@@ -203,16 +203,17 @@ Result<void> ColumnBuilder::add_packed(Bytes content) {
   for (Cursor cursor(content); !cursor.at_end();) {
     const std::uint64_t value = type == WireType::kVarint ? cursor.varint64() : fixed_of(type, cursor.take(width));
     if (!cursor.ok()) return Error{.code = Code::kDamage, .detail = "not a valid protobuf message"};
-    TRY(children_.front().append_number(value));
+    TRY(append_number(value));
   }
   return {};
 }
 
 Result<void> ColumnBuilder::add_items(const Field& field, Bytes content) {
   const WireType type = wire_type_of(field_);
-  if (field.type == type) return children_.front().append_value(field, content);
+  ColumnBuilder& items = is_list_ ? children_.front() : *this;
+  if (field.type == type) return items.append_value(field, content);
   const bool is_packed = field.type == WireType::kLengthDelimited && !field_.is_group;
-  return is_packed ? add_packed(content) : Result<void>();
+  return is_packed ? items.add_packed(content) : Result<void>();
 }
 
 ColumnBuilder* ColumnBuilder::child(std::uint32_t number) {

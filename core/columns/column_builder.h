@@ -48,8 +48,8 @@ class ColumnBuilder {
   // REQUIRES: the field is a message that does not repeat.
   Result<void> append_message(Bytes message);
 
-  // Adds the values of an occurrence of the field to the next list, whether packed or not. Values of another wire type
-  // are ignored, as protobuf ignores unknown fields.
+  // Adds the values of an occurrence of the field to the next list, whether packed or not; appends them if the field
+  // does not repeat. Values of another wire type are ignored, as protobuf ignores unknown fields.
   Result<void> add_items(const protobuf::Field& field, Bytes content);
 
   // Drops all values after the first `size`. REQUIRES: size <= size().

@@ -1,5 +1,7 @@
 #include "core/columns/row_schema.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,6 +30,25 @@ FieldType type_of(FeatureKind kind) {
   }
 }
 
+// Returns the number of values; those of a list that is not valid count somehow.
+std::size_t values_of(const tensorflow::NamedFeature& feature) {
+  std::size_t values = 0;
+  MessageReader reader(feature.list, 0);
+  while (reader.next()) {
+    const bool is_packed = feature.kind != FeatureKind::kBytes && reader.field().is(1, WireType::kLengthDelimited);
+    const Bytes packed = reader.content();
+    if (!is_packed) {
+      ++values;
+    } else if (feature.kind == FeatureKind::kFloats) {
+      values += packed.size() / sizeof(float);
+    } else {
+      values += static_cast<std::size_t>(
+          std::ranges::count_if(packed, [](std::byte byte) { return (byte & std::byte{0x80}) == std::byte{0}; }));
+    }
+  }
+  return values;
+}
+
 bool has_values(const tensorflow::NamedFeature& feature) {
   if (feature.kind == FeatureKind::kBytes) return !feature.list.empty();
   MessageReader reader(feature.list, 0);
@@ -41,9 +62,13 @@ bool has_values(const tensorflow::NamedFeature& feature) {
 Error no_example() { return {.code = Code::kDamage, .detail = "not a valid tensorflow.Example"}; }
 
 // Fails with what the first records lack or have otherwise.
-Error unlike_first(std::string_view feature, std::string_view what) {
+Error unlike_first(std::string_view feature, std::string_view what, std::string_view hint = "") {
   return {.code = Code::kDamage,
-          .detail = fmt::format("feature {} {} the first 1,024 records", printable(feature), what)};
+          .detail = fmt::format("feature {} {} the first 1,024 records{}", printable(feature), what, hint)};
+}
+
+Error nul_in(std::string_view feature) {
+  return unsupported(fmt::format("feature {} has a NUL in its name", printable(feature)));
 }
 
 // Returns the type that a shard states; nullopt if it states none.
@@ -98,16 +123,18 @@ Result<std::shared_ptr<const RowSchema>> RowSchema::find(const RequestContext& c
   auto schema = std::make_shared<RowSchema>();
   schema->user_types_ = sources.types;
   schema->limits_ = sources.limits;
+  schema->selection_ = sources.selection;
   schema->root_ = {.name = kColumn, .number = 1, .type = FieldType::kMessage, .has_presence = true};
   ASSIGN_OR_RETURN(auto type, first_type(context, sources));
   if (type && type->name != tensorflow::kExampleType) {
     if (type->descriptors == nullptr) return unsupported("no descriptors of " + printable(type->name));
-    ASSIGN_OR_RETURN(schema->root_.fields, message_schema(as_bytes(*type->descriptors), type->name));
+    ASSIGN_OR_RETURN(auto fields, message_schema(as_bytes(*type->descriptors), type->name));
+    TRY(schema->select_fields(std::move(fields)));
     schema->type_ = std::move(type);
   } else {
     ASSIGN_OR_RETURN(const auto records, sources.first_records(context));
     if (type) {
-      TRY(schema->add_features(records));
+      TRY(schema->add_features(sources, records));
     } else {
       TRY(schema->add_first(context, sources, records));
     }
@@ -119,7 +146,7 @@ Result<void> RowSchema::add_first(const RequestContext& context, const RowSource
                                   const std::vector<std::string>& records) {
   if (records.empty()) return unsupported("records of unknown type");
   const Bytes first = as_bytes(records.front());
-  if (tensorflow::features_of_example(first, limits_)) return add_features(records);
+  if (tensorflow::features_of_example(first, limits_)) return add_features(sources, records);
   ASSIGN_OR_RETURN(const auto store, first_store(context, sources));
   const RecordSchema& format = store->schema();
   if (format.value && format.value(first, ValueForm::kJson)) {
@@ -132,53 +159,82 @@ Result<void> RowSchema::add_first(const RequestContext& context, const RowSource
   return add_values(format, records);
 }
 
+Result<void> RowSchema::select_fields(std::vector<MessageField> fields) {
+  std::vector<std::string> names;
+  names.reserve(fields.size());
+  for (const MessageField& field : fields) names.push_back(field.name);
+  TRY(selection_.check(names));
+  std::set<std::uint64_t> oneofs;  // of selected fields, which the other fields of them exclude
+  for (const MessageField& field : fields) {
+    if (field.oneof && selection_.wants(field.name)) oneofs.insert(*field.oneof);
+  }
+  std::erase_if(fields, [&](const MessageField& field) {
+    return !selection_.wants(field.name) && !(field.oneof && oneofs.contains(*field.oneof));
+  });
+  root_.fields = std::move(fields);
+  return {};
+}
+
 Result<void> RowSchema::add_values(const RecordSchema& format, const std::vector<std::string>& records) {
   const auto add = [&](Bytes record) -> Result<void> {
     if (values_ == ValueKind::kFormat) {
       ASSIGN_OR_RETURN(const auto value, format.value(record, ValueForm::kJson));
-      return value_columns_.add(value);
+      return value_columns_->add(value);
     }
     ASSIGN_OR_RETURN(const auto json, json_record(record));
-    return value_columns_.add(json.value);
+    return value_columns_->add(json.value);
   };
+  value_columns_.emplace(selection_);
   for (const std::string& record : records) {
     const auto added = add(as_bytes(record));
     if (!added && added.error().code == Code::kDamage) return unsupported("records of unknown type");
     TRY(added);
   }
-  ASSIGN_OR_RETURN(root_.fields, value_columns_.finish());
+  ASSIGN_OR_RETURN(root_.fields, value_columns_->finish());
   return {};
 }
 
 Result<std::string> RowSchema::message_of_value(const RecordSchema& format, Bytes record) const {
   if (values_ == ValueKind::kFormat) {
     ASSIGN_OR_RETURN(const auto value, format.value(record, ValueForm::kJson));
-    return value_columns_.message_of(value);
+    return value_columns_->message_of(value);
   }
   ASSIGN_OR_RETURN(const auto json, json_record(record));
-  return value_columns_.message_of(json.value);
+  return value_columns_->message_of(json.value);
 }
 
-Result<void> RowSchema::add_features(const std::vector<std::string>& records) {
+Result<void> RowSchema::add_features(const RowSources& sources, const std::vector<std::string>& records) {
+  std::set<std::string, std::less<>> names;  // also of features that are not selected
   for (const std::string& record : records) {
     const auto features = tensorflow::features_of_example(as_bytes(record), limits_);
     if (!features) return unsupported("records of unknown type");
     for (const auto& feature : *features) {
-      if (!has_values(feature) || feature.name.find('\0') != std::string_view::npos) continue;
-      features_.try_emplace(std::string(feature.name), Feature{.kind = feature.kind});
+      if (feature.kind == FeatureKind::kNone) continue;
+      names.emplace(feature.name);
+      if (!selection_.wants(feature.name)) continue;
+      if (feature.name.find('\0') != std::string_view::npos) return nul_in(feature.name);
+      const auto known = features_.try_emplace(std::string(feature.name), Feature{.kind = feature.kind}).first;
+      Feature& column = known->second;
+      column.is_list = column.is_list || sources.lists || values_of(feature) != 1;
+      // An empty list of another type may precede the first value.
+      if (!column.has_values) column.kind = feature.kind;
+      column.has_values = column.has_values || has_values(feature);
     }
-    if (features_.size() > SchemaLimits().fields) {
+    if (names.size() > SchemaLimits().fields) {
       return Error{.code = Code::kLimit, .detail = "the examples have too many features"};
     }
   }
+  if (names.empty()) return unsupported("no feature of the first 1,024 records has a type");
+  TRY(selection_.check({names.begin(), names.end()}));
   for (auto& [name, feature] : features_) {
     feature.column = root_.fields.size();
     root_.fields.push_back({.name = name,
                             .number = static_cast<std::uint32_t>(feature.column + 1),
                             .type = type_of(feature.kind),
-                            .is_repeated = true});
+                            .is_repeated = feature.is_list,
+                            .has_presence = !feature.is_list});
   }
-  return features_.empty() ? unsupported("records of unknown type") : Result<void>();
+  return {};
 }
 
 Result<std::shared_ptr<const RowSchema>> RowSchema::find_scalars(const RequestContext& context,
@@ -228,21 +284,33 @@ Result<void> RowDecoder::append(ColumnBuilder& builder, Bytes record) const {
 Result<void> RowSchema::append_example(ColumnBuilder& builder, Bytes record) const {
   ASSIGN_OR_RETURN(const auto features, tensorflow::features_of_example(record, limits_));
   for (const auto& feature : features) {
-    if (!has_values(feature)) continue;
     const auto known = features_.find(feature.name);
+    const bool is_skipped = known == features_.end() && !selection_.wants(feature.name);
+    if (is_skipped || !has_values(feature)) continue;
     if (known == features_.end()) return unlike_first(feature.name, "does not occur in");
     if (known->second.kind != feature.kind) return unlike_first(feature.name, "has another type than in");
-    ColumnBuilder& list = builder.child_at(known->second.column);
-    const WireType item_type = wire_type_of(root_.fields[known->second.column].type);
+    const MessageField& field = root_.fields[known->second.column];
+    ColumnBuilder& column = builder.child_at(known->second.column);
     MessageReader reader(feature.list, 0);
     while (reader.next()) {
-      const protobuf::Field& field = reader.field();
-      if (!field.is(1, item_type) && !field.is(1, WireType::kLengthDelimited)) return no_example();
-      TRY(list.add_items(field, reader.content()));
+      const protobuf::Field& item = reader.field();
+      if (!item.is(1, wire_type_of(field)) && !item.is(1, WireType::kLengthDelimited)) return no_example();
+      TRY(column.add_items(item, reader.content()));
     }
     TRY(reader.finish());
+    if (!field.is_repeated && column.size() > builder.size() + 1) {
+      return unlike_first(feature.name, "has several values, but at most one in each of",
+                          " (try: --lists, in Python lists=True)");
+    }
   }
-  for (std::size_t i = 0; i < root_.fields.size(); ++i) TRY(builder.child_at(i).append_list());
+  for (std::size_t i = 0; i < root_.fields.size(); ++i) {
+    ColumnBuilder& column = builder.child_at(i);
+    if (root_.fields[i].is_repeated) {
+      TRY(column.append_list());
+    } else if (column.size() == builder.size()) {
+      TRY(column.append_absent());
+    }
+  }
   builder.complete_row();
   return {};
 }

@@ -16,6 +16,7 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/columns/column_builder.h"
+#include "core/columns/column_selection.h"
 #include "core/columns/scalar_rows.h"
 #include "core/columns/value_columns.h"
 #include "core/decoding/descriptor_set.h"
@@ -40,6 +41,8 @@ struct RowSources {
   std::function<Result<std::shared_ptr<const RecordStore>>(const RequestContext& context, std::size_t shard)> open{};
   UserTypes types{};
   Limits limits{};
+  ColumnSelection selection{};
+  bool lists = false;  // each feature of an Example is a list; otherwise only those of which the first records need one
   // Returns the first records, which define the columns if no type does. Called at most once, on the calling thread.
   std::function<Result<std::vector<std::string>>(const RequestContext& context)> first_records{};
 };
@@ -69,16 +72,19 @@ class RowSchema {
   // Returns the schema of the user's type, or of the type that the first readable shard states. If there is none, or if
   // it is tensorflow.Example, the columns are those that have values in the first records, which must be one of these:
   // Examples, whose columns are their features; records with a Value, as the format of the first readable shard reads
-  // them; JSON objects. Fails with kUnsupported for other records, with kLimit, as ValueColumns::finish(), and as the
-  // functions of `sources`.
+  // them; JSON objects. A feature is a list if one of the first records has several values of it, or an empty list.
+  // Only selected columns are looked at, and a value of another column is no error. Fails with kUnsupported for other
+  // records, with kLimit, as ColumnSelection::check() and ValueColumns::finish(), and as the functions of `sources`.
   static Result<std::shared_ptr<const RowSchema>> find(const RequestContext& context, const RowSources& sources);
 
   // Returns the schema of the scalars in event files of TensorBoard or in runs of wandb: run, step, wall_time, tag,
-  // value. Null if the records of the first readable shard are of another type. Fails as find().
+  // value. Null if the records of the first readable shard are of another type. Fails as find(). Has all columns,
+  // whether selected or not.
   static Result<std::shared_ptr<const RowSchema>> find_scalars(const RequestContext& context,
                                                                const RowSources& sources);
 
-  // The struct "decoded": its fields are the columns.
+  // The struct "decoded": its fields are the columns, those of a message by ascending number. A column that is not
+  // selected may be among them.
   const MessageField& root() const { return root_; }
 
   // Returns the decoder of a shard's records. `path` is the shard's, after which scalars name their run (run_of). Fails
@@ -91,6 +97,8 @@ class RowSchema {
   struct Feature {
     std::size_t column = 0;
     tensorflow::FeatureKind kind{};
+    bool is_list = false;
+    bool has_values = false;  // in the first records
   };
 
   // Whose first records have values.
@@ -98,17 +106,20 @@ class RowSchema {
 
   Result<void> add_first(const RequestContext& context, const RowSources& sources,
                          const std::vector<std::string>& records);
-  Result<void> add_features(const std::vector<std::string>& records);
+  Result<void> add_features(const RowSources& sources, const std::vector<std::string>& records);
   Result<void> add_values(const RecordSchema& format, const std::vector<std::string>& records);
   Result<std::string> message_of_value(const RecordSchema& format, Bytes record) const;
   Result<void> append_example(ColumnBuilder& builder, Bytes record) const;
 
+  Result<void> select_fields(std::vector<MessageField> fields);
+
   UserTypes user_types_{};
   Limits limits_{};
+  ColumnSelection selection_{};
   MessageField root_{};
   std::optional<ScalarSource> scalars_{};
-  std::optional<ValueKind> values_{};  // of records without a type
-  ValueColumns value_columns_{};
+  std::optional<ValueKind> values_{};                       // of records without a type
+  std::optional<ValueColumns> value_columns_{};             // of these
   std::optional<RecordType> type_{};                        // of messages
   std::map<std::string, Feature, std::less<>> features_{};  // of Examples
 };

@@ -24,7 +24,8 @@
 namespace recordfs {
 namespace {
 
-constexpr std::size_t kDeepest = 16;  // of objects inside each other
+constexpr std::size_t kDeepest = 16;      // of objects inside each other
+constexpr std::size_t kMostOthers = 100;  // names, for messages
 constexpr std::uint64_t kExactIntegers = std::uint64_t{1} << 53;
 
 Error column_error(Code code, std::string_view column, std::string_view what) {
@@ -116,12 +117,16 @@ Result<JsonRecord> json_record(Bytes record) {
 // Notes what the values of the columns are.
 class ValueColumns::Collector {
  public:
-  explicit Collector(std::size_t& count) : count_(count) {}
+  explicit Collector(ValueColumns& columns) : columns_(columns), count_(columns.count_) {}
 
   Result<void> add_members(Column& parent, const Value::Object& object, std::size_t depth) {
     if (depth > kDeepest) return column_error(Code::kLimit, parent.path, "nests too deeply");
     for (const auto& [name, value] : object) {
       if (is_empty(value)) continue;
+      if (depth == 0 && !columns_.selection_.wants(name)) {
+        note_other(name);
+        continue;
+      }
       if (name.find('\0') != std::string_view::npos) {
         return column_error(Code::kUnsupported, path_of(parent.path, name), "has a NUL in its name");
       }
@@ -136,6 +141,11 @@ class ValueColumns::Collector {
   }
 
  private:
+  void note_other(std::string_view name) {
+    auto& others = columns_.others_;
+    if (others.size() < kMostOthers && std::ranges::find(others, name) == others.end()) others.emplace_back(name);
+  }
+
   Column& column_of(Column& parent, std::string_view name) {
     const auto [at, is_new] = parent.names.try_emplace(std::string(name), parent.columns.size());
     if (is_new) {
@@ -181,13 +191,14 @@ class ValueColumns::Collector {
     column.has_inexact = column.has_inexact || size > kExactIntegers;
   }
 
+  ValueColumns& columns_;
   std::size_t& count_;
 };
 
 Result<void> ValueColumns::add(const Value& record) {
   const auto* const object = std::get_if<Value::Object>(&record.is);
   if (object == nullptr) return Error{.code = Code::kUnsupported, .detail = "the records are no objects"};
-  return Collector(count_).add_members(root_, *object, 0);
+  return Collector(*this).add_members(root_, *object, 0);
 }
 
 Result<FieldType> ValueColumns::type_of(const Column& column) {
@@ -226,6 +237,9 @@ Result<std::vector<MessageField>> ValueColumns::fields_of(Column& parent) {
 }
 
 Result<std::vector<MessageField>> ValueColumns::finish() {
+  std::vector<std::string> names = others_;
+  for (const Column& column : root_.columns) names.push_back(column.path);
+  if (!names.empty()) TRY(selection_.check(names));
   if (root_.columns.empty()) return Error{.code = Code::kUnsupported, .detail = "the records have no values"};
   return fields_of(root_);
 }
@@ -233,13 +247,15 @@ Result<std::vector<MessageField>> ValueColumns::finish() {
 // Encodes records as messages.
 class ValueColumns::Encoder {
  public:
-  static Result<std::string> message_of(const Column& parent, const Value::Object& object) {
+  explicit Encoder(const ColumnSelection& selection) : selection_(selection) {}
+
+  Result<std::string> message_of(const Column& parent, const Value::Object& object, bool is_whole = false) const {
     std::string out;
     std::vector<bool> seen(parent.columns.size());
     for (const auto& [name, value] : object) {
       const auto known = parent.names.find(name);
       if (known == parent.names.end()) {
-        if (is_empty(value)) continue;
+        if (is_empty(value) || (is_whole && !selection_.wants(name))) continue;
         return unlike_first_records(path_of(parent.path, name), "does not occur in");
       }
       const Column& column = parent.columns[known->second];
@@ -258,7 +274,7 @@ class ValueColumns::Encoder {
     return is_object && std::holds_alternative<Value::Object>(value.is);
   }
 
-  static Result<void> append_values(std::string& out, const Column& column, const Value& value) {
+  Result<void> append_values(std::string& out, const Column& column, const Value& value) const {
     const auto* const list = std::get_if<Value::List>(&value.is);
     if ((list != nullptr) != column.is_list) return unlike(column);
     if (list == nullptr) return append(out, column, value);
@@ -268,7 +284,7 @@ class ValueColumns::Encoder {
 
   static Error unlike(const Column& column) { return unlike_first_records(column.path, "has another type than in"); }
 
-  static Result<void> append(std::string& out, const Column& column, const Value& value) {
+  Result<void> append(std::string& out, const Column& column, const Value& value) const {
     switch (column.field.type) {
       case FieldType::kBool: {
         const auto* const is = std::get_if<bool>(&value.is);
@@ -332,12 +348,14 @@ class ValueColumns::Encoder {
     protobuf::append_field(out, column.field.number, content);
     return {};
   }
+
+  const ColumnSelection& selection_;
 };
 
 Result<std::string> ValueColumns::message_of(const Value& record) const {
   const auto* const object = std::get_if<Value::Object>(&record.is);
   if (object == nullptr) return Error{.code = Code::kDamage, .detail = "the record is no object"};
-  return Encoder::message_of(root_, *object);
+  return Encoder(selection_).message_of(root_, *object, true);
 }
 
 }  // namespace recordfs

@@ -9,6 +9,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
+#include "core/columns/column_selection.h"
 #include "core/decoding/message_schema.h"
 #include "core/formats/json_text.h"
 #include "core/formats/value.h"
@@ -29,15 +30,17 @@ Result<JsonRecord> json_record(Bytes record);
 // The columns are the members that have values: bool, int64, or uint64 if a value needs it, double, text, bytes,
 // structs for objects, and lists of these. Null is a value of any column, and so are an empty list and an empty object,
 // which are null if the column is of another type. Integers and fractions together are double if that is exact for
-// each. First add() the records that define the columns, then finish(), then message_of() for each record. Not
-// thread-safe, but for message_of().
+// each. First add() the records that define the columns, then finish(), then message_of() for each record. Members that
+// are not selected may have any values. Not thread-safe, but for message_of().
 class ValueColumns {
  public:
+  explicit ValueColumns(ColumnSelection selection = {}) : selection_(std::move(selection)) {}
+
   // Adds the columns of a record. Fails with kUnsupported if it is no object, or has a message, a list in a list or a
   // null in a list; with kLimit if there are too many columns.
   Result<void> add(const Value& record);
   // Returns the columns, in the order of their first values. Fails with kUnsupported if a column has values of
-  // different types, or if there are no columns. Errors name the column.
+  // different types, or if there are no columns, and as ColumnSelection::check(). Errors name the column.
   Result<std::vector<MessageField>> finish();
 
   // Returns a record as a message with the fields that finish() returned. Fails with kDamage if the record has a value
@@ -69,6 +72,8 @@ class ValueColumns {
   static Result<FieldType> type_of(const Column& column);
   static Result<std::vector<MessageField>> fields_of(Column& parent);
 
+  const ColumnSelection selection_;
+  std::vector<std::string> others_;  // members that are not selected, each once
   Column root_;
   std::size_t count_ = 0;  // of columns
 };

@@ -4,11 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "core/base/buffer.h"
-#include "core/base/utf8.h"
 #include "core/columns/row_batch.h"
 
 namespace recordfs {
@@ -69,24 +65,9 @@ class TableGroups final : public GroupEncoder {
   const std::unique_ptr<TableWriter> writer_;
 };
 
-// Returns " (the columns are a, b)", of at most kMostNames.
-std::string similar_to(std::string_view name, const ArrowField& root) {
-  constexpr std::size_t kMostNames = 10;
-  std::vector<std::string> names;
-  for (const ArrowField& field : root.children) names.push_back(printable(field.name));
-  // Those that have a part of the name, or are a part of it, come first.
-  std::stable_partition(names.begin(), names.end(), [&](const std::string& other) {
-    return other.find(name) != std::string::npos || name.find(other) != std::string_view::npos;
-  });
-  const bool is_cut = names.size() > kMostNames;
-  if (is_cut) names.resize(kMostNames);
-  return fmt::format(" (the columns are {}{})", fmt::join(names, ", "), is_cut ? ", ..." : "");
-}
-
 }  // namespace
 
-Result<TableColumns> TableColumns::of(std::shared_ptr<const RowSchema> schema,
-                                      const std::vector<std::string>& selected) {
+Result<TableColumns> TableColumns::of(std::shared_ptr<const RowSchema> schema, const ColumnSelection& selection) {
   TableColumns columns;
   if (schema == nullptr) {
     columns.root_ = {.format = "+s", .children = {{.format = "l", .name = "ordinal"}, {.format = "Z", .name = "data"}}};
@@ -95,16 +76,15 @@ Result<TableColumns> TableColumns::of(std::shared_ptr<const RowSchema> schema,
   }
   columns.leaves_ = std::max<std::size_t>(leaves_of(columns.root_), 1);
   columns.schema_ = std::move(schema);
-  if (selected.empty()) return columns;
+  if (selection.is_all()) return columns;
+  std::vector<std::string> names;
+  for (const ArrowField& field : columns.root_.children) names.push_back(field.name);
+  TRY(selection.check(names));
   std::vector<ArrowField> wanted;
-  for (const std::string& name : selected) {
-    const auto found = std::ranges::find(columns.root_.children, name, &ArrowField::name);
-    if (found == columns.root_.children.end()) {
-      return Error{.code = Code::kNotFound,
-                   .detail = fmt::format("no column {}{}", printable(name), similar_to(name, columns.root_))};
-    }
-    columns.selected_.push_back(static_cast<std::size_t>(found - columns.root_.children.begin()));
-    wanted.push_back(*found);
+  for (const std::string& name : selection.names()) {
+    const auto found = std::ranges::find(names, name);
+    columns.selected_.push_back(static_cast<std::size_t>(found - names.begin()));
+    wanted.push_back(columns.root_.children[columns.selected_.back()]);
   }
   columns.root_.children = std::move(wanted);
   return columns;

@@ -14,9 +14,8 @@ namespace recordfs {
 // The columns of a table: those of the records, or some of them, or ordinal and data.
 class TableColumns {
  public:
-  // `schema` is null if the records have no columns. `selected` names columns of the schema, in the wanted order;
-  // empty: all. Fails with kNotFound if there is no such column.
-  static Result<TableColumns> of(std::shared_ptr<const RowSchema> schema, const std::vector<std::string>& selected);
+  // `schema` is null if the records have no columns. Fails as ColumnSelection::check().
+  static Result<TableColumns> of(std::shared_ptr<const RowSchema> schema, const ColumnSelection& selection);
 
   // Returns a struct with the columns as fields.
   const ArrowField& root() const { return root_; }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/base/utf8.h"
+#include "core/columns/column_selection.h"
 
 namespace recordfs {
 namespace {
@@ -100,15 +101,20 @@ class Tar final : public RowEncoder {
 
 }  // namespace
 
-Result<TarMember> TarMember::parse(std::string_view text) {
+Result<TarMember> TarMember::take(std::string_view& text) {
   constexpr std::string_view kCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
-  const std::size_t end = std::min(text.find('='), text.size());
-  TarMember member{.name = std::string(text.substr(0, end))};
-  if (end < text.size()) member.part = std::string(text.substr(end + 1));
+  const std::string_view given = text;
+  TarMember member{.name = std::string(text.substr(0, text.find_first_of("=,")))};
+  text.remove_prefix(member.name.size());
+  if (text.starts_with('=')) {
+    text.remove_prefix(1);
+    ASSIGN_OR_RETURN(member.part, take_name(text));
+  }
   const bool is_name = !member.name.empty() && member.name.size() <= kLongestName &&
                        member.name.find_first_not_of(kCharacters) == std::string::npos && !member.name.ends_with('.');
   if (is_name && (!member.part || !member.part->empty())) return member;
-  return Error{.code = Code::kUnsupported, .detail = fmt::format("not NAME=PART: {}", printable(text))};
+  return Error{.code = Code::kUnsupported,
+               .detail = fmt::format("not NAME=PART: {}", printable(given.substr(0, given.size() - text.size())))};
 }
 
 std::shared_ptr<const RowEncoder> open_tar(std::vector<TarMember> members, PartsOfRecord parts_of) {

@@ -22,9 +22,10 @@ struct TarMember {
   std::string name{};                 // after the key and a dot: "jpg"
   std::optional<std::string> part{};  // its path in the record; nullopt: the whole record
 
-  // Parses "jpg=image/encoded", or "bin" for the whole record. Fails with kUnsupported if the name is empty, longer
-  // than kLongestName, or has other characters than letters, digits, dots, - and _.
-  static Result<TarMember> parse(std::string_view text);
+  // Takes "jpg=image/encoded", or "bin" for the whole record, from the begin of a text, up to a comma. Fails with
+  // kUnsupported if the name is empty, longer than kLongestName, or has other characters than letters, digits, dots, -
+  // and _, and as take_name() for the part.
+  static Result<TarMember> take(std::string_view& text);
 };
 
 // Returns the parts of a record by their paths, nullopt for each that it does not have.

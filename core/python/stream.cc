@@ -230,7 +230,7 @@ class Stream {
   std::shared_ptr<RecordStream> stream_;  // destroyed before the set
 };
 
-RowSources row_sources(const OpenedSet& set, const py::function& first_records) {
+RowSources row_sources(const OpenedSet& set, const py::function& first_records, bool lists) {
   const auto open = [&](const RequestContext& context, std::size_t shard) { return set.set().open(context, shard); };
   const auto first = [&](const RequestContext&) -> Result<std::vector<std::string>> {
     const GilAcquire acquire;
@@ -240,13 +240,14 @@ RowSources row_sources(const OpenedSet& set, const py::function& first_records) 
           .open = open,
           .types = set.plan().options.types,
           .limits = set.plan().limits,
+          .lists = lists,
           .first_records = first};
 }
 
 // Returns what the records are decoded to. `first_records` is a function that returns a list of bytes.
-std::shared_ptr<const RowSchema> row_schema(const OpenedSet& set, const py::function& first_records) {
+std::shared_ptr<const RowSchema> row_schema(const OpenedSet& set, const py::function& first_records, bool lists) {
   return value_or_raise(run_long([&](const RequestContext& context) {
-                          return RowSchema::find(context, row_sources(set, first_records));
+                          return RowSchema::find(context, row_sources(set, first_records, lists));
                         }),
                         set.plan().list.shards.front().path);
 }
@@ -254,12 +255,12 @@ std::shared_ptr<const RowSchema> row_schema(const OpenedSet& set, const py::func
 // Returns a capsule with a stream of Arrow. The records are decoded if `first_records` is not None.
 py::capsule make_arrow_stream(std::shared_ptr<OpenedSet> set, std::uint64_t begin, std::optional<std::uint64_t> end,
                               const std::string& on_damage, const std::optional<py::function>& first_records,
-                              const std::optional<std::string>& condition) {
+                              const std::optional<std::string>& condition, bool lists) {
   RecordStream::Options options;
   options.ordinals = {.begin = begin, .end = end.value_or(UINT64_MAX)};
   if (condition) options.selects = selector(set, parsed(*condition));
   options.threads = set->threads();
-  auto schema = first_records ? row_schema(*set, *first_records) : nullptr;
+  auto schema = first_records ? row_schema(*set, *first_records, lists) : nullptr;
   return arrow_stream(std::move(set), std::move(options), on_damage != "raise", std::move(schema));
 }
 

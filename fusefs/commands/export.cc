@@ -47,8 +47,8 @@ struct ExportOptions {
   std::string form_name;  // of --to
   ShardingOptions sharding;
   UserTypes types;
-  ConditionPointer condition;         // on which records are exported
-  std::vector<std::string> selected;  // columns; none: all
+  ConditionPointer condition;  // on which records are exported
+  ColumnChoice columns;
   std::vector<TarMember> members;
   ByteForm bytes = ByteForm::kAuto;
   bool replaces = false;
@@ -163,7 +163,7 @@ class Export {
     if (content != ExportFormat::Content::kRows && content != ExportFormat::Content::kTable) return true;
     encoding.has_columns = has_columns(reader, options_.types, context_.limits());
     if (form_.format->content != ExportFormat::Content::kTable) return true;
-    auto table = find_table(reader, options_.words.ranges, encoding.has_columns, options_.selected, options_.types,
+    auto table = find_table(reader, options_.words.ranges, encoding.has_columns, options_.columns, options_.types,
                             context_.limits());
     if (!table) return context_.print_failure(reader.name(), table.error()), false;
     rows_.schema = std::move(table->schema);
@@ -364,7 +364,7 @@ void check(const ExportOptions& options) {
     throw CLI::ValidationError("--shards", "excludes --where (try: --shard-size)");
   }
   const auto content = options.form()->format->content;
-  if (!options.selected.empty() && content != ExportFormat::Content::kTable) {
+  if (!options.columns.selection.is_all() && content != ExportFormat::Content::kTable) {
     throw CLI::ValidationError("--select", "is for tables: csv, tsv, parquet, arrow");
   }
   if (!options.members.empty() && content != ExportFormat::Content::kMembers) {
@@ -430,27 +430,29 @@ void declare_rows(CLI::App& app, ExportOptions& options) {
   declare_value(
       app, "--select", "COLUMNS",
       [&options](const std::string& text) {
-        for (std::size_t at = 0; at <= text.size();) {
-          const std::size_t end = std::min(text.find(',', at), text.size());
-          if (end > at) options.selected.push_back(text.substr(at, end - at));
-          at = end + 1;
-        }
-        if (options.selected.empty()) throw CLI::ValidationError("--select", "no column is named");
+        auto selection = ColumnSelection::parse(text);
+        if (!selection) throw CLI::ValidationError("--select", selection.error().detail);
+        options.columns.selection = std::move(*selection);
       },
-      "of tables: only these columns, in this order, as a,b");
+      "of tables: only these columns, in this order, as a,b\n"
+      "A name with a comma is in quotes: '`a,b`,c'. Values of other columns are not looked at.");
+  app.add_flag(
+      "--lists", options.columns.lists,
+      "each feature of a tensorflow.Example is a list\n"
+      "Otherwise a feature is a single value, or null, if none of the first 1,024 records has several values of "
+      "it, or an empty list. A later record with several cannot be exported.");
   declare_value(
       app, "--member", "MEMBERS",
       [&options](const std::string& text) {
-        for (std::size_t at = 0; at <= text.size();) {
-          const std::size_t end = std::min(text.find(',', at), text.size());
-          auto member = TarMember::parse(std::string_view(text).substr(at, end - at));
+        for (std::string_view rest = text;; rest.remove_prefix(1)) {
+          auto member = TarMember::take(rest);
           if (!member) throw CLI::ValidationError("--member", member.error().detail);
           const auto is_same = [&](const TarMember& other) { return other.name == member->name; };
           if (std::ranges::any_of(options.members, is_same)) {
             throw CLI::ValidationError("--member", "two members have the same name: " + member->name);
           }
           options.members.push_back(std::move(*member));
-          at = end + 1;
+          if (rest.empty()) return;
         }
       },
       "of archives: the members of each record, as jpg=image/encoded,cls=label\n"

@@ -92,7 +92,7 @@ bool has_columns(SetReader& reader, const UserTypes& types, const Limits& limits
 }
 
 Result<FoundTable> find_table(SetReader& reader, const std::vector<Range>& ranges, bool has_columns,
-                              const std::vector<std::string>& selected, const UserTypes& types, const Limits& limits) {
+                              const ColumnChoice& choice, const UserTypes& types, const Limits& limits) {
   FoundTable table;
   bool has_none = false;
   const auto open = [&reader](const RequestContext& context, std::size_t shard) {
@@ -103,8 +103,13 @@ Result<FoundTable> find_table(SetReader& reader, const std::vector<Range>& range
     has_none = records.empty();
     return records;
   };
-  const RowSources sources{
-      .shards = reader.set().size(), .open = open, .types = types, .limits = limits, .first_records = first};
+  const RowSources sources{.shards = reader.set().size(),
+                           .open = open,
+                           .types = types,
+                           .limits = limits,
+                           .selection = choice.selection,
+                           .lists = choice.lists,
+                           .first_records = first};
   ASSIGN_OR_RETURN(table.schema, RowSchema::find_scalars({}, sources));
   if (table.schema == nullptr) {
     auto found = RowSchema::find({}, sources);
@@ -112,7 +117,7 @@ Result<FoundTable> find_table(SetReader& reader, const std::vector<Range>& range
     if (!found && !is_unknown) return found.error();
     if (found) table.schema = std::move(*found);
   }
-  ASSIGN_OR_RETURN(auto columns, TableColumns::of(table.schema, selected));
+  ASSIGN_OR_RETURN(auto columns, TableColumns::of(table.schema, choice.selection));
   table.columns = std::make_shared<const TableColumns>(std::move(columns));
   return table;
 }

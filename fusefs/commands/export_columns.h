@@ -20,6 +20,12 @@ class TableColumns;
 // nothing.
 bool has_columns(SetReader& reader, const UserTypes& types, const Limits& limits);
 
+// Which columns, as the command line says.
+struct ColumnChoice {
+  ColumnSelection selection{};
+  bool lists = false;  // of features, as RowSources
+};
+
 struct FoundTable {
   std::shared_ptr<const RowSchema> schema{};  // null: the records have no columns
   std::shared_ptr<const TableColumns> columns{};
@@ -28,6 +34,6 @@ struct FoundTable {
 // ones: of event files and of wandb's runs those of their scalars. Records of unknown type have no columns, unless
 // has_columns() says otherwise. Fails as RowSchema::find() and TableColumns::of(). Prints nothing.
 Result<FoundTable> find_table(SetReader& reader, const std::vector<Range>& ranges, bool has_columns,
-                              const std::vector<std::string>& selected, const UserTypes& types, const Limits& limits);
+                              const ColumnChoice& choice, const UserTypes& types, const Limits& limits);
 
 }  // namespace recordfs

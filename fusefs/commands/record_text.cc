@@ -9,6 +9,7 @@
 #include "core/base/protobuf.h"
 #include "core/base/thrown.h"
 #include "core/base/utf8.h"
+#include "core/columns/column_selection.h"
 #include "core/decoding/json_writer.h"
 #include "core/store/open_container.h"
 #include "fusefs/commands/command.h"
@@ -280,22 +281,6 @@ std::string printable_lines(std::string_view text) {
   return lines;
 }
 
-namespace {
-
-// Splits "a,b.c" at its commas.
-std::vector<std::string> paths_of(const std::string& text) {
-  std::vector<std::string> paths;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    if (end > at) paths.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  if (paths.empty()) throw CLI::ValidationError("--fields", "no field is named");
-  return paths;
-}
-
-}  // namespace
-
 ByteForm byte_form_of(const std::string& word) {
   if (word == "auto") return ByteForm::kAuto;
   if (word == "base64") return ByteForm::kBase64;
@@ -308,7 +293,9 @@ void declare_json(CLI::App& app, JsonLineOptions& json, CLI::Option* json_flag) 
          "--no-raw", [&json] { json.has_record = false; }, "with --json: leave out the bytes of the record")
       ->needs(json_flag);
   const auto choose_fields = [&json](const std::string& text) {
-    json.fields = std::make_shared<const FieldPaths>(paths_of(text));
+    const auto selection = ColumnSelection::parse(text);
+    if (!selection) throw CLI::ValidationError("--fields", selection.error().detail);
+    json.fields = std::make_shared<const FieldPaths>(selection->names());
     json.has_record = false;
   };
   app.add_option_function<std::string>("--select", choose_fields)->needs(json_flag)->group("");  // as for export

@@ -129,7 +129,7 @@ class Lines(Decoded):
         for words in (["--no-raw"], ["--fields", "a"], ["--bytes", "hex"]):
             self.assert_ends(commands.WRONG_USE, f"{words[0]} requires --json", "cat", *words, commands.sample(TEXT))
         self.assert_ends(commands.WRONG_USE, "not auto, base64 or hex: x", "cat", "--json", "--bytes", "x", commands.sample(TEXT))
-        self.assert_ends(commands.WRONG_USE, "no field is named", "cat", "--json", "--fields", ",", commands.sample(TEXT))
+        self.assert_ends(commands.WRONG_USE, "no column is named", "cat", "--json", "--fields", ",", commands.sample(TEXT))
 
 
 class Described(Decoded):

@@ -7,6 +7,7 @@ import json
 import resource
 import struct
 import subprocess
+import tarfile
 
 import commands
 from built import PATIENCE, program
@@ -113,7 +114,50 @@ class ExportSets(commands.Case):
             self.assertEqual((done.returncode, done.stderr), (commands.GOOD, b""), name)
             if name.endswith("csv"):
                 lines = (self.target / name).read_text(encoding="utf-8").split()
-                self.assertEqual(sorted(lines), sorted(["number"] + [f"[{i}]" for i in range(MANY)]))
+                self.assertEqual(sorted(lines), sorted(["number"] + [str(i) for i in range(MANY)]))
+
+    def table(self, name, *words):
+        return list(csv.reader(io.StringIO(self.exported(name, *words).decode(), newline="")))
+
+    def examples(self, *features):
+        path = self.folder / "examples.tfrecord"
+        path.write_bytes(tfrecord([example(one) for one in features]))
+        return path
+
+    def test_feature_is_a_list_if_a_record_needs_one(self):
+        path = self.examples({"one": [1], "some": [2], "none": [], "two": [b"a", b"b"]}, {"one": [3], "some": [], "two": [b"c"]})
+        self.assertEqual(self.table("a.csv", path), [["none", "one", "some", "two"], ["[]", "1", "[2]", '["a","b"]'], ["[]", "3", "[]", '["c"]']])
+        self.assertEqual(self.table("b.csv", "--lists", "--select", "one", path), [["one"], ["[1]"], ["[3]"]])
+        self.assertEqual(self.table("c.csv", self.examples({"none": []}, {"none": []})), [["none"], ["[]"], ["[]"]])
+
+    def test_later_list_in_a_single_column_is_an_error(self):
+        path = self.examples(*[{"a": [1], "b": [2]}] * 1024, {"a": [1, 2], "b": [3]}, {"a": [4], "b": [b"x"], "late": [1]})
+        for name in ("a.csv", "a.parquet", "a.arrow"):
+            self.assert_ends(commands.DAMAGE, r"record 1024: feature a has several values, but at most one in each of the first 1,024 records "
+                             r"\(try: --lists[^\n]*\nrecordfs: [^\n]*not written", "export", path, "-o", self.target / name)
+        self.assertEqual(list(self.target.iterdir()), [])
+        self.assertEqual(self.table("b.csv", "--lists", "--select", "a", path)[1024:], [["[1]"], ["[1,2]"], ["[4]"]])
+
+    def test_values_of_other_columns_are_not_looked_at(self):
+        path = self.examples(*[{"a": [1], "nul\0": [1]}] * 1024, {"a": [2], "late": [1]}, {"a": [3]})
+        self.assert_ends(commands.PARTLY_DONE, r"feature nul\\x00 has a NUL in its name", "export", path, "-o", self.target / "a.csv")
+        self.assertEqual(self.table("a.csv", path, "--select", "a")[1024:], [["1"], ["2"], ["3"]])
+        path = self.folder / "json.tfrecord"
+        path.write_bytes(tfrecord([b'{"a":1,"b":"x","c":[[1]]}', b'{"a":2,"b":3,"d":null}'] * 600 + [b'{"a":3,"late":1}']))
+        self.assertEqual(self.table("b.csv", path, "--select", "a")[1200:], [["2"], ["3"]])
+        self.assert_ends(commands.PARTLY_DONE, r"no column f \(the columns are b, c, a\)", "export", path, "--select", "a,f", "-o", self.target / "c.csv")
+
+    def test_names_of_columns_can_be_in_quotes(self):
+        path = self.examples({"a,b": [1], 'c`d"': [2], "e": [3]})
+        self.assertEqual(self.table("a.csv", path, "--select", '`a,b`,"c`d""",e'), [["a,b", 'c`d"', "e"], ["1", "2", "3"]])
+        self.good("export", path, "--member", "x=`a,b`,y=e", "-o", self.target / "a.tar")
+        with tarfile.open(self.target / "a.tar") as archive:
+            self.assertEqual([archive.extractfile(member).read() for member in archive], [b"1\n", b"3\n"])
+        fields = json.loads(self.good("cat", "--json", "--fields", "`a,b`", path))["decoded"]
+        self.assertEqual(list(fields["features"]["feature"]), ["a,b"])
+        for text, error in (("a,a", "column a is named twice"), ("`a", "a quote without its end"), ("`a`b", "a comma is expected"),
+                            ("a,", "no column is named"), (",a", "no column is named"), ("", "no column is named")):
+            self.assert_ends(commands.WRONG_USE, error, "export", path, "--select", text, "-o", self.target / "b.csv")
 
     def test_wide_table_has_small_groups(self):
         path = self.folder / "wide.tfrecord"

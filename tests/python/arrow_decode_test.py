@@ -3,6 +3,7 @@
 import collections
 import ctypes
 import json
+import pickle
 import struct
 
 import cases
@@ -127,7 +128,8 @@ class Samples(Decoded):
                     if "features" in known and "features" not in row["decoded"]:
                         features = known["features"]["feature"].items()
                         known = {name: next(iter(lists.values()))["value"] for name, lists in features if lists}
-                        known = {name: values for name, values in known.items() if values}
+                        known = {name: values if isinstance(row["decoded"].get(name), list) else values[0]
+                                 for name, values in known.items() if values}
                     self.assert_same(row["decoded"], known)
         self.assertGreater(min(found[name] for name in ("riegeli", "tfrecord", "array_record")), 0, found)
 
@@ -282,9 +284,9 @@ class Examples(Decoded):
         records[7] = self.example(id=[7])
         found, error = rows(recordfs.open(self.write("a.tfrecord", records)).arrow())
         self.assertIsNone(error)
-        self.assertEqual(found[5]["decoded"], {"id": [5], "text": [b"a", b"a"], "score": [0.5, 1.25]})
-        self.assertEqual(found[7]["decoded"], {"id": [7], "text": [], "score": []})
-        self.assertEqual([row["decoded"]["id"][0] for row in found], list(range(2000)))
+        self.assertEqual(found[5]["decoded"], {"id": 5, "text": [b"a", b"a"], "score": [0.5, 1.25]})
+        self.assertEqual(found[7]["decoded"], {"id": 7, "text": [], "score": []})
+        self.assertEqual([row["decoded"]["id"] for row in found], list(range(2000)))
 
     def test_feature_that_the_first_records_lack(self):
         records = [self.example(id=[i]) for i in range(2000)]
@@ -296,12 +298,24 @@ class Examples(Decoded):
         found, error = rows(recordfs.open(path, on_damage="skip").arrow())
         self.assertEqual([i for i, row in enumerate(found) if row["decoded"] is None], [1500, 1600])
         found, error = rows(recordfs.open(path)[1400:1550].arrow())
-        self.assertEqual((found[100]["decoded"], found[99]["decoded"]), ({"id": [1], "other": [2]}, {"id": [1499], "other": []}))
+        self.assertEqual((len(found), found[99]["decoded"]), (100, {"id": 1499}))
+        self.assertIn("feature other does not occur", error)
+
+    def test_parts_of_a_set_have_the_same_columns(self):
+        self.write("train-00000-of-00002", [self.example(id=[i], none=[]) for i in range(1100)])
+        self.write("train-00001-of-00002", [self.example(), self.example(id=[1, 2])])
+        ds = recordfs.open(self.folder / "train@2")
+        for part, expected in ((ds, 1101), (ds[1100:], 1), (pickle.loads(pickle.dumps(ds[1100:])), 1)):
+            found, error = rows(part.arrow())
+            self.assertEqual((len(found), found[-1]["decoded"]), (expected, {"id": None, "none": []}))
+            self.assertIn("feature id has several values, but at most one in each of the first 1,024 records (try: --lists", error)
+            found, error = rows(part.arrow(lists=True))
+            self.assertEqual((len(found), found[-1]["decoded"], error), (expected + 1, {"id": [1, 2], "none": []}, None))
 
     def test_first_shard_is_missing(self):
         self.write("train-00001-of-00002", [self.example(id=[1])])
         found, error = rows(recordfs.open(self.folder / "train@2", on_damage="skip").arrow())
-        self.assertEqual(([row["decoded"] for row in found], error), ([{"id": [1]}], None))
+        self.assertEqual(([row["decoded"] for row in found], error), ([{"id": 1}], None))
         found, error = rows(recordfs.open(self.folder / "train@2").arrow())
         self.assertEqual(found, [])
         self.assertIn("train-00000-of-00002", error)

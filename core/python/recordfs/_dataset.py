@@ -320,7 +320,7 @@ class Dataset(Splittable, Sequence):
         """
         return self._arrow_stream(None)
 
-    def arrow(self, decode: bool = True) -> Arrow:
+    def arrow(self, decode: bool = True, lists: bool = False) -> Arrow:
         """Returns an object with Arrow's PyCapsule protocol. With `decode`, the column ``decoded`` is in place of data.
 
         It is a struct with a column for each field of the records, which must have a known type:
@@ -331,9 +331,10 @@ class Dataset(Splittable, Sequence):
           is null, or the default if the type cannot distinguish the two, as in proto3. A message inside one of its own
           type remains bytes. A group is a struct, and an extension is a column with a name such as "[package.name]".
           Unknown fields are left out.
-        - tensorflow.Example: a large_list of large_binary, float32 or int64 for each feature that has values in the first
-          1024 records of this view (less if they have more than 64 MiB). An absent feature is an empty list. A record
-          with another feature, or another type of values, cannot be decoded.
+        - tensorflow.Example: large_binary, float32 or int64 for each feature of the first 1024 records of the set (less
+          if they have more than 64 MiB), or a large_list of them if one of these records has several values or an empty
+          list, or with `lists`. An absent feature is null, or an empty list. A record with another feature, another type
+          of values, or several values of a feature that is no list, cannot be decoded.
         - Records without a type that are JSON objects, or that their format reads (Avro, logs, tables): the members
           with values in these first records. Numbers are int64, uint64 or double, text is large_utf8, bytes are
           large_binary, and objects and lists nest. A column must have values of one type.
@@ -341,16 +342,16 @@ class Dataset(Splittable, Sequence):
         A record that cannot be decoded ends the stream with an error, or with ``on_damage="skip"`` or ``"report"`` is null.
         Making the stream raises UnsupportedError if the type is unknown.
         """
-        return Arrow(self, decode)
+        return Arrow(self, decode, lists)
 
-    def _arrow_stream(self, first_records: Callable[[], list[bytes]] | None) -> object:
+    def _arrow_stream(self, first_records: Callable[[], list[bytes]] | None, lists: bool = False) -> object:
         self._check_streamed()
-        return _recordfs.arrow_stream(self._opened.checked(), *self._ends(), self._on_damage, first_records, self._condition)
+        return _recordfs.arrow_stream(self._opened.checked(), *self._ends(), self._on_damage, first_records, self._condition, lists)
 
     def _first_records(self) -> list[bytes]:
         records: list[bytes] = []
         left = _MOST_FIRST_BYTES
-        for record in Dataset(self._opened, self._rows, on_damage="skip", span=self._span):
+        for record in Dataset(self._opened, on_damage="skip"):  # of all parts, which have the same columns
             left -= len(record)
             records.append(record)
             if left <= 0 or len(records) == _MOST_FIRST:

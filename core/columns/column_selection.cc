@@ -1,0 +1,86 @@
+#include "core/columns/column_selection.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/base/utf8.h"
+
+namespace recordfs {
+namespace {
+
+Error wrong(std::string why) { return {.code = Code::kUnsupported, .detail = std::move(why)}; }
+
+// Returns " (the columns are a, b)", with at most kMostNames.
+std::string similar_to(std::string_view name, std::vector<std::string> names) {
+  constexpr std::size_t kMostNames = 10;
+  // Those that have a part of the name, or are a part of it, come first.
+  std::ranges::stable_partition(names, [&](const std::string& other) {
+    return other.find(name) != std::string::npos || name.find(other) != std::string_view::npos;
+  });
+  const bool is_cut = names.size() > kMostNames;
+  if (is_cut) names.resize(kMostNames);
+  for (std::string& other : names) other = printable(other);
+  return fmt::format(" (the columns are {}{})", fmt::join(names, ", "), is_cut ? ", ..." : "");
+}
+
+}  // namespace
+
+Result<std::string> take_name(std::string_view& text) {
+  const bool is_quoted = text.starts_with('`') || text.starts_with('"');
+  std::string name(is_quoted ? std::string_view() : text.substr(0, text.find(',')));
+  if (!is_quoted) {
+    text.remove_prefix(name.size());
+    return name;
+  }
+  const std::string twice(2, text.front());
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    const bool is_doubled = text.substr(i).starts_with(twice);
+    if (text[i] == twice[0] && !is_doubled) {
+      text.remove_prefix(i + 1);
+      if (text.empty() || text.front() == ',') return name;
+      return wrong("a comma is expected after a name in quotes");
+    }
+    name += text[i];
+    if (is_doubled) ++i;
+  }
+  return wrong(fmt::format("a quote without its end: {}", printable(text)));
+}
+
+Result<ColumnSelection> ColumnSelection::of(std::vector<std::string> names) {
+  if (names.empty()) return wrong("no column is named");
+  std::vector<std::string> sorted = names;
+  std::ranges::sort(sorted);
+  const auto same = std::ranges::adjacent_find(sorted);
+  if (same != sorted.end()) return wrong(fmt::format("column {} is named twice", printable(*same)));
+  return ColumnSelection(std::move(names));
+}
+
+Result<ColumnSelection> ColumnSelection::parse(std::string_view text) {
+  std::vector<std::string> names;
+  while (!text.empty()) {
+    const bool is_missing = text.front() == ',';
+    ASSIGN_OR_RETURN(auto name, take_name(text));
+    if (is_missing || text == ",") return wrong("no column is named before or after a comma");
+    names.push_back(std::move(name));
+    if (!text.empty()) text.remove_prefix(1);
+  }
+  return of(std::move(names));
+}
+
+bool ColumnSelection::wants(std::string_view name) const {
+  return names_.empty() || std::ranges::find(names_, name) != names_.end();
+}
+
+Result<void> ColumnSelection::check(const std::vector<std::string>& of_records) const {
+  for (const std::string& name : names_) {
+    if (std::ranges::find(of_records, name) != of_records.end()) continue;
+    return Error{.code = Code::kNotFound,
+                 .detail = fmt::format("no column {}{}", printable(name), similar_to(name, of_records))};
+  }
+  return {};
+}
+
+}  // namespace recordfs
