@@ -83,7 +83,7 @@ class Corpus:
         picked = sorted({0, len(records) // 2, len(records) - 1} & set(range(len(records))))
         sample = [{"ordinal": i, "size": len(records[i]), "sha256": hashlib.sha256(records[i]).hexdigest()}
                   for i in picked]
-        want = dict(self.common, num_records=len(records), stream_sha256=digest.hexdigest(), sample=sample, **more)
+        want = {**self.common, "num_records": len(records), "stream_sha256": digest.hexdigest(), "sample": sample, **more}
         want.setdefault("damaged", False)
         self._write(name, content, want)
 

@@ -153,8 +153,14 @@ enum TensorProto.DataType
   DT_UINT64 23
   DT_FLOAT8_E5M2 24
   DT_FLOAT8_E4M3FN 25
+  DT_FLOAT8_E4M3FNUZ 26
+  DT_FLOAT8_E4M3B11FNUZ 27
+  DT_FLOAT8_E5M2FNUZ 28
   DT_INT4 29
   DT_UINT4 30
+  DT_INT2 31
+  DT_UINT2 32
+  DT_FLOAT4_E2M1FN 33
 )";
 
 class EventFile final : public ForwardingContainer, private Metadata {

@@ -33,7 +33,7 @@ struct Writer {
 
 constexpr std::array kWriters{
     Writer{":W&B\xe1\xbe", "wandb", 0, kRecordType},
-    Writer{":SWL\xd6\xe1", "swanlab", 2, "swanlab.record.v1.Record"},
+    Writer{":SWL\xd6\xe1", "swanlab", 2, kSwanLabRecordType},
 };
 constexpr std::size_t kMagicSize = 6;
 constexpr std::size_t kNameSize = 4;
@@ -164,9 +164,9 @@ class RunFile final : public ForwardingContainer, private Metadata {
     return std::vector<Attribute>{};
   }
   Result<std::string_view> record_type(const RequestContext& context) const override;
-  bool has_descriptors() const override { return ident_ && ident_->record_type == kRecordType; }
+  bool has_descriptors() const override { return ident_ && !ident_->record_type.empty(); }
   Result<std::shared_ptr<const std::string>> descriptors(const RequestContext&, const ChunkInfo&) const override {
-    return has_descriptors() ? record_descriptors() : nullptr;
+    return has_descriptors() ? record_descriptors(ident_->record_type) : nullptr;
   }
 
   const std::uint64_t size_;

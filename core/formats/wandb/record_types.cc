@@ -47,6 +47,7 @@ message Control
   bool always_send 5
   bool flow_control 6
   int64 end_offset 7
+  string connection_id 8
 message FinalRecord
   _RecordInfo _info 200
 message HeaderRecord
@@ -248,11 +249,152 @@ message UseArtifactRecord
   _RecordInfo _info 200
 )";
 
+// From the public field numbers of SwanLab's protos since version 0.8.0, which are in several packages there.
+constexpr std::string_view kSwanLabTypes = R"(
+message Record
+  int64 num 1
+  google.protobuf.Timestamp timestamp 2
+  StartRecord start 10 record_type
+  FinishRecord finish 11 record_type
+  ColumnRecord column 12 record_type
+  ScalarRecord scalar 13 record_type
+  MediaRecord media 14 record_type
+  LogRecord log 16 record_type
+  SaveRecord save 20 record_type
+message StartRecord
+  string project 1
+  string workspace 2
+  bool public 3
+  string name 4
+  string description 5
+  string* tags 6
+  string group 7
+  string job_type 8
+  string color 9
+  string id 10
+  StartRecord.ResumeMode resume 11
+  google.protobuf.Timestamp started_at 12
+enum StartRecord.ResumeMode
+  RESUME_MODE_NEVER 0
+  RESUME_MODE_ALLOW 1
+  RESUME_MODE_MUST 2
+message FinishRecord
+  FinishRecord.RunState state 1
+  string error 2
+  google.protobuf.Timestamp finished_at 3
+enum FinishRecord.RunState
+  RUN_STATE_RUNNING 0
+  RUN_STATE_FINISHED 1
+  RUN_STATE_CRASHED 2
+  RUN_STATE_ABORTED 3
+message ColumnRecord
+  ColumnRecord.ColumnClass column_class 1
+  ColumnType.Number column_type 2
+  string column_key 3
+  string column_name 4
+  string section_name 5
+  ColumnRecord.SectionType section_type 6
+  YRange y_range 7
+  string chart_index 8
+  string chart_name 9
+  ColumnRecord.ChartType chart_type 10
+  string metric_name 11
+  MetricColors metric_colors 12
+enum ColumnRecord.ColumnClass
+  COLUMN_CLASS_UNSPECIFIED 0
+  COLUMN_CLASS_CUSTOM 1
+  COLUMN_CLASS_SYSTEM 2
+enum ColumnRecord.SectionType
+  SECTION_TYPE_UNSPECIFIED 0
+  SECTION_TYPE_PINNED 1
+  SECTION_TYPE_HIDDEN 2
+  SECTION_TYPE_PUBLIC 3
+  SECTION_TYPE_SYSTEM 4
+enum ColumnRecord.ChartType
+  CHART_TYPE_UNSPECIFIED 0
+  CHART_TYPE_LINE 1
+  CHART_TYPE_BAR 2
+  CHART_TYPE_SCALAR 3
+  CHART_TYPE_IMAGE 4
+  CHART_TYPE_AUDIO 5
+  CHART_TYPE_TEXT 6
+  CHART_TYPE_VIDEO 7
+  CHART_TYPE_ECHARTS 8
+  CHART_TYPE_OBJECT3D 9
+  CHART_TYPE_MOLECULE 10
+  CHART_TYPE_HTML 11
+message ColumnType
+enum ColumnType.Number
+  COLUMN_TYPE_UNSPECIFIED 0
+  COLUMN_TYPE_SCALAR 1
+  COLUMN_TYPE_IMAGE 2
+  COLUMN_TYPE_AUDIO 3
+  COLUMN_TYPE_TEXT 4
+  COLUMN_TYPE_VIDEO 5
+  COLUMN_TYPE_ECHARTS 6
+  COLUMN_TYPE_OBJECT3D 7
+  COLUMN_TYPE_MOLECULE 8
+  COLUMN_TYPE_HTML 9
+message YRange
+  double min 1 _min
+  double max 2 _max
+message MetricColors
+  string light 1
+  string dark 2
+message ScalarRecord
+  string key 1
+  int64 step 2
+  ColumnType.Number type 3
+  google.protobuf.Timestamp timestamp 4
+  ScalarValue value 5
+message ScalarValue
+  double number 1
+message MediaRecord
+  string key 1
+  int64 step 2
+  ColumnType.Number type 3
+  google.protobuf.Timestamp timestamp 4
+  MediaValue value 5
+message MediaValue
+  MediaItem* items 1
+message MediaItem
+  string filename 1
+  string sha256 2
+  int64 size 3
+  string caption 4
+message LogRecord
+  string line 1
+  LogRecord.LogLevel level 2
+  google.protobuf.Timestamp timestamp 3
+  int64 epoch 4
+enum LogRecord.LogLevel
+  LOG_LEVEL_INFO 0
+  LOG_LEVEL_ERROR 1
+message SaveRecord
+  string name 1
+  string source_path 2
+  string target_path 3
+  SaveRecord.SavePolicy policy 4
+  SaveRecord.SaveType type 5
+enum SaveRecord.SavePolicy
+  SAVE_POLICY_NOW 0
+  SAVE_POLICY_END 1
+  SAVE_POLICY_LIVE 2
+enum SaveRecord.SaveType
+  SAVE_TYPE_CUSTOM 0
+  SAVE_TYPE_CONFIG 1
+  SAVE_TYPE_METADATA 2
+  SAVE_TYPE_REQUIREMENTS 3
+  SAVE_TYPE_CONDA 4
+)";
+
 }  // namespace
 
-std::shared_ptr<const std::string> record_descriptors() {
-  static const auto kDescriptors = built_in_types("wandb_internal", kTypes);
-  return kDescriptors;
+std::shared_ptr<const std::string> record_descriptors(std::string_view type) {
+  static const auto kOfWandb = built_in_types("wandb_internal", kTypes);
+  static const auto kOfSwanLab = built_in_types("swanlab.record.v1", kSwanLabTypes);
+  if (type == kRecordType) return kOfWandb;
+  return type == kSwanLabRecordType ? kOfSwanLab : nullptr;
 }
 
 }  // namespace recordfs::wandb

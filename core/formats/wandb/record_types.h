@@ -1,4 +1,4 @@
-// The types of the records that wandb writes.
+// The types of the records that wandb and SwanLab write.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,9 @@
 namespace recordfs::wandb {
 
 inline constexpr std::string_view kRecordType = "wandb_internal.Record";
+inline constexpr std::string_view kSwanLabRecordType = "swanlab.record.v1.Record";
 
-// Returns a serialized google.protobuf.FileDescriptorSet with kRecordType. Any thread.
-std::shared_ptr<const std::string> record_descriptors();
+// Returns a serialized google.protobuf.FileDescriptorSet with one of these types; null for another type. Any thread.
+std::shared_ptr<const std::string> record_descriptors(std::string_view type);
 
 }  // namespace recordfs::wandb

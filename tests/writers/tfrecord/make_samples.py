@@ -137,6 +137,20 @@ def write_good(corpus):
         corpus.write(name, joined(records), records)
 
 
+def write_real(corpus):
+    """A file that PyTorch's SummaryWriter wrote (core/formats/tfrecord/FORMAT.md, "Event files")."""
+    name = "real/events.out.tfevents.1622543341.torch"
+    content = (corpus.folder / name).read_bytes()
+    records = []
+    at = 0
+    while at < len(content):
+        size, = struct.unpack_from("<Q", content, at)
+        records.append(content[at + HEADER:at + HEADER + size])
+        at += HEADER + size + 4
+    assert joined(records) == content
+    corpus.write(name, content, records, producer="the SummaryWriter of PyTorch")
+
+
 def write_flips(corpus):
     small = some_small()
     content = joined(small)
@@ -282,6 +296,7 @@ def write_refused(corpus):
 def main():
     corpus = samples.Corpus("tfrecord", "tfrecord", "tests/writers/tfrecord/make_samples.py")
     write_good(corpus)
+    write_real(corpus)
     write_flips(corpus)
     write_cuts(corpus)
     write_packed(corpus)

@@ -88,10 +88,13 @@ def swanlab_texts(count):
 
 
 def swanlab_messages(count):
-    out = [number_field(1, -1) + field(10, field(1, "project"))]
+    """Returns messages swanlab.record.v1.Record: the start, and scalars."""
+    out = [number_field(1, (1 << 64) - 1) + field(10, field(1, "project"))]
     for step in range(count):
-        out.append(number_field(1, step + 1) + field(13, field(1, "loss") + number_field(2, step) +
-                                                     fixed64_field(3, 1 / (step + 1))))
+        time = field(4, number_field(1, 1780000000 + step) + number_field(2, 500000000))
+        value = field(5, fixed64_field(1, 1 / (step + 1)))
+        scalar = field(1, "loss") + number_field(2, step) + number_field(3, 1) + time + value
+        out.append(number_field(1, step + 1) + field(13, scalar))
     return out
 
 
@@ -123,6 +126,20 @@ def write_good(corpus):
             corpus.write(f"edge-{room:02}-before-first-block.wandb", written(before, origin=IDENT), before)
     empty = [b"", b"a", b"", b""]
     corpus.write("empty-records.wandb", written(empty), empty)
+
+
+def write_real(corpus):
+    """A file that wandb wrote (core/formats/wandb/FORMAT.md, "Samples")."""
+    content = (corpus.folder / "real/offline-2021.wandb").read_bytes()
+    records = []
+    at = IDENT
+    while at < len(content):  # one frame, whose records are in one fragment each
+        checksum, size, kind = struct.unpack_from("<IHB", content, at)
+        record = content[at + HEADER:at + HEADER + size]
+        assert kind == FULL and checksum == zlib.crc32(bytes([kind]) + record)
+        records.append(record)
+        at += HEADER + size
+    corpus.write("real/offline-2021.wandb", content, records, producer="wandb 0.10.20")
 
 
 def write_damaged(corpus):
@@ -160,6 +177,7 @@ def write_refused(corpus):
 def main():
     corpus = samples.Corpus("wandb", "wandb", "tests/writers/wandb/make_samples.py")
     write_good(corpus)
+    write_real(corpus)
     write_damaged(corpus)
     write_refused(corpus)
 
