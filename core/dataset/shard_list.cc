@@ -11,10 +11,12 @@
 #include <utility>
 
 #include "core/base/storage.h"
+#include "core/dataset/log_directory.h"
 #include "core/dataset/natural_order.h"
 #include "core/dataset/path_errors.h"
 #include "core/dataset/pattern.h"
 #include "core/formats/foreign_file.h"
+#include "core/formats/run_names.h"
 
 namespace recordfs {
 namespace {
@@ -88,6 +90,20 @@ Result<Paths> containers_in(const std::string& directory, const IsContainer& is_
   }
   std::ranges::sort(containers, is_before);
   return containers;
+}
+
+std::string_view file_name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// Returns the containers in a directory. If these are runs, or there is none, the runs below it follow.
+Result<Paths> containers_of(const std::string& directory, const IsContainer& is_container, const NamingBounds& bounds) {
+  auto containers = containers_in(directory, is_container, bounds);
+  if (!containers && containers.error().code != Code::kNotFound) return containers;
+  const auto is_run = [](const std::string& path) { return has_run_name(file_name_of(path)); };
+  if (containers && !std::ranges::all_of(*containers, is_run)) return containers;
+  ASSIGN_OR_RETURN(auto runs, runs_below(directory, bounds));
+  if (runs.empty()) return containers;
+  if (containers) runs.insert(runs.begin(), containers->begin(), containers->end());
+  return runs.size() > bounds.shards ? Result<Paths>(too_many(directory, bounds)) : runs;
 }
 
 // Returns all files of a directory that are not hidden.
@@ -362,12 +378,12 @@ Result<ShardList> list_set(const std::string& word, Meaning meaning, const IsCon
       return whole_set(word, shard->family, shard->width, bounds);
     }
     case Meaning::kDirectory: {
-      ASSIGN_OR_RETURN(auto paths, containers_in(word, is_container, bounds));
+      ASSIGN_OR_RETURN(auto paths, containers_of(word, is_container, bounds));
       return Completion(std::move(paths), [](const std::string&) { return true; }).run(1, bounds);
     }
     case Meaning::kPattern: break;
   }
-  const auto containers = [&](const std::string& directory) { return containers_in(directory, is_container, bounds); };
+  const auto containers = [&](const std::string& directory) { return containers_of(directory, is_container, bounds); };
   ASSIGN_OR_RETURN(auto paths, matches_of(word, containers, bounds));
   const auto matches = [&word](const std::string& path) {
     return ::fnmatch(word.c_str(), path.c_str(), FNM_PATHNAME | FNM_PERIOD) == 0;
@@ -382,7 +398,13 @@ std::size_t ShardList::missing() const {
 }
 
 Result<ShardList> list_shards(const std::string& word, const IsContainer& is_container, const NamingBounds& bounds) {
-  return list_set(word, meaning_of(word), is_container, bounds);
+  const Meaning meaning = meaning_of(word);
+  auto list = list_set(word, meaning, is_container, bounds);
+  if (list && meaning == Meaning::kDirectory) {
+    const std::size_t named = in_directory(word, "x").size() - 1;
+    for (Shard& shard : list->shards) shard.bytes_in_set = shard.path.size() - named;
+  }
+  return list;
 }
 
 Result<ShardList> list_shards(std::span<const std::string> words, const IsContainer& is_container,

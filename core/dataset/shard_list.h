@@ -6,6 +6,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
@@ -17,6 +18,13 @@ struct Shard {
   std::string path;         // to open it with, as the user spelled it: relative to the current directory, or absolute
   bool is_missing = false;  // its set should have it, and there is no such file
   std::string instead{};    // of a missing one: a file of its name with another suffix; empty: there is none
+  // Bytes of `path` after the only directory that was named; 0 for other words.
+  std::size_t bytes_in_set = 0;
+
+  // Returns the path after that directory, or all of it. Names the run of scalars. Valid as long as this.
+  std::string_view path_in_set() const {
+    return std::string_view(path).substr(bytes_in_set == 0 ? 0 : path.size() - bytes_in_set);
+  }
 };
 
 // The shards of a data set. The index of a shard is its number, which a missing one keeps.
@@ -43,8 +51,9 @@ struct NamingBounds {
 // the path. Thread-safe.
 
 // Returns the shards that an argument names:
-// - a path that exists: a directory means the containers in it, in natural order, without hidden files and without
-//   those in its subdirectories; anything else means this one file;
+// - a path that exists: a directory means the containers in it, in natural order, without hidden files. If all of these
+//   have names of runs (has_run_name), or there is none, it also means runs_below() it, after these. Other files in its
+//   subdirectories are left out. Anything else means this one file;
 // - NAME@128.EXT and NAME-?????-of-00128.EXT: all shards of the set;
 // - a pattern of glob(7): the files that match, in natural order, of which a directory means its containers;
 // - anything else: this one file, which does not exist.

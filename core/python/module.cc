@@ -28,7 +28,7 @@ namespace py = pybind11;
 constexpr const char* kOtherInterpreter =
     "recordfs works in the first interpreter of a process only (try: another process)";
 
-// Returns (shards, surplus): a list of (path, is_missing), and a list of paths.
+// Returns (shards, surplus): a list of (path, is_missing, bytes_in_set), and a list of paths.
 py::tuple named_shards(const std::vector<std::string>& words, bool joins, const std::string& manifest) {
   for (const std::string& word : words) check_path(word);
   check_path(manifest);
@@ -47,7 +47,7 @@ py::tuple named_shards(const std::vector<std::string>& words, bool joins, const 
   py::list shards;
   // Secrets of URLs stay in this process: the paths are printed and pickled.
   for (const Shard& shard : list->shards) {
-    shards.append(py::make_tuple(path_text(Location(shard.path).text()), shard.is_missing));
+    shards.append(py::make_tuple(path_text(Location(shard.path).text()), shard.is_missing, shard.bytes_in_set));
   }
   py::list surplus;
   for (const std::string& path : list->surplus) surplus.append(path_text(path));

@@ -34,7 +34,7 @@ namespace {
 namespace py = pybind11;
 
 using SetPointer = std::shared_ptr<OpenedSet>;
-using ShardTuple = std::tuple<std::string, bool>;
+using ShardTuple = std::tuple<std::string, bool, std::size_t>;
 using VersionTuple = std::tuple<std::size_t, std::string>;
 
 // A record, and what tells more about it.
@@ -85,9 +85,10 @@ SetPointer open_set(const std::vector<ShardTuple>& shards, const std::string& in
     throw py::value_error(fmt::format("threads: from 0 to {}, not {}", kMostThreads, threads));
   for (const std::string& path : {index, descriptors}) check_path(path);
   ShardList list;
-  for (const auto& [path, is_missing] : shards) {
+  for (const auto& [path, is_missing, bytes_in_set] : shards) {
     check_path(path);
-    list.shards.push_back({.path = path, .is_missing = is_missing});
+    if (bytes_in_set > path.size()) throw py::value_error("a shard has a wrong path");
+    list.shards.push_back({.path = path, .is_missing = is_missing, .bytes_in_set = bytes_in_set});
   }
   OpenOptions options{.index = index,
                       .cache_bytes = cache_size,

@@ -71,6 +71,11 @@ struct SetMember {
   std::shared_ptr<const RecordStore> store;  // not null
   std::string name{};                        // in addresses and JSON; empty: the data set has only this container
   std::uint64_t first_ordinal = 0;           // in the data set, of its first record
+  std::size_t bytes_in_set = 0;              // of the path: Shard::path_in_set()
+
+  std::string_view path_in_set() const {
+    return std::string_view(path).substr(bytes_in_set == 0 ? 0 : path.size() - bytes_in_set);
+  }
 };
 
 // Some records of a chunk. REQUIRES: the chunk has them.

@@ -160,8 +160,9 @@ std::optional<SetMember> SetReader::member(std::size_t shard, std::uint64_t firs
 
 SetMember SetReader::member(std::size_t shard, std::shared_ptr<const RecordStore> store,
                             std::uint64_t first_ordinal) const {
-  return {set_.shard(shard).path, std::move(store), has_one_shard() ? std::string() : std::string(set_.name(shard)),
-          first_ordinal};
+  const Shard& named = set_.shard(shard);
+  return {named.path, std::move(store), has_one_shard() ? std::string() : std::string(set_.name(shard)), first_ordinal,
+          named.bytes_in_set};
 }
 
 std::optional<SetMember> SetReader::member(const std::string& shard, bool is_counted) {

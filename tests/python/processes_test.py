@@ -70,7 +70,7 @@ class TamperedPickle(Case):
         path = os.fsdecode(self.native.path(0))
         for shard in (1, 1 << 20, 1 << 63):
             with self.assertRaises(IndexError):
-                self.reopened([(path, False)], [(shard, "")])
+                self.reopened([(path, False, 0)], [(shard, "")])
             for read in (self.native.path, self.native.name, self.native.open_shard, self.native.info, self.native.damage):
                 with self.assertRaises(IndexError):
                     read(shard)
@@ -83,9 +83,9 @@ class TamperedPickle(Case):
         path = os.fsdecode(self.native.path(0))
         for wrong in ({"threads": 1 << 31}, {"index": b"a\0"}, {"descriptors": b"a\0"}):
             with self.assertRaises(ValueError):
-                self.reopened([(path, False)], **wrong)
+                self.reopened([(path, False, 0)], **wrong)
         with self.assertRaisesRegex(ValueError, "embedded null byte"):
-            self.reopened([(path + "\0x", False)])
+            self.reopened([(path + "\0x", False, 0)])
 
     def test_places_beyond_a_permutation(self):
         order = recordfs._recordfs.Permutation(10, 1)

@@ -104,7 +104,7 @@ def open(path: str | os.PathLike | Iterable[str | os.PathLike] = "", *more: str 
     if bool(words) == bool(os.fspath(manifest)):
         raise ValueError("either paths or a manifest must be given")
     shards, surplus = _recordfs.named_shards(words, join, os.fsencode(manifest))
-    shards = [(_absolute(name), is_missing) for name, is_missing in shards]  # the current directory may change
+    shards = [(_absolute(name), *more) for name, *more in shards]  # the current directory may change
     descriptors = _absolute(descriptors)
     options = {"index": os.fsencode(index), "cache_size": whole_number("cache_size", cache_size),
                "threads": whole_number("threads", threads, most=_MOST_THREADS), "max_chunk": whole_number("max_chunk", max_chunk),
@@ -133,7 +133,7 @@ def _paths_of(paths: str | os.PathLike | Sequence[str | os.PathLike]) -> list[st
     return ([paths] if paths else []) if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
 
 
-def _dataset(shards: list[tuple[str, bool]], options: dict[str, Any], place: _DatabasePlace, on_damage: str,
+def _dataset(shards: list[tuple[str, bool, int]], options: dict[str, Any], place: _DatabasePlace, on_damage: str,
              copy: bool) -> Dataset:
     opened = _Opened.of(shards, options, place)
     if len(shards) == 1:

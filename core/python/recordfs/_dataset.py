@@ -447,7 +447,7 @@ class Dataset(Splittable, Sequence):
         for number, counts in enumerate(native.shard_counts()):
             known = {"error": str(counts)} if isinstance(counts, Exception) else dict(zip(names, counts))
             table.append({"shard": native.name(number), **known})
-        return {"shards": len(table), "missing": sum(missing for _, missing in self._opened.shards),
+        return {"shards": len(table), "missing": sum(missing for _, missing, _ in self._opened.shards),
                 **{name: sum(shard.get(name, 0) for shard in table) for name in names[2:]}, "table": table}
 
     @property

@@ -20,7 +20,7 @@ def html_of(dataset: Dataset) -> str:
     shards = opened.shards
     is_set = len(shards) > 1
     if is_set and not opened.is_counted:
-        return table_of(repr(dataset), {"shards": len(shards), "missing": sum(missing for _, missing in shards)})
+        return table_of(repr(dataset), {"shards": len(shards), "missing": sum(missing for _, missing, _ in shards)})
     info = dataset.info
     if not opened.is_counted:
         return table_of(repr(dataset), info)

@@ -30,10 +30,10 @@ class _Closed:
 class Opened:
     """An open data set, which several views share."""
 
-    def __init__(self, native: _recordfs.Set, shards: list[tuple[str, bool]], options: dict[str, Any],
+    def __init__(self, native: _recordfs.Set, shards: list[tuple[str, bool, int]], options: dict[str, Any],
                  database: DatabasePlace) -> None:
         self.native = native
-        self.shards = shards  # (path, is_missing)
+        self.shards = shards  # (path, is_missing, bytes of the path in the directory that was opened; 0: all)
         self.options = options
         self.database = database
         self.is_counted = False
@@ -50,9 +50,9 @@ class Opened:
         self.is_counted = False
 
     @classmethod
-    def of(cls, shards: list[tuple[str, bool]], options: dict[str, Any],
+    def of(cls, shards: list[tuple[str, bool, int]], options: dict[str, Any],
            database: DatabasePlace = DatabasePlace(), files: Sequence = ()) -> Opened:
-        paths = [(os.fsencode(path), is_missing) for path, is_missing in shards]
+        paths = [(os.fsencode(path), *more) for path, *more in shards]
         return cls(_recordfs.Set(paths, files=list(files), **options), shards, options, database)
 
     def count(self) -> int:
@@ -79,7 +79,7 @@ def _reopen_all() -> None:
 os.register_at_fork(after_in_child=_reopen_all)
 
 
-def _unpickled(shards: list[tuple[str, bool]], options: dict[str, Any], database: DatabasePlace,
+def _unpickled(shards: list[tuple[str, bool, int]], options: dict[str, Any], database: DatabasePlace,
                files: list) -> Opened:
     opened = Opened.of(shards, options, database, files)
     for shard, *_ in files[:16]:

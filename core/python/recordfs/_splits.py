@@ -79,7 +79,7 @@ class Splittable:
         if count is not None:
             check = native.check()
             return [f"{number}/{count}@{check:016x}" for number in range(count)]
-        return [Split(shard, begin, end) for shard, (_, is_missing) in enumerate(self._opened.shards)
+        return [Split(shard, begin, end) for shard, (_, is_missing, _) in enumerate(self._opened.shards)
                 if not is_missing for begin, end in native.splits(shard, size)]
 
     def read_split(self, split: Sequence[int] | str) -> Iterator[Record]:

@@ -110,6 +110,27 @@ TEST_F(ShardListTest, DirectoryMeansItsContainersInNaturalOrder) {
   EXPECT_TRUE(names_set(at("d")));
 }
 
+TEST_F(ShardListTest, DirectoryOfRunsMeansThoseInItsSubdirectories) {
+  make({"logs/b10/events.out.tfevents.1", "logs/b9/events.out.tfevents.1", "logs/b9/model/x.tfevents", "logs/b9/other",
+        "logs/.trash/events.out.tfevents.1", "outside/run-1.wandb"});
+  folder.link("logs/a", at("logs/b9"));
+  folder.link("logs/b9/loop", at("logs"));
+  folder.link("logs/c", at("outside"));
+  folder.link("logs/d", at("outside"));
+  const Names below{"logs/b9/events.out.tfevents.1", "logs/b9/model/x.tfevents", "logs/b10/events.out.tfevents.1",
+                    "logs/c/run-1.wandb"};
+  EXPECT_EQ(list("logs"), below);
+  make({"logs/events.out.tfevents.1"});
+  Names all{"logs/events.out.tfevents.1"};
+  all.insert(all.end(), below.begin(), below.end());
+  EXPECT_EQ(list("logs/"), all);
+  EXPECT_EQ(list("log?"), all);
+  const auto named = list_shards(at("logs"), is_container);
+  EXPECT_EQ(named->shards[1].path_in_set(), "b9/events.out.tfevents.1");
+  make({"logs/data.tfrecord"});
+  EXPECT_EQ(list("logs"), (Names{"logs/data.tfrecord", "logs/events.out.tfevents.1"})) << "not a directory of runs";
+}
+
 TEST_F(ShardListTest, DirectoryWithoutContainersFails) {
   folder.make("empty");
   make({"text/README"}, "text");
