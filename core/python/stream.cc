@@ -112,6 +112,12 @@ class Stream {
     return fields_ && !fields_->absent().empty();
   }
 
+  // Returns (records, path, chunk, reason) of those that could not be searched for a field.
+  py::tuple undecoded() const {
+    const auto summary = undecoded_.summary();
+    return py::make_tuple(summary.records, summary.path, summary.chunk, summary.why);
+  }
+
   // Returns (data, offsets) of the next `count` records, fewer only at the end. Throws StopIteration after the last
   // one.
   py::tuple next_batch(std::size_t count) {
@@ -136,9 +142,10 @@ class Stream {
  private:
   TextsOfShard texts() const {
     return [this](std::size_t shard, const std::shared_ptr<const RecordStore>& store) -> TextsOfRecord {
-      return [fields = fields_, decoding = set_->decoding(shard, store)](
+      return [this, decoding = set_->decoding(shard, store), path = set_->plan().list.shards[shard].path](
                  const ChunkInfo& chunk, Bytes record, const std::function<void(std::string_view)>& take) {
-        return each_decoded_text({}, decoding->decoder, chunk, record, fields.get(), take);
+        const SearchedFields fields{.paths = fields_.get(), .undecoded = &undecoded_, .path = path};
+        return each_decoded_text({}, decoding->decoder, chunk, record, fields, take);
       };
     };
   }
@@ -219,6 +226,7 @@ class Stream {
   const bool copies_;
   const bool searches_;
   const bool is_numbered_;
+  mutable UndecodedRecords undecoded_;
   std::shared_ptr<const FieldPaths> fields_;  // that are searched; null: all of the record
   IteratorMutex mutex_;                       // guards the following
   RecordBlock block_;
@@ -304,7 +312,8 @@ void define_stream(py::module_& module) {
       .def("__iter__", [](const py::object& self) { return self; })
       .def("__next__", &Stream::next_list)
       .def("next_batch", &Stream::next_batch)
-      .def("lacks_field", &Stream::lacks_field);
+      .def("lacks_field", &Stream::lacks_field)
+      .def("undecoded", &Stream::undecoded);
 }
 
 }  // namespace recordfs::python

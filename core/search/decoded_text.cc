@@ -8,28 +8,53 @@
 
 namespace recordfs {
 
-Result<void> each_decoded_text(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk,
-                               Bytes record, const FieldPaths* fields,
+namespace {
+
+class NoSink final : public ScalarSink {
+ public:
+  void take(std::size_t /*field*/, const Scalar& /*value*/) override {}
+};
+
+// Returns whether a record without values of the fields can be decoded, and notes it otherwise: a document may have the
+// reason instead.
+Result<bool> is_decoded(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk,
+                        Bytes record, const SearchedFields& fields) {
+  NoSink sink;
+  JsonFilter filter(*fields.paths, sink);
+  const auto visited = decoder.visit(context, chunk, record, filter);
+  if (visited) return true;
+  if (!UndecodedRecords::is_of_record(visited.error().code)) return visited.error();
+  fields.undecoded->note(chunk, fields.path, visited.error());
+  return false;
+}
+
+}  // namespace
+
+Result<bool> each_decoded_text(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk,
+                               Bytes record, const SearchedFields& fields,
                                const std::function<void(std::string_view)>& take) {
   std::optional<JsonFilter> filter;
-  if (fields != nullptr) filter.emplace(*fields, JsonFilter::Form::kValues);
+  if (fields.paths != nullptr) filter.emplace(*fields.paths, JsonFilter::Form::kValues);
   auto document = decoder.document(context, chunk, record, JsonLayout::kLine, filter ? &*filter : nullptr);
-  if (!document) {
-    const Code code = document.error().code;
-    const bool is_of_record = code == Code::kNotFound || code == Code::kDamage || code == Code::kUnsupported;
-    if (!is_of_record) return std::move(document).error();
-    if (fields != nullptr) fields->note({});
-    return {};
-  }
-  document->pop_back();
-  if (filter) {
-    filter->finish();
-    note_field_names(context, decoder, chunk, record, *fields);
-    filter->each_value(*document, take);
-  } else {
+  if (!document && !UndecodedRecords::is_of_record(document.error().code)) return std::move(document).error();
+  if (!filter) {
+    if (!document) return true;
+    document->pop_back();
     take(*document);
+    return true;
   }
-  return {};
+  bool has_values = false;
+  if (document) {
+    document->pop_back();
+    filter->finish();
+    note_field_names(context, decoder, chunk, record, *fields.paths);
+    filter->each_value(*document, [&](std::string_view value) {
+      has_values = true;
+      take(value);
+    });
+  }
+  if (has_values) return true;
+  return is_decoded(context, decoder, chunk, record, fields);
 }
 
 }  // namespace recordfs

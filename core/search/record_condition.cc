@@ -22,10 +22,8 @@ Result<bool> RecordCondition::matches(const RequestContext& context, const Recor
   JsonFilter filter(fields_, evaluation);
   const auto visited = decoder.visit(context, chunk, record, filter);
   if (!visited) {
-    const Code code = visited.error().code;
-    const bool is_of_record = code == Code::kNotFound || code == Code::kDamage || code == Code::kUnsupported;
-    if (!is_of_record) return visited.error();
-    note_undecoded(chunk, path, visited.error());
+    if (!UndecodedRecords::is_of_record(visited.error().code)) return visited.error();
+    undecoded_.note(chunk, path, visited.error());
     return false;
   }
   filter.finish();
@@ -40,19 +38,6 @@ void RecordCondition::note(const std::vector<ConditionEvaluation::Seen>& seen) c
     if (seen[i].comparable && !seen_[i].comparable) seen_[i].comparable = true;
     if (seen[i].other && !seen_[i].other) seen_[i].other = true;
   }
-}
-
-void RecordCondition::note_undecoded(const ChunkInfo& chunk, std::string_view path, const Error& error) const {
-  const std::lock_guard lock(mutex_);
-  if (undecoded_.records++ > 0) return;
-  undecoded_.chunk = chunk.begin;
-  undecoded_.path = path;
-  undecoded_.why = error.detail.empty() ? to_string(error) : error.detail;
-}
-
-RecordCondition::Undecoded RecordCondition::undecoded() const {
-  const std::lock_guard lock(mutex_);
-  return undecoded_;
 }
 
 std::vector<std::string> RecordCondition::mismatched() const {

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,6 +17,7 @@
 #include "core/decoding/record_decoder.h"
 #include "core/formats/container.h"
 #include "core/search/condition.h"
+#include "core/search/undecoded_records.h"
 
 namespace recordfs {
 
@@ -36,14 +36,8 @@ class RecordCondition {
   Result<bool> matches(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk,
                        Bytes record, std::string_view path = {}) const;
 
-  // Records that could not be decoded, so that the condition did not apply to them.
-  struct Undecoded {
-    std::uint64_t records = 0;
-    Position chunk = 0;  // of the first one that was noted
-    std::string path{};
-    std::string why{};
-  };
-  Undecoded undecoded() const;
+  // Returns what is known of records that could not be decoded, so that the condition did not apply to them.
+  UndecodedRecords::Summary undecoded() const { return undecoded_.summary(); }
 
   // Returns the names that no record had, none if no record was decoded, and some names that records had instead.
   std::vector<std::string> absent() const { return fields_.absent(); }
@@ -63,13 +57,11 @@ class RecordCondition {
   };
 
   void note(const std::vector<ConditionEvaluation::Seen>& seen) const;
-  void note_undecoded(const ChunkInfo& chunk, std::string_view path, const Error& error) const;
 
   const std::shared_ptr<const Condition> condition_;
   const FieldPaths fields_;
   const std::unique_ptr<Seen[]> seen_;  // by term
-  mutable std::mutex mutex_;            // guards undecoded_
-  mutable Undecoded undecoded_;
+  mutable UndecodedRecords undecoded_;
 };
 
 }  // namespace recordfs

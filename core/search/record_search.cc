@@ -112,7 +112,7 @@ class ChunkSearch {
     });
     if (!looked) {
       found_.failures.push_back(std::move(looked).error());
-    } else if (is_match != wanted_.is_inverted) {
+    } else if (*looked && is_match != wanted_.is_inverted) {
       found_.records.push_back(std::move(found));
     }
   }

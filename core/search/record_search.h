@@ -16,8 +16,8 @@
 namespace recordfs {
 
 // Calls `take` with each text of a record that is searched instead of its bytes. A record without one does not match.
-// Thread-safe.
-using TextsOfRecord = std::function<Result<void>(const ChunkInfo& chunk, Bytes record,
+// Returns false to leave the record out, whether the search is inverted or not. Thread-safe.
+using TextsOfRecord = std::function<Result<bool>(const ChunkInfo& chunk, Bytes record,
                                                  const std::function<void(std::string_view text)>& take)>;
 
 // Returns whether a record is selected, as a condition on its fields decides. Thread-safe.

@@ -33,6 +33,7 @@
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/commands/standard_input.h"
+#include "fusefs/commands/where.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
@@ -89,6 +90,7 @@ class Grep {
 
   int finish() {
     report_absent(options_.json_line.fields.get(), context_);
+    report_undecoded("--field", undecoded_.summary(), "so they are not searched", context_);
     if (!has_stopped_early_) report_absent(options_.field.get(), context_);
     report_condition(options_.condition.get(), !has_stopped_early_, context_);
     const int status = context_.finish();
@@ -201,7 +203,9 @@ class Grep {
     if (options_.decoded) {
       wanted.texts_of = [this, &searched](const ChunkInfo& info, Bytes record,
                                           const std::function<void(std::string_view)>& take) {
-        return each_decoded_text({}, searched.decoder, info, record, options_.field.get(), take);
+        const SearchedFields fields{
+            .paths = options_.field.get(), .undecoded = &undecoded_, .path = searched.member.path};
+        return each_decoded_text({}, searched.decoder, info, record, fields, take);
       };
     }
     auto result = search_chunk({}, store, indexed.chunk, **chunk, wanted);
@@ -292,9 +296,10 @@ class Grep {
   GrepPrinter printer_;
   const bool flushes_;  // the output after each record, as far as they are found together
   std::uint64_t most_;
-  std::uint64_t selected_ = 0;      // records of the current file or data set; with kNames, of the shard
-  bool has_selected_ = false;       // any record of any file
-  bool has_stopped_early_ = false;  // before the end of a file
+  std::uint64_t selected_ = 0;          // records of the current file or data set; with kNames, of the shard
+  bool has_selected_ = false;           // any record of any file
+  mutable UndecodedRecords undecoded_;  // by --field
+  bool has_stopped_early_ = false;      // before the end of a file
 };
 
 int grep(const GrepOptions& options) {

@@ -105,15 +105,17 @@ std::optional<std::uint64_t> LastSelected::first() const {
   return runs_.front().begin + (records_ - most_);
 }
 
+void report_undecoded(std::string_view option, const UndecodedRecords::Summary& undecoded, std::string_view outcome,
+                      CommandContext& context) {
+  if (undecoded.records == 0 || !context.output().good()) return;
+  context.fail(kExitPartlyDone, fmt::format("{}: {} cannot be decoded, {}; the first is in {}, in the chunk at {}: {}",
+                                            option, counted(undecoded.records, "record"), outcome,
+                                            printable(undecoded.path), undecoded.chunk, printable(undecoded.why)));
+}
+
 void report_condition(const RecordCondition* condition, bool is_complete, CommandContext& context) {
   if (condition == nullptr || !context.output().good()) return;
-  if (const auto undecoded = condition->undecoded(); undecoded.records > 0) {
-    context.fail(kExitPartlyDone,
-                 fmt::format("--where: {} cannot be decoded, so the condition does not apply; the first is in {}, in "
-                             "the chunk at {}: {}",
-                             counted(undecoded.records, "record"), printable(undecoded.path), undecoded.chunk,
-                             printable(undecoded.why)));
-  }
+  report_undecoded("--where", condition->undecoded(), "so the condition does not apply", context);
   if (!is_complete) return;
   report_absent_names(condition->absent(), condition->present(), context);
   for (const std::string& term : condition->mismatched()) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "core/decoding/record_decoder.h"
@@ -72,6 +73,10 @@ class LastSelected {
   std::uint64_t records_ = 0;  // in runs_
   std::deque<OrdinalInterval> runs_;
 };
+
+// Prints and notes how many records could not be decoded for an option, and what that means.
+void report_undecoded(std::string_view option, const UndecodedRecords::Summary& undecoded, std::string_view outcome,
+                      CommandContext& context);
 
 // Prints and notes the doubts about the result of a condition: names that no record has, comparisons with values of
 // another type, and records that cannot be decoded. `is_complete`: all records of the command were read; otherwise the

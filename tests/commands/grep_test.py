@@ -163,12 +163,25 @@ class Grep(commands.Case):
                          [name for some in names for name in some if name.endswith("message")])
         self.assertEqual(self.assert_ends_quietly(NONE, "grep", "--field", "rnested.name", "absent", commands.sample(MESSAGES)), b"")
 
+    def first_example(self):
+        path = self.folder / "first.tfrecord"
+        path.write_bytes(tfrecord([self.good("cat", commands.sample(EXAMPLES), "0")]))
+        return path
+
     def test_field_that_no_record_has_is_reported(self):
         for words in ([], ["-q"], ["-v"], ["-c"], ["-l"], ["--json"]):
             self.assert_ends(FAILED, r"no record has a field no\.such", "grep", *words, "--field", "no.such", "",
                              commands.sample(MESSAGES))
-        self.assert_ends(FAILED, r"no record has a field no\.such", "grep", "-c", "-v", "--field", "no.such", "", self.file)
-        self.assert_ends(FAILED, r"no record has a field labl", "grep", "--field", "labl", "640", commands.sample(EXAMPLES))
+        self.assert_ends(FAILED, r"no record has a field labl", "grep", "--field", "labl", "640", self.first_example())
+
+    def test_records_that_cannot_be_decoded_are_reported(self):
+        path = self.folder / "mixed.tfrecord"
+        path.write_bytes(tfrecord([b"text 3", example(label=[3]), example(label=[4]), b"text", example(label=[13])]))
+        error = rf"--field: 2 records cannot be decoded, so they are not searched; the first is in {path}, in the chunk at 0: "
+        for words, found in (([], b"1\n4\n"), (["-v"], b"2\n")):
+            self.assertEqual(self.assert_ends(FAILED, error, "grep", *words, "--ordinals", "--field", "label", "3", path), found)
+        done = self.recordfs("grep", "--ordinals", "--decoded", "-v", "label", path)
+        self.assertEqual((done.out, done.err), (b"0\n3\n", ""))
 
     def test_field_is_not_called_missing_if_no_record_was_read(self):
         empty = self.written()
@@ -196,7 +209,7 @@ class Grep(commands.Case):
 
     def test_fields_of_json_lines_are_those_that_are_wanted(self):
         line = json.loads(self.good("grep", "--json", "--fields", "image/width", "--field", "image/width", "640",
-                                    commands.sample(EXAMPLES)).splitlines()[0])
+                                    self.first_example()).splitlines()[0])
         self.assertEqual(line["decoded"], {"features": {"feature": {"image/width": {"int64_list": {"value": [640]}}}}})
         self.assertNotIn("text", line)
         self.assertNotIn("base64", line)

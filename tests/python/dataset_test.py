@@ -371,7 +371,7 @@ class Decoding(Case):
 
     def test_search_of_a_field(self):
         path = sample("tfrecord/examples.tfrecord")
-        ds = recordfs.open(path)
+        ds = recordfs.open(path, on_damage="skip")  # some records cannot be decoded
         for field, pattern in (("features.feature", "."), ("features", "[0-9]"), ("", "feature")):
             expected = run("grep", "--ordinals", "--field", field, "-e", pattern, path)[1].split() if field else \
                 run("grep", "--ordinals", "--decoded", "-e", pattern, path)[1].split()
@@ -381,13 +381,23 @@ class Decoding(Case):
             self.assertEqual([record for _, record in found], ds[[ordinal for ordinal, _ in found]])
 
     def test_field_that_no_record_has(self):
-        ds = self.open("tfrecord/examples.tfrecord")
+        ds = self.open("tfrecord/examples.tfrecord", on_damage="skip")
         for invert in (False, True):
             found = ds.grep(".", field="nothing", invert=invert)
             with self.assertRaisesRegex(ValueError, r"\Ano record has a field nothing\Z"):
                 list(found)
         self.assertEqual(list(ds.grep("no such text", field="features")), [])
         self.assertEqual(list(ds[:0].grep(".", field="nothing")), [])
+
+    def test_search_of_a_field_of_records_that_cannot_be_decoded(self):
+        path = self.write("mixed.tfrecord", [b"text", self.open("tfrecord/examples.tfrecord")[0]])
+        found = recordfs.open(path).grep("640", field="image/width")
+        self.assertEqual(next(found)[0], 1)
+        with self.assertRaisesRegex(recordfs.UnsupportedError, "1 records cannot be decoded, so they are not searched"):
+            next(found)
+        for invert, expected in ((False, [1]), (True, [])):
+            found = recordfs.open(path, on_damage="skip").grep("640", field="image/width", invert=invert)
+            self.assertEqual([ordinal for ordinal, _ in found], expected)
 
     def test_loop_does_not_end_at_a_record_without_decoded_form(self):
         class Decoded:

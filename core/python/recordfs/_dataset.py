@@ -22,7 +22,7 @@ from ._picked import picked, picked_records
 from ._ranges import Damage, damage_of
 from ._rows import ENDLESS, Rows, Shuffled, are_consecutive, checked_seed, clipped, narrowed, needs_count, numbers
 from ._splits import Splittable
-from ._where import joined, selected
+from ._where import checked_field, joined, selected
 
 Record = Union[bytes, memoryview]
 
@@ -234,6 +234,9 @@ class Dataset(Splittable, Sequence):
         ------
         ValueError
             At the end: no record that was searched has the field, also with `invert`.
+        UnsupportedError
+            At the end: records cannot be decoded, so that they are neither searched for the field nor returned with `invert`.
+            With ``on_damage="report"`` a warning instead, and nothing with ``"skip"``.
 
         Examples
         --------
@@ -249,7 +252,7 @@ class Dataset(Splittable, Sequence):
         stream = self._stream(patterns=encoded, ignores_case=ignore_case, is_literal=fixed, is_inverted=invert, field=field)
         first = self._rows.start
         found = ((ordinal - first, record) for ordinal, record in itertools.chain.from_iterable(stream))
-        return itertools.chain(found, _checked_field(stream, field)) if field else found
+        return itertools.chain(found, checked_field(stream, field, self._on_damage)) if field else found
 
     def where(self, condition: str) -> Dataset:
         """Returns a view of the records whose fields meet a condition. Reads all records of this view once, on all cores.
@@ -493,10 +496,3 @@ class _Shards(Sequence):
         whole = self._of._opened
         opened = Opened(whole.native.shard(number), [whole.shards[number]], whole.options, DatabasePlace())
         return Dataset(opened, on_damage=self._of._on_damage, copy=self._of._copy)
-
-
-def _checked_field(stream: _recordfs.Stream, field: str) -> Iterator[Any]:
-    """Yields nothing. Raises ValueError if no record that was searched has the field."""
-    if stream.lacks_field():
-        raise ValueError(f"no record has a field {field}")
-    yield from ()

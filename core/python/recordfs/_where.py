@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import difflib
 import warnings
+from collections.abc import Iterator
+from typing import Any
 
 from . import _recordfs
 from ._errors import DamageWarning, UnsupportedError
@@ -36,8 +38,22 @@ def _check(stream: _recordfs.Stream, path: str, on_damage: str) -> None:
         raise ValueError(f"no record has a field {name}" + (f" (did you mean {' or '.join(similar)}?)" if similar else ""))
     for term in mismatched:
         raise ValueError(f"{term}: no value of this field has the type of what it is compared with")
-    if undecoded and on_damage != "skip":
-        error = UnsupportedError(path, chunk, f"{undecoded} records cannot be decoded, so the condition does not apply: {reason}")
-        if on_damage == "raise":
-            raise error
-        warnings.warn(str(error), DamageWarning, stacklevel=4)
+    _check_decoded(undecoded, path, chunk, f"the condition does not apply: {reason}", on_damage)
+
+
+def checked_field(stream: _recordfs.Stream, field: str, on_damage: str) -> Iterator[Any]:
+    """Yields nothing. Raises or warns as `Dataset.grep` at the end of a search of a field."""
+    if stream.lacks_field():
+        raise ValueError(f"no record has a field {field}")
+    records, path, chunk, reason = stream.undecoded()
+    _check_decoded(records, path, chunk, f"they are not searched: {reason}", on_damage)
+    yield from ()
+
+
+def _check_decoded(undecoded: int, path: str, chunk: int, outcome: str, on_damage: str) -> None:
+    if not undecoded or on_damage == "skip":
+        return
+    error = UnsupportedError(path, chunk, f"{undecoded} records cannot be decoded, so {outcome}")
+    if on_damage == "raise":
+        raise error
+    warnings.warn(str(error), DamageWarning, stacklevel=5)

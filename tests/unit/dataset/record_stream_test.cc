@@ -92,11 +92,11 @@ TEST(RecordStreamTest, TextsAreSearchedInsteadOfRecords) {
   RecordStream::Options options{.matcher = std::move(*matcher)};
   options.texts_of = [](std::size_t shard, const std::shared_ptr<const RecordStore>& store) -> TextsOfRecord {
     EXPECT_NE(store, nullptr);
-    return [shard](const ChunkInfo&, Bytes, const std::function<void(std::string_view)>& take) -> Result<void> {
-      if (shard == 0) return {};
+    return [shard](const ChunkInfo&, Bytes, const std::function<void(std::string_view)>& take) -> Result<bool> {
+      if (shard == 0) return true;
       take("another text");
       take("the text of shard " + std::to_string(shard));
-      return {};
+      return true;
     };
   };
   EXPECT_EQ(toys.read(options), toys.between(140, 141));

@@ -82,12 +82,12 @@ TEST(RecordSearch, TextsOfARecordTakeThePlaceOfItsBytes) {
   const Searched searched;
   std::uint64_t calls = 0;
   const auto texts = [&calls](const ChunkInfo&, Bytes,
-                              const std::function<void(std::string_view)>& take) -> Result<void> {
+                              const std::function<void(std::string_view)>& take) -> Result<bool> {
     if (calls++ == 2) return Error{.code = Code::kDamage, .detail = "not decoded"};
-    if (calls == 2) return {};
+    if (calls == 2) return false;
     take("first ");
     take("second");
-    return {};
+    return true;
   };
   const auto found = searched.search("second", {.wants_matches = true, .texts_of = texts});
   ASSERT_EQ(found.records.size(), 3u);
@@ -95,6 +95,10 @@ TEST(RecordSearch, TextsOfARecordTakeThePlaceOfItsBytes) {
   EXPECT_EQ(found.records[0].index, 0u);
   EXPECT_EQ(found.records[1].index, 3u);
   EXPECT_EQ(found.records[0].text, "second") << "only texts that match";
+  calls = 0;
+  const auto others = searched.search("third", {.is_inverted = true, .texts_of = texts});
+  ASSERT_EQ(others.records.size(), 3u);
+  EXPECT_EQ(others.records[1].index, 3u) << "the one that was not searched is left out too";
 }
 
 TEST(RecordSearch, SelectsAmongTheWantedRecordsOfAChunk) {
