@@ -77,8 +77,7 @@ bool ColumnSelection::wants(std::string_view name) const {
 Result<void> ColumnSelection::check(const std::vector<std::string>& of_records) const {
   for (const std::string& name : names_) {
     if (std::ranges::find(of_records, name) != of_records.end()) continue;
-    return Error{.code = Code::kNotFound,
-                 .detail = fmt::format("no column {}{}", printable(name), similar_to(name, of_records))};
+    return wrong(fmt::format("no column {}{}", printable(name), similar_to(name, of_records)));
   }
   return {};
 }

@@ -28,7 +28,7 @@ class ColumnSelection {
   bool wants(std::string_view name) const;
   const std::vector<std::string>& names() const { return names_; }  // none: all
 
-  // Fails with kNotFound if a selected name is not among those of the records; the detail names similar ones.
+  // Fails with kUnsupported if a selected name is not among those of the records; the detail names similar ones.
   Result<void> check(const std::vector<std::string>& of_records) const;
 
  private:

@@ -21,6 +21,7 @@ using tensorflow::FeatureKind;
 constexpr const char* kColumn = "decoded";
 
 Error unsupported(std::string why) { return {.code = Code::kUnsupported, .detail = std::move(why)}; }
+Error no_columns(std::string why) { return {.code = Code::kNotFound, .detail = std::move(why)}; }
 
 FieldType type_of(FeatureKind kind) {
   switch (kind) {
@@ -127,7 +128,7 @@ Result<std::shared_ptr<const RowSchema>> RowSchema::find(const RequestContext& c
   schema->root_ = {.name = kColumn, .number = 1, .type = FieldType::kMessage, .has_presence = true};
   ASSIGN_OR_RETURN(auto type, first_type(context, sources));
   if (type && type->name != tensorflow::kExampleType) {
-    if (type->descriptors == nullptr) return unsupported("no descriptors of " + printable(type->name));
+    if (type->descriptors == nullptr) return no_columns("no descriptors of " + printable(type->name));
     ASSIGN_OR_RETURN(auto fields, message_schema(as_bytes(*type->descriptors), type->name));
     TRY(schema->select_fields(std::move(fields)));
     schema->type_ = std::move(type);
@@ -144,19 +145,22 @@ Result<std::shared_ptr<const RowSchema>> RowSchema::find(const RequestContext& c
 
 Result<void> RowSchema::add_first(const RequestContext& context, const RowSources& sources,
                                   const std::vector<std::string>& records) {
-  if (records.empty()) return unsupported("records of unknown type");
-  const Bytes first = as_bytes(records.front());
-  if (tensorflow::features_of_example(first, limits_)) return add_features(sources, records);
+  if (records.empty()) return no_columns("records of unknown type");
   ASSIGN_OR_RETURN(const auto store, first_store(context, sources));
   const RecordSchema& format = store->schema();
-  if (format.value && format.value(first, ValueForm::kJson)) {
-    values_ = ValueKind::kFormat;
-  } else {
-    const auto json = json_record(first);
-    if (!json) return json.error().code == Code::kDamage ? unsupported("records of unknown type") : json.error();
+  for (const std::string& text : records) {
+    const Bytes record = as_bytes(text);
+    if (tensorflow::features_of_example(record, limits_)) return add_features(sources, records);
+    if (format.value && format.value(record, ValueForm::kJson)) {
+      values_ = ValueKind::kFormat;
+      return add_values(format, records);
+    }
+    const auto json = json_record(record);
+    if (!json && json.error().code == Code::kDamage) continue;
     values_ = ValueKind::kJson;
+    return add_values(format, records);
   }
-  return add_values(format, records);
+  return no_columns("records of unknown type");
 }
 
 Result<void> RowSchema::select_fields(std::vector<MessageField> fields) {
@@ -187,8 +191,7 @@ Result<void> RowSchema::add_values(const RecordSchema& format, const std::vector
   value_columns_.emplace(selection_);
   for (const std::string& record : records) {
     const auto added = add(as_bytes(record));
-    if (!added && added.error().code == Code::kDamage) return unsupported("records of unknown type");
-    TRY(added);
+    if (!added && added.error().code != Code::kDamage) return added;
   }
   ASSIGN_OR_RETURN(root_.fields, value_columns_->finish());
   return {};
@@ -207,7 +210,7 @@ Result<void> RowSchema::add_features(const RowSources& sources, const std::vecto
   std::set<std::string, std::less<>> names;  // also of features that are not selected
   for (const std::string& record : records) {
     const auto features = tensorflow::features_of_example(as_bytes(record), limits_);
-    if (!features) return unsupported("records of unknown type");
+    if (!features) continue;
     for (const auto& feature : *features) {
       if (feature.kind == FeatureKind::kNone) continue;
       names.emplace(feature.name);
@@ -224,6 +227,7 @@ Result<void> RowSchema::add_features(const RowSources& sources, const std::vecto
       return Error{.code = Code::kLimit, .detail = "the examples have too many features"};
     }
   }
+  if (records.empty()) return no_columns("records of unknown type");
   if (names.empty()) return unsupported("no feature of the first 1,024 records has a type");
   TRY(selection_.check({names.begin(), names.end()}));
   for (auto& [name, feature] : features_) {
@@ -235,6 +239,11 @@ Result<void> RowSchema::add_features(const RowSources& sources, const std::vecto
                             .has_presence = !feature.is_list});
   }
   return {};
+}
+
+bool RowSchema::is_list(std::string_view feature) const {
+  const auto known = features_.find(feature);
+  return known == features_.end() || known->second.is_list;
 }
 
 Result<std::shared_ptr<const RowSchema>> RowSchema::find_scalars(const RequestContext& context,
@@ -281,6 +290,11 @@ Result<void> RowDecoder::append(ColumnBuilder& builder, Bytes record) const {
   return schema_->type_ ? builder.append_message(record) : schema_->append_example(builder, record);
 }
 
+Error RowSchema::several_values(std::string_view feature) {
+  return unlike_first(feature, "has several values, but at most one in each of",
+                      " (try: --lists, in Python lists=True)");
+}
+
 Result<void> RowSchema::append_example(ColumnBuilder& builder, Bytes record) const {
   ASSIGN_OR_RETURN(const auto features, tensorflow::features_of_example(record, limits_));
   for (const auto& feature : features) {
@@ -299,8 +313,7 @@ Result<void> RowSchema::append_example(ColumnBuilder& builder, Bytes record) con
     }
     TRY(reader.finish());
     if (!field.is_repeated && column.size() > builder.size() + 1) {
-      return unlike_first(feature.name, "has several values, but at most one in each of",
-                          " (try: --lists, in Python lists=True)");
+      return RowSchema::several_values(feature.name);
     }
   }
   for (std::size_t i = 0; i < root_.fields.size(); ++i) {

@@ -70,11 +70,12 @@ class RowDecoder {
 class RowSchema {
  public:
   // Returns the schema of the user's type, or of the type that the first readable shard states. If there is none, or if
-  // it is tensorflow.Example, the columns are those that have values in the first records, which must be one of these:
-  // Examples, whose columns are their features; records with a Value, as the format of the first readable shard reads
-  // them; JSON objects. A feature is a list if one of the first records has several values of it, or an empty list.
-  // Only selected columns are looked at, and a value of another column is no error. Fails with kUnsupported for other
-  // records, with kLimit, as ColumnSelection::check() and ValueColumns::finish(), and as the functions of `sources`.
+  // it is tensorflow.Example, the columns are those that have values in the first records. The first of these that has
+  // columns is one of the following, and so must be the records that have rows: Examples, whose columns are their
+  // features; records with a Value, as the format of the first readable shard reads them; JSON objects. A feature is a
+  // list if one of the first records has several values of it, or an empty list. Only selected columns are looked at,
+  // and a value of another column is no error. Fails with kNotFound if no record has columns, with kLimit, as
+  // ColumnSelection::check() and ValueColumns::finish(), and as the functions of `sources`.
   static Result<std::shared_ptr<const RowSchema>> find(const RequestContext& context, const RowSources& sources);
 
   // Returns the schema of the scalars in event files of TensorBoard or in runs of wandb: run, step, wall_time, tag,
@@ -86,6 +87,13 @@ class RowSchema {
   // The struct "decoded": its fields are the columns, those of a message by ascending number. A column that is not
   // selected may be among them.
   const MessageField& root() const { return root_; }
+
+  // Returns whether the records are Examples.
+  bool has_features() const { return !features_.empty(); }
+  // Returns whether a feature is a list, also true for one that the first records lack.
+  bool is_list(std::string_view feature) const;
+  // Returns the error of a record with several values of a feature that is no list.
+  static Error several_values(std::string_view feature);
 
   // Returns the decoder of a shard's records. `path` is the shard's, after which scalars name their run (run_of). Fails
   // with kUnsupported if the records have another type, and as Metadata's functions. This must outlive the decoder.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -48,6 +49,25 @@ const Value* only_member(const Value& value) {
   return members == nullptr || members->empty() ? nullptr : &members->front().value;
 }
 
+Error no_columns() { return {.code = Code::kDamage, .detail = "no columns, unlike the first record"}; }
+
+// Returns the members of an object, each as `"name":value`.
+std::vector<std::string_view> members_of(std::string_view object) {
+  std::vector<std::string_view> members;
+  std::size_t depth = 0;
+  std::size_t begin = 1;
+  for (std::size_t at = 1; at < object.size();) {
+    const char c = object[at];
+    const bool is_end = depth == 0 && (c == ',' || c == '}');
+    if (is_end && at > begin) members.push_back(object.substr(begin, at - begin));
+    if (is_end) begin = at + 1;
+    if (c == '{' || c == '[') ++depth;
+    if (depth > 0 && (c == '}' || c == ']')) --depth;
+    at = c == '"' ? end_of_string(object, at) : at + 1;
+  }
+  return members;
+}
+
 }  // namespace
 
 void append_untyped(std::string& json, std::string_view typed, ByteForm form) {
@@ -77,72 +97,79 @@ void append_untyped(std::string& json, std::string_view typed, ByteForm form) {
 }
 
 RowReader::RowReader(std::shared_ptr<const RecordStore> store, const UserTypes& types, const Limits& limits,
-                     ByteForm form)
+                     RowForm form)
     : store_(std::move(store)),
-      types_(types),
       limits_(limits),
-      form_(form),
+      form_(std::move(form)),
       decoder_(store_->schema(), store_->metadata(), types) {}
 
-Result<std::string_view> RowReader::type_of_all(const RequestContext& context) const {
-  const std::string_view given = type_of_records(types_, store_->schema(), store_->metadata());
-  if (!given.empty() || store_->metadata() == nullptr) return given;
-  return store_->metadata()->record_type(context);
-}
-
-Result<bool> RowReader::append_example(const RequestContext& context, Bytes record, std::string& json) const {
-  ASSIGN_OR_RETURN(const auto type, type_of_all(context));
-  const RecordSchema& schema = store_->schema();
-  const bool is_named = type == tensorflow::kExampleType;
-  // As RowSchema, which also takes them for Examples if the format does not say otherwise.
-  const bool may_be_example = schema.type || (!schema.value && schema.may_be_message);
-  if (!is_named && (!type.empty() || !may_be_example)) return false;
-  const auto value = tensorflow::value_of_example(record, limits_, ValueForm::kJson);
-  if (!value && (is_named || value.error().code != Code::kDamage)) return value.error();
-  if (!value || tensorflow::type_of_example(*value) != tensorflow::kExampleType) return false;
-  const Value* const features = only_member(*only_member(*value));
-  JsonWriter writer(json, JsonLayout::kTyped);
+Result<std::string> RowReader::row_of_example(Bytes record) const {
+  ASSIGN_OR_RETURN(const auto value, tensorflow::value_of_example(record, limits_, ValueForm::kJson));
+  if (tensorflow::type_of_example(value) != tensorflow::kExampleType) return no_columns();
+  std::string row;
+  JsonWriter writer(row, JsonLayout::kTyped);
   writer.begin_object();
-  for (const auto& [name, feature] : std::get<Value::Object>(features->is)) {
+  for (const auto& [name, feature] : std::get<Value::Object>(only_member(*only_member(value))->is)) {
+    if (!form_.selection.wants(name)) continue;
+    const Value* const lists = only_member(feature);
+    const Value::List none;
+    const auto& values = lists == nullptr ? none : std::get<Value::List>(only_member(*lists)->is);
+    const bool is_list = form_.schema == nullptr || form_.schema->is_list(name);
+    if (!is_list && values.size() > 1) return RowSchema::several_values(name);
+    if (!is_list && values.empty()) continue;
     writer.name(name);
-    writer.begin_list();
-    const Value* const list = only_member(feature);
-    if (list != nullptr) {
-      for (const Value& item : std::get<Value::List>(only_member(*list)->is)) append_value(writer, item, form_);
-    }
-    writer.end_list();
+    if (is_list) writer.begin_list();
+    for (const Value& item : values) append_value(writer, item, form_.bytes);
+    if (is_list) writer.end_list();
   }
   writer.end_object();
-  return true;
-}
-
-Result<bool> RowReader::has_columns(const RequestContext& context, const ChunkInfo& chunk, Bytes record) const {
-  std::string row;
-  ASSIGN_OR_RETURN(const bool is_example, append_example(context, record, row));
-  if (is_example) return true;
-  const auto typed = decoder_.row(context, chunk, record);
-  if (typed) return typed->starts_with('{');
-  if (typed.error().code == Code::kNotFound) return false;
-  return typed.error();
+  return row;
 }
 
 Result<void> RowReader::append(const RequestContext& context, const ChunkInfo& chunk, Bytes record,
                                std::string& json) const {
-  ASSIGN_OR_RETURN(const bool is_example, append_example(context, record, json));
-  if (is_example) return {};
-  const auto typed = decoder_.row(context, chunk, record);
+  const bool may_be_example = form_.schema == nullptr || form_.schema->has_features();
+  auto typed = may_be_example ? row_of_example(record) : decoder_.row(context, chunk, record);
+  const bool is_example = may_be_example && (typed || form_.schema != nullptr);
+  if (may_be_example && !is_example) typed = decoder_.row(context, chunk, record);
   const bool has_none = typed ? !typed->starts_with('{') : typed.error().code == Code::kNotFound;
-  if (has_none) {
-    return Error{.code = Code::kDamage, .position = chunk.begin, .detail = "no columns, unlike the first record"};
+  if (has_none || !typed) {
+    Error why = has_none ? no_columns() : typed.error();
+    why.position = chunk.begin;
+    return why;
   }
-  if (!typed) return typed.error();
-  append_untyped(json, *typed, form_);
+  if (is_example) {
+    append_selected(*typed, json);
+    return {};
+  }
+  std::string row;
+  append_untyped(row, *typed, form_.bytes);
+  append_selected(row, json);
   return {};
 }
 
 void RowReader::append_data(std::uint64_t ordinal, Bytes record, std::string& json) const {
-  json += fmt::format(R"({{"ordinal":{},"data":)", ordinal);
-  append_bytes(json, record, form_);
+  std::string row = fmt::format(R"({{"ordinal":{},"data":)", ordinal);
+  append_bytes(row, record, form_.bytes);
+  append_selected(row += '}', json);
+}
+
+void RowReader::append_selected(std::string_view row, std::string& json) const {
+  if (form_.selection.is_all()) {
+    json += row;
+    return;
+  }
+  const auto members = members_of(row);
+  json += '{';
+  for (const std::string& name : form_.selection.names()) {
+    std::string quoted;
+    append_json_string(quoted, name);
+    const auto found = std::ranges::find_if(
+        members, [&](std::string_view member) { return member.starts_with(quoted) && member[quoted.size()] == ':'; });
+    if (found == members.end()) continue;
+    if (!json.ends_with('{')) json += ',';
+    json += *found;
+  }
   json += '}';
 }
 

@@ -2,8 +2,8 @@
 //
 // The columns of a record are the members of its decoded object, in the order in which `cat --json` writes them: the
 // fields of a protobuf message, the members that the format gives a record, or those of a record that is JSON. Of a
-// tensorflow.Example they are the features, by their own names, each a list of its values. A record that has no decoded
-// object has the columns "ordinal" and "data".
+// tensorflow.Example they are the features, by their own names, which are lists if the schema says so. A record that
+// has no decoded object has the columns "ordinal" and "data". Columns without a value are omitted.
 //
 // Numbers are JSON numbers, also 64-bit ones; NaN and the infinities are strings. Bytes are text if they are UTF-8, and
 // otherwise base64, unless a ByteForm chooses one form for all.
@@ -17,6 +17,8 @@
 #include "core/base/bytes.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/columns/column_selection.h"
+#include "core/columns/row_schema.h"
 #include "core/decoding/json_writer.h"
 #include "core/decoding/record_decoder.h"
 #include "core/store/record_store.h"
@@ -27,35 +29,37 @@ namespace recordfs {
 // the infinities as strings. REQUIRES: a JsonWriter wrote it. Thread-safe.
 void append_untyped(std::string& json, std::string_view typed, ByteForm form);
 
+// The form of rows.
+struct RowForm {
+  ByteForm bytes = ByteForm::kAuto;
+  std::shared_ptr<const RowSchema> schema{};  // null: no columns are known before the records are read
+  ColumnSelection selection{};
+};
+
 // Makes rows of the records of one container. Thread-safe.
 class RowReader {
  public:
   // `types` are the user's.
-  RowReader(std::shared_ptr<const RecordStore> store, const UserTypes& types, const Limits& limits, ByteForm form);
+  RowReader(std::shared_ptr<const RecordStore> store, const UserTypes& types, const Limits& limits, RowForm form);
 
   const RecordDecoder& decoder() const { return decoder_; }
   const RecordSchema& schema() const { return store_->schema(); }
 
-  // Returns whether the record has columns. Fails as append() if that cannot be known.
-  Result<bool> has_columns(const RequestContext& context, const ChunkInfo& chunk, Bytes record) const;
-
-  // Appends the object with the columns of a record. Fails with kDamage if the record has no columns or is not of its
-  // type, with kLimit, and as RecordDecoder::row(). On failure appends nothing.
+  // Appends the object with the selected columns of a record. Fails with kDamage if the record has no columns, is not
+  // of its type, or has several values of a feature that is no list, with kLimit, and as RecordDecoder::row(). On
+  // failure appends nothing.
   Result<void> append(const RequestContext& context, const ChunkInfo& chunk, Bytes record, std::string& json) const;
 
   // Appends the object {"ordinal":42,"data":"..."}.
   void append_data(std::uint64_t ordinal, Bytes record, std::string& json) const;
 
  private:
-  // Appends the features of an Example. Returns false if the record is no Example.
-  Result<bool> append_example(const RequestContext& context, Bytes record, std::string& json) const;
-  // Returns the full name of the type of all records; empty if they have none.
-  Result<std::string_view> type_of_all(const RequestContext& context) const;
+  Result<std::string> row_of_example(Bytes record) const;
+  void append_selected(std::string_view row, std::string& json) const;
 
   const std::shared_ptr<const RecordStore> store_;
-  const UserTypes types_;
   const Limits limits_;
-  const ByteForm form_;
+  const RowForm form_;
   const RecordDecoder decoder_;
 };
 

@@ -255,7 +255,11 @@ RowSources row_sources(const OpenedSet& set, const py::function& first_records, 
 // Returns what the records are decoded to. `first_records` is a function that returns a list of bytes.
 std::shared_ptr<const RowSchema> row_schema(const OpenedSet& set, const py::function& first_records, bool lists) {
   return value_or_raise(run_long([&](const RequestContext& context) {
-                          return RowSchema::find(context, row_sources(set, first_records, lists));
+                          auto found = RowSchema::find(context, row_sources(set, first_records, lists));
+                          if (found || found.error().code != Code::kNotFound) return found;
+                          Error why = found.error();
+                          why.code = Code::kUnsupported;
+                          return decltype(found)(std::move(why));
                         }),
                         set.plan().list.shards.front().path);
 }

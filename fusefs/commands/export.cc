@@ -70,7 +70,7 @@ class Export {
         executor_(context_.threads() - 1),
         rows_{.types = options.types,
               .limits = context_.limits(),
-              .bytes = options.bytes,
+              .form = {.bytes = options.bytes, .selection = options.columns.selection},
               .skips_damage = options.skips_damage,
               .condition = options.condition} {
     if (place_ && place_->is_file()) interruption_.emplace();
@@ -161,13 +161,12 @@ class Export {
   bool find_columns(SetReader& reader, EncoderOptions& encoding) {
     const auto content = form_.format->content;
     if (content != ExportFormat::Content::kRows && content != ExportFormat::Content::kTable) return true;
-    encoding.has_columns = has_columns(reader, options_.types, context_.limits());
-    if (form_.format->content != ExportFormat::Content::kTable) return true;
-    auto table = find_table(reader, options_.words.ranges, encoding.has_columns, options_.columns, options_.types,
-                            context_.limits());
-    if (!table) return context_.print_failure(reader.name(), table.error()), false;
-    rows_.schema = std::move(table->schema);
-    encoding.columns = std::move(table->columns);
+    const bool is_table = content == ExportFormat::Content::kTable;
+    auto found = recordfs::find_columns(reader, is_table, options_.columns, options_.types, context_.limits());
+    if (!found) return context_.print_failure(reader.name(), found.error()), false;
+    encoding.has_columns = found->has_columns;
+    encoding.columns = std::move(found->table);
+    (is_table ? rows_.schema : rows_.form.schema) = std::move(found->schema);
     return true;
   }
 
@@ -364,8 +363,9 @@ void check(const ExportOptions& options) {
     throw CLI::ValidationError("--shards", "excludes --where (try: --shard-size)");
   }
   const auto content = options.form()->format->content;
-  if (!options.columns.selection.is_all() && content != ExportFormat::Content::kTable) {
-    throw CLI::ValidationError("--select", "is for tables: csv, tsv, parquet, arrow");
+  const bool has_columns = content == ExportFormat::Content::kTable || content == ExportFormat::Content::kRows;
+  if (!options.columns.selection.is_all() && !has_columns) {
+    throw CLI::ValidationError("--select", "is for tables and JSON Lines: csv, tsv, parquet, arrow, jsonl");
   }
   if (!options.members.empty() && content != ExportFormat::Content::kMembers) {
     throw CLI::ValidationError("--member", "is for archives: tar");
@@ -434,7 +434,7 @@ void declare_rows(CLI::App& app, ExportOptions& options) {
         if (!selection) throw CLI::ValidationError("--select", selection.error().detail);
         options.columns.selection = std::move(*selection);
       },
-      "of tables: only these columns, in this order, as a,b\n"
+      "of tables and JSON Lines: only these columns, in this order, as a,b\n"
       "A name with a comma is in quotes: '`a,b`,c'. Values of other columns are not looked at.");
   app.add_flag(
       "--lists", options.columns.lists,

@@ -1,24 +1,17 @@
-// Finds the columns of what is exported, by the first records of a data set.
+// Finds the columns of what is exported, by the first records of a data set: all parts of a set have the same columns.
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/columns/row_schema.h"
 #include "core/decoding/descriptor_set.h"
-#include "fusefs/commands/range.h"
 #include "fusefs/commands/set_reader.h"
 
 namespace recordfs {
 
 class TableColumns;
-
-// Returns whether the first readable record has columns, as RowReader finds them; true if no record is readable. Prints
-// nothing.
-bool has_columns(SetReader& reader, const UserTypes& types, const Limits& limits);
 
 // Which columns, as the command line says.
 struct ColumnChoice {
@@ -26,14 +19,15 @@ struct ColumnChoice {
   bool lists = false;  // of features, as RowSources
 };
 
-struct FoundTable {
-  std::shared_ptr<const RowSchema> schema{};  // null: the records have no columns
-  std::shared_ptr<const TableColumns> columns{};
+struct FoundColumns {
+  bool has_columns = false;                     // of the records
+  std::shared_ptr<const RowSchema> schema{};    // null: the records have no columns, or no schema describes them
+  std::shared_ptr<const TableColumns> table{};  // null: no table is wanted
 };
-// Returns the columns of a table of the records in some ranges, or of all records if there is none, or the selected
-// ones: of event files and of wandb's runs those of their scalars. Records of unknown type have no columns, unless
-// has_columns() says otherwise. Fails as RowSchema::find() and TableColumns::of(). Prints nothing.
-Result<FoundTable> find_table(SetReader& reader, const std::vector<Range>& ranges, bool has_columns,
-                              const ColumnChoice& choice, const UserTypes& types, const Limits& limits);
+// Returns the columns of the records of a set, which have the first 1,024 readable ones of it. In a table, event files
+// and wandb's runs have those of their scalars. Only rows that are no table can have columns without a schema. Fails as
+// RowSchema::find(), but not for records without columns, and as ColumnSelection::check(). Prints nothing.
+Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const ColumnChoice& choice, const UserTypes& types,
+                                  const Limits& limits);
 
 }  // namespace recordfs

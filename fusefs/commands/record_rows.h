@@ -28,11 +28,11 @@ struct EncodedRun {
 struct RowOptions {
   UserTypes types{};
   Limits limits{};
-  ByteForm bytes = ByteForm::kAuto;
+  RowForm form{};
   bool skips_damage = false;
   bool needs_parts = false;  // of the records
   std::shared_ptr<const RowEncoder> encoder{};
-  std::shared_ptr<const RowSchema> schema{};  // of a table; null: the records have no columns, or none are wanted
+  std::shared_ptr<const RowSchema> schema{};  // of a table; null: the records have no columns, or there is no table
   ConditionPointer condition{};               // null: all records are selected
 };
 
@@ -65,7 +65,7 @@ class RecordRows {
   RecordRows(SetMember member, RowOptions options)
       : member_(std::move(member)),
         options_(std::move(options)),
-        reader_(member_.store, options_.types, options_.limits, options_.bytes) {}
+        reader_(member_.store, options_.types, options_.limits, options_.form) {}
 
   const SetMember member_;
   const RowOptions options_;

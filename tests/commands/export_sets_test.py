@@ -99,9 +99,11 @@ class ExportSets(commands.Case):
     def test_first_record_without_columns_does_not_hide_those_of_others(self):
         path = self.folder / "first.tfrecord"
         path.write_bytes(tfrecord([b"", example({"number": [1]}), example({"number": [2]})]))
-        for name, status in (("a.csv", commands.PARTLY_DONE), ("a.jsonl", commands.DAMAGE)):
+        for name, rows in (("a.csv", b"number\r\n1\r\n2\r\n"), ("a.jsonl", b'{"number":1}\n{"number":2}\n')):
             done = self.recordfs("export", path, "-o", self.target / name)
-            self.assertEqual((done.status, list(self.target.iterdir())), (status, []), name)
+            self.assertEqual((done.status, (self.target / name).exists()), (commands.DAMAGE, False), name)
+            done = self.recordfs("export", "--skip-damage", path, "-o", self.target / name)
+            self.assertEqual((done.status, (self.target / name).read_bytes()), (commands.DAMAGE, rows), name)
 
     def test_many_shards_need_few_descriptors(self):
         examples = [example({"number": [i]}) for i in range(MANY)]
@@ -132,7 +134,7 @@ class ExportSets(commands.Case):
 
     def test_later_list_in_a_single_column_is_an_error(self):
         path = self.examples(*[{"a": [1], "b": [2]}] * 1024, {"a": [1, 2], "b": [3]}, {"a": [4], "b": [b"x"], "late": [1]})
-        for name in ("a.csv", "a.parquet", "a.arrow"):
+        for name in ("a.csv", "a.parquet", "a.arrow", "a.jsonl"):
             self.assert_ends(commands.DAMAGE, r"record 1024: feature a has several values, but at most one in each of the first 1,024 records "
                              r"\(try: --lists[^\n]*\nrecordfs: [^\n]*not written", "export", path, "-o", self.target / name)
         self.assertEqual(list(self.target.iterdir()), [])
@@ -142,6 +144,10 @@ class ExportSets(commands.Case):
         path = self.examples(*[{"a": [1], "nul\0": [1]}] * 1024, {"a": [2], "late": [1]}, {"a": [3]})
         self.assert_ends(commands.PARTLY_DONE, r"feature nul\\x00 has a NUL in its name", "export", path, "-o", self.target / "a.csv")
         self.assertEqual(self.table("a.csv", path, "--select", "a")[1024:], [["1"], ["2"], ["3"]])
+        self.assertEqual(self.exported("a.jsonl", path, "--select", "a").split()[1023:], [b'{"a":%d}' % i for i in (1, 2, 3)])
+        self.assertEqual(self.exported("b.jsonl", path, "1024:").splitlines(), [b'{"a":[2],"late":[1]}', b'{"a":[3]}'])
+        path = self.examples(*[{"a": [1]}] * 1024, {"a": [2], "late": [1]})
+        self.assertEqual(self.exported("c.jsonl", path, "1024").splitlines(), [b'{"a":2,"late":[1]}'])
         path = self.folder / "json.tfrecord"
         path.write_bytes(tfrecord([b'{"a":1,"b":"x","c":[[1]]}', b'{"a":2,"b":3,"d":null}'] * 600 + [b'{"a":3,"late":1}']))
         self.assertEqual(self.table("b.csv", path, "--select", "a")[1200:], [["2"], ["3"]])
@@ -158,6 +164,16 @@ class ExportSets(commands.Case):
         for text, error in (("a,a", "column a is named twice"), ("`a", "a quote without its end"), ("`a`b", "a comma is expected"),
                             ("a,", "no column is named"), (",a", "no column is named"), ("", "no column is named")):
             self.assert_ends(commands.WRONG_USE, error, "export", path, "--select", text, "-o", self.target / "b.csv")
+
+    def test_rows_of_json_have_the_selected_columns(self):
+        path = self.examples({"a": [1, 2], 'q"}': [b'x"},']}, {"a": [3], "b": [0.5]})
+        self.assertEqual(self.exported("a.jsonl", path), b'{"a":[1,2],"q\\"}":"x\\"},"}\n{"a":[3],"b":0.5}\n')
+        self.assertEqual(self.exported("b.jsonl", path, "--select", '`q"}`,a'), b'{"q\\"}":"x\\"},","a":[1,2]}\n{"a":[3]}\n')
+        self.assertEqual(self.exported("c.jsonl", path, "--select", "b", "--lists"), b'{}\n{"b":[0.5]}\n')
+        self.assert_ends(commands.PARTLY_DONE, "no column c ", "export", path, "--select", "c", "-o", self.target / "d.jsonl")
+        path.write_bytes(tfrecord([b"text"]))
+        self.assertEqual(self.exported("d.jsonl", path, "--select", "data"), b'{"data":"text"}\n')
+        self.assert_ends(commands.PARTLY_DONE, "no column a ", "export", path, "--select", "a", "-o", self.target / "e.jsonl")
 
     def test_wide_table_has_small_groups(self):
         path = self.folder / "wide.tfrecord"
@@ -180,7 +196,7 @@ class ExportSets(commands.Case):
             self.assertEqual(self.exported(name, self.target / "a.riegeli"), self.exported(f"of{name}", examples))
         header = next(csv.reader(io.StringIO((self.target / "b.csv").read_text(encoding="utf-8"))))
         self.assertEqual(header, ["a", "b"])
-        self.assertEqual(json.loads((self.target / "b.jsonl").read_bytes().splitlines()[2]), {"a": [2], "b": ["x"]})
+        self.assertEqual(json.loads((self.target / "b.jsonl").read_bytes().splitlines()[2]), {"a": 2, "b": "x"})
 
 
 if __name__ == "__main__":
