@@ -170,12 +170,12 @@ class Export {
     return true;
   }
 
-  // Returns the number of selected records. nullopt after printing why it is unknown.
+  // Returns the number of exported records. nullopt after printing why it is unknown.
   std::optional<std::uint64_t> count(SetReader& reader) {
-    const auto records = reader.records();
+    const auto records = options_.condition ? count_selected(reader) : reader.records();
     if (!records) return std::nullopt;
     if (options_.random.is_given()) return std::min(*records, options_.random.sample.value_or(*records));
-    if (options_.words.ranges.empty()) return records;
+    if (options_.words.ranges.empty() || options_.condition) return records;
     std::uint64_t sum = 0;
     for (const Range& range : options_.words.ranges) {
       const auto* const ordinals = std::get_if<OrdinalRange>(&range);
@@ -185,11 +185,30 @@ class Export {
     return sum;
   }
 
+  // The same with a condition: reads the records.
+  std::optional<std::uint64_t> count_selected(SetReader& reader) {
+    const ConditionPointer condition = options_.condition->renewed();
+    const SelectedFinder finder{
+        .condition = condition, .types = options_.types, .skips_damage = options_.skips_damage, .context = context_};
+    std::uint64_t records = 0;
+    is_complete_ = true;
+    reader.each_range(options_.words, [&](const Range& range) {
+      return visit(range, reader, [&](const SetMember& member, const Selection& selection) {
+        return finder.each(member, selection, [&](OrdinalInterval run) { records += run.end - run.begin; });
+      });
+    });
+    return is_complete_ ? std::optional(records) : std::nullopt;
+  }
+
   // Each returns false if the export has to stop.
   bool write(const Range& range, SetReader& reader) {
+    return visit(range, reader,
+                 [this](const SetMember& member, const Selection& selection) { return write(member, selection); });
+  }
+
+  bool visit(const Range& range, SetReader& reader, const SetReader::Take& take) {
     if (const auto* ordinals = std::get_if<OrdinalRange>(&range)) {
-      const bool goes_on = reader.each(
-          *ordinals, [this](const SetMember& member, const Selection& selection) { return write(member, selection); });
+      const bool goes_on = reader.each(*ordinals, take);
       is_complete_ = is_complete_ && goes_on;
       return goes_on;
     }
@@ -197,7 +216,7 @@ class Export {
     const auto member = reader.member(address.shard, true);
     const auto selection = member ? select_at(address, *member->store) : Result<Selection>(Selection{});
     if (!selection) context_.print_failure(member->path, selection.error());
-    is_complete_ = is_complete_ && member && selection && write(*member, *selection);
+    is_complete_ = is_complete_ && member && selection && take(*member, *selection);
     return is_complete_;
   }
 
@@ -359,9 +378,6 @@ void check(const ExportOptions& options) {
   if (options.random.is_given() && options.words.has_ranges()) {
     throw CLI::ValidationError("only one of RANGE and --shuffle or --sample can be given");
   }
-  if (options.sharding.shards && options.condition) {
-    throw CLI::ValidationError("--shards", "excludes --where (try: --shard-size)");
-  }
   const auto content = options.form()->format->content;
   const bool has_columns = content == ExportFormat::Content::kTable || content == ExportFormat::Content::kRows;
   if (!options.columns.selection.is_all() && !has_columns) {
@@ -415,7 +431,7 @@ void declare_output(CLI::App& app, ExportOptions& options) {
       "write N files, with about as many records each\n"
       "They are named after OUT: `train.jsonl` becomes `train-00000-of-00016.jsonl` and so on. Each has consecutive "
       "records, so the files have them in the same order as the source. They get their names together, once all are "
-      "complete.");
+      "complete. With --where, the records are read twice, because they are counted first.");
   declare_size(
       app, "--shard-size", 1, [&options](std::uint64_t size) { options.sharding.size = size; },
       "write files of about SIZE each, named as with --shards\n"

@@ -175,6 +175,20 @@ class ExportSets(commands.Case):
         self.assertEqual(self.exported("d.jsonl", path, "--select", "data"), b'{"data":"text"}\n')
         self.assert_ends(commands.PARTLY_DONE, "no column a ", "export", path, "--select", "a", "-o", self.target / "e.jsonl")
 
+    def test_shards_have_the_selected_records(self):
+        path = self.examples(*({"a": [i]} for i in range(20)))
+        whole = self.exported("whole.csv", path, path, "--where", "a in (1, 2, 3, 5, 7, 19)", "2:31").split(b"\r\n")[1:-1]
+        self.assertEqual(len(whole), 10)
+        self.good("export", path, path, "--where", "a in (1, 2, 3, 5, 7, 19)", "--shards", "3", "2:31", "-o", self.target / "s.csv")
+        parts = [(self.target / f"s-0000{i}-of-00003.csv").read_bytes().split(b"\r\n")[1:-1] for i in range(3)]
+        self.assertEqual((sum(parts, []), [len(part) for part in parts]), (whole, [4, 3, 3]))
+        self.good("export", path, "--where", "a > 3", "--sample", "4", "--shards", "2", "-o", self.target / "t.csv")
+        self.assertEqual([(self.target / f"t-0000{i}-of-00002.csv").read_bytes().count(b"\n") for i in range(2)], [3, 3])
+        path.write_bytes(tfrecord([b"text", example({"a": [1]}), b"text"]))
+        done = self.recordfs("export", path, "--where", "a = 1", "--shards", "1", "-o", self.target / "u.tfrecord")
+        self.assertEqual(done.status, commands.PARTLY_DONE)
+        self.assertRegex(done.err, r"\A[^\n]*--where: 2 records cannot be decoded[^\n]*\n[^\n]*not written\n\Z")
+
     def test_wide_table_has_small_groups(self):
         path = self.folder / "wide.tfrecord"
         wide = example({f"f{i}": [i] for i in range(3000)})
