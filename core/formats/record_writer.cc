@@ -10,9 +10,18 @@ constexpr std::uint64_t kCopiedPiece = 1u << 20;  // bytes
 
 }  // namespace
 
+Result<void> ByteSink::rewrite(Position /*begin*/, Bytes /*bytes*/) {
+  return Error{.code = Code::kUnsupported, .detail = "the format needs a file as its output"};
+}
+
 Result<void> RecordWriter::append_stored(const RequestContext& /*context*/, const Source& /*source*/,
                                          const ChunkInfo& /*chunk*/) {
   return Error{.code = Code::kUnsupported, .detail = "chunks of this format are not copied"};
+}
+
+Result<void> RecordWriter::append_attributes(const RequestContext& /*context*/, const Source& /*source*/,
+                                             const ChunkInfo& /*chunk*/) {
+  return {};
 }
 
 Result<void> copy_stored(const RequestContext& context, const Source& source, Position begin, Position end,

@@ -28,6 +28,9 @@ class ByteSink {
   virtual ~ByteSink() = default;
   // Appends all of `bytes`. Fails with kIo; no call may follow then.
   virtual Result<void> write(Bytes bytes) = 0;
+  // Replaces bytes that were written before, from `begin` on, for formats whose first bytes depend on what follows.
+  // Fails with kIo, and with kUnsupported if the bytes are not in a file.
+  virtual Result<void> rewrite(Position begin, Bytes bytes);
 };
 
 // How to write a file. A member that the format has no place for is an error of FileWriter::open, not ignored, unless
@@ -85,6 +88,11 @@ class RecordWriter {
   // and with kDamage if the bytes are not those that a scan found. REQUIRES: can_append_stored(), and
   // Container::verify() of the chunk succeeded.
   virtual Result<void> append_stored(const RequestContext& context, const Source& source, const ChunkInfo& chunk);
+
+  // Appends what a chunk of another file has besides its records, as metadata that are in effect from there on. By
+  // default chunks have nothing else. Called, in the order of the file, for each chunk that a scan found and that is
+  // not appended as it is stored, before its readable records are. Fails as Source and ByteSink do.
+  virtual Result<void> append_attributes(const RequestContext& context, const Source& source, const ChunkInfo& chunk);
 
   // Writes what follows the last record. Must be called once, as the last function. Fails as ByteSink.
   virtual Result<void> finish(const RequestContext& context) = 0;

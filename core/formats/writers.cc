@@ -3,8 +3,10 @@
 #include <array>
 
 #include "core/formats/array_record/writer.h"
+#include "core/formats/bloscpack/writer.h"
 #include "core/formats/leveldb_log/writer.h"
 #include "core/formats/leveldb_table/writer.h"
+#include "core/formats/proio/writer.h"
 #include "core/formats/record_writer.h"
 #include "core/formats/recordio/writer.h"
 #include "core/formats/riegeli/writer.h"
@@ -16,8 +18,10 @@ namespace recordfs {
 std::span<const FileWriter> file_writers() {
   static const std::array kWriters{
       array_record::kWriter,   //
+      bloscpack::kWriter,      //
       leveldb_log::kWriter,    //
       leveldb_table::kWriter,  //
+      proio::kWriter,          //
       recordio::kWriter,       //
       riegeli::kWriter,        //
       tfrecord::kWriter,       //

@@ -70,6 +70,18 @@ Result<void> OutputFile::write(Bytes bytes) {
   return {};
 }
 
+Result<void> OutputFile::rewrite(Position begin, Bytes bytes) {
+  TRY(flush());
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(file_.number(), bytes.data(), bytes.size(), static_cast<off_t>(begin));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return system_error(errno);
+    begin += static_cast<std::uint64_t>(written);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
 Result<void> OutputFile::flush() { return write_through(buffer_.view().first(std::exchange(gathered_, 0))); }
 
 Result<void> OutputFile::write_through(Bytes bytes) {

@@ -36,6 +36,7 @@ class OutputFile final : public ByteSink {
   Result<void> create();
   // Gathers small pieces.
   Result<void> write(Bytes bytes) override;
+  Result<void> rewrite(Position begin, Bytes bytes) override;
   // Writes the buffer. Fails with kIo.
   Result<void> flush();
   // Returns another descriptor of the file, for reading what flush() has written. Fails with kIo.

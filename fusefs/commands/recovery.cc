@@ -160,14 +160,18 @@ Result<void> Recovery::write(OutputFile& output, Recovered& recovered, WriterOpt
   const auto goes_on = [&](std::uint64_t bytes) { return outcome && (!options_.goes_on || options_.goes_on(bytes)); };
   const auto append = [&](const RequestContext& context, const IndexedChunk& indexed,
                           const Chunk* chunk) -> std::function<void()> {
-    if (chunk == nullptr) return {};
+    // cppcheck-suppress returnDanglingLifetime
+    const auto append_attributes = [&, info = indexed.chunk] {
+      if (outcome) outcome = writer->append_attributes({}, source_.source(), info);
+    };
+    if (chunk == nullptr) return append_attributes;
     auto read = readable_records(context, *chunk);
     if (!read)
       return [&outcome, error = std::move(read).error()] {
         if (outcome) outcome = error;
       };
     ReadableRecords& readable = *read;
-    if (readable.indices.empty()) return {};
+    if (readable.indices.empty()) return append_attributes;
     const ChunkInfo& info = indexed.chunk;
     const bool is_whole = readable.indices.size() == chunk->layout().records();
     if (is_whole && options_.copies_chunks && writer->can_append_stored(info)) {
@@ -180,7 +184,8 @@ Result<void> Recovery::write(OutputFile& output, Recovered& recovered, WriterOpt
     auto encoded =
         std::make_shared<Result<EncodedRecords>>(encoded_records(context, *writer, *chunk, readable.indices));
     // cppcheck-suppress returnDanglingLifetime
-    return [&, encoded = std::move(encoded), hashes = std::move(readable.hashes)] {
+    return [&, append_attributes, encoded = std::move(encoded), hashes = std::move(readable.hashes)] {
+      append_attributes();
       if (!outcome) return;
       outcome = *encoded ? writer->append({}, **encoded) : encoded->error();
       written.add(hashes);

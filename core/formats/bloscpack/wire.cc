@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/append.h"
 #include "core/base/cursor.h"
 #include "core/codec/blosc.h"
 
@@ -106,6 +107,21 @@ Result<FileHeader> parse_file_header(Bytes head, std::uint64_t file_size) {
     return Error{Code::kUnsupported, kVersionField, fmt::format("unknown version {}", version)};
   }
   return later_version(head, version, options);
+}
+
+std::string file_header_bytes(const FileHeader& header) {
+  std::string bytes(magic());
+  bytes.push_back(3);
+  bytes.push_back(
+      static_cast<char>((header.has_offsets ? kOffsetsOption : 0) | (header.has_metadata ? kMetadataOption : 0)));
+  const auto* const digest = header.digest ? std::ranges::find(kDigests, *header.digest) : kDigests.begin();
+  bytes.push_back(static_cast<char>(header.digest ? digest - kDigests.begin() + 1 : 0));
+  bytes.push_back(static_cast<char>(header.typesize));
+  append_le(bytes, static_cast<std::uint32_t>(header.chunk_size));
+  append_le(bytes, static_cast<std::uint32_t>(header.last_chunk));
+  append_le(bytes, static_cast<std::uint64_t>(header.chunks));
+  append_le(bytes, static_cast<std::uint64_t>(header.spare_offsets));
+  return bytes;
 }
 
 Result<MetadataHeader> parse_metadata_header(Bytes head) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/base/bytes.h"
@@ -60,6 +61,9 @@ struct FileHeader {
 // kUnfinished if the file ends inside the header, with kUnsupported for unknown versions, options and checksums, and
 // with kDamage. The error's position is that of the field.
 Result<FileHeader> parse_file_header(Bytes head, std::uint64_t file_size);
+
+// Returns the bytes of a header of version 3. REQUIRES: header.dialect == Dialect::kVersion3.
+std::string file_header_bytes(const FileHeader& header);
 
 // The header of the metadata of a version 3 file.
 struct MetadataHeader {

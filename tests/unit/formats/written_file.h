@@ -20,6 +20,11 @@ struct MemorySink final : ByteSink {
     bytes += as_text(more);
     return {};
   }
+  Result<void> rewrite(Position begin, Bytes other) override {
+    EXPECT_LE(begin + other.size(), bytes.size());
+    bytes.replace(begin, other.size(), as_text(other));
+    return {};
+  }
 };
 
 struct FailingSink final : ByteSink {
@@ -102,6 +107,8 @@ inline WrittenRecords read_written(const std::string& bytes) {
 // Returns a file of the chunks of another one, which are copied as they are stored if the writer can.
 inline std::string copied(const FileWriter& format, const std::string& bytes) {
   const WrittenFile file = open_written(bytes);
+  EXPECT_NE(file.container, nullptr);
+  if (!file.container) return {};
   const auto options = format.like({}, *file.container, *file.source);
   MemorySink sink;
   const auto writer = options ? format.open({}, sink, *options) : options.error();
