@@ -8,6 +8,7 @@
 #include "core/base/append.h"
 #include "core/base/protobuf.h"
 #include "core/formats/leveldb_log/writer.h"
+#include "core/formats/leveldb_table/writer.h"
 
 namespace recordfs::database {
 namespace {
@@ -47,14 +48,22 @@ Result<void> append_record(RecordWriter& log, std::string_view record) {
 
 }  // namespace
 
-Result<Family> writable_family(const Database& source) {
-  const auto families = source.families();
-  if (source.summary().engine != "LevelDB" || families.size() != 1) {
-    return Error{.code = Code::kUnsupported, .detail = "recover does not write databases of RocksDB yet"};
+Result<std::vector<Family>> writable_families(const Database& source) {
+  auto families = source.families();
+  for (const Family& family : families) {
+    if (!family.is_ordered) {
+      return Error{.code = Code::kUnsupported,
+                   .detail = fmt::format("the order of its keys is unknown: {}", family.comparator)};
+    }
+    if (family.has_timestamps) {
+      return Error{.code = Code::kUnsupported, .detail = "recover does not write keys with timestamps"};
+    }
   }
-  if (families.front().is_ordered) return families.front();
-  return Error{.code = Code::kUnsupported,
-               .detail = fmt::format("the order of its keys is unknown: {}", families.front().comparator)};
+  return families;
+}
+
+bool needs_tables(const Database& source) {
+  return source.summary().engine != "LevelDB" || source.families().size() > 1;
 }
 
 Result<std::string> new_manifest(const Family& family) {
@@ -101,6 +110,50 @@ Result<void> NewLog::write_batch() {
 Result<void> NewLog::finish() {
   if (count_ > 0) TRY(write_batch());
   return log_->finish({});
+}
+
+namespace {
+
+// Gathers entries with the sequence number 0.
+class NewTable final : public KeyWriter {
+ public:
+  explicit NewTable(std::unique_ptr<RecordWriter> table) : table_(std::move(table)), gatherer_(*table_) {}
+
+  Result<void> add(Bytes key, Bytes value) override {
+    if (key.size() > kLongestText - kInternalSize || value.size() > kLongestText) {
+      return Error{.code = Code::kLimit, .detail = "a key or value of more than 4 GiB"};
+    }
+    std::string internal(as_text(key));
+    append_le(internal, std::uint64_t{kSetsValue});
+    std::string entry;
+    append_text(entry, as_bytes(internal));
+    append_text(entry, value);
+    return gatherer_.add({}, as_bytes(entry));
+  }
+  Result<void> finish() override {
+    TRY(gatherer_.flush({}));
+    return table_->finish({});
+  }
+
+ private:
+  static constexpr std::uint64_t kInternalSize = 8;  // sequence number and type
+
+  const std::unique_ptr<RecordWriter> table_;
+  RecordGatherer gatherer_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<KeyWriter>> open_new_table(ByteSink& sink, const Family& family) {
+  constexpr std::uint32_t kExternalVersion = 2;  // of SstFileWriter
+  leveldb_table::PropertyMap properties;
+  properties["rocksdb.comparator"] = family.comparator.empty() ? kUsualComparator : std::string_view(family.comparator);
+  if (!family.name.empty()) properties["rocksdb.column.family.name"] = family.name;
+  append_le(properties["rocksdb.external_sst_file.version"], kExternalVersion);
+  append_le(properties["rocksdb.external_sst_file.global_seqno"], std::uint64_t{0});
+  ASSIGN_OR_RETURN(auto table, leveldb_table::kWriter.open(
+                                   {}, sink, {.stored_metadata = leveldb_table::rocksdb_metadata(properties)}));
+  return std::unique_ptr<KeyWriter>(std::make_unique<NewTable>(std::move(table)));
 }
 
 }  // namespace recordfs::database

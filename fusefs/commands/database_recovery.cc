@@ -16,6 +16,7 @@
 #include "core/hash/xxhash.h"
 #include "fusefs/commands/output_file.h"
 #include "fusefs/exit_status.h"
+#include "fusefs/tree/names.h"
 
 namespace recordfs {
 namespace {
@@ -38,16 +39,24 @@ class KeyDigest {
   std::uint64_t keys_ = 0;
 };
 
-// Returns a line of JSON: file, key if there is one, class, and the reason or the file with the key's value.
-std::string report_line(const std::string& path, std::optional<Bytes> key, std::string_view word,
-                        const std::string& member, const std::string& text) {
+// What a line of the report is about.
+struct Lost {
+  std::string path;
+  std::optional<Bytes> key{};
+  std::string family{};  // empty: the database has only one
+};
+
+// Returns a line of JSON: file, family and key if there are any, class, and the reason or the file with the key's
+// value.
+std::string report_line(const Lost& lost, std::string_view word, std::string_view member, const std::string& text) {
   std::string line;
   JsonWriter json(line, JsonLayout::kLine);
   json.begin_object();
-  json.path("file", path);
-  if (key) json.bytes("key", "key_base64", *key);
+  json.path("file", lost.path);
+  if (!lost.family.empty()) json.bytes("column_family", "column_family_base64", as_bytes(lost.family));
+  if (lost.key) json.bytes("key", "key_base64", *lost.key);
   json.member("class", word);
-  json.member(member, text);
+  json.member(std::string(member), text);
   json.end_object();
   return line += '\n';
 }
@@ -61,24 +70,19 @@ Result<void> write_file(const std::string& directory, std::string_view name, std
   return file.publish();
 }
 
-// Reads the new database, as any database is read, but with all the keys that its one log has. Fails with kInterrupted
-// if `goes_on` returns false.
-Result<void> check_database(const std::string& directory, database::Options options, const KeyDigest& written,
-                            const std::function<bool()>& goes_on) {
-  options.log_key_bytes = UINT64_MAX;
-  ASSIGN_OR_RETURN(const auto found, database::Database::open({}, directory, options));
-  const auto keys = found->keys(0, {});
+// Reads the keys of a new database or table, as of any. Returns their number and hash. Fails with kInterrupted if
+// `goes_on` returns false.
+Result<std::pair<std::uint64_t, std::uint64_t>> keys_of(const database::Database& found,
+                                                        const std::function<bool()>& goes_on) {
+  const auto keys = found.keys(found.families().front().id, {});
   KeyDigest digest;
   for (;;) {
     ASSIGN_OR_RETURN(const auto has_key, keys->next({}));
-    if (!has_key) break;
+    if (!has_key) return std::pair(digest.keys(), digest.value());
     if (!goes_on()) return interrupted();
     ASSIGN_OR_RETURN(const auto value, keys->value({}));
     digest.add(keys->key(), value.bytes);
   }
-  const bool is_equal = digest.keys() == written.keys() && digest.value() == written.value();
-  if (is_equal && found->problems().empty()) return {};
-  return Error{.code = Code::kDamage, .detail = "the recovered database does not verify"};
 }
 
 // Lists the damage of a database that may have cost keys, and says so in `recovered`. Returns whether all problems are
@@ -90,61 +94,142 @@ bool add_problems(const DatabaseReader& reader, LossReport& report, RecoveredKey
     recovered.lost.may_be_more = true;
     is_damage = is_damage && status_of(problem) == kExitDamage;
     const std::string path = (std::filesystem::path(reader.path()) / problem.file).string();
-    report.write(report_line(path, {}, "damage", "reason", reason_of(problem)));
+    report.write(report_line({.path = path}, "damage", "reason", reason_of(problem)));
   }
   return is_damage;
 }
+
+// Writes the keys of a database to files of a directory.
+class DatabaseRecovery {
+ public:
+  DatabaseRecovery(DatabaseReader& reader, CommandContext& context, const std::string& directory, LossReport& report,
+                   const std::function<bool()>& goes_on)
+      : reader_(reader), context_(context), directory_(directory), report_(report), goes_on_(goes_on) {}
+
+  Result<RecoveredKeys> run() {
+    ASSIGN_OR_RETURN(const auto families, database::writable_families(reader_.source()));
+    has_families_ = families.size() > 1;
+    needs_tables_ = database::needs_tables(reader_.source());
+    for (const database::Family& family : families) TRY(write(family));
+    reader_.finish();
+    const bool has_all = add_problems(reader_, report_, recovered_) && is_damage_;
+    if (!has_all) {
+      return Error{.code = Code::kUnsupported,
+                   .detail = "keys that are not lost cannot be read, so no database is written (try: --max-chunk)"};
+    }
+    if (!needs_tables_) {
+      ASSIGN_OR_RETURN(const auto manifest, database::new_manifest(families.front()));
+      TRY(write_file(directory_, database::kNewManifest, manifest));
+      TRY(write_file(directory_, "CURRENT", database::kNewCurrent));
+    }
+    TRY(check());
+    return recovered_;
+  }
+
+ private:
+  struct Written {
+    std::string name;
+    std::uint64_t keys = 0;
+    std::uint64_t hash = 0;  // KeyDigest::value()
+  };
+
+  std::string name_of(const database::Family& family) const {
+    constexpr std::size_t kMostOfName = 200;  // bytes
+    if (!needs_tables_) return std::string(database::kNewLog);
+    const std::string name = percent_encoded(family.name, "/");
+    const bool is_usable = !name.empty() && !name.starts_with('.') && name.size() <= kMostOfName;
+    return (is_usable ? name : fmt::format("family-{}", family.id)) + ".sst";
+  }
+
+  // Writes the keys of a family. A family without keys has no table, because RocksDB ingests none without keys.
+  Result<void> write(const database::Family& family) {
+    Descriptor opened(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!opened) return system_error(errno);
+    const std::string name = name_of(family);
+    KeyDigest digest;
+    OutputFile file(std::move(opened), name, {});
+    TRY(file.create());
+    std::unique_ptr<database::KeyWriter> keys = std::make_unique<database::NewLog>(file);
+    if (needs_tables_) {
+      ASSIGN_OR_RETURN(keys, database::open_new_table(file, family));
+    }
+    Result<void> outcome;
+    const auto read =
+        reader_.each_key({family}, {}, {}, [&](const database::Family&, const database::KeyIterator& found) {
+          outcome = goes_on_() ? add(family, found, *keys, digest) : interrupted();
+          return outcome.has_value();
+        });
+    TRY(outcome);
+    is_damage_ = is_damage_ && read.has_value();
+    TRY(keys->finish());
+    if (needs_tables_ && digest.keys() == 0) return {};
+    TRY(file.publish());
+    recovered_.keys += digest.keys();
+    written_.push_back({.name = name, .keys = digest.keys(), .hash = digest.value()});
+    return {};
+  }
+
+  Result<void> add(const database::Family& family, const database::KeyIterator& keys, database::KeyWriter& writer,
+                   KeyDigest& digest) {
+    const Lost lost{.path = reader_.path(), .key = keys.key(), .family = has_families_ ? family.name : std::string()};
+    if (keys.version().unread) is_damage_ = false;
+    const auto value = reader_.value_of(keys);
+    if (!value) {
+      const Code code = value.error().code;
+      if (!is_permanent(code)) return value.error();
+      if (code == Code::kUnsupported || code == Code::kLimit) is_damage_ = false;
+      ++recovered_.lost.records;
+      report_.write(report_line(lost, "damage", "reason", value.error().detail));
+      return {};
+    }
+    using database::Operation;
+    if (keys.version().operation == Operation::kPutEntity || keys.version().operation == Operation::kMerge) {
+      ASSIGN_OR_RETURN(const auto columns, keys.columns({}));
+      if (!columns.empty()) {
+        return Error{.code = Code::kUnsupported, .detail = "recover does not write values with several columns"};
+      }
+    }
+    if (keys.version().may_be_stale) {
+      ++recovered_.stale;
+      report_.write(report_line(lost, "stale", "value_from", keys.version().file));
+    }
+    TRY(writer.add(keys.key(), value->bytes));
+    digest.add(keys.key(), value->bytes);
+    return {};
+  }
+
+  Result<void> check() const {
+    database::Options options = context_.database_options();
+    options.log_key_bytes = UINT64_MAX;  // all keys of a new database are in its log
+    for (const Written& written : written_) {
+      ASSIGN_OR_RETURN(const auto found, needs_tables_
+                                             ? database::Database::open_files({}, directory_, {written.name}, options)
+                                             : database::Database::open({}, directory_, options));
+      ASSIGN_OR_RETURN(const auto digest, keys_of(*found, goes_on_));
+      const bool is_equal = digest.first == written.keys && digest.second == written.hash;
+      if (is_equal && found->families().size() == 1 && found->problems().empty()) continue;
+      return Error{.code = Code::kDamage, .detail = "the recovered database does not verify"};
+    }
+    return {};
+  }
+
+  DatabaseReader& reader_;
+  CommandContext& context_;
+  const std::string& directory_;
+  LossReport& report_;
+  const std::function<bool()>& goes_on_;
+  bool needs_tables_ = false;
+  bool has_families_ = false;  // several
+  bool is_damage_ = true;      // the reason why keys cannot be read
+  RecoveredKeys recovered_;
+  std::vector<Written> written_;
+};
 
 }  // namespace
 
 Result<RecoveredKeys> recover_database(DatabaseReader& reader, CommandContext& context, const std::string& directory,
                                        LossReport& report, const std::function<bool()>& goes_on) {
-  ASSIGN_OR_RETURN(const auto family, database::writable_family(reader.source()));
-  Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!opened) return system_error(errno);
-  OutputFile file(std::move(opened), std::string(database::kNewLog), {});
-  TRY(file.create());
-  database::NewLog log(file);
-  RecoveredKeys recovered;
-  KeyDigest written;
-  Result<void> outcome;
-  bool is_damage = true;  // the reason why keys cannot be read
-  const auto read = reader.each_key({family}, {}, {}, [&](const database::Family&, const database::KeyIterator& keys) {
-    if (!goes_on()) outcome = interrupted();
-    if (!outcome) return false;
-    if (keys.version().unread) is_damage = false;
-    const auto value = reader.value_of(keys);
-    if (!value) {
-      const Code code = value.error().code;
-      if (!is_permanent(code)) outcome = value.error();
-      if (code == Code::kUnsupported || code == Code::kLimit) is_damage = false;
-      ++recovered.lost.records;
-      report.write(report_line(reader.path(), keys.key(), "damage", "reason", value.error().detail));
-      return outcome.has_value();
-    }
-    if (keys.version().may_be_stale) {
-      ++recovered.stale;
-      report.write(report_line(reader.path(), keys.key(), "stale", "value_from", keys.version().file));
-    }
-    outcome = log.add(keys.key(), value->bytes);
-    written.add(keys.key(), value->bytes);
-    return outcome.has_value();
-  });
-  TRY(outcome);
-  reader.finish();
-  if (!add_problems(reader, report, recovered) || !is_damage || !read) {
-    return Error{.code = Code::kUnsupported,
-                 .detail = "keys that are not lost cannot be read, so no database is written (try: --max-chunk)"};
-  }
-  TRY(log.finish());
-  TRY(file.publish());
-  ASSIGN_OR_RETURN(const auto manifest, database::new_manifest(family));
-  TRY(write_file(directory, database::kNewManifest, manifest));
-  TRY(write_file(directory, "CURRENT", database::kNewCurrent));
-  TRY(check_database(directory, context.database_options(), written, goes_on));
-  recovered.keys = written.keys();
-  recovered.digest = written.value();
-  return recovered;
+  return DatabaseRecovery(reader, context, directory, report, goes_on).run();
 }
 
 }  // namespace recordfs

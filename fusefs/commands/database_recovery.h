@@ -1,4 +1,5 @@
-// recover_database: writes a new LevelDB database with everything that can be read of a damaged one.
+// recover_database: writes a new LevelDB database, or tables for RocksDB, with everything that can be read of a damaged
+// one.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +15,15 @@
 namespace recordfs {
 
 struct RecoveredKeys {
-  std::uint64_t keys = 0;    // written
-  LossCount lost{};          // keys whose value cannot be read; there may be more in what is damaged
-  std::uint64_t stale = 0;   // keys written with a value that may be stale
-  std::uint64_t digest = 0;  // of all keys and values, in their order
+  std::uint64_t keys = 0;   // written
+  LossCount lost{};         // keys whose value cannot be read; there may be more in what is damaged
+  std::uint64_t stale = 0;  // keys written with a value that may be stale
 };
 
 // Writes the keys of `reader` to the files of a new database in `directory`, whose CURRENT comes last, and reads them
-// again. Lists in `report` the keys that were lost, those that may be stale, and the damage. Prints
-// and notes why keys cannot be read. Fails if another reason than damage keeps keys from being read, and with
-// kInterrupted if `goes_on` returns false.
+// again. Of RocksDB, each column family with keys becomes a table, FAMILY.sst. Lists in `report` the keys that were
+// lost, those that may be stale, and the damage. Prints and notes why keys cannot be read. Fails if another reason than
+// damage keeps keys from being read, and with kInterrupted if `goes_on` returns false.
 Result<RecoveredKeys> recover_database(DatabaseReader& reader, CommandContext& context, const std::string& directory,
                                        LossReport& report, const std::function<bool()>& goes_on);
 

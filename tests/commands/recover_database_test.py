@@ -2,9 +2,11 @@
 """recordfs recover of the directory of a LevelDB database: the keys of the new one, what is listed, and what is left."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
+import unittest
 
 import commands
 import databases
@@ -78,12 +80,35 @@ class RecoverDatabase(databases.Case):
         self.assertEqual(self.values(str(self.out)), self.values(str(commands.sample(databases.LEVELS))))
 
     def test_databases_that_cannot_be_written_are_refused(self):
-        for name, reason in ((databases.FAMILIES, "does not write databases of RocksDB yet"),
-                             (databases.FOREIGN, "the order of its keys is unknown")):
+        for name, reason in ((databases.TIMED, "does not write keys with timestamps"),
+                             (databases.ENTITIES, "does not write values with several columns"),
+                             (databases.MERGES, "keys that are not lost cannot be read"), (databases.FOREIGN, "the order of its keys is unknown")):
             done = self.recordfs("recover", str(commands.sample(name)), "-o", str(self.out))
             self.assertEqual(done.status, commands.PARTLY_DONE)
             self.assertIn(reason, done.err)
             self.assertEqual(self.made(), [])
+
+    def test_each_family_of_rocksdb_becomes_a_table(self):
+        self.good("recover", str(commands.sample(databases.FAMILIES)), "-o", str(self.out))
+        families = {name: rows for name, rows in databases.families(databases.FAMILIES).items() if rows}
+        self.assertEqual({name.removesuffix(".sst") for name in os.listdir(self.out)}, set(families))
+        for name in families:
+            entries = [line["decoded"] for line in self.json_lines("cat", "--json", str(self.out / f"{name}.sst"))]
+            self.assertEqual({(entry["sequence"], entry["type"]) for entry in entries}, {(0, "put")})
+            self.assertEqual([(databases.bytes_of(entry, "key"), databases.bytes_of(entry, "value")) for entry in entries], self.values(str(commands.sample(databases.FAMILIES)), "--column-family", name))
+            facts = {row["key"]: row for row in json.loads(self.good("info", "--json", str(self.out / f"{name}.sst")))["metadata"]}
+            self.assertIn("rocksdb.external_sst_file.global_seqno", facts)
+            self.good("verify", str(self.out / f"{name}.sst"))
+
+    @unittest.skipUnless(shutil.which("ldb"), "no ldb (Debian: rocksdb-tools)")
+    def test_rocksdb_ingests_the_table(self):
+        name = "database/rocksdb7-blobs"
+        self.good("recover", str(commands.sample(name)), "-o", str(self.out))
+        ldb = ["ldb", f"--db={self.folder / 'database'}"]
+        subprocess.run([*ldb, "--create_if_missing", "ingest_extern_sst", self.out / "default.sst"], check=True, capture_output=True)
+        lines = subprocess.run([*ldb, "scan", "--hex"], check=True, capture_output=True, text=True).stdout.splitlines()
+        found = [tuple(bytes.fromhex(text.strip().removeprefix("0x")) for text in line.split(" : " if " : " in line else "==>")) for line in lines]
+        self.assertEqual(found, self.values(str(commands.sample(name))))
 
     def test_existing_directory_is_never_replaced(self):
         self.out.mkdir()

@@ -275,21 +275,27 @@ Result<WriterOptions> like(const RequestContext& context, const Container& conta
   }
   if (dialect.is_rocksdb) {
     dialect.version = kVersion;
-    protobuf::append_field(options.stored_metadata, kIsRocksDb, {});
     auto properties = container.metadata()->attributes(context, nullptr);
     if (!properties && !is_permanent(properties.error().code)) return std::move(properties).error();
-    for (const auto& [name, value] : properties_kept(properties.value_or(std::vector<Attribute>{}))) {
-      std::string message;
-      protobuf::append_field(message, kPropertyName, name);
-      protobuf::append_field(message, kPropertyValue, value);
-      protobuf::append_field(options.stored_metadata, kProperty, message);
-    }
+    options.stored_metadata = rocksdb_metadata(properties_kept(properties.value_or(std::vector<Attribute>{})));
   }
   ASSIGN_OR_RETURN(options.codec, codec_of_data(context, container, dialect));
   return options;
 }
 
 }  // namespace
+
+std::string rocksdb_metadata(const PropertyMap& properties) {
+  std::string metadata;
+  protobuf::append_field(metadata, kIsRocksDb, {});
+  for (const auto& [name, value] : properties) {
+    std::string message;
+    protobuf::append_field(message, kPropertyName, name);
+    protobuf::append_field(message, kPropertyValue, value);
+    protobuf::append_field(metadata, kProperty, message);
+  }
+  return metadata;
+}
 
 const FileWriter kWriter{.format = "leveldb-table", .open = open_writer, .like = like};
 
