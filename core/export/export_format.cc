@@ -62,12 +62,17 @@ const std::vector<ExportFormat>& formats() {
        .content = Content::kRecords,
        .codecs = {FileCodec::kGzip},
        .record_format = "tfrecord"},
-      {.name = "riegeli", .text = "Riegeli", .content = Content::kRecords, .record_format = "riegeli"},
+      {.name = "riegeli",
+       .text = "Riegeli",
+       .content = Content::kRecords,
+       .record_format = "riegeli",
+       .has_record_type = true},
       {.name = "array_record",
        .suffixes = {"arrayrecord"},
        .text = "ArrayRecord",
        .content = Content::kRecords,
-       .record_format = "array-record"},
+       .record_format = "array-record",
+       .has_record_type = true},
       {.name = "tar",
        .text = "a tar archive as WebDataset reads it, with the members that --member names",
        .content = Content::kMembers,
@@ -310,7 +315,13 @@ Result<std::unique_ptr<FileEncoder>> open_file_encoder(const ExportForm& form, c
     return Error{.code = Code::kUnsupported, .detail = "this build cannot write such files"};
   }
   if (writer != nullptr && !writer->frame) {
-    ASSIGN_OR_RETURN(auto opened, writer->open({}, sink, {}));
+    WriterOptions how;
+    if (format.has_record_type) {
+      how.metadata = options.metadata;
+      how.record_type = options.record_type;
+      how.descriptors = options.descriptors;
+    }
+    ASSIGN_OR_RETURN(auto opened, writer->open({}, sink, how));
     return std::unique_ptr<FileEncoder>(std::make_unique<GroupedFile>(record_groups(std::move(opened)), executor));
   }
   ASSIGN_OR_RETURN(auto coded, CodedSink::open(form.codec, sink));

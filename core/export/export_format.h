@@ -38,6 +38,7 @@ struct ExportFormat {
   Content content = Content::kRows;
   std::vector<FileCodec> codecs{};   // around the file
   std::string_view record_format{};  // of find_writer(); empty: not a container
+  bool has_record_type = false;      // WriterOptions::record_type
   // Begins a table.
   Result<std::unique_ptr<TableWriter>> (*open_table)(ByteSink& sink, const ArrowField& root, ByteForm bytes) = nullptr;
 };
@@ -61,6 +62,10 @@ struct EncoderOptions {
   std::vector<TarMember> members{};  // of an archive
   PartsOfRecord parts_of{};
   bool has_columns = true;  // of the records
+  // Of a container, as of WriterOptions. Ignored if the format has no place for them.
+  std::string record_type{};
+  std::shared_ptr<const std::string> descriptors{};
+  std::vector<Attribute> metadata{};
 };
 
 // Returns the encoder of the records of files of a form.

@@ -138,7 +138,7 @@ class Export {
     }
     EncoderOptions encoding{.bytes = options_.bytes, .members = options_.members, .parts_of = parts_of_record};
     if (encoding.members.empty()) encoding.members.push_back({.name = "bin"});
-    if (!find_columns(reader, encoding)) return false;
+    if (!find_columns(reader, encoding) || !find_record_type(reader, encoding)) return false;
     ExportFiles::Options files{
         .form = form_, .encoding = encoding, .sharding = options_.sharding, .replaces = options_.replaces};
     if (options_.replaces) files.read = read_files(reader.set());
@@ -155,6 +155,16 @@ class Export {
     const auto failure = files_->check();
     if (failure) fail_output(*failure);
     return !failure;
+  }
+
+  // Takes over the type of the records of one container; those of several may differ. Returns false after printing why
+  // it cannot be read now.
+  bool find_record_type(SetReader& reader, EncoderOptions& encoding) {
+    if (!form_.format->has_record_type || !reader.has_one_shard()) return true;
+    const auto member = reader.member(0, std::uint64_t{0});
+    const auto taken = member ? take_record_type(*member->store, encoding) : Result<void>();
+    if (!taken) context_.print_failure(reader.name(), taken.error());
+    return member && taken;
   }
 
   // Finds the columns of the rows. Returns false after printing why that failed.

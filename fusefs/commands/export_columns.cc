@@ -71,4 +71,18 @@ Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const Column
   return columns;
 }
 
+Result<void> take_record_type(const RecordStore& store, EncoderOptions& encoding) {
+  const Metadata* const metadata = store.metadata();
+  if (metadata == nullptr || metadata->varies()) return {};
+  auto attributes = metadata->attributes({}, nullptr);
+  if (!attributes) return is_permanent(attributes.error().code) ? Result<void>() : attributes.error();
+  std::erase_if(*attributes, [](const Attribute& each) { return each.key != "file_comment"; });
+  ASSIGN_OR_RETURN(encoding.record_type, metadata->record_type({}));
+  if (!encoding.record_type.empty() && metadata->has_descriptors()) {
+    ASSIGN_OR_RETURN(encoding.descriptors, metadata->descriptors({}, ChunkInfo{}));
+  }
+  encoding.metadata = std::move(*attributes);
+  return {};
+}
+
 }  // namespace recordfs

@@ -1,4 +1,5 @@
 // Finds the columns of what is exported, by the first records of a data set: all parts of a set have the same columns.
+// Also finds the type that a file states.
 #pragma once
 
 #include <memory>
@@ -7,6 +8,8 @@
 #include "core/base/result.h"
 #include "core/columns/row_schema.h"
 #include "core/decoding/descriptor_set.h"
+#include "core/export/export_format.h"
+#include "core/store/record_store.h"
 #include "fusefs/commands/set_reader.h"
 
 namespace recordfs {
@@ -29,5 +32,9 @@ struct FoundColumns {
 // RowSchema::find(), but not for records without columns, and as ColumnSelection::check(). Prints nothing.
 Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const ColumnChoice& choice, const UserTypes& types,
                                   const Limits& limits);
+
+// Takes over the type of the records that a file states, its descriptors, and the comment on the file. Damaged metadata
+// are left out. Fails with errors that may pass.
+Result<void> take_record_type(const RecordStore& store, EncoderOptions& encoding);
 
 }  // namespace recordfs

@@ -311,6 +311,16 @@ class Export(commands.Case):
         damaged = self.recordfs("export", "-f", "--skip-damage", commands.sample(DAMAGED), "-o", self.target / "a.delimited").err
         self.assertIn(" 156 records written; 575 omitted\n", damaged)
 
+    def test_type_and_descriptors_of_records_are_kept(self):
+        def metadata(path):
+            return {row["key"]: row for row in json.loads(self.good("info", "--json", path))["metadata"]}
+        typed = commands.sample("riegeli/metadata_full_simple_uncompressed.riegeli")
+        for name in ("a.riegeli", "a.array_record"):
+            self.exported(name, typed, ":3")
+            found = metadata(self.target / name)
+            found.pop("records_metadata")
+            self.assertEqual(found, {key: metadata(typed)[key] for key in ("file_comment", "record_type_name", "file_descriptor_set")})
+
     def test_full_disk_leaves_nothing(self):
         path = self.large()
         for name in ("a.jsonl", "a.tfrecord"):
