@@ -106,6 +106,13 @@ void ColumnBuilder::note(bool is_valid) {
   if (!is_valid) ++nulls_;
 }
 
+void ColumnBuilder::note_valid(std::size_t count) {
+  for (; count > 0 && size_ % 8 != 0; --count) note(true);
+  validity_.resize(size_ / 8 + count / 8, UINT8_MAX);
+  size_ += count - count % 8;
+  for (count %= 8; count > 0; --count) note(true);
+}
+
 template <class Number>
 void ColumnBuilder::push(Number number) {
   const auto bytes = std::bit_cast<std::array<std::byte, sizeof(Number)>>(number);
@@ -199,11 +206,26 @@ Result<void> ColumnBuilder::append_value(const Field& field, Bytes content) {
 
 Result<void> ColumnBuilder::add_packed(Bytes content) {
   const WireType type = wire_type_of(field_.type);
-  const std::size_t width = type == WireType::kFixed64 ? 8 : 4;
+  if (type != WireType::kVarint) return append_fixed(content, type == WireType::kFixed64 ? 8 : 4);
   for (Cursor cursor(content); !cursor.at_end();) {
-    const std::uint64_t value = type == WireType::kVarint ? cursor.varint64() : fixed_of(type, cursor.take(width));
+    const std::uint64_t value = cursor.varint64();
     if (!cursor.ok()) return Error{.code = Code::kDamage, .detail = "not a valid protobuf message"};
     TRY(append_number(value));
+  }
+  return {};
+}
+
+Result<void> ColumnBuilder::append_fixed(Bytes numbers, std::size_t width) {
+  if (numbers.size() % width != 0) return Error{.code = Code::kDamage, .detail = "not a valid protobuf message"};
+  const std::size_t count = numbers.size() / width;
+  TRY(budget_.take(kPerValue * count));
+  if constexpr (std::endian::native == std::endian::little) {
+    values_.insert(values_.end(), numbers.begin(), numbers.end());
+    note_valid(count);
+  } else {
+    for (; !numbers.empty(); numbers = numbers.subspan(width)) {
+      TRY(append_number(fixed_of(width == 8 ? WireType::kFixed64 : WireType::kFixed32, numbers.first(width))));
+    }
   }
   return {};
 }

@@ -79,11 +79,14 @@ class ColumnBuilder {
   Result<void> append_text(Bytes text);
   Result<void> append_number(std::uint64_t encoded);
   Result<void> add_packed(Bytes content);
+  // Appends numbers as Arrow and the wire both have them: little-endian, of one size.
+  Result<void> append_fixed(Bytes numbers, std::size_t width);
   Result<void> read_fields(Bytes message);
   void keep(std::size_t child, const protobuf::Field& field, Bytes content);
   template <class Number>
   void push(Number number);
   void note(bool is_valid);
+  void note_valid(std::size_t count);
 
   const MessageField& field_;
   ColumnBudget& budget_;

@@ -39,6 +39,14 @@ struct EncodedRowGroup final : EncodedRows {
   std::vector<ParquetColumnChunk> chunks;  // of each leaf
 };
 
+// Returns the number of bytes of a column in memory, which the file seldom exceeds.
+std::size_t size_of(const ArrowColumn& column) {
+  std::size_t size = 0;
+  for (const Slice& buffer : column.buffers) size += buffer.bytes.size();
+  for (const ArrowColumn& child : column.children) size += size_of(child);
+  return size;
+}
+
 // A row group of the file.
 struct RowGroup {
   std::uint64_t begin = 0;  // in the file
@@ -53,7 +61,12 @@ class ParquetWriter final : public TableWriter {
 
   Result<std::unique_ptr<const EncodedRows>> encode(std::span<const ArrowColumn> batches) const override {
     auto encoded = std::make_unique<EncodedRowGroup>();
-    for (const ArrowColumn& batch : batches) encoded->rows += static_cast<std::uint64_t>(batch.length);
+    std::size_t size = 0;
+    for (const ArrowColumn& batch : batches) {
+      encoded->rows += static_cast<std::uint64_t>(batch.length);
+      size += size_of(batch);
+    }
+    encoded->bytes.reserve(size);
     encoded->chunks.reserve(schema_.leaves.size());
     for (const ParquetLeaf& leaf : schema_.leaves) {
       ASSIGN_OR_RETURN(auto chunk, append_column_chunk(encoded->bytes, leaf, batches, codec_));

@@ -26,8 +26,6 @@ constexpr std::size_t kLongestBound = 64;          // of statistics, in bytes
 enum class PageType : std::uint8_t { kData = 0, kDictionary = 2 };
 enum class Encoding : std::uint8_t { kPlain = 0, kRle = 3, kRleDictionary = 8 };
 
-using Values = std::vector<std::string_view>;  // a bool is a byte
-
 std::size_t width_of(const std::string& format) {
   switch (format.front()) {
     case 'i':
@@ -41,39 +39,47 @@ std::size_t width_of(const std::string& format) {
   }
 }
 
-Values values_of(const LeafLevels& levels, const std::string& format) {
-  static constexpr std::string_view kBools("\0\1", 2);
-  const std::size_t width = width_of(format);
-  const auto& buffers = levels.column->buffers;
-  Values values;
-  values.reserve(levels.values.size());
-  const char* const bytes = as_text(buffers.back().bytes).data();
-  for (const std::int64_t index : levels.values) {
-    const auto at = static_cast<std::size_t>(index);
-    if (format == "b") {
-      const unsigned bit = static_cast<unsigned char>(bytes[at / 8]) >> at % 8 & 1u;
-      values.push_back(kBools.substr(bit, 1));
-    } else if (width != 0) {
-      values.emplace_back(bytes + at * width, width);
-    } else {
-      std::int64_t ends[2];
-      std::memcpy(ends, buffers[1].bytes.data() + at * 8, sizeof ends);
-      values.emplace_back(bytes + ends[0], static_cast<std::size_t>(ends[1] - ends[0]));
-    }
+// The values of a leaf in one batch, where Arrow has them. A bool is a byte.
+class LeafValues {
+ public:
+  // The arguments must outlive the object.
+  LeafValues(const LeafLevels& levels, const std::string& format)
+      : levels_(levels),
+        bytes_(as_text(levels.column->buffers.back().bytes).data()),
+        width_(width_of(format)),
+        is_bool_(format == "b") {}
+
+  std::size_t size() const { return levels_.values.size(); }
+
+  std::string_view operator[](std::size_t index) const {
+    static constexpr std::string_view kBools("\0\1", 2);
+    const auto at = static_cast<std::size_t>(levels_.values[index]);
+    if (is_bool_) return kBools.substr(static_cast<unsigned char>(bytes_[at / 8]) >> at % 8 & 1u, 1);
+    if (width_ != 0) return {bytes_ + at * width_, width_};
+    std::int64_t ends[2];
+    std::memcpy(ends, levels_.column->buffers[1].bytes.data() + at * 8, sizeof ends);
+    return {bytes_ + ends[0], static_cast<std::size_t>(ends[1] - ends[0])};
   }
-  return values;
-}
+
+  // Returns the values [begin, end) as Parquet has them, if no null is between them; otherwise nothing.
+  std::string_view consecutive(std::size_t begin, std::size_t end) const {
+    if (width_ == 0 || is_bool_ || begin == end) return {};
+    const auto first = static_cast<std::size_t>(levels_.values[begin]);
+    const auto last = static_cast<std::size_t>(levels_.values[end - 1]);
+    if (last - first != end - 1 - begin) return {};
+    return {bytes_ + first * width_, (end - begin) * width_};
+  }
+
+ private:
+  const LeafLevels& levels_;
+  const char* const bytes_;
+  const std::size_t width_;
+  const bool is_bool_;
+};
 
 void append_plain(std::string& out, std::string_view value, bool has_length) {
   if (has_length) append_le(out, static_cast<std::uint32_t>(value.size()));
   out += value;
-}
-
-void append_bits(std::string& out, std::span<const std::string_view> bools) {
-  for (std::size_t i = 0; i < bools.size(); ++i) {
-    if (i % 8 == 0) out.push_back('\0');
-    out.back() = static_cast<char>(out.back() | bools[i].front() << i % 8);
-  }
 }
 
 // The least and the greatest value, in the order that the type defines.
@@ -81,6 +87,8 @@ class Bounds {
  public:
   explicit Bounds(const std::string& format) : format_(format) {}
 
+  // Values: LeafValues, or a vector.
+  template <class Values>
   void add(const Values& values) {
     switch (format_.front()) {
       case 'i': return add_numbers<std::int32_t>(values);
@@ -107,19 +115,32 @@ class Bounds {
     return number;
   }
 
-  template <class Number>
+  template <class Number, class Values>
   void add_numbers(const Values& values) {
-    for (const std::string_view value : values) {
-      if constexpr (std::is_floating_point_v<Number>) has_nan_ = has_nan_ || std::isnan(number_of<Number>(value));
-      if (!has_values_ || number_of<Number>(value) < number_of<Number>(least_)) least_ = value;
-      if (!has_values_ || number_of<Number>(value) > number_of<Number>(greatest_)) greatest_ = value;
-      has_values_ = true;
+    if (values.size() == 0) return;
+    Number least = number_of<Number>(has_values_ ? least_ : values[0]);
+    Number greatest = number_of<Number>(has_values_ ? greatest_ : values[0]);
+    if (!has_values_) least_ = greatest_ = values[0];
+    has_values_ = true;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto number = number_of<Number>(values[i]);
+      if constexpr (std::is_floating_point_v<Number>) has_nan_ = has_nan_ || std::isnan(number);
+      if (number < least) {
+        least = number;
+        least_ = values[i];
+      }
+      if (number > greatest) {
+        greatest = number;
+        greatest_ = values[i];
+      }
     }
   }
 
   // Compares as unsigned bytes; bool has one.
+  template <class Values>
   void add_texts(const Values& values) {
-    for (const std::string_view value : values) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::string_view value = values[i];
       if (!has_values_ || value < least_) least_ = value;
       if (!has_values_ || value > greatest_) greatest_ = value;
       has_values_ = true;
@@ -159,14 +180,13 @@ class ColumnWriter {
   Result<ParquetColumnChunk> write(std::span<const ArrowColumn> batches) {
     if (leaf_.format != "b" && make_dictionary(batches)) {
       TRY(write_dictionary());
-      for (const IndexedBatch& batch : indexed_) TRY(write_pages(batch.levels, {}, batch.indices));
+      for (const IndexedBatch& batch : indexed_) TRY(write_pages(batch.levels, batch.indices));
     } else {
       indexed_.clear();
       for (const ArrowColumn& batch : batches) {
         const LeafLevels levels = levels_of(leaf_, batch);
-        const Values values = values_of(levels, leaf_.format);
-        bounds_.add(values);
-        TRY(write_pages(levels, values, {}));
+        bounds_.add(LeafValues(levels, leaf_.format));
+        TRY(write_pages(levels, {}));
       }
     }
     bounds_.copy_to(chunk_);
@@ -186,8 +206,10 @@ class ColumnWriter {
     std::size_t count = 0;
     for (const ArrowColumn& batch : batches) {
       IndexedBatch& indexed = indexed_.emplace_back(IndexedBatch{.levels = levels_of(leaf_, batch)});
-      indexed.indices.reserve(indexed.levels.values.size());
-      for (const std::string_view value : values_of(indexed.levels, leaf_.format)) {
+      const LeafValues values(indexed.levels, leaf_.format);
+      indexed.indices.reserve(std::min(values.size(), kTried));
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::string_view value = values[i];
         const auto [at, is_new] = known.try_emplace(value, static_cast<std::uint32_t>(known.size()));
         all_size += plain_size(value);
         indexed.indices.push_back(at->second);
@@ -215,8 +237,9 @@ class ColumnWriter {
     return {};
   }
 
-  // Writes the pages of a batch, with its values or their indices.
-  Result<void> write_pages(const LeafLevels& levels, const Values& values, std::span<const std::uint32_t> indices) {
+  // Writes the pages of a batch, with the indices of its values if there is a dictionary.
+  Result<void> write_pages(const LeafLevels& levels, std::span<const std::uint32_t> indices) {
+    const LeafValues values(levels, leaf_.format);
     const std::size_t count = levels.definition.size();
     for (std::size_t at = 0, value = 0; at < count;) {
       const std::size_t begin = at;
@@ -236,7 +259,7 @@ class ColumnWriter {
         content.push_back(static_cast<char>(bits_for_indices()));
         append_hybrid(content, indices.subspan(first_value, value - first_value), bits_for_indices());
       } else {
-        append_values(content, std::span(values).subspan(first_value, value - first_value));
+        append_values(content, values, first_value, value);
       }
       TRY(write_page(PageType::kData, content, at - begin));
       chunk_.levels += static_cast<std::int64_t>(at - begin);
@@ -253,9 +276,19 @@ class ColumnWriter {
     append(levels.definition, leaf_.most_definition);
   }
 
-  void append_values(std::string& content, std::span<const std::string_view> values) const {
-    if (leaf_.format == "b") return append_bits(content, values);
-    for (const std::string_view value : values) append_plain(content, value, has_length_);
+  void append_values(std::string& content, const LeafValues& values, std::size_t begin, std::size_t end) const {
+    if (leaf_.format == "b") {
+      for (std::size_t i = begin; i < end; ++i) {
+        if ((i - begin) % 8 == 0) content.push_back('\0');
+        content.back() = static_cast<char>(content.back() | values[i].front() << (i - begin) % 8);
+      }
+      return;
+    }
+    if (const auto all = values.consecutive(begin, end); !all.empty()) {
+      content += all;
+      return;
+    }
+    for (std::size_t i = begin; i < end; ++i) append_plain(content, values[i], has_length_);
   }
 
   Result<void> write_page(PageType type, const std::string& content, std::size_t count) {
@@ -290,7 +323,7 @@ class ColumnWriter {
   const ParquetCodec& codec_;
   Bounds bounds_;
   const bool has_length_;
-  Values dictionary_;
+  std::vector<std::string_view> dictionary_;
   std::vector<IndexedBatch> indexed_;
   ParquetColumnChunk chunk_;
 };

@@ -11,7 +11,7 @@ import tarfile
 
 import commands
 from built import PATIENCE, program
-from tfrecords import example, tfrecord
+from tfrecords import example, field, tfrecord
 
 FEW = 100  # descriptors
 MANY = 300  # shards
@@ -104,6 +104,14 @@ class ExportSets(commands.Case):
             self.assertEqual((done.status, (self.target / name).exists()), (commands.DAMAGE, False), name)
             done = self.recordfs("export", "--skip-damage", path, "-o", self.target / name)
             self.assertEqual((done.status, (self.target / name).read_bytes()), (commands.DAMAGE, rows), name)
+
+    def test_packed_numbers_that_end_inside_one_are_damage(self):
+        path = self.folder / "packed.tfrecord"
+        for size, status in ((36, commands.GOOD), (37, commands.DAMAGE)):
+            feature = field(1, b"f") + field(2, field(2, field(1, b"\0\0\x80?" * 9 + b"?" * (size - 36))))
+            path.write_bytes(tfrecord([example(f=[1.0, 2.0]), field(1, field(1, feature))]))
+            self.assertEqual(self.recordfs("export", path, "-o", self.target / f"{size}.csv").status, status)
+        self.assertEqual((self.target / "36.csv").read_text(), f'f\n"[1,2]"\n"[{",".join("1" * 9)}]"\n')
 
     def test_many_shards_need_few_descriptors(self):
         examples = [example({"number": [i]}) for i in range(MANY)]
