@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ class RowEncoder {
 
   // Returns whether rows depend on nothing but the bytes of the records, and always have a place in the format.
   virtual bool depends_on_bytes_alone() const { return false; }
+  // Returns whether a row is nothing but its record.
+  virtual bool keeps_records() const { return false; }
   // Returns the format that stores records as append() makes them, each in its frame; null if there is none.
   virtual const FileWriter* stored_form() const { return nullptr; }
 
@@ -67,16 +70,20 @@ struct RowBytes {
   std::shared_ptr<const RowOrigin> origin{};
   std::string bytes{};
   Slice stored{};                         // the bytes, if they are in other memory
-  std::vector<std::size_t> ends{};        // of each record in the bytes
+  std::span<const Bytes> pieces{};        // each record, if they are in several places, which `stored` owns
+  std::vector<std::size_t> ends{};        // of each record, as if the records followed each other
   std::vector<std::uint64_t> ordinals{};  // of each, in the data set
 
   std::size_t size() const { return ends.size(); }
-  Bytes all() const { return stored.owner == nullptr ? as_bytes(bytes) : stored.bytes; }
-  // Returns the bytes of the records [begin, end).
+  std::size_t begin_of(std::size_t index) const { return index == 0 ? 0 : ends[index - 1]; }
+  // Returns the number of bytes of the records [begin, end).
+  std::size_t size_between(std::size_t begin, std::size_t end) const { return begin_of(end) - begin_of(begin); }
+  // Returns the bytes of the records [begin, end). REQUIRES: no pieces.
   Bytes between(std::size_t begin, std::size_t end) const {
-    const std::size_t first = begin == 0 ? 0 : ends[begin - 1];
-    return all().subspan(first, end == begin ? 0 : ends[end - 1] - first);
+    const Bytes all = stored.owner == nullptr ? as_bytes(bytes) : stored.bytes;
+    return all.subspan(begin_of(begin), size_between(begin, end));
   }
+  Bytes row(std::size_t index) const { return pieces.empty() ? between(index, index + 1) : pieces[index]; }
 };
 
 // Writes one file. After a failure only the destructor may be called. Not thread-safe.

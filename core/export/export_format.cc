@@ -139,6 +139,7 @@ class Records final : public RowEncoder {
     out += as_text(record.bytes);
     return {};
   }
+  bool keeps_records() const override { return true; }
   bool depends_on_bytes_alone() const override { return true; }
 };
 

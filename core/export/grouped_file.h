@@ -1,6 +1,7 @@
 // Writes files whose records are encoded in groups: chunks of a container, row groups of a table.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -42,8 +43,8 @@ class GroupEncoder {
   virtual Result<void> finish() = 0;
 };
 
-// Encodes groups on the threads of an executor, several at a time, and appends them in order. The same records give the
-// same bytes with any number of threads. Not thread-safe.
+// Encodes groups on the threads of an executor and the calling one, several at a time, and appends them in order. The
+// same records give the same bytes with any number of threads. Not thread-safe.
 class GroupedFile final : public FileEncoder {
  public:
   // `executor` must outlive the object.
@@ -60,7 +61,9 @@ class GroupedFile final : public FileEncoder {
 
  private:
   struct Task {
-    RecordGroup group{};
+    RecordGroup group{};  // until it is encoded
+    std::uint64_t bytes = 0;
+    std::atomic<bool> has_begun = false;  // true: a thread encodes it, and the file waits for that
     // Guarded by mutex_:
     std::optional<Result<GroupEncoder::Append>> append{};
     std::vector<RowFailure> failures{};
@@ -69,12 +72,13 @@ class GroupedFile final : public FileEncoder {
   void encode(Task& task);
   // Passes the gathered records on, and appends the groups that have to make room.
   Result<void> end_group();
-  // Waits for the first of the groups, and appends it.
+  // Appends the first of the groups. Encodes groups that no thread has begun while it is not ready.
   Result<void> append_first();
 
   const std::unique_ptr<GroupEncoder> encoder_;
   Executor& executor_;
   RecordGroup gathered_;
+  std::size_t usual_size_ = 0;       // bytes of the last group, which the next one may have
   std::uint64_t being_encoded_ = 0;  // bytes of records in tasks_
   std::deque<std::shared_ptr<Task>> tasks_;
   std::vector<RowFailure> failures_;

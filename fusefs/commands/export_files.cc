@@ -59,10 +59,10 @@ Result<std::size_t> ExportFiles::room_for(const RowBytes& rows, std::size_t begi
     return static_cast<std::size_t>(std::min<std::uint64_t>(left, share - std::min(share, in_shard_)));
   }
   if (!options_.sharding.size) return left;
-  const std::uint64_t wanted = rows.between(begin, rows.size()).size();
+  const std::uint64_t wanted = rows.size_between(begin, rows.size());
   ASSIGN_OR_RETURN(const auto room, room_left(wanted));
   if (wanted <= room) return left;
-  return in_shard_ == 0 || rows.between(begin, begin + 1).size() <= room ? 1 : 0;
+  return in_shard_ == 0 || rows.size_between(begin, begin + 1) <= room ? 1 : 0;
 }
 
 Result<void> ExportFiles::begin_shard() {
@@ -100,7 +100,7 @@ std::optional<ExportFiles::Failure> ExportFiles::append(const RowBytes& rows) {
       }
       TRY(encoder_->append(rows, i, i + count));
       gather_failures();
-      size_ += rows.between(i, i + count).size();
+      size_ += rows.size_between(i, i + count);
       i += count;
       in_shard_ += count;
     }

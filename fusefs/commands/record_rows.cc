@@ -83,6 +83,13 @@ Result<RowBytes> RecordRows::encode(const std::shared_ptr<const ScannedBatch>& b
   rows.ends.reserve(records.size());
   rows.ordinals.resize(records.size());
   std::iota(rows.ordinals.begin(), rows.ordinals.end(), member_.first_ordinal + batch->before.records + which.begin);
+  if (options_.encoder->keeps_records()) {
+    std::size_t end = 0;
+    for (const Bytes record : records) rows.ends.push_back(end += record.size());
+    rows.pieces = records;
+    rows.stored.owner = batch;
+    return rows;
+  }
   const FileWriter* const form = options_.encoder->stored_form();
   if (form != nullptr && form->format == member_.store->traits().format) {
     rows.stored = {.bytes = stored_rows(batch->content.window.bytes, records, *form->frame, rows), .owner = batch};

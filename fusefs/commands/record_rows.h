@@ -51,8 +51,8 @@ class RecordRows {
   // Returns whether rows depend on nothing but the bytes of the records.
   bool takes_batches() const { return options_.condition == nullptr && options_.encoder->depends_on_bytes_alone(); }
   // Returns the rows of records that were read together, by their indices in the batch. Copies nothing if the file
-  // stores the records as rows; the rows then share the batch. Fails as RowEncoder::append(). Throws std::bad_alloc.
-  // REQUIRES: takes_batches(), and the sums of the batch are known.
+  // stores rows, or if a row is its record; the rows then share the batch. Fails as RowEncoder::append(). Throws
+  // std::bad_alloc. REQUIRES: takes_batches(), and the sums of the batch are known.
   Result<RowBytes> encode(const std::shared_ptr<const ScannedBatch>& batch, const OrdinalInterval& which) const;
 
  private:
