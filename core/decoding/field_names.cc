@@ -20,22 +20,11 @@ bool has_suffix(std::string& path, std::string_view suffix) {
   return true;
 }
 
-// Returns the shortest path that FieldPaths accepts for this one.
-std::string shortest(std::string path) {
-  constexpr std::array<std::string_view, 3> kPlaces = {"features.feature.", "context.feature.",
-                                                       "feature_lists.feature_list."};
-  constexpr std::array<std::string_view, 3> kLists = {".int64_list.value", ".float_list.value", ".bytes_list.value"};
-  for (const std::string_view place : kPlaces) {
-    if (!path.starts_with(place)) continue;
-    path.erase(0, place.size());
-    for (const std::string_view list : kLists) {
-      if (has_suffix(path, list)) break;
-    }
-    if (place == kPlaces.back()) has_suffix(path, ".feature");
-    break;
-  }
-  has_suffix(path, "_base64");
-  return path;
+// Returns the shortest path that FieldPaths accepts for this one of a JSON document.
+std::string field_name(std::string path) {
+  std::string name = column_name(std::move(path));
+  has_suffix(name, "_base64");
+  return name;
 }
 
 // Bytes are an object with one member.
@@ -49,16 +38,32 @@ void add_names(const JsonValue& value, const std::string& path, std::set<std::st
   const bool is_object = value.type == JsonType::kObject && !is_bytes(value) && !value.values.empty();
   if (names.size() >= kMostNames) return;
   if (!is_object && value.type != JsonType::kArray) {
-    if (!path.empty()) names.insert(shortest(path));
+    if (!path.empty()) names.insert(field_name(path));
     return;
   }
-  if (value.values.empty() && !path.empty()) names.insert(shortest(path));  // an empty list
+  if (value.values.empty() && !path.empty()) names.insert(field_name(path));  // an empty list
   for (const JsonValue& inner : value.values) {
     add_names(inner, !is_object ? path : (path.empty() ? inner.key : path + '.' + inner.key), names);
   }
 }
 
 }  // namespace
+
+std::string column_name(std::string path) {
+  constexpr std::array<std::string_view, 3> kPlaces = {"features.feature.", "context.feature.",
+                                                       "feature_lists.feature_list."};
+  constexpr std::array<std::string_view, 3> kLists = {".int64_list.value", ".float_list.value", ".bytes_list.value"};
+  for (const std::string_view place : kPlaces) {
+    if (!path.starts_with(place)) continue;
+    path.erase(0, place.size());
+    for (const std::string_view list : kLists) {
+      if (has_suffix(path, list)) break;
+    }
+    if (place == kPlaces.back()) has_suffix(path, ".feature");
+    break;
+  }
+  return path;
+}
 
 std::set<std::string> field_names(std::string_view document) {
   std::set<std::string> names;

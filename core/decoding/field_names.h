@@ -1,4 +1,4 @@
-// The names of the fields that a record has, to suggest one for a name that no record has.
+// The names of the fields that records have.
 #pragma once
 
 #include <set>
@@ -9,6 +9,10 @@
 #include "core/decoding/record_decoder.h"
 
 namespace recordfs {
+
+// Returns the name of the column at a path: of a feature of a tensorflow.Example or SequenceExample its own name, which
+// FieldPaths accepts too, and otherwise the path.
+std::string column_name(std::string path);
 
 // Returns the paths of the values in a JSON document, without the names that FieldPaths adds to those of features. At
 // most 4,096; none if it is not JSON.

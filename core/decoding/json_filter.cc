@@ -17,6 +17,11 @@ std::optional<std::string_view> rest_of(std::string_view path, std::string_view 
   return path.substr(1);
 }
 
+const FieldPaths& no_fields() {
+  static const FieldPaths none({});
+  return none;
+}
+
 }  // namespace
 
 FieldPaths::FieldPaths(const std::vector<std::string>& paths)
@@ -67,6 +72,9 @@ JsonFilter::JsonFilter(const FieldPaths& fields, ScalarSink& sink)
   next_ = {0, rests_.size()};
 }
 
+JsonFilter::JsonFilter(ValueVisitor& visitor)
+    : fields_(no_fields()), form_(Form::kScalars), sink_(nullptr), visitor_(&visitor) {}
+
 void JsonFilter::note_found(std::size_t field) {
   if (std::ranges::find(found_, field) == found_.end()) found_.push_back(field);
 }
@@ -80,6 +88,7 @@ bool JsonFilter::leads_here() {
 }
 
 void JsonFilter::take(const Scalar& value) {
+  if (visitor_ != nullptr) return visitor_->take(value);
   if (skipped_ > 0 || !leads_here()) return;
   for (std::size_t i = next_.begin; i < next_.end; ++i) {
     const Rest& rest = rests_[i];
@@ -93,6 +102,7 @@ void JsonFilter::take(const Scalar& value) {
 }
 
 JsonFilter::Verdict JsonFilter::name(std::string_view name, const JsonMark& before) {
+  if (visitor_ != nullptr) return visitor_->name(name), Verdict::kSkip;
   if (skipped_ > 0 || (whole_ > 0 && writes_values())) return Verdict::kSkip;
   if (whole_ > 0) return Verdict::kWrite;
   before_ = before;
@@ -142,6 +152,7 @@ JsonFilter::Verdict JsonFilter::scalar(const JsonMark& before) {
 }
 
 JsonFilter::Verdict JsonFilter::begin(bool is_list, const JsonMark& before) {
+  if (visitor_ != nullptr) return visitor_->begin(is_list), Verdict::kSkip;
   const Verdict verdict = form_ != Form::kMember ? Verdict::kSkip : Verdict::kWrite;
   const bool is_skipped = skipped_ > 0;
   if (!is_skipped && takes_scalars() && leads_here()) {
@@ -161,6 +172,7 @@ JsonFilter::Verdict JsonFilter::begin(bool is_list, const JsonMark& before) {
 }
 
 JsonFilter::Verdict JsonFilter::end() {
+  if (visitor_ != nullptr) return visitor_->end(), Verdict::kSkip;
   const Verdict verdict = form_ != Form::kMember ? Verdict::kSkip : Verdict::kWrite;
   if (skipped_ > 0) {
     --skipped_;

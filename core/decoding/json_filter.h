@@ -93,13 +93,24 @@ class ScalarSink {
   virtual void take(std::size_t field, const Scalar& value) = 0;
 };
 
+// Takes a whole value, with its structure: objects with names before their members, lists, and scalars. Texts and bytes
+// are valid during the call.
+class ValueVisitor {
+ public:
+  virtual ~ValueVisitor() = default;
+  virtual void name(std::string_view name) = 0;
+  virtual void begin(bool is_list) = 0;
+  virtual void end() = 0;
+  virtual void take(const Scalar& value) = 0;
+};
+
 // Decides which parts of a value a JsonWriter writes: those to which a path leads. Not thread-safe.
 class JsonFilter {
  public:
   enum class Form : std::uint8_t {
     kMember,   // the value is the member "decoded" of an open object, all other members of which are written
     kValues,   // of the selected parts, only the scalars are written, without quotes, escapes and commas
-    kScalars,  // nothing is written; the scalars go to a sink
+    kScalars,  // nothing is written; the scalars go to a sink, or the whole value to a visitor
   };
   enum class Verdict : std::uint8_t {
     kWrite,
@@ -112,6 +123,8 @@ class JsonFilter {
   JsonFilter(const FieldPaths& fields, Form form);
   // For kScalars. The arguments must outlive the filter.
   JsonFilter(const FieldPaths& fields, ScalarSink& sink);
+  // For kScalars, of no fields.
+  explicit JsonFilter(ValueVisitor& visitor);
 
   // Each is called before the writer writes such a piece, whose begin is `before`.
   Verdict name(std::string_view name, const JsonMark& before);
@@ -128,7 +141,7 @@ class JsonFilter {
   bool wants_defaults() const { return form_ != Form::kMember; }
   // Returns whether the value that follows a name has no wanted part, so that it need not be written.
   bool skips_next() const {
-    return form_ != Form::kMember && whole_ == 0 && (skipped_ > 0 || next_.begin == next_.end);
+    return form_ != Form::kMember && visitor_ == nullptr && whole_ == 0 && (skipped_ > 0 || next_.begin == next_.end);
   }
   bool writes_values() const { return form_ == Form::kValues; }
   void save(JsonMark& mark) const;
@@ -166,7 +179,8 @@ class JsonFilter {
 
   const FieldPaths& fields_;
   const Form form_;
-  ScalarSink* const sink_;  // null unless kScalars
+  ScalarSink* const sink_;                 // null unless kScalars
+  ValueVisitor* const visitor_ = nullptr;  // instead of `sink_`
   std::vector<Rest> rests_;
   std::vector<Level> open_;
   PathRests next_;                   // of the next value

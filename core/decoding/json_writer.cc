@@ -63,6 +63,7 @@ struct Writer {
   void operator()(std::monostate) const { json.literal("null"); }
   void operator()(bool value) const { json.literal(value ? "true" : "false"); }
   void operator()(std::uint64_t value) const { json.number(value); }
+  void operator()(std::int64_t value) const { json.number(value); }
   void operator()(double value) const { json.number(value); }
   void operator()(const std::string& value) const { json.string(shown(value)); }
   void operator()(const JsonPath& value) const { json.literal(quoted_path(value.bytes)); }

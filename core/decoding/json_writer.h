@@ -161,7 +161,8 @@ struct JsonObject {
   struct Member;
   using List = std::vector<JsonObject>;
   // A string may hold any bytes: those that are not UTF-8 are written as U+FFFD. The empty alternative is null.
-  using Content = std::variant<std::monostate, bool, std::uint64_t, double, std::string, JsonPath, JsonObject, List>;
+  using Content =
+      std::variant<std::monostate, bool, std::uint64_t, std::int64_t, double, std::string, JsonPath, JsonObject, List>;
 
   // Not inline, since g++ 14 warns of uninitialized members in objects that contain one.
   JsonObject();

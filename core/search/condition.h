@@ -36,8 +36,8 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/decoding/exact_number.h"
 #include "core/decoding/json_filter.h"
-#include "core/search/exact_number.h"
 #include "core/search/record_matcher.h"
 
 namespace recordfs {

@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -24,11 +23,14 @@
 #include "core/store/part_counts.h"
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/amounts.h"
+#include "fusefs/commands/column_table.h"
+#include "fusefs/commands/column_totals.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/database_table.h"
+#include "fusefs/commands/info_tables.h"
 #include "fusefs/commands/part_totals.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/report/size_histogram.h"
@@ -39,18 +41,6 @@
 
 namespace recordfs {
 namespace {
-
-// The table shows damage_scope with the damaged regions, and leaves the mount's metadata/ out.
-bool is_in_json_only(std::string_view key) { return key == "metadata_directory_scope" || key == "damage_scope"; }
-
-constexpr std::string_view kHeadersOnly = " (headers only; run recordfs verify to check the records)";
-
-// Returns a number of an object; 0 if it has none of this name.
-std::uint64_t number_in(const JsonObject& object, std::string_view name) {
-  const JsonObject::Content* const content = object.find(name);
-  const auto* const number = content == nullptr ? nullptr : std::get_if<std::uint64_t>(content);
-  return number == nullptr ? 0 : *number;
-}
 
 // The sum of several files, of those that could be scanned.
 struct FileTotals {
@@ -73,7 +63,41 @@ struct InfoOptions {
   bool json = false;
   bool scan = false;
   bool tags = false;
+  bool columns = false;
+  ColumnOptions counted{};  // by `columns`
 };
+
+// Adds the statistics of columns, unless that fails.
+void add_columns(const ColumnTotals& totals, const ColumnStatistics* columns, JsonObject& info) {
+  if (columns == nullptr) return;
+  info.set("decoded_records", columns->records());
+  info.set("undecoded_records", totals.undecoded());
+  info.set("columns", columns_list(*columns));
+}
+
+void add_records(ColumnTotals& totals, const InfoOptions& options, SetReader& reader) {
+  if (options.counted.random.is_given()) return totals.add_sample(reader, options.counted.random);
+  totals.add(reader);
+}
+
+// Returns the statistics of the columns of a container. Null after printing why there are none.
+const ColumnStatistics* columns_of(const std::string& path, const std::shared_ptr<const RecordStore>& store,
+                                   const InfoOptions& options, ColumnTotals& totals, CommandContext& context) {
+  if (options.counted.random.is_given()) {
+    const auto reader = SetReader::open({.files = {path}}, context);
+    if (reader == nullptr) return nullptr;
+    add_records(totals, options, *reader);
+    return totals.finish(path);
+  }
+  DamageReporter damage(path, *store, context);
+  return totals.add({.path = path, .store = store}, damage) ? totals.finish(path) : nullptr;
+}
+
+// Returns the lines after a table.
+std::string columns_text(const ColumnStatistics* columns) {
+  if (columns == nullptr) return {};
+  return fmt::format("\n{} with columns\n", counted(columns->records(), "record")) + columns_table(*columns);
+}
 
 // Returns the metadata values that differ from those of the chunk before, in the container's order.
 Result<JsonObject::List> later_metadata(const RecordStore& store, unsigned threads) {
@@ -136,102 +160,6 @@ Result<JsonObject> info_of(const std::string& path, const RecordStore& store, co
     if (parts) info.set("parts", parts_list(*parts));
   }
   return info;
-}
-
-std::string in_units(std::uint64_t bytes) {
-  const std::string short_form = short_size(bytes);
-  return bytes < 1024 ? short_form : fmt::format("{} ({})", counted(bytes, "byte"), short_form);
-}
-
-struct InWords {
-  std::string operator()(bool value) const { return value ? "true" : "false"; }
-  std::string operator()(std::uint64_t value) const { return fmt::format("{}", value); }
-  std::string operator()(double value) const { return fmt::format("{:#}", value); }
-  std::string operator()(const std::string& value) const { return printable(value); }
-  std::string operator()(const JsonPath& value) const { return printable(value.bytes); }
-  template <class Other>
-  std::string operator()(const Other&) const {
-    return {};
-  }
-};
-
-// Returns a member of an object as text; nothing if there is none.
-std::string text_in(const JsonObject& object, std::string_view name) {
-  const JsonObject::Content* const content = object.find(name);
-  return content == nullptr ? std::string() : std::visit(InWords{}, *content);
-}
-
-std::string row(std::string_view name, const std::string& value) { return fmt::format("{:<16} {}\n", name, value); }
-
-std::string row_of(std::string_view name, const JsonObject& first_chunk) {
-  const auto* const records = first_chunk.find("records");
-  return row(name,
-             fmt::format("{} at byte {}{}", text_in(first_chunk, "kind"), text_in(first_chunk, "begin"),
-                         records == nullptr ? "" : ", with " + counted(number_in(first_chunk, "records"), "record")));
-}
-
-// Returns the value of an item of the metadata, if it is a number or short text; otherwise its size in parentheses.
-std::string value_of(const JsonObject& item) {
-  constexpr std::size_t kShown = 60;  // bytes
-  std::string size = fmt::format(" ({})", in_units(number_in(item, "size")));
-  if (item.find("value") != nullptr) return ": " + text_in(item, "value");
-  const auto* const content = item.find("text");
-  const std::string text = content == nullptr ? std::string() : std::get<std::string>(*content);
-  if (text.empty()) return size;
-  if (text.size() <= kShown) return ": " + printable(text);
-  std::size_t shown = 0;
-  for (std::size_t next = 0; next <= kShown; next += utf8_character(std::string_view(text).substr(next))) shown = next;
-  return fmt::format(": {}...{}", printable(text.substr(0, shown)), size);
-}
-
-// One row per key.
-std::string row_of(std::string_view name, const JsonObject::List& metadata) {
-  if (metadata.empty()) return row(name, "none");
-  std::string rows;
-  for (const JsonObject& item : metadata) {
-    const std::string begin = text_in(item, "begin");
-    const std::string place = begin.empty() ? "" : fmt::format(", from byte {} on", begin);
-    rows += row(rows.empty() ? name : "", text_in(item, "key") + value_of(item) + place);
-  }
-  return rows;
-}
-
-// Returns a table of parts_list().
-std::string parts_table(const JsonObject::List& parts) {
-  std::string table = fmt::format("\n{:>12} {:>12}  {:<28} {}\n", "entries", "records", "part", "type");
-  for (const JsonObject& row : parts) {
-    table += fmt::format("{:>12} {:>12}  {:<28} {}", text_in(row, "entries"), text_in(row, "records"),
-                         text_in(row, "part"), text_in(row, "type"));
-    table.erase(table.find_last_not_of(' ') + 1);
-    table += '\n';
-  }
-  return table;
-}
-
-std::string table_of(const std::string& path, const JsonObject& info) {
-  std::string table = row("file", printable(path));
-  for (const auto& [key, content] : info.members) {
-    std::string name = key;
-    std::ranges::replace(name, '_', ' ');
-    if (key == "parts") {
-      table += parts_table(std::get<JsonObject::List>(content));
-    } else if (const auto* const list = std::get_if<JsonObject::List>(&content)) {
-      table += row_of(name, *list);
-    } else if (const auto* const chunk = std::get_if<JsonObject>(&content)) {
-      table += row_of(name, *chunk);
-    } else if (key == "damaged_regions") {
-      table += row(name, text_in(info, key) + std::string(kHeadersOnly));
-    } else if (key == "damaged_bytes" && std::get<std::uint64_t>(content) == 0) {
-      continue;  // the line above says all of it
-    } else if (key == "size" || key == "decoded") {
-      table += row(name, in_units(std::get<std::uint64_t>(content)));
-    } else if (key == "num_records" && info.find("records") == nullptr) {
-      continue;  // the last line has it
-    } else if (!is_in_json_only(key) && key != "records") {
-      table += row(name, text_in(info, key));
-    }
-  }
-  return table;
 }
 
 // Returns the last line: the number of records if it is known without a scan, and otherwise how to count them.
@@ -356,35 +284,6 @@ std::optional<JsonObject> info_of(SetReader& reader) {
   return info;
 }
 
-std::string table_of_set(const std::string& name, const JsonObject& info) {
-  std::string table = row("data set", printable(name));
-  table += row("shards", fmt::format("{} ({} missing, {} unreadable)", text_in(info, "shards"),
-                                     text_in(info, "missing"), text_in(info, "unreadable")));
-  for (const JsonObject& format : std::get<JsonObject::List>(*info.find("formats"))) {
-    table += row("format",
-                 fmt::format("{}: {}, {}, {}", text_in(format, "format"), counted(number_in(format, "shards"), "shard"),
-                             counted(number_in(format, "records"), "record"), in_units(number_in(format, "size"))));
-  }
-  table += row("size", in_units(number_in(info, "size")));
-  table += row("records", text_in(info, "records"));
-  table += row("damaged regions", text_in(info, "damaged_regions") + std::string(kHeadersOnly));
-  constexpr std::string_view kRow = "{:>12} {:>11} {:>14}  {:<13} {}{}\n";
-  table += "\n" + fmt::format(kRow, "first", "records", "bytes", "format", "shard", "");
-  for (const JsonObject& shard : std::get<JsonObject::List>(*info.find("table"))) {
-    const std::string shown = shard.find("shards") == nullptr
-                                  ? text_in(shard, "shard")
-                                  : fmt::format("{} ({})", text_in(shard, "shards"), text_in(shard, "count"));
-    if (shard.find("error") != nullptr) {
-      table += fmt::format(kRow, "-", "-", "-", "-", shown, fmt::format(" ({})", text_in(shard, "error")));
-    } else {
-      table +=
-          fmt::format(kRow, text_in(shard, "first_ordinal"), text_in(shard, "records"), text_in(shard, "size"),
-                      text_in(shard, "format"), shown, number_in(shard, "damaged_regions") > 0 ? " (damaged)" : "");
-    }
-  }
-  return table;
-}
-
 // Returns the line of JSON.
 std::string line_of(const std::string& path, JsonObject info) {
   info.members.insert(info.members.begin(), {"file", JsonPath{path}});
@@ -400,8 +299,14 @@ std::optional<std::string> info_text(const std::string& word, const RecordWords&
   if (number_in(*known, "damaged_regions") > 0) context.note(kExitDamage);
   totals.add(*known, number_in(*known, "shards") - number_in(*known, "missing") - number_in(*known, "unreadable"));
   const auto parts = options.tags ? parts_of(*reader, context) : std::nullopt;
-  if (!options.json) return table_of_set(word, *known) + (parts ? parts_table(parts_list(*parts)) : "");
+  ColumnTotals columns(options.counted, context);
+  if (options.columns) add_records(columns, options, *reader);
+  const auto* const counted = options.columns ? columns.finish(word) : nullptr;
+  if (!options.json) {
+    return table_of_set(word, *known) + (parts ? parts_table(parts_list(*parts)) : "") + columns_text(counted);
+  }
   if (parts) known->set("parts", parts_list(*parts));
+  add_columns(columns, counted, *known);
   return line_of(word, std::move(*known));
 }
 
@@ -414,6 +319,9 @@ std::optional<std::string> info_text(const std::string& path, const InfoOptions&
     const auto reader = DatabaseReader::open({.files = {path}}, context);
     if (!reader) return std::nullopt;
     reader->report_problems();
+    if (options.columns) {
+      context.fail(kExitPartlyDone, printable(path) + ": a database has keys, and no columns (try: recordfs keys)");
+    }
     const auto parts = options.tags ? std::optional(parts_list(parts_of(*reader, path, context))) : std::nullopt;
     if (!options.json) return database_table(path, *reader) + (parts ? parts_table(*parts) : "");
     JsonObject known = database_info(reader->source());
@@ -428,14 +336,20 @@ std::optional<std::string> info_text(const std::string& path, const InfoOptions&
     return std::nullopt;
   }
   if (options.scan) totals.add(*known, 1);
-  if (options.json) return line_of(path, std::move(*known));
+  ColumnTotals columns(options.counted, context);
+  const auto* const counted = options.columns ? columns_of(path, store, options, columns, context) : nullptr;
+  if (options.json) {
+    add_columns(columns, counted, *known);
+    return line_of(path, std::move(*known));
+  }
   std::string table = table_of(path, *known) + records_row(path, *known, context);
   if (options.scan && ::isatty(STDOUT_FILENO) == 1) table += sizes_row(path, *store, context);
-  return table;
+  return table + columns_text(counted);
 }
 
 int info(const InfoOptions& options) {
   CommandContext context(options.reading);
+  if (options.columns) context.decode_with(options.counted.types);
   Output& output = context.output();
   std::string_view separator;  // of tables
   const bool is_only = options.files.size() + (options.manifest.empty() ? 0 : 1) == 1;
@@ -480,6 +394,30 @@ RunCommand declare_info(CLI::App& app) {
                "the changes of keys are counted by kind: of a directory, all that its live tables and logs store. This "
                "reads all records. In JSON, the list is `parts`. At most "
                "1000 rows are kept; the rest is counted together.");
+  auto* const columns = app.add_flag(
+      "--columns", options->columns,
+      "count the values of the columns of all records\n"
+      "The columns are the fields of decoded records, with the names of `--where`. Each has its type, the number of "
+      "records that have a value and of those that do not, the mean number of values of lists, the mean size of texts "
+      "and bytes, the smallest and the largest value, and how many values are different. Of columns that repeat "
+      "values, the ten most frequent ones follow; in JSON, `columns` has all, up to 1000 a column, and fewer if there "
+      "are more than 262 columns. Texts and bytes of more than 128 bytes are cut. This reads all records. Those that "
+      "cannot be decoded are left out and reported, with exit status 5.");
+  begin_group(app, "Columns");
+  declare_where(app, options->counted.condition);
+  declare_types(
+      app, options->counted.types, [options = options.get()] { return options->columns; }, "--columns");
+  app.get_option("--where")->needs(columns);
+  RandomOptions& random = options->counted.random;
+  auto* const sample = declare_value(
+      app, "--sample", "N", [&random](const std::string& text) { random.sample = number_of("--sample", text); },
+      "only N records, chosen at random\n"
+      "Each set of N records is as likely as any other; with `--where`, of the selected ones.");
+  sample->needs(columns);
+  declare_value(
+      app, "--seed", "S", [&random](const std::string& text) { random.seed = number_of("--seed", text); },
+      "selects the sample of --sample (default 0)")
+      ->needs(sample);
   begin_group(app, "Databases");
   options->reading.declare_database(app);
   options->reading.declare(app);

@@ -122,6 +122,11 @@ class Recipes(unittest.TestCase):
         found = self.shell(self.recipe("recordfs ls --where 'image/width > 500")).splitlines()
         self.assertEqual([line.split(b"\t")[0] for line in found], [b"%d" % ordinal for ordinal in range(6)])
 
+    def test_labels_are_counted(self):
+        self.write_shards()
+        found = self.shell(self.recipe("recordfs info --columns 'train-*'")).decode()
+        self.assertRegex(found, r"(?m)^image/width +int64 +6 +0 +6 +- +- +1 +\d+ +\d+$")
+
     def test_record_is_copied_from_a_mount(self):
         self.needs_mounts()
         self.assertEqual(self.shell(self.recipe("mkdir mnt")), b"")

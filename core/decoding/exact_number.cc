@@ -1,4 +1,4 @@
-#include "core/search/exact_number.h"
+#include "core/decoding/exact_number.h"
 
 #include <charconv>
 #include <cmath>

@@ -1,0 +1,198 @@
+#include "core/columns/column_statistics.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <type_traits>
+#include <variant>
+
+namespace recordfs {
+namespace {
+
+// Bits of ColumnSummary::types_.
+constexpr unsigned kBoolBit = 1, kSignedBit = 2, kUnsignedBit = 4, kFloatBit = 8, kDoubleBit = 16, kTextBit = 32,
+                   kBytesBit = 64;
+constexpr unsigned kNegativeBit = 128, kInexactBit = 256;  // integers below 0, and such that no double may be
+constexpr unsigned kNumberBits = kSignedBit | kUnsignedBit | kFloatBit | kDoubleBit;
+constexpr std::uint64_t kMostExactInteger = std::uint64_t{1} << 53;
+
+struct TypeBits {
+  unsigned operator()(bool) const { return kBoolBit; }
+  unsigned operator()(std::int64_t number) const {
+    const bool is_negative = number < 0;
+    const auto size =
+        is_negative ? std::uint64_t{0} - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
+    return kSignedBit | (is_negative ? kNegativeBit : 0) | (size > kMostExactInteger ? kInexactBit : 0);
+  }
+  unsigned operator()(std::uint64_t number) const {
+    return kUnsignedBit | (number > kMostExactInteger ? kInexactBit : 0);
+  }
+  unsigned operator()(float) const { return kFloatBit; }
+  unsigned operator()(double) const { return kDoubleBit; }
+  unsigned operator()(const ColumnText& text) const { return text.are_bytes ? kBytesBit : kTextBit; }
+};
+
+bool is_nan(const ColumnValue& value) {
+  if (const auto* const number = std::get_if<float>(&value.is)) return std::isnan(*number);
+  const auto* const number = std::get_if<double>(&value.is);
+  return number != nullptr && std::isnan(*number);
+}
+
+// Returns the type that all numbers have.
+unsigned joined_numbers(unsigned types) {
+  if ((types & kSignedBit) != 0 && (types & kUnsignedBit) != 0 && (types & kNegativeBit) == 0) types &= ~kSignedBit;
+  if ((types & kDoubleBit) != 0 && (types & kInexactBit) == 0) types &= ~(kSignedBit | kUnsignedBit);
+  return types;
+}
+
+}  // namespace
+
+std::string ColumnSummary::type() const {
+  struct Word {
+    unsigned type;
+    const char* word;
+  };
+  constexpr std::array<Word, 7> kWords = {{{kBoolBit, "bool"},
+                                           {kSignedBit, "int64"},
+                                           {kUnsignedBit, "uint64"},
+                                           {kFloatBit, "float"},
+                                           {kDoubleBit, "double"},
+                                           {kTextBit, "text"},
+                                           {kBytesBit, "bytes"}}};
+  const unsigned types = joined_numbers(types_);
+  std::string text;
+  for (const auto& [type, word] : kWords) {
+    if ((types & type) != 0) text += (text.empty() ? "" : " or ") + std::string(word);
+  }
+  return text;
+}
+
+bool ColumnSummary::is_ordered() const {
+  const std::array kinds = {types_ & kBoolBit, types_ & kNumberBits, types_ & kTextBit, types_ & kBytesBit};
+  return std::ranges::count_if(kinds, [](unsigned kind) { return kind != 0; }) == 1;
+}
+
+std::optional<double> ColumnSummary::mean_size() const {
+  if (texts_ == 0) return std::nullopt;
+  return static_cast<double>(bytes_) / static_cast<double>(texts_);
+}
+
+void ColumnSummary::widen(const ColumnValue& value) {
+  if (is_nan(value)) return;
+  if (!minimum_ || compare(value, *minimum_) < 0) minimum_ = value;
+  if (!maximum_ || compare(value, *maximum_) > 0) maximum_ = value;
+}
+
+void ColumnSummary::limit_counts(std::size_t most_distinct) {
+  has_many_ = has_many_ || counts_.size() > most_distinct;
+  if (has_many_) counts_.clear();
+}
+
+void ColumnSummary::add(std::optional<ColumnValue> value, bool is_in_list, std::uint64_t record,
+                        std::size_t most_distinct) {
+  is_list_ = is_list_ || is_in_list;
+  occurs_ = true;
+  if (!value) return;
+  is_list_ = is_list_ || last_record_ == record;
+  records_ += last_record_ == record ? 0 : 1;
+  last_record_ = record;
+  ++values_;
+  types_ |= std::visit(TypeBits(), value->is);
+  if (const auto* const text = std::get_if<ColumnText>(&value->is)) {
+    ++texts_;
+    bytes_ += text->size;
+  }
+  widen(*value);
+  if (has_many_) return;
+  ++counts_[std::move(*value)];
+  limit_counts(most_distinct);
+}
+
+void ColumnSummary::add(const ColumnSummary& other, std::size_t most_distinct) {
+  occurs_ = occurs_ || other.occurs_;
+  is_list_ = is_list_ || other.is_list_;
+  types_ |= other.types_;
+  records_ += other.records_;
+  values_ += other.values_;
+  texts_ += other.texts_;
+  bytes_ += other.bytes_;
+  if (other.minimum_) widen(*other.minimum_);
+  if (other.maximum_) widen(*other.maximum_);
+  has_many_ = has_many_ || other.has_many_;
+  for (auto at = other.counts_.begin(); at != other.counts_.end() && !has_many_; ++at) {
+    counts_[at->first] += at->second;
+    limit_counts(most_distinct);
+  }
+  limit_counts(most_distinct);
+}
+
+std::size_t ColumnCounter::most_distinct(std::size_t columns) {
+  return std::min(ColumnSummary::kMostDistinct, kMostKept / std::max<std::size_t>(columns, 1));
+}
+
+Result<void> ColumnCounter::count(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk,
+                                  Bytes record) {
+  JsonFilter filter(*this);
+  use_ = Use::kGather;
+  pending_.clear();
+  restart();
+  TRY(decoder.visit(context, chunk, record, filter));
+  ++records_;
+  if (use_ == Use::kIgnore) {
+    use_ = Use::kCount;
+    restart();
+    return decoder.visit(context, chunk, record, filter);
+  }
+  const std::size_t most = most_distinct(names().size());
+  for (Pending& one : pending_) summaries_[one.column].add(std::move(one.value), one.is_in_list, records_, most);
+  return {};
+}
+
+void ColumnCounter::take_value(std::size_t column, bool is_in_list, const Scalar& value) {
+  if (use_ == Use::kIgnore) return;
+  if (summaries_.size() <= column) summaries_.resize(column + 1);
+  ColumnSummary& summary = summaries_[column];
+  std::optional<ColumnValue> kept;
+  if (!std::holds_alternative<std::monostate>(value)) kept = column_value(value, !summary.has_many_);
+  if (use_ == Use::kCount) {
+    summary.add(std::move(kept), is_in_list, records_, most_distinct(names().size()));
+  } else if (pending_.size() < kMostPending) {
+    pending_.push_back({.column = column, .is_in_list = is_in_list, .value = std::move(kept)});
+  } else {
+    use_ = Use::kIgnore;
+    pending_.clear();
+  }
+}
+
+void ColumnStatistics::add(std::string_view name, const ColumnSummary& summary) {
+  if (!summary.occurs_) return;
+  auto known = columns_.find(name);
+  if (known == columns_.end()) {
+    if (columns_.size() == ColumnVisitor::kMostColumns) {
+      has_too_many_ = true;
+      return;
+    }
+    known = columns_.emplace(name, ColumnSummary()).first;
+  }
+  known->second.add(summary, most_distinct());
+}
+
+void ColumnStatistics::limit() {
+  for (auto& [name, summary] : columns_) summary.limit_counts(most_distinct());
+}
+
+void ColumnStatistics::add(const ColumnCounter& counter) {
+  records_ += counter.records_;
+  has_too_many_ = has_too_many_ || counter.has_too_many();
+  for (std::size_t i = 0; i < counter.summaries_.size(); ++i) add(counter.names()[i], counter.summaries_[i]);
+  limit();
+}
+
+void ColumnStatistics::add(const ColumnStatistics& other) {
+  records_ += other.records_;
+  has_too_many_ = has_too_many_ || other.has_too_many_;
+  for (const auto& [name, summary] : other.columns_) add(name, summary);
+  limit();
+}
+
+}  // namespace recordfs

@@ -1,0 +1,125 @@
+// Statistics of the columns of records: how many have them, their types, bounds, and most frequent values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/base/result.h"
+#include "core/columns/column_value.h"
+#include "core/columns/column_visitor.h"
+#include "core/decoding/record_decoder.h"
+
+namespace recordfs {
+
+// The values of one column. Not thread-safe.
+class ColumnSummary {
+ public:
+  static constexpr std::size_t kMostDistinct = 1000;
+  using Counts = std::map<ColumnValue, std::uint64_t, IsLessColumnValue>;
+
+  std::uint64_t records() const { return records_; }  // that have a value
+  std::uint64_t values() const { return values_; }
+  // Returns whether a record has the column, maybe without a value.
+  bool occurs() const { return occurs_; }
+  // Returns whether the column has lists: by its type, or because a record has several values.
+  bool is_list() const { return is_list_; }
+  // Returns "int64", "text", or several such, as "bool or text"; empty without values. Integers among doubles are
+  // doubles if they are that exactly.
+  std::string type() const;
+  // The bounds, without NaN. nullopt if there are none, or if the values have different types.
+  std::optional<ColumnValue> minimum() const { return is_ordered() ? minimum_ : std::nullopt; }
+  std::optional<ColumnValue> maximum() const { return is_ordered() ? maximum_ : std::nullopt; }
+  // Returns the mean size of texts and bytes, in bytes; nullopt if there are none.
+  std::optional<double> mean_size() const;
+  // Returns the number of each value; null if there are more different ones than the limit.
+  const Counts* counts() const { return has_many_ ? nullptr : &counts_; }
+
+ private:
+  friend class ColumnCounter;
+  friend class ColumnStatistics;
+
+  // Adds a value, or null for none, of a record with this number. Numbers of records ascend.
+  void add(std::optional<ColumnValue> value, bool is_in_list, std::uint64_t record, std::size_t most_distinct);
+  void add(const ColumnSummary& other, std::size_t most_distinct);
+  void widen(const ColumnValue& value);
+  void limit_counts(std::size_t most_distinct);
+  bool is_ordered() const;
+
+  bool occurs_ = false;
+  bool is_list_ = false;
+  unsigned types_ = 0;  // bits
+  std::uint64_t records_ = 0;
+  std::uint64_t values_ = 0;
+  std::uint64_t texts_ = 0;
+  std::uint64_t bytes_ = 0;        // of texts and bytes
+  std::uint64_t last_record_ = 0;  // that has a value
+  std::optional<ColumnValue> minimum_;
+  std::optional<ColumnValue> maximum_;
+  bool has_many_ = false;
+  Counts counts_;
+};
+
+// Counts the values of records, for one thread. Memory is bounded: 256 Ki different values are kept, so that each of
+// thousands of columns has fewer. Every record counts: no first ones decide which columns there are.
+class ColumnCounter final : public ColumnVisitor {
+ public:
+  // Counts a record that `decoder` decodes. Fails as RecordDecoder::visit(); nothing is counted then. May throw
+  // std::bad_alloc.
+  Result<void> count(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk, Bytes record);
+
+  // Returns how many different values are kept of each of so many columns.
+  static std::size_t most_distinct(std::size_t columns);
+
+ private:
+  friend class ColumnStatistics;
+  static constexpr std::size_t kMostKept = 256u << 10;    // different values of all columns
+  static constexpr std::size_t kMostPending = 16u << 10;  // values of a record that is decoded once
+
+  // A value of a record that is not decoded to its end yet.
+  struct Pending {
+    std::size_t column = 0;
+    bool is_in_list = false;
+    std::optional<ColumnValue> value{};
+  };
+  enum class Use : std::uint8_t { kGather, kIgnore, kCount };
+
+  void take_value(std::size_t column, bool is_in_list, const Scalar& value) override;
+
+  std::vector<ColumnSummary> summaries_;  // by column
+  std::uint64_t records_ = 0;
+  Use use_ = Use::kGather;
+  std::vector<Pending> pending_;
+};
+
+// The sum of counters. Does not depend on how records were divided, or on their order. Not thread-safe.
+class ColumnStatistics {
+ public:
+  // May throw std::bad_alloc.
+  void add(const ColumnCounter& counter);
+  void add(const ColumnStatistics& other);
+
+  // Returns the number of records that were counted.
+  std::uint64_t records() const { return records_; }
+  // Returns whether columns() lacks some, because there are more than ColumnVisitor::kMostColumns.
+  bool has_too_many() const { return has_too_many_; }
+  // Returns the most different values of a column whose counts are kept.
+  std::size_t most_distinct() const { return ColumnCounter::most_distinct(columns_.size()); }
+  // The columns that occur, by name.
+  const std::map<std::string, ColumnSummary, std::less<>>& columns() const { return columns_; }
+
+ private:
+  void add(std::string_view name, const ColumnSummary& summary);
+  void limit();
+
+  std::map<std::string, ColumnSummary, std::less<>> columns_;
+  std::uint64_t records_ = 0;
+  bool has_too_many_ = false;
+};
+
+}  // namespace recordfs

@@ -1,0 +1,83 @@
+#include "core/columns/column_visitor.h"
+
+#include <utility>
+
+#include "core/decoding/field_names.h"
+
+namespace recordfs {
+
+void ColumnVisitor::restart() {
+  open_.clear();
+  named_ = 0;
+}
+
+std::size_t ColumnVisitor::next_node() const {
+  return open_.empty() || open_.back().is_list ? (open_.empty() ? 0 : open_.back().node) : named_;
+}
+
+std::size_t ColumnVisitor::child_of(std::size_t node, std::string_view name) {
+  if (node == kNone) return kNone;
+  auto& children = nodes_[node].children;
+  if (const auto known = children.find(name); known != children.end()) return known->second;
+  const std::string& parent = nodes_[node].path;
+  const std::size_t size = parent.size() + 1 + name.size();
+  if (nodes_.size() > 2 * kMostColumns || size > kMostNames - name_bytes_) {
+    has_too_many_ = true;
+    return kNone;
+  }
+  name_bytes_ += size;
+  Node child{.path = parent.empty() ? std::string(name) : parent + "." + std::string(name)};
+  children.emplace(name, nodes_.size());
+  nodes_.push_back(std::move(child));
+  return nodes_.size() - 1;
+}
+
+void ColumnVisitor::name(std::string_view name) {
+  if (open_.empty()) return;
+  open_.back().is_empty = false;
+  named_ = child_of(open_.back().node, name);
+}
+
+void ColumnVisitor::begin(bool is_list) {
+  const bool is_in_list = is_list || (!open_.empty() && open_.back().is_in_list);
+  const std::size_t node = next_node();
+  if (!open_.empty()) open_.back().is_empty = false;
+  open_.push_back({.node = node, .is_list = is_list, .is_in_list = is_in_list});
+}
+
+void ColumnVisitor::end() {
+  const Level level = open_.back();
+  open_.pop_back();
+  if (!level.is_empty || open_.empty() || level.node == kNone) return;
+  // An empty object is no value, unless it is a feature of no kind.
+  const std::string& path = nodes_[level.node].path;
+  if (level.is_list || column_name(path).size() < path.size()) pass_on(level.node, level.is_in_list, {});
+}
+
+void ColumnVisitor::take(const Scalar& value) {
+  const std::size_t node = next_node();
+  if (!open_.empty()) open_.back().is_empty = false;
+  pass_on(node, !open_.empty() && open_.back().is_in_list, value);
+}
+
+void ColumnVisitor::pass_on(std::size_t number, bool is_in_list, const Scalar& value) {
+  if (number == kNone) return;
+  Node& node = nodes_[number];
+  if (node.column == kNone) {
+    std::string name = column_name(node.path);
+    node.is_feature = name.size() < node.path.size() && !node.path.starts_with("feature_lists.");
+    const auto known = columns_.find(name);
+    if (known == columns_.end() && names_.size() == kMostColumns) {
+      has_too_many_ = true;
+      return;
+    }
+    node.column = known == columns_.end() ? names_.size() : known->second;
+    if (known == columns_.end()) {
+      names_.push_back(name);
+      columns_.emplace(std::move(name), node.column);
+    }
+  }
+  take_value(node.column, is_in_list && !node.is_feature, value);
+}
+
+}  // namespace recordfs

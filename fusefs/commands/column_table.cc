@@ -1,0 +1,213 @@
+#include "fusefs/commands/column_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "core/base/utf8.h"
+#include "core/formats/shortest_digits.h"
+#include "fusefs/commands/amounts.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::size_t kLongestBound = 24;  // bytes of a bound in the table
+constexpr std::size_t kLongestColumnName = 40;
+constexpr std::size_t kShownValues = 10;  // of a column
+
+// Returns the text without a character that was cut.
+std::string_view whole_characters(const ColumnText& text) {
+  const std::string_view front = text.front;
+  if (!text.is_cut()) return front;
+  constexpr std::size_t kLongestCharacter = 4;
+  for (std::size_t cut = 0; cut < std::min(kLongestCharacter, front.size()); ++cut) {
+    const std::string_view shorter = front.substr(0, front.size() - cut);
+    if (is_utf8(shorter)) return shorter;
+  }
+  return front;
+}
+
+// Adds a value as the member `name`, or as `name`_base64 if it is no text.
+void set_value(JsonObject& object, const std::string& name, const ColumnValue& value) {
+  std::visit(
+      [&](const auto& is) {
+        using Type = std::decay_t<decltype(is)>;
+        if constexpr (std::is_same_v<Type, ColumnText>) {
+          const std::string_view text = whole_characters(is);
+          if (is_utf8(text)) {
+            object.set(name, text);
+          } else {
+            std::string encoded;
+            append_base64(encoded, as_bytes(text));
+            object.set(name + "_base64", std::move(encoded));
+          }
+          if (is.is_cut()) object.set(name + "_size", is.size);
+        } else if constexpr (std::is_same_v<Type, float>) {
+          object.set(name, with_its_digits(is));
+        } else {
+          object.set(name, is);
+        }
+      },
+      value.is);
+}
+
+double rounded(double number) { return std::round(100 * number) / 100; }
+
+std::optional<double> mean_length(const ColumnSummary& column) {
+  if (!column.is_list() || column.records() == 0) return std::nullopt;
+  return static_cast<double>(column.values()) / static_cast<double>(column.records());
+}
+
+JsonObject row_of(const std::string& name, const ColumnSummary& column, std::uint64_t records, std::size_t most) {
+  JsonObject row;
+  row.set("name", name);
+  const std::string type = column.type();
+  row.set("type", type.empty() ? JsonObject::Content() : JsonObject::Content(type));
+  row.set("list", column.is_list());
+  row.set("records", column.records());
+  row.set("missing", records - column.records());
+  row.set("values", column.values());
+  if (const auto length = mean_length(column)) row.set("mean_length", rounded(*length));
+  if (const auto size = column.mean_size()) row.set("mean_size", rounded(*size));
+  if (const auto minimum = column.minimum()) set_value(row, "minimum", *minimum);
+  if (const auto maximum = column.maximum()) set_value(row, "maximum", *maximum);
+  if (column.counts() == nullptr) {
+    row.set("distinct_above", std::uint64_t{most});
+    return row;
+  }
+  row.set("distinct", std::uint64_t{column.counts()->size()});
+  JsonObject::List counts;
+  for (const auto& [value, count] : frequent_values(*column.counts())) {
+    set_value(counts.emplace_back(), "value", *value);
+    counts.back().set("count", count);
+  }
+  row.set("counts", std::move(counts));
+  return row;
+}
+
+// Returns at most `most` bytes of whole characters, with dots if there are more.
+std::string shortened(std::string text, std::size_t most, bool is_cut) {
+  if (text.size() <= most && !is_cut) return text;
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const std::size_t next = std::max<std::size_t>(utf8_character(std::string_view(text).substr(size)), 1);
+    if (size + next > most) break;
+    size += next;
+  }
+  return text.substr(0, size) + "...";
+}
+
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+constexpr std::size_t kCells = 10;
+using Cells = std::array<std::string, kCells>;
+
+Cells cells_of(const std::string& name, const ColumnSummary& column, std::uint64_t records, std::size_t most) {
+  const auto length = mean_length(column);
+  const auto size = column.mean_size();
+  const auto bound = [](const std::optional<ColumnValue>& value) {
+    return value ? shown_value(*value, kLongestBound) : std::string("-");
+  };
+  const std::string type = column.type();
+  return {shortened(printable(name), kLongestColumnName, false),
+          (type.empty() ? "-" : type) + (column.is_list() ? " list" : ""),
+          fmt::format("{}", column.records()),
+          fmt::format("{}", records - column.records()),
+          fmt::format("{}", column.values()),
+          length ? fmt::format("{:.2f}", *length) : "-",
+          size ? short_size(static_cast<std::uint64_t>(std::llround(*size))) : "-",
+          column.counts() == nullptr ? fmt::format("over {}", most) : fmt::format("{}", column.counts()->size()),
+          bound(column.minimum()),
+          bound(column.maximum())};
+}
+
+// Returns rows in aligned columns. Numbers are at the right.
+std::string aligned(const std::vector<Cells>& rows) {
+  constexpr std::string_view kSides = "<<>>>>>><<";
+  std::array<std::size_t, kCells> widths{};
+  for (const Cells& row : rows) {
+    for (std::size_t i = 0; i < kCells; ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  }
+  std::string text;
+  for (const Cells& row : rows) {
+    for (std::size_t i = 0; i < kCells; ++i) {
+      const std::string space(widths[i] - width_of(row[i]), ' ');
+      text += (i == 0 ? "" : "  ") + (kSides[i] == '<' ? row[i] + space : space + row[i]);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
+  }
+  return text;
+}
+
+std::string values_table(const std::string& name, const ColumnSummary::Counts& counts) {
+  constexpr std::size_t kLongestFrequent = 60;
+  std::string text = fmt::format("\n{:>12}  {}\n", "count", shortened(printable(name), kLongestColumnName, false));
+  const FrequentValues values = frequent_values(counts);
+  std::uint64_t others = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i >= kShownValues) {
+      others += values[i].second;
+    } else {
+      text += fmt::format("{:>12}  {}\n", values[i].second, shown_value(*values[i].first, kLongestFrequent));
+    }
+  }
+  if (others > 0) text += fmt::format("{:>12}  ({} others)\n", others, values.size() - kShownValues);
+  return text;
+}
+
+}  // namespace
+
+JsonObject::List columns_list(const ColumnStatistics& columns) {
+  JsonObject::List list;
+  list.reserve(columns.columns().size());
+  for (const auto& [name, column] : columns.columns()) {
+    list.push_back(row_of(name, column, columns.records(), columns.most_distinct()));
+  }
+  return list;
+}
+
+std::string columns_table(const ColumnStatistics& columns) {
+  std::vector<Cells> rows{
+      {"column", "type", "records", "missing", "values", "mean length", "mean size", "distinct", "minimum", "maximum"}};
+  for (const auto& [name, column] : columns.columns()) {
+    rows.push_back(cells_of(name, column, columns.records(), columns.most_distinct()));
+  }
+  std::string text = aligned(rows);
+  for (const auto& [name, column] : columns.columns()) {
+    const auto* const counts = column.counts();
+    if (counts != nullptr && counts->size() < column.values()) text += values_table(name, *counts);
+  }
+  return text;
+}
+
+FrequentValues frequent_values(const ColumnSummary::Counts& counts) {
+  FrequentValues values;
+  values.reserve(counts.size());
+  for (const auto& [value, count] : counts) values.emplace_back(&value, count);
+  std::ranges::stable_sort(values, [](const auto& a, const auto& b) { return a.second > b.second; });
+  return values;
+}
+
+std::string shown_value(const ColumnValue& value, std::size_t most) {
+  return std::visit(
+      [most](const auto& is) -> std::string {
+        if constexpr (std::is_same_v<std::decay_t<decltype(is)>, ColumnText>) {
+          return shortened(printable(whole_characters(is)), most, is.is_cut());
+        } else {
+          return fmt::format("{}", is);
+        }
+      },
+      value.is);
+}
+
+}  // namespace recordfs

@@ -1,0 +1,202 @@
+#include "fusefs/commands/column_totals.h"
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/base/bounded_lru.h"
+#include "core/base/counted.h"
+#include "core/base/utf8.h"
+#include "fusefs/commands/progress.h"
+#include "fusefs/exit_status.h"
+
+namespace recordfs {
+namespace {
+
+// Records that have no columns, because they cannot be decoded.
+struct UndecodedOfFile {
+  std::uint64_t records = 0;
+  Position chunk = 0;  // of the first one
+  std::string why{};
+
+  void add(const ChunkInfo& info, const Error& error) {
+    if (records++ > 0) return;
+    chunk = info.begin;
+    why = error.detail.empty() ? to_string(error) : error.detail;
+  }
+  // REQUIRES: `other` follows in the container.
+  void add(const UndecodedOfFile& other) {
+    const std::uint64_t before = records;
+    if (before == 0) *this = other;
+    records = before + other.records;
+  }
+};
+
+// Returns whether an error says that a record is of another type, and not that reading failed.
+bool is_of_record(const Error& error) {
+  return error.code == Code::kNotFound || error.code == Code::kDamage || error.code == Code::kUnsupported;
+}
+
+// Prints how many records cannot be decoded, and notes it.
+void report_undecoded(const std::string& path, const UndecodedOfFile& undecoded, CommandContext& context) {
+  if (undecoded.records == 0) return;
+  context.fail(
+      kExitPartlyDone,
+      fmt::format("{}: {} left out that cannot be decoded; the first is in the chunk at {}: {}", printable(path),
+                  counted(undecoded.records, "record"), undecoded.chunk, printable(undecoded.why)));
+}
+
+// The columns of the records of a chunk.
+struct ChunkColumns {
+  ColumnCounter counter{};
+  UndecodedOfFile undecoded{};
+  std::vector<Error> failures{};  // of records that cannot be read
+};
+
+// Counts records in any order. Thread-safe, except add_to().
+class SampleCounter {
+ public:
+  // The arguments must outlive the object.
+  SampleCounter(const SetReader& reader, const UserTypes& types) : reader_(reader), types_(types) {}
+
+  // Returns why a record cannot be read, if so, and nothing else.
+  RenderedRecord count(const RequestContext& request, const PlacedRecord& place, const Chunk& chunk,
+                       std::uint64_t index) {
+    const auto shard = shard_of(place);
+    const auto record = place.store->records().read(request, chunk, index, 0, UINT64_MAX);
+    if (!record) return {.failure = record.error()};
+    auto counter = spare_counter();
+    const auto counted = counter->count(request, shard->decoder, place.indexed.chunk, record->bytes);
+    const std::lock_guard lock(mutex_);
+    counters_.push_back(std::move(counter));
+    if (counted) return {};
+    if (!is_of_record(counted.error())) return {.failure = counted.error()};
+    UndecodedOfFile undecoded;
+    undecoded.add(place.indexed.chunk, counted.error());
+    const std::uint64_t ordinal = place.base + place.indexed.before.records + index;
+    undecoded_.records += 1;
+    if (ordinal < first_undecoded_) {
+      undecoded.records = undecoded_.records;
+      undecoded_ = std::move(undecoded);
+      first_undecoded_ = ordinal;
+    }
+    return {};
+  }
+
+  // Adds all that was counted. Returns what could not be.
+  UndecodedOfFile add_to(ColumnStatistics& columns) const {
+    for (const auto& counter : counters_) columns.add(*counter);
+    return undecoded_;
+  }
+
+ private:
+  struct Shard {
+    Shard(SetMember opened, const UserTypes& types)
+        : member(std::move(opened)), decoder(member.store->schema(), member.store->metadata(), types) {}
+    const SetMember member;
+    const RecordDecoder decoder;
+  };
+  static constexpr std::size_t kRecentShards = 16;
+
+  std::shared_ptr<const Shard> shard_of(const PlacedRecord& place) {
+    if (auto known = shards_.find(place.shard)) return *known;
+    return shards_.add(place.shard,
+                       std::make_shared<const Shard>(reader_.member(place.shard, place.store, place.base), types_));
+  }
+
+  std::unique_ptr<ColumnCounter> spare_counter() {
+    const std::lock_guard lock(mutex_);
+    if (counters_.empty()) return std::make_unique<ColumnCounter>();
+    auto counter = std::move(counters_.back());
+    counters_.pop_back();
+    return counter;
+  }
+
+  const SetReader& reader_;
+  const UserTypes& types_;
+  BoundedLru<std::size_t, std::shared_ptr<const Shard>> shards_{kRecentShards};
+  std::mutex mutex_;  // guards the following
+  std::vector<std::unique_ptr<ColumnCounter>> counters_;
+  UndecodedOfFile undecoded_;
+  std::uint64_t first_undecoded_ = UINT64_MAX;  // ordinal
+};
+
+}  // namespace
+
+bool ColumnTotals::add(const SetMember& member, DamageReporter& damage) {
+  const RecordStore& store = *member.store;
+  const RecordDecoder decoder(store.schema(), store.metadata(), options_.types);
+  UndecodedOfFile undecoded;
+  const auto count_record = [&](const RequestContext& request, const IndexedChunk& indexed, const Chunk& chunk,
+                                std::uint64_t index, ChunkColumns& counted) -> Result<void> {
+    if (const Error* const why = chunk.layout().failure(index)) return *why;
+    ASSIGN_OR_RETURN(const auto record, store.records().read(request, chunk, index, 0, UINT64_MAX));
+    if (condition_) {
+      ASSIGN_OR_RETURN(const bool is_selected,
+                       condition_->matches(request, decoder, indexed.chunk, record.bytes, member.path));
+      if (!is_selected) return {};
+    }
+    const auto done = counted.counter.count(request, decoder, indexed.chunk, record.bytes);
+    if (done || !is_of_record(done.error())) return done;
+    counted.undecoded.add(indexed.chunk, done.error());
+    return {};
+  };
+  const auto count = [&](const RequestContext& request, const IndexedChunk& indexed) -> OrderedResult {
+    const auto counted = std::make_shared<ChunkColumns>();
+    const auto chunk = store.chunks().decode_ahead(request, indexed.chunk);
+    if (!chunk) counted->failures.push_back(chunk.error());
+    for (std::uint64_t i = 0; chunk && i < (*chunk)->layout().records(); ++i) {
+      const auto done = count_record(request, indexed, **chunk, i, *counted);
+      if (!done) counted->failures.push_back(done.error());
+    }
+    return [this, &store, &undecoded, counted] {
+      columns_.add(counted->counter);
+      undecoded.add(counted->undecoded);
+      for (const Error& why : counted->failures) context_.report(store, why);
+      return true;
+    };
+  };
+  const auto end = damage.read({.store = store}, {.threads = context_.threads()}, count);
+  report_undecoded(member.path, undecoded, context_);
+  undecoded_ += undecoded.records;
+  return end.has_value();
+}
+
+void ColumnTotals::add(SetReader& reader) {
+  for (std::size_t shard = 0; shard < reader.set().size(); ++shard) {
+    if (reader.set().failure(shard)) continue;
+    const auto member = reader.member(shard, 0);
+    if (!member) continue;
+    DamageReporter damage(member->path, *member->store, context_);
+    add(*member, damage);
+  }
+}
+
+void ColumnTotals::add_sample(SetReader& reader, const RandomOptions& sample) {
+  SampleCounter counter(reader, options_.types);
+  const RandomTarget target{
+      .render = [&counter](const RequestContext& request, const PlacedRecord& place, const Chunk& chunk,
+                           std::uint64_t index) { return counter.count(request, place, chunk, index); },
+      .take = [](const RandomRecord&) { return !Interruption::came(); },
+      .condition = condition_,
+      .types = options_.types,
+      .skips_damage = true};
+  read_in_random_order(sample, target, reader, context_);
+  const UndecodedOfFile undecoded = counter.add_to(columns_);
+  report_undecoded(reader.name(), undecoded, context_);
+  undecoded_ += undecoded.records;
+}
+
+const ColumnStatistics* ColumnTotals::finish(const std::string& name) {
+  report_condition(condition_.get(), true, context_);
+  if (!columns_.has_too_many()) return &columns_;
+  context_.fail(kExitPartlyDone, fmt::format("{}: the records have more than {} columns, or too long names of columns",
+                                             printable(name), ColumnVisitor::kMostColumns));
+  return nullptr;
+}
+
+}  // namespace recordfs
