@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/counted.h"
+#include "fusefs/commands/column_totals.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/progress.h"
@@ -35,7 +36,8 @@ struct ReportOptions {
   ReadingOptions reading;
   std::vector<std::string> words;
   std::string manifest;
-  std::string output;  // empty: standard output, unless it is a terminal
+  std::string output;       // empty: standard output, unless it is a terminal
+  ColumnOptions counted{};  // the condition selects the records that are described
 };
 
 // Makes the page. Prints and notes what cannot be read.
@@ -58,6 +60,9 @@ class Report {
       }
     }
     if (all.failed == all.files) return std::nullopt;
+    progress_.clear();
+    report_condition(options_.counted.condition.get(), true, context_);
+    all.is_selected = options_.counted.condition != nullptr;
     return report_page(files.size() == 1 ? files.front().path : name(all.files), all);
   }
 
@@ -83,7 +88,7 @@ class Report {
     }
     const RecordStore& store = *opened->store;
     progress_.set_total(to_read_ += store.source().size());
-    auto found = report_of(store, context_.threads(), [&](std::uint64_t bytes) {
+    auto found = report_of(store, file.path, options_.counted, context_.threads(), [&](std::uint64_t bytes) {
       progress_.add(bytes);
       return !Interruption::came();
     });
@@ -139,6 +144,7 @@ int report(const ReportOptions& options) {
   const Interruption interruption;
   const auto output = output_file(options.output);  // before the context confines the process
   CommandContext context(options.reading);
+  context.decode_with(options.counted.types);
   auto files = named_files(options.manifest, options.words, context);
   std::erase_if(files, [](const NamedFile& file) { return file.is_surplus; });
   if (is_one_of(options.output, files)) {
@@ -164,11 +170,17 @@ RunCommand declare_report(CLI::App& app) {
   declare_value(app, "-o,--output", "HTML", options->output,
                 "write the page to this file; the default is standard output\n"
                 "An existing file is replaced, once the page is complete.");
+  begin_group(app, "Records");
+  declare_where(app, options->counted.condition);
+  declare_types(
+      app, options->counted.types, [] { return true; }, "decoded records");
   options->reading.declare(app);
   app.footer(
       "Reads and checks the whole file, as recordfs verify does, and writes one HTML page: a map of the file with the "
-      "codecs of its chunks and damage, compression along the file, record sizes, what the records are made of, and "
-      "the first records. The page of several files has a row for each of the first 200, sums, damage, record sizes, "
+      "codecs of its chunks and damage, compression along the file, record sizes, statistics of columns as of info "
+      "--columns with charts of frequent values, JPEG, PNG, GIF and WebP images in columns of the first records, what "
+      "the records are made of, and the first records. With --where, all but the first three are those of the selected "
+      "records. The page of several files has a row for each of the first 200, sums, damage, record sizes, columns, "
       "and what the records are made of. It needs no other file and no network, has no script, and is less than 1 MiB "
       "at any size and number of files.\n"
       "Exit status: 2 if a file cannot be opened, 4 if damage was found; the page is written nevertheless, unless no "

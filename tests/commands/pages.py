@@ -2,13 +2,13 @@
 import re
 from html.parser import HTMLParser
 
-EMPTY = {"meta", "rect", "line", "path"}  # elements of a page that have no end tag
+EMPTY = {"meta", "rect", "line", "path", "img"}  # elements of a page that have no end tag
 # Nothing that loads a file, runs a script, or leads elsewhere.
-ELEMENTS = EMPTY | {"html", "head", "title", "style", "body", "main", "header", "section", "footer", "h1", "h2", "p", "code", "bdi",
+ELEMENTS = EMPTY | {"html", "head", "title", "style", "body", "main", "header", "section", "footer", "h1", "h2", "h3", "p", "code", "bdi",
                     "dl", "div", "dt", "dd", "small", "figure", "svg", "text", "ul", "ol", "li", "span", "b", "i", "pre", "details",
                     "summary", "table", "thead", "tbody", "tr", "th", "td"}
 ATTRIBUTES = {"lang", "charset", "http-equiv", "content", "name", "class", "style", "viewbox", "role", "aria-label", "x", "y", "x1",
-              "x2", "y1", "y2", "d", "width", "height", "text-anchor", "scope", "start"}
+              "x2", "y1", "y2", "d", "width", "height", "text-anchor", "scope", "start", "alt", "src"}
 MOST_BYTES = 1000000
 
 
@@ -55,6 +55,9 @@ class Page(HTMLParser):
         found += [f"reference in {value}" for _, attributes in self.tags for value in attributes.values()
                   if re.search(r"url\(|javascript:|https?:", value or "")]
         found += [f"reference in a style sheet: {text}" for text in self.texts["style"] if re.search(r"url\(|@import|https?:", text)]
+        found += [f"reference to {image.get('src', '')[:100]}" for image in self.having("img")
+                  if not re.fullmatch(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+=*", image.get("src", "")) or not image.get("alt")]
+        found += ["source of something else" for tag, attributes in self.tags if tag != "img" and "src" in attributes]
         found += ["picture without a text" for svg in self.having("svg") if svg.get("role") != "img" or not svg.get("aria-label")]
         if len(self.having("figure")) != len(self.having("svg")):
             found.append("figure without a picture")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """recordfs report: a page about a file, which shows the file's content as text and nothing else."""
+import base64
 import fcntl
 import json
 import os
@@ -127,6 +128,50 @@ class Report(commands.Case):
         self.assertIn("Changes of keys", self.titles(page))
         self.assertTrue([row for row in page.texts["tr"] if row.startswith("key deleted")])
 
+    def columns_page(self, records, *words, status=commands.GOOD):
+        path = self.folder / "columns.tfrecord"
+        path.write_bytes(tfrecords.tfrecord([tfrecords.example(record) for record in records]))
+        return self.page(path, *words, status=status)
+
+    def test_columns_have_statistics_and_charts_of_repeated_values(self):
+        page = self.columns_page([{"label": [number % 20], "id": [number], "split": [b"val" if number % 4 else b"train"]} for number in range(100)])
+        self.assertIn("Columns", self.titles(page))
+        self.assertEqual(page.texts["h3"], ["label", "split"])
+        self.assertIn("idint640100099", [row.replace(" ", "") for row in page.texts["tr"]])
+        bars = [title for title in page.texts["title"] if title in ("train: 25", "val: 75", "0: 5")]
+        self.assertEqual(sorted(bars), ["0: 5", "train: 25", "val: 75"])
+        self.assertIn("4 other values are less frequent.", page.texts["p"])
+
+    def test_condition_selects_the_records_that_are_described(self):
+        records = [{"label": [number % 7], "n": [number]} for number in range(100)]
+        page = self.columns_page(records, "--where", "label = 3")
+        self.assertIn("All below about records is that of the 14 records that the condition selects.", page.texts["p"])
+        self.assertIn("Good: 100 records read, no damage found.", page.texts["p"])
+        self.assertEqual(len(page.texts["pre"]), 8)
+        self.assertTrue(all(re.search(r"label.*3", text, re.S) for text in page.texts["pre"]))
+        self.columns_page(records, "--where", "labl = 3", status=commands.PARTLY_DONE)
+
+    def test_images_of_the_first_records_are_shown(self):
+        images = {"png": b"\x89PNG\r\n\x1a\nx", "jpeg": b"\xff\xd8\xff\xe0", "gif": b"GIF89a..", "webp": b"RIFF\x10\0\0\0WEBPVP8 "}
+        records = [{"image": [content], "none": [b"<svg onload=alert(1)>"], "late": [b"GIF8"]} for content in images.values()]
+        records.append({"image": [images["png"] + b"x" * 100000]})
+        page = self.columns_page(records)
+        self.assertEqual([found["src"] for found in page.having("img")],
+                         [f"data:image/{kind};base64,{base64.b64encode(content).decode()}" for kind, content in images.items()])
+        self.assertEqual([found["alt"] for found in page.having("img")], [f"Image of record {number}" for number in range(4)])
+        self.assertIn("1 more image of these records: too large for this page.", page.texts["p"])
+        self.assertEqual(page.having("meta", **{"http-equiv": "Content-Security-Policy"})[0]["content"],
+                         "default-src 'none'; img-src data:; style-src 'unsafe-inline'")
+        many = self.columns_page([{f"image{name}": [images["jpeg"] + b"\0" * 40000] for name in range(9)}] * 9)
+        self.assertEqual(len(many.having("img")), 4)
+
+    def test_hostile_columns_and_values_are_only_text(self):
+        record = {hostile.replace("\x00", "") * 9: [hostile.encode(), b"\xff\xd8\xff" + hostile.encode(), b"x" * 500] for hostile in HOSTILE}
+        page = self.columns_page([record] * 3)
+        self.assertEqual(len(page.texts["h3"]), len(HOSTILE))
+        self.assertEqual({image["alt"] for image in page.having("img")}, {"Image of record 0", "Image of record 1"})
+        self.assertNotIn("\x1b", "".join(page.texts["body"]))
+
     def test_damage_is_marked_and_listed(self):
         damaged = commands.with_bit_flipped(self.copy("riegeli/simple_zstd9.riegeli"), 17000)
         page = self.page(damaged, status=commands.DAMAGE)
@@ -161,7 +206,7 @@ class Report(commands.Case):
         files = [self.copy(TEXT), self.copy(MIXED)]
         page = self.page(*files, status=commands.PARTLY_DONE)
         self.assertEqual(page.texts["h1"], ["2 files"])
-        self.assertEqual(self.titles(page), ["Files", "Record sizes", "Parts of records"])
+        self.assertEqual(self.titles(page), ["Files", "Record sizes", "Columns", "Parts of records"])
         counts = [json.loads(self.good("info", "--json", "--scan", file)) for file in files]
         shown = dict(zip(page.texts["dt"], page.texts["dd"]))
         self.assertEqual(shown["Files"], "2")
@@ -264,7 +309,7 @@ class Report(commands.Case):
         path = self.folder / "names.tfrecord"
         path.write_bytes(tfrecords.tfrecord([tfrecords.example({name: [b"x"] for name in names})] * 10))
         page = self.page(path)
-        self.assertEqual(len([row for row in page.texts["tr"] if '"""' in row]), 100)
+        self.assertEqual(len([row for row in page.texts["tr"] if '"""' in row]), 60 + 100)  # columns, and parts
         self.assertIn("Only the 100 most frequent are listed.", page.texts["p"])
 
     def test_records_are_in_bins_by_size(self):

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/base/utf8.h"
 #include "fusefs/commands/amounts.h"
 #include "fusefs/commands/report/html.h"
 
@@ -274,6 +275,27 @@ std::string size_numbers(const SizeHistogram& sizes, const std::vector<SizeHisto
   return numbers("<th scope=\"col\">size</th><th scope=\"col\">records</th><th scope=\"col\">share</th>", rows);
 }
 
+// --- values
+
+// Returns the first characters of UTF-8, as many as fit.
+std::string fitting(std::string_view text, double width) {
+  constexpr double kCharacter = 7;  // pixels
+  std::size_t size = 0;
+  for (double left = width; left >= kCharacter && size < text.size(); left -= kCharacter) {
+    size += std::max<std::size_t>(utf8_character(text.substr(size)), 1);
+  }
+  return std::string(text.substr(0, size)) + (size < text.size() ? "…" : "");
+}
+
+std::string value_numbers(const std::vector<CountedLabel>& values, std::uint64_t all) {
+  std::string rows;
+  for (const auto& [label, count] : values) {
+    rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td></tr>\n", html_isolated(label),
+                        grouped(count), percent(count, all));
+  }
+  return numbers("<th scope=\"col\">value</th><th scope=\"col\">number</th><th scope=\"col\">share</th>", rows);
+}
+
 }  // namespace
 
 std::string file_map(const FileReport& report) {
@@ -389,6 +411,30 @@ std::string size_chart(const SizeHistogram& sizes) {
   const std::string label =
       fmt::format("Records by size in bytes: {} to {}", grouped(sizes.smallest()), short_size(sizes.largest()));
   return figure(kHeight, label, drawing, size_numbers(sizes, bars));
+}
+
+std::string value_chart(const std::vector<CountedLabel>& values, std::uint64_t all) {
+  constexpr double kTop = 10;
+  constexpr double kBottom = 110;
+  constexpr double kHeight = 138;
+  constexpr double kWidestBar = 96;
+  constexpr double kGap = 2;
+  constexpr double kLeast = 2;  // pixels, of a bar
+  std::uint64_t most = 1;
+  for (const CountedLabel& value : values) most = std::max(most, value.count);
+  const Axis axis = axis_to(static_cast<double>(most), kTop, kBottom);
+  std::string drawing = grid(axis, axis_count);
+  const double step = std::min(kDataWidth / static_cast<double>(values.size()), kWidestBar);
+  double x = kLeft;
+  for (const auto& [label, count] : values) {
+    const double y = std::min(axis.y(static_cast<double>(count)), kBottom - kLeast);
+    drawing +=
+        fmt::format("<rect class=\"bar\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{}: {}</title></rect>\n",
+                    px(x + kGap / 2), px(y), px(step - kGap), px(kBottom - y), html(label), grouped(count));
+    drawing += text_at(x + step / 2, kBottom + 20, "middle", fitting(label, step)) + "\n";
+    x += step;
+  }
+  return figure(kHeight, "Number of each value", drawing, value_numbers(values, all));
 }
 
 }  // namespace recordfs

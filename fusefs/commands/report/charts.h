@@ -2,7 +2,9 @@
 // in a table. Colors come from the page's style sheet, by class.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "fusefs/commands/report/file_report.h"
 
@@ -16,6 +18,13 @@ std::string compression_chart(const FileReport& report);
 
 // Returns the number of records by size.
 std::string size_chart(const SizeHistogram& sizes);
+
+// Returns the number of each value, of `all` values. REQUIRES: there are values.
+struct CountedLabel {
+  std::string label;
+  std::uint64_t count = 0;
+};
+std::string value_chart(const std::vector<CountedLabel>& values, std::uint64_t all);
 
 // Returns whether compression_chart() has something to show.
 bool is_compressed(const FileReport& report);

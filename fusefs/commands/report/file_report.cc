@@ -1,6 +1,7 @@
 #include "fusefs/commands/report/file_report.h"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -78,12 +79,20 @@ struct ChunkReport {
   bool is_damaged = false;
   PartCounts parts;
   std::vector<FirstRecord> first;
+  ColumnCounter columns;
+  std::uint64_t undecoded = 0;
+  Thumbnails thumbnails;
 };
 
 class FileReporter {
  public:
-  FileReporter(const RecordStore& store, FileReport& report)
-      : store_(store), report_(report), decoder_(store.schema(), store.metadata(), {}, kMostText) {
+  FileReporter(const RecordStore& store, const std::string& path, const ColumnOptions& options, FileReport& report)
+      : store_(store),
+        path_(path),
+        condition_(options.condition.get()),
+        report_(report),
+        decoder_(store.schema(), store.metadata(), options.types, kMostText),
+        has_columns_(decoder_.decodes({})) {
     report_.size = store.source().size();
     report_.bins.resize(static_cast<std::size_t>(std::min<std::uint64_t>(FileReport::kBins, report_.size)));
     report_.has_keys = store.schema().change_kinds != nullptr;
@@ -116,28 +125,44 @@ class FileReporter {
   void look_at_records(const RequestContext& context, const IndexedChunk& indexed, const Chunk& chunk,
                        ChunkReport& made) const {
     const Layout& layout = chunk.layout();
-    const RecordSchema& schema = store_.schema();
-    const bool counts_parts = PartCounts::has(schema);
     for (std::uint64_t i = 0; i < layout.records(); ++i) {
-      const Extent extent = layout.extent(i);
       if (layout.failure(i) != nullptr) {
         made.is_damaged = true;
-        continue;
+      } else {
+        look_at_record(context, indexed, chunk, i, made);
       }
-      made.sizes.add(extent.size);
-      made.decoded += extent.size;
-      const bool is_first = indexed.before.records + i < FileReport::kFirstRecords;
-      const bool is_counted = counts_parts && extent.size <= schema.largest_record_with_parts;
-      if (!is_first && !is_counted) continue;
-      const std::uint64_t wanted = is_counted || extent.size <= kLargestDecoded ? extent.size : kLargestDecoded;
-      const auto record = store_.chunks().read(context, chunk, extent.begin, wanted);
-      if (!record) {
-        made.is_damaged = true;
-        continue;
-      }
-      if (is_counted) made.parts.add(schema, record->bytes);
-      if (is_first) made.first.push_back(shown_record(context, decoder_, indexed.chunk, extent.size, record->bytes));
     }
+  }
+
+  void look_at_record(const RequestContext& context, const IndexedChunk& indexed, const Chunk& chunk,
+                      std::uint64_t index, ChunkReport& made) const {
+    const RecordSchema& schema = store_.schema();
+    const Extent extent = chunk.layout().extent(index);
+    const bool is_first = made.first.size() < FileReport::kFirstRecords && !has_first_;
+    const bool is_counted = PartCounts::has(schema) && extent.size <= schema.largest_record_with_parts;
+    made.decoded += extent.size;
+    if (!is_first && !is_counted && !has_columns_ && condition_ == nullptr) return made.sizes.add(extent.size);
+    const bool is_whole = is_counted || has_columns_ || condition_ != nullptr || extent.size <= kLargestDecoded;
+    const auto record = store_.chunks().read(context, chunk, extent.begin, is_whole ? extent.size : kLargestDecoded);
+    if (!record) {
+      made.is_damaged = true;
+      return made.sizes.add(extent.size);
+    }
+    const ChunkInfo& info = indexed.chunk;
+    if (condition_ != nullptr) {
+      const auto is_selected = condition_->matches(context, decoder_, info, record->bytes, path_);
+      if (!is_selected) ++made.undecoded;
+      if (!is_selected || !*is_selected) return;
+    }
+    made.sizes.add(extent.size);
+    if (is_counted) made.parts.add(schema, record->bytes);
+    if (has_columns_ && !made.columns.count(context, decoder_, info, record->bytes)) ++made.undecoded;
+    if (!is_first) return;
+    made.first.push_back(shown_record(context, decoder_, info, extent.size, record->bytes));
+    ImageFinder images(made.thumbnails);
+    images.begin_record(indexed.before.records + index);
+    JsonFilter filter(images);
+    if (has_columns_) static_cast<void>(decoder_.visit(context, info, record->bytes, filter));
   }
 
   // Adds a chunk, in the container's order.
@@ -149,7 +174,14 @@ class FileReporter {
     sums.decoded += made.decoded;
     report_.sizes.add(made.sizes);
     report_.parts.add(made.parts);
+    report_.columns.add(made.columns);
+    report_.undecoded += made.undecoded;
+    if (report_.first.size() < FileReport::kFirstRecords) report_.thumbnails.add(std::move(made.thumbnails));
     std::ranges::move(made.first, std::back_inserter(report_.first));
+    if (report_.first.size() >= FileReport::kFirstRecords) {
+      report_.first.resize(FileReport::kFirstRecords);
+      has_first_ = true;
+    }
     if (report_.boundaries.size() <= FileReport::kMostBoundaries) report_.boundaries.push_back(info.begin);
     each_bin(info.begin, info.end, [&](FileBin& bin, std::uint64_t bytes) {
       bin.stored[codec] += bytes;
@@ -189,8 +221,12 @@ class FileReporter {
   }
 
   const RecordStore& store_;
+  const std::string& path_;
+  const RecordCondition* const condition_;  // may be null
   FileReport& report_;
   const RecordDecoder decoder_;
+  const bool has_columns_;
+  std::atomic<bool> has_first_{false};  // FileReport::first is complete
 };
 
 }  // namespace
@@ -201,11 +237,11 @@ Position FileReport::begin_of(std::size_t bin) const {
   return size / count * bin + size % count * bin / count;
 }
 
-Result<FileReport> report_of(const RecordStore& store, unsigned threads,
-                             const std::function<bool(std::uint64_t)>& goes_on) {
+Result<FileReport> report_of(const RecordStore& store, const std::string& path, const ColumnOptions& options,
+                             unsigned threads, const std::function<bool(std::uint64_t)>& goes_on) {
   FileReport report;
   ASSIGN_OR_RETURN(report.info, container_info({}, store));
-  FileReporter reporter(store, report);
+  FileReporter reporter(store, path, options, report);
   reporter.finish(verify(store, threads, kWaitingMemory, goes_on,
                          [&](const RequestContext& context, const IndexedChunk& indexed, const Chunk* chunk) {
                            return reporter.observe(context, indexed, chunk);

@@ -8,10 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "core/columns/column_statistics.h"
 #include "core/decoding/json_writer.h"
 #include "core/store/part_counts.h"
 #include "core/store/record_store.h"
+#include "fusefs/commands/column_totals.h"
 #include "fusefs/commands/report/size_histogram.h"
+#include "fusefs/commands/report/thumbnails.h"
 #include "fusefs/commands/verification.h"
 
 namespace recordfs {
@@ -53,17 +56,21 @@ struct FileReport {
   std::vector<CodecSums> codecs;     // at most FileBin::kMostCodecs; the last then has the rest
   std::vector<FileBin> bins;         // kBins, or one for each byte of a smaller file
   std::vector<Position> boundaries;  // where chunks begin; none if there are more than kMostBoundaries
-  SizeHistogram sizes;               // of readable records
+  SizeHistogram sizes;               // of readable records, here and below: that the condition selects
   PartCounts parts;                  // of readable records, if they have any
   bool has_keys = false;             // `parts` are changes of keys
   std::vector<FirstRecord> first;
+  ColumnStatistics columns;
+  std::uint64_t undecoded = 0;  // records whose columns are not counted
+  Thumbnails thumbnails;        // of the first records
 
   // Returns where a bin begins. REQUIRES: bin <= bins.size().
   Position begin_of(std::size_t bin) const;
 };
 
-// Reads the whole container, as verify() does, with the same arguments.
-Result<FileReport> report_of(const RecordStore& store, unsigned threads,
-                             const std::function<bool(std::uint64_t bytes)>& goes_on);
+// Reads the whole container, as verify() does, with the same arguments. The condition selects the records of which more
+// is reported than whether they are readable. `path`: that of the container.
+Result<FileReport> report_of(const RecordStore& store, const std::string& path, const ColumnOptions& options,
+                             unsigned threads, const std::function<bool(std::uint64_t bytes)>& goes_on);
 
 }  // namespace recordfs

@@ -60,6 +60,7 @@ struct PageText {
   std::string_view state;  // below the heading
   std::string_view body;
   std::string_view source;  // what the page was made from
+  bool has_images = false;
 };
 
 // Returns a document that needs no other file, no script and no network.

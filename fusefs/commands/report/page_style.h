@@ -75,6 +75,10 @@ tbody .path, .left tbody .path { min-width: 16rem; }
 table.left { width: 100%; }
 .share { width: 20%; min-width: 6rem; padding-right: 0; }
 .share i { display: block; height: .625rem; margin-top: .375rem; background: var(--mark); border-radius: 0 2px 2px 0; }
+h3 { margin: 1.5rem 0 .5rem; font-size: 1rem; font-weight: 500; overflow-wrap: anywhere; }
+.images { display: flex; flex-wrap: wrap; gap: 1rem; margin: 0; padding: 0; list-style: none; }
+.images img { display: block; max-width: 12rem; max-height: 9rem; image-rendering: auto; }
+.images p { margin: .25rem 0 0; max-width: 12rem; color: var(--soft); font-size: .8125rem; overflow-wrap: anywhere; }
 .records { margin: .75rem 0 0; padding-left: 2rem; font-variant-numeric: tabular-nums; }
 .records li::marker { color: var(--soft); font-size: .875rem; }
 .records p { margin: 0 0 .25rem; color: var(--soft); font-size: .875rem; }

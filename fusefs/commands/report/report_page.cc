@@ -13,6 +13,7 @@
 #include "core/base/counted.h"
 #include "fusefs/commands/amounts.h"
 #include "fusefs/commands/report/charts.h"
+#include "fusefs/commands/report/column_sections.h"
 #include "fusefs/commands/report/html.h"
 #include "fusefs/commands/report/page_elements.h"
 
@@ -76,6 +77,13 @@ std::string tiles(const SetReport& report) {
         tile("Median record", short_size(report.sizes.quantile(0.5)), "largest " + short_size(report.sizes.largest()));
   }
   return "<dl class=\"tiles\">\n" + text + "</dl>\n";
+}
+
+// Returns which records are described, if these are not all.
+std::string selection(const SetReport& report) {
+  if (!report.is_selected) return {};
+  return paragraph(fmt::format("All below about records is that of the {} that the condition selects.",
+                               records_text(report.sizes.count())));
 }
 
 // Returns the facts of info.json that the page does not show elsewhere.
@@ -199,15 +207,21 @@ std::string metadata_section(const FileReport& report) {
                              rows, more));
 }
 
+std::string column_parts(const SetReport& report) {
+  return columns_section(report.columns, report.undecoded) + images_section(report.thumbnails);
+}
+
 std::string body_of_set(const SetReport& report) {
   return files_section(report) + damage_section(report.findings, report.finding_files, report.all_findings) +
-         sizes_section(report.sizes) + parts_section(report.parts, false) + parts_section(report.keys, true);
+         sizes_section(report.sizes) + column_parts(report) + parts_section(report.parts, false) +
+         parts_section(report.keys, true);
 }
 
 std::string body_of_file(const SetReport& report, const FileReport& file) {
   return facts(file) + map_section(file) + damage_section(report.findings, {}, report.all_findings) +
-         compression_section(file) + sizes_section(report.sizes) + parts_section(report.parts, false) +
-         parts_section(report.keys, true) + records_section(file) + metadata_section(file);
+         compression_section(file) + sizes_section(report.sizes) + column_parts(report) +
+         parts_section(report.parts, false) + parts_section(report.keys, true) + records_section(file) +
+         metadata_section(file);
 }
 
 }  // namespace
@@ -215,13 +229,15 @@ std::string body_of_file(const SetReport& report, const FileReport& file) {
 std::string report_page(std::string_view name, const SetReport& report) {
   const FileReport* const file = report.only_file();
   const std::string heading = file == nullptr ? std::string(name) : file_name(name);
-  const std::string body = tiles(report) + (file == nullptr ? body_of_set(report) : body_of_file(report, *file));
+  const std::string body =
+      tiles(report) + selection(report) + (file == nullptr ? body_of_set(report) : body_of_file(report, *file));
   return page_document({.title = html(heading),
                         .kind = html(fmt::format("{}", fmt::join(report.formats, ", "))),
                         .heading = html_isolated(heading),
                         .state = state_of(report),
                         .body = body,
-                        .source = file == nullptr ? counted(report.files, "file") : html_isolated(name)});
+                        .source = file == nullptr ? counted(report.files, "file") : html_isolated(name),
+                        .has_images = !report.thumbnails.images.empty()});
 }
 
 }  // namespace recordfs

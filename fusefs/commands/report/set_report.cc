@@ -32,6 +32,9 @@ void SetReport::add(const std::string& path, FileReport&& report) {
   if (format != nullptr) formats.insert(*format);
   sizes.add(report.sizes);
   (report.has_keys ? keys : parts).add(report.parts);
+  columns.add(report.columns);
+  undecoded += report.undecoded;
+  if (thumbnails.images.empty()) thumbnails = std::move(report.thumbnails);
   if (rows.size() < kMostRows) {
     rows.push_back({.path = path,
                     .format = format == nullptr ? "" : *format,
