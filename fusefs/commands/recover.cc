@@ -25,6 +25,7 @@
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/database_recovery.h"
+#include "fusefs/commands/file_linker.h"
 #include "fusefs/commands/loss_report.h"
 #include "fusefs/commands/output.h"
 #include "fusefs/commands/output_directory.h"
@@ -52,6 +53,7 @@ struct RecoverOptions {
   std::string output;  // a file, or a directory
   std::string report;  // a file; empty: none
   bool replaces = false;
+  bool links = false;  // files that lost nothing
 };
 
 std::optional<struct stat> status_at(const std::string& path) {
@@ -163,6 +165,7 @@ class Recover {
         directory_(make_directory(options.output)),
         place_(place_of(options.output)),
         report_(options.report, options.replaces),
+        linker_(linker_of(options, place_)),
         context_(options.reading, [](Severity, const std::string&) {},
                  {place_ ? place_->directory_name : std::string(), report_.directory()}),
         progress_("recover", Progress::Unit::kBytes) {}
@@ -170,6 +173,7 @@ class Recover {
   int run() {
     context_.services().index.reset();  // a saved index is no evidence of what the file has
     if (!place_) return fail_at(options_.output, place_.error());
+    if (!linker_) return fail_at(options_.output, linker_.error());
     recover_all();
     progress_.clear();
     if (!Interruption::came()) {
@@ -181,6 +185,11 @@ class Recover {
   }
 
  private:
+  static Result<std::optional<FileLinker>> linker_of(const RecoverOptions& options, const Result<OutputPlace>& place) {
+    if (!options.links || !place) return std::optional<FileLinker>();
+    ASSIGN_OR_RETURN(auto linker, FileLinker::into(place->directory, options.replaces));
+    return std::optional(std::move(linker));
+  }
   static int fail_at(const std::string& path, const Error& error) {
     print_message(failure_text(path, error));
     return error.code == Code::kUnsupported ? kExitWrongUse : kExitPartlyDone;
@@ -261,15 +270,28 @@ class Recover {
   // Returns false if no more files should be recovered.
   bool recover(const std::string& path, const std::string& name) {
     const std::string target = path_of(name);
+    const auto source = status_at(path);
     const auto store = context_.open(path);
     if (!store) failure_ = worse_of(failure_, kExitCannotOpen);
     if (!store) return true;
+    if (*linker_ && source && S_ISREG(source->st_mode) && Location(path).is_local()) {
+      const auto verdict = verify(*store, context_.threads(), kRecoveryMemory, [this](std::uint64_t bytes) {
+        progress_.add(bytes);
+        return !Interruption::came();
+      });
+      if (verdict.was_stopped) return false;
+      const auto is_loss = [](const Finding& finding) { return finding.status != kExitGood; };
+      if (std::ranges::none_of(verdict.findings, is_loss)) {
+        progress_.clear();
+        const auto linked = (*linker_)->link(path, *source, name);
+        return linked ? true : fail_to_write(target, linked.error());
+      }
+    }
     const FileWriter* const format = writer_for(*store);
     if (format == nullptr) {
       fail(kExitPartlyDone, fmt::format("{}: recover does not write {} files yet", path, store->traits().format));
       return true;
     }
-    const auto source = status_at(path);
     auto directory = place_->opened_directory();
     if (!directory) return fail_to_write(target, directory.error());
     OutputFile output(std::move(*directory), name,
@@ -317,9 +339,10 @@ class Recover {
 
   const RecoverOptions& options_;
   const Interruption interruption_;
-  const HelperProcess directory_;    // made before the context confines the process
-  const Result<OutputPlace> place_;  // likewise
-  LossReport report_;                // likewise
+  const HelperProcess directory_;                   // made before the context confines the process
+  const Result<OutputPlace> place_;                 // likewise
+  LossReport report_;                               // likewise
+  const Result<std::optional<FileLinker>> linker_;  // likewise
   CommandContext context_;
   Progress progress_;
   int failure_ = kExitGood;  // the worst status of files that are not written
@@ -343,6 +366,7 @@ RunCommand declare_recover(CLI::App& app) {
                 "If OUT is a directory or ends with a slash, each file is recovered to a file of the same name in it.")
       ->required();
   app.add_flag("-f,--force", options->replaces, "replace existing files");
+  app.add_flag("-l,--link", options->links, "hard-link files that lost nothing, instead of writing copies of them");
   declare_value(
       app, "--report", "F", options->report,
       "list the losses in F, as lines of JSON\n"
@@ -353,6 +377,7 @@ RunCommand declare_recover(CLI::App& app) {
   return [options] {
     const bool is_database = options->manifest.empty() && options->files.size() == 1 &&
                              SourceSpec{.words = options->files}.kind() == SourceSpec::Kind::kDatabase;
+    if (is_database && options->links) throw CLI::ValidationError("--link", "is for files, not for databases");
     return is_database ? RecoverDatabase(*options).run() : Recover(*options).run();
   };
 }

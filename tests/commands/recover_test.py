@@ -335,6 +335,23 @@ class Recover(commands.Case):
         for path in (commands.sample(SHARDS[0]), source):
             self.assertEqual(self.records(folder / path.name), self.records(path))
 
+    def test_files_without_damage_are_linked_if_that_is_wanted(self):
+        intact, avro = self.copy(SHARDS[0], "intact"), self.folder / "x.avro"
+        avro.write_bytes(next(commands.corpus().glob("avro/*.avro")).read_bytes())
+        damaged = self.copy(DAMAGED, "damaged")
+        self.assertEqual(self.recordfs("recover", "--link", intact, avro, damaged, "-o", self.out).status, commands.DAMAGE)
+        self.assertEqual(sorted(os.listdir(self.out)), ["damaged", "intact", "x.avro"])
+        for path in (intact, avro):
+            self.assertEqual((self.out / path.name).stat().st_ino, path.stat().st_ino)
+        self.assertEqual(len(built.delimited(self.records(self.out / "damaged"))), 299)
+        (self.out / "intact").unlink()
+        (self.out / "intact").write_bytes(b"mine")
+        done = self.recordfs("recover", "-l", intact, "-o", self.out)
+        self.assertEqual((done.status, (self.out / "intact").read_bytes()), (commands.PARTLY_DONE, b"mine"))
+        self.assertIn("File exists (-f replaces it)", done.err)
+        self.good("recover", "-lf", intact, "-o", f"{self.out}/")
+        self.assertEqual(((self.out / "intact").stat().st_ino, len(os.listdir(self.out))), (intact.stat().st_ino, 3))
+
     def test_several_files_need_a_directory_and_different_names(self):
         files = [self.copy(DAMAGED, "a"), self.copy(DAMAGED, "b")]
         self.assert_ends(commands.WRONG_USE, r"several files are recovered into a directory \(try: -o \S*x/\)",
