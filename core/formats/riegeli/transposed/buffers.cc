@@ -1,5 +1,6 @@
 #include "core/formats/riegeli/transposed/buffers.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -142,10 +143,35 @@ Result<LazyBuffers> LazyBuffers::parse(const RequestContext& context, Cursor& he
 }
 
 Result<Bytes> LazyBuffers::open(const RequestContext& context, std::size_t buffer) {
-  const Place& place = places_[buffer];
-  Bucket& bucket = buckets_[place.bucket];
-  if (!bucket.is_open) TRY(open(context, bucket));
-  return bucket.content.bytes().subspan(static_cast<std::size_t>(place.begin), static_cast<std::size_t>(place.size));
+  const auto begin = static_cast<std::size_t>(places_[buffer].begin);
+  const auto size = static_cast<std::size_t>(places_[buffer].size);
+  ASSIGN_OR_RETURN(const auto front, front_of(context, buckets_[places_[buffer].bucket], begin + size));
+  return front.subspan(begin, size);
+}
+
+Result<Bytes> LazyBuffers::front_of(const RequestContext& context, Bucket& bucket, std::size_t size) const {
+  // A stream is slower than decompression at once.
+  const bool can_stop = codec_ == CodecId::kZstd || codec_ == CodecId::kBrotli;
+  const bool is_short = size <= bucket.size / 4 * 3 && is_plausible(bucket.stored.size(), bucket.size);
+  if (!bucket.is_open) {
+    TRY(can_stop && is_short ? open_front(context, bucket) : open(context, bucket));
+    bucket.is_open = true;
+  }
+  if (bucket.stream == nullptr) return bucket.content.bytes();
+  if (bucket.filled < size) {
+    const auto piece = bucket.front.span().subspan(bucket.filled, size - bucket.filled);
+    ASSIGN_OR_RETURN(const auto read, bucket.stream->read(context, piece));
+    bucket.filled += read;
+    if (bucket.filled < size) return damage("a bucket is shorter than it declares");
+  }
+  return bucket.front.view().first(size);
+}
+
+Result<void> LazyBuffers::open_front(const RequestContext& context, Bucket& bucket) const {
+  ASSIGN_OR_RETURN(const auto stored, unit_stream(codec_, bucket.stored));
+  ASSIGN_OR_RETURN(bucket.front, Buffer::allocate(context, static_cast<std::size_t>(bucket.size)));
+  ASSIGN_OR_RETURN(bucket.stream, open_stream(codec_, stored, Tail::kDamage, std::max(bucket.size, kStreamMemory)));
+  return {};
 }
 
 Result<void> LazyBuffers::open(const RequestContext& context, Bucket& bucket) const {
@@ -154,7 +180,6 @@ Result<void> LazyBuffers::open(const RequestContext& context, Bucket& bucket) co
   if (!content) return std::move(content).error();
   if (content->bytes().size() != bucket.size) return damage("a bucket is shorter than it declares");
   bucket.content = std::move(*content);
-  bucket.is_open = true;
   return {};
 }
 

@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/buffer.h"
 #include "core/base/bytes.h"
 #include "core/base/cursor.h"
 #include "core/base/request_context.h"
@@ -44,8 +46,8 @@ class LazyBuffers {
                                    const BufferLimits& limits);
 
   std::size_t size() const { return places_.size(); }
-  // Returns a buffer, and decompresses its bucket unless that was done before. Fails as open_unit(), and with kDamage.
-  // The bytes are valid as long as this. REQUIRES: buffer < size().
+  // Returns a buffer, and decompresses its bucket as far as needed, unless that was done before. Fails as open_unit(),
+  // and with kDamage. The bytes are valid as long as this. REQUIRES: buffer < size().
   Result<Bytes> open(const RequestContext& context, std::size_t buffer);
 
  private:
@@ -53,7 +55,11 @@ class LazyBuffers {
     Bytes stored{};
     std::uint64_t size = 0;
     bool is_open = false;
-    UnitContent content{};
+    UnitContent content{};  // if it was decompressed at once
+    // Otherwise the beginning of the content, as far as it was needed.
+    std::unique_ptr<DecodeStream> stream{};
+    Buffer front{};  // of `size` bytes, most of which may be unused memory
+    std::size_t filled = 0;
   };
   // Of a buffer.
   struct Place {
@@ -62,7 +68,10 @@ class LazyBuffers {
     std::uint64_t size = 0;
   };
 
+  // Returns the first `size` bytes of a bucket, or more.
+  Result<Bytes> front_of(const RequestContext& context, Bucket& bucket, std::size_t size) const;
   Result<void> open(const RequestContext& context, Bucket& bucket) const;
+  Result<void> open_front(const RequestContext& context, Bucket& bucket) const;
 
   CodecId codec_ = CodecId::kNone;
   std::vector<Bucket> buckets_;

@@ -40,7 +40,11 @@ class Projector {
 
   Failure act(std::uint32_t at) {
     if (steps_left_-- == 0) return "more steps than the chunk needs";
-    Node& node = program_.nodes[at];
+    const Node& node = program_.nodes[at];
+    if (node.action == Action::kNothing && decisions_[at].parent == place_) {
+      if (node.implicit) shorten(at);
+      return nullptr;
+    }
     if (node.tag == 0) return act_outside_fields(node);
     if (node.tag % kKinds == kGroupStart) return begin_group(node);
     if (decisions_[at].parent != place_) {
@@ -75,7 +79,7 @@ class Projector {
 
   bool is_wanted() const { return place_ != FieldProjection::kExcluded; }
 
-  Failure act_outside_fields(Node& node) {
+  Failure act_outside_fields(const Node& node) {
     switch (node.action) {
       case Action::kSubmessageStart: return begin_submessage();
       case Action::kRecordStart: return open_.empty() ? begin_record(state_, out_.written()) : kOpenMessage;
@@ -95,12 +99,11 @@ class Projector {
       case Action::kSubmessageEnd: return end_message(at, node);
       case Action::kConstant:
         if (node.tag % kKinds == kGroupEnd) return end_message(at, node);
-        shorten(at);
         return put_constant(out_, node.constant, node.constant_size);
-      case Action::kValue: shorten(at); return put_value(out_, state_.inputs[node.buffer], node);
+      case Action::kValue: return put_value(out_, state_.inputs[node.buffer], node);
       case Action::kLongVarint: return put_long_varint(out_, state_.inputs[node.buffer], node);
-      case Action::kString: shorten(at); return put_string(out_, state_.inputs[node.buffer], node);
-      default: shorten(at); return nullptr;
+      case Action::kString: return put_string(out_, state_.inputs[node.buffer], node);
+      default: return nullptr;
     }
   }
 
@@ -135,13 +138,15 @@ class Projector {
     return nullptr;
   }
 
-  // Lets a node pass over the idle node after it. All that are passed over have fields of one message.
+  // Lets an idle node pass over the idle node that it is followed by. Both have fields of one message, so that checking
+  // the first is enough.
   void shorten(std::uint32_t at) {
     Node& node = program_.nodes[at];
-    if (!node.implicit) return;
     const Node& next = program_.nodes[node.next];
-    const bool is_idle = next.implicit && next.action == Action::kNothing;
-    if (is_idle && (next.tag == 0 || decisions_[node.next].parent == place_)) node.next = next.next;
+    const bool is_idle = next.action == Action::kNothing && (next.tag == 0 || decisions_[node.next].parent == place_);
+    if (!is_idle) return;
+    node.implicit = next.implicit;
+    node.next = next.next;
   }
 
   Failure end_message(std::uint32_t at, const Node& node) {
