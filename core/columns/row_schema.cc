@@ -260,6 +260,12 @@ Result<std::shared_ptr<const RowSchema>> RowSchema::find_scalars(const RequestCo
   return std::shared_ptr<const RowSchema>(std::move(schema));
 }
 
+bool RowSchema::add_wanted_fields(FieldProjection& wanted) const {
+  if (!type_ || has_scalars_) return false;
+  for (const MessageField& field : root_.fields) wanted.add(std::vector{field.number});
+  return true;
+}
+
 Result<RowDecoder> RowSchema::decoder(const RequestContext& context, std::shared_ptr<const RecordStore> store,
                                       std::string_view path) const {
   const bool is_given = !user_types_.type.empty() && !user_types_.is_only_type;

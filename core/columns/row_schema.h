@@ -21,6 +21,7 @@
 #include "core/columns/value_columns.h"
 #include "core/decoding/descriptor_set.h"
 #include "core/decoding/message_schema.h"
+#include "core/formats/field_projection.h"
 #include "core/formats/tensorflow_example.h"
 #include "core/store/record_store.h"
 
@@ -94,6 +95,9 @@ class RowSchema {
   bool is_list(std::string_view feature) const;
   // Returns the error of a record with several values of a feature that is no list.
   static Error several_values(std::string_view feature);
+  // Adds the fields of a record that the columns come from. Returns false if all may be needed, because the records are
+  // not messages of one type.
+  bool add_wanted_fields(FieldProjection& wanted) const;
 
   // Returns the decoder of a shard's records. `path` is the shard's, after which scalars name their run (run_of). Fails
   // with kUnsupported if the records have another type, and as Metadata's functions. This must outlive the decoder.

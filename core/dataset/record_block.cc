@@ -195,8 +195,9 @@ OrderedResult BlockReader::work_on_step(const RequestContext& context, const Sca
   const auto take_damage = [this, damage] { return hand_over(std::move(*damage)); };
   if (!step.indexed) return take_damage;
   const IndexedChunk& indexed = *step.indexed;
-  const auto chunk = holds_nothing(indexed.chunk) ? Result<std::shared_ptr<const Chunk>>(nullptr)
-                                                  : part.store.chunks().decode_ahead(context, indexed.chunk);
+  const auto chunk = holds_nothing(indexed.chunk)
+                         ? Result<std::shared_ptr<const Chunk>>(nullptr)
+                         : part.store.chunks().decode_ahead(context, indexed.chunk, fields.get());
   if (!chunk || *chunk == nullptr) {
     for (StreamProblem& problem : inside) {
       damage->problems.push_back(std::move(problem));

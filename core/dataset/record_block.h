@@ -13,6 +13,7 @@
 #include "core/base/bytes.h"
 #include "core/base/result.h"
 #include "core/dataset/ordered_pass.h"
+#include "core/formats/field_projection.h"
 #include "core/search/record_search.h"
 
 namespace recordfs {
@@ -63,9 +64,10 @@ struct BlockReader {
   std::size_t shard = 0;
   std::uint64_t base = 0;  // ordinal in the data set of the shard's first record
   PassPart part;
-  std::optional<Search> search{};                 // nullopt: all records
-  const std::atomic<bool>& cancelled;             // ends reading with kInterrupted
-  std::function<bool(RecordBlock block)> take{};  // in order, on the thread that calls read(); false to stop
+  std::optional<Search> search{};                   // nullopt: all records
+  std::shared_ptr<const FieldProjection> fields{};  // that the records need to have; null: all
+  const std::atomic<bool>& cancelled;               // ends reading with kInterrupted
+  std::function<bool(RecordBlock block)> take{};    // in order, on the thread that calls read(); false to stop
 
   // Returns the number of records before the place where reading ended. Fails like read_part().
   Result<std::uint64_t> read(unsigned threads, std::uint64_t memory) const;

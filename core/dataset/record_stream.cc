@@ -141,6 +141,7 @@ Result<std::uint64_t> RecordStream::read(std::size_t shard, std::uint64_t base, 
                      .part = {.store = *store, .selection = std::move(selection), .split = options_.split},
                      .cancelled = cancelled_,
                      .take = [this](RecordBlock block) { return push(std::move(block)); }};
+  if (options_.fields_of) reader.fields = options_.fields_of(shard, store);
   if (options_.matcher || options_.selects) {
     reader.search.emplace(Search{.matcher = options_.matcher.get(),
                                  .is_inverted = options_.is_inverted,

@@ -28,6 +28,10 @@ using TextsOfShard = std::function<TextsOfRecord(std::size_t shard, const std::s
 // Returns which records of a shard are selected.
 using SelectOfShard = std::function<SelectRecord(std::size_t shard, const std::shared_ptr<const RecordStore>& store)>;
 
+// Returns the fields that the records of a shard need to have, which may then lack others; null: all.
+using FieldsOfShard = std::function<std::shared_ptr<const FieldProjection>(
+    std::size_t shard, const std::shared_ptr<const RecordStore>& store)>;
+
 // A thread of the stream scans the shards one after another, with others that decode. It stops when the blocks that
 // were not taken hold `memory` bytes. Damage between the ordinals is a problem of the stream. Damage after the last
 // record is one if the ordinals end later. A failure that may pass is the last problem of the last block; after any
@@ -42,6 +46,7 @@ class RecordStream {
     TextsOfShard texts_of{};                         // for `matcher`; none: the bytes are searched
     bool is_inverted = false;
     SelectOfShard selects{};                      // none: all records
+    FieldsOfShard fields_of{};                    // none: all fields
     std::uint64_t largest_searched = UINT64_MAX;  // bytes of a record
     unsigned threads = 1;
     std::uint64_t memory = 64u << 20;

@@ -23,6 +23,7 @@
 #include "core/python/process.h"
 #include "core/search/decoded_text.h"
 #include "core/search/record_condition.h"
+#include "core/search/wanted_fields.h"
 
 namespace recordfs::python {
 namespace {
@@ -48,6 +49,20 @@ std::shared_ptr<const RecordCondition> parsed(const std::string& condition) {
   auto made = RecordCondition::parse(condition);
   if (!made) throw py::value_error(made.error().detail);
   return std::move(*made);
+}
+
+// Returns the fields that columns and a condition, which may be null, need of the records. `set` must outlive the
+// result.
+FieldsOfShard wanted_fields(const OpenedSet& set, std::shared_ptr<const RowSchema> schema,
+                            std::shared_ptr<const RecordCondition> condition) {
+  return [&set, schema = std::move(schema), condition = std::move(condition)](
+             std::size_t, const std::shared_ptr<const RecordStore>& store) {
+    auto wanted = std::make_shared<FieldProjection>();
+    const bool are_known = schema->add_wanted_fields(*wanted) &&
+                           (condition == nullptr || add_wanted_fields({}, *store, set.plan().options.types,
+                                                                      condition->condition().names(), *wanted));
+    return are_known ? wanted : nullptr;
+  };
 }
 
 // Functions may be called from several threads; each record is returned once.
@@ -270,9 +285,11 @@ py::capsule make_arrow_stream(std::shared_ptr<OpenedSet> set, std::uint64_t begi
                               const std::optional<std::string>& condition, bool lists) {
   RecordStream::Options options;
   options.ordinals = {.begin = begin, .end = end.value_or(UINT64_MAX)};
-  if (condition) options.selects = selector(set, parsed(*condition));
+  const auto parsed_condition = condition ? parsed(*condition) : nullptr;
+  if (parsed_condition) options.selects = selector(set, parsed_condition);
   options.threads = set->threads();
   auto schema = first_records ? row_schema(*set, *first_records, lists) : nullptr;
+  if (schema != nullptr) options.fields_of = wanted_fields(*set, schema, parsed_condition);
   return arrow_stream(std::move(set), std::move(options), on_damage != "raise", std::move(schema));
 }
 

@@ -262,7 +262,7 @@ class Export {
   OrderedResult encode(const RequestContext& context, const RecordRows& rows, ChunkRecords records) {
     const SetMember& member = rows.member();
     const bool is_empty = records.info.decoded_size == 0u;
-    auto chunk = member.store->chunks().decode_ahead(context, records.info);
+    auto chunk = member.store->chunks().decode_ahead(context, records.info, rows.fields());
     if (!chunk) {
       return [this, &member, is_empty, info = std::move(records.info), why = std::move(chunk).error()] {
         progress_.clear();

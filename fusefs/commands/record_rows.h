@@ -43,6 +43,8 @@ class RecordRows {
   static Result<std::shared_ptr<const RecordRows>> open(SetMember member, const RowOptions& options);
 
   const SetMember& member() const { return member_; }
+  // Returns the fields that the records need to have; null: all.
+  const FieldProjection* fields() const { return needs_all_ ? nullptr : &fields_; }
 
   // Returns the rows of records, whose `first_ordinal` must be known. Keeps no failure beyond the first, unless damage
   // is skipped.
@@ -56,6 +58,7 @@ class RecordRows {
   Result<RowBytes> encode(const std::shared_ptr<const ScannedBatch>& batch, const OrdinalInterval& which) const;
 
  private:
+  bool find_fields();
   void encode_all(const RequestContext& context, const ChunkRecords& records, const Chunk& chunk,
                   EncodedRun& run) const;
   void encode_read(const RequestContext& context, const ChunkRecords& records, const Chunk& chunk,
@@ -71,6 +74,8 @@ class RecordRows {
   const RowOptions options_;
   const RowReader reader_;
   std::shared_ptr<const RowOrigin> origin_;  // of all rows
+  FieldProjection fields_;
+  bool needs_all_ = true;
 };
 
 }  // namespace recordfs

@@ -10,6 +10,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
+#include "core/search/wanted_fields.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/record_text.h"
@@ -64,12 +65,14 @@ std::optional<std::uint64_t> SelectedFinder::each(const SetMember& member, const
                                                   const TakeRun& take) const {
   const RecordStore& store = *member.store;
   const RecordDecoder decoder(store.schema(), store.metadata(), types);
+  FieldProjection wanted;
+  const bool needs_all = !add_wanted_fields({}, store, types, condition->condition().names(), wanted);
   DamageReporter damage(member.path, store, context);
   const auto select = [&](const RequestContext& working, const IndexedChunk& indexed) -> OrderedResult {
     const OrdinalInterval which = selection.within(indexed);
     if (which.is_empty()) return {};
     SelectedRecords selected;
-    const auto chunk = store.chunks().decode_ahead(working, indexed.chunk);
+    const auto chunk = store.chunks().decode_ahead(working, indexed.chunk, needs_all ? nullptr : &wanted);
     if (chunk) {
       selected = select_records(*condition, decoder, member, indexed.chunk, **chunk, which, !skips_damage);
     } else {

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "core/formats/field_projection.h"
 #include "tests/contract/rules.h"
 
 namespace recordfs::contract {
@@ -58,6 +60,7 @@ class ChunkCheck {
     if (decoded) compare_header((*decoded)->layout());
     if (decoded) compare_parts(**decoded, seed);
     if (decoded) check_insides(**decoded);
+    compare_fields(decoded);
     return std::move(broken_);
   }
 
@@ -94,6 +97,25 @@ class ChunkCheck {
     // bytes, so it may find more unreadable records.
     expect(of_a == nullptr || (of_b != nullptr && of_a->code == of_b->code),
            fmt::format("decode loses the reason why record {} is unreadable", index));
+  }
+
+  // A format may leave out fields, but no records. It may not find damage in what it leaves out.
+  void compare_fields(const Result<Held>& decoded) {
+    FieldProjection fields;
+    fields.add(std::vector<std::uint32_t>{1});
+    const auto some = container_.decode_fields({}, info_, fields);
+    if (!some) {
+      expect(!decoded && decoded.error().code == some.error().code, "decode_fields fails unlike decode");
+      return;
+    }
+    const Layout& layout = (*some)->layout();
+    expect(layout.end() <= (*some)->payload_size(), "records without some fields extend beyond the payload");
+    if (!decoded) return;
+    const Layout& whole = (*decoded)->layout();
+    expect(layout.records() == whole.records(), "decode_fields and decode disagree about the number of records");
+    for (std::uint64_t i = 0; i < std::min(layout.records(), whole.records()); ++i) {
+      expect(layout.extent(i).size <= whole.extent(i).size, fmt::format("record {} grows without some fields", i));
+    }
   }
 
   bool costs_decode() const { return info_.layout_cost == LayoutCost::kDecode; }

@@ -250,6 +250,15 @@ class Messages(Decoded):
         self.assertEqual(self.decoded(ds), [{"y": 7, "[t.more]": [1, 2], "[t.Scope.own]": b""}])
         self.assert_same(self.decoded(ds)[0], ds.decode(0))
 
+    def test_transposed_chunks_are_read_for_some_fields(self):
+        path = self.folder / "types"
+        path.write_bytes(descriptor_set(message_type("Host", declared("name", 2, STRING), declared("load", 3, DOUBLE))))
+        ds = recordfs.open(cases.sample("riegeli/transposed_regular.riegeli"), descriptors=path, type="t.Host")
+        chosen = [known for known in map(ds.decode, range(len(ds))) if known.get("load", 0) > 1200]
+        self.assertGreater(len(chosen), 100)
+        self.assertEqual(self.decoded(ds.where("load > 1200")), chosen)
+        self.assertEqual([len(record) for record in ds.where("load > 1200")], [len(ds[2401 + i]) for i in range(len(chosen))])
+
     def test_records_of_unknown_type(self):
         for records in ([b"text"], [], [field(1, 1)]):
             with self.assertRaises(recordfs.UnsupportedError):
