@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
@@ -25,11 +26,11 @@ class RowBatch {
 
   std::size_t size() const { return rows_.size(); }
 
-  // Append a decoded record, which is a row unless the schema is of scalars, and a row of nulls. Fail as
-  // RowDecoder::append(), and with kLimit if the columns would exceed the bound: the record may then fit into an empty
-  // batch. A failure leaves the batch as it was.
-  Result<void> append(const RowDecoder& decoder, Bytes record) {
-    return keep_or_undo([&] { return decoder.append(rows_, record); });
+  // Append a decoded record, which is a row unless the schema is of scalars, and a row of nulls. `left_out`: as of
+  // RowDecoder::append(). Fail as that, and with kLimit if the columns would exceed the bound: the record may then fit
+  // into an empty batch. A failure leaves the batch as it was.
+  Result<void> append(const RowDecoder& decoder, Bytes record, std::vector<Error>* left_out = nullptr) {
+    return keep_or_undo([&] { return decoder.append(rows_, record, left_out); });
   }
   Result<void> append_null() {
     return keep_or_undo([&] { return rows_.append_null(); });

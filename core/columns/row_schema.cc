@@ -256,7 +256,7 @@ Result<std::shared_ptr<const RowSchema>> RowSchema::find_scalars(const RequestCo
   schema->limits_ = sources.limits;
   schema->root_ = scalar_columns();
   schema->type_ = std::move(type);
-  schema->scalars_ = source;
+  schema->has_scalars_ = true;
   return std::shared_ptr<const RowSchema>(std::move(schema));
 }
 
@@ -267,25 +267,39 @@ bool RowSchema::add_wanted_fields(FieldProjection& wanted) const {
 }
 
 Result<RowDecoder> RowSchema::decoder(const RequestContext& context, std::shared_ptr<const RecordStore> store,
-                                      std::string_view path) const {
+                                      std::string_view path, SelectScalar selects) const {
   const bool is_given = !user_types_.type.empty() && !user_types_.is_only_type;
+  std::optional<RecordType> type = type_;
   if (type_ && !is_given) {
-    ASSIGN_OR_RETURN(const auto type, type_of_shard(context, *store, user_types_));
-    if (type != type_) return unsupported("the records of this shard are not of the type of the first shard");
+    ASSIGN_OR_RETURN(type, type_of_shard(context, *store, user_types_));
   }
-  if (values_ == ValueKind::kFormat && !store->schema().value) {
-    return unsupported("the records of this shard are not of the type of the first shard");
+  ScalarRows scalars{.selects = std::move(selects)};
+  bool is_other = type != type_ || (values_ == ValueKind::kFormat && !store->schema().value);
+  if (has_scalars_) {
+    // All types with scalars have the same rows.
+    const auto source = scalar_source(type ? type->name : std::string_view());
+    is_other = !source;
+    scalars.source = source.value_or(ScalarSource::kEvents);
+    scalars.run = run_of(scalars.source, path);
   }
+  if (is_other) return unsupported("the records of this shard are not of the type of the first shard");
   // Rows of thousands of shards may wait for their decoders, so these keep only stores that they need.
   if (values_ != ValueKind::kFormat) store = nullptr;
-  return RowDecoder(*this, std::move(store), scalars_ ? run_of(*scalars_, path) : std::string());
+  return RowDecoder(*this, std::move(store), std::move(scalars));
 }
 
-Result<void> RowDecoder::append(ColumnBuilder& builder, Bytes record) const {
-  if (schema_->scalars_) {
-    return each_scalar(*schema_->scalars_, record, [&](const ScalarRow& scalar) {
-      return builder.append_message(as_bytes(scalar_message(run_, scalar)));
-    });
+Result<void> RowDecoder::append(ColumnBuilder& builder, Bytes record, std::vector<Error>* left_out) const {
+  if (schema_->has_scalars_) {
+    const auto take = [&](const ScalarRow& scalar) -> Result<void> {
+      if (scalars_.selects && !scalars_.selects(scalars_.run, scalar)) return {};
+      return builder.append_message(as_bytes(scalar_message(scalars_.run, scalar)));
+    };
+    std::vector<Error> errors;
+    TRY(each_scalar(scalars_.source, record,
+                    {.take = take, .leave_out = [&](Error error) { errors.push_back(std::move(error)); }}));
+    if (left_out == nullptr && !errors.empty()) return errors.front();
+    if (left_out != nullptr) *left_out = std::move(errors);
+    return {};
   }
   if (schema_->values_) {
     static const RecordSchema none;

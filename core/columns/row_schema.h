@@ -50,21 +50,32 @@ struct RowSources {
 
 class RowSchema;
 
+// Returns whether a scalar of a run becomes a row. Thread-safe.
+using SelectScalar = std::function<bool(std::string_view run, const ScalarRow& scalar)>;
+
+// Which rows a shard's scalars become.
+struct ScalarRows {
+  ScalarSource source{};
+  std::string run{};
+  SelectScalar selects{};  // empty: all
+};
+
 // Appends the records of one shard as rows. Copyable. Functions are thread-safe.
 class RowDecoder {
  public:
-  // Appends a row, or of scalars the rows of the record. `builder` is of the schema's root(). Fails with kDamage if the
-  // record is not of the schema's type, and with kLimit; the builder must then be truncated. Throws std::bad_alloc.
-  Result<void> append(ColumnBuilder& builder, Bytes record) const;
+  // Appends a row, or of scalars the rows of the record, and sets `left_out` to why other scalars of it cannot be rows;
+  // null: then the record fails. `builder` is of the schema's root(). Fails with kDamage if the record is not of the
+  // schema's type, and with kLimit; the builder must then be truncated. Throws std::bad_alloc.
+  Result<void> append(ColumnBuilder& builder, Bytes record, std::vector<Error>* left_out = nullptr) const;
 
  private:
   friend class RowSchema;
-  RowDecoder(const RowSchema& schema, std::shared_ptr<const RecordStore> store, std::string run)
-      : schema_(&schema), store_(std::move(store)), run_(std::move(run)) {}
+  RowDecoder(const RowSchema& schema, std::shared_ptr<const RecordStore> store, ScalarRows scalars)
+      : schema_(&schema), store_(std::move(store)), scalars_(std::move(scalars)) {}
 
   const RowSchema* schema_;
   std::shared_ptr<const RecordStore> store_;  // of records that the format reads; otherwise null
-  std::string run_;                           // of scalars
+  ScalarRows scalars_;                        // of a schema of scalars
 };
 
 // Immutable. Functions are thread-safe.
@@ -79,9 +90,9 @@ class RowSchema {
   // ColumnSelection::check() and ValueColumns::finish(), and as the functions of `sources`.
   static Result<std::shared_ptr<const RowSchema>> find(const RequestContext& context, const RowSources& sources);
 
-  // Returns the schema of the scalars in event files of TensorBoard or in runs of wandb: run, step, wall_time, tag,
-  // value. Null if the records of the first readable shard are of another type. Fails as find(). Has all columns,
-  // whether selected or not.
+  // Returns the schema of the scalars in event files of TensorBoard and in runs of wandb and SwanLab: run, step,
+  // wall_time, tag, value. Null if the records of the first readable shard are of another type. Fails as find(). Has
+  // all columns, whether selected or not.
   static Result<std::shared_ptr<const RowSchema>> find_scalars(const RequestContext& context,
                                                                const RowSources& sources);
 
@@ -102,7 +113,9 @@ class RowSchema {
   // Returns the decoder of a shard's records. `path` is the shard's, after which scalars name their run (run_of). Fails
   // with kUnsupported if the records have another type, and as Metadata's functions. This must outlive the decoder.
   Result<RowDecoder> decoder(const RequestContext& context, std::shared_ptr<const RecordStore> store,
-                             std::string_view path = {}) const;
+                             std::string_view path = {}, SelectScalar selects = {}) const;
+  // Returns whether the rows are those of scalars.
+  bool has_scalars() const { return has_scalars_; }
 
  private:
   friend class RowDecoder;
@@ -129,7 +142,7 @@ class RowSchema {
   Limits limits_{};
   ColumnSelection selection_{};
   MessageField root_{};
-  std::optional<ScalarSource> scalars_{};
+  bool has_scalars_ = false;
   std::optional<ValueKind> values_{};                       // of records without a type
   std::optional<ValueColumns> value_columns_{};             // of these
   std::optional<RecordType> type_{};                        // of messages

@@ -24,7 +24,6 @@ namespace {
 using protobuf::Field;
 using protobuf::MessageReader;
 using protobuf::WireType;
-using TakeScalar = std::function<Result<void>(const ScalarRow&)>;
 
 constexpr std::uint32_t kGroups = 16;  // of unknown groups, inside each other
 constexpr std::uint32_t kJsonDepth = 32;
@@ -44,7 +43,7 @@ double double_of(Bytes content) { return std::bit_cast<double>(Cursor(content).u
 double float_of(Bytes content) { return std::bit_cast<float>(Cursor(content).u32_le()); }
 
 Error not_exact(std::string_view tag) {
-  return {.code = Code::kUnsupported, .detail = fmt::format("a value of {} is not exactly a double", printable(tag))};
+  return {.code = Code::kDamage, .detail = fmt::format("a value of {} is not exactly a double", printable(tag))};
 }
 
 // The integers up to this size are doubles.
@@ -168,8 +167,15 @@ Result<std::optional<double>> scalar_of(Bytes message, std::string_view tag) {
 
 // --- events
 
+// Returns whether an error is of a scalar alone; then it is left out.
+bool leave_out(const Error& error, const ScalarTaker& taker) {
+  if (error.code != Code::kDamage) return false;
+  taker.leave_out(error);
+  return true;
+}
+
 // Takes a value of a summary.
-Result<void> take_value(Bytes message, ScalarRow& scalar, const TakeScalar& take) {
+Result<void> take_value(Bytes message, ScalarRow& scalar, const ScalarTaker& taker) {
   enum class Kind : std::uint8_t { kOther, kSimple, kTensor };
   Kind kind = Kind::kOther;
   Bytes tensor;
@@ -188,16 +194,20 @@ Result<void> take_value(Bytes message, ScalarRow& scalar, const TakeScalar& take
     return Result<void>();
   }));
   if (kind == Kind::kTensor) {
-    ASSIGN_OR_RETURN(const auto value, scalar_of(tensor, scalar.tag));
-    if (!value) return {};
-    scalar.value = *value;
+    const auto value = scalar_of(tensor, scalar.tag);
+    if (!value) return leave_out(value.error(), taker) ? Result<void>() : value.error();
+    if (!*value) return {};
+    scalar.value = **value;
   }
   if (kind == Kind::kOther) return {};
-  if (!is_utf8(scalar.tag)) return Error{.code = Code::kDamage, .detail = "a tag is not UTF-8"};
-  return take(scalar);
+  if (!is_utf8(scalar.tag)) {
+    taker.leave_out({.code = Code::kDamage, .detail = "a tag is not UTF-8"});
+    return {};
+  }
+  return taker.take(scalar);
 }
 
-Result<void> each_of_event(Bytes record, const TakeScalar& take) {
+Result<void> each_of_event(Bytes record, const ScalarTaker& taker) {
   ScalarRow scalar{.step = 0, .wall_time = 0};
   std::vector<Bytes> summaries;
   TRY(each_field(record, [&](const Field& field, Bytes content) {
@@ -210,7 +220,7 @@ Result<void> each_of_event(Bytes record, const TakeScalar& take) {
   }));
   for (const Bytes summary : summaries) {
     TRY(each_field(summary, [&](const Field& field, Bytes content) {
-      return field.is(1, WireType::kLengthDelimited) ? take_value(content, scalar, take) : Result<void>();
+      return field.is(1, WireType::kLengthDelimited) ? take_value(content, scalar, taker) : Result<void>();
     }));
   }
   return {};
@@ -233,7 +243,6 @@ Result<HistoryItem> item_of(Bytes message) {
     return Result<void>();
   }));
   if (item.key.empty()) item.key = std::move(nested);
-  if (!is_utf8(item.key)) return Error{.code = Code::kDamage, .detail = "a key is not UTF-8"};
   return item;
 }
 
@@ -242,8 +251,8 @@ Error not_json(std::string_view key) {
 }
 
 // Returns the number that a JSON value is, or a word that Python writes for one; nullopt: it is none. Digits beyond a
-// double's precision are rounded, as in any JSON number. Fails with kUnsupported if it is too large, and with kDamage
-// if it is no number of JSON.
+// double's precision are rounded, as in any JSON number. Fails with kDamage if it is too large, or no
+// number of JSON.
 Result<std::optional<double>> number_of(const JsonValue& value, std::string_view key) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (value.type == JsonType::kNumber) {
@@ -260,20 +269,21 @@ Result<std::optional<double>> number_of(const JsonValue& value, std::string_view
   return std::optional<double>();
 }
 
-Result<void> take_json(const JsonValue& value, const std::string& key, ScalarRow& scalar, const TakeScalar& take) {
+Result<void> take_json(const JsonValue& value, const std::string& key, ScalarRow& scalar, const ScalarTaker& taker) {
   if (value.type == JsonType::kObject) {
     if (value.find("_type") != nullptr) return {};
-    for (const JsonValue& member : value.values) TRY(take_json(member, key + "." + member.key, scalar, take));
+    for (const JsonValue& member : value.values) TRY(take_json(member, key + "." + member.key, scalar, taker));
     return {};
   }
-  ASSIGN_OR_RETURN(const auto number, number_of(value, key));
-  if (!number) return {};
+  const auto number = number_of(value, key);
+  if (!number) return leave_out(number.error(), taker) ? Result<void>() : number.error();
+  if (!*number) return {};
   scalar.tag = key;
-  scalar.value = *number;
-  return take(scalar);
+  scalar.value = **number;
+  return taker.take(scalar);
 }
 
-Result<void> each_of_history(Bytes history, const TakeScalar& take) {
+Result<void> each_of_history(Bytes history, const ScalarTaker& taker) {
   ScalarRow scalar;
   std::vector<std::pair<std::string, JsonValue>> values;
   std::optional<std::int64_t> other_step;
@@ -288,8 +298,17 @@ Result<void> each_of_history(Bytes history, const TakeScalar& take) {
     if (!field.is(1, WireType::kLengthDelimited)) return {};
     ASSIGN_OR_RETURN(auto item, item_of(content));
     auto value = read_json_tree(as_bytes(item.json), kJsonDepth, kMostJsonValues);
-    if (!value) return not_json(item.key);
-    if (item.key == "_step") other_step = parse_number<std::int64_t>(value->text);
+    const bool is_of_row = item.key == "_step" || item.key == "_timestamp";
+    if (!value || !is_utf8(item.key)) {
+      // Without its step or time, a record has no rows.
+      if (is_of_row) return not_json(item.key);
+      taker.leave_out(value ? Error{.code = Code::kDamage, .detail = "a key is not UTF-8"} : not_json(item.key));
+      return {};
+    }
+    if (item.key == "_step") {
+      other_step = parse_number<std::int64_t>(value->text);
+      if (!other_step) return not_json(item.key);
+    }
     if (item.key == "_timestamp") {
       ASSIGN_OR_RETURN(scalar.wall_time, number_of(*value, item.key));
     }
@@ -298,37 +317,94 @@ Result<void> each_of_history(Bytes history, const TakeScalar& take) {
   }));
   if (!scalar.step) scalar.step = other_step;
   for (const auto& [key, value] : values) {
-    if (!key.starts_with('_')) TRY(take_json(value, key, scalar, take));
+    if (!key.starts_with('_')) TRY(take_json(value, key, scalar, taker));
   }
   return {};
 }
+
+// --- scalars of SwanLab
+
+Result<double> seconds_of(Bytes timestamp) {
+  double seconds = 0;
+  double nanoseconds = 0;
+  TRY(each_field(timestamp, [&](const Field& field, Bytes) {
+    if (field.is(1, WireType::kVarint)) seconds = static_cast<double>(static_cast<std::int64_t>(field.value));
+    if (field.is(2, WireType::kVarint)) nanoseconds = static_cast<double>(static_cast<std::int32_t>(field.value));
+    return Result<void>();
+  }));
+  return seconds + nanoseconds / 1e9;
+}
+
+// Takes a swanlab.metric.data.v1.ScalarRecord.
+Result<void> take_swanlab(Bytes message, const ScalarTaker& taker) {
+  ScalarRow scalar{.step = 0};
+  bool has_value = false;
+  TRY(each_field(message, [&](const Field& field, Bytes content) -> Result<void> {
+    if (field.is(1, WireType::kLengthDelimited)) scalar.tag = as_text(content);
+    if (field.is(2, WireType::kVarint)) scalar.step = static_cast<std::int64_t>(field.value);
+    if (field.is(4, WireType::kLengthDelimited)) {
+      ASSIGN_OR_RETURN(scalar.wall_time, seconds_of(content));
+    }
+    if (!field.is(5, WireType::kLengthDelimited)) return {};
+    has_value = true;
+    return each_field(content, [&](const Field& inner, Bytes number) {
+      if (inner.is(1, WireType::kFixed64)) scalar.value = double_of(number);
+      return Result<void>();
+    });
+  }));
+  if (!has_value) return {};
+  if (!is_utf8(scalar.tag)) {
+    taker.leave_out({.code = Code::kDamage, .detail = "a key is not UTF-8"});
+    return {};
+  }
+  return taker.take(scalar);
+}
+
+constexpr std::string_view kColumns[] = {"run", "step", "wall_time", "tag", "value"};  // by ScalarColumn
 
 }  // namespace
 
 std::optional<ScalarSource> scalar_source(std::string_view type) {
   if (type == "tensorflow.Event") return ScalarSource::kEvents;
   if (type == "wandb_internal.Record") return ScalarSource::kHistory;
+  if (type == "swanlab.record.v1.Record") return ScalarSource::kSwanLab;
   return std::nullopt;
 }
 
-Result<void> each_scalar(ScalarSource source, Bytes record, const TakeScalar& take) {
-  if (source == ScalarSource::kEvents) return each_of_event(record, take);
+Result<void> each_scalar(ScalarSource source, Bytes record, const ScalarTaker& taker) {
+  switch (source) {
+    case ScalarSource::kEvents: return each_of_event(record, taker);
+    case ScalarSource::kHistory:
+      return each_field(record, [&](const Field& field, Bytes content) {
+        return field.is(2, WireType::kLengthDelimited) ? each_of_history(content, taker) : Result<void>();
+      });
+    case ScalarSource::kSwanLab: break;
+  }
   return each_field(record, [&](const Field& field, Bytes content) {
-    return field.is(2, WireType::kLengthDelimited) ? each_of_history(content, take) : Result<void>();
+    return field.is(13, WireType::kLengthDelimited) ? take_swanlab(content, taker) : Result<void>();
   });
 }
 
+std::optional<ScalarColumn> scalar_column(std::string_view name) {
+  const auto* const found = std::ranges::find(kColumns, name);
+  if (found == std::end(kColumns)) return std::nullopt;
+  return static_cast<ScalarColumn>(found - std::begin(kColumns));
+}
+
 MessageField scalar_columns() {
-  const auto column = [](const char* name, std::uint32_t number, FieldType type, bool has_presence = false) {
-    return MessageField{.name = name, .number = number, .type = type, .has_presence = has_presence};
+  const auto column = [](ScalarColumn which, FieldType type, bool has_presence = false) {
+    const auto index = static_cast<std::uint32_t>(which);
+    return MessageField{
+        .name = std::string(kColumns[index]), .number = index + 1, .type = type, .has_presence = has_presence};
   };
-  return {.name = "decoded",
-          .number = 1,
-          .type = FieldType::kMessage,
-          .has_presence = true,
-          .fields = {column("run", 1, FieldType::kString), column("step", 2, FieldType::kInt64, true),
-                     column("wall_time", 3, FieldType::kDouble, true), column("tag", 4, FieldType::kString),
-                     column("value", 5, FieldType::kDouble)}};
+  return {
+      .name = "decoded",
+      .number = 1,
+      .type = FieldType::kMessage,
+      .has_presence = true,
+      .fields = {column(ScalarColumn::kRun, FieldType::kString), column(ScalarColumn::kStep, FieldType::kInt64, true),
+                 column(ScalarColumn::kWallTime, FieldType::kDouble, true),
+                 column(ScalarColumn::kTag, FieldType::kString), column(ScalarColumn::kValue, FieldType::kDouble)}};
 }
 
 std::string scalar_message(std::string_view run, const ScalarRow& scalar) {
@@ -354,7 +430,9 @@ std::string run_of(ScalarSource source, std::string_view path) {
     return slash == std::string_view::npos ? "." : std::string(path.substr(0, std::max<std::size_t>(slash, 1)));
   }
   std::string_view name = path.substr(slash == std::string_view::npos ? 0 : slash + 1);
-  if (name.ends_with(".wandb")) name.remove_suffix(6);
+  for (const std::string_view suffix : {".wandb", ".swanlab"}) {
+    if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
+  }
   if (name.starts_with("run-")) name.remove_prefix(4);
   return std::string(name);
 }

@@ -14,6 +14,11 @@
 
 namespace recordfs {
 
+// Returns the last bytes of a path, or all of it for 0: as of Shard.
+inline std::string_view path_in_set(std::string_view path, std::size_t bytes) {
+  return path.substr(bytes == 0 ? 0 : path.size() - bytes);
+}
+
 struct Shard {
   std::string path;         // to open it with, as the user spelled it: relative to the current directory, or absolute
   bool is_missing = false;  // its set should have it, and there is no such file
@@ -22,9 +27,7 @@ struct Shard {
   std::size_t bytes_in_set = 0;
 
   // Returns the path after that directory, or all of it. Names the run of scalars. Valid as long as this.
-  std::string_view path_in_set() const {
-    return std::string_view(path).substr(bytes_in_set == 0 ? 0 : path.size() - bytes_in_set);
-  }
+  std::string_view path_in_set() const { return recordfs::path_in_set(path, bytes_in_set); }
 };
 
 // The shards of a data set. The index of a shard is its number, which a missing one keeps.

@@ -256,6 +256,10 @@ RecordDecoder::RecordDecoder(const RecordSchema& schema, const Metadata* metadat
       user_type_(type_of_records(user_types_, schema, metadata)),
       most_text_(most_text) {}
 
+Result<std::string_view> RecordDecoder::type(const RequestContext& context) const {
+  return user_type_.empty() ? record_type(context) : user_type_;
+}
+
 Result<std::string_view> RecordDecoder::record_type(const RequestContext& context) const {
   return metadata_ == nullptr ? std::string_view() : metadata_->record_type(context);
 }

@@ -50,6 +50,10 @@ class RecordDecoder {
   RecordDecoder(const RecordSchema& schema, const Metadata* metadata, UserTypes user_types = {},
                 std::uint64_t most_text = kMostText);
 
+  // Returns the full name of the type of all records, the user's or the container's; empty: they have no common type,
+  // or it is unknown. Fails as Metadata::record_type().
+  Result<std::string_view> type(const RequestContext& context) const;
+
   // Returns whether records of this container can be decoded at all.
   bool decodes(const RequestContext& context) const;
 

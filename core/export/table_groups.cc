@@ -111,14 +111,17 @@ std::vector<ArrowColumn> TableColumns::rows_of(const RecordGroup& group, std::ve
     while (segment + 1 < group.segments.size() && group.segments[segment + 1].first <= i) ++segment;
     const auto& origin = group.segments[segment].origin;
     const Bytes record = group.records.between(i, i + 1);
-    auto appended = rows->append(*origin->decoder, record);
+    std::vector<Error> left_out;
+    auto appended = rows->append(*origin->decoder, record, &left_out);
     if (!appended && appended.error().code == Code::kLimit && rows->size() > 0) {
       batches.push_back(select(rows->finish()));
       rows = std::make_unique<RowBatch>(*schema_);
-      appended = rows->append(*origin->decoder, record);
+      appended = rows->append(*origin->decoder, record, &left_out);
     }
-    if (!appended)
-      failures.push_back({.origin = origin, .ordinal = group.records.ordinals[i], .why = appended.error()});
+    if (!appended) left_out.push_back(appended.error());
+    for (Error& why : left_out) {
+      failures.push_back({.origin = origin, .ordinal = group.records.ordinals[i], .why = std::move(why)});
+    }
   }
   if (rows->size() > 0) batches.push_back(select(rows->finish()));
   return batches;

@@ -39,8 +39,10 @@ using SplitTuple = std::tuple<std::size_t, Position, Position>;
 SelectOfShard selector(const std::shared_ptr<OpenedSet>& set, std::shared_ptr<const RecordCondition> condition) {
   return [&set = *set, condition = std::move(condition)](
              std::size_t shard, const std::shared_ptr<const RecordStore>& store) -> SelectRecord {
-    return [condition, decoding = set.decoding(shard, store)](const ChunkInfo& chunk, Bytes record) {
-      return condition->matches({}, decoding->decoder, chunk, record);
+    const Shard& named = set.plan().list.shards[shard];
+    return [condition, &named, decoding = set.decoding(shard, store)](const ChunkInfo& chunk, Bytes record) {
+      return condition->matches({}, decoding->decoder, chunk, record,
+                                {.path = named.path, .path_in_set = named.path_in_set()});
     };
   };
 }

@@ -1,5 +1,6 @@
 #include "core/search/record_condition.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/decoding/field_names.h"
@@ -11,23 +12,95 @@ Result<std::shared_ptr<const RecordCondition>> RecordCondition::parse(std::strin
   return std::make_shared<const RecordCondition>(std::move(condition));
 }
 
+namespace {
+
+// Returns the columns of scalars with the names; empty unless all are such.
+std::vector<ScalarColumn> columns_of(const std::vector<std::string>& names) {
+  std::vector<ScalarColumn> columns;
+  for (const std::string& name : names) {
+    const auto column = scalar_column(name);
+    if (!column) return {};
+    columns.push_back(*column);
+  }
+  return columns;
+}
+
+// A step and a time are also fields of an event.
+bool is_only_of_scalar(ScalarColumn column) {
+  return column != ScalarColumn::kStep && column != ScalarColumn::kWallTime;
+}
+
+}  // namespace
+
 RecordCondition::RecordCondition(std::shared_ptr<const Condition> condition)
     : condition_(std::move(condition)),
       fields_(condition_->names()),
+      columns_(columns_of(condition_->names())),
+      is_of_scalars_(std::ranges::any_of(columns_, is_only_of_scalar)),
       seen_(std::make_unique<Seen[]>(condition_->terms().size())) {}
 
 Result<bool> RecordCondition::matches(const RequestContext& context, const RecordDecoder& decoder,
-                                      const ChunkInfo& chunk, Bytes record, std::string_view path) const {
+                                      const ChunkInfo& chunk, Bytes record, const RecordFile& file) const {
+  if (is_of_scalars_) {
+    // A type that cannot be read now fails below.
+    const auto source = scalar_source(decoder.type(context).value_or(std::string_view()));
+    if (source) return matches_scalars(*source, chunk, record, file);
+  }
   ConditionEvaluation evaluation(*condition_);
   JsonFilter filter(fields_, evaluation);
   const auto visited = decoder.visit(context, chunk, record, filter);
   if (!visited) {
     if (!UndecodedRecords::is_of_record(visited.error().code)) return visited.error();
-    undecoded_.note(chunk, path, visited.error());
+    undecoded_.note(chunk, file.path, visited.error());
     return false;
   }
   filter.finish();
   note_field_names(context, decoder, chunk, record, fields_);
+  const bool is_match = evaluation.finish();
+  note(evaluation.seen());
+  return is_match;
+}
+
+Result<bool> RecordCondition::matches_scalars(ScalarSource source, const ChunkInfo& chunk, Bytes record,
+                                              const RecordFile& file) const {
+  const std::string run = run_of(source, file.path_in_set);
+  bool is_match = false;
+  const auto take = [&](const ScalarRow& scalar) {
+    is_match = evaluate(run, scalar) || is_match;
+    return Result<void>();
+  };
+  const auto leave_out = [&](const Error& error) { undecoded_.note(chunk, file.path, error); };
+  const auto read = each_scalar(source, record, {.take = take, .leave_out = leave_out});
+  if (!read && read.error().code != Code::kDamage) return read.error();
+  if (!read) undecoded_.note(chunk, file.path, read.error());
+  return is_match && read;
+}
+
+bool RecordCondition::matches(std::string_view run, const ScalarRow& scalar) const {
+  return columns_.empty() || evaluate(run, scalar);
+}
+
+bool RecordCondition::evaluate(std::string_view run, const ScalarRow& scalar) const {
+  ConditionEvaluation evaluation(*condition_);
+  std::vector<std::size_t> found;
+  const auto take = [&](std::size_t field, const Scalar& value) {
+    evaluation.take(field, value);
+    found.push_back(field);
+  };
+  for (std::size_t field = 0; field < columns_.size(); ++field) {
+    switch (columns_[field]) {
+      case ScalarColumn::kRun: take(field, run); break;
+      case ScalarColumn::kStep:
+        if (scalar.step) take(field, *scalar.step);
+        break;
+      case ScalarColumn::kWallTime:
+        if (scalar.wall_time) take(field, *scalar.wall_time);
+        break;
+      case ScalarColumn::kTag: take(field, std::string_view(scalar.tag)); break;
+      case ScalarColumn::kValue: take(field, scalar.value); break;
+    }
+  }
+  fields_.note(found);
   const bool is_match = evaluation.finish();
   note(evaluation.seen());
   return is_match;

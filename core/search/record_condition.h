@@ -14,12 +14,19 @@
 #include "core/base/bytes.h"
 #include "core/base/request_context.h"
 #include "core/base/result.h"
+#include "core/columns/scalar_rows.h"
 #include "core/decoding/record_decoder.h"
 #include "core/formats/container.h"
 #include "core/search/condition.h"
 #include "core/search/undecoded_records.h"
 
 namespace recordfs {
+
+// The file of a record.
+struct RecordFile {
+  std::string_view path{};         // for undecoded()
+  std::string_view path_in_set{};  // names the run of its scalars: run_of()
+};
 
 // A condition, and whether it made sense for the records that it was evaluated for. Thread-safe.
 class RecordCondition {
@@ -32,9 +39,15 @@ class RecordCondition {
   // Returns whether a record matches. A record that cannot be decoded does not, and is counted. Decodes only the fields
   // that the condition names, as far as the record's format allows. Fails with the transient errors of
   // RecordDecoder::visit(), with kLimit and with kOutOfMemory.
-  // `path`: the record's file, for undecoded().
+  //
+  // If the names are columns of scalars, and some of run, tag and value are among them, a record that has scalars
+  // (core/columns/scalar_rows.h) matches if one of these does. A scalar that cannot be a row counts as a record that
+  // cannot be decoded.
   Result<bool> matches(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk,
-                       Bytes record, std::string_view path = {}) const;
+                       Bytes record, const RecordFile& file) const;
+  // Returns whether a scalar matches. If the names are others than its columns: true, and matches() tells for its
+  // record.
+  bool matches(std::string_view run, const ScalarRow& scalar) const;
 
   // Returns what is known of records that could not be decoded, so that the condition did not apply to them.
   UndecodedRecords::Summary undecoded() const { return undecoded_.summary(); }
@@ -56,11 +69,15 @@ class RecordCondition {
     std::atomic<bool> other{false};
   };
 
+  bool evaluate(std::string_view run, const ScalarRow& scalar) const;
+  Result<bool> matches_scalars(ScalarSource source, const ChunkInfo& chunk, Bytes record, const RecordFile& file) const;
   void note(const std::vector<ConditionEvaluation::Seen>& seen) const;
 
   const std::shared_ptr<const Condition> condition_;
   const FieldPaths fields_;
-  const std::unique_ptr<Seen[]> seen_;  // by term
+  const std::vector<ScalarColumn> columns_;  // by field; empty: some names are no columns of scalars
+  const bool is_of_scalars_;                 // they cannot be fields of a record
+  const std::unique_ptr<Seen[]> seen_;       // by term
   mutable UndecodedRecords undecoded_;
 };
 

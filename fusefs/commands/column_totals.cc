@@ -137,7 +137,8 @@ bool ColumnTotals::add(const SetMember& member, DamageReporter& damage) {
     ASSIGN_OR_RETURN(const auto record, store.records().read(request, chunk, index, 0, UINT64_MAX));
     if (condition_) {
       ASSIGN_OR_RETURN(const bool is_selected,
-                       condition_->matches(request, decoder, indexed.chunk, record.bytes, member.path));
+                       condition_->matches(request, decoder, indexed.chunk, record.bytes,
+                                           {.path = member.path, .path_in_set = member.path_in_set()}));
       if (!is_selected) return {};
     }
     const auto done = counted.counter.count(request, decoder, indexed.chunk, record.bytes);

@@ -58,7 +58,14 @@ Result<std::shared_ptr<const RecordRows>> RecordRows::open(SetMember member, con
   std::shared_ptr<RecordRows> rows(new RecordRows(std::move(member), options));
   RowOrigin origin{.path = rows->member_.path, .store = rows->member_.store};
   if (options.schema != nullptr) {
-    ASSIGN_OR_RETURN(auto decoder, options.schema->decoder({}, rows->member_.store, rows->member_.path));
+    SelectScalar selects;
+    if (options.condition != nullptr) {
+      selects = [condition = options.condition](std::string_view run, const ScalarRow& scalar) {
+        return condition->matches(run, scalar);
+      };
+    }
+    ASSIGN_OR_RETURN(auto decoder,
+                     options.schema->decoder({}, rows->member_.store, rows->member_.path_in_set(), std::move(selects)));
     origin.decoder = std::make_shared<const RowDecoder>(std::move(decoder));
     rows->needs_all_ = !rows->find_fields();
   }
@@ -154,7 +161,8 @@ void RecordRows::encode_read(const RequestContext& context, const ChunkRecords& 
                                               static_cast<std::size_t>(extent.size));
     if (options_.condition != nullptr) {
       const auto is_selected =
-          options_.condition->matches(context, reader_.decoder(), records.info, record, member_.path);
+          options_.condition->matches(context, reader_.decoder(), records.info, record,
+                                      {.path = member_.path, .path_in_set = member_.path_in_set()});
       if (!is_selected) fail(run, is_selected.error());
       if (!is_selected || !*is_selected) continue;
     }

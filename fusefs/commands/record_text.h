@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/dataset/shard_list.h"
 #include "core/decoding/record_decoder.h"
 #include "core/store/json_line.h"
 #include "core/store/record_store.h"
@@ -73,9 +74,7 @@ struct SetMember {
   std::uint64_t first_ordinal = 0;           // in the data set, of its first record
   std::size_t bytes_in_set = 0;              // of the path: Shard::path_in_set()
 
-  std::string_view path_in_set() const {
-    return std::string_view(path).substr(bytes_in_set == 0 ? 0 : path.size() - bytes_in_set);
-  }
+  std::string_view path_in_set() const { return recordfs::path_in_set(path, bytes_in_set); }
 };
 
 // Some records of a chunk. REQUIRES: the chunk has them.

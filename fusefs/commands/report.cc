@@ -88,10 +88,11 @@ class Report {
     }
     const RecordStore& store = *opened->store;
     progress_.set_total(to_read_ += store.source().size());
-    auto found = report_of(store, file.path, options_.counted, context_.threads(), [&](std::uint64_t bytes) {
-      progress_.add(bytes);
-      return !Interruption::came();
-    });
+    auto found = report_of(store, {.path = file.path, .path_in_set = path_in_set(file.path, file.bytes_in_set)},
+                           options_.counted, context_.threads(), [&](std::uint64_t bytes) {
+                             progress_.add(bytes);
+                             return !Interruption::came();
+                           });
     if (!found) {
       progress_.clear();
       context_.print_failure(file.path, found.error());

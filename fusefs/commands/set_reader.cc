@@ -76,7 +76,7 @@ std::vector<NamedFile> named_files(const std::string& manifest, const std::vecto
     auto next = missing.begin();
     for (std::size_t i = 0; i < list->shards.size(); ++i) {
       if (!list->shards[i].is_missing) {
-        files.push_back({.path = list->shards[i].path});
+        files.push_back({.path = list->shards[i].path, .bytes_in_set = list->shards[i].bytes_in_set});
       } else if (next != missing.end() && next->first == i) {
         files.push_back({.path = next->path, .missing = *next});
         ++next;

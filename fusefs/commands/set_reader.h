@@ -35,7 +35,8 @@ std::string set_name(const RecordWords& words);
 struct NamedFile {
   std::string path;
   std::optional<MissingShards> missing{};
-  bool is_surplus = false;  // exists, but the data set has fewer shards
+  bool is_surplus = false;       // exists, but the data set has fewer shards
+  std::size_t bytes_in_set = 0;  // of the path: Shard::path_in_set()
 };
 
 // Returns the shards that a manifest names, unless that is empty, and then those that the words name, one data set a

@@ -44,7 +44,7 @@ void declare_where(CLI::App& app, ConditionPointer& condition) {
 
 SelectRecord selector(const RecordCondition& condition, const RecordDecoder& decoder, const SetMember& member) {
   return [&condition, &decoder, &member](const ChunkInfo& chunk, Bytes record) {
-    return condition.matches({}, decoder, chunk, record, member.path);
+    return condition.matches({}, decoder, chunk, record, {.path = member.path, .path_in_set = member.path_in_set()});
   };
 }
 

@@ -185,12 +185,12 @@ class Recipes(unittest.TestCase):
 
     def test_scalars_become_a_table(self):
         name = "events.out.tfevents.1700000000.host"
-        (self.folder / "logs").mkdir()
-        (self.folder / "logs" / name).write_bytes((built.corpus() / "tfrecord" / name).read_bytes())
+        (self.folder / "logs" / "train").mkdir(parents=True)
+        (self.folder / "logs" / "train" / name).write_bytes((built.corpus() / "tfrecord" / name).read_bytes())
         self.assertEqual(self.shell(self.recipe("recordfs export logs")), b"")
         first = (self.folder / "scalars.csv").read_text(encoding="utf-8").splitlines()[:2]
         self.assertEqual(first[0], "run,step,wall_time,tag,value")
-        self.assertTrue(first[1].startswith("logs,0,"), first[1])
+        self.assertTrue(first[1].startswith("train,0,"), first[1])
 
     def test_many_files_become_few(self):
         self.write_shards()

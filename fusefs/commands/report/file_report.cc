@@ -86,9 +86,9 @@ struct ChunkReport {
 
 class FileReporter {
  public:
-  FileReporter(const RecordStore& store, const std::string& path, const ColumnOptions& options, FileReport& report)
+  FileReporter(const RecordStore& store, const RecordFile& file, const ColumnOptions& options, FileReport& report)
       : store_(store),
-        path_(path),
+        file_(file),
         condition_(options.condition.get()),
         report_(report),
         decoder_(store.schema(), store.metadata(), options.types, kMostText),
@@ -150,7 +150,7 @@ class FileReporter {
     }
     const ChunkInfo& info = indexed.chunk;
     if (condition_ != nullptr) {
-      const auto is_selected = condition_->matches(context, decoder_, info, record->bytes, path_);
+      const auto is_selected = condition_->matches(context, decoder_, info, record->bytes, file_);
       if (!is_selected) ++made.undecoded;
       if (!is_selected || !*is_selected) return;
     }
@@ -221,7 +221,7 @@ class FileReporter {
   }
 
   const RecordStore& store_;
-  const std::string& path_;
+  const RecordFile file_;
   const RecordCondition* const condition_;  // may be null
   FileReport& report_;
   const RecordDecoder decoder_;
@@ -237,11 +237,11 @@ Position FileReport::begin_of(std::size_t bin) const {
   return size / count * bin + size % count * bin / count;
 }
 
-Result<FileReport> report_of(const RecordStore& store, const std::string& path, const ColumnOptions& options,
+Result<FileReport> report_of(const RecordStore& store, const RecordFile& file, const ColumnOptions& options,
                              unsigned threads, const std::function<bool(std::uint64_t)>& goes_on) {
   FileReport report;
   ASSIGN_OR_RETURN(report.info, container_info({}, store));
-  FileReporter reporter(store, path, options, report);
+  FileReporter reporter(store, file, options, report);
   reporter.finish(verify(store, threads, kWaitingMemory, goes_on,
                          [&](const RequestContext& context, const IndexedChunk& indexed, const Chunk* chunk) {
                            return reporter.observe(context, indexed, chunk);

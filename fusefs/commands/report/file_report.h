@@ -10,6 +10,7 @@
 
 #include "core/columns/column_statistics.h"
 #include "core/decoding/json_writer.h"
+#include "core/search/record_condition.h"
 #include "core/store/part_counts.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/column_totals.h"
@@ -69,8 +70,8 @@ struct FileReport {
 };
 
 // Reads the whole container, as verify() does, with the same arguments. The condition selects the records of which more
-// is reported than whether they are readable. `path`: that of the container.
-Result<FileReport> report_of(const RecordStore& store, const std::string& path, const ColumnOptions& options,
+// is reported than whether they are readable. `file`: that of the container.
+Result<FileReport> report_of(const RecordStore& store, const RecordFile& file, const ColumnOptions& options,
                              unsigned threads, const std::function<bool(std::uint64_t bytes)>& goes_on);
 
 }  // namespace recordfs

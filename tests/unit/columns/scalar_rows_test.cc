@@ -37,15 +37,17 @@ std::string fixed(std::uint32_t field, Bits bits) {
 std::string f64(std::uint32_t field, double value) { return fixed(field, std::bit_cast<std::uint64_t>(value)); }
 std::string f32(std::uint32_t field, float value) { return fixed(field, std::bit_cast<std::uint32_t>(value)); }
 
-// Returns "STEP TIME TAG VALUE" of each scalar, or the error.
+// Returns "STEP TIME TAG VALUE" of each scalar, or why it is left out, and the error.
 std::vector<std::string> scalars_of(ScalarSource source, const std::string& record) {
   std::vector<std::string> rows;
-  const auto read = each_scalar(source, as_bytes(record), [&](const ScalarRow& scalar) {
+  const auto take = [&](const ScalarRow& scalar) {
     rows.push_back(fmt::format("{} {} {} {}", scalar.step ? std::to_string(*scalar.step) : "null",
                                scalar.wall_time ? fmt::format("{}", *scalar.wall_time) : "null", scalar.tag,
                                scalar.value));
     return Result<void>();
-  });
+  };
+  const auto leave_out = [&](const Error& error) { rows.push_back("without: " + error.detail); };
+  const auto read = each_scalar(source, as_bytes(record), {.take = take, .leave_out = leave_out});
   if (!read) rows.push_back(std::string(to_string(read.error().code)));
   return rows;
 }
@@ -88,8 +90,27 @@ TEST(Scalars, TensorsWithoutDimensions) {
   for (const auto& [rows, value] : cases) EXPECT_EQ(rows, Rows{"7 1.5 t " + value});
   EXPECT_EQ(tensor(1, part(2, part(2, number(1, 1))) + f32(5, 2.5F)), Rows{}) << "a dimension";
   EXPECT_EQ(tensor(7, part(8, "text")), Rows{});
-  EXPECT_EQ(tensor(1, part(4, "123")), Rows{std::string(to_string(Code::kDamage))});
-  EXPECT_EQ(tensor(9, number(10, (std::uint64_t{1} << 53) + 1)), Rows{std::string(to_string(Code::kUnsupported))});
+  EXPECT_EQ(tensor(1, part(4, "123")), Rows{"without: the tensor of t has a wrong size"});
+}
+
+TEST(Scalars, ScalarThatIsNoRowIsLeftOutAlone) {
+  const std::string inexact = part(8, number(1, 9) + number(10, (std::uint64_t{1} << 53) + 1));
+  EXPECT_EQ(events({part(1, "a") + inexact, part(1, "b") + f32(2, 1), part(1, "\xFF") + f32(2, 1)}),
+            (Rows{"without: a value of a is not exactly a double", "7 1.5 b 1", "without: a tag is not UTF-8"}));
+  const auto item = [](std::string_view key, std::string_view json) { return part(1, part(1, key) + part(16, json)); };
+  EXPECT_EQ(
+      scalars_of(ScalarSource::kHistory, part(2, item("a", "1e999") + item("b", "{") + item("c", "1"))),
+      (Rows{"without: the value of b is not JSON", "without: a value of a is not exactly a double", "null null c 1"}));
+}
+
+TEST(Scalars, ScalarsOfSwanLab) {
+  const auto scalar = [](const std::string& content) { return scalars_of(ScalarSource::kSwanLab, part(13, content)); };
+  const std::string time = part(4, number(1, 2) + number(2, 500000000));
+  EXPECT_EQ(scalar(part(1, "loss") + number(2, 3) + number(3, 1) + time + part(5, f64(1, 0.5))),
+            Rows{"3 2.5 loss 0.5"});
+  EXPECT_EQ(scalar(part(1, "loss") + part(5, "")), Rows{"0 null loss 0"});
+  EXPECT_EQ(scalar(part(1, "loss")), Rows{});
+  EXPECT_EQ(scalars_of(ScalarSource::kSwanLab, part(14, part(1, "image"))), Rows{});
 }
 
 TEST(Scalars, HistoryOfRuns) {
@@ -102,7 +123,8 @@ TEST(Scalars, HistoryOfRuns) {
   EXPECT_EQ(history(item("_step", "8") + part(1, part(2, "a") + part(2, "b") + part(16, "1"))), Rows{"8 null a.b 1"});
   EXPECT_EQ(history(item("loss", "1") + part(2, "")), Rows{"0 null loss 1"});
   for (const char* const json : {"{", "1.2.3", "-"}) {
-    EXPECT_EQ(history(item("loss", json)), Rows{std::string(to_string(Code::kDamage))}) << json;
+    EXPECT_EQ(history(item("loss", json)), Rows{"without: the value of loss is not JSON"}) << json;
+    EXPECT_EQ(history(item("_step", json)), Rows{std::string(to_string(Code::kDamage))}) << json;
   }
   EXPECT_EQ(scalars_of(ScalarSource::kHistory, part(17, part(1, "id"))), Rows{});
   EXPECT_EQ(scalars_of(ScalarSource::kHistory, "\xFF"), Rows{std::string(to_string(Code::kDamage))});
@@ -126,6 +148,7 @@ TEST(Scalars, RunIsNamedAfterTheFile) {
   EXPECT_EQ(events("log/train/events.out.tfevents.1"), "log/train");
   EXPECT_EQ(events("/events.out.tfevents.1"), "/");
   EXPECT_EQ(run_of(ScalarSource::kHistory, "a/run-abc123.wandb"), "abc123");
+  EXPECT_EQ(run_of(ScalarSource::kSwanLab, "run-abc123.swanlab"), "abc123");
   EXPECT_EQ(run_of(ScalarSource::kHistory, "other"), "other");
 }
 

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Logs of training: their scalars as tables, directories of runs, and conditions on scalars."""
+import csv
+import io
+import json
+import os
+import struct
+
+import commands
+from tfrecords import field, tfrecord
+
+HEADER = ["run", "step", "wall_time", "tag", "value"]
+REAL = "real/events.out.tfevents.1622543341.torch"
+
+
+def fixed(number, form, value):
+    return bytes([number << 3 | (1 if form == "<d" else 5)]) + struct.pack(form, value)
+
+
+def value(tag, number):
+    """Returns a value of a summary: a float, or the bytes of an int64."""
+    if isinstance(number, float):
+        return field(1, field(1, tag.encode()) + fixed(2, "<f", number))
+    return field(1, field(1, tag.encode()) + field(8, b"\x08\x09" + field(4, struct.pack("<q", number))))
+
+
+def events(*steps):
+    """Returns an event file: with each step, one summary."""
+    records = [fixed(1, "<d", 1.5) + field(3, b"brain.Event:2")]
+    records += [fixed(1, "<d", 2.5) + bytes([0x10, step]) + field(5, b"".join(value(*one) for one in values))
+                for step, values in enumerate(steps)]
+    return tfrecord(records)
+
+
+class Scalars(commands.Case):
+    def setUp(self):
+        super().setUp()
+        self.logs = self.folder / "logs"
+        for name, scale in (("b10/sub", 1.0), ("b9", 2.0)):
+            (self.logs / name).mkdir(parents=True)
+            steps = [[("loss", scale / (step + 1)), ("acc", float(step))] for step in range(4)]
+            (self.logs / name / "events.out.tfevents.1.host").write_bytes(events(*steps))
+
+    def lines(self, *words):
+        text = self.good("export", *words, "-o", "-", "--to", "csv").decode()
+        header, *lines = csv.reader(io.StringIO(text, newline=""), strict=True)
+        self.assertEqual(header, HEADER)
+        return [[run, int(step), tag, float(number)] for run, step, _, tag, number in lines]
+
+    def test_directory_of_runs_has_the_scalars_of_all(self):
+        (self.logs / "b9" / "checkpoint.txt").write_bytes(b"text")
+        os.symlink("b9", self.logs / "latest")
+        expected = [[run, step, tag, number] for run, scale in (("b9", 2.0), ("b10/sub", 1.0)) for step in range(4)
+                    for tag, number in (("loss", struct.unpack("<f", struct.pack("<f", scale / (step + 1)))[0]), ("acc", step))]
+        self.assertEqual(self.lines(self.logs), expected)
+        self.assertEqual([line[0] for line in self.lines(self.logs / "b9")], ["."] * 8)
+        self.assertEqual(self.good("cat", self.logs), b"".join(self.good("cat", path) for path in
+                         (self.logs / "b9" / "events.out.tfevents.1.host", self.logs / "b10/sub" / "events.out.tfevents.1.host")))
+
+    def test_directories_of_wandb_and_swanlab_are_read(self):
+        for name, sample in (("run-20260101-aaa/run-aaa.wandb", "run-g9dvvkua.wandb"), ("run-2/run-x.swanlab", "swanlab-2.swanlab")):
+            path = self.folder / "wandb" / name
+            path.parent.mkdir(parents=True)
+            path.write_bytes((commands.corpus() / "wandb" / sample).read_bytes())
+        os.symlink("run-20260101-aaa", self.folder / "wandb" / "latest-run")
+        lines = self.lines(self.folder / "wandb")
+        self.assertEqual([lines[0], lines[1], lines[-1]], [["x", 0, "loss", 1], ["x", 1, "loss", 0.5], ["aaa", 999, "loss", 0.001]])
+        self.assertEqual(len(lines), 1400)
+        line = json.loads(self.good("cat", "--json", commands.corpus() / "wandb" / "swanlab-2.swanlab", "1"))
+        self.assertEqual(line["decoded"]["scalar"], {"key": "loss", "type": "COLUMN_TYPE_SCALAR",
+                         "timestamp": "2026-05-28T20:26:40.500Z", "value": {"number": 1}})
+
+    def test_files_that_pytorch_and_wandb_wrote(self):
+        lines = self.lines(commands.corpus() / "tfrecord" / REAL)
+        self.assertEqual((len(lines), lines[0][1:], lines[-1][1:3]), (100, [0, "strict/foo", 1.4962565898895264], [495, "strict/foo"]))
+        path = commands.corpus() / "wandb" / "real" / "offline-2021.wandb"
+        kinds = [list(json.loads(line)["decoded"].keys() - {"num", "control", "uuid"}) for line in self.good("cat", "--json", path).splitlines()]
+        self.assertEqual(kinds, [["header"], ["run"], ["files"], ["artifact"], ["telemetry"], ["exit"], ["stats"], ["summary"], ["final"], ["footer"]])
+
+    def test_condition_on_scalars(self):
+        self.assertEqual(self.lines("--where", "tag ~ '^loss' and value > 0.9", self.logs), [["b9", 0, "loss", 2], ["b9", 1, "loss", 1], ["b10/sub", 0, "loss", 1]])
+        self.assertEqual(self.lines("--where", "run = 'b9' and step = 3 and tag in ('acc')", self.logs), [["b9", 3, "acc", 3]])
+        self.assertEqual([line[1] for line in self.lines("--where", "step < 1", self.logs)], [0] * 4)
+        ordinals = [int(line.split(b"\t")[0]) for line in self.good("ls", "--where", "tag = 'loss' and value = 0.5", self.logs).splitlines()]
+        self.assertEqual(ordinals, [4, 7])
+        head = [json.loads(line)["decoded"].get("step") for line in self.good("head", "--json", "--where", "tag = 'acc' and value >= 2", self.logs / "b9").splitlines()]
+        self.assertEqual(head, ["2", "3"])
+        done = self.recordfs("export", "--where", "tags = 'loss'", self.logs, "-o", self.folder / "a.csv")
+        self.assertEqual(done.status, commands.PARTLY_DONE)
+
+    def test_scalar_that_is_not_exact_is_left_out_alone(self):
+        path = self.folder / "inexact.tfevents"
+        path.write_bytes(events([("a", 2**53 + 1), ("b", 1.0)], [("a", 3)]))
+        out = self.folder / "a.csv"
+        done = self.recordfs("export", path, "-o", out)
+        self.assertEqual((done.status, out.exists()), (commands.DAMAGE, False))
+        done = self.recordfs("export", "--skip-damage", path, "-o", out)
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertIn("record 1: a value of a is not exactly a double", done.err)
+        self.assertEqual([line.split(",")[3:] for line in out.read_text().splitlines()[1:]], [["b", "1"], ["a", "3"]])
+
+
+if __name__ == "__main__":
+    commands.main()
