@@ -1,5 +1,6 @@
 #include "core/store/part_counts.h"
 
+#include <algorithm>
 #include <variant>
 
 namespace recordfs {
@@ -24,6 +25,11 @@ constexpr std::string_view kTableName = ".tsv";
 
 std::string below(const std::string& name, std::string_view member) {
   return name.empty() ? std::string(member) : name + '/' + std::string(member);
+}
+
+void add_steps(PartCounts::Count& count, std::int64_t first, std::int64_t last) {
+  count.first_step = std::min(first, count.first_step.value_or(first));
+  count.last_step = std::max(last, count.last_step.value_or(last));
 }
 
 }  // namespace
@@ -63,19 +69,28 @@ void PartCounts::add_value(const std::string& name, const Value& value) {
   }
 }
 
-void PartCounts::add_entry(const std::string& name, std::string_view type) {
+PartCounts::Count& PartCounts::add_entry(const std::string& name, std::string_view type) {
   Row key(name.substr(0, kLongestName), type.substr(0, kLongestName));
   auto row = rows_.find(key);
   if (row == rows_.end() && rows_.size() < kMostRows) row = rows_.try_emplace(std::move(key)).first;
   Count& count = row == rows_.end() ? others_ : row->second;
   ++count.entries;
   if (std::exchange(count.last_record, record_) != record_) ++count.records;
+  return count;
+}
+
+void PartCounts::add(const std::vector<Scalar>& scalars) {
+  ++record_;
+  for (const Scalar& scalar : scalars) {
+    if (Count& count = add_entry(scalar.tag, {}); scalar.step) add_steps(count, *scalar.step, *scalar.step);
+  }
 }
 
 void PartCounts::add(const PartCounts& other) {
   const auto add_count = [](Count& sum, const Count& count) {
     sum.records += count.records;
     sum.entries += count.entries;
+    if (count.first_step) add_steps(sum, *count.first_step, *count.last_step);
   };
   for (const auto& [name, count] : other.rows_) {
     auto row = rows_.find(name);

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/bytes.h"
 #include "core/formats/container.h"
@@ -22,6 +24,13 @@ class PartCounts {
     std::uint64_t records = 0;
     std::uint64_t entries = 0;
     std::uint64_t last_record = 0;  // number of the last record that counts
+    // The smallest and the largest step of scalars; nullopt: there is none.
+    std::optional<std::int64_t> first_step{};
+    std::optional<std::int64_t> last_step{};
+  };
+  struct Scalar {
+    std::string tag{};
+    std::optional<std::int64_t> step{};
   };
   using Row = std::pair<std::string, std::string>;  // name and type, which may be empty
   static constexpr std::size_t kMostRows = 1000;
@@ -34,6 +43,8 @@ class PartCounts {
 
   // Counts the parts of a record. Returns false if it is not a record of this kind.
   bool add(const RecordSchema& schema, Bytes record);
+  // Counts the scalars of a record by their tags.
+  void add(const std::vector<Scalar>& scalars);
   void add(const PartCounts& other);
 
   const std::map<Row, Count>& rows() const { return rows_; }
@@ -42,7 +53,7 @@ class PartCounts {
 
  private:
   void add_value(const std::string& name, const Value& value);
-  void add_entry(const std::string& name, std::string_view type);
+  Count& add_entry(const std::string& name, std::string_view type);
 
   std::map<Row, Count> rows_;
   Count others_;

@@ -155,7 +155,7 @@ Result<JsonObject> info_of(const std::string& path, const RecordStore& store, co
   ASSIGN_OR_RETURN(auto info, container_info({}, store));
   DamageReporter reporter(path, store, context);
   if (options.scan) TRY(add_scanned(store, context, reporter, info));
-  if (options.tags && PartCounts::has(store.schema())) {
+  if (options.tags && has_parts(store)) {
     const auto parts = count_parts(store, reporter, context);
     if (parts) info.set("parts", parts_list(*parts));
   }
@@ -391,7 +391,8 @@ RunCommand declare_info(CLI::App& app) {
   app.add_flag("--tags", options->tags,
                "count the parts of all records: tags, entries, features, operations\n"
                "They are counted by name and type. A part is named as below `inside/ORDINAL` of a mount. Of databases, "
-               "the changes of keys are counted by kind: of a directory, all that its live tables and logs store. This "
+               "the changes of keys are counted by kind: of a directory, all that its live tables and logs store. Logs "
+               "of training have the tags of their scalars, with the first and the last step. This "
                "reads all records. In JSON, the list is `parts`. At most "
                "1000 rows are kept; the rest is counted together.");
   auto* const columns = app.add_flag(

@@ -89,6 +89,9 @@ std::string parts_table(const JsonObject::List& parts) {
   for (const JsonObject& row : parts) {
     table += fmt::format("{:>12} {:>12}  {:<28} {}", text_in(row, "entries"), text_in(row, "records"),
                          text_in(row, "part"), text_in(row, "type"));
+    if (row.find("first_step") != nullptr) {
+      table += fmt::format("steps {} to {}", text_in(row, "first_step"), text_in(row, "last_step"));
+    }
     table.erase(table.find_last_not_of(' ') + 1);
     table += '\n';
   }

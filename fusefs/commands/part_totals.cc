@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/columns/scalar_rows.h"
 #include "core/database/database.h"
 
 namespace recordfs {
@@ -18,7 +19,7 @@ namespace {
 // Adds the parts of a container that has any. Prints and notes what cannot be read.
 void add_parts(const std::string& path, const RecordStore& store, CommandContext& context,
                std::optional<PartCounts>& sum) {
-  if (!PartCounts::has(store.schema())) return;
+  if (!has_parts(store)) return;
   DamageReporter damage(path, store, context);
   const auto parts = count_parts(store, damage, context);
   if (!parts) return;
@@ -26,7 +27,28 @@ void add_parts(const std::string& path, const RecordStore& store, CommandContext
   sum->add(*parts);
 }
 
+std::optional<ScalarSource> scalars_of(const RecordStore& store) {
+  const Metadata* const metadata = store.metadata();
+  if (metadata == nullptr) return std::nullopt;
+  return scalar_source(metadata->record_type({}).value_or(std::string_view()));
+}
+
+// Counts the scalars of a record by their tags. Those that cannot be rows of a table are counted as failures.
+void add_scalars(ScalarSource source, Bytes record, PartCounts& parts, std::vector<Error>& failures) {
+  std::vector<PartCounts::Scalar> scalars;
+  const auto take = [&](const ScalarRow& scalar) {
+    scalars.push_back({.tag = scalar.tag, .step = scalar.step});
+    return Result<void>();
+  };
+  const auto leave_out = [&](Error error) { failures.push_back(std::move(error)); };
+  const auto read = each_scalar(source, record, {.take = take, .leave_out = leave_out});
+  if (!read) failures.push_back(read.error());
+  parts.add(scalars);
+}
+
 }  // namespace
+
+bool has_parts(const RecordStore& store) { return PartCounts::has(store.schema()) || scalars_of(store); }
 
 std::optional<PartCounts> count_parts(const RecordStore& store, DamageReporter& damage, CommandContext& context) {
   struct OfChunk {
@@ -34,6 +56,7 @@ std::optional<PartCounts> count_parts(const RecordStore& store, DamageReporter& 
     std::vector<Error> failures;
   };
   PartCounts sum;
+  const auto scalars = scalars_of(store);
   const auto count = [&](const RequestContext& request, const IndexedChunk& indexed) -> OrderedResult {
     const auto counted = std::make_shared<OfChunk>();
     const auto chunk = store.chunks().decode_ahead(request, indexed.chunk);
@@ -44,7 +67,9 @@ std::optional<PartCounts> count_parts(const RecordStore& store, DamageReporter& 
       const Error* const why = (*chunk)->layout().failure(i);
       const auto record =
           why != nullptr ? Result<Slice>(*why) : store.chunks().read(request, **chunk, extent.begin, extent.size);
-      if (record) {
+      if (record && scalars) {
+        add_scalars(*scalars, record->bytes, counted->parts, counted->failures);
+      } else if (record) {
         counted->parts.add(store.schema(), record->bytes);
       } else {
         counted->failures.push_back(record.error());
@@ -89,6 +114,10 @@ JsonObject::List parts_list(const PartCounts& parts) {
     if (!type.empty()) row.set("type", type);
     row.set("records", count.records);
     row.set("entries", count.entries);
+    if (count.first_step) {
+      row.set("first_step", *count.first_step);
+      row.set("last_step", *count.last_step);
+    }
   };
   for (const auto& [row, count] : parts.rows()) add(row.first, row.second, count);
   if (parts.others().entries > 0) add("all others", {}, parts.others());

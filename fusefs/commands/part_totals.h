@@ -13,6 +13,9 @@
 
 namespace recordfs {
 
+// Returns whether there are parts to count: of records, or scalars by their tags.
+bool has_parts(const RecordStore& store);
+
 // Reads all records, and counts their parts. Damage is reported, and printed and noted is what else cannot be read.
 // Returns nullopt after printing why it failed. `damage` is of the container.
 std::optional<PartCounts> count_parts(const RecordStore& store, DamageReporter& damage, CommandContext& context);

@@ -88,6 +88,11 @@ class Scalars(commands.Case):
         done = self.recordfs("export", "--where", "tags = 'loss'", self.logs, "-o", self.folder / "a.csv")
         self.assertEqual(done.status, commands.PARTLY_DONE)
 
+    def test_tags_are_counted(self):
+        wanted = [{"part": tag, "records": 8, "entries": 8, "first_step": 0, "last_step": 3} for tag in ("acc", "loss")]
+        self.assertEqual(json.loads(self.good("info", "--json", "--tags", self.logs))["parts"], wanted)
+        self.assertRegex(self.good("info", "--tags", commands.corpus() / "tfrecord" / REAL).decode(), r"\n +100 +100  strict/foo +steps 0 to 495\n")
+
     def test_scalar_that_is_not_exact_is_left_out_alone(self):
         path = self.folder / "inexact.tfevents"
         path.write_bytes(events([("a", 2**53 + 1), ("b", 1.0)], [("a", 3)]))
