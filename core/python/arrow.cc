@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "core/columns/arrow_interface.h"
 #include "core/columns/batch_builder.h"
 #include "core/columns/row_batch.h"
+#include "core/python/buffers.h"
 #include "core/python/errors.h"
 #include "core/python/interrupt.h"
 #include "core/python/process.h"
@@ -36,6 +38,8 @@ struct Batch {
   }
   std::size_t records() const { return numbers.front().size(); }
   bool has_room() const { return !is_full && records() < kMostRecords && bytes < kMostBytes; }
+  // Returns whether there are no rows. Scalars may be several rows of a record, or none.
+  bool is_empty() const { return records() == 0 && (decoded == nullptr || decoded->size() == 0); }
 
   std::array<Numbers, kNumbers.size()> numbers{};
   BatchBuilder data;  // unless the records are decoded
@@ -73,26 +77,34 @@ ArrowColumn column_of(Batch batch) {
 class ArrowRecords {
  public:
   ArrowRecords(std::shared_ptr<OpenedSet> set, RecordStream::Options options, bool skips,
-               std::shared_ptr<const RowSchema> schema)
+               std::shared_ptr<const RowSchema> schema, SelectScalar selects = {})
       : set_(std::move(set)),
         skips_(skips),
         schema_(std::move(schema)),
+        selects_(std::move(selects)),
         stream_(owned_by_process(std::make_unique<RecordStream>(set_->set(), std::move(options)))) {}
 
   // Returns 0, or errno after setting error(). An array without release is the end.
   int next(ArrowArray* array) {
     array->release = nullptr;
-    if (generation_ != fork_generation()) return fail(EINVAL, "the process has forked since this stream was made");
-    Batch batch(schema_ == nullptr ? most_ : 0, schema_.get());
-    while (batch.has_room()) {
-      const int status = advance();
-      if (status != 0 && batch.records() == 0) return std::exchange(pending_, 0);
-      if (status != 0 || is_over_) break;
-      take(batch);
-    }
-    most_ = std::max(most_, batch.data.size());
-    if (batch.records() > 0) export_column(column_of(std::move(batch)), array);
-    return 0;
+    std::optional<Batch> batch;
+    const int status = next(batch);
+    if (status == 0 && batch) export_column(column_of(std::move(*batch)), array);
+    return status;
+  }
+  // The same for rows of the schema alone. Keeps an exception of a signal handler.
+  int next(std::optional<ArrowColumn>& rows) {
+    keeps_exception_ = true;
+    std::optional<Batch> batch;
+    const int status = next(batch);
+    if (status == 0 && batch) rows = batch->decoded->finish();
+    return status;
+  }
+  // Throws the exception of what ended the stream.
+  [[noreturn]] void raise_failure() const {
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+    if (!failure_) throw py::value_error(error_);
+    raise(exception_of(*failure_, failed_path_));
   }
   ArrowField schema() const { return schema_of(schema_.get()); }
   int fail(int status, std::string text) {
@@ -102,6 +114,20 @@ class ArrowRecords {
   const char* error() const { return error_.empty() ? nullptr : error_.c_str(); }
 
  private:
+  int next(std::optional<Batch>& batch) {
+    if (generation_ != fork_generation()) return fail(EINVAL, "the process has forked since this stream was made");
+    batch.emplace(schema_ == nullptr ? most_ : 0, schema_.get());
+    while (batch->has_room()) {
+      const int status = advance();
+      if (status != 0 && batch->is_empty()) return std::exchange(pending_, 0);
+      if (status != 0 || is_over_) break;
+      take(*batch);
+    }
+    most_ = std::max(most_, batch->data.size());
+    if (batch->is_empty() && is_over_) batch.reset();
+    return 0;
+  }
+
   std::size_t readable() const {
     return problem_ < block_.problems.size() ? block_.problems[problem_].before : block_.records.size();
   }
@@ -124,6 +150,8 @@ class ArrowRecords {
     if (may_skip(error) && skips_) return;
     is_over_ = true;
     const std::string& path = set_->plan().list.shards[block_.shard].path;
+    failure_ = error;
+    failed_path_ = path;
     pending_ =
         fail(error.code == Code::kIo && error.os_error != 0 ? error.os_error : EIO, path + ": " + to_string(error));
   }
@@ -149,14 +177,14 @@ class ArrowRecords {
 
   Result<RowDecoder> decoder_of(std::size_t shard) const {
     ASSIGN_OR_RETURN(auto store, set_->set().open({}, shard));
-    return schema_->decoder({}, std::move(store));
+    return schema_->decoder({}, std::move(store), set_->plan().list.shards[shard].path_in_set(), selects_);
   }
 
   // Runs signal handlers, if this is the main thread. An exception cannot pass through the interface.
-  static bool is_interrupted() {
+  bool is_interrupted() const {
     const GilAcquire acquire;
     if (PyErr_CheckSignals() == 0) return false;
-    PyErr_Clear();
+    if (!keeps_exception_) PyErr_Clear();
     return true;
   }
 
@@ -193,16 +221,20 @@ class ArrowRecords {
     for (std::size_t i = 0; i < count; ++i) {
       if (!batch.has_room()) return i;
       const Bytes record = block_.records[at_ + i];
-      auto appended = decoder_ ? rows.append(*decoder_, record) : Result<void>(decoder_.error());
+      std::vector<Error> left_out;
+      auto appended = decoder_ ? rows.append(*decoder_, record, &left_out) : Result<void>(decoder_.error());
       if (!appended) {
         batch.is_full = appended.error().code == Code::kLimit && rows.size() > 0;
         if (batch.is_full) return i;
-        Error error = appended.error();
-        error.position = block_.chunks[part_].begin;
-        handle(error);
-        if (is_over_) return i;
-        appended = rows.append_null();
+        left_out.assign(1, appended.error());
+        // Scalars are no rows of their record.
+        appended = schema_->has_scalars() ? Result<void>() : rows.append_null();
       }
+      for (Error& error : left_out) {
+        error.position = block_.chunks[part_].begin;
+        if (!is_over_) handle(error);
+      }
+      if (is_over_) return i;
       if (!appended) {
         batch.is_full = true;
         return i;
@@ -215,6 +247,7 @@ class ArrowRecords {
   const std::shared_ptr<OpenedSet> set_;
   const bool skips_;
   const std::shared_ptr<const RowSchema> schema_;  // null: records are not decoded
+  const SelectScalar selects_;
   const unsigned generation_ = fork_generation();
   RecordBlock block_;
   std::size_t at_ = 0;         // the next record
@@ -225,6 +258,9 @@ class ArrowRecords {
   bool is_over_ = false;
   int pending_ = 0;  // errno, to be returned after the records before it
   std::string error_;
+  std::optional<Error> failure_;  // of the file
+  std::string failed_path_;
+  bool keeps_exception_ = false;
   std::size_t decoded_shard_ = SIZE_MAX;
   Result<RowDecoder> decoder_ = Error{};  // of its records
   const std::shared_ptr<RecordStream> stream_;
@@ -263,7 +299,69 @@ void destroy_capsule(PyObject* capsule) {
   delete stream;
 }
 
+// Rows of columns as Python objects, for NumPy.
+class ColumnReader {
+ public:
+  explicit ColumnReader(std::unique_ptr<ArrowRecords> records, ArrowField field)
+      : records_(std::move(records)), field_(std::move(field)) {}
+
+  py::tuple field() const { return tuple_of(field_); }
+
+  // Returns the next rows, of which there may be none; None at the end.
+  py::object next() {
+    std::optional<ArrowColumn> rows;
+    int status = 0;
+    const bool has_memory = has_memory_for([&] {
+      const GilRelease release;
+      const std::lock_guard lock(mutex_);
+      status = records_->next(rows);
+    });
+    if (!has_memory) throw std::bad_alloc();
+    if (status != 0) records_->raise_failure();
+    return rows ? tuple_of(*rows) : py::object(py::none());
+  }
+
+ private:
+  // Returns (name, format, children).
+  static py::tuple tuple_of(const ArrowField& field) {
+    py::list children;
+    for (const ArrowField& child : field.children) children.append(tuple_of(child));
+    return py::make_tuple(shown_text(field.name), field.format, children);
+  }
+  // Returns (length, null_count, buffers, children). A missing buffer is None.
+  static py::tuple tuple_of(const ArrowColumn& column) {
+    py::list buffers;
+    for (const Slice& buffer : column.buffers) {
+      buffers.append(buffer.owner == nullptr ? py::object(py::none()) : memory_view(buffer.bytes, buffer.owner));
+    }
+    py::list children;
+    for (const ArrowColumn& child : column.children) children.append(tuple_of(child));
+    return py::make_tuple(column.length, column.null_count, buffers, children);
+  }
+
+  const std::unique_ptr<ArrowRecords> records_;
+  const ArrowField field_;
+  std::mutex mutex_;  // of next()
+};
+
 }  // namespace
+
+void define_column_reader(py::module_& module, const MakeColumnReader& make) {
+  py::class_<ColumnReader>(module, "ColumnReader")
+      .def(py::init([make](std::shared_ptr<OpenedSet> set, std::uint64_t begin, std::optional<std::uint64_t> end,
+                           const std::string& on_damage, const py::function& first_records,
+                           const std::optional<std::string>& condition, std::vector<std::string> names, bool lists) {
+        auto rows = make(set, {.begin = begin, .end = end.value_or(UINT64_MAX)}, first_records, condition,
+                         {.names = std::move(names), .lists = lists});
+        ArrowField field = arrow_field_of(rows.schema->root());
+        return std::make_unique<ColumnReader>(
+            std::make_unique<ArrowRecords>(std::move(set), std::move(rows.options), on_damage != "raise",
+                                           std::move(rows.schema), std::move(rows.selects)),
+            std::move(field));
+      }))
+      .def("field", &ColumnReader::field)
+      .def("next", &ColumnReader::next);
+}
 
 py::capsule arrow_stream(std::shared_ptr<OpenedSet> set, RecordStream::Options options, bool skips,
                          std::shared_ptr<const RowSchema> schema) {

@@ -3,7 +3,11 @@
 
 #include <pybind11/pybind11.h>
 
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "core/columns/row_schema.h"
 #include "core/dataset/record_stream.h"
@@ -17,5 +21,26 @@ namespace recordfs::python {
 // without the GIL.
 pybind11::capsule arrow_stream(std::shared_ptr<OpenedSet> set, RecordStream::Options options, bool skips,
                                std::shared_ptr<const RowSchema> schema);
+
+// Which columns a ColumnReader reads.
+struct WantedColumns {
+  std::vector<std::string> names{};  // none: all
+  bool lists = false;                // each feature of an Example is a list
+};
+
+// What a ColumnReader reads: the records, and the rows that they are.
+struct ColumnRows {
+  RecordStream::Options options{};
+  std::shared_ptr<const RowSchema> schema{};
+  SelectScalar selects{};
+};
+// Finds them for some records, of which `first_records` returns the first ones. Throws Python's exceptions.
+using MakeColumnReader = std::function<ColumnRows(
+    const std::shared_ptr<OpenedSet>& set, OrdinalInterval ordinals, const pybind11::function& first_records,
+    const std::optional<std::string>& condition, const WantedColumns& wanted)>;
+
+// Defines the class ColumnReader: field() is the schema as nested tuples, and next() returns rows as tuples with the
+// buffers of Arrow's columns, or None at the end. There may be columns that were not chosen.
+void define_column_reader(pybind11::module_& module, const MakeColumnReader& make);
 
 }  // namespace recordfs::python

@@ -255,7 +255,8 @@ class Stream {
   std::shared_ptr<RecordStream> stream_;  // destroyed before the set
 };
 
-RowSources row_sources(const OpenedSet& set, const py::function& first_records, bool lists) {
+RowSources row_sources(const OpenedSet& set, const py::function& first_records, bool lists,
+                       ColumnSelection selection = {}) {
   const auto open = [&](const RequestContext& context, std::size_t shard) { return set.set().open(context, shard); };
   const auto first = [&](const RequestContext&) -> Result<std::vector<std::string>> {
     const GilAcquire acquire;
@@ -265,6 +266,7 @@ RowSources row_sources(const OpenedSet& set, const py::function& first_records, 
           .open = open,
           .types = set.plan().options.types,
           .limits = set.plan().limits,
+          .selection = std::move(selection),
           .lists = lists,
           .first_records = first};
 }
@@ -281,6 +283,23 @@ std::shared_ptr<const RowSchema> row_schema(const OpenedSet& set, const py::func
                         set.plan().list.shards.front().path);
 }
 
+// Returns what the rows of a table are: their scalars, or selected columns of the records.
+std::shared_ptr<const RowSchema> table_schema(const OpenedSet& set, const py::function& first_records,
+                                              const WantedColumns& wanted) {
+  ColumnSelection selection;
+  if (!wanted.names.empty()) {
+    auto made = ColumnSelection::of(wanted.names);
+    if (!made) throw py::value_error(made.error().detail);
+    selection = std::move(*made);
+  }
+  const auto find = [&](const RequestContext& context) -> Result<std::shared_ptr<const RowSchema>> {
+    const RowSources sources = row_sources(set, first_records, wanted.lists, selection);
+    ASSIGN_OR_RETURN(auto scalars, RowSchema::find_scalars(context, sources));
+    return scalars != nullptr ? scalars : RowSchema::find(context, sources);
+  };
+  return value_or_raise(run_long(find), set.plan().list.shards.front().path);
+}
+
 // Returns a capsule with a stream of Arrow. The records are decoded if `first_records` is not None.
 py::capsule make_arrow_stream(std::shared_ptr<OpenedSet> set, std::uint64_t begin, std::optional<std::uint64_t> end,
                               const std::string& on_damage, const std::optional<py::function>& first_records,
@@ -293,6 +312,21 @@ py::capsule make_arrow_stream(std::shared_ptr<OpenedSet> set, std::uint64_t begi
   auto schema = first_records ? row_schema(*set, *first_records, lists) : nullptr;
   if (schema != nullptr) options.fields_of = wanted_fields(*set, schema, parsed_condition);
   return arrow_stream(std::move(set), std::move(options), on_damage != "raise", std::move(schema));
+}
+
+ColumnRows column_rows(const std::shared_ptr<OpenedSet>& set, OrdinalInterval ordinals,
+                       const py::function& first_records, const std::optional<std::string>& condition,
+                       const WantedColumns& wanted) {
+  ColumnRows rows;
+  rows.options.ordinals = ordinals;
+  rows.options.threads = set->threads();
+  if (condition) {
+    const auto selected = parsed(*condition);
+    rows.options.selects = selector(set, selected);
+    rows.selects = [selected](std::string_view run, const ScalarRow& scalar) { return selected->matches(run, scalar); };
+  }
+  rows.schema = table_schema(*set, first_records, wanted);
+  return rows;
 }
 
 std::shared_ptr<Stream> make_stream(std::shared_ptr<OpenedSet> set, std::uint64_t begin,
@@ -324,6 +358,7 @@ std::shared_ptr<Stream> make_stream(std::shared_ptr<OpenedSet> set, std::uint64_
 void define_stream(py::module_& module) {
   module.def("check_condition", [](const std::string& condition) { parsed(condition); });
   module.def("arrow_stream", &make_arrow_stream);
+  define_column_reader(module, &column_rows);
   py::class_<Stream, std::shared_ptr<Stream>>(module, "Stream")
       .def(py::init(&make_stream), py::arg("set"), py::arg("begin") = 0, py::arg("end") = py::none(),
            py::arg("split") = py::none(), py::arg("patterns") = std::vector<std::string>(),

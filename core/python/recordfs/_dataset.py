@@ -13,6 +13,7 @@ from typing import Any, Union, overload
 from . import _recordfs
 from ._arguments import LARGEST, text
 from ._arrow import Arrow
+from ._columns import Columned
 from ._decoded import flat, typed
 from ._errors import DamageWarning, UnsupportedError, shown
 from ._html import html_of
@@ -31,7 +32,7 @@ _MOST_FIRST_BYTES = 64 << 20
 _MOST_WARNINGS = 1024  # of one view
 
 
-class Dataset(Splittable, Sequence):
+class Dataset(Splittable, Columned, Sequence):
     """Records by ordinal, from 0. Made by `recordfs.open`; slices are lazy views of it.
 
     A data set may be used by several threads at the same time, survives `os.fork`, and can be pickled: it is opened

@@ -1,0 +1,220 @@
+"""The columns of records: their names and types, rows of them, and NumPy arrays."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from . import _recordfs
+from ._arguments import text
+
+_TYPES = {"i": "int32", "I": "uint32", "l": "int64", "L": "uint64", "f": "float32", "g": "float64", "b": "bool", "U": "str",
+          "Z": "bytes", "+s": "dict"}
+_MOST_SHOWN = 10  # names in a message
+
+
+class Column(NamedTuple):
+    """A column of records. `type` is that of its values, or of their items if they are lists."""
+
+    name: str
+    type: str  # a dtype of NumPy, or "str", "bytes", "dict"
+    is_list: bool
+    fields: tuple[Column, ...] = ()  # of a dict
+
+    @classmethod
+    def of(cls, field: tuple) -> Column:
+        name, arrow, children = field
+        if arrow != "+L":
+            return cls(name, _TYPES[arrow], False, tuple(map(cls.of, children)))
+        item = cls.of(children[0])
+        return cls(name, "list" if item.is_list else item.type, True, item.fields)
+
+
+class Columned:
+    """What a data set has for columns. Its rows are records in order, or the scalars of a training run."""
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns of the records: name, type, whether the values are lists, and the fields of a message.
+
+        They are those of `recordfs export`: the fields of protobuf messages, the features of a tensorflow.Example, the
+        members of JSON objects and of what a format reads, and run, step, wall_time, tag and value for the scalars in
+        event files of TensorBoard and in runs of wandb and SwanLab. Raises UnsupportedError if records have no columns.
+
+        Examples
+        --------
+        >>> recordfs.open(examples).columns  # doctest: +SKIP
+        [Column(name='image/encoded', type='bytes', is_list=True, fields=()), ...]
+        """
+        return [Column.of(field) for field in self._column_reader().field()[2]]
+
+    def select(self, *names: str, lists: bool = False) -> Selection:
+        """Returns these columns of the records, in this order; without names, all. Others are not decoded.
+
+        A feature of a tensorflow.Example is a list if one of the first 1024 records of the set needs one, or with `lists`.
+        Raises ValueError if there is no such column, or if one is named twice.
+        """
+        return Selection(self, [text("name", name) for name in names], lists)
+
+    def to_numpy(self, columns: Sequence[str] | None = None, lists: bool = False) -> dict[str, Any]:
+        """Returns {name: array} of these columns, or of all; each array has a row for each record of this view.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Names from `columns`.
+        lists : bool
+            Each feature of a tensorflow.Example is a list.
+
+        Returns
+        -------
+        dict of numpy.ndarray
+            Arrays of shape (rows,) with these dtypes:
+
+            - bool, int32, uint32, int64, uint64, float32 and float64 for columns of these types, if no value is missing;
+            - object otherwise: str, bytes or dict, and None for a missing value.
+
+            A column of lists is an array of shape (rows, n) if all lists have n items, also for n = 1, and otherwise an
+            object array of arrays. Lists in lists add dimensions in the same way.
+
+        Notes
+        -----
+        All rows are in memory at once. A record that cannot be read or decoded raises; with ``on_damage="skip"`` or
+        ``"report"`` one that cannot be read has no row, and one that cannot be decoded has None in all columns.
+
+        Examples
+        --------
+        >>> recordfs.open("logdir").where("tag = 'loss'").to_numpy(["step", "value"])  # doctest: +SKIP
+        """
+        if isinstance(columns, str):
+            raise TypeError("columns: a list of names, not a text")
+        return self.select(*columns or (), lists=lists).to_numpy()
+
+    def _column_reader(self, names: Sequence[str] = (), lists: bool = False) -> _recordfs.ColumnReader:
+        self._check_streamed()
+        return _recordfs.ColumnReader(self._opened.checked(), *self._ends(), self._on_damage, self._first_records,
+                                      self._condition, list(names), lists)
+
+
+class Selection:
+    """Some columns of a data set. Iterating over it yields a dict for each row."""
+
+    def __init__(self, dataset: Columned, names: list[str], lists: bool) -> None:
+        self._dataset = dataset
+        self._lists = lists
+        known = [Column.of(field) for field in dataset._column_reader(lists=lists).field()[2]]
+        by_name = {column.name: column for column in known}
+        for name in names:
+            if name not in by_name:
+                shown = ", ".join(list(by_name)[:_MOST_SHOWN]) + (", ..." if len(by_name) > _MOST_SHOWN else "")
+                raise ValueError(f"no column {name} (the columns are {shown})")
+        if len(set(names)) < len(names):
+            raise ValueError("a column is named twice")
+        self.columns = [by_name[name] for name in names] if names else known
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        names = [column.name for column in self.columns]
+        for values in self._batches(_python_values):
+            yield from (dict(zip(names, row)) for row in zip(*values))
+
+    def to_numpy(self) -> dict[str, Any]:
+        """Returns {name: array}, as `Dataset.to_numpy` does."""
+        import numpy
+
+        parts: list[list[Any]] = [[] for _ in self.columns]
+        for values in self._batches(_array_of):
+            for part, value in zip(parts, values):
+                part.append(value)
+        return {column.name: _joined(numpy, column, part) for column, part in zip(self.columns, parts)}
+
+    def __repr__(self) -> str:
+        return f"<recordfs.Selection {', '.join(column.name for column in self.columns)}>"
+
+    def _batches(self, convert) -> Iterator[list[Any]]:
+        """Yields the values of each column, for consecutive rows."""
+        reader = self._dataset._column_reader([column.name for column in self.columns], self._lists)
+        fields = reader.field()[2]
+        places = {field[0]: place for place, field in enumerate(fields)}
+        wanted = [places[column.name] for column in self.columns]
+        while (rows := reader.next()) is not None:
+            length, nulls, buffers, children = rows
+            if length:
+                missing = _bits(buffers[0], length) if nulls else None
+                yield [_without(convert(fields[place], children[place]), missing) for place in wanted]
+
+
+def _bits(buffer: memoryview, length: int) -> list[bool]:
+    return [bool(buffer[i >> 3] >> (i & 7) & 1) for i in range(length)]
+
+
+def _without(values: Any, present: list[bool] | None) -> Any:
+    """Returns values with None for the rows that could not be decoded."""
+    if present is None:
+        return values
+    if isinstance(values, list):
+        return [value if is_present else None for value, is_present in zip(values, present)]
+    return _objects([value if is_present else None for value, is_present in zip(values, present)])
+
+
+def _objects(values: list[Any]) -> Any:
+    import numpy
+
+    array = numpy.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        array[i] = value
+    return array
+
+
+def _python_values(field: tuple, column: tuple) -> list[Any]:
+    """Returns the values of an Arrow column as Python objects; None if one is missing."""
+    _, arrow, field_children = field
+    length, nulls, buffers, children = column
+    if arrow == "+s":
+        names = [child[0] for child in field_children]
+        parts = [_python_values(child, values) for child, values in zip(field_children, children)]
+        values = [dict(zip(names, row)) for row in zip(*parts)] if parts else [{} for _ in range(length)]
+    elif arrow == "+L":
+        items = _python_values(field_children[0], children[0])
+        ends = buffers[1].cast("q")
+        values = [items[ends[i]:ends[i + 1]] for i in range(length)]
+    elif arrow in "UZ":
+        ends = buffers[1].cast("q")
+        data = buffers[2]
+        values = [bytes(data[ends[i]:ends[i + 1]]) for i in range(length)]
+        if arrow == "U":
+            values = [value.decode() for value in values]
+    elif arrow == "b":
+        values = _bits(buffers[1], length)
+    else:
+        values = buffers[1].cast({"l": "q", "L": "Q", "g": "d"}.get(arrow, arrow)).tolist()
+    return _without(values, _bits(buffers[0], length) if nulls else None)
+
+
+def _array_of(field: tuple, column: tuple) -> Any:
+    """Returns an Arrow column as an array, of lists as Dataset.to_numpy describes it."""
+    import numpy
+
+    _, arrow, field_children = field
+    length, nulls, buffers, children = column
+    if arrow == "+L":
+        items = _array_of(field_children[0], children[0])
+        ends = numpy.frombuffer(buffers[1], numpy.int64, length + 1)
+        sizes = numpy.diff(ends)
+        if length and (sizes == sizes[0]).all():
+            return items[ends[0]:ends[-1]].reshape(length, sizes[0], *items.shape[1:])
+        return _objects([items[begin:end] for begin, end in zip(ends[:-1], ends[1:])])
+    if nulls or arrow not in "iIlLfgb":
+        return _objects(_python_values(field, column))
+    if arrow == "b":
+        return numpy.unpackbits(numpy.frombuffer(buffers[1], numpy.uint8), count=length, bitorder="little").astype(bool)
+    return numpy.frombuffer(buffers[1], _TYPES[arrow], length)
+
+
+def _joined(numpy: Any, column: Column, parts: list[Any]) -> Any:
+    """Returns the arrays of consecutive rows as one."""
+    if not parts:
+        dtype = column.type if column.type in numpy.sctypeDict and column.type not in ("str", "bytes") else object
+        return numpy.empty((0, 0) if column.is_list and dtype != object else 0, dtype)
+    is_alike = all(part.dtype == parts[0].dtype and part.shape[1:] == parts[0].shape[1:] for part in parts)
+    if is_alike:
+        return numpy.concatenate(parts)
+    return _objects([row for part in parts for row in part])

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Columns of a data set: their names and types, rows of some of them, and NumPy arrays."""
+import unittest
+
+import cases
+import recordfs
+from arrow_decode_test import ALL, INT64, POINT, declared, descriptor_set, message_type
+from tfrecords import example, field
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+EVENTS = "tfrecord/events.out.tfevents.1700000000.host"
+
+
+class Columns(cases.Case):
+    def messages(self, records, *fields):
+        """Opens a file of messages with these fields."""
+        descriptors = self.folder / "types"
+        descriptors.write_bytes(descriptor_set(message_type("Row", *fields, oneofs=["_n"])))
+        return recordfs.open(self.write("rows.tfrecord", records), descriptors=descriptors, type="t.Row")
+
+    def test_columns_have_names_and_types(self):
+        ds = recordfs.open(self.write("a.tfrecord", [example({"pair": [1, 2], "half": [0.5, 1.5], "texts": [b"a", b"b"]})]))
+        self.assertEqual([tuple(column) for column in ds.columns],
+                         [("half", "float32", True, ()), ("pair", "int64", True, ()), ("texts", "bytes", True, ())])
+        descriptors = self.folder / "types"
+        descriptors.write_bytes(descriptor_set(ALL, POINT))
+        ds = recordfs.open(self.write("b.tfrecord", [b""]), descriptors=descriptors, type="t.All")
+        columns = {column.name: column for column in ds.columns}
+        self.assertEqual([columns[name].type for name in ("id", "name", "blob", "is", "color", "ratio", "at")],
+                         ["int64", "str", "bytes", "bool", "str", "float64", "dict"])
+        self.assertEqual([column.name for column in columns["map"].fields], ["key", "value"])
+        self.assertTrue(columns["map"].is_list)
+
+    def test_selected_columns_of_rows(self):
+        rows = [{"a": [i, i + 1], "b": [b"x" * i, b"y"], "c": [0.5] * (i % 3)} for i in range(5000)]
+        ds = recordfs.open(self.write("a.tfrecord", [example(row) for row in rows]))
+        self.assertEqual(list(ds.select("c", "a")), [{"c": row["c"], "a": row["a"]} for row in rows])
+        self.assertEqual(list(ds[7:9].select()), rows[7:9])
+        self.assertEqual(list(ds.where("count(c) = 2").select("a")), [{"a": row["a"]} for row in rows if len(row["c"]) == 2])
+        with self.assertRaisesRegex(ValueError, r"no column d \(the columns are a, b, c\)"):
+            ds.select("d")
+        with self.assertRaises(ValueError):
+            ds.select("a", "a")
+        with self.assertRaises(recordfs.UnsupportedError):
+            self.open("riegeli/simple_zstd9.riegeli").columns
+
+    def test_values_are_those_of_decoded_records(self):
+        descriptors = self.folder / "types"
+        descriptors.write_bytes(descriptor_set(ALL, POINT))
+        point = field(1, 2) + field(2, 4)
+        records = [field(1, i) + field(2, "é" * (i % 3)) + field(4, i % 2) + field(6, i) * (i % 4) + field(7, point) * (i % 2)
+                   + field(13, 0) * (i % 5 == 0) + field(15, 1) * (i % 3) for i in range(100)]
+        ds = recordfs.open(self.write("a.tfrecord", records), descriptors=descriptors, type="t.All")
+        for i, row in enumerate(ds.select("id", "name", "is", "list", "at", "maybe", "bits")):
+            self.assertEqual(row, {"id": i, "name": "é" * (i % 3), "is": bool(i % 2), "list": [i] * (i % 4),
+                                   "at": {"x": 1, "y": 2, "next": None} if i % 2 else None,
+                                   "maybe": 0 if i % 5 == 0 else None, "bits": [True] * (i % 3)})
+
+    @unittest.skipIf(numpy is None, "needs numpy")
+    def test_arrays(self):
+        rows = [{"pair": [i, -i], "some": [float(j) for j in range(i % 3)], "names": [b"a\0", b"b"]} for i in range(3000)]
+        ds = recordfs.open(self.write("a.tfrecord", [example(row) for row in rows]))
+        arrays = ds.to_numpy()
+        self.assertEqual({name: (array.shape, array.dtype) for name, array in arrays.items()},
+                         {"pair": ((3000, 2), numpy.int64), "names": ((3000, 2), object), "some": ((3000,), object)})
+        self.assertEqual(arrays["pair"].tolist(), [row["pair"] for row in rows])
+        self.assertEqual(arrays["names"][2999].tolist(), [b"a\0", b"b"])
+        self.assertEqual([part.tolist() for part in arrays["some"]], [row["some"] for row in rows])
+        self.assertEqual(arrays["some"][2].dtype, numpy.float32)
+        self.assertEqual(ds[1:3].to_numpy(["pair"])["pair"].tolist(), [[1, -1], [2, -2]])
+        with self.assertRaises(TypeError):
+            ds.to_numpy("pair")
+        ds = recordfs.open(self.write("b.tfrecord", [example({"label": [i]}) for i in range(5)]))
+        self.assertEqual(ds.to_numpy()["label"].tolist(), [0, 1, 2, 3, 4])
+        self.assertEqual(ds.to_numpy(["label"], lists=True)["label"].tolist(), [[0], [1], [2], [3], [4]])
+
+    @unittest.skipIf(numpy is None, "needs numpy")
+    def test_missing_values_and_large_numbers_are_kept(self):
+        values = [2**63 - 1, None, -2**63, 0]
+        ds = self.messages([b"" if value is None else field(1, value) for value in values],
+                           declared("n", 1, INT64, oneof=0, optional=True), declared("m", 2, INT64))
+        arrays = ds.to_numpy()
+        self.assertEqual((arrays["n"].dtype, arrays["n"].tolist()), (object, values))
+        self.assertEqual((arrays["m"].dtype, arrays["m"].tolist()), (numpy.int64, [0] * 4))
+        self.assertEqual(ds[:0].to_numpy(["m"])["m"].shape, (0,))
+
+    @unittest.skipIf(numpy is None, "needs numpy")
+    def test_scalars_of_training_are_rows(self):
+        ds = self.open(EVENTS)
+        self.assertEqual([column.name for column in ds.columns], ["run", "step", "wall_time", "tag", "value"])
+        arrays = ds.to_numpy(["step", "value"])
+        self.assertEqual(arrays["step"].tolist(), list(range(20)))
+        self.assertEqual(arrays["value"].dtype, numpy.float64)
+        self.assertEqual([row["step"] for row in ds.where("tag = 'loss' and value = 0.5").select()], [1])
+        logs = self.folder / "logs" / "train"
+        logs.mkdir(parents=True)
+        (logs / "x.tfevents").write_bytes((cases.corpus() / EVENTS).read_bytes())
+        self.assertEqual({row["run"] for row in recordfs.open(logs.parent).select("run")}, {"train"})
+        self.assertEqual(len(list(recordfs.open(logs.parent).where("run = 'train' and step < 3").select())), 3)
+
+    def test_damage_raises_or_is_left_out(self):
+        records = [example({"a": [i, i]}) for i in range(10)]
+        path = self.write("a.tfrecord", records)
+        content = bytearray(path.read_bytes())
+        content[content.index(records[5]) + 3] ^= 1
+        path.write_bytes(content)
+        with self.assertRaises(recordfs.DamageError):
+            list(recordfs.open(path).select())
+        self.assertEqual([row["a"][0] for row in recordfs.open(path, on_damage="skip").select()], [0, 1, 2, 3, 4, 6, 7, 8, 9])
+
+
+if __name__ == "__main__":
+    cases.main()
