@@ -109,15 +109,15 @@ void write_json(JsonWriter& json, const ArrowField& field, const ArrowColumn& co
   json.string(text_of(bytes_at(column, row), field.format == "U" ? ByteForm::kAuto : form));
 }
 
-class CsvRows final : public EncodedRows {};
+class TextRows final : public EncodedRows {};
 
-class CsvWriter final : public TableWriter {
+// Rows of text, one after another.
+class TextWriter : public TableWriter {
  public:
-  CsvWriter(ByteSink& sink, ArrowField root, const CsvOptions& options)
-      : sink_(sink), root_(std::move(root)), options_(options) {}
+  TextWriter(ByteSink& sink, ArrowField root) : sink_(sink), root_(std::move(root)) {}
 
   Result<std::unique_ptr<const EncodedRows>> encode(std::span<const ArrowColumn> batches) const override {
-    auto encoded = std::make_unique<CsvRows>();
+    auto encoded = std::make_unique<TextRows>();
     for (const ArrowColumn& batch : batches) {
       const auto rows = static_cast<std::size_t>(batch.length);
       encoded->rows += rows;
@@ -132,22 +132,43 @@ class CsvWriter final : public TableWriter {
   }
   Result<void> finish() override { return write_header(); }
 
+ protected:
+  const ArrowField& root() const { return root_; }
+
  private:
+  virtual std::string header() const = 0;
+  virtual void append_row(std::string& out, const ArrowColumn& batch, std::size_t row) const = 0;
+
   Result<void> write_header() {
     if (std::exchange(has_header_, true)) return {};
+    return sink_.write(as_bytes(header()));
+  }
+
+  ByteSink& sink_;
+  const ArrowField root_;
+  bool has_header_ = false;
+};
+
+class CsvWriter final : public TextWriter {
+ public:
+  CsvWriter(ByteSink& sink, const ArrowField& root, const CsvOptions& options)
+      : TextWriter(sink, root), options_(options) {}
+
+ private:
+  std::string header() const override {
     std::string line;
-    for (const ArrowField& field : root_.children) {
-      append_separator(line, &field != root_.children.data());
+    for (const ArrowField& field : root().children) {
+      append_separator(line, &field != root().children.data());
       append_cell(line, field.name);
     }
     line += options_.line_end;
-    return sink_.write(as_bytes(line));
+    return line;
   }
 
-  void append_row(std::string& out, const ArrowColumn& batch, std::size_t row) const {
-    for (std::size_t i = 0; i < root_.children.size(); ++i) {
+  void append_row(std::string& out, const ArrowColumn& batch, std::size_t row) const override {
+    for (std::size_t i = 0; i < root().children.size(); ++i) {
       append_separator(out, i > 0);
-      append_value(out, root_.children[i], batch.children[i], row);
+      append_value(out, root().children[i], batch.children[i], row);
     }
     out += options_.line_end;
   }
@@ -174,7 +195,7 @@ class CsvWriter final : public TableWriter {
 
   void append_value(std::string& out, const ArrowField& field, const ArrowColumn& column, std::size_t row) const {
     if (is_null(column, row)) {
-      if (root_.children.size() == 1) append_cell(out, {});  // readers skip empty lines
+      if (root().children.size() == 1) append_cell(out, {});  // readers skip empty lines
       return;
     }
     if (field.format == "U" || field.format == "Z") {
@@ -187,18 +208,46 @@ class CsvWriter final : public TableWriter {
     append_cell(out, is_word ? std::string_view(json).substr(1, json.size() - 2) : std::string_view(json));
   }
 
-  ByteSink& sink_;
-  const ArrowField root_;
   const CsvOptions options_;
-  bool has_header_ = false;
 };
+
+class JsonLinesWriter final : public TextWriter {
+ public:
+  JsonLinesWriter(ByteSink& sink, const ArrowField& root, ByteForm bytes) : TextWriter(sink, root), bytes_(bytes) {}
+
+ private:
+  std::string header() const override { return {}; }
+
+  void append_row(std::string& out, const ArrowColumn& batch, std::size_t row) const override {
+    JsonWriter json(out);
+    json.begin_object();
+    for (std::size_t i = 0; i < root().children.size(); ++i) {
+      if (is_null(batch.children[i], row)) continue;
+      json.name(root().children[i].name);
+      write_json(json, root().children[i], batch.children[i], row, bytes_);
+    }
+    json.end_object();
+    out += '\n';
+  }
+
+  const ByteForm bytes_;
+};
+
+Result<void> check_types(const ArrowField& root) {
+  if (is_struct(root) && is_known(root)) return {};
+  return Error{.code = Code::kUnsupported, .detail = "a column of unknown type"};
+}
 
 }  // namespace
 
 Result<std::unique_ptr<TableWriter>> open_csv(ByteSink& sink, const ArrowField& root, const CsvOptions& options) {
-  if (!is_struct(root) || !is_known(root))
-    return Error{.code = Code::kUnsupported, .detail = "a column of unknown type"};
+  TRY(check_types(root));
   return std::unique_ptr<TableWriter>(std::make_unique<CsvWriter>(sink, root, options));
+}
+
+Result<std::unique_ptr<TableWriter>> open_json_lines(ByteSink& sink, const ArrowField& root, ByteForm bytes) {
+  TRY(check_types(root));
+  return std::unique_ptr<TableWriter>(std::make_unique<JsonLinesWriter>(sink, root, bytes));
 }
 
 }  // namespace recordfs

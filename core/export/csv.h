@@ -1,4 +1,4 @@
-// Writes tables as CSV (RFC 4180), or as TSV: the same with tabs.
+// Writes tables as text: CSV (RFC 4180), TSV, which is the same with tabs, and JSON Lines.
 #pragma once
 
 #include <memory>
@@ -21,5 +21,8 @@ struct CsvOptions {
 // otherwise base64, unless a ByteForm chooses one form for all. `sink` must outlive the writer. Fails with kUnsupported
 // if `root` has a type that is not listed at arrow_field_of().
 Result<std::unique_ptr<TableWriter>> open_csv(ByteSink& sink, const ArrowField& root, const CsvOptions& options);
+
+// The same with an object for each row, as RowReader writes it: without the columns that are null.
+Result<std::unique_ptr<TableWriter>> open_json_lines(ByteSink& sink, const ArrowField& root, ByteForm bytes);
 
 }  // namespace recordfs

@@ -38,7 +38,11 @@ Result<std::unique_ptr<TableWriter>> open_parquet_table(ByteSink& sink, const Ar
 
 const std::vector<ExportFormat>& formats() {
   static const std::vector<ExportFormat> all = {
-      {.name = "jsonl", .suffixes = {"ndjson"}, .text = "JSON Lines: an object for each record", .codecs = both()},
+      {.name = "jsonl",
+       .suffixes = {"ndjson"},
+       .text = "JSON Lines: an object for each row",
+       .codecs = both(),
+       .open_table = open_json_lines},
       {.name = "csv",
        .text = "CSV (RFC 4180), with the names of the columns in the first line",
        .content = Content::kTable,
@@ -301,7 +305,7 @@ std::optional<ExportForm> export_form_of(std::string_view name) {
 std::shared_ptr<const RowEncoder> row_encoder(const ExportForm& form, const EncoderOptions& options) {
   const FileWriter* const writer = find_writer(form.format->record_format);
   if (writer != nullptr && writer->frame) return std::make_shared<Framed>(*writer);
-  const bool is_grouped = form.format->content == Content::kTable || !form.format->record_format.empty();
+  const bool is_grouped = options.columns != nullptr || !form.format->record_format.empty();
   if (is_grouped) return std::make_shared<Records>();
   if (form.format->content == Content::kRecords) return std::make_shared<Delimited>();
   if (form.format->content == Content::kMembers) return open_tar(options.members, options.parts_of);
@@ -326,7 +330,7 @@ Result<std::unique_ptr<FileEncoder>> open_file_encoder(const ExportForm& form, c
     return std::unique_ptr<FileEncoder>(std::make_unique<GroupedFile>(record_groups(std::move(opened)), executor));
   }
   ASSIGN_OR_RETURN(auto coded, CodedSink::open(form.codec, sink));
-  if (format.content == Content::kTable) {
+  if (options.columns != nullptr) {
     ASSIGN_OR_RETURN(auto table, format.open_table(coded->sink(), options.columns->root(), options.bytes));
     auto file = std::make_unique<GroupedFile>(table_groups(options.columns, std::move(table)), executor);
     return std::unique_ptr<FileEncoder>(std::make_unique<CodedFile>(std::move(coded), std::move(file)));

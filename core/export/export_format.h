@@ -39,7 +39,7 @@ struct ExportFormat {
   std::vector<FileCodec> codecs{};   // around the file
   std::string_view record_format{};  // of find_writer(); empty: not a container
   bool has_record_type = false;      // WriterOptions::record_type
-  // Begins a table.
+  // Begins a table; of kRows, for scalars.
   Result<std::unique_ptr<TableWriter>> (*open_table)(ByteSink& sink, const ArrowField& root, ByteForm bytes) = nullptr;
 };
 
@@ -57,7 +57,7 @@ struct ExportForm {
 std::optional<ExportForm> export_form_of(std::string_view name);
 
 struct EncoderOptions {
-  std::shared_ptr<const TableColumns> columns{};  // of a table
+  std::shared_ptr<const TableColumns> columns{};  // of a table; null: none is written
   ByteForm bytes = ByteForm::kAuto;
   std::vector<TarMember> members{};  // of an archive
   PartsOfRecord parts_of{};

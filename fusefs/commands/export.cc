@@ -171,12 +171,12 @@ class Export {
   bool find_columns(SetReader& reader, EncoderOptions& encoding) {
     const auto content = form_.format->content;
     if (content != ExportFormat::Content::kRows && content != ExportFormat::Content::kTable) return true;
-    const bool is_table = content == ExportFormat::Content::kTable;
-    auto found = recordfs::find_columns(reader, is_table, options_.columns, options_.types, context_.limits());
+    auto found = recordfs::find_columns(reader, content == ExportFormat::Content::kTable, options_.columns,
+                                        options_.types, context_.limits());
     if (!found) return context_.print_failure(reader.name(), found.error()), false;
     encoding.has_columns = found->has_columns;
     encoding.columns = std::move(found->table);
-    (is_table ? rows_.schema : rows_.form.schema) = std::move(found->schema);
+    (encoding.columns != nullptr ? rows_.schema : rows_.form.schema) = std::move(found->schema);
     return true;
   }
 

@@ -51,9 +51,8 @@ Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const Column
                            .first_records = [&](const RequestContext&) -> Result<std::vector<std::string>> {
                              return first_records(reader);
                            }};
-  if (is_table) {
-    ASSIGN_OR_RETURN(columns.schema, RowSchema::find_scalars({}, sources));
-  }
+  ASSIGN_OR_RETURN(columns.schema, RowSchema::find_scalars({}, sources));
+  is_table = is_table || columns.schema != nullptr;
   if (columns.schema == nullptr) {
     auto found = RowSchema::find({}, sources);
     const Code why = found ? Code{} : found.error().code;

@@ -25,11 +25,12 @@ struct ColumnChoice {
 struct FoundColumns {
   bool has_columns = false;                     // of the records
   std::shared_ptr<const RowSchema> schema{};    // null: the records have no columns, or no schema describes them
-  std::shared_ptr<const TableColumns> table{};  // null: no table is wanted
+  std::shared_ptr<const TableColumns> table{};  // null: rows are no table
 };
-// Returns the columns of the records of a set, which have the first 1,024 readable ones of it. In a table, event files
-// and wandb's runs have those of their scalars. Only rows that are no table can have columns without a schema. Fails as
-// RowSchema::find(), but not for records without columns, and as ColumnSelection::check(). Prints nothing.
+// Returns the columns of the records of a set, which have the first 1,024 readable ones of it. Event files and wandb's
+// runs have those of their scalars, in a table also if none is wanted. Only rows that are no table can have columns
+// without a schema. Fails as RowSchema::find(), but not for records without columns, and as ColumnSelection::check().
+// Prints nothing.
 Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const ColumnChoice& choice, const UserTypes& types,
                                   const Limits& limits);
 

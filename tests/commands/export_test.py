@@ -173,6 +173,10 @@ class Export(commands.Case):
         header, *lines = self.table("a.csv", run / EVENTS)
         self.assertEqual(header, ["run", "step", "wall_time", "tag", "value"])
         self.assertEqual([line[1:2] + line[3:] for line in lines[:3]], [["0", "loss", "1"], ["1", "loss", "0.5"], ["2", "loss", "0.3333333432674408"]])
+        self.assertEqual([[str(row.get(name, "")) for name in ("run", "step", "tag")] for row in self.rows("a.jsonl", run / EVENTS)],
+                         [[*line[:2], line[3]] for line in lines])
+        chosen = self.exported("b.jsonl.gz", run / EVENTS, "--select", "value,step")
+        self.assertEqual(gzip.decompress(chosen).splitlines()[:2], [b'{"value":1,"step":0}', b'{"value":0.5,"step":1}'])
 
     def test_condition_selects_rows(self):
         path = self.folder / "few.tfrecord"
