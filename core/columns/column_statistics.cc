@@ -13,6 +13,7 @@ namespace {
 constexpr unsigned kBoolBit = 1, kSignedBit = 2, kUnsignedBit = 4, kFloatBit = 8, kDoubleBit = 16, kTextBit = 32,
                    kBytesBit = 64;
 constexpr unsigned kNegativeBit = 128, kInexactBit = 256;  // integers below 0, and such that no double may be
+constexpr unsigned kNarrowBit = 512;                       // integers are declared to have 32 bits
 constexpr unsigned kNumberBits = kSignedBit | kUnsignedBit | kFloatBit | kDoubleBit;
 constexpr std::uint64_t kMostExactInteger = std::uint64_t{1} << 53;
 
@@ -47,6 +48,14 @@ unsigned joined_numbers(unsigned types) {
 
 }  // namespace
 
+bool ColumnSummary::has_32_bits() const {
+  const unsigned integers = types_ & (kNumberBits | kBoolBit | kTextBit | kBytesBit);
+  if ((types_ & kNarrowBit) == 0) return false;
+  if (integers == kUnsignedBit) return compare(*maximum_, {std::uint64_t{UINT32_MAX}}) <= 0;
+  return integers == kSignedBit && compare(*minimum_, {std::int64_t{INT32_MIN}}) >= 0 &&
+         compare(*maximum_, {std::int64_t{INT32_MAX}}) <= 0;
+}
+
 std::string ColumnSummary::type() const {
   struct Word {
     unsigned type;
@@ -55,11 +64,12 @@ std::string ColumnSummary::type() const {
   constexpr std::array<Word, 7> kWords = {{{kBoolBit, "bool"},
                                            {kSignedBit, "int64"},
                                            {kUnsignedBit, "uint64"},
-                                           {kFloatBit, "float"},
-                                           {kDoubleBit, "double"},
-                                           {kTextBit, "text"},
+                                           {kFloatBit, "float32"},
+                                           {kDoubleBit, "float64"},
+                                           {kTextBit, "str"},
                                            {kBytesBit, "bytes"}}};
   const unsigned types = joined_numbers(types_);
+  if (has_32_bits()) return types_ & kSignedBit ? "int32" : "uint32";
   std::string text;
   for (const auto& [type, word] : kWords) {
     if ((types & type) != 0) text += (text.empty() ? "" : " or ") + std::string(word);
@@ -179,6 +189,11 @@ void ColumnStatistics::add(std::string_view name, const ColumnSummary& summary) 
 
 void ColumnStatistics::limit() {
   for (auto& [name, summary] : columns_) summary.limit_counts(most_distinct());
+}
+
+void ColumnStatistics::declare_32_bits(std::string_view name) {
+  const auto known = columns_.find(name);
+  if (known != columns_.end()) known->second.types_ |= kNarrowBit;
 }
 
 void ColumnStatistics::add(const ColumnCounter& counter) {

@@ -27,10 +27,10 @@ class ColumnSummary {
   std::uint64_t values() const { return values_; }
   // Returns whether a record has the column, maybe without a value.
   bool occurs() const { return occurs_; }
-  // Returns whether the column has lists: by its type, or because a record has several values.
+  // Returns whether the column has lists: by its type, or because a record has several values, or an empty list.
   bool is_list() const { return is_list_; }
-  // Returns "int64", "text", or several such, as "bool or text"; empty without values. Integers among doubles are
-  // doubles if they are that exactly.
+  // Returns "int64", "str", or several such, as "bool or str"; empty without values. Integers among doubles are doubles
+  // if they are that exactly.
   std::string type() const;
   // The bounds, without NaN. nullopt if there are none, or if the values have different types.
   std::optional<ColumnValue> minimum() const { return is_ordered() ? minimum_ : std::nullopt; }
@@ -48,6 +48,7 @@ class ColumnSummary {
   void add(std::optional<ColumnValue> value, bool is_in_list, std::uint64_t record, std::size_t most_distinct);
   void add(const ColumnSummary& other, std::size_t most_distinct);
   void widen(const ColumnValue& value);
+  bool has_32_bits() const;
   void limit_counts(std::size_t most_distinct);
   bool is_ordered() const;
 
@@ -103,6 +104,9 @@ class ColumnStatistics {
   // May throw std::bad_alloc.
   void add(const ColumnCounter& counter);
   void add(const ColumnStatistics& other);
+
+  // Says that the type of the records has integers of 32 bits in a column.
+  void declare_32_bits(std::string_view name);
 
   // Returns the number of records that were counted.
   std::uint64_t records() const { return records_; }

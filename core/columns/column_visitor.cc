@@ -1,6 +1,7 @@
 #include "core/columns/column_visitor.h"
 
 #include <utility>
+#include <variant>
 
 #include "core/decoding/field_names.h"
 
@@ -77,7 +78,8 @@ void ColumnVisitor::pass_on(std::size_t number, bool is_in_list, const Scalar& v
       columns_.emplace(std::move(name), node.column);
     }
   }
-  take_value(node.column, is_in_list && !node.is_feature, value);
+  const bool is_one = node.is_feature && !std::holds_alternative<std::monostate>(value);
+  take_value(node.column, is_in_list && !is_one, value);
 }
 
 }  // namespace recordfs

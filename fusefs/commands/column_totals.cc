@@ -1,8 +1,10 @@
 #include "fusefs/commands/column_totals.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
-#include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,8 @@
 #include "core/base/bounded_lru.h"
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
+#include "core/columns/row_schema.h"
+#include "core/decoding/message_schema.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/exit_status.h"
 
@@ -72,6 +76,7 @@ class SampleCounter {
     auto counter = spare_counter();
     const auto counted = counter->count(request, shard->decoder, place.indexed.chunk, record->bytes);
     const std::lock_guard lock(mutex_);
+    if (first_shard_ == nullptr) first_shard_ = shard;
     counters_.push_back(std::move(counter));
     if (counted) return {};
     if (!is_of_record(counted.error())) return {.failure = counted.error()};
@@ -88,8 +93,9 @@ class SampleCounter {
   }
 
   // Adds all that was counted. Returns what could not be.
-  UndecodedOfFile add_to(ColumnStatistics& columns) const {
+  UndecodedOfFile add_to(ColumnStatistics& columns) {
     for (const auto& counter : counters_) columns.add(*counter);
+    if (first_shard_ != nullptr) declare_types_of(first_shard_->member.store, types_, columns);
     return undecoded_;
   }
 
@@ -121,11 +127,37 @@ class SampleCounter {
   BoundedLru<std::size_t, std::shared_ptr<const Shard>> shards_{kRecentShards};
   std::mutex mutex_;  // guards the following
   std::vector<std::unique_ptr<ColumnCounter>> counters_;
+  std::shared_ptr<const Shard> first_shard_;  // that was read first
   UndecodedOfFile undecoded_;
   std::uint64_t first_undecoded_ = UINT64_MAX;  // ordinal
 };
 
+// Notes the integers of 32 bits among fields, whose messages nest as deeply as SchemaLimits allows.
+void declare_fields(const std::vector<MessageField>& fields, const std::string& parent, ColumnStatistics& columns) {
+  constexpr std::array kNarrow = {FieldType::kInt32, FieldType::kSint32, FieldType::kSfixed32, FieldType::kUint32,
+                                  FieldType::kFixed32};
+  for (const MessageField& field : fields) {
+    const std::string path = parent.empty() ? field.name : parent + "." + field.name;
+    if (std::ranges::find(kNarrow, field.type) != kNarrow.end()) columns.declare_32_bits(path);
+    declare_fields(field.fields, path, columns);
+  }
+}
+
 }  // namespace
+
+void declare_types_of(const std::shared_ptr<const RecordStore>& store, const UserTypes& types,
+                      ColumnStatistics& columns) {
+  RowSources sources;
+  sources.open = [&store](const RequestContext&, std::size_t) -> Result<std::shared_ptr<const RecordStore>> {
+    return store;
+  };
+  sources.types = types;
+  sources.first_records = [](const RequestContext&) -> Result<std::vector<std::string>> {
+    return std::vector<std::string>();
+  };
+  const auto schema = RowSchema::find({}, sources);
+  if (schema) declare_fields((*schema)->root().fields, {}, columns);
+}
 
 bool ColumnTotals::add(const SetMember& member, DamageReporter& damage) {
   const RecordStore& store = *member.store;
@@ -162,6 +194,7 @@ bool ColumnTotals::add(const SetMember& member, DamageReporter& damage) {
     };
   };
   const auto end = damage.read({.store = store}, {.threads = context_.threads()}, count);
+  declare_types_of(member.store, options_.types, columns_);
   report_undecoded(member.path, undecoded, context_);
   undecoded_ += undecoded.records;
   return end.has_value();

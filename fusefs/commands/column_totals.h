@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "core/columns/column_statistics.h"
@@ -21,6 +22,10 @@ struct ColumnOptions {
   UserTypes types{};
   RandomOptions random{};  // without a sample, all records
 };
+
+// Notes what the type of a container's records says of columns that were counted, if it states one.
+void declare_types_of(const std::shared_ptr<const RecordStore>& store, const UserTypes& types,
+                      ColumnStatistics& columns);
 
 // Counts the columns of records. Prints and notes damage, and what else cannot be read or decoded. Not thread-safe.
 class ColumnTotals {

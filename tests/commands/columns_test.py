@@ -11,6 +11,8 @@ from decoded_test import INT64, STRING, descriptor_set, field, message_type
 from tfrecords import example, tfrecord
 from tfrecords import field as part
 
+INT32 = 5  # FieldDescriptorProto.Type
+
 
 def key_of(value):
     """Returns what makes a value differ from others: NaN equals itself, and -0.0 is 0.0."""
@@ -24,7 +26,7 @@ def counted(lists):
     values = [key_of(value) for one in lists for value in one]
     having = [one for one in lists if one]
     ordered = [value for value in values if value != "NaN"]
-    made = {"list": any(len(one) > 1 for one in lists), "records": len(having), "values": len(values)}
+    made = {"list": any(len(one) != 1 for one in lists), "records": len(having), "values": len(values)}
     if ordered:
         made.update(minimum=min(ordered), maximum=max(ordered))
     if len(set(values)) <= 1000:
@@ -37,7 +39,7 @@ def read(row):
     def value_in(holder, name):
         value = holder.get(name)
         return value.encode() if row["type"] == "bytes" and value is not None else \
-            struct.unpack("<f", struct.pack("<f", float(value)))[0] if row["type"] == "float" and value != "NaN" and value is not None else value
+            struct.unpack("<f", struct.pack("<f", float(value)))[0] if row["type"] == "float32" and value != "NaN" and value is not None else value
     made = {name: row[name] for name in ("list", "records", "values", "distinct") if name in row}
     made.update({name: value_in(row, name) for name in ("minimum", "maximum") if name in row})
     if "counts" in row:
@@ -89,18 +91,19 @@ class Columns(commands.Case):
         rows = self.columns(self.file("a.tfrecord", ['{"a": 1, "b": {"c": [1.5, 2]}, "d": "x"}', '{"a": 18446744073709551615, "d": 7}',
                                                      '{"b": {"c": []}, "e": null, "f": {}}', '{"a": -0.0, "late": true}']))
         self.assertEqual({name: (row["type"], row["list"], row["records"], row["missing"]) for name, row in rows.items()},
-                         {"a": ("uint64 or double", False, 3, 1), "b.c": ("double", True, 1, 3), "d": ("int64 or text", False, 2, 2),
+                         {"a": ("uint64 or float64", False, 3, 1), "b.c": ("float64", True, 1, 3), "d": ("int64 or str", False, 2, 2),
                           "e": (None, False, 0, 4), "late": ("bool", False, 1, 3)})
         self.assertEqual((rows["a"]["minimum"], rows["a"]["maximum"]), (0, 18446744073709551615))
         self.assertEqual((rows["b.c"]["mean_length"], "minimum" in rows["d"]), (2, False))
 
     def test_messages_have_the_columns_of_their_type(self):
         types = self.folder / "types"
-        types.write_bytes(descriptor_set(message_type("T", field("n", 1, INT64), field("s", 2, STRING))))
-        path = self.file("a.tfrecord", [part(1, 5) + part(2, "é"), part(1, -1), b""])
+        types.write_bytes(descriptor_set(message_type("T", field("n", 1, INT64), field("s", 2, STRING), field("i", 3, INT32))))
+        path = self.file("a.tfrecord", [part(1, 5) + part(2, "é"), part(1, -1) + part(3, -7), b""])
         rows = self.columns("--descriptors", types, path)
         self.assertEqual(rows["n"]["counts"], [{"value": -1, "count": 1}, {"value": 5, "count": 1}])
-        self.assertEqual(rows["s"]["maximum"], "é")
+        self.assertEqual((rows["s"]["maximum"], rows["s"]["type"], rows["i"]["type"], rows["i"]["minimum"]), ("é", "str", "int32", -7))
+        self.assertEqual(self.columns("--descriptors", types, path, "--sample", "9"), rows)
 
     def test_condition_selects_the_records_that_count(self):
         path = self.file("a.tfrecord", [example({"label": [number % 7], "n": [number]}) for number in range(100)])
@@ -143,7 +146,7 @@ class Columns(commands.Case):
         shown = self.good("info", "--columns", path).decode()
         self.assertRegex(shown, r"(?m)^40 records with columns\ncolumn +type +records +missing +values +mean length +mean size +distinct +minimum +maximum$")
         self.assertRegex(shown, r"(?m)^img +bytes +40 +0 +40 +- +200 bytes +40 +\\xff\\x00")
-        self.assertRegex(shown, r"(?m)^none +- +0 +40 +0 +- +- +0 +- +-$")
+        self.assertRegex(shown, r"(?m)^none +- list +0 +40 +0 +- +- +0 +- +-$")
         self.assertRegex(shown, r"(?m)^ +count  label\n +16  12\n +2  0\n(.*\n){8} +6  \(3 others\)$")
 
     def test_hostile_names_and_values_are_one_line(self):

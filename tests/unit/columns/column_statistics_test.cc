@@ -68,25 +68,25 @@ std::string shown(const Records& records) { return shown(statistics_of(records))
 
 TEST(ColumnStatistics, ColumnsHaveTheTypesAndBoundsOfTheirValues) {
   EXPECT_EQ(shown({R"({"a":1})", R"({"a":-2,"b":{"c":["x","y"]}})", R"({"a":null,"b":{}})", R"({"d":[]})"}),
-            "4\na: int64 2 2 -2 1 -2:1 1:1\nb.c: text[] 1 2 x y x:1 y:1\nd: [] 0 0 - -");
+            "4\na: int64 2 2 -2 1 -2:1 1:1\nb.c: str[] 1 2 x y x:1 y:1\nd: [] 0 0 - -");
 }
 
 TEST(ColumnStatistics, NumbersAreComparedWithoutRounding) {
   EXPECT_EQ(shown({R"({"a":9223372036854775807})", R"({"a":9223372036854775808})"}),
             "2\na: uint64 2 2 9223372036854775807 9223372036854775808 9223372036854775807:1 9223372036854775808:1");
   EXPECT_EQ(shown({R"({"a":9223372036854775807})", R"({"a":9223372036854775808.0})"}),
-            "2\na: int64 or double 2 2 9223372036854775807 9.223372036854776e+18 9223372036854775807:1 "
+            "2\na: int64 or float64 2 2 9223372036854775807 9.223372036854776e+18 9223372036854775807:1 "
             "9.223372036854776e+18:1");
-  EXPECT_EQ(shown({R"({"a":[1,1.0,-0.0,0,NaN,NaN]})"}), "1\na: double[] 1 6 0 1 0:2 1:2 nan:2");
-  EXPECT_EQ(shown({R"({"a":NaN})"}), "1\na: double 1 1 - - nan:1");
+  EXPECT_EQ(shown({R"({"a":[1,1.0,-0.0,0,NaN,NaN]})"}), "1\na: float64[] 1 6 0 1 0:2 1:2 nan:2");
+  EXPECT_EQ(shown({R"({"a":NaN})"}), "1\na: float64 1 1 - - nan:1");
   EXPECT_EQ(shown({R"({"a":"1"})", R"({"a":1})", R"({"a":true})"}),
-            "3\na: bool or int64 or text 3 3 - - true:1 1:1 1:1");
+            "3\na: bool or int64 or str 3 3 - - true:1 1:1 1:1");
 }
 
 TEST(ColumnStatistics, LongTextsDifferByAHash) {
   const std::string front(200, 'x');
   EXPECT_EQ(shown({fmt::format(R"({{"a":["{0}1","{0}2","{0}1"]}})", front)}),
-            fmt::format("1\na: text[] 1 3 {0}...201 {0}...201 {0}...201:2 {0}...201:1", front.substr(0, 128)));
+            fmt::format("1\na: str[] 1 3 {0}...201 {0}...201 {0}...201:2 {0}...201:1", front.substr(0, 128)));
 }
 
 TEST(ColumnStatistics, RecordThatCannotBeDecodedCountsNothing) {
