@@ -67,15 +67,17 @@ Result<std::shared_ptr<const RecordRows>> RecordRows::open(SetMember member, con
     ASSIGN_OR_RETURN(auto decoder,
                      options.schema->decoder({}, rows->member_.store, rows->member_.path_in_set(), std::move(selects)));
     origin.decoder = std::make_shared<const RowDecoder>(std::move(decoder));
-    rows->needs_all_ = !rows->find_fields();
   }
+  rows->needs_all_ = !rows->find_fields();
   rows->origin_ = std::make_shared<const RowOrigin>(std::move(origin));
   return std::shared_ptr<const RecordRows>(std::move(rows));
 }
 
-// Finds the fields that the columns of a table and the condition come from. Returns false if all may be needed.
+// Finds the fields that the columns and the condition come from. Returns false if all may be needed.
 bool RecordRows::find_fields() {
-  if (!options_.schema->add_wanted_fields(fields_)) return false;
+  const RowSchema* schema = options_.schema.get();
+  if (schema == nullptr && !options_.form.selection.is_all()) schema = options_.form.schema.get();
+  if (schema == nullptr || !schema->add_wanted_fields(fields_)) return false;
   if (options_.condition == nullptr) return true;
   return add_wanted_fields({}, *member_.store, options_.types, options_.condition->condition().names(), fields_);
 }
