@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -14,12 +16,15 @@
 #include "core/database/new_database.h"
 #include "core/decoding/json_writer.h"
 #include "core/hash/xxhash.h"
+#include "fusefs/commands/database_check.h"
 #include "fusefs/commands/output_file.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/tree/names.h"
 
 namespace recordfs {
 namespace {
+
+constexpr std::uint64_t kManifestMemory = 16u << 20;  // bytes of decoded chunks
 
 Error interrupted() { return {.code = Code::kInterrupted, .detail = "interrupted"}; }
 
@@ -90,11 +95,13 @@ Result<std::pair<std::uint64_t, std::uint64_t>> keys_of(const database::Database
 bool add_problems(const DatabaseReader& reader, LossReport& report, RecoveredKeys& recovered) {
   bool is_damage = true;
   for (const database::Problem& problem : reader.source().problems()) {
-    if (!problem.loses_data) continue;
+    // The database opens with a torn end, but it may have cost writes.
+    const bool is_unfinished = problem.error.code == Code::kUnfinished;
+    if (!problem.loses_data && !is_unfinished) continue;
     recovered.lost.may_be_more = true;
-    is_damage = is_damage && status_of(problem) == kExitDamage;
+    is_damage = is_damage && (is_unfinished || status_of(problem) == kExitDamage);
     const std::string path = (std::filesystem::path(reader.path()) / problem.file).string();
-    report.write(report_line({.path = path}, "damage", "reason", reason_of(problem)));
+    report.write(report_line({.path = path}, is_unfinished ? "unfinished" : "damage", "reason", reason_of(problem)));
   }
   return is_damage;
 }
@@ -112,6 +119,8 @@ class DatabaseRecovery {
     needs_tables_ = database::needs_tables(reader_.source());
     for (const database::Family& family : families) TRY(write(family));
     reader_.finish();
+    TRY(compare_checksums());
+    find_torn_manifest();
     const bool has_all = add_problems(reader_, report_, recovered_) && is_damage_;
     if (!has_all) {
       return Error{.code = Code::kUnsupported,
@@ -196,6 +205,46 @@ class DatabaseRecovery {
     TRY(writer.add(keys.key(), value->bytes));
     digest.add(keys.key(), value->bytes);
     return {};
+  }
+
+  // Compares files with their checksums in the MANIFEST, which may be the only ones that they have.
+  Result<void> compare_checksums() {
+    std::vector<std::string> directories = context_.database_options().table_directories;
+    directories.insert(directories.begin(), reader_.path());
+    for (const database::File& file : reader_.source().files()) {
+      if (file.state != database::File::State::kLive || !is_known(file.checksum)) continue;
+      const auto has_file = [&](const std::string& path) {
+        std::error_code failed;
+        return std::filesystem::exists(std::filesystem::path(path) / file.name, failed);
+      };
+      const auto directory = std::ranges::find_if(directories, has_file);
+      if (directory == directories.end()) continue;  // a problem, or removed by the database meanwhile
+      const std::string path = (std::filesystem::path(*directory) / file.name).string();
+      ASSIGN_OR_RETURN(const auto source, open_source({}, path));
+      const auto finding = compare_checksum(*source, file.checksum, goes_on_);
+      if (!goes_on_()) return interrupted();
+      if (!finding) continue;
+      recovered_.lost.may_be_more = true;
+      report_.write(report_line({.path = path}, "damage", "reason", finding->reason));
+      context_.fail(kExitDamage, fmt::format("{}: {}", path, finding->reason));
+    }
+    return {};
+  }
+
+  // A database whose MANIFEST has a torn end opens without its last edits, and so without the tables that they added.
+  void find_torn_manifest() {
+    const std::string manifest = reader_.source().summary().manifest;
+    if (manifest.empty()) return;
+    const std::string path = (std::filesystem::path(reader_.path()) / manifest).string();
+    const auto opened = context_.open_quietly({}, path);
+    if (!opened) return;  // it was read, so it is only replaced
+    const auto verdict = verify(*opened->store, 1, kManifestMemory, [this](std::uint64_t) { return goes_on_(); });
+    for (const Finding& finding : verdict.findings) {
+      if (finding.word != "unfinished") continue;
+      recovered_.lost.may_be_more = true;
+      report_.write(report_line({.path = path}, finding.word, "reason", finding.reason));
+      context_.fail(kExitDamage, fmt::format("{}: {}", path, to_string(finding)));
+    }
   }
 
   Result<void> check() const {

@@ -71,6 +71,32 @@ class RecoverDatabase(databases.Case):
         self.assert_ends(commands.PARTLY_DONE, "would replace", "recover", "-f", str(source), "-o", str(self.out), "--report", str(table))
         self.assertEqual((table.read_bytes(), self.made()), (before, []))
 
+    def test_checksums_of_whole_files_are_compared(self):
+        source = self.copy_database(databases.CHECKSUMS)  # its blocks have none
+        table = sorted(source.glob("*.sst"))[0]
+        data = table.read_bytes()
+        table.write_bytes(data.replace(b"value", b"vALue", 1))
+        self.assertNotEqual(table.read_bytes(), data)
+        report = self.folder / "lost"
+        done = self.recordfs("recover", str(source), "-o", str(self.out), "--report", str(report))
+        self.assertEqual(done.status, commands.DAMAGE, done.err)
+        self.assertIn("the checksum of the file is not that in the MANIFEST", done.err)
+        rows = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
+        self.assertIn((str(table), "the checksum of the file is not that in the MANIFEST"), [(row["file"], row.get("reason")) for row in rows])
+
+    def test_torn_ends_of_manifest_and_log_may_have_cost_writes(self):
+        for pattern, cut in (("MANIFEST-*", 3), ("*.log", 3)):
+            source = self.copy_database("database/rocksdb11-levels-100")
+            torn, = source.glob(pattern)
+            torn.write_bytes(torn.read_bytes()[:-cut])
+            done = self.recordfs("recover", str(source), "-o", str(self.out), "--report", str(self.folder / "lost"))
+            self.assertEqual(done.status, commands.DAMAGE, done.err)
+            row = json.loads((self.folder / "lost").read_text(encoding="utf-8"))
+            self.assertEqual((row["file"], row["class"]), (str(torn), "unfinished"))
+            for made in (source, self.out):
+                shutil.rmtree(made)
+            (self.folder / "lost").unlink()
+
     def test_lost_manifest_costs_no_key(self):
         source = self.copy_database(databases.LEVELS)
         for path in source.glob("MANIFEST-*"):
