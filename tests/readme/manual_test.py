@@ -178,6 +178,12 @@ class Recipes(unittest.TestCase):
         self.assertIn(b"499 records written; 1 lost", (self.folder / "messages").read_bytes())
         self.assertIn('"records_lost":1', (self.folder / "lost.jsonl").read_text(encoding="utf-8"))
 
+    def test_intact_shards_are_linked(self):
+        self.write_shards()
+        self.assertEqual(self.shell(self.recipe("recordfs recover --link")), b"")
+        linked = [path.stat().st_nlink for path in (self.folder / "recovered").iterdir()]
+        self.assertEqual(linked, [2] * SHARDS)
+
     def test_pictures_of_a_width_become_a_table(self):
         self.write_shards()
         self.assertEqual(self.shell(self.recipe("recordfs export --where 'image/width > 500' 'train-*'")), b"")
