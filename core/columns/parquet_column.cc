@@ -232,7 +232,7 @@ class ColumnWriter {
     bounds_.add(dictionary_);
     std::string content;
     for (const std::string_view value : dictionary_) append_plain(content, value, has_length_);
-    TRY(write_page(PageType::kDictionary, content, dictionary_.size()));
+    TRY(write_page(PageType::kDictionary, std::move(content), dictionary_.size()));
     chunk_.dictionary_end = out_.size();
     return {};
   }
@@ -261,7 +261,7 @@ class ColumnWriter {
       } else {
         append_values(content, values, first_value, value);
       }
-      TRY(write_page(PageType::kData, content, at - begin));
+      TRY(write_page(PageType::kData, std::move(content), at - begin));
       chunk_.levels += static_cast<std::int64_t>(at - begin);
       chunk_.nulls += static_cast<std::int64_t>((at - begin) - (value - first_value));
     }
@@ -291,7 +291,7 @@ class ColumnWriter {
     for (std::size_t i = begin; i < end; ++i) append_plain(content, values[i], has_length_);
   }
 
-  Result<void> write_page(PageType type, const std::string& content, std::size_t count) {
+  Result<void> write_page(PageType type, std::string content, std::size_t count) {
     std::string stored;
     TRY(compress(codec_.id, codec_.level, as_bytes(content), stored));
     if (std::max(content.size(), stored.size()) > INT32_MAX || count > INT32_MAX) {
@@ -314,6 +314,7 @@ class ColumnWriter {
     header.end_struct();
     header.end_struct();
     chunk_.uncompressed_size += out_.size() - begin + content.size();
+    std::string().swap(content);  // may be as large as a record
     out_ += stored;
     return {};
   }

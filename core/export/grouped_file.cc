@@ -8,7 +8,8 @@
 namespace recordfs {
 namespace {
 
-constexpr std::size_t kMostReserved = 32u << 20;  // bytes
+constexpr std::size_t kMostReserved = 32u << 20;   // bytes
+constexpr std::uint64_t kMostWaiting = 32u << 20;  // bytes of groups for each thread; one group may exceed it
 
 }  // namespace
 
@@ -58,7 +59,8 @@ Result<void> GroupedFile::end_group() {
   const bool will_run = executor_.threads() > 0 && executor_.start() &&
                         executor_.post(Executor::Priority::kWaitedFor, std::move(encoding));
   if (!will_run && !task->has_begun.exchange(true)) encode(*task);
-  while (tasks_.size() > 2 * std::size_t{executor_.threads()}) TRY(append_first());
+  const std::uint64_t most = kMostWaiting * (std::uint64_t{executor_.threads()} + 1);
+  while (tasks_.size() > 2 * std::size_t{executor_.threads()} || being_encoded_ > most) TRY(append_first());
   return {};
 }
 
