@@ -220,13 +220,19 @@ def only_with_values(rows):
 
 
 def examples(seed):
-    """The features are lists, and those without values are left out of the rows."""
+    """A feature that has one value wherever it is present is a column of single values, and any other is a list."""
     draw = Generator(seed)
-    columns = draw.columns(0, ("int64", "float", "bytes"), JSON_NAMES)
-    records, rows = [], []
+    columns = [*draw.columns(0, ("int64", "float", "bytes"), JSON_NAMES), Column(name="always", kind="int64", repeats=False)]
+    records, rows, lists = [], [], set()
     for _ in range(min(max(draw.size(seed), 1), 1024)):
-        values = {column.name: [draw.value(column) for _ in range(draw.count(column))] for column in columns}
-        records.append(tfrecords.example(values))
-        rows.append({column.name: [tagged(column.kind, item) for item in values[column.name]] for column in columns})
-    only_with_values(rows)
-    return records, rows, None
+        features = {}
+        for column in columns:
+            if not draw.is_missing(column):
+                features[column.name] = [draw.value(column) for _ in range(draw.count(column) if column.repeats else 1)]
+        records.append(tfrecords.example(features))
+        rows.append({column.name: [tagged(column.kind, item) for item in features.get(column.name, ())] for column in columns
+                     if column.name in features or column.repeats})
+        lists |= {name for name, items in features.items() if len(items) != 1}
+    present = {name for row in rows for name, items in row.items() if items or name in lists}
+    return records, [{name: row.get(name, []) if name in lists else (row.get(name) or [None])[0] for name in sorted(present)}
+                     for row in rows], None
