@@ -1,6 +1,7 @@
 #include "tests/bench/data/records.h"
 
 #include <array>
+#include <bit>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -101,6 +102,54 @@ std::string event(std::uint64_t number) {
   return out;
 }
 
+// Appends a feature: a list of one of the three kinds, with `content` as its message.
+void put_feature(std::string& features, std::string_view name, unsigned kind, std::string_view content) {
+  std::string feature;
+  put_bytes(feature, kind, content);
+  std::string entry;
+  put_bytes(entry, 1, name);
+  put_bytes(entry, 2, feature);
+  put_bytes(features, 1, entry);
+}
+
+// Returns the message of a list with one value.
+std::string list_of(std::string_view value) {
+  std::string list;
+  put_bytes(list, 1, value);
+  return list;
+}
+
+std::string number_list_of(std::uint64_t value) {
+  std::string packed;
+  put_varint(packed, value);
+  return list_of(packed);
+}
+
+std::string example(std::uint64_t number) {
+  constexpr unsigned kBytesList = 1;
+  constexpr unsigned kFloatList = 2;
+  constexpr unsigned kInt64List = 3;
+  constexpr int kFloats = 32;
+  constexpr std::uint64_t kLeastImage = 512;
+  Random random(number);
+  std::string features;
+  put_feature(features, "id", kInt64List, number_list_of(number));
+  put_feature(features, "label", kInt64List, number_list_of(random.next() % 1000));
+  std::string text;
+  fill_with_pairs(text, kShortest, random);
+  put_feature(features, "text", kBytesList, list_of(text));
+  std::string floats;
+  for (int i = 0; i < kFloats; ++i) {
+    put_fixed(floats, std::bit_cast<std::uint32_t>(static_cast<float>(random.next() >> 40) / float{1u << 24}), 4);
+  }
+  put_feature(features, "embedding", kFloatList, list_of(floats));
+  std::string image;
+  const std::uint64_t size = kLeastImage + random.next() % kLeastImage;
+  while (image.size() < size) put_fixed(image, random.next(), 8);
+  put_feature(features, "image/encoded", kBytesList, list_of(image));
+  return list_of(features);
+}
+
 }  // namespace
 
 std::optional<Kind> kind_named(std::string_view name) {
@@ -108,6 +157,7 @@ std::optional<Kind> kind_named(std::string_view name) {
   if (name == "tiny") return Kind::kTiny;
   if (name == "large") return Kind::kLarge;
   if (name == "events") return Kind::kEvents;
+  if (name == "examples") return Kind::kExamples;
   return std::nullopt;
 }
 
@@ -117,6 +167,7 @@ std::string record(Kind kind, std::uint64_t number) {
     case Kind::kTiny: return tiny(number);
     case Kind::kLarge: return large(number);
     case Kind::kEvents: return event(number);
+    case Kind::kExamples: return example(number);
   }
   return {};
 }
@@ -129,7 +180,8 @@ std::uint64_t record_size(Kind kind, std::uint64_t number) {
     case Kind::kLines: return draw_line_size(random);
     case Kind::kLarge: return kLargeSize;
     case Kind::kTiny:
-    case Kind::kEvents: break;
+    case Kind::kEvents:
+    case Kind::kExamples: break;
   }
   return record(kind, number).size();
 }
