@@ -38,6 +38,7 @@ std::span<const Form> forms() {
       Form{"riegeli-brotli", [] { return riegeli_writer_of(Packing::kBrotli); }},
       Form{"riegeli-snappy", [] { return riegeli_writer_of(Packing::kSnappy); }},
       Form{"riegeli-transposed", [] { return transposed_writer_of(Packing::kBrotli); }},
+      Form{"riegeli-wide", [] { return wide_writer_of(Packing::kZstd); }},
       Form{"array_record-none", [] { return array_record_writer_of(Packing::kNone); }},
       Form{"array_record-zstd", [] { return array_record_writer_of(Packing::kZstd); }},
       Form{"tfrecord", [] { return tfrecord_writer(); }},

@@ -104,6 +104,7 @@ class BatchWriter : public FormWriter {
 
 std::unique_ptr<FormWriter> riegeli_writer_of(Packing packing);
 std::unique_ptr<FormWriter> transposed_writer_of(Packing packing);    // for kEvents only
+std::unique_ptr<FormWriter> wide_writer_of(Packing packing);          // for kWide only
 std::unique_ptr<FormWriter> array_record_writer_of(Packing packing);  // kNone or kZstd
 std::unique_ptr<FormWriter> tfrecord_writer();
 std::unique_ptr<FormWriter> leveldb_writer();

@@ -1,5 +1,5 @@
-// make_data FORM RECORDS FILE [--kind=lines|tiny|large|events|examples] [--size=N] [--per-chunk=N] [--print-records]:
-// writes a container of RECORDS records.
+// make_data FORM RECORDS FILE [--kind=lines|tiny|large|events|examples|wide] [--size=N] [--per-chunk=N]
+// [--print-records]: writes a container of RECORDS records.
 //
 // --size=N makes lines of N bytes each, and --per-chunk=N chunks of N records each, for forms whose chunks are
 // otherwise of 1 MiB. With --print-records also writes them to stdout, one per line, for comparison. Holds little of
@@ -41,9 +41,9 @@ int usage() {
   std::string names;
   for (const Form& form : forms()) (names += ' ') += form.name;
   return fail(
-      "FORM RECORDS FILE [--kind=lines|tiny|large|events|examples] [--size=N] [--per-chunk=N] [--print-records]\n"
+      "FORM RECORDS FILE [--kind=lines|tiny|large|events|examples|wide] [--size=N] [--per-chunk=N] [--print-records]\n"
       "FORM is one of" +
-      names + "; riegeli-transposed wants events");
+      names + "; riegeli-transposed wants events, and riegeli-wide wants wide");
 }
 
 bool take_number(std::string_view text, std::uint64_t& number) {

@@ -150,6 +150,20 @@ std::string example(std::uint64_t number) {
   return list_of(features);
 }
 
+std::string wide(std::uint64_t number) {
+  Random random(number);
+  std::string out;
+  for (unsigned field = 1; field <= kWideFields; ++field) {
+    if (is_text_in_wide(field)) {
+      put_bytes(out, field, fmt::format("{} {}", random.one_of(kWords), random.one_of(kWords)));
+    } else {
+      put_varint(out, field << 3 | 1);
+      put_fixed(out, 1'700'000'000'000'000 + number * 1000 + random.next() % 1000, 8);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<Kind> kind_named(std::string_view name) {
@@ -158,6 +172,7 @@ std::optional<Kind> kind_named(std::string_view name) {
   if (name == "large") return Kind::kLarge;
   if (name == "events") return Kind::kEvents;
   if (name == "examples") return Kind::kExamples;
+  if (name == "wide") return Kind::kWide;
   return std::nullopt;
 }
 
@@ -168,6 +183,7 @@ std::string record(Kind kind, std::uint64_t number) {
     case Kind::kLarge: return large(number);
     case Kind::kEvents: return event(number);
     case Kind::kExamples: return example(number);
+    case Kind::kWide: return wide(number);
   }
   return {};
 }
@@ -181,7 +197,8 @@ std::uint64_t record_size(Kind kind, std::uint64_t number) {
     case Kind::kLarge: return kLargeSize;
     case Kind::kTiny:
     case Kind::kEvents:
-    case Kind::kExamples: break;
+    case Kind::kExamples:
+    case Kind::kWide: break;
   }
   return record(kind, number).size();
 }

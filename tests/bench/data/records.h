@@ -1,6 +1,7 @@
 // The records of the benchmarks: equal numbers give equal records on every machine.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,9 +15,14 @@ enum class Kind : std::uint8_t {
   kLarge,     // 200,000,000 bytes of log lines, each with its newline
   kEvents,    // a log line as a protobuf message of several fields, for formats that transpose messages
   kExamples,  // a tensorflow.Example of about 1,100 bytes: two integers, a line, 32 floats, and an image
+  kWide,      // a protobuf message of kWideFields fields, most of them numbers of 8 bytes
 };
 
-// Parses "lines", "tiny", "large", "events", or "examples"; returns nullopt for any other name. Thread-safe.
+inline constexpr std::size_t kWideFields = 40;
+// Returns whether a field of kWide is a text. Fields have the numbers from 1 on.
+constexpr bool is_text_in_wide(std::size_t field) { return field % 4 == 0; }
+
+// Parses the name of a kind, as "lines" or "wide"; returns nullopt for any other name. Thread-safe.
 std::optional<Kind> kind_named(std::string_view name);
 
 // Returns record `number`. Thread-safe.

@@ -1,6 +1,7 @@
 #include "tests/bench/data/form.h"
 #include "tests/bench/data/riegeli_data.h"
 #include "tests/bench/data/transposed.h"
+#include "tests/bench/data/wide.h"
 #include "tests/bench/data/wire.h"
 #include "tests/writers/riegeli/writer.h"
 
@@ -77,6 +78,10 @@ std::unique_ptr<FormWriter> riegeli_writer_of(Packing packing) {
 
 std::unique_ptr<FormWriter> transposed_writer_of(Packing packing) {
   return std::make_unique<RiegeliForm>('t', packing, transposed_chunk);
+}
+
+std::unique_ptr<FormWriter> wide_writer_of(Packing packing) {
+  return std::make_unique<RiegeliForm>('t', packing, wide_chunk);
 }
 
 }  // namespace recordfs::bench

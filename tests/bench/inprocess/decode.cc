@@ -1,18 +1,21 @@
 #include <benchmark/benchmark.h>
 
+#include "core/formats/field_projection.h"
 #include "tests/bench/inprocess/benchmarks.h"
 #include "tests/bench/inprocess/plain.h"
 
 namespace recordfs::bench {
 namespace {
 
-// An iteration decodes one chunk; the next iteration takes the next chunk.
-void decode(benchmark::State& state, Subject& subject) {
+// An iteration decodes one chunk, or one field of its records; the next iteration takes the next chunk.
+void decode(benchmark::State& state, Subject& subject, std::uint32_t field) {
+  FieldProjection fields;
+  fields.add(field == 0 ? std::vector<std::uint32_t>() : std::vector{field});
   const Opened file = subject.open();
   const std::vector<ChunkInfo> chunks = subject.chunks(*file.container);
   std::uint64_t at = 0, bytes = 0, records = 0;
   for (auto _ : state) {
-    auto chunk = file.container->decode({}, chunks[at++ % chunks.size()]);
+    auto chunk = file.container->decode_fields({}, chunks[at++ % chunks.size()], fields);
     if (!chunk) give_up(subject.path(), chunk.error());
     // A chunk may be decoded only as far as it is read.
     auto payload = (*chunk)->read({}, 0, (*chunk)->payload_size());
@@ -48,7 +51,8 @@ void plain(benchmark::State& state, Subject& subject, Decode decode_chunk) {
 
 void register_decode(Subject& subject) {
   const std::string& name = subject.name();
-  benchmark::RegisterBenchmark(("decode/" + name).c_str(), decode, std::ref(subject))->UseRealTime();
+  benchmark::RegisterBenchmark(("decode/" + name).c_str(), decode, std::ref(subject), 0)->UseRealTime();
+  benchmark::RegisterBenchmark(("field/" + name).c_str(), decode, std::ref(subject), kWideFields / 2)->UseRealTime();
   benchmark::RegisterBenchmark(("plain/" + name).c_str(), plain, std::ref(subject), &PlainDecoder::decode)
       ->UseRealTime();
   if (!name.starts_with("riegeli-zstd")) return;

@@ -9,6 +9,7 @@ REFERENCE = 750_000 / 1_490_000
 ZSTD = Line("decode", "decode of a Riegeli chunk, zstd simple", "the same zstd and HighwayHash calls alone", 0.9,
             faster=True)
 TRANSPOSED = Line("transposed", "decode of a transposed Brotli chunk", "our own simple zstd", REFERENCE, faster=True)
+FIELD = Line("field", "decode of one of 40 fields of a transposed zstd chunk", "all 40 fields", 0.5)
 WALK = Line("walk", "header walk, warm", "the file read once with 1 MiB reads", 1.2)
 RECORD = Line("record", "random record of a Riegeli zstd file with 1 MiB chunks, nothing cached",
               "half a chunk decompressed", 1.3)
@@ -18,6 +19,7 @@ STREAM = Line("stream", "streams/concat without a mount, 128 KiB at a time", "pl
 BOUNDED = "riegeli-zstd"
 OTHERS = ("riegeli-none", "riegeli-brotli", "leveldb", "recordio-none", "recordio-zstd", "recordio-flate", "proio-none",
           "proio-lz4", "proio-gzip", "bloscpack-lz4", "bloscpack-zstd")
+WIDE = "riegeli-wide.wide"
 EVENTS, SIMPLE_EVENTS = "riegeli-transposed.events", "riegeli-zstd.events"
 
 
@@ -49,6 +51,12 @@ def transposed(bench):
     notes = {"MB/s": f"{ours['bytes'] / 1e6:.0f} / {simple['bytes'] / 1e6:.0f}",
              "ratio of Brotli alone": f"{brotli['records'] / simple['records']:.2f}"}
     yield Row(TRANSPOSED, EVENTS, ours["records"] / 1e3, simple["records"] / 1e3, "k records/s", notes)
+
+
+@measures(FIELD)
+def field(bench):
+    (ours, whole), unit = compared(bench, FIELD, WIDE, "field", "decode", "us", 1e6)
+    yield Row(FIELD, WIDE, ours, whole, unit)
 
 
 @measures(WALK)
