@@ -108,6 +108,7 @@ void ColumnBuilder::note(bool is_valid) {
 
 void ColumnBuilder::note_valid(std::size_t count) {
   for (; count > 0 && size_ % 8 != 0; --count) note(true);
+  if (count == 0) return;
   validity_.resize(size_ / 8 + count / 8, UINT8_MAX);
   size_ += count - count % 8;
   for (count %= 8; count > 0; --count) note(true);

@@ -105,6 +105,18 @@ class ExportSets(commands.Case):
             done = self.recordfs("export", "--skip-damage", path, "-o", self.target / name)
             self.assertEqual((done.status, (self.target / name).read_bytes()), (commands.DAMAGE, rows), name)
 
+    def test_single_numbers_may_be_missing(self):
+        path = self.folder / "gaps.tfrecord"
+        for rows in range(1, 20):
+            for gap in (2, 3, rows):
+                numbers = [None if i % gap == gap - 1 else float(i) for i in range(rows)]
+                records = [example({"a": [1]} if number is None else {"a": [1], "x": [number]}) for number in numbers]
+                path.write_bytes(tfrecord([example(a=[1], x=[0.0]), *records[:7], b"?", *records[7:]]))
+                done = self.recordfs("export", "-f", "--skip-damage", path, "-o", self.target / "a.csv")
+                self.assertEqual(done.status, commands.DAMAGE)
+                lines = (self.target / "a.csv").read_text(encoding="utf-8").split()
+                self.assertEqual(lines, ["a,x", "1,0", *("1," if number is None else f"1,{number:g}" for number in numbers)])
+
     def test_packed_numbers_that_end_inside_one_are_damage(self):
         path = self.folder / "packed.tfrecord"
         for size, status in ((36, commands.GOOD), (37, commands.DAMAGE)):
