@@ -140,8 +140,44 @@ std::size_t ColumnCounter::most_distinct(std::size_t columns) {
   return std::min(ColumnSummary::kMostDistinct, kMostKept / std::max<std::size_t>(columns, 1));
 }
 
+void ColumnCounter::count_scalar(std::string_view run, const ScalarRow& scalar) {
+  use_ = Use::kCount;
+  ++records_;
+  restart();
+  begin(false);
+  const auto member = [this](std::string_view name, const Scalar& value) {
+    this->name(name);
+    take(value);
+  };
+  member("run", run);
+  if (scalar.step) member("step", *scalar.step);
+  if (scalar.wall_time) member("wall_time", *scalar.wall_time);
+  member("tag", std::string_view(scalar.tag));
+  member("value", scalar.value);
+  end();
+}
+
+Result<void> ColumnCounter::count_scalars(ScalarSource source, Bytes record, std::string_view path_in_set,
+                                          const SelectScalar& selects) {
+  const std::string run = run_of(source, path_in_set);
+  std::vector<ScalarRow> rows;
+  std::optional<Error> left_out;
+  const auto take = [&](const ScalarRow& scalar) {
+    if (!selects || selects(run, scalar)) rows.push_back(scalar);
+    return Result<void>();
+  };
+  const auto leave_out = [&](Error error) {
+    if (!left_out) left_out = std::move(error);
+  };
+  TRY(each_scalar(source, record, {.take = take, .leave_out = leave_out}));
+  for (const ScalarRow& scalar : rows) count_scalar(run, scalar);
+  return left_out ? Result<void>(std::move(*left_out)) : Result<void>();
+}
+
 Result<void> ColumnCounter::count(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk,
-                                  Bytes record) {
+                                  Bytes record, std::string_view path_in_set, const SelectScalar& selects) {
+  ASSIGN_OR_RETURN(const auto type, decoder.type(context));
+  if (const auto source = scalar_source(type)) return count_scalars(*source, record, path_in_set, selects);
   JsonFilter filter(*this);
   use_ = Use::kGather;
   pending_.clear();

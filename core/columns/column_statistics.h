@@ -13,6 +13,8 @@
 #include "core/base/result.h"
 #include "core/columns/column_value.h"
 #include "core/columns/column_visitor.h"
+#include "core/columns/row_schema.h"
+#include "core/columns/scalar_rows.h"
 #include "core/decoding/record_decoder.h"
 
 namespace recordfs {
@@ -70,9 +72,12 @@ class ColumnSummary {
 // thousands of columns has fewer. Every record counts: no first ones decide which columns there are.
 class ColumnCounter final : public ColumnVisitor {
  public:
-  // Counts a record that `decoder` decodes. Fails as RecordDecoder::visit(); nothing is counted then. May throw
-  // std::bad_alloc.
-  Result<void> count(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk, Bytes record);
+  // Counts a record that `decoder` decodes. Fails as RecordDecoder::visit(); nothing is counted then. Of a record of
+  // scalars (scalar_rows.h), counts each as a record with scalar_columns(), of the run that `path_in_set` names, if
+  // `selects` is empty or returns true; fails as each_scalar(), and with the first error of those that cannot be rows
+  // after the others were counted. May throw std::bad_alloc.
+  Result<void> count(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk, Bytes record,
+                     std::string_view path_in_set = {}, const SelectScalar& selects = {});
 
   // Returns how many different values are kept of each of so many columns.
   static std::size_t most_distinct(std::size_t columns);
@@ -91,6 +96,9 @@ class ColumnCounter final : public ColumnVisitor {
   enum class Use : std::uint8_t { kGather, kIgnore, kCount };
 
   void take_value(std::size_t column, bool is_in_list, const Scalar& value) override;
+  Result<void> count_scalars(ScalarSource source, Bytes record, std::string_view path_in_set,
+                             const SelectScalar& selects);
+  void count_scalar(std::string_view run, const ScalarRow& scalar);
 
   std::vector<ColumnSummary> summaries_;  // by column
   std::uint64_t records_ = 0;

@@ -65,7 +65,8 @@ struct ChunkColumns {
 class SampleCounter {
  public:
   // The arguments must outlive the object.
-  SampleCounter(const SetReader& reader, const UserTypes& types) : reader_(reader), types_(types) {}
+  SampleCounter(const SetReader& reader, const UserTypes& types, const RecordCondition* condition)
+      : reader_(reader), types_(types), selects_(scalar_selector(condition)) {}
 
   // Returns why a record cannot be read, if so, and nothing else.
   RenderedRecord count(const RequestContext& request, const PlacedRecord& place, const Chunk& chunk,
@@ -74,7 +75,8 @@ class SampleCounter {
     const auto record = place.store->records().read(request, chunk, index, 0, UINT64_MAX);
     if (!record) return {.failure = record.error()};
     auto counter = spare_counter();
-    const auto counted = counter->count(request, shard->decoder, place.indexed.chunk, record->bytes);
+    const auto counted = counter->count(request, shard->decoder, place.indexed.chunk, record->bytes,
+                                        shard->member.path_in_set(), selects_);
     const std::lock_guard lock(mutex_);
     if (first_shard_ == nullptr) first_shard_ = shard;
     counters_.push_back(std::move(counter));
@@ -124,6 +126,7 @@ class SampleCounter {
 
   const SetReader& reader_;
   const UserTypes& types_;
+  const SelectScalar selects_;
   BoundedLru<std::size_t, std::shared_ptr<const Shard>> shards_{kRecentShards};
   std::mutex mutex_;  // guards the following
   std::vector<std::unique_ptr<ColumnCounter>> counters_;
@@ -159,9 +162,15 @@ void declare_types_of(const std::shared_ptr<const RecordStore>& store, const Use
   if (schema) declare_fields((*schema)->root().fields, {}, columns);
 }
 
+SelectScalar scalar_selector(const RecordCondition* condition) {
+  if (condition == nullptr) return {};
+  return [condition](std::string_view run, const ScalarRow& scalar) { return condition->matches(run, scalar); };
+}
+
 bool ColumnTotals::add(const SetMember& member, DamageReporter& damage) {
   const RecordStore& store = *member.store;
   const RecordDecoder decoder(store.schema(), store.metadata(), options_.types);
+  const SelectScalar selects = scalar_selector(condition_.get());
   UndecodedOfFile undecoded;
   const auto count_record = [&](const RequestContext& request, const IndexedChunk& indexed, const Chunk& chunk,
                                 std::uint64_t index, ChunkColumns& counted) -> Result<void> {
@@ -173,7 +182,8 @@ bool ColumnTotals::add(const SetMember& member, DamageReporter& damage) {
                                            {.path = member.path, .path_in_set = member.path_in_set()}));
       if (!is_selected) return {};
     }
-    const auto done = counted.counter.count(request, decoder, indexed.chunk, record.bytes);
+    const auto done =
+        counted.counter.count(request, decoder, indexed.chunk, record.bytes, member.path_in_set(), selects);
     if (done || !is_of_record(done.error())) return done;
     counted.undecoded.add(indexed.chunk, done.error());
     return {};
@@ -211,7 +221,7 @@ void ColumnTotals::add(SetReader& reader) {
 }
 
 void ColumnTotals::add_sample(SetReader& reader, const RandomOptions& sample) {
-  SampleCounter counter(reader, options_.types);
+  SampleCounter counter(reader, options_.types, condition_.get());
   const RandomTarget target{
       .render = [&counter](const RequestContext& request, const PlacedRecord& place, const Chunk& chunk,
                            std::uint64_t index) { return counter.count(request, place, chunk, index); },

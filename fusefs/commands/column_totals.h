@@ -27,6 +27,9 @@ struct ColumnOptions {
 void declare_types_of(const std::shared_ptr<const RecordStore>& store, const UserTypes& types,
                       ColumnStatistics& columns);
 
+// Returns which scalars a condition selects; all if it is null. The condition must outlive the result.
+SelectScalar scalar_selector(const RecordCondition* condition);
+
 // Counts the columns of records. Prints and notes damage, and what else cannot be read or decoded. Not thread-safe.
 class ColumnTotals {
  public:

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import struct
+from collections import Counter
 
 import commands
 from tfrecords import field, tfrecord
@@ -87,6 +88,16 @@ class Scalars(commands.Case):
         self.assertEqual(head, ["2", "3"])
         done = self.recordfs("export", "--where", "tags = 'loss'", self.logs, "-o", self.folder / "a.csv")
         self.assertEqual(done.status, commands.PARTLY_DONE)
+
+    def test_columns_are_those_of_tables(self):
+        for words in ([], ["--where", "tag = 'loss'"], ["--sample", "100"]):
+            lines = self.lines(self.logs, *words)
+            rows = {row["name"]: row for row in json.loads(self.good("info", "--json", "--columns", self.logs, *words))["columns"]}
+            self.assertEqual({name: row["type"] for name, row in rows.items()},
+                             {"run": "str", "step": "int64", "wall_time": "float64", "tag": "str", "value": "float64"})
+            for place, name in enumerate(("run", "step", "tag", "value")):
+                self.assertEqual({one["value"]: one["count"] for one in rows[name]["counts"]}, Counter(line[place] for line in lines), words)
+        self.assertIn(b"<title>loss: 8</title>", self.good("report", self.logs))
 
     def test_tags_are_counted(self):
         wanted = [{"part": tag, "records": 8, "entries": 8, "first_step": 0, "last_step": 3} for tag in ("acc", "loss")]

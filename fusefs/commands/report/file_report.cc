@@ -90,6 +90,7 @@ class FileReporter {
       : store_(store),
         file_(file),
         condition_(options.condition.get()),
+        selects_(scalar_selector(condition_)),
         report_(report),
         decoder_(store.schema(), store.metadata(), options.types, kMostText),
         has_columns_(decoder_.decodes({})) {
@@ -156,7 +157,9 @@ class FileReporter {
     }
     made.sizes.add(extent.size);
     if (is_counted) made.parts.add(schema, record->bytes);
-    if (has_columns_ && !made.columns.count(context, decoder_, info, record->bytes)) ++made.undecoded;
+    if (has_columns_ && !made.columns.count(context, decoder_, info, record->bytes, file_.path_in_set, selects_)) {
+      ++made.undecoded;
+    }
     if (!is_first) return;
     made.first.push_back(shown_record(context, decoder_, info, extent.size, record->bytes));
     ImageFinder images(made.thumbnails);
@@ -223,6 +226,7 @@ class FileReporter {
   const RecordStore& store_;
   const RecordFile file_;
   const RecordCondition* const condition_;  // may be null
+  const SelectScalar selects_;
   FileReport& report_;
   const RecordDecoder decoder_;
   const bool has_columns_;
