@@ -28,7 +28,8 @@ struct ColumnText {
 };
 
 // Numbers are compared without rounding, and -0.0 is 0.0. NaN equals itself, and follows all other numbers. Texts and
-// bytes are compared byte by byte. Values of different types are ordered by their types.
+// bytes are compared byte by byte, as far as they are kept; then shorter ones come first. Values of different types are
+// ordered by their types.
 struct ColumnValue {
   std::variant<bool, std::int64_t, std::uint64_t, float, double, ColumnText> is{};
 };

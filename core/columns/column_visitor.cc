@@ -22,7 +22,7 @@ std::size_t ColumnVisitor::child_of(std::size_t node, std::string_view name) {
   if (const auto known = children.find(name); known != children.end()) return known->second;
   const std::string& parent = nodes_[node].path;
   const std::size_t size = parent.size() + 1 + name.size();
-  if (nodes_.size() > 2 * kMostColumns || size > kMostNames - name_bytes_) {
+  if (nodes_.size() > kMostNodes || size > kMostNames - name_bytes_) {
     has_too_many_ = true;
     return kNone;
   }

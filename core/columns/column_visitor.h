@@ -40,6 +40,7 @@ class ColumnVisitor : public ValueVisitor {
 
  private:
   static constexpr std::size_t kNone = SIZE_MAX;
+  static constexpr std::size_t kMostNodes = 4 * kMostColumns;  // a feature has three
 
   // A place in records.
   struct Node {

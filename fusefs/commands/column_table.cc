@@ -33,8 +33,8 @@ std::string_view whole_characters(const ColumnText& text) {
   return front;
 }
 
-// Adds a value as the member `name`, or as `name`_base64 if it is no text.
-void set_value(JsonObject& object, const std::string& name, const ColumnValue& value) {
+// Adds a value as the member `name`, or as `name`_base64 if it is no text. A bound may have the front of several texts.
+void set_value(JsonObject& object, const std::string& name, const ColumnValue& value, bool is_bound) {
   std::visit(
       [&](const auto& is) {
         using Type = std::decay_t<decltype(is)>;
@@ -47,7 +47,8 @@ void set_value(JsonObject& object, const std::string& name, const ColumnValue& v
             append_base64(encoded, as_bytes(text));
             object.set(name + "_base64", std::move(encoded));
           }
-          if (is.is_cut()) object.set(name + "_size", is.size);
+          if (is.is_cut() && is_bound) object.set(name + "_is_cut", true);
+          if (is.is_cut() && !is_bound) object.set(name + "_size", is.size);
         } else if constexpr (std::is_same_v<Type, float>) {
           object.set(name, with_its_digits(is));
         } else {
@@ -75,8 +76,8 @@ JsonObject row_of(const std::string& name, const ColumnSummary& column, std::uin
   row.set("values", column.values());
   if (const auto length = mean_length(column)) row.set("mean_length", rounded(*length));
   if (const auto size = column.mean_size()) row.set("mean_size", rounded(*size));
-  if (const auto minimum = column.minimum()) set_value(row, "minimum", *minimum);
-  if (const auto maximum = column.maximum()) set_value(row, "maximum", *maximum);
+  if (const auto minimum = column.minimum()) set_value(row, "minimum", *minimum, true);
+  if (const auto maximum = column.maximum()) set_value(row, "maximum", *maximum, true);
   if (column.counts() == nullptr) {
     row.set("distinct_above", std::uint64_t{most});
     return row;
@@ -84,7 +85,7 @@ JsonObject row_of(const std::string& name, const ColumnSummary& column, std::uin
   row.set("distinct", std::uint64_t{column.counts()->size()});
   JsonObject::List counts;
   for (const auto& [value, count] : frequent_values(*column.counts())) {
-    set_value(counts.emplace_back(), "value", *value);
+    set_value(counts.emplace_back(), "value", *value, false);
     counts.back().set("count", count);
   }
   row.set("counts", std::move(counts));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
+#include <map>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -11,7 +13,6 @@
 #include <fmt/format.h>
 
 #include "core/base/bounded_lru.h"
-#include "core/base/counted.h"
 #include "core/base/utf8.h"
 #include "core/columns/row_schema.h"
 #include "core/decoding/message_schema.h"
@@ -21,43 +22,27 @@
 namespace recordfs {
 namespace {
 
-// Records that have no columns, because they cannot be decoded.
-struct UndecodedOfFile {
-  std::uint64_t records = 0;
-  Position chunk = 0;  // of the first one
-  std::string why{};
+using Undecoded = UndecodedRecords::Summary;
 
-  void add(const ChunkInfo& info, const Error& error) {
-    if (records++ > 0) return;
-    chunk = info.begin;
-    why = error.detail.empty() ? to_string(error) : error.detail;
-  }
-  // REQUIRES: `other` follows in the container.
-  void add(const UndecodedOfFile& other) {
-    const std::uint64_t before = records;
-    if (before == 0) *this = other;
-    records = before + other.records;
-  }
-};
-
-// Returns whether an error says that a record is of another type, and not that reading failed.
-bool is_of_record(const Error& error) {
-  return error.code == Code::kNotFound || error.code == Code::kDamage || error.code == Code::kUnsupported;
+void note(Undecoded& undecoded, const ChunkInfo& chunk, const std::string& path, const Error& error) {
+  UndecodedRecords one;
+  one.note(chunk, path, error);
+  const std::uint64_t before = undecoded.records;
+  if (before == 0) undecoded = one.summary();
+  undecoded.records = before + 1;
 }
 
-// Prints how many records cannot be decoded, and notes it.
-void report_undecoded(const std::string& path, const UndecodedOfFile& undecoded, CommandContext& context) {
-  if (undecoded.records == 0) return;
-  context.fail(
-      kExitPartlyDone,
-      fmt::format("{}: {} left out that cannot be decoded; the first is in the chunk at {}: {}", printable(path),
-                  counted(undecoded.records, "record"), undecoded.chunk, printable(undecoded.why)));
+// Adds those of later records.
+void add_undecoded(const Undecoded& others, Undecoded& sum) {
+  const std::uint64_t before = sum.records;
+  if (before == 0) sum = others;
+  sum.records = before + others.records;
 }
 
 // The columns of the records of a chunk.
 struct ChunkColumns {
   ColumnCounter counter{};
-  UndecodedOfFile undecoded{};
+  Undecoded undecoded{};
   std::vector<Error> failures{};  // of records that cannot be read
 };
 
@@ -81,24 +66,20 @@ class SampleCounter {
     if (first_shard_ == nullptr) first_shard_ = shard;
     counters_.push_back(std::move(counter));
     if (counted) return {};
-    if (!is_of_record(counted.error())) return {.failure = counted.error()};
-    UndecodedOfFile undecoded;
-    undecoded.add(place.indexed.chunk, counted.error());
+    if (!UndecodedRecords::is_of_record(counted.error().code)) return {.failure = counted.error()};
     const std::uint64_t ordinal = place.base + place.indexed.before.records + index;
-    undecoded_.records += 1;
-    if (ordinal < first_undecoded_) {
-      undecoded.records = undecoded_.records;
-      undecoded_ = std::move(undecoded);
-      first_undecoded_ = ordinal;
-    }
+    note(undecoded_[ordinal], place.indexed.chunk, shard->member.path, counted.error());
+    // Only the first one is described.
+    if (undecoded_.size() > 2)
+      add_undecoded(undecoded_.extract(std::prev(undecoded_.end())).mapped(), undecoded_.begin()->second);
     return {};
   }
 
-  // Adds all that was counted. Returns what could not be.
-  UndecodedOfFile add_to(ColumnStatistics& columns) {
+  // Adds all that was counted, and what could not be.
+  void add_to(ColumnStatistics& columns, Undecoded& undecoded) {
     for (const auto& counter : counters_) columns.add(*counter);
     if (first_shard_ != nullptr) declare_types_of(first_shard_->member.store, types_, columns);
-    return undecoded_;
+    for (const auto& [ordinal, one] : undecoded_) add_undecoded(one, undecoded);
   }
 
  private:
@@ -130,9 +111,8 @@ class SampleCounter {
   BoundedLru<std::size_t, std::shared_ptr<const Shard>> shards_{kRecentShards};
   std::mutex mutex_;  // guards the following
   std::vector<std::unique_ptr<ColumnCounter>> counters_;
-  std::shared_ptr<const Shard> first_shard_;  // that was read first
-  UndecodedOfFile undecoded_;
-  std::uint64_t first_undecoded_ = UINT64_MAX;  // ordinal
+  std::shared_ptr<const Shard> first_shard_;      // that was read first
+  std::map<std::uint64_t, Undecoded> undecoded_;  // by ordinal; the first one stands for others
 };
 
 // Notes the integers of 32 bits among fields, whose messages nest as deeply as SchemaLimits allows.
@@ -171,7 +151,6 @@ bool ColumnTotals::add(const SetMember& member, DamageReporter& damage) {
   const RecordStore& store = *member.store;
   const RecordDecoder decoder(store.schema(), store.metadata(), options_.types);
   const SelectScalar selects = scalar_selector(condition_.get());
-  UndecodedOfFile undecoded;
   const auto count_record = [&](const RequestContext& request, const IndexedChunk& indexed, const Chunk& chunk,
                                 std::uint64_t index, ChunkColumns& counted) -> Result<void> {
     if (const Error* const why = chunk.layout().failure(index)) return *why;
@@ -184,8 +163,8 @@ bool ColumnTotals::add(const SetMember& member, DamageReporter& damage) {
     }
     const auto done =
         counted.counter.count(request, decoder, indexed.chunk, record.bytes, member.path_in_set(), selects);
-    if (done || !is_of_record(done.error())) return done;
-    counted.undecoded.add(indexed.chunk, done.error());
+    if (done || !UndecodedRecords::is_of_record(done.error().code)) return done;
+    note(counted.undecoded, indexed.chunk, member.path, done.error());
     return {};
   };
   const auto count = [&](const RequestContext& request, const IndexedChunk& indexed) -> OrderedResult {
@@ -196,17 +175,15 @@ bool ColumnTotals::add(const SetMember& member, DamageReporter& damage) {
       const auto done = count_record(request, indexed, **chunk, i, *counted);
       if (!done) counted->failures.push_back(done.error());
     }
-    return [this, &store, &undecoded, counted] {
+    return [this, &store, counted] {
       columns_.add(counted->counter);
-      undecoded.add(counted->undecoded);
+      add_undecoded(counted->undecoded, undecoded_);
       for (const Error& why : counted->failures) context_.report(store, why);
       return true;
     };
   };
   const auto end = damage.read({.store = store}, {.threads = context_.threads()}, count);
   declare_types_of(member.store, options_.types, columns_);
-  report_undecoded(member.path, undecoded, context_);
-  undecoded_ += undecoded.records;
   return end.has_value();
 }
 
@@ -230,13 +207,12 @@ void ColumnTotals::add_sample(SetReader& reader, const RandomOptions& sample) {
       .types = options_.types,
       .skips_damage = true};
   read_in_random_order(sample, target, reader, context_);
-  const UndecodedOfFile undecoded = counter.add_to(columns_);
-  report_undecoded(reader.name(), undecoded, context_);
-  undecoded_ += undecoded.records;
+  counter.add_to(columns_, undecoded_);
 }
 
 const ColumnStatistics* ColumnTotals::finish(const std::string& name) {
   report_condition(condition_.get(), true, context_);
+  report_undecoded("--columns", undecoded_, "so they have no columns", context_);
   if (!columns_.has_too_many()) return &columns_;
   context_.fail(kExitPartlyDone, fmt::format("{}: the records have more than {} columns, or too long names of columns",
                                              printable(name), ColumnVisitor::kMostColumns));

@@ -7,6 +7,7 @@
 
 #include "core/columns/column_statistics.h"
 #include "core/decoding/record_decoder.h"
+#include "core/search/undecoded_records.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
@@ -46,15 +47,15 @@ class ColumnTotals {
   // Reports doubts about the condition. Returns null after printing it if there are too many columns.
   const ColumnStatistics* finish(const std::string& name);
 
-  // Returns the number of records that could not be decoded.
-  std::uint64_t undecoded() const { return undecoded_; }
+  // Returns the number of records that could not be decoded, also those that the condition did not apply to.
+  std::uint64_t undecoded() const { return undecoded_.records + (condition_ ? condition_->undecoded().records : 0); }
 
  private:
   const ColumnOptions& options_;
   CommandContext& context_;
   const ConditionPointer condition_;
   ColumnStatistics columns_;
-  std::uint64_t undecoded_ = 0;
+  UndecodedRecords::Summary undecoded_;
 };
 
 }  // namespace recordfs

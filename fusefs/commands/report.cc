@@ -99,6 +99,8 @@ class Report {
       return fail(found.error().detail);
     }
     if (found->verdict.was_stopped) return std::nullopt;
+    if (!found->failures.empty()) progress_.clear();
+    for (const Error& why : found->failures) context_.report(store, why);
     declare_types_of(opened->store, options_.counted.types, found->columns);
     for (const Finding& finding : found->verdict.findings) context_.note(finding.status);
     if (const auto unchecked = finding_without_checksums(found->verdict)) {

@@ -130,9 +130,11 @@ class Columns(commands.Case):
     def test_damaged_and_undecodable_records_are_reported(self):
         records = [example({"label": [number]}) for number in range(10)]
         path = self.file("a.tfrecord", [*records, b"text", *records, b"\xff"])
-        message = r"2 records left out that cannot be decoded; the first is in the chunk at 0: "
+        message = rf"--columns: 2 records cannot be decoded, so they have no columns; the first is in {path}, in the chunk at 0: "
         made = json.loads(self.assert_ends(commands.PARTLY_DONE, message, "info", "--json", "--columns", path))
         self.assertEqual((made["decoded_records"], made["undecoded_records"], made["columns"][0]["records"]), (20, 2, 20))
+        made = self.recordfs("info", "--json", "--columns", path, "--where", "label < 5")
+        self.assertEqual((made.status, json.loads(made.out)["undecoded_records"]), (commands.PARTLY_DONE, 2))
         content = bytearray(self.file("a.tfrecord", records).read_bytes())
         content[len(content) // 2] ^= 1
         path.write_bytes(content)

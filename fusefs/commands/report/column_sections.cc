@@ -86,6 +86,9 @@ bool has_chart(const ColumnSummary& column) {
 }  // namespace
 
 std::string columns_section(const ColumnStatistics& columns, std::uint64_t undecoded) {
+  if (columns.columns().empty() && undecoded > 0) {
+    return section("Columns", paragraph(fmt::format("None: {} cannot be decoded.", records_text(undecoded))));
+  }
   if (columns.columns().empty() && !columns.has_too_many()) return {};
   std::vector<const NamedColumn*> all;
   for (const NamedColumn& column : columns.columns()) all.push_back(&column);
@@ -122,7 +125,7 @@ std::string images_section(const Thumbnails& thumbnails) {
   }
   const std::string more = thumbnails.too_large == 0
                                ? std::string()
-                               : paragraph(fmt::format("{} of these records: too large for this page.",
+                               : paragraph(fmt::format("{} of these records: too large for this page, or damaged.",
                                                        counted(thumbnails.too_large, "more image")));
   if (items.empty() && more.empty()) return {};
   return section("Images of the first records",

@@ -10,6 +10,7 @@
 
 #include "core/base/utf8.h"
 #include "core/decoding/record_decoder.h"
+#include "core/search/undecoded_records.h"
 #include "core/store/container_info.h"
 #include "fusefs/exit_status.h"
 
@@ -81,7 +82,16 @@ struct ChunkReport {
   std::vector<FirstRecord> first;
   ColumnCounter columns;
   std::uint64_t undecoded = 0;
+  std::vector<Error> failures;
   Thumbnails thumbnails;
+
+  void note(const Error& error) {
+    if (UndecodedRecords::is_of_record(error.code)) {
+      ++undecoded;
+    } else if (failures.size() < FileReport::kMostFailures) {
+      failures.push_back(error);
+    }
+  }
 };
 
 class FileReporter {
@@ -152,13 +162,14 @@ class FileReporter {
     const ChunkInfo& info = indexed.chunk;
     if (condition_ != nullptr) {
       const auto is_selected = condition_->matches(context, decoder_, info, record->bytes, file_);
-      if (!is_selected) ++made.undecoded;
+      if (!is_selected) made.note(is_selected.error());
       if (!is_selected || !*is_selected) return;
     }
     made.sizes.add(extent.size);
     if (is_counted) made.parts.add(schema, record->bytes);
-    if (has_columns_ && !made.columns.count(context, decoder_, info, record->bytes, file_.path_in_set, selects_)) {
-      ++made.undecoded;
+    if (has_columns_) {
+      const auto counted = made.columns.count(context, decoder_, info, record->bytes, file_.path_in_set, selects_);
+      if (!counted) made.note(counted.error());
     }
     if (!is_first) return;
     made.first.push_back(shown_record(context, decoder_, info, extent.size, record->bytes));
@@ -179,6 +190,9 @@ class FileReporter {
     report_.parts.add(made.parts);
     report_.columns.add(made.columns);
     report_.undecoded += made.undecoded;
+    for (const Error& why : made.failures) {
+      if (report_.failures.size() < FileReport::kMostFailures) report_.failures.push_back(why);
+    }
     if (report_.first.size() < FileReport::kFirstRecords) report_.thumbnails.add(std::move(made.thumbnails));
     std::ranges::move(made.first, std::back_inserter(report_.first));
     if (report_.first.size() >= FileReport::kFirstRecords) {

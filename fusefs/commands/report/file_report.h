@@ -50,6 +50,7 @@ struct FileReport {
   static constexpr std::size_t kBins = 1280;
   static constexpr std::size_t kMostBoundaries = 256;  // between chunks
   static constexpr std::size_t kFirstRecords = 8;
+  static constexpr std::size_t kMostFailures = 8;
 
   JsonObject info;  // info.json
   std::uint64_t size = 0;
@@ -63,6 +64,7 @@ struct FileReport {
   std::vector<FirstRecord> first;
   ColumnStatistics columns;
   std::uint64_t undecoded = 0;  // records whose columns are not counted
+  std::vector<Error> failures;  // the first reasons why records could not be described
   Thumbnails thumbnails;        // of the first records
 
   // Returns where a bin begins. REQUIRES: bin <= bins.size().

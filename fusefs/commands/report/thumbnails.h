@@ -21,14 +21,21 @@ struct Thumbnail {
   std::string bytes;
 };
 
-// Returns the media type of a JPEG, PNG, GIF or WebP file, by its first bytes; nullopt for all else.
-std::optional<std::string_view> image_type(Bytes bytes);
+// The header of an image. `type` is its media type, in static storage. `pixels`: width times height.
+struct ImageHeader {
+  std::string_view type;
+  std::uint64_t pixels = 0;
+};
+// Returns that of a JPEG, PNG, GIF or WebP file, which the first bytes tell; nullopt for all else. Without a size in
+// the expected place, an image has UINT64_MAX pixels.
+std::optional<ImageHeader> image_header(Bytes bytes);
 
 // The images of consecutive records, up to a bound. Larger ones are only counted.
 struct Thumbnails {
   static constexpr std::size_t kMost = 12;
   static constexpr std::size_t kMostBytes = 192u << 10;  // of all
   static constexpr std::size_t kLargest = 96u << 10;
+  static constexpr std::uint64_t kMostPixels = 4u << 20;  // a browser needs four bytes for each
 
   std::vector<Thumbnail> images{};
   std::uint64_t too_large = 0;

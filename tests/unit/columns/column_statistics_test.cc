@@ -89,18 +89,19 @@ TEST(ColumnStatistics, LongTextsDifferByAHash) {
             fmt::format("1\na: str[] 1 3 {0}...201 {0}...201 {0}...201:2 {0}...201:1", front.substr(0, 128)));
 }
 
+std::string example_of(std::string_view name, std::string_view values) {
+  std::string content, entry, features, example;
+  protobuf::append_field(content, 3, values);
+  protobuf::append_field(entry, 1, name);
+  protobuf::append_field(entry, 2, content);
+  protobuf::append_field(features, 1, entry);
+  protobuf::append_field(example, 1, features);
+  return example;
+}
+
 TEST(ColumnStatistics, RecordThatCannotBeDecodedCountsNothing) {
-  const auto feature = [](std::uint32_t list, std::string_view values) {
-    std::string content, name, entry, features, example;
-    protobuf::append_field(content, list, values);
-    protobuf::append_field(entry, 1, "a");
-    protobuf::append_field(entry, 2, content);
-    protobuf::append_field(features, 1, entry);
-    protobuf::append_field(example, 1, features);
-    return example;
-  };
-  const std::string good = feature(3, std::string_view("\x0A\x03\x01\x02\x03"));
-  const std::string cut = feature(3, std::string_view("\x0A\x03\x01\x02\xFF"));
+  const std::string good = example_of("a", "\x0A\x03\x01\x02\x03");
+  const std::string cut = example_of("a", "\x0A\x03\x01\x02\xFF");
   ColumnCounter counter;
   EXPECT_EQ(count(counter, {good, cut, "text", good}, schema_of_examples()), 2u);
   ColumnStatistics sum;
@@ -146,6 +147,15 @@ TEST(ColumnStatistics, ManyColumnsKeepFewerValuesEach) {
   EXPECT_EQ(statistics_of(records).most_distinct(), 32u);
   EXPECT_NE(statistics_of(records).columns().at("7").counts(), nullptr);
   EXPECT_EQ(ColumnCounter::most_distinct(1), 1000u);
+}
+
+TEST(ColumnStatistics, ExamplesHaveAsManyColumnsAsOtherRecords) {
+  Records records;
+  for (int i = 0; i < 8192; ++i) records.push_back(example_of(fmt::format("f{}", i), "\x0A\x01\x07"));
+  ColumnCounter counter;
+  EXPECT_EQ(count(counter, records, schema_of_examples()), 0u);
+  EXPECT_FALSE(counter.has_too_many());
+  EXPECT_EQ(counter.names().size(), 8192u);
 }
 
 TEST(ColumnStatistics, TooManyColumnsAreReported) {
