@@ -227,14 +227,14 @@ class ArrowRecords {
         batch.is_full = appended.error().code == Code::kLimit && rows.size() > 0;
         if (batch.is_full) return i;
         left_out.assign(1, appended.error());
-        // Scalars are no rows of their record.
-        appended = schema_->has_scalars() ? Result<void>() : rows.append_null();
       }
       for (Error& error : left_out) {
         error.position = block_.chunks[part_].begin;
         if (!is_over_) handle(error);
       }
       if (is_over_) return i;
+      // Scalars are no rows of their record.
+      if (!appended) appended = schema_->has_scalars() ? Result<void>() : rows.append_null();
       if (!appended) {
         batch.is_full = true;
         return i;

@@ -271,14 +271,19 @@ RowSources row_sources(const OpenedSet& set, const py::function& first_records, 
           .first_records = first};
 }
 
+// As RowSchema::find(), but fails with kUnsupported instead of kNotFound, which is an IndexError.
+Result<std::shared_ptr<const RowSchema>> find_schema(const RequestContext& context, const RowSources& sources) {
+  auto found = RowSchema::find(context, sources);
+  if (found || found.error().code != Code::kNotFound) return found;
+  Error why = found.error();
+  why.code = Code::kUnsupported;
+  return why;
+}
+
 // Returns what the records are decoded to. `first_records` is a function that returns a list of bytes.
 std::shared_ptr<const RowSchema> row_schema(const OpenedSet& set, const py::function& first_records, bool lists) {
   return value_or_raise(run_long([&](const RequestContext& context) {
-                          auto found = RowSchema::find(context, row_sources(set, first_records, lists));
-                          if (found || found.error().code != Code::kNotFound) return found;
-                          Error why = found.error();
-                          why.code = Code::kUnsupported;
-                          return decltype(found)(std::move(why));
+                          return find_schema(context, row_sources(set, first_records, lists));
                         }),
                         set.plan().list.shards.front().path);
 }
@@ -295,7 +300,7 @@ std::shared_ptr<const RowSchema> table_schema(const OpenedSet& set, const py::fu
   const auto find = [&](const RequestContext& context) -> Result<std::shared_ptr<const RowSchema>> {
     const RowSources sources = row_sources(set, first_records, wanted.lists, selection);
     ASSIGN_OR_RETURN(auto scalars, RowSchema::find_scalars(context, sources));
-    return scalars != nullptr ? scalars : RowSchema::find(context, sources);
+    return scalars != nullptr ? scalars : find_schema(context, sources);
   };
   return value_or_raise(run_long(find), set.plan().list.shards.front().path);
 }

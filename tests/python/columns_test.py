@@ -5,7 +5,7 @@ import unittest
 import cases
 import recordfs
 from arrow_decode_test import ALL, INT64, POINT, declared, descriptor_set, message_type
-from tfrecords import example, field
+from tfrecords import example, field, tfrecord
 
 try:
     import numpy
@@ -45,6 +45,11 @@ class Columns(cases.Case):
             ds.select("d")
         with self.assertRaises(ValueError):
             ds.select("a", "a")
+        mixed = self.folder / "mixed.tfrecord"
+        mixed.write_bytes(tfrecord([b'{"a": 1, "b": 2}', b'{"a": 2, "b": "text"}']))
+        self.assertEqual(list(recordfs.open(mixed).select("a")), [{"a": 1}, {"a": 2}])
+        with self.assertRaises(recordfs.UnsupportedError):
+            recordfs.open(mixed).columns
         with self.assertRaises(recordfs.UnsupportedError):
             self.open("riegeli/simple_zstd9.riegeli").columns
 
@@ -77,6 +82,14 @@ class Columns(cases.Case):
         ds = recordfs.open(self.write("b.tfrecord", [example({"label": [i]}) for i in range(5)]))
         self.assertEqual(ds.to_numpy()["label"].tolist(), [0, 1, 2, 3, 4])
         self.assertEqual(ds.to_numpy(["label"], lists=True)["label"].tolist(), [[0], [1], [2], [3], [4]])
+
+    @unittest.skipIf(numpy is None, "needs numpy")
+    def test_empty_values(self):
+        ds = recordfs.open(self.write("a.tfrecord", [example({"a": [b"", b""], "b": []}) for _ in range(3)]))
+        arrays = ds.to_numpy(lists=True)
+        self.assertEqual(arrays["a"].tolist(), [[b"", b""]] * 3)
+        self.assertTrue("b" not in arrays or arrays["b"].shape == (3, 0))
+        self.assertEqual([row["a"] for row in ds.select("a")], [[b"", b""]] * 3)
 
     @unittest.skipIf(numpy is None, "needs numpy")
     def test_missing_values_and_large_numbers_are_kept(self):

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from . import _recordfs
 from ._arguments import text
+from ._errors import UnsupportedError
 
 _TYPES = {"i": "int32", "I": "uint32", "l": "int64", "L": "uint64", "f": "float32", "g": "float64", "b": "bool", "U": "str",
           "Z": "bytes", "+s": "dict"}
@@ -101,14 +102,20 @@ class Selection:
     def __init__(self, dataset: Columned, names: list[str], lists: bool) -> None:
         self._dataset = dataset
         self._lists = lists
-        known = [Column.of(field) for field in dataset._column_reader(lists=lists).field()[2]]
+        if len(set(names)) < len(names):
+            raise ValueError("a column is named twice")
+        try:  # others may be such that they cannot be described
+            reader = dataset._column_reader(names, lists)
+        except UnsupportedError:
+            if not names:
+                raise
+            reader = dataset._column_reader(lists=lists)  # to say which there are
+        known = [Column.of(field) for field in reader.field()[2]]
         by_name = {column.name: column for column in known}
         for name in names:
             if name not in by_name:
                 shown = ", ".join(list(by_name)[:_MOST_SHOWN]) + (", ..." if len(by_name) > _MOST_SHOWN else "")
                 raise ValueError(f"no column {name} (the columns are {shown})")
-        if len(set(names)) < len(names):
-            raise ValueError("a column is named twice")
         self.columns = [by_name[name] for name in names] if names else known
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -168,25 +175,26 @@ def _python_values(field: tuple, column: tuple) -> list[Any]:
     """Returns the values of an Arrow column as Python objects; None if one is missing."""
     _, arrow, field_children = field
     length, nulls, buffers, children = column
+    present, *buffers = [b"" if buffer is None else buffer for buffer in buffers]
     if arrow == "+s":
         names = [child[0] for child in field_children]
         parts = [_python_values(child, values) for child, values in zip(field_children, children)]
         values = [dict(zip(names, row)) for row in zip(*parts)] if parts else [{} for _ in range(length)]
     elif arrow == "+L":
         items = _python_values(field_children[0], children[0])
-        ends = buffers[1].cast("q")
+        ends = memoryview(buffers[0]).cast("q")
         values = [items[ends[i]:ends[i + 1]] for i in range(length)]
     elif arrow in "UZ":
-        ends = buffers[1].cast("q")
-        data = buffers[2]
+        ends = memoryview(buffers[0]).cast("q")
+        data = buffers[1]
         values = [bytes(data[ends[i]:ends[i + 1]]) for i in range(length)]
         if arrow == "U":
             values = [value.decode() for value in values]
     elif arrow == "b":
-        values = _bits(buffers[1], length)
+        values = _bits(buffers[0], length)
     else:
-        values = buffers[1].cast({"l": "q", "L": "Q", "g": "d"}.get(arrow, arrow)).tolist()
-    return _without(values, _bits(buffers[0], length) if nulls else None)
+        values = memoryview(buffers[0]).cast({"l": "q", "L": "Q", "g": "d"}.get(arrow, arrow)).tolist()
+    return _without(values, _bits(present, length) if nulls else None)
 
 
 def _array_of(field: tuple, column: tuple) -> Any:
@@ -195,9 +203,10 @@ def _array_of(field: tuple, column: tuple) -> Any:
 
     _, arrow, field_children = field
     length, nulls, buffers, children = column
+    data = b"" if len(buffers) < 2 or buffers[1] is None else buffers[1]
     if arrow == "+L":
         items = _array_of(field_children[0], children[0])
-        ends = numpy.frombuffer(buffers[1], numpy.int64, length + 1)
+        ends = numpy.frombuffer(data, numpy.int64, length + 1)
         sizes = numpy.diff(ends)
         if length and (sizes == sizes[0]).all():
             return items[ends[0]:ends[-1]].reshape(length, sizes[0], *items.shape[1:])
@@ -205,16 +214,16 @@ def _array_of(field: tuple, column: tuple) -> Any:
     if nulls or arrow not in "iIlLfgb":
         return _objects(_python_values(field, column))
     if arrow == "b":
-        return numpy.unpackbits(numpy.frombuffer(buffers[1], numpy.uint8), count=length, bitorder="little").astype(bool)
-    return numpy.frombuffer(buffers[1], _TYPES[arrow], length)
+        return numpy.unpackbits(numpy.frombuffer(data, numpy.uint8), count=length, bitorder="little").astype(bool)
+    return numpy.frombuffer(data, _TYPES[arrow], length)
 
 
 def _joined(numpy: Any, column: Column, parts: list[Any]) -> Any:
     """Returns the arrays of consecutive rows as one."""
     if not parts:
-        dtype = column.type if column.type in numpy.sctypeDict and column.type not in ("str", "bytes") else object
+        dtype = object if column.type in ("str", "bytes", "dict", "list") else column.type
         return numpy.empty((0, 0) if column.is_list and dtype != object else 0, dtype)
     is_alike = all(part.dtype == parts[0].dtype and part.shape[1:] == parts[0].shape[1:] for part in parts)
     if is_alike:
         return numpy.concatenate(parts)
-    return _objects([row for part in parts for row in part])
+    return _objects([row for part in parts for row in (part.tolist() if part.ndim == 1 else part)])

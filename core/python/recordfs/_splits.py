@@ -114,7 +114,7 @@ class Splittable:
 
     def _check_missing(self) -> None:
         """Raises or warns, as `on_damage` wants it, if a shard is missing: no split has its records."""
-        for number, (_, is_missing) in enumerate(self._opened.shards):
+        for number, (_, is_missing, _) in enumerate(self._opened.shards):
             if not is_missing or self._on_damage == "skip":
                 continue
             try:
