@@ -58,11 +58,12 @@ struct RowOrigin {
   std::shared_ptr<const RowDecoder> decoder{};  // null: the records have no columns, or none are wanted
 };
 
-// A record that has no place in the output.
+// A record that has no place in the output, or a scalar of one.
 struct RowFailure {
   std::shared_ptr<const RowOrigin> origin{};
   std::uint64_t ordinal = 0;
   Error why;
+  bool is_part = false;  // of a record that counts as written, or has another failure
 };
 
 // The bytes of consecutive records of one container.

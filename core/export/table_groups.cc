@@ -112,15 +112,21 @@ std::vector<ArrowColumn> TableColumns::rows_of(const RecordGroup& group, std::ve
     const auto& origin = group.segments[segment].origin;
     const Bytes record = group.records.between(i, i + 1);
     std::vector<Error> left_out;
+    std::size_t before = rows->size();
     auto appended = rows->append(*origin->decoder, record, &left_out);
     if (!appended && appended.error().code == Code::kLimit && rows->size() > 0) {
       batches.push_back(select(rows->finish()));
       rows = std::make_unique<RowBatch>(*schema_);
+      before = 0;
       appended = rows->append(*origin->decoder, record, &left_out);
     }
     if (!appended) left_out.push_back(appended.error());
+    bool is_part = rows->size() > before;
     for (Error& why : left_out) {
-      failures.push_back({.origin = origin, .ordinal = group.records.ordinals[i], .why = std::move(why)});
+      failures.push_back({.origin = origin,
+                          .ordinal = group.records.ordinals[i],
+                          .why = std::move(why),
+                          .is_part = std::exchange(is_part, true)});
     }
   }
   if (rows->size() > 0) batches.push_back(select(rows->finish()));

@@ -47,6 +47,11 @@ LossCount CommandStatus::losses() const {
   return losses_;
 }
 
+void CommandStatus::set_losses(const LossCount& losses) {
+  const std::lock_guard lock(mutex_);
+  losses_ = losses;
+}
+
 void CommandStatus::print_unopened(const std::string& path, const Error& error) {
   if (!hides_unopened_) print_message(open_failure(path, error));
   note(distinguishes_retries_ && may_open_later(error) ? kExitTryAgain : kExitCannotOpen);

@@ -40,6 +40,7 @@ class CommandStatus {
   // Counts records that are skipped, as LossCount::add() does, and returns the count.
   void add_loss(std::optional<std::uint64_t> count, std::uint64_t at_least = 0);
   LossCount losses() const;
+  void set_losses(const LossCount& losses);
   // Returns the exit status for a failed read.
   static int status_of(const Error& error);
 

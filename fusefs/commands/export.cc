@@ -201,12 +201,14 @@ class Export {
     const SelectedFinder finder{
         .condition = condition, .types = options_.types, .skips_damage = options_.skips_damage, .context = context_};
     std::uint64_t records = 0;
+    const LossCount losses = context_.losses();
     is_complete_ = true;
     reader.each_range(options_.words, [&](const Range& range) {
       return visit(range, reader, [&](const SetMember& member, const Selection& selection) {
         return finder.each(member, selection, [&](OrdinalInterval run) { records += run.end - run.begin; });
       });
     });
+    context_.set_losses(losses);  // the records are read again
     return is_complete_ ? std::optional(records) : std::nullopt;
   }
 
@@ -306,10 +308,14 @@ class Export {
   // Prints which records could not be encoded. Returns false if that ends the export.
   bool report_failures() {
     const auto failures = files_->take_failures();
-    written_ -= failures.size();
     for (const RowFailure& failure : failures) {
       progress_.clear();
-      context_.add_loss(1);
+      if (failure.is_part) {
+        ++scalars_omitted_;
+      } else {
+        --written_;
+        context_.add_loss(1);
+      }
       Error why = failure.why;
       why.detail = fmt::format("record {}: {}", failure.ordinal, why.detail);
       const RowOrigin& origin = *failure.origin;
@@ -327,9 +333,12 @@ class Export {
   // Prints how many records the output lacks, because the log mentions only the first ones of a place.
   void report_losses() const {
     const LossCount losses = context_.losses();
-    if (losses.is_none()) return;
-    print_message(fmt::format("{}: {} written; {} omitted", options_.shown_output(), counted(written_, "record"),
-                              to_string(losses)));
+    if (losses.is_none() && scalars_omitted_ == 0) return;
+    const std::string records = losses.is_none() ? "" : fmt::format("; {} omitted", to_string(losses));
+    const std::string scalars =
+        scalars_omitted_ == 0 ? "" : fmt::format("; {} omitted", counted(scalars_omitted_, "scalar"));
+    print_message(
+        fmt::format("{}: {} written{}{}", options_.shown_output(), counted(written_, "record"), records, scalars));
   }
 
   bool may_finish() const {
@@ -365,7 +374,8 @@ class Export {
   std::optional<Output> stream_;
   RowOptions rows_;
   std::optional<ExportFiles> files_;
-  std::uint64_t written_ = 0;  // records
+  std::uint64_t written_ = 0;          // records
+  std::uint64_t scalars_omitted_ = 0;  // of records that are not
   bool is_complete_ = false;
   bool has_failed_ = false;  // the output cannot be written
 };

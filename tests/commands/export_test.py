@@ -314,6 +314,11 @@ class Export(commands.Case):
         self.assertEqual(self.recordfs("export", "-f", "--skip-damage", path, ":1100", "-o", self.target / "a.csv").err, "")
         damaged = self.recordfs("export", "-f", "--skip-damage", commands.sample(DAMAGED), "-o", self.target / "a.delimited").err
         self.assertIn(" 156 records written; 575 omitted\n", damaged)
+        path.write_bytes(tfrecord([example({"a": [1]})] * 30).replace(tfrecord([example({"a": [1]})]), b"?" * 30, 1))
+        for words in ((), ("--shards", "2")):  # which reads twice
+            done = self.recordfs("export", "-f", "--skip-damage", "--where", "a = 1", *words, path, "-o", self.target / "a.csv")
+            self.assertRegex(done.err, r"a\.csv: 29 records written; .* omitted\n\Z")
+            self.assertNotRegex(done.err, r"; [2-9] omitted")
 
     def test_type_and_descriptors_of_records_are_kept(self):
         def metadata(path):

@@ -113,6 +113,7 @@ class Scalars(commands.Case):
         done = self.recordfs("export", "--skip-damage", path, "-o", out)
         self.assertEqual(done.status, commands.DAMAGE)
         self.assertIn("record 1: a value of a is not exactly a double", done.err)
+        self.assertTrue(done.err.endswith("a.csv: 3 records written; 1 scalar omitted\n"), done.err)
         self.assertEqual([line.split(",")[3:] for line in out.read_text().splitlines()[1:]], [["b", "1"], ["a", "3"]])
 
 
