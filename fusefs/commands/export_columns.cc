@@ -17,8 +17,9 @@ namespace {
 constexpr std::size_t kFirstRecords = 1024;           // that define the columns
 constexpr std::uint64_t kMostFirstBytes = 64u << 20;  // of them
 
-// Returns the first readable records of a set, up to the limits.
-std::vector<std::string> first_records(SetReader& reader) {
+// Returns the first readable records of a set, up to the limits. Fails with errors that may pass, because with other
+// records the columns would be others.
+Result<std::vector<std::string>> first_records(SetReader& reader) {
   std::vector<std::string> records;
   std::uint64_t bytes = 0;
   RecordStream stream(reader.set(), {.threads = 1});
@@ -26,6 +27,10 @@ std::vector<std::string> first_records(SetReader& reader) {
     const auto next = stream.next(block, std::chrono::hours(1));
     if (next == RecordStream::Next::kEnd) break;
     if (next == RecordStream::Next::kTimeout) continue;
+    for (const StreamProblem& problem : block.problems) {
+      const Code code = problem.error.code;
+      if (!is_permanent(code) && code != Code::kNoContainer) return problem.error;
+    }
     for (const Bytes record : block.records.first(std::min(block.records.size(), kFirstRecords - records.size()))) {
       records.emplace_back(as_text(record));
       bytes += record.size();
