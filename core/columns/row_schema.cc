@@ -155,7 +155,7 @@ Result<void> RowSchema::add_first(const RequestContext& context, const RowSource
       values_ = ValueKind::kFormat;
       return add_values(format, records);
     }
-    const auto json = json_record(record);
+    const auto json = json_record(record, selection_);
     if (!json && json.error().code == Code::kDamage) continue;
     values_ = ValueKind::kJson;
     return add_values(format, records);
@@ -185,7 +185,7 @@ Result<void> RowSchema::add_values(const RecordSchema& format, const std::vector
       ASSIGN_OR_RETURN(const auto value, format.value(record, ValueForm::kJson));
       return value_columns_->add(value);
     }
-    ASSIGN_OR_RETURN(const auto json, json_record(record));
+    ASSIGN_OR_RETURN(const auto json, json_record(record, selection_));
     return value_columns_->add(json.value);
   };
   value_columns_.emplace(selection_);
@@ -202,7 +202,7 @@ Result<std::string> RowSchema::message_of_value(const RecordSchema& format, Byte
     ASSIGN_OR_RETURN(const auto value, format.value(record, ValueForm::kJson));
     return value_columns_->message_of(value);
   }
-  ASSIGN_OR_RETURN(const auto json, json_record(record));
+  ASSIGN_OR_RETURN(const auto json, json_record(record, selection_));
   return value_columns_->message_of(json.value);
 }
 

@@ -78,7 +78,8 @@ Value value_of_word(std::string_view word) {
   return {word == "true"};
 }
 
-// The result points into `json`, whose depth the parser has bounded.
+// The result points into `json`, whose depth the parser has bounded. REQUIRES of the second: an object.
+Result<Value> object_in(const JsonValue& json, const ColumnSelection& selection);
 Result<Value> value_in(const JsonValue& json) {
   switch (json.type) {
     case JsonType::kString: return Value{json.text};
@@ -95,10 +96,17 @@ Result<Value> value_in(const JsonValue& json) {
     }
     case JsonType::kObject: break;
   }
+  return object_in(json, {});
+}
+
+Result<Value> object_in(const JsonValue& json, const ColumnSelection& selection) {
   Value::Object object;
   object.reserve(json.values.size());
   for (const JsonValue& member : json.values) {
-    ASSIGN_OR_RETURN(auto value, value_in(member));
+    Value value;
+    if (selection.wants(member.key)) {
+      ASSIGN_OR_RETURN(value, value_in(member));
+    }
     object.push_back({.name = member.key, .value = std::move(value)});
   }
   return Value{std::move(object)};
@@ -106,11 +114,11 @@ Result<Value> value_in(const JsonValue& json) {
 
 }  // namespace
 
-Result<JsonRecord> json_record(Bytes record) {
+Result<JsonRecord> json_record(Bytes record, const ColumnSelection& selection) {
   auto tree = json_of_record(record);
   if (!tree || tree->type != JsonType::kObject) return Error{.code = Code::kDamage, .detail = "not a JSON object"};
   JsonRecord made{.tree = std::move(*tree)};
-  ASSIGN_OR_RETURN(made.value, value_in(made.tree));
+  ASSIGN_OR_RETURN(made.value, object_in(made.tree, selection));
   return made;
 }
 
@@ -122,11 +130,11 @@ class ValueColumns::Collector {
   Result<void> add_members(Column& parent, const Value::Object& object, std::size_t depth) {
     if (depth > kDeepest) return column_error(Code::kLimit, parent.path, "nests too deeply");
     for (const auto& [name, value] : object) {
-      if (is_empty(value)) continue;
       if (depth == 0 && !columns_.selection_.wants(name)) {
         note_other(name);
         continue;
       }
+      if (is_empty(value)) continue;
       if (name.find('\0') != std::string_view::npos) {
         return column_error(Code::kUnsupported, path_of(parent.path, name), "has a NUL in its name");
       }

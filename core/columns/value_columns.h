@@ -25,7 +25,8 @@ struct JsonRecord {
 // Returns a record that json_of_record() accepts and that is an object. An integer is std::int64_t or std::uint64_t,
 // NaN and the infinities are double. Fails with kDamage for any other record, and with kUnsupported if a number is out
 // of the range of its type. Thread-safe.
-Result<JsonRecord> json_record(Bytes record);
+// Members that are not selected are null, whatever they are.
+Result<JsonRecord> json_record(Bytes record, const ColumnSelection& selection = {});
 
 // The columns are the members that have values: bool, int64, or uint64 if a value needs it, double, text, bytes,
 // structs for objects, and lists of these. Null is a value of any column, and so are an empty list and an empty object,

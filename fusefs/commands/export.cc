@@ -471,7 +471,7 @@ void declare_rows(CLI::App& app, ExportOptions& options) {
         options.columns.selection = std::move(*selection);
       },
       "of tables and JSON Lines: only these columns, in this order, as a,b\n"
-      "A name with a comma is in quotes: '`a,b`,c'. Values of other columns are not looked at.");
+      "A name with a comma is in quotes: '`a,b`,c'. Tables do not look at values of other columns.");
   app.add_flag(
       "--lists", options.columns.lists,
       "each feature of a tensorflow.Example is a list\n"
@@ -525,13 +525,13 @@ RunCommand declare_export(CLI::App& app) {
   declare_output(app, *options);
   declare_rows(app, *options);
   options->reading.declare(app);
-  app.footer(
-      std::string(kRangeHelp) +
-      "\nWithout a RANGE, exports all records. Several files are one data set, in the order given. Formats with "
-      "columns "
-      "get those of each record: the fields of its message, the members of its JSON, or the features of a "
-      "tensorflow.Example by their own names. If the first record has no columns, the columns are ordinal and data. "
-      "The same input gives the same bytes with any number of threads.");
+  app.footer(std::string(kRangeHelp) +
+             "\nWithout a RANGE, exports all records. Several files are one data set, in the order given. Formats with "
+             "columns "
+             "get those of each record: the fields of its message, the members of its JSON, or the features of a "
+             "tensorflow.Example by their own names. If none of the first 1,024 records has columns, the columns are "
+             "ordinal and "
+             "data. The same input gives the same bytes with any number of threads.");
   return [options] { return Export(*options).run(); };
 }
 
