@@ -115,6 +115,7 @@ class Resolver {
       TRY(take(left_, 1));
       TRY(add_field(extension->second.declared, true, depth, fields));
       fields.back().name = extension->second.name;
+      TRY(check_name(fields.back().name));
     }
     open_.pop_back();
     std::ranges::sort(fields, {}, &MessageField::number);
@@ -126,6 +127,11 @@ class Resolver {
     if (amount > left) return Error{.code = Code::kLimit, .detail = "the message type has too many fields"};
     left -= amount;
     return {};
+  }
+
+  static Error invalid() { return {.code = Code::kDamage, .detail = "a descriptor has an invalid field"}; }
+  static Result<void> check_name(const std::string& name) {
+    return is_utf8(name) && name.find('\0') == std::string::npos ? Result<void>() : invalid();
   }
 
   static Error unknown(std::string_view type) {
@@ -171,9 +177,8 @@ class Resolver {
       if (field.is(numbers::kOneofIndex, WireType::kVarint))
         made.oneof = field.value;  // also of an optional field of proto3
     });
-    if (type == 0 || type > kLastType || !is_utf8(made.name) || made.name.find('\0') != std::string::npos) {
-      return Error{.code = Code::kDamage, .detail = "a descriptor has an invalid field"};
-    }
+    TRY(check_name(made.name));
+    if (type == 0 || type > kLastType) return invalid();
     made.type = static_cast<FieldType>(type);
     made.is_group = made.type == FieldType::kGroup;
     if (made.is_group) made.type = FieldType::kMessage;

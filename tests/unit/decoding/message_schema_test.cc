@@ -132,6 +132,16 @@ TEST(MessageSchema, ExtensionsAreFieldsOfTheExtendedType) {
   EXPECT_TRUE((*fields)[0].has_presence && (*fields)[1].is_repeated);
 }
 
+TEST(MessageSchema, ExtensionWithAnInvalidFullNameIsDamage) {
+  std::string descriptors = *Schema(R"(
+    syntax = "proto2"; package pq; message M { extensions 1 to 8; } extend M { optional int32 e = 1; })")
+                                 .resolved_descriptors();
+  for (std::size_t at = 0; (at = descriptors.find("pq", at)) != std::string::npos; ++at) descriptors[at + 1] = '\0';
+  const auto fields = message_schema(as_bytes(descriptors), std::string_view("p\0.M", 4));
+  ASSERT_FALSE(fields);
+  EXPECT_EQ(fields.error().code, Code::kDamage);
+}
+
 TEST(MessageSchema, MessageSetIsUnsupported) {
   const auto fields = fields_of(R"(
     syntax = "proto2"; message M { option message_set_wire_format = true; extensions 4 to max; })",
