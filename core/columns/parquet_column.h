@@ -18,7 +18,7 @@ struct ParquetCodec {
   std::optional<int> level{};
 };
 
-// What the footer tells of a column in a row group.
+// The description of a column of a row group in the footer.
 struct ParquetColumnChunk {
   std::size_t begin = 0;                        // in the bytes of the row group
   std::optional<std::size_t> dictionary_end{};  // nullopt: no dictionary

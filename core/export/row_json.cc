@@ -49,7 +49,7 @@ const Value* only_member(const Value& value) {
   return members == nullptr || members->empty() ? nullptr : &members->front().value;
 }
 
-Error no_columns() { return {.code = Code::kDamage, .detail = "no columns, unlike the first record"}; }
+Error no_columns() { return {.code = Code::kDamage, .detail = "no columns, unlike other records"}; }
 
 // Returns the members of an object, each as `"name":value`.
 std::vector<std::string_view> members_of(std::string_view object) {

@@ -17,8 +17,7 @@
 // terms on it are false, except that count() is 0. There are only true and false: `not` makes true what is false.
 //
 // - Numbers are compared without rounding. Integers of JSON that have more than 64 bits are the nearest double. A float
-// also equals the decimal number with its shortest digits, which JSON
-//   shows: 0.1. NaN differs from all numbers.
+//   also equals the decimal number with its shortest digits, which JSON shows: 0.1. NaN differs from all numbers.
 // - Texts and bytes are compared byte by byte. Patterns are those of RecordMatcher, which match anywhere in the text.
 // - Values of different types differ, and are not ordered. `not in (VALUE)` is the same as !=.
 // - len() is the number of bytes of a text or of bytes; of a field with other values, it is their number.

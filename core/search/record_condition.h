@@ -45,8 +45,8 @@ class RecordCondition {
   // cannot be decoded.
   Result<bool> matches(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk,
                        Bytes record, const RecordFile& file) const;
-  // Returns whether a scalar matches. If the names are others than its columns: true, and matches() tells for its
-  // record.
+  // Returns whether a scalar matches. Returns true if the names are not its columns, because the other function decides
+  // for the whole record.
   bool matches(std::string_view run, const ScalarRow& scalar) const;
 
   // Returns what is known of records that could not be decoded, so that the condition did not apply to them.
