@@ -1,0 +1,165 @@
+#include "fusefs/commands/export_options.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "fusefs/commands/command.h"
+#include "fusefs/commands/record_text.h"
+
+namespace recordfs {
+namespace {
+
+void check(const ExportOptions& options) {
+  if (options.output.empty()) throw CLI::RequiredError("-o");
+  if (!options.form()) {
+    const std::string& name = options.form_name.empty() ? options.output : options.form_name;
+    throw CLI::ValidationError(options.form_name.empty() ? "-o" : "--to",
+                               fmt::format("no known format: {} (try: --to jsonl)", name));
+  }
+  const bool is_stream = options.output == "-";
+  if (options.sharding.shards && options.sharding.size) {
+    throw CLI::ValidationError("only one of --shards and --shard-size can be given");
+  }
+  if (options.sharding.is_given() && is_stream) throw CLI::ValidationError("--shards", "needs a file, not -o -");
+  if (options.sharding.shards && options.words.reads_ranges) {
+    throw CLI::ValidationError("--shards", "excludes -r - (try: --shard-size)");
+  }
+  if (options.random.is_given() && options.words.has_ranges()) {
+    throw CLI::ValidationError("only one of RANGE and --shuffle or --sample can be given");
+  }
+  const auto content = options.form()->format->content;
+  const bool has_columns = content == ExportFormat::Content::kTable || content == ExportFormat::Content::kRows;
+  if (!options.columns.selection.is_all() && !has_columns) {
+    throw CLI::ValidationError("--select", "is for tables and JSON Lines: csv, tsv, parquet, arrow, jsonl");
+  }
+  if (!options.members.empty() && content != ExportFormat::Content::kMembers) {
+    throw CLI::ValidationError("--member", "is for archives: tar");
+  }
+}
+
+// Returns the lines of the manual about the formats.
+std::string text_of_formats() {
+  std::string text;
+  for (const ExportFormat& format : export_formats()) {
+    std::string names = fmt::format("`{}`", format.name);
+    for (const std::string_view suffix : format.suffixes) names += fmt::format(", `{}`", suffix);
+    std::string codecs;
+    for (const FileCodec codec : format.codecs) {
+      codecs += fmt::format("{}`.{}`", codecs.empty() ? "" : " or ", codec == FileCodec::kGzip ? "gz" : "zst");
+    }
+    if (!codecs.empty()) codecs = fmt::format(" ({} compresses the file)", codecs);
+    text += fmt::format("{}{}: {}{}.", text.empty() ? "" : " ", names, format.text, codecs);
+  }
+  return text;
+}
+
+void declare_output(CLI::App& app, ExportOptions& options) {
+  begin_group(app, "Output");
+  declare_value(
+      app, "-o,--output", "OUT", options.output,
+      "the file to write, whose name tells the format; - is standard output\n"
+      "The file gets its name once it is complete and on the disk. After a failure, or a signal, nothing of it "
+      "is left. Pipes and devices are written to directly.");
+  declare_value(app, "--to", "FORMAT", options.form_name,
+                "the format, if the name does not tell it: jsonl, jsonl.gz, ...\n" + text_of_formats());
+  app.add_flag("-f,--force", options.replaces,
+               "replace existing files\n"
+               "Symbolic links are replaced too. Without this option existing files are not changed, and the exit "
+               "status is 5.");
+  declare_value(
+      app, "--shards", "N",
+      [&options](const std::string& text) {
+        constexpr std::uint64_t kMost = 99999;
+        options.sharding.shards = number_of("--shards", text, kMost);
+        if (options.sharding.shards == 0u) throw CLI::ValidationError("--shards", "not a number from 1: " + text);
+      },
+      "write N files, with about as many records each\n"
+      "They are named after OUT: `train.jsonl` becomes `train-00000-of-00016.jsonl` and so on. Each has consecutive "
+      "records, so the files have them in the same order as the source. They get their names together, once all are "
+      "complete. With --where, the records are read twice, because they are counted first.");
+  declare_size(
+      app, "--shard-size", 1, [&options](std::uint64_t size) { options.sharding.size = size; },
+      "write files of about SIZE each, named as with --shards\n"
+      "A file ends before the record that would make it larger, except that what a codec has not written yet is not "
+      "counted.");
+}
+
+void declare_rows(CLI::App& app, ExportOptions& options) {
+  begin_group(app, "Records");
+  declare_where(app, options.condition);
+  options.random.declare(app);
+  declare_value(
+      app, "--select", "COLUMNS",
+      [&options](const std::string& text) {
+        auto selection = ColumnSelection::parse(text);
+        if (!selection) throw CLI::ValidationError("--select", selection.error().detail);
+        options.columns.selection = std::move(*selection);
+      },
+      "of tables and JSON Lines: only these columns, in this order, as a,b\n"
+      "A name with a comma is in quotes: '`a,b`,c'. Tables do not look at values of other columns.");
+  app.add_flag(
+      "--lists", options.columns.lists,
+      "each feature of a tensorflow.Example is a list\n"
+      "Otherwise a feature is a single value, or null, if none of the first 1,024 records has several values of "
+      "it, or an empty list. A later record with several cannot be exported.");
+  declare_value(
+      app, "--member", "MEMBERS",
+      [&options](const std::string& text) {
+        for (std::string_view rest = text;; rest.remove_prefix(1)) {
+          auto member = TarMember::take(rest);
+          if (!member) throw CLI::ValidationError("--member", member.error().detail);
+          const auto is_same = [&](const TarMember& other) { return other.name == member->name; };
+          if (std::ranges::any_of(options.members, is_same)) {
+            throw CLI::ValidationError("--member", "two members have the same name: " + member->name);
+          }
+          options.members.push_back(std::move(*member));
+          if (rest.empty()) return;
+        }
+      },
+      "of archives: the members of each record, as jpg=image/encoded,cls=label\n"
+      "A member is named `ORDINAL.NAME`, and has a part of the record, by its path in inside/ of a mount, as for `cp "
+      "--part`; without a path it is the whole record. Default: `bin`, the record. A record that lacks a part cannot "
+      "be "
+      "exported.");
+  declare_value(
+      app, "--bytes", "FORM", [&options](const std::string& word) { options.bytes = byte_form_of(word); },
+      "how bytes are written in rows: auto (text or base64), base64 or hex\n"
+      "With `auto`, the default, they are text if they are UTF-8, and otherwise base64. With another FORM all bytes "
+      "have "
+      "that form, which no text can be mistaken for.");
+  declare_types(
+      app, options.types,
+      [&options] {
+        const auto form = options.form();
+        const bool has_columns = !form || form->format->content == ExportFormat::Content::kRows ||
+                                 form->format->content == ExportFormat::Content::kTable;
+        return has_columns || options.condition != nullptr;
+      },
+      "formats with columns and for --where");
+  app.add_flag("--skip-damage", options.skips_damage,
+               "omit records that cannot be read, and write the others (exit status 4)\n"
+               "Without this option the output is not written if any record cannot be read.");
+}
+
+}  // namespace
+
+void ExportOptions::declare(CLI::App& app) {
+  declare_words(app, words, WordUse::kFilesAndRanges, "which records (default: all)", [this] { check(*this); });
+  declare_output(app, *this);
+  declare_rows(app, *this);
+  reading.declare(app);
+  app.footer(std::string(kRangeHelp) +
+             "\nWithout a RANGE, exports all records. Several files are one data set, in the order given. Formats with "
+             "columns "
+             "get those of each record: the fields of its message, the members of its JSON, or the features of a "
+             "tensorflow.Example by their own names. If none of the first 1,024 records has columns, the columns are "
+             "ordinal and "
+             "data. The same input gives the same bytes with any number of threads.");
+}
+
+}  // namespace recordfs

@@ -1,0 +1,46 @@
+// The words and options of `export`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/export/export_format.h"
+#include "fusefs/commands/command_context.h"
+#include "fusefs/commands/export_columns.h"
+#include "fusefs/commands/export_files.h"
+#include "fusefs/commands/random_order.h"
+#include "fusefs/commands/record_words.h"
+#include "fusefs/commands/where.h"
+
+namespace CLI {
+class App;
+}
+
+namespace recordfs {
+
+struct ExportOptions {
+  ReadingOptions reading;
+  RecordWords words;
+  RandomOptions random;
+  std::string output;
+  std::string form_name;  // of --to
+  ShardingOptions sharding;
+  UserTypes types;
+  ConditionPointer condition;  // on which records are exported
+  ColumnChoice columns;
+  std::vector<TarMember> members;
+  ByteForm bytes = ByteForm::kAuto;
+  bool replaces = false;
+  bool skips_damage = false;
+
+  // Declares the options on `app`. The object must outlive the parsing.
+  void declare(CLI::App& app);
+
+  // Returns nullopt if the name stands for no form. After the parsing it stands for one.
+  std::optional<ExportForm> form() const { return export_form_of(form_name.empty() ? output : form_name); }
+  // Returns where it is, as messages name it.
+  std::string shown_output() const { return output == "-" ? "standard output" : output; }
+};
+
+}  // namespace recordfs
