@@ -6,6 +6,7 @@ RECORDFS_REFERENCE is a program that gets a format and a file: it prints the num
 and the SHA-256 of these records, each after its length in 8 bytes, least first. Its status is 77 if it has no reader.
 scripts/recover_campaign sets them."""
 import errno
+import gzip
 import hashlib
 import json
 import os
@@ -227,6 +228,29 @@ class Recover(commands.Case):
         self.assertEqual(json.loads(self.good("cat", "--json", self.out / "x"))["decoded"]["metadata"], {"run": "7"})
         self.assertEqual((self.out / "x").read_bytes(), b"\xe1\xc1" + bytes(14) + struct.pack("<I", len(metadata)) + metadata
                          + bucket(1, bytes(4), 0))
+
+    def test_metadata_of_proio_that_exceed_the_limit_together_are_not_collected(self):
+        def sparse(path, buckets, payload):
+            value = 30 << 20
+            entry = b"\x0a\x01k\x12" + tfrecords.varint(value)
+            with path.open("wb") as file:
+                for entries in buckets:
+                    fields = bytes([8, 1, 16, len(payload), 24, 1])
+                    item = b"\x3a" + tfrecords.varint(len(entry) + value) + entry
+                    file.write(b"\xe1\xc1" + bytes(14) + struct.pack("<I", len(fields) + entries * (len(item) + value)) + fields)
+                    for _ in range(entries):
+                        file.write(item)
+                        file.seek(value, os.SEEK_CUR)
+                    file.write(payload)
+        source = self.folder / "x.proio"
+        sparse(source, [3], b"no gzip")
+        self.assert_ends(commands.PARTLY_DONE, "the metadata of the bucket exceed the limit", "recover", source, "-o", self.out / "x")
+        sparse(source, [1, 1, 1], b"no gzip")
+        self.assertEqual(self.recordfs("recover", source, "-o", self.out / "x").status, commands.DAMAGE)
+        self.assertEqual(self.verified(self.out / "x")["chunks"], 2)
+        sparse(source, [3], gzip.compress(bytes(4)))
+        self.good("recover", source, "-o", self.out / "y")
+        self.assertEqual((self.out / "y").read_bytes(), source.read_bytes())
 
     def test_lost_chunk_of_bloscpack_has_no_offset(self):
         data = bytearray(commands.sample("bloscpack/v3-ck-sha256-off.blp").read_bytes())

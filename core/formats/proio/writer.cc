@@ -60,33 +60,41 @@ bool is_message(Bytes content) {
 // The header of a bucket of another stream.
 struct StoredHeader {
   BucketHeader header{};
-  std::string items{};     // those that can be read, as append_header() takes them
   bool is_intact = false;  // all items can be read, and the bucket is as the header says
 };
 
-// Fails as Source does, with kLimit for an item that exceeds the limits, and with kChanged.
-Result<StoredHeader> read_stored(const RequestContext& context, const Source& source, const ChunkInfo& chunk) {
-  const Limits limits;
-  StoredHeader stored;
-  const auto add = [&](const HeaderItem& item) -> Result<void> {
-    if (item.size > limits.metadata_bytes) {
-      return Error{Code::kLimit, item.begin, fmt::format("{} bytes of metadata exceed the limit", item.size)};
-    }
-    ASSIGN_OR_RETURN(const auto content, read_exactly(context, source, item.begin, item.size));
-    const bool is_usable = item.field != header_field::kMetadata || is_message(content.view());
-    if (is_usable) append_field(stored.items, item.field, as_text(content.view()));
-    return {};
-  };
+// Fails as Source and `visit` do, and with kChanged.
+Result<StoredHeader> read_stored(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                                 const ItemVisitor& visit = {}) {
   WindowedReader window(source, kHeaderWindow);
-  ASSIGN_OR_RETURN(const auto reading, read_header(context, window, chunk.begin, limits, add));
+  ASSIGN_OR_RETURN(const auto reading, read_header(context, window, chunk.begin, Limits{}, visit));
   if (reading.verdict != HeaderReading::Verdict::kSound) {
     return Error{Code::kChanged, chunk.begin, "the header of the bucket has changed"};
   }
+  StoredHeader stored;
   stored.header = reading.header;
   stored.is_intact = reading.bad.empty() && reading.header.stored == chunk.stored_size &&
                      reading.header.payload + reading.header.stored == chunk.end &&
                      reading.header.events == chunk.records;
   return stored;
+}
+
+// Returns the items of a stored header that can be read, as append_header() takes them. Fails like read_stored(), and
+// with kLimit if they exceed the limits together.
+Result<std::string> stored_items(const RequestContext& context, const Source& source, const ChunkInfo& chunk) {
+  const std::uint64_t limit = Limits{}.metadata_bytes;
+  std::string items;
+  const auto add = [&](const HeaderItem& item) -> Result<void> {
+    if (item.size > limit || items.size() > limit - item.size) {
+      return Error{Code::kLimit, item.begin, "the metadata of the bucket exceed the limit"};
+    }
+    ASSIGN_OR_RETURN(const auto content, read_exactly(context, source, item.begin, item.size));
+    const bool is_usable = item.field != header_field::kMetadata || is_message(content.view());
+    if (is_usable) append_field(items, item.field, as_text(content.view()));
+    return {};
+  };
+  TRY(read_stored(context, source, chunk, add));
+  return items;
 }
 
 class StreamWriter final : public RecordWriter {
@@ -127,10 +135,10 @@ class StreamWriter final : public RecordWriter {
 
   Result<void> append_stored(const RequestContext& context, const Source& source, const ChunkInfo& chunk) override {
     TRY(write_items());
-    ASSIGN_OR_RETURN(auto stored, read_stored(context, source, chunk));
+    ASSIGN_OR_RETURN(const auto stored, read_stored(context, source, chunk));
     if (stored.is_intact) return copy_stored(context, source, chunk.begin, chunk.end, sink_);
     // The header has a wrong size, or metadata that cannot be read.
-    BucketHeader& header = stored.header;
+    BucketHeader header = stored.header;
     header.events = *chunk.records;
     header.stored = chunk.stored_size;
     if (header.compression == kCompressionNone) {
@@ -138,7 +146,7 @@ class StreamWriter final : public RecordWriter {
                        find_events(context, source, header.payload, chunk.stored_size, header.events, nullptr));
       header.stored = run.end;
     }
-    items_ = std::move(stored.items);
+    ASSIGN_OR_RETURN(items_, stored_items(context, source, chunk));
     TRY(write_header(header));
     return copy_stored(context, source, header.payload, header.payload + header.stored, sink_);
   }
@@ -150,7 +158,9 @@ class StreamWriter final : public RecordWriter {
       TRY(write_items());
       return copy_stored(context, source, chunk.begin, chunk.end, sink_);
     }
-    items_ += stored.items;
+    ASSIGN_OR_RETURN(const auto items, stored_items(context, source, chunk));
+    if (items_.size() + items.size() > Limits{}.metadata_bytes) TRY(write_items());
+    items_ += items;
     return {};
   }
 
