@@ -266,6 +266,21 @@ class Recover(commands.Case):
         self.assertEqual({made[at:at + 2] for at in offsets}, {b"\2\1"})
         self.assertEqual(made[32 + 8 * (chunks - 1):offsets[0]], b"\xff" * (offsets[0] - 32 - 8 * (chunks - 1)))
 
+    def test_room_for_offsets_of_a_damaged_bloscpack_file_is_limited(self):
+        data = commands.sample("bloscpack/v3-ck-sha256-off.blp").read_bytes()
+        chunks, = struct.unpack_from("<q", data, 16)
+        offsets = struct.unpack_from(f"<{chunks}q", data, 32)
+        gap = 1 << 30
+        source = self.folder / "x.blp"
+        with source.open("wb") as file:
+            file.write(data[:32] + struct.pack(f"<{chunks}q", *(offset + gap for offset in offsets)))
+            file.seek(offsets[0] + gap)
+            file.write(data[offsets[0]:])
+        done = self.recordfs("recover", source, "-o", self.out / "x")
+        self.assertIn(done.status, (commands.GOOD, commands.DAMAGE), done.err)
+        self.assertLess((self.out / "x").stat().st_size, 64 << 20)
+        self.assertEqual(self.records(self.out / "x"), self.records(commands.sample("bloscpack/v3-ck-sha256-off.blp")))
+
     def test_earlier_versions_of_bloscpack_become_the_one_that_is_read(self):
         for name in ("v0-rc1", "v1-2", "v2-4"):
             self.good("recover", commands.sample(f"bloscpack/{name}.blp"), "-o", self.out / name)

@@ -11,6 +11,7 @@
 #include "core/base/append.h"
 #include "core/base/cursor.h"
 #include "core/codec/blosc.h"
+#include "core/formats/bloscpack/offsets.h"
 #include "core/formats/bloscpack/order.h"
 #include "core/formats/bloscpack/survey.h"
 #include "core/formats/bloscpack/wire.h"
@@ -22,14 +23,15 @@ constexpr std::uint64_t kChunkSize = 1u << 20;         // bytes, as of the refer
 constexpr std::uint32_t kPlainBlockSize = 256u << 10;  // bytes of an inner block of an uncompressed chunk
 constexpr std::uint8_t kPlainFlag = 0x02;
 constexpr std::int32_t kUnknownSize = -1;
+constexpr std::uint64_t kUnsetPiece = 64u << 10;  // bytes
 
-// What the header says of a file, except what depends on its chunks.
+// The header of a file, without the fields that depend on its chunks.
 struct Form {
   std::optional<DigestId> digest{};
   std::uint8_t typesize = 0;
   bool has_offsets = true;
   std::string metadata{};       // the section as it is stored
-  std::uint64_t offsets = 0;    // room for so many; there may be fewer chunks
+  std::uint64_t offsets = 0;    // the room of the section, in offsets; there may be fewer chunks
   std::int32_t chunk_size = 0;  // of a file without chunks, or with only one
   std::int32_t last_chunk = 0;  // of a file without chunks
 
@@ -138,10 +140,21 @@ class BloscpackWriter final : public RecordWriter {
   // Header and offsets are written again at the end.
   Result<void> begin_file() {
     if (position_ > 0) return {};
-    std::string head = file_header_bytes(form_.header()) + form_.metadata;
-    if (form_.has_offsets) head.append(form_.offsets * kOffsetSize, '\xFF');
+    const std::string head = file_header_bytes(form_.header()) + form_.metadata;
     position_ = head.size();
-    return sink_.write(as_bytes(head));
+    TRY(sink_.write(as_bytes(head)));
+    return form_.has_offsets ? write_unset(form_.offsets * kOffsetSize) : Result<void>();
+  }
+  // Writes bytes of offsets that are not written yet.
+  Result<void> write_unset(std::uint64_t size) {
+    const std::string piece(std::min(size, kUnsetPiece), '\xFF');
+    for (std::uint64_t left = size; left > 0;) {
+      const Bytes bytes = as_bytes(piece).first(std::min<std::uint64_t>(left, piece.size()));
+      TRY(sink_.write(bytes));
+      left -= bytes.size();
+    }
+    position_ += size;
+    return {};
   }
 
   // Counts a chunk that is written next.
@@ -242,7 +255,9 @@ Result<WriterOptions> like(const RequestContext& context, const Container& conta
             .chunk_size = std::max(header.chunk_size, kUnknownSize),
             .last_chunk = std::clamp(header.last_chunk, kUnknownSize, std::max(header.chunk_size, kUnknownSize))};
   if (found.offsets_begin > 0 && found.first_chunk > found.offsets_begin) {
-    form.offsets = std::max(form.offsets, (found.first_chunk - found.offsets_begin) / kOffsetSize);
+    // Damage can make the room as large as the file.
+    const std::uint64_t room = std::min((found.first_chunk - found.offsets_begin) / kOffsetSize, kMostOffsets);
+    form.offsets = std::max(form.offsets, room);
   }
   form.has_offsets = form.has_offsets && form.offsets > 0;
   ASSIGN_OR_RETURN(form.metadata, metadata_section(context, container, source, found));
