@@ -34,6 +34,8 @@ class LossReport {
   // Gives the file its name if it was begun. Must be called at most once, as the last function. Fails with kIo because
   // of this or an earlier function; the error of a stream is printed.
   Result<void> finish();
+  // Removes the file, unless it has its name. For a process that ends without destructors.
+  void discard() { file_.reset(); }
 
  private:
   const std::string path_;

@@ -145,6 +145,7 @@ class RecoverDatabase {
       if (const auto finished = report_.finish(); !finished) fail(report_.path(), finished.error());
     }
     directory_ = Error{};  // removes what is not published
+    report_.discard();
     Interruption::pass_on();
     const int status = context_.finish();
     return !is_published_ && status == kExitDamage ? kExitPartlyDone : status;
@@ -179,6 +180,7 @@ class Recover {
     if (!Interruption::came()) {
       if (const auto finished = report_.finish(); !finished) fail_to_write(report_.path(), finished.error());
     }
+    report_.discard();
     Interruption::pass_on();
     const int status = context_.finish();
     return failure_ != kExitGood ? failure_ : status;

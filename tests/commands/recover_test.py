@@ -455,10 +455,11 @@ class Recover(commands.Case):
         source.write_bytes(commands.sample("tfrecord/runs.tfrecord").read_bytes() * 60)
         before = source.stat()
         for number in (signal.SIGINT, signal.SIGKILL):
-            with subprocess.Popen([commands.program("recordfs"), *commands.encoded(["recover", source, "-o", str(self.out / "x")])],
-                                  stderr=subprocess.PIPE, env=self.environment()) as running:
+            words = ["recover", source, "-o", str(self.out / "x"), "--report", str(self.out / "lost"), "-f"]
+            with subprocess.Popen([commands.program("recordfs"), *commands.encoded(words)], stderr=subprocess.PIPE,
+                                  env=self.environment()) as running:
                 deadline = time.monotonic() + commands.PATIENCE
-                while not os.listdir(self.out) and running.poll() is None and time.monotonic() < deadline:
+                while len(os.listdir(self.out)) < 2 and running.poll() is None and time.monotonic() < deadline:
                     time.sleep(0.001)
                 running.send_signal(number)
                 running.stderr.read()
