@@ -11,14 +11,13 @@
 #include <cstring>
 #include <string_view>
 
-#include <fmt/format.h>
-
+#include "fusefs/commands/output_file.h"
 #include "fusefs/commands/publish_file.h"
 
 namespace recordfs {
 namespace {
 
-// What tells that a file is the one that was read.
+// Shows whether a file is the one that was read.
 struct FileIdentity {
   std::uint64_t device = 0, inode = 0, size = 0;
   std::int64_t seconds = 0, nanoseconds = 0;  // of the last change of its content
@@ -36,17 +35,32 @@ struct FileIdentity {
 // A request is a FileIdentity, the path, a zero byte and the name; the answer is an errno.
 constexpr std::size_t kMostOfRequest = sizeof(FileIdentity) + PATH_MAX + 1 + NAME_MAX;
 
+// Returns whether a name is that of a file in the directory. The process that sends it may be taken over.
+bool is_file_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.find_first_of(std::string_view("/\0", 2)) == name.npos;
+}
+
+bool is_same_file(const struct stat& one, const struct stat& other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 // Returns an errno; 0: success.
 int link_file(int directory, const FileIdentity& identity, const std::string& path, const std::string& name,
               bool replaces) {
-  constexpr std::size_t kMostOfName = 200;  // bytes, so that the hidden name is not too long
-  const std::string hidden = fmt::format(".{}.{}.recordfs", name.substr(0, kMostOfName), ::getpid());
+  if (!is_file_name(name)) return EINVAL;
+  const std::string hidden = hidden_name(name);
   if (::linkat(AT_FDCWD, path.c_str(), directory, hidden.c_str(), AT_SYMLINK_FOLLOW) != 0) return errno;
   struct stat status {};
   int failed = ::fstatat(directory, hidden.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
   if (failed == 0 && FileIdentity::of(status) != identity) failed = ESTALE;
-  if (failed == 0 && publish_file(directory, hidden, name, replaces)) return 0;
-  if (failed == 0) failed = errno;
+  struct stat existing {};
+  // rename(2) would leave both names of one file.
+  const bool is_linked =
+      ::fstatat(directory, name.c_str(), &existing, AT_SYMLINK_NOFOLLOW) == 0 && is_same_file(existing, status);
+  if (failed == 0 && !is_linked) {
+    if (publish_file(directory, hidden, name, replaces)) return 0;
+    failed = errno;
+  }
   ::unlinkat(directory, hidden.c_str(), 0);
   return failed;
 }

@@ -19,8 +19,9 @@ class FileLinker {
   static Result<FileLinker> into(const Descriptor& directory, bool replaces);
 
   // Gives the file at `path` the name `name` in the directory, too. `status` is that of the file when it was read.
-  // Fails with kChanged if the file is another one now, and with kIo: EEXIST if the name is taken and must not be,
-  // EXDEV if the directory is in another filesystem. Nothing has the name then that had it not before.
+  // Does nothing if it has that name already. Fails with kChanged if the file is another one now, and with kIo: EEXIST
+  // if the name is taken and must not be, EXDEV if the directory is in another filesystem. Nothing has the name then
+  // that had it not before.
   Result<void> link(const std::string& path, const struct stat& status, const std::string& name) const;
 
  private:

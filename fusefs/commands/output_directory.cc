@@ -3,18 +3,15 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 
-#include <fmt/format.h>
+#include "fusefs/commands/output_file.h"
 
 namespace recordfs {
 namespace {
-
-constexpr std::size_t kMostOfDirectoryName = 200;  // bytes, so that the hidden name is not too long
 
 // Renames a directory. Returns false and sets errno on failure: EEXIST if the name is taken. On filesystems without
 // RENAME_NOREPLACE, as NFS, a directory that has the name is replaced if it is empty.
@@ -64,9 +61,7 @@ Result<std::unique_ptr<OutputDirectory>> OutputDirectory::create(const std::stri
   if (!target.has_filename()) target = target.parent_path();  // a slash at the end
   struct stat st {};
   if (::lstat(target.c_str(), &st) == 0) return system_error(EEXIST);
-  const std::string name =
-      fmt::format(".{}.{}.recordfs", target.filename().string().substr(0, kMostOfDirectoryName), ::getpid());
-  const std::string unfinished = (target.parent_path() / name).string();
+  const std::string unfinished = (target.parent_path() / hidden_name(target.filename().string())).string();
   HelperProcess helper("recordfs-writer", {}, [&](int line) { serve_directory(line, unfinished, target.string()); });
   if (!helper.is_there()) return system_error(EAGAIN);
   if (const int made = receive_answer(helper.line().number()); made != 0) return system_error(made);

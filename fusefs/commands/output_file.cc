@@ -23,15 +23,13 @@ constexpr std::size_t kDirect = 64u << 10;   // bytes of a piece that is faster 
 // So that the hidden name is not too long.
 constexpr std::size_t kMostOfName = 200;  // bytes
 
-// Returns a name that no other process chooses, not even one of another container with the same process ID. The hidden
-// file of a process that was killed therefore stays until a user removes it.
+}  // namespace
+
 std::string hidden_name(const std::string& name) {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) number = static_cast<std::uint64_t>(::getpid());
   return fmt::format(".{}.{:016x}.recordfs", name.substr(0, kMostOfName), number);
 }
-
-}  // namespace
 
 OutputFile::OutputFile(Descriptor directory, std::string name, Options options)
     : directory_(std::move(directory)), name_(std::move(name)), unfinished_(hidden_name(name_)), options_(options) {}

@@ -15,6 +15,11 @@
 
 namespace recordfs {
 
+// Returns a name for a file or directory until it has the name `name`. No other process chooses it, not even one of
+// another container with the same process ID. The hidden file of a process that was killed therefore stays until a user
+// removes it. Thread-safe.
+std::string hidden_name(const std::string& name);
+
 // Until it is published it is a hidden file of the same directory, which the destructor removes. Only a process that is
 // killed leaves the hidden file. Not thread-safe.
 class OutputFile final : public ByteSink {

@@ -87,6 +87,7 @@ HelperProcess make_directory(const std::string& output) {
           }};
 }
 
+constexpr std::string_view kIsRead = "is a file that is read, which is never written";
 constexpr std::string_view kReplacesOther = "the report would replace another file of this command";
 
 std::string failure_text(const std::string& path, const Error& error) {
@@ -237,7 +238,6 @@ class Recover {
   // Returns whether no file that the command writes is one that it reads, or another one that it writes. Prints those
   // that are. Must be called before anything is written.
   bool can_be_written(const std::vector<std::string>& sources) {
-    constexpr std::string_view kIsRead = "is a file that is read, which is never written";
     std::map<std::pair<dev_t, ino_t>, std::string> read;  // paths by file
     const auto add = [&](const std::string& path) {
       if (const auto st = status_at(path)) read.emplace(std::pair(st->st_dev, st->st_ino), path);
@@ -263,10 +263,18 @@ class Recover {
         continue;
       }
       const std::string target = path_of(name);
-      if (is_read(target)) refuse(target, kIsRead);
+      if (is_read(target) && !is_linked(source, target)) refuse(target, kIsRead);
       if (report_.is_at(target)) refuse(target, "is the report");
     }
     return is_possible;
+  }
+
+  // Returns whether an output of --link is the same file as its source, as after an earlier run.
+  bool is_linked(const std::string& source, const std::string& target) const {
+    struct stat made {};
+    if (!options_.links || ::lstat(target.c_str(), &made) != 0 || !S_ISREG(made.st_mode)) return false;
+    const auto read = status_at(source);
+    return read && read->st_dev == made.st_dev && read->st_ino == made.st_ino;
   }
 
   // Returns false if no more files should be recovered.
@@ -288,6 +296,10 @@ class Recover {
         const auto linked = (*linker_)->link(path, *source, name);
         return linked ? true : fail_to_write(target, linked.error());
       }
+    }
+    if (is_linked(path, target)) {
+      fail(kExitWrongUse, fmt::format("{}: {}", target, kIsRead));
+      return true;
     }
     const FileWriter* const format = writer_for(*store);
     if (format == nullptr) {
@@ -368,7 +380,9 @@ RunCommand declare_recover(CLI::App& app) {
                 "If OUT is a directory or ends with a slash, each file is recovered to a file of the same name in it.")
       ->required();
   app.add_flag("-f,--force", options->replaces, "replace existing files");
-  app.add_flag("-l,--link", options->links, "hard-link files that lost nothing, instead of writing copies of them");
+  app.add_flag("-l,--link", options->links,
+               "hard-link files that lost nothing, instead of writing copies of them\n"
+               "A link is the same file as FILE: later changes of one appear in both. Both must be on one filesystem.");
   declare_value(
       app, "--report", "F", options->report,
       "list the losses in F, as lines of JSON\n"

@@ -391,8 +391,13 @@ class Recover(commands.Case):
         done = self.recordfs("recover", "-l", intact, "-o", self.out)
         self.assertEqual((done.status, (self.out / "intact").read_bytes()), (commands.PARTLY_DONE, b"mine"))
         self.assertIn("File exists (-f replaces it)", done.err)
-        self.good("recover", "-lf", intact, "-o", f"{self.out}/")
-        self.assertEqual(((self.out / "intact").stat().st_ino, len(os.listdir(self.out))), (intact.stat().st_ino, 3))
+        for _ in range(2):  # the second time there is nothing to do
+            self.good("recover", "-lf", intact, "-o", f"{self.out}/")
+            self.assertEqual(((self.out / "intact").stat().st_ino, len(os.listdir(self.out))), (intact.stat().st_ino, 3))
+        commands.with_bit_flipped(intact, 30)
+        before = intact.read_bytes()
+        self.assert_ends(commands.WRONG_USE, "is a file that is read, which is never written", "recover", "-lf", intact, "-o", self.out)
+        self.assertEqual((intact.read_bytes(), (self.out / "intact").read_bytes(), len(os.listdir(self.out))), (before, before, 3))
 
     def test_several_files_need_a_directory_and_different_names(self):
         files = [self.copy(DAMAGED, "a"), self.copy(DAMAGED, "b")]
