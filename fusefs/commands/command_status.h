@@ -37,7 +37,7 @@ class CommandStatus {
   // Adds a damaged region to it. The stale end of a recycled log is not damage.
   void note(const DamagedRegion& region);
   int status() const { return status_; }
-  // Counts records that are skipped, as LossCount::add() does, and returns the count.
+  // Counts records that are skipped, as LossCount::add() does.
   void add_loss(std::optional<std::uint64_t> count, std::uint64_t at_least = 0);
   LossCount losses() const;
   void set_losses(const LossCount& losses);

@@ -44,7 +44,7 @@ class KeyDigest {
   std::uint64_t keys_ = 0;
 };
 
-// What a line of the report is about.
+// The subject of a line of the report.
 struct Lost {
   std::string path;
   std::optional<Bytes> key{};
@@ -145,9 +145,15 @@ class DatabaseRecovery {
   std::string name_of(const database::Family& family) const {
     constexpr std::size_t kMostOfName = 200;  // bytes
     if (!needs_tables_) return std::string(database::kNewLog);
-    const std::string name = percent_encoded(family.name, "/");
+    constexpr std::string_view kExtension = ".sst";
+    std::string name = percent_encoded(family.name, "/");
     const bool is_usable = !name.empty() && !name.starts_with('.') && name.size() <= kMostOfName;
-    return (is_usable ? name : fmt::format("family-{}", family.id)) + ".sst";
+    if (!is_usable) name = fmt::format("family-{}", family.id);
+    name += kExtension;
+    while (std::ranges::find(written_, name, &Written::name) != written_.end()) {
+      name.insert(name.size() - kExtension.size(), fmt::format("-{}", family.id));
+    }
+    return name;
   }
 
   // Writes the keys of a family. A family without keys has no table, because RocksDB ingests none without keys.

@@ -128,12 +128,17 @@ class RecoverDatabase {
  private:
   // Returns false after printing why the report cannot be written.
   bool begin_report(const DatabaseReader& reader) {
+    if (!report_.is_there()) return true;
     std::error_code failed;
     bool is_taken = report_.is_at(options_.output);
     for (const auto& entry : std::filesystem::directory_iterator(reader.path(), failed)) {
       is_taken = is_taken || report_.is_at(entry.path().string());
     }
-    auto begun = is_taken || failed ? Error{.code = Code::kIo, .detail = std::string(kReplacesOther)} : report_.begin();
+    if (failed) {
+      fail(reader.path(), system_error(failed.value()));
+      return false;
+    }
+    auto begun = is_taken ? Error{.code = Code::kIo, .detail = std::string(kReplacesOther)} : report_.begin();
     if (!begun) fail(report_.path(), begun.error());
     return begun.has_value();
   }
@@ -370,7 +375,8 @@ RunCommand declare_recover(CLI::App& app) {
       "Writes another file of the same format with every record that recordfs cat --skip-damage writes, byte for byte "
       "and in the same order, and with its metadata if they can be read. Intact chunks are copied as they are stored, "
       "if the format permits that. The output is read again and compared before it gets its name; the source is never "
-      "changed. The directory of a database becomes a new directory with the newest value of each key.\n"
+      "changed. The directory of a database becomes a new database, or for engines with column families one table for "
+      "each of them, with the newest value of each key.\n"
       "Exit status: 0 if nothing was lost, 4 if something was, and is reported on standard error. Any other status "
       "means that a file was not written: 1 usage error, 2 a file cannot be opened or is not a container, 5 another "
       "error, as a full disk, or a format that recordfs does not write.");

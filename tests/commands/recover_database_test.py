@@ -136,6 +136,20 @@ class RecoverDatabase(databases.Case):
         found = [tuple(bytes.fromhex(text.strip().removeprefix("0x")) for text in line.split(" : " if " : " in line else "==>")) for line in lines]
         self.assertEqual(found, self.values(str(commands.sample(name))))
 
+    @unittest.skipUnless(shutil.which("ldb"), "no ldb (Debian: rocksdb-tools)")
+    def test_families_with_names_that_become_equal_have_different_tables(self):
+        source = self.folder / "database"
+        ldb = ["ldb", f"--db={source}"]
+        subprocess.run([*ldb, "--create_if_missing", "put", "k", "default"], check=True, capture_output=True)
+        for name in (".x", "family-1"):
+            subprocess.run([*ldb, "create_column_family", name], check=True, capture_output=True)
+            subprocess.run([*ldb, f"--column_family={name}", "put", "k", name], check=True, capture_output=True)
+        self.good("recover", str(source), "-o", str(self.out))
+        tables = {"default.sst": b"default", "family-1.sst": b".x", "family-1-2.sst": b"family-1"}
+        found = {name: databases.bytes_of(self.json_lines("cat", "--json", str(self.out / name))[0]["decoded"], "value")
+                 for name in os.listdir(self.out)}
+        self.assertEqual(found, tables)
+
     def test_existing_directory_is_never_replaced(self):
         self.out.mkdir()
         done = self.recordfs("recover", "-f", str(commands.sample(databases.LEVELS)), "-o", str(self.out))
