@@ -28,7 +28,7 @@ struct WantedColumns {
   bool lists = false;                // each feature of an Example is a list
 };
 
-// What a ColumnReader reads: the records, and the rows that they are.
+// The records that a ColumnReader reads, and the rows that they become.
 struct ColumnRows {
   RecordStream::Options options{};
   std::shared_ptr<const RowSchema> schema{};

@@ -161,7 +161,7 @@ Result<Head> open_head(const RequestContext& context, Cursor& data, const Bounds
   return Head{codec, std::move(*header)};
 }
 
-// What a chunk has after its buckets.
+// The parts of a chunk after its buckets.
 struct Steps {
   Program program;
   UnitContent transitions;

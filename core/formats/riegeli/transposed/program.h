@@ -38,7 +38,7 @@ struct Node {
   std::uint32_t next = 0;
   // The index of a buffer; the number of buffers if the node reads none.
   std::uint32_t buffer = 0;
-  std::uint32_t tag = 0;  // of a field; 0: the node is none
+  std::uint32_t tag = 0;  // of a field; 0: the node is of no field
   Action action = Action::kNothing;
   std::uint8_t constant_size = 0;
   std::uint8_t value_size = 0;

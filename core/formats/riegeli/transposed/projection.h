@@ -14,7 +14,7 @@
 
 namespace recordfs::riegeli::transposed {
 
-// What the header of a chunk declares.
+// The sizes that the header of a chunk declares.
 struct DeclaredSizes {
   std::uint64_t records = 0;
   std::uint64_t decoded = 0;  // bytes
