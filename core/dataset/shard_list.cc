@@ -94,16 +94,20 @@ Result<Paths> containers_in(const std::string& directory, const IsContainer& is_
 
 std::string_view file_name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// Returns the containers in a directory. If these are runs, or there is none, the runs below it follow.
+// Returns the containers in a directory. If these are runs, or there is none, the runs below it follow, and then the
+// subdirectories that cannot be read, so that opening them tells why.
 Result<Paths> containers_of(const std::string& directory, const IsContainer& is_container, const NamingBounds& bounds) {
   auto containers = containers_in(directory, is_container, bounds);
   if (!containers && containers.error().code != Code::kNotFound) return containers;
   const auto is_run = [](const std::string& path) { return has_run_name(file_name_of(path)); };
   if (containers && !std::ranges::all_of(*containers, is_run)) return containers;
-  ASSIGN_OR_RETURN(auto runs, runs_below(directory, bounds));
-  if (runs.empty()) return containers;
-  if (containers) runs.insert(runs.begin(), containers->begin(), containers->end());
-  return runs.size() > bounds.shards ? Result<Paths>(too_many(directory, bounds)) : runs;
+  auto below = runs_below(directory, bounds);
+  if (!below) return containers || below.error().code == Code::kLimit ? below.error() : containers.error();
+  if (!containers && below->runs.empty()) return containers;
+  Paths paths = containers ? std::move(*containers) : Paths();
+  std::ranges::move(below->runs, std::back_inserter(paths));
+  std::ranges::move(below->unreadable, std::back_inserter(paths));
+  return paths.size() > bounds.shards ? Result<Paths>(too_many(directory, bounds)) : paths;
 }
 
 // Returns all files of a directory that are not hidden.

@@ -2,8 +2,10 @@
 """How many requests and bytes recordfs needs, with a round trip of 50 ms."""
 import os
 import re
+import shutil
 import unittest
 
+import built
 import commands_test
 import mounting
 import remoting
@@ -65,6 +67,17 @@ class RoundTrips(Case):
                                     ("leveldb", 60000, "000003.log"), ("bloscpack-lz4", 60000, "a.blp")]:
             with self.subTest(format=form):
                 self.assert_requests(2, "info", self.server.url(self.make(form, records, name)))
+
+    def test_directory_without_logs_is_not_searched(self):
+        log = built.sample("tfrecord/events.out.tfevents.1700000000.host")
+        (self.root / "logs/run/train").mkdir(parents=True)
+        shutil.copy(log, self.root / "logs/run/train")
+        url = self.server.url("logs")
+        self.assertIn("no record container in this directory", self.answer(["info", url]).err)
+        self.assertEqual([request for request in self.server.take_log() if "train" in request.path], [])
+        shutil.copy(log, self.root / "logs/run")
+        _, out = self.requests_of("info", "--json", url)
+        self.assertIn(b"logs/run/train/events.out", out)
 
     def test_record_of_a_riegeli_file_needs_three(self):
         """`cat FILE @OFFSET/INDEX`, which needs no scan of the headers."""

@@ -131,6 +131,26 @@ TEST_F(ShardListTest, DirectoryOfRunsMeansThoseInItsSubdirectories) {
   EXPECT_EQ(list("logs"), (Names{"logs/data.tfrecord", "logs/events.out.tfevents.1"})) << "not a directory of runs";
 }
 
+TEST_F(ShardListTest, UnreadableSubdirectoryOfALogDirectoryIsAShardThatCannotBeOpened) {
+  make({"logs/closed/events.out.tfevents.1", "logs/train/events.out.tfevents.2", "logs/listed/run",
+        "none/closed/events.out.tfevents.1"});
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  for (const char* const closed : {"logs/closed", "none/closed"}) {
+    std::filesystem::permissions(at(closed), std::filesystem::perms(0));
+  }
+  std::filesystem::permissions(at("logs/listed"), std::filesystem::perms(0444));
+  // Root can list any directory.
+  if (::geteuid() == 0 && ::seteuid(65534) != 0) GTEST_SKIP() << "there is no other user";
+  const Names logs = list("logs");
+  const Names none = list("none");
+  ASSERT_EQ(::seteuid(::getuid()), 0);
+  for (const char* const closed : {"logs/closed", "logs/listed", "none/closed"}) {
+    std::filesystem::permissions(at(closed), std::filesystem::perms(0700));
+  }
+  EXPECT_EQ(logs, (Names{"logs/train/events.out.tfevents.2", "logs/closed/", "logs/listed/run/"}));
+  EXPECT_EQ(none, Names{"failed: none: no record container in this directory"});
+}
+
 TEST_F(ShardListTest, DirectoryWithoutContainersFails) {
   folder.make("empty");
   make({"text/README"}, "text");
