@@ -325,12 +325,13 @@ ColumnRows column_rows(const std::shared_ptr<OpenedSet>& set, OrdinalInterval or
   ColumnRows rows;
   rows.options.ordinals = ordinals;
   rows.options.threads = set->threads();
-  if (condition) {
-    const auto selected = parsed(*condition);
+  const auto selected = condition ? parsed(*condition) : nullptr;
+  if (selected) {
     rows.options.selects = selector(set, selected);
     rows.selects = [selected](std::string_view run, const ScalarRow& scalar) { return selected->matches(run, scalar); };
   }
   rows.schema = table_schema(*set, first_records, wanted);
+  rows.options.fields_of = wanted_fields(*set, rows.schema, selected);
   return rows;
 }
 

@@ -4,7 +4,7 @@ import unittest
 
 import cases
 import recordfs
-from arrow_decode_test import ALL, INT64, POINT, declared, descriptor_set, message_type
+from arrow_decode_test import ALL, DOUBLE, INT64, POINT, STRING, declared, descriptor_set, message_type
 from tfrecords import example, field, tfrecord
 
 try:
@@ -52,6 +52,15 @@ class Columns(cases.Case):
             recordfs.open(mixed).columns
         with self.assertRaises(recordfs.UnsupportedError):
             self.open("riegeli/simple_zstd9.riegeli").columns
+
+    def test_columns_of_transposed_chunks(self):
+        descriptors = self.folder / "types"
+        descriptors.write_bytes(descriptor_set(message_type("Host", declared("name", 2, STRING), declared("load", 3, DOUBLE))))
+        ds = recordfs.open(cases.sample("riegeli/transposed_regular.riegeli"), descriptors=descriptors, type="t.Host")
+        known = [ds.decode(i) for i in range(len(ds))]
+        self.assertEqual([row["name"] for row in ds.select("name")], [row.get("name", "") for row in known])
+        self.assertEqual([row["name"] for row in ds.where("load > 1200").select("name")],
+                         [row.get("name", "") for row in known if row.get("load", 0) > 1200])
 
     def test_values_are_those_of_decoded_records(self):
         descriptors = self.folder / "types"
