@@ -102,7 +102,6 @@ class ArrowRecords {
   }
   // Throws the exception of what ended the stream.
   [[noreturn]] void raise_failure() const {
-    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
     if (!failure_) throw py::value_error(error_);
     raise(exception_of(*failure_, failed_path_));
   }
@@ -317,6 +316,8 @@ class ColumnReader {
       status = records_->next(rows);
     });
     if (!has_memory) throw std::bad_alloc();
+    // Of a signal handler: rows that were read before it are lost.
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
     if (status != 0) records_->raise_failure();
     return rows ? tuple_of(*rows) : py::object(py::none());
   }

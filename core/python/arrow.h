@@ -22,18 +22,19 @@ namespace recordfs::python {
 pybind11::capsule arrow_stream(std::shared_ptr<OpenedSet> set, RecordStream::Options options, bool skips,
                                std::shared_ptr<const RowSchema> schema);
 
-// Which columns a ColumnReader reads.
+// The columns that a ColumnReader reads.
 struct WantedColumns {
   std::vector<std::string> names{};  // none: all
   bool lists = false;                // each feature of an Example is a list
 };
 
-// The records that a ColumnReader reads, and the rows that they become.
+// The records that a ColumnReader reads, and the schema of their rows.
 struct ColumnRows {
   RecordStream::Options options{};
   std::shared_ptr<const RowSchema> schema{};
   SelectScalar selects{};
 };
+
 // Finds them for some records, of which `first_records` returns the first ones. Throws Python's exceptions.
 using MakeColumnReader = std::function<ColumnRows(
     const std::shared_ptr<OpenedSet>& set, OrdinalInterval ordinals, const pybind11::function& first_records,

@@ -11,13 +11,15 @@ import cases
 import recordfs
 from cases import Case
 
+FIRST = b'{"a": 1}'
+
 
 class Interrupted(Case):
     """A file of zeros after a record: a scan has to search all of them."""
 
     def setUp(self):
         super().setUp()
-        self.path = self.write("a.tfrecord", [b"first"])
+        self.path = self.write("a.tfrecord", [FIRST])
         # Not a hole, which a scan would skip: each page has a byte.
         with self.path.open("ab") as file:
             page = b"\1" + bytes(4095)
@@ -52,7 +54,7 @@ class Interrupted(Case):
     def test_length(self):
         ds = recordfs.open(self.path, index="no")
         self.ends(lambda: [len(recordfs.open(self.path, index="no")) for _ in range(100)])
-        self.assertEqual(ds[0], b"first")
+        self.assertEqual(ds[0], FIRST)
 
     def test_iteration(self):
         self.ends(lambda: [list(recordfs.open(self.path, index="no", on_damage="skip")) for _ in range(100)])
@@ -70,10 +72,14 @@ class Interrupted(Case):
     def test_batches(self):
         self.ends(lambda: [list(recordfs.open(self.path, index="no", on_damage="skip").batches(10)) for _ in range(100)])
 
+    def test_columns(self):
+        ds = recordfs.open(self.write("0.tfrecord", [FIRST]), self.path, index="no", on_damage="skip")
+        self.ends(ds._column_reader().next)
+
     def test_data_set_works_after_an_interrupt(self):
         ds = recordfs.open(self.path, index="no", on_damage="skip")
         self.ends(lambda: [list(ds) for _ in range(100)])
-        self.assertEqual(list(ds), [b"first"])
+        self.assertEqual(list(ds), [FIRST])
 
 
 class Handlers(Case):
