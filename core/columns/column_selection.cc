@@ -17,7 +17,7 @@ Error wrong(std::string why) { return {.code = Code::kUnsupported, .detail = std
 std::string similar_to(std::string_view name, std::vector<std::string> names) {
   constexpr std::size_t kMostNames = 10;
   // Those that have a part of the name, or are a part of it, come first.
-  std::ranges::stable_partition(names, [&](const std::string& other) {
+  std::stable_partition(names.begin(), names.end(), [&](const std::string& other) {
     return other.find(name) != std::string::npos || name.find(other) != std::string_view::npos;
   });
   const bool is_cut = names.size() > kMostNames;
@@ -39,9 +39,10 @@ Result<std::string> take_name(std::string_view& text) {
   for (std::size_t i = 1; i < text.size(); ++i) {
     const bool is_doubled = text.substr(i).starts_with(twice);
     if (text[i] == twice[0] && !is_doubled) {
-      text.remove_prefix(i + 1);
-      if (text.empty() || text.front() == ',') return name;
-      return wrong("a comma is expected after a name in quotes");
+      const std::string_view rest = text.substr(i + 1);
+      if (!rest.empty() && !rest.starts_with(',')) return wrong("a comma is expected after a name in quotes");
+      text = rest;
+      return name;
     }
     name += text[i];
     if (is_doubled) ++i;

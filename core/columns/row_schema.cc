@@ -107,7 +107,7 @@ Result<std::optional<RecordType>> first_type(const RequestContext& context, cons
   if (!types.type.empty() && !types.is_only_type) return std::optional(RecordType{types.type, types.descriptors});
   for (std::size_t shard = 0;; ++shard) {
     const auto store = sources.open(context, shard);
-    const auto type = store ? type_of_shard(context, **store, types) : store.error();
+    auto type = store ? type_of_shard(context, **store, types) : store.error();
     const bool may_skip = !type && (is_permanent(type.error().code) || type.error().code == Code::kNoContainer);
     if (!may_skip || shard + 1 >= sources.shards) return type;
   }
@@ -190,7 +190,7 @@ Result<void> RowSchema::add_values(const RecordSchema& format, const std::vector
   };
   value_columns_.emplace(selection_);
   for (const std::string& record : records) {
-    const auto added = add(as_bytes(record));
+    auto added = add(as_bytes(record));
     if (!added && added.error().code != Code::kDamage) return added;
   }
   ASSIGN_OR_RETURN(root_.fields, value_columns_->finish());

@@ -62,7 +62,7 @@ std::string date_text(std::int64_t days) {
 // Returns a time of a day, of `ticks` since midnight, of which a second has `unit`, a power of 1000; empty if it is
 // none.
 std::string time_text(std::int64_t ticks, std::int64_t unit) {
-  constexpr std::int64_t kSecondsOfADay = 24 * 60 * 60;
+  constexpr std::int64_t kSecondsOfADay = std::int64_t{24} * 60 * 60;
   if (ticks < 0 || ticks / unit >= kSecondsOfADay) return {};
   const std::int64_t seconds = ticks / unit;
   const int digits = unit == 1000 ? 3 : unit == 1000000 ? 6 : 9;
@@ -156,7 +156,7 @@ class ValueMaker {
     if (node.logical == Logical::kDate) return date_text(number);
     if (node.logical == Logical::kTime) return time_text(number, unit);
     if (node.logical != Logical::kTimestamp && node.logical != Logical::kLocalTimestamp) return {};
-    const std::int64_t day = 24 * 60 * 60 * unit;
+    const std::int64_t day = std::int64_t{24} * 60 * 60 * unit;
     const std::int64_t rest = number % day;
     const std::string date = date_text(number / day - (rest < 0 ? 1 : 0));
     if (date.empty()) return {};

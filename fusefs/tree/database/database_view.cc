@@ -109,7 +109,7 @@ Node node_of(DatabaseNode found, std::string key) {
 
 // Returns null for a directory other than that of a key.
 const DatabaseNode* found_of(const Node& node) {
-  return node.kind == NodeKind::kDatabaseNode ? static_cast<const DatabaseNode*>(node.key.get()) : nullptr;
+  return node.kind == NodeKind::kDatabaseNode ? std::static_pointer_cast<const DatabaseNode>(node.key).get() : nullptr;
 }
 
 // A version with a value is named by its number alone.

@@ -191,7 +191,7 @@ TEST(Projection, EqualsDecodingAllAndDroppingFields) {
     std::vector<std::vector<Path>> choices{{}};
     for (std::size_t i = 0; i < paths.size(); i += 1 + paths.size() / 40) choices.push_back({paths[i]});
     std::mt19937 random(1);
-    for (const std::size_t size : {2, 3, 5, 20, 20}) {
+    for (const std::size_t size : {2u, 3u, 5u, 20u, 20u}) {
       choices.emplace_back();
       std::ranges::sample(paths, std::back_inserter(choices.back()), static_cast<std::ptrdiff_t>(size), random);
     }
