@@ -16,7 +16,7 @@ namespace {
 // Returns the path without links and without a slash at its end.
 std::filesystem::path full_path(const std::string& path) {
   std::error_code failed;
-  const std::filesystem::path full = std::filesystem::weakly_canonical(path, failed);
+  const std::filesystem::path full = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failed), failed);
   return full.has_filename() ? full : full.parent_path();
 }
 

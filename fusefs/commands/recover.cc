@@ -229,7 +229,13 @@ class Recover {
 
   void add_paths(const std::string& manifest, const std::vector<std::string>& words, std::vector<std::string>& paths) {
     for (NamedFile& file : named_files(manifest, words, context_)) {
-      if (!file.missing && !file.is_surplus) paths.push_back(std::move(file.path));
+      if (file.missing || file.is_surplus) continue;
+      const std::string_view in_set = std::string_view(file.path).substr(file.path.size() - file.bytes_in_set);
+      if (in_set.find('/') != std::string_view::npos) {
+        fail(kExitWrongUse, fmt::format("{}: is in a subdirectory, which is recovered by itself", file.path));
+        continue;
+      }
+      paths.push_back(std::move(file.path));
     }
   }
 

@@ -337,6 +337,15 @@ class Recover(commands.Case):
         source = self.copy(DAMAGED)
         self.assert_ends(commands.WRONG_USE, "is the report", "recover", source, "-o", f"{self.out}/", "--report", self.out / source.name)
         self.assert_ends(commands.WRONG_USE, "is the report", "recover", source, "-o", self.out / "x", "--report", f"{self.out}/./x")
+        bare = self.recordfs("recover", source.absolute(), "-f", "-o", "x", "--report", "x", cwd=self.out)
+        self.assertEqual((bare.status, os.listdir(self.out)), (commands.WRONG_USE, []), bare.err)
+
+    def test_runs_of_a_log_directory_are_not_mixed(self):
+        for run in ("r1", "r2"):
+            (self.folder / "logs" / run).mkdir(parents=True)
+            self.copy("tfrecord/events.out.tfevents.1700000000.host", f"logs/{run}/events.out.tfevents.1.host")
+        done = self.recordfs("recover", self.folder / "logs", "-o", f"{self.out}/")
+        self.assertEqual((done.status, done.err.count("is in a subdirectory"), os.listdir(self.out)), (commands.WRONG_USE, 2, []))
         self.assertEqual(os.listdir(self.out), [])
 
     def test_report_appears_as_a_whole_or_not_at_all(self):
