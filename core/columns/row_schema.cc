@@ -248,7 +248,14 @@ bool RowSchema::is_list(std::string_view feature) const {
 
 Result<std::shared_ptr<const RowSchema>> RowSchema::find_scalars(const RequestContext& context,
                                                                  const RowSources& sources) {
+  constexpr std::size_t kMostUnknown = 16;  // shards
   ASSIGN_OR_RETURN(auto type, first_type(context, sources));
+  // A run without a first record does not say its type, but others do.
+  for (std::size_t shard = 0; !type && shard < std::min(sources.shards, kMostUnknown); ++shard) {
+    const auto store = sources.open(context, shard);
+    const auto stated = store ? type_of_shard(context, **store, sources.types) : store.error();
+    if (stated && *stated && scalar_source((*stated)->name)) type = *stated;
+  }
   const auto source = type ? scalar_source(type->name) : std::nullopt;
   if (!source) return std::shared_ptr<const RowSchema>();
   auto schema = std::make_shared<RowSchema>();
@@ -277,7 +284,7 @@ Result<RowDecoder> RowSchema::decoder(const RequestContext& context, std::shared
   bool is_other = type != type_ || (values_ == ValueKind::kFormat && !store->schema().value);
   if (has_scalars_) {
     // All types with scalars have the same rows.
-    const auto source = scalar_source(type ? type->name : std::string_view());
+    const auto source = type ? scalar_source(type->name) : scalar_source_by_name(path);
     is_other = !source;
     scalars.source = source.value_or(ScalarSource::kEvents);
     scalars.run = run_of(scalars.source, path);

@@ -17,6 +17,7 @@
 #include "core/base/protobuf.h"
 #include "core/base/utf8.h"
 #include "core/formats/json_text.h"
+#include "core/formats/run_names.h"
 
 namespace recordfs {
 namespace {
@@ -369,6 +370,13 @@ std::optional<ScalarSource> scalar_source(std::string_view type) {
   if (type == "wandb_internal.Record") return ScalarSource::kHistory;
   if (type == "swanlab.record.v1.Record") return ScalarSource::kSwanLab;
   return std::nullopt;
+}
+
+std::optional<ScalarSource> scalar_source_by_name(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  if (name.ends_with(".wandb")) return ScalarSource::kHistory;
+  if (name.ends_with(".swanlab")) return ScalarSource::kSwanLab;
+  return has_run_name(name) ? std::optional(ScalarSource::kEvents) : std::nullopt;
 }
 
 Result<void> each_scalar(ScalarSource source, Bytes record, const ScalarTaker& taker) {

@@ -26,6 +26,8 @@ enum class ScalarSource : std::uint8_t {
 
 // Returns the source by the full name of the type; nullopt for any other type.
 std::optional<ScalarSource> scalar_source(std::string_view type);
+// Returns the source by the name of a file, which tells it of a run without a first record; nullopt for other names.
+std::optional<ScalarSource> scalar_source_by_name(std::string_view path);
 
 // A row. Step and time are those of its event or history record.
 struct ScalarRow {

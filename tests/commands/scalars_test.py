@@ -58,6 +58,19 @@ class Scalars(commands.Case):
         self.assertEqual(self.good("cat", self.logs), b"".join(self.good("cat", path) for path in
                          (self.logs / "b9" / "events.out.tfevents.1.host", self.logs / "b10/sub" / "events.out.tfevents.1.host")))
 
+    def test_run_without_its_first_record_stops_no_other(self):
+        whole = self.lines(self.logs)
+        (self.logs / "a").mkdir()
+        empty = self.logs / "a" / "events.out.tfevents.0.host"
+        empty.write_bytes(b"")
+        self.assertEqual(self.lines(self.logs), whole)
+        damaged = bytearray(events([("late", 7.0)]))
+        damaged[12] ^= 1
+        empty.write_bytes(damaged)
+        exported = self.recordfs("export", "--skip-damage", self.logs, "-o", "-", "--to", "csv")
+        self.assertEqual(exported.status, commands.DAMAGE)
+        self.assertEqual([line.split(",")[0] for line in exported.out.decode().splitlines()], ["run", "a"] + [one[0] for one in whole])
+
     def test_directories_of_wandb_and_swanlab_are_read(self):
         for name, sample in (("run-20260101-aaa/run-aaa.wandb", "run-g9dvvkua.wandb"), ("run-2/run-x.swanlab", "swanlab-2.swanlab")):
             path = self.folder / "wandb" / name
