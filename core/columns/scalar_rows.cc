@@ -16,6 +16,7 @@
 #include "core/base/parse_number.h"
 #include "core/base/protobuf.h"
 #include "core/base/utf8.h"
+#include "core/decoding/exact_number.h"
 #include "core/formats/json_text.h"
 #include "core/formats/run_names.h"
 
@@ -262,6 +263,10 @@ Result<std::optional<double>> number_of(const JsonValue& value, std::string_view
     const auto parsed = std::from_chars(value.text.data(), end, number);
     if (parsed.ec == std::errc::invalid_argument || parsed.ptr != end) return not_json(key);
     if (parsed.ec != std::errc{}) return not_exact(key);
+    if (value.text.find_first_of(".eE") == std::string_view::npos) {
+      const auto whole = parse_exact_number(value.text);
+      if (!whole || compare_exactly(*whole, number) != std::partial_ordering::equivalent) return not_exact(key);
+    }
     return std::optional(number);
   }
   if (value.text == "NaN") return std::optional(std::nan(""));

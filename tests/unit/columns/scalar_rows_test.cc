@@ -122,6 +122,11 @@ TEST(Scalars, HistoryOfRuns) {
             (Rows{"4 9.5 loss 0.5", "4 9.5 eval.a.b 2", "4 9.5 nan nan", "4 9.5 inf -inf"}));
   EXPECT_EQ(history(item("_step", "8") + part(1, part(2, "a") + part(2, "b") + part(16, "1"))), Rows{"8 null a.b 1"});
   EXPECT_EQ(history(item("loss", "1") + part(2, "")), Rows{"0 null loss 1"});
+  EXPECT_EQ(history(item("loss", "9007199254740992")), Rows{"null null loss 9007199254740992"});
+  for (const char* const json :
+       {"9007199254740993", "-9007199254740993", "18446744073709551615", "18446744073709551616"}) {
+    EXPECT_EQ(history(item("loss", json)), Rows{"without: a value of loss is not exactly a double"}) << json;
+  }
   for (const char* const json : {"{", "1.2.3", "-"}) {
     EXPECT_EQ(history(item("loss", json)), Rows{"without: the value of loss is not JSON"}) << json;
     EXPECT_EQ(history(item("_step", json)), Rows{std::string(to_string(Code::kDamage))}) << json;
