@@ -53,7 +53,8 @@ class TailFollow(commands.Case):
             time.sleep(0.01)
 
     def whole_lines(self):
-        return self.shown.read_bytes().splitlines(keepends=True)
+        """Returns the lines so far, without one whose end is not written yet."""
+        return [line for line in self.shown.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
 
     def ordinals(self):
         return [json.loads(line)["ordinal"] for line in self.whole_lines()]

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -155,10 +156,15 @@ class Mount:
                         f"a line in the log with {pattern}, which is: {self.log()}")
 
     def unmount(self):
-        """Unmounts as the mount's user, and returns the daemon's exit status."""
-        done = run("fusermount3", "-u", self.point, user=self._user)
-        if done.returncode != 0:
-            raise AssertionError(done.stderr)
+        """Unmounts as the mount's user, and returns the daemon's exit status.
+
+        A program that another thread has just started holds the files that are open here until its exec.
+        """
+        end = time.monotonic() + 10
+        while (done := run("fusermount3", "-u", self.point, user=self._user)).returncode != 0:
+            if "busy" not in done.stderr or time.monotonic() > end:
+                raise AssertionError(done.stderr)
+            time.sleep(0.05)
         return self.wait()
 
     def wait(self):
