@@ -1,5 +1,7 @@
 #include "core/hash/highway.h"
 
+#include <bit>
+
 #include <highwayhash/c_bindings.h>
 #include <highwayhash/instruction_sets.h>
 
@@ -28,11 +30,10 @@ std::size_t supported_engines(const HashEngine* (&engines)[kMaxEngines]) {
   if (supported & HH_TARGET_AVX2) engines[count++] = &kAvx2Engine;
   if (supported & HH_TARGET_SSE41) engines[count++] = &kSse41Engine;
 #endif
-  engines[count++] = &kBaseEngine;
+  if constexpr (std::endian::native == std::endian::little) engines[count++] = &kBaseEngine;
+  engines[count++] = &kAnyOrderEngine;
   return count;
 }
-
-std::uint64_t riegeli_hash(Bytes bytes) { return HighwayHash64(kKey, characters(bytes), bytes.size()); }
 
 struct RiegeliHasher::State {
   const HashEngine& engine = *best_engine();
@@ -48,5 +49,12 @@ void RiegeliHasher::append(Bytes piece) {
 }
 
 std::uint64_t RiegeliHasher::finish() { return state_->engine.finish(state_->memory); }
+
+std::uint64_t riegeli_hash(Bytes bytes) {
+  if constexpr (std::endian::native == std::endian::little) return HighwayHash64(kKey, characters(bytes), bytes.size());
+  RiegeliHasher hasher;
+  hasher.append(bytes);
+  return hasher.finish();
+}
 
 }  // namespace recordfs

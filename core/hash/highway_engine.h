@@ -20,11 +20,12 @@ struct HashEngine {
 inline constexpr size_t kHashStateBytes = 256;
 inline constexpr size_t kHashStateAlignment = 64;
 
-extern const HashEngine kBaseEngine;   // requires no additional instructions
-extern const HashEngine kSse41Engine;  // x86-64 only
-extern const HashEngine kAvx2Engine;   // x86-64 only
+extern const HashEngine kAnyOrderEngine;  // slow, for processors of any byte order
+extern const HashEngine kBaseEngine;      // requires no additional instructions, but the lowest byte first
+extern const HashEngine kSse41Engine;     // x86-64 only
+extern const HashEngine kAvx2Engine;      // x86-64 only
 
-inline constexpr size_t kMaxEngines = 3;
+inline constexpr size_t kMaxEngines = 4;
 
 // Writes the engines that this processor supports to `engines`, fastest first, and returns their number.
 size_t supported_engines(const HashEngine* (&engines)[kMaxEngines]);
