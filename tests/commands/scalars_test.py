@@ -71,6 +71,24 @@ class Scalars(commands.Case):
         self.assertEqual(exported.status, commands.DAMAGE)
         self.assertEqual([line.split(",")[0] for line in exported.out.decode().splitlines()], ["run", "a"] + [one[0] for one in whole])
 
+    def test_event_file_without_its_version_has_scalars(self):
+        whole = (commands.corpus() / "tfrecord" / REAL).read_bytes()
+        first = 16 + int.from_bytes(whole[:8], "little")
+        cut = self.folder / "cut"
+        cut.write_bytes(whole[first:])
+        self.assertEqual(self.lines(cut), [[str(self.folder), *line[1:]] for line in self.lines(commands.corpus() / "tfrecord" / REAL)])
+        damaged = self.folder / "damaged"
+        damaged.write_bytes(whole)
+        commands.with_bit_flipped(damaged, 14)
+        self.assertEqual(self.recordfs("recover", damaged, "-o", self.folder / "good").status, commands.DAMAGE)
+        self.assertEqual(self.lines(self.folder / "good"), self.lines(cut))
+
+    def test_no_other_records_are_taken_for_events(self):
+        paths = [path for path in commands.containers() if "tfrecord" in path.parts]
+        self.assertGreater(len(paths), 50)
+        kinds = {path.name for path in paths if b'"type":"tensorflow.Event"' in self.recordfs("cat", "--json", "--skip-damage", path, ":1").out}
+        self.assertEqual(kinds, {path.name for path in paths if "tfevents" in path.name})
+
     def test_directories_of_wandb_and_swanlab_are_read(self):
         for name, sample in (("run-20260101-aaa/run-aaa.wandb", "run-g9dvvkua.wandb"), ("run-2/run-x.swanlab", "swanlab-2.swanlab")):
             path = self.folder / "wandb" / name

@@ -49,7 +49,8 @@ constexpr int kBidOnPackedRecord = 48;
 // A valid record found by a search may be inside a record of another format, which then bids higher.
 constexpr int kBidOnSearch = 24;
 constexpr std::uint64_t kHead = 64u << 10;
-constexpr std::size_t kMostFirstEvent = 512;  // bytes of the first record of a compressed event file, with its frame
+constexpr std::size_t kMostPackedHead = 4u << 10;  // bytes of a compressed file, decompressed
+constexpr std::size_t kMostJudged = 16;            // records of a head that may be events
 
 // Returns the first record, if the head has it all and its checksums match.
 std::optional<Bytes> record_at_begin(Bytes head) {
@@ -68,15 +69,57 @@ int bid_on_record(Bytes head) {
   return record_at_begin(head) ? kBidOnRecord : kBidOnLength;
 }
 
+// What the records at the begin of some bytes are.
+struct Judgement {
+  bool are_events = false;
+  std::optional<std::uint64_t> next{};  // where the next record begins, if one before it is too long to be judged
+};
+
+// Judges the first intact records, of which the first one that is not merely a possible event decides. So an event file
+// is recognized that lost its first record, with the version, or begins with damage.
+Judgement judge(const Bytes head) {
+  std::size_t at = 0;
+  for (std::size_t judged = 0; judged < kMostJudged && head.size() - at >= kFrameSize;) {
+    const Bytes rest = head.subspan(at);
+    const auto length = sound_length(rest);
+    const std::uint64_t size = length ? kFrameSize + std::min(*length, kLongest) : 1;
+    if (size > rest.size()) {
+      const bool goes_on = may_begin_event(rest.subspan(kHeaderSize));
+      return {.next = goes_on ? std::optional(at + size) : std::nullopt};
+    }
+    if (const auto record = length ? record_at_begin(rest) : std::nullopt) {
+      const EventEvidence evidence = evidence_of_event(*record);
+      if (evidence != EventEvidence::kPossible) return {.are_events = evidence == EventEvidence::kCertain};
+      ++judged;
+    }
+    at += static_cast<std::size_t>(size);
+  }
+  return {};
+}
+
+// Returns whether the file that begins with `head` is an event file. Reads more of it if it begins with long records
+// that may be events. Fails as Source does.
+Result<bool> has_events(const RequestContext& context, const Source& source, Bytes head) {
+  constexpr int kMostPieces = 8;
+  Judgement judgement = judge(head);
+  Position at = 0;
+  for (int pieces = 0; judgement.next && pieces < kMostPieces; ++pieces) {
+    if (*judgement.next >= source.size() - at) break;
+    at += *judgement.next;
+    ASSIGN_OR_RETURN(const auto piece, read_up_to(context, source, at, kHead));
+    judgement = judge(piece.view());
+  }
+  return judgement.are_events;
+}
+
 // Returns whether the compressed file that begins with `head` is an event file. Fails with errors that may pass.
 Result<bool> has_packed_events(const RequestContext& context, CodecId codec, Bytes head) {
   auto stream = open_stream(codec, head, Tail::kIgnored);
   if (!stream) return is_permanent(stream.error().code) ? Result<bool>(false) : stream.error();
-  std::array<std::byte, kMostFirstEvent> bytes;
+  std::array<std::byte, kMostPackedHead> bytes;
   const auto got = (*stream)->read(context, bytes);
   if (!got) return is_permanent(got.error().code) ? Result<bool>(false) : got.error();
-  const auto first = record_at_begin(Bytes(bytes).first(*got));
-  return first && begins_event_file(*first);
+  return judge(Bytes(bytes).first(*got)).are_events;
 }
 
 Result<int> bid_on_search(const RequestContext& context, const Source& source, std::uint64_t scan_bytes) {
@@ -103,17 +146,17 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
   ASSIGN_OR_RETURN(const auto packing,
                    is_plain ? Result<std::optional<Packing>>(std::nullopt) : find_packing(context, head.view()));
   if (packing) {
-    ASSIGN_OR_RETURN(const bool has_events, has_packed_events(context, packing->codec, head.view()));
+    ASSIGN_OR_RETURN(const bool is_event_file, has_packed_events(context, packing->codec, head.view()));
     auto file = open_compressed(std::move(source), limits, packing->codec);
-    return has_events ? with_event_type(std::move(file)) : std::move(file);
+    return is_event_file ? with_event_type(std::move(file)) : std::move(file);
   }
   if (!is_plain) {
     ASSIGN_OR_RETURN(const auto bid, bid_on_search(context, *source, limits.scan_bytes));
     if (bid == 0) return Error{.code = Code::kNoContainer, .detail = "no record of a TFRecord file was found"};
   }
-  const auto first = record_at_begin(head.view());
+  ASSIGN_OR_RETURN(const bool is_event_file, has_events(context, *source, head.view()));
   auto file = open_plain(source, limits);
-  return first && begins_event_file(*first) ? with_event_type(std::move(file)) : std::move(file);
+  return is_event_file ? with_event_type(std::move(file)) : std::move(file);
 }
 
 }  // namespace

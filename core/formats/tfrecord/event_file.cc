@@ -1,20 +1,21 @@
 #include "core/formats/tfrecord/event_file.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/base/cursor.h"
 #include "core/base/parse_number.h"
 #include "core/base/protobuf.h"
 #include "core/formats/built_in_types.h"
+#include "core/formats/message_shapes.h"
 
 namespace recordfs::tfrecord {
 namespace {
-
-using protobuf::WireType;
 
 constexpr std::string_view kEventType = "tensorflow.Event";
 constexpr std::string_view kVersion = "brain.Event:";
@@ -187,22 +188,57 @@ bool is_version(std::string_view text) {
          std::ranges::all_of(text.substr(kVersion.size()), is_digit);
 }
 
+// Returns whether a time is one of this or the next centuries: the bits of another number hardly ever are.
+bool is_time(Bytes content) {
+  constexpr double kEarliest = 1;  // seconds since 1970-01-01T00:00:00Z
+  constexpr double kLatest = 1e10;
+  const auto time = std::bit_cast<double>(Cursor(content).u64_le());
+  return kEarliest <= time && time <= kLatest;
+}
+
+// Returns whether a value of a summary has a tag, and something besides names and metadata.
+bool is_tagged(Bytes value) {
+  bool has_tag = false;
+  bool has_value = false;
+  for (protobuf::MessageReader reader(value, 0); reader.next();) {
+    const std::uint32_t number = reader.field().number;
+    has_tag = has_tag || (number == 1 && !reader.content().empty());
+    has_value = has_value || (number >= 2 && number <= 8 && number != 7);
+  }
+  return has_tag && has_value;
+}
+
+bool has_tagged_value(Bytes summary) {
+  bool has_value = false;
+  for (protobuf::MessageReader reader(summary, 0); reader.next();) has_value = has_value || is_tagged(reader.content());
+  return has_value;
+}
+
 }  // namespace
 
-bool begins_event_file(Bytes record) {
-  protobuf::MessageReader reader(record, 0);
+EventEvidence evidence_of_event(Bytes record) {
+  static const MessageShapes kShapes(kTypes);
+  if (!kShapes.fits("Event", record)) return EventEvidence::kNone;
+  bool has_time = false;
   bool has_version = false;
-  while (reader.next()) {
-    const protobuf::Field& field = reader.field();
-    if (field.is(3, WireType::kLengthDelimited)) {
-      if (has_version || !is_version(as_text(reader.content()))) return false;
-      has_version = true;
-    } else if (!field.is(1, WireType::kFixed64) && !field.is(2, WireType::kVarint) &&
-               !field.is(10, WireType::kLengthDelimited)) {
-      return false;
+  bool has_summary = false;
+  for (protobuf::MessageReader reader(record, 0); reader.next();) {
+    const Bytes content = reader.content();
+    switch (reader.field().number) {
+      case 1: has_time = is_time(content); break;
+      case 3: has_version = is_version(as_text(content)); break;
+      case 5: has_summary = has_tagged_value(content); break;
+      default: break;
     }
   }
-  return has_version && reader.finish();
+  if (has_version) return EventEvidence::kCertain;
+  if (!has_time) return EventEvidence::kNone;
+  return has_summary ? EventEvidence::kCertain : EventEvidence::kPossible;
+}
+
+bool may_begin_event(Bytes record) {
+  constexpr std::byte kTagOfTime{0x09};
+  return record.size() > sizeof(double) && record.front() == kTagOfTime && is_time(record.subspan(1, sizeof(double)));
 }
 
 std::unique_ptr<Container> with_event_type(std::unique_ptr<Container> file) {
