@@ -13,6 +13,7 @@
 
 #include "fusefs/commands/output_file.h"
 #include "fusefs/commands/publish_file.h"
+#include "fusefs/commands/subdirectories.h"
 
 namespace recordfs {
 namespace {
@@ -32,22 +33,20 @@ struct FileIdentity {
   bool operator==(const FileIdentity&) const = default;
 };
 
-// A request is a FileIdentity, the path, a zero byte and the name; the answer is an errno.
-constexpr std::size_t kMostOfRequest = sizeof(FileIdentity) + PATH_MAX + 1 + NAME_MAX;
-
-// Returns whether a name is that of a file in the directory. The process that sends it may be taken over.
-bool is_file_name(std::string_view name) {
-  return !name.empty() && name != "." && name != ".." && name.find_first_of(std::string_view("/\0", 2)) == name.npos;
-}
+// A request is a FileIdentity, the path, a zero byte and the path in the directory; the answer is an errno.
+constexpr std::size_t kMostOfRequest = sizeof(FileIdentity) + PATH_MAX + 1 + PATH_MAX;
 
 bool is_same_file(const struct stat& one, const struct stat& other) {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-// Returns an errno; 0: success.
-int link_file(int directory, const FileIdentity& identity, const std::string& path, const std::string& name,
+// `target`: the path in `top`. Returns an errno; 0: success. The process that sends the target may be taken over.
+int link_file(int top, const FileIdentity& identity, const std::string& path, const std::string& target,
               bool replaces) {
-  if (!is_file_name(name)) return EINVAL;
+  const auto opened = open_directory_of(top, target, nullptr);
+  if (!opened) return opened.error().os_error;
+  const int directory = opened->number();
+  const std::string name = target.substr(target.rfind('/') + 1);
   const std::string hidden = hidden_name(name);
   if (::linkat(AT_FDCWD, path.c_str(), directory, hidden.c_str(), AT_SYMLINK_FOLLOW) != 0) return errno;
   struct stat status {};

@@ -18,10 +18,10 @@ class FileLinker {
   // Makes links in a directory. `replaces`: existing files. Fails with kIo. REQUIRES: the process has one thread.
   static Result<FileLinker> into(const Descriptor& directory, bool replaces);
 
-  // Gives the file at `path` the name `name` in the directory, too. `status` is that of the file when it was read.
-  // Does nothing if it has that name already. Fails with kChanged if the file is another one now, and with kIo: EEXIST
-  // if the name is taken and must not be, EXDEV if the directory is in another filesystem. Nothing has the name then
-  // that had it not before.
+  // Gives the file at `path` the name `name` in the directory, too, or a path below the directory, whose own directory
+  // exists. `status` is that of the file when it was read. Does nothing if it has that name already. Fails with
+  // kChanged if the file is another one now, and with kIo: EEXIST if the name is taken and must not be, EXDEV if the
+  // directory is in another filesystem. Nothing has the name then that had it not before.
   Result<void> link(const std::string& path, const struct stat& status, const std::string& name) const;
 
  private:

@@ -15,6 +15,7 @@
 #include "core/base/utf8.h"
 #include "fusefs/commands/output.h"
 #include "fusefs/commands/publish_file.h"
+#include "fusefs/commands/subdirectories.h"
 #include "fusefs/tree/names.h"
 #include "fusefs/tree/record_part.h"
 
@@ -262,24 +263,9 @@ std::variant<std::string, Failure> RecordFiles::name_of(const Record& record, By
 }
 
 Result<Descriptor> RecordFiles::directory_of(const std::string& path) const {
-  Descriptor directory;
-  const std::size_t end = path.rfind('/');
-  if (end == std::string::npos) return directory;
-  Result<void> opened;
-  each_name(std::string_view(path).substr(0, end), [&](std::string_view part) {
-    const std::string name(part);
-    const int above = directory ? directory.number() : directory_.number();
-    constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    Descriptor next(::openat(above, name.c_str(), kFlags));
-    if (!next && errno == ENOENT && (::mkdirat(above, name.c_str(), 0777) == 0 || errno == EEXIST)) {
-      next = Descriptor(::openat(above, name.c_str(), kFlags));
-    }
-    if (!next) opened = system_error(errno);
-    directory = std::move(next);
-    return static_cast<bool>(opened);
-  });
-  TRY(opened);
-  return directory;
+  if (path.find('/') == std::string::npos) return Descriptor();
+  std::vector<std::string> created;
+  return open_directory_of(directory_.number(), path, &created);
 }
 
 std::optional<Failure> RecordFiles::write_file(const std::string& path, const WriteContent& write) const {

@@ -35,6 +35,7 @@
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/recovery.h"
 #include "fusefs/commands/set_reader.h"
+#include "fusefs/commands/subdirectories.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/glue/helper_process.h"
 #include "fusefs/messages.h"
@@ -61,7 +62,7 @@ std::optional<struct stat> status_at(const std::string& path) {
   return ::stat(path.c_str(), &st) == 0 ? std::optional(st) : std::nullopt;
 }
 
-// Finds where the files are written. In a directory, which has no OutputPlace::name, each has the name of its source.
+// Finds where the files are written. In a directory, which has no OutputPlace::name, each has its own path.
 Result<OutputPlace> place_of(const std::string& output) {
   const auto existing = status_at(output);
   if (output == "-" || (existing && !S_ISREG(existing->st_mode) && !S_ISDIR(existing->st_mode))) {
@@ -85,6 +86,44 @@ HelperProcess make_directory(const std::string& output) {
             }
             ::rmdir(output.c_str());
           }};
+}
+
+// A file to recover.
+struct RecoveredFile {
+  std::string path;
+  std::string name;  // its path in the directory of the output, which nothing has checked
+};
+
+// Returns the path of a file that begins at the root, or a URL, without what follows the path.
+std::string full_path_of(const std::string& path) {
+  const Location location(path);
+  if (!location.is_local()) return std::string(location.path());
+  return std::filesystem::path(location.absolute().text()).lexically_normal().string();
+}
+
+// Gives each file of a set its path below the directory that was named, or else below the deepest directory that all
+// files of the set are in.
+std::vector<RecoveredFile> with_names(const std::vector<NamedFile>& set) {
+  std::vector<std::string> full;
+  full.reserve(set.size());
+  for (const NamedFile& file : set) full.push_back(full_path_of(file.path));
+  std::string common = full.empty() ? std::string() : full.front();  // with a slash at the end
+  for (const std::string& path : full) {
+    const auto end = std::mismatch(path.begin(), path.end(), common.begin(), common.end()).second;
+    const std::string_view shared(common.data(), static_cast<std::size_t>(end - common.begin()));
+    common.resize(shared.rfind('/') + 1);
+  }
+  std::vector<RecoveredFile> files;
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    const NamedFile& file = set[i];
+    if (file.missing || file.is_surplus) continue;
+    const Location location(file.path);
+    const bool is_in_named = file.bytes_in_set > 0;
+    files.push_back({.path = file.path,
+                     .name = is_in_named ? std::string(location.path().substr(file.path.size() - file.bytes_in_set))
+                                         : full[i].substr(common.size())});
+  }
+  return files;
 }
 
 constexpr std::string_view kIsRead = "is a file that is read, which is never written";
@@ -182,6 +221,7 @@ class Recover {
     if (!place_) return fail_at(options_.output, place_.error());
     if (!linker_) return fail_at(options_.output, linker_.error());
     recover_all();
+    remove_empty_directories(place_->directory.number(), created_);
     progress_.clear();
     if (!Interruption::came()) {
       if (const auto finished = report_.finish(); !finished) fail_to_write(report_.path(), finished.error());
@@ -210,50 +250,40 @@ class Recover {
   }
 
   void recover_all() {
-    std::vector<std::string> paths;
-    for (const std::string& word : options_.files) add_paths({}, {word}, paths);
-    if (!options_.manifest.empty()) add_paths(options_.manifest, {}, paths);
-    if (!place_->name.empty() && paths.size() > 1) {
+    std::vector<RecoveredFile> files;
+    for (const std::string& word : options_.files) add_set({}, {word}, files);
+    if (!options_.manifest.empty()) add_set(options_.manifest, {}, files);
+    if (!place_->name.empty() && files.size() > 1) {
       return fail(kExitWrongUse, fmt::format("{}: several files are recovered into a directory (try: -o {}/)",
                                              options_.output, options_.output));
     }
-    if (!can_be_written(paths)) return;
+    if (!place_->name.empty() && !files.empty()) files.front().name = place_->name;
+    if (!can_be_written(files)) return;
     if (const auto begun = report_.begin(); !begun) {
       fail_to_write(report_.path(), begun.error());
       return;
     }
-    for (const std::string& path : paths) {
-      if (!recover(path, name_of(path))) return;
+    for (const RecoveredFile& file : files) {
+      if (!recover(file.path, file.name)) return;
     }
   }
 
-  void add_paths(const std::string& manifest, const std::vector<std::string>& words, std::vector<std::string>& paths) {
-    for (NamedFile& file : named_files(manifest, words, context_)) {
-      if (file.missing || file.is_surplus) continue;
-      const std::string_view in_set = std::string_view(file.path).substr(file.path.size() - file.bytes_in_set);
-      if (in_set.find('/') != std::string_view::npos) {
-        fail(kExitWrongUse, fmt::format("{}: is in a subdirectory, which is recovered by itself", file.path));
-        continue;
-      }
-      paths.push_back(std::move(file.path));
-    }
+  void add_set(const std::string& manifest, const std::vector<std::string>& words, std::vector<RecoveredFile>& files) {
+    for (RecoveredFile& file : with_names(named_files(manifest, words, context_))) files.push_back(std::move(file));
   }
 
-  std::string name_of(const std::string& source) const {
-    return place_->name.empty() ? std::string(Location(source).name()) : place_->name;
-  }
   std::string path_of(const std::string& name) const {
     return (std::filesystem::path(place_->directory_name) / name).string();
   }
 
   // Returns whether no file that the command writes is one that it reads, or another one that it writes. Prints those
   // that are. Must be called before anything is written.
-  bool can_be_written(const std::vector<std::string>& sources) {
+  bool can_be_written(const std::vector<RecoveredFile>& files) {
     std::map<std::pair<dev_t, ino_t>, std::string> read;  // paths by file
     const auto add = [&](const std::string& path) {
       if (const auto st = status_at(path)) read.emplace(std::pair(st->st_dev, st->st_ino), path);
     };
-    for (const std::string& source : sources) add(source);
+    for (const RecoveredFile& file : files) add(file.path);
     if (!options_.manifest.empty()) add(options_.manifest);
     bool is_possible = true;
     const auto refuse = [&](const std::string& path, std::string_view why) {
@@ -266,8 +296,11 @@ class Recover {
     };
     if (report_.is_there() && is_read(report_.path())) refuse(report_.path(), kIsRead);
     std::map<std::string, std::string> names;  // of the outputs, with their sources
-    for (const std::string& source : sources) {
-      const std::string name = name_of(source);
+    for (const auto& [source, name] : files) {
+      if (!is_path_below(name)) {
+        refuse(source, "has no name for a file in the directory of the output");
+        continue;
+      }
       const auto [other, is_new] = names.emplace(name, source);
       if (!is_new) {
         refuse(source, fmt::format("has the same name as {}", other->second));
@@ -276,6 +309,13 @@ class Recover {
       const std::string target = path_of(name);
       if (is_read(target) && !is_linked(source, target)) refuse(target, kIsRead);
       if (report_.is_at(target)) refuse(target, "is the report");
+    }
+    for (const auto& [name, source] : names) {
+      for (std::size_t slash = name.find('/'); slash != name.npos; slash = name.find('/', slash + 1)) {
+        const auto file = names.find(name.substr(0, slash));
+        if (file == names.end()) continue;
+        refuse(source, fmt::format("would be in a directory of the same name as {}", file->second));
+      }
     }
     return is_possible;
   }
@@ -304,6 +344,8 @@ class Recover {
       const auto is_loss = [](const Finding& finding) { return finding.status != kExitGood; };
       if (std::ranges::none_of(verdict.findings, is_loss)) {
         progress_.clear();
+        const auto directory = open_directory_of(place_->directory.number(), name, &created_);
+        if (!directory) return fail_to_write(target, directory.error());
         const auto linked = (*linker_)->link(path, *source, name);
         return linked ? true : fail_to_write(target, linked.error());
       }
@@ -317,9 +359,9 @@ class Recover {
       fail(kExitPartlyDone, fmt::format("{}: recover does not write {} files yet", path, store->traits().format));
       return true;
     }
-    auto directory = place_->opened_directory();
+    auto directory = open_directory_of(place_->directory.number(), name, &created_);
     if (!directory) return fail_to_write(target, directory.error());
-    OutputFile output(std::move(*directory), name,
+    OutputFile output(std::move(*directory), name.substr(name.rfind('/') + 1),
                       {.replaces = options_.replaces,
                        .mode = source && S_ISREG(source->st_mode) ? source->st_mode & kReadAndWrite : kReadAndWrite});
     if (const auto created = output.create(); !created) return fail_to_write(target, created.error());
@@ -341,7 +383,7 @@ class Recover {
 
   bool fail_to_write(const std::string& target, const Error& error) {
     fail(kExitPartlyDone, failure_text(target, error));
-    return error.os_error == EEXIST;
+    return error.os_error == EEXIST || error.os_error == ENOTDIR;
   }
 
   // Prints and lists the losses of a file.
@@ -370,7 +412,8 @@ class Recover {
   const Result<std::optional<FileLinker>> linker_;  // likewise
   CommandContext context_;
   Progress progress_;
-  int failure_ = kExitGood;  // the worst status of files that are not written
+  std::vector<std::string> created_;  // subdirectories of the output
+  int failure_ = kExitGood;           // the worst status of files that are not written
 };
 
 }  // namespace
@@ -389,7 +432,8 @@ RunCommand declare_recover(CLI::App& app) {
   declare_sets(app, options->files, options->manifest);
   declare_value(app, "-o,--output", "OUT", options->output,
                 "the file to write, or the directory of the files\n"
-                "If OUT is a directory or ends with a slash, each file is recovered to a file of the same name in it.")
+                "If OUT is a directory or ends with a slash, each file is recovered to a file of the same name in it. "
+                "Files of subdirectories are recovered to the same subdirectories of OUT.")
       ->required();
   app.add_flag("-f,--force", options->replaces, "replace existing files");
   app.add_flag("-l,--link", options->links,

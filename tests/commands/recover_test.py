@@ -13,6 +13,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -340,13 +341,50 @@ class Recover(commands.Case):
         bare = self.recordfs("recover", source.absolute(), "-f", "-o", "x", "--report", "x", cwd=self.out)
         self.assertEqual((bare.status, os.listdir(self.out)), (commands.WRONG_USE, []), bare.err)
 
-    def test_runs_of_a_log_directory_are_not_mixed(self):
-        for run in ("r1", "r2"):
-            (self.folder / "logs" / run).mkdir(parents=True)
-            self.copy("tfrecord/events.out.tfevents.1700000000.host", f"logs/{run}/events.out.tfevents.1.host")
-        done = self.recordfs("recover", self.folder / "logs", "-o", f"{self.out}/")
-        self.assertEqual((done.status, done.err.count("is in a subdirectory"), os.listdir(self.out)), (commands.WRONG_USE, 2, []))
-        self.assertEqual(os.listdir(self.out), [])
+    def tree(self, folder):
+        return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
+
+    def test_files_of_subdirectories_keep_their_paths(self):
+        event = "events.out.tfevents.1700000000.host"
+        shards = [f"{run}/{event}" for run in ("r1", "r2", "r2/sub")]
+        logs = self.folder / "logs"
+        for shard in shards:
+            (logs / shard).parent.mkdir(parents=True, exist_ok=True)
+            self.copy(f"tfrecord/{event}", f"logs/{shard}")
+        manifest = logs / "list"
+        manifest.write_text("".join(f"{shard}\n" for shard in shards), encoding="utf-8")
+        out = self.folder / "tree"
+        for words, expected in (([logs], shards), ([f"{logs}/r2/../*/{event}"], shards[:2]), ([f"{logs}/r2/s*/*"], [event]),
+                                (["--manifest", manifest], shards), (["--link", logs, self.copy(DAMAGED, "bad")], ["bad", *shards])):
+            with self.subTest(words=words):
+                done = self.recordfs("recover", *map(str, words), "-o", f"{out}/")
+                self.assertEqual((done.status, self.tree(out)), (commands.DAMAGE if "bad" in expected else commands.GOOD, expected), done.err)
+                for path in expected[expected[0] == "bad":]:
+                    if len(expected) > 1:
+                        self.assertEqual((out / path).read_bytes(), (logs / path).read_bytes())
+                        self.assertEqual((out / path).samefile(logs / path), "--link" in words)
+                shutil.rmtree(out)
+
+    def test_output_of_a_subdirectory_stays_in_the_directory(self):
+        other = self.folder / "other"
+        for folder in ("a", "b"):
+            (self.folder / "in" / folder).mkdir(parents=True)
+            self.copy(SHARDS[0], f"in/{folder}/x")
+        other.mkdir()
+        (self.out / "a").symlink_to(other)
+        for options in ([], ["--link"]):
+            done = self.recordfs("recover", "-f", *options, f"{self.folder}/in/*/x", "-o", self.out)
+            self.assertEqual((done.status, os.listdir(other), self.tree(self.out)), (commands.PARTLY_DONE, [], ["b/x"]), done.err)
+        # What cannot be written leaves no directory, and names that collide leave nothing.
+        (self.folder / "in" / "a" / "x").write_bytes(b"no container")
+        new = self.folder / "new"
+        self.assertEqual(self.recordfs("recover", f"{self.folder}/in/*/x", "-o", f"{new}/").status, commands.CANNOT_OPEN)
+        self.assertEqual(self.tree(new), ["b/x"])
+        self.assertEqual(os.listdir(new), ["b"])
+        (self.folder / "b").write_bytes((self.folder / "in" / "b" / "x").read_bytes())
+        for words, why in ((("in/a/x", "in/b/x"), "has the same name as"), (("in/*/x", "b"), "a directory of the same name as")):
+            self.assert_ends(commands.WRONG_USE, why, "recover", *(self.folder / word for word in words), "-o", f"{self.folder}/none/")
+            self.assertFalse((self.folder / "none").exists())
 
     def test_report_appears_as_a_whole_or_not_at_all(self):
         report = self.out / "lost"

@@ -25,11 +25,14 @@ TEST(FileLinkerTest, LinksOnlyIntoItsDirectory) {
   const auto linker = FileLinker::into(directory, true);
   ASSERT_TRUE(linker);
   for (const std::string& name : {std::string("../x"), (folder / "x").string(), std::string(), std::string("."),
-                                  std::string(".."), std::string("x\0y", 3)}) {
+                                  std::string(".."), std::string("x\0y", 3), std::string("x/../../y")}) {
     EXPECT_EQ(linker->link(source, status, name).error().os_error, EINVAL) << name;
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder / "out"));
   EXPECT_FALSE(std::filesystem::exists(folder / "x"));
+  std::filesystem::create_directory_symlink("..", folder / "out" / "up");
+  for (const char* const name : {"up/x", "missing/x"}) EXPECT_FALSE(linker->link(source, status, name)) << name;
+  std::filesystem::remove(folder / "out" / "up");
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(linker->link(source, status, "x"));
   EXPECT_EQ(std::filesystem::hard_link_count(source), 2u);
 }
