@@ -19,10 +19,11 @@ class Impossible(Exception):
     """A reason why no bare system can be made here."""
 
 
-def find_or_make(keep, wanted, release=None, is_new=False):
+def find_or_make(keep, wanted, release=None, is_new=False, arch=None):
     """Returns the folder of a bare system in which apt-get can install `wanted` without a network. It is kept in `keep`.
 
-    `wanted`: names of packages, and paths of .debs. `release`: default is the release of this system.
+    `wanted`: names of packages, and paths of .debs. `release`: default is the release of this system. `arch`: Debian's name of
+    a processor whose programs can run here; default is this system's.
     """
     if reason := why_not():
         raise Impossible(reason)
@@ -34,7 +35,7 @@ def find_or_make(keep, wanted, release=None, is_new=False):
     keep.mkdir(parents=True, exist_ok=True)
     for old in keep.iterdir():
         shutil.rmtree(old)
-    make(keep / "unfinished", sources, codename, wanted)
+    make(keep / "unfinished", sources, codename, wanted, arch)
     os.utime(keep / "unfinished")
     return (keep / "unfinished").rename(system)
 
@@ -84,9 +85,9 @@ def sources_of(release=None):
     return sorted(sources, key=lambda source: source.split()[1] != codename), codename
 
 
-def make(system, sources, codename, wanted):
+def make(system, sources, codename, wanted, arch):
     mirror = sources[0].split()[0]
-    needs_network("debootstrap", "--variant=minbase", codename, system, mirror)
+    needs_network("debootstrap", "--variant=minbase", *([f"--arch={arch}"] if arch else []), codename, system, mirror)
     (system / "etc/apt/sources.list").write_text("".join(f"deb {source}\n" for source in sources), encoding="utf-8")
     (system / "etc/mtab").symlink_to("../proc/self/mounts")  # a system's first boot makes this link
     shutil.copy("/etc/resolv.conf", system / "etc/resolv.conf")
