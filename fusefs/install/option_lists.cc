@@ -1,5 +1,6 @@
 // Prints a man page or a completion: recordfs_option_lists TEMPLATE. Replaces each line `@OPTIONS LIST@` of the
-// template: in completions, where LIST is `bash` or `zsh`, with all lists, and in man pages with one list in mdoc.
+// template: in completions, where LIST is `bash`, `zsh` or `fish`, with all lists, and in man pages with one list in
+// mdoc.
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -171,12 +172,52 @@ std::string zsh_option(const OptionText& option, const std::string& spelling) {
   return fmt::format("{}:{}:_recordfs_value {}", text, escaped(option.value, ":"), option.value);
 }
 
+std::string fish_word(std::string_view text) { return fmt::format("'{}'", escaped(text, "\\'")); }
+
+std::string fish_spelling(std::string_view name) {
+  if (name.starts_with("--")) return fmt::format(" -l {}", name.substr(2));
+  return fmt::format(" -{} {}", name.size() == 2 ? 's' : 'o', name.substr(1));
+}
+
+std::string fish_option(std::string_view command, const OptionText& option) {
+  std::string line = fmt::format("complete -c recordfs -n '__recordfs_in {}'", command);
+  for (const std::string& name : option.names) line += fish_spelling(name);
+  if (option.value == "FILE" || option.value == "F" || option.value == "OUT") {
+    line += " -r -F";
+  } else if (!option.value.empty()) {
+    line += fmt::format(" -x -a '(__recordfs_value {})'", option.value);
+  }
+  return fmt::format("{} -d {}\n", line, fish_word(option.help()));
+}
+
+// Returns calls of `complete`, and a list of mount options with their descriptions.
+std::string fish_lists() {
+  std::string text;
+  for (const HelpLine& command : command_lines()) {
+    text += fmt::format("__recordfs_add_command {} {}\n", command.name, fish_word(command.summary));
+  }
+  for (const auto& [name, options] : all_lists()) {
+    for (const OptionText& option : options) {
+      if (name != "-o") {
+        text += fish_option(name, option);
+        continue;
+      }
+      for (const std::string& spelling : option.names) {
+        text += fmt::format("set -ga __recordfs_mount_options {}\\t{}\n",
+                            fish_word(spelling + (option.value.empty() ? "" : "=")), fish_word(option.help()));
+      }
+    }
+  }
+  return text;
+}
+
 // --- templates
 
 // Returns the text for `@OPTIONS LIST@`, or nothing if there is no such list.
 std::string text_of(const std::string& list) {
   if (list == "bash") return shell_lists(bash_command, bash_option);
   if (list == "zsh") return shell_lists(zsh_command, zsh_option);
+  if (list == "fish") return fish_lists();
   if (list == "mount.recordfs") return mdoc_list(list, mount_flags(Form::kMount8));
   if (list == "shared") return mdoc_list(list, part_of(command_lists().begin()->second, true));
   const auto lists = all_lists();

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Completion in bash and zsh offers what --help lists."""
+"""Completion in bash, zsh and fish offers what --help lists."""
 import os
 import re
 import shlex
@@ -123,6 +123,34 @@ class Zsh(Completion):
             specified = {match.group(1) for line in self.complete(shlex.join(["recordfs", *words]))
                          if (match := re.match(r"\([^)]*\)(--?[\w-]+)\[.+\]", line))}
             self.assertEqual(specified, support.options(support.help_of(*words)))
+
+
+@support.needs("fish")
+class Fish(Completion):
+    def complete(self, line):
+        """Returns {completion: description}."""
+        script = support.generated("recordfs.fish")
+        printed = self.run_shell("fish", "--no-config", "-c", 'source $argv[1]; complete -C $argv[2]', script, line)
+        return dict((row + "\t").split("\t")[:2] for row in printed)
+
+    def test_first_word_is_a_command_or_a_file(self):
+        self.assertEqual(set(self.complete("recordfs ")),
+                         support.commands(support.help_of()) | {"log.riegeli", "two words.riegeli", "sub/"})
+        self.assertEqual(self.complete("recordfs ca"), {"cat": "write records to standard output"})
+        self.assertEqual(set(self.complete("recordfs help ca")), {"cat"})
+
+    def test_options_of_each_command_are_completed(self):
+        for words in ([], ["cat"], ["grep"], ["export"]):
+            spellings = set(self.complete(shlex.join(["recordfs", *words, "-"]))) | set(
+                self.complete(shlex.join(["recordfs", *words, "--"])))
+            self.assertEqual(spellings, support.options(support.help_of(*words)), words)
+
+    def test_values_are_completed(self):
+        for line, expected in (("cat --index ", {"auto", "no", "sub/"}), ("cat --index=", {"--index=auto", "--index=no", "--index=sub/"}),
+                               ("cat --max-chunk ", set()), ("log.riegeli sub -o um", {"umask="}), ("-o nest,um", {"nest,umask="}),
+                               ("mount -o um", {"umask="}), ("export -o lo", {"log.riegeli"}), ("umount ", {"sub/"}), ("mounts ", set()),
+                               ("cat log.riegeli tw", {"two words.riegeli"})):
+            self.assertEqual(set(self.complete(f"recordfs {line}")), expected, line)
 
 
 if __name__ == "__main__":

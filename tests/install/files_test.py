@@ -31,6 +31,7 @@ EXPECTED = {
     *(f"share/recordfs/engines/{path.name}" for path in support.ENGINES.iterdir()),
     "lib/systemd/system/recordfs@.service",
     *(f"share/recordfs/admin/{name}" for name in ("Dockerfile", "README.md", "compose.yaml", "mnt-log.mount")),
+    "share/fish/vendor_completions.d/recordfs.fish",
     "share/zsh/site-functions/_recordfs",
 }
 EXECUTABLE = {PROGRAM, FETCHER, *(f"share/recordfs/engines/{name}" for name in (
