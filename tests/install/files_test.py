@@ -2,6 +2,7 @@
 """`cmake --install` installs exactly the expected files."""
 import gzip
 import os
+import re
 import stat
 import subprocess
 import sysconfig
@@ -14,6 +15,8 @@ import support
 MODULE = f"lib/{sysconfig.get_config_var('MULTIARCH')}/recordfs/librecordfs-protobuf.so"
 PROGRAM = "bin/recordfs"
 FETCHER = "libexec/recordfs/recordfs-fetch"
+DESKTOP = {"libexec/recordfs/open", "libexec/recordfs/preview"}
+FOR_RIPGREP = "libexec/recordfs/rg-pre"
 EXPECTED = {
     "bin/recordfs",
     "sbin/mount.recordfs",
@@ -31,10 +34,14 @@ EXPECTED = {
     *(f"share/recordfs/engines/{path.name}" for path in support.ENGINES.iterdir()),
     "lib/systemd/system/recordfs@.service",
     *(f"share/recordfs/admin/{name}" for name in ("Dockerfile", "README.md", "compose.yaml", "mnt-log.mount")),
+    "share/applications/recordfs.desktop",
     "share/fish/vendor_completions.d/recordfs.fish",
+    "share/recordfs/admin/auto.records",
     "share/zsh/site-functions/_recordfs",
+    *DESKTOP,
+    FOR_RIPGREP,
 }
-EXECUTABLE = {PROGRAM, FETCHER, *(f"share/recordfs/engines/{name}" for name in (
+EXECUTABLE = {PROGRAM, FETCHER, *DESKTOP, "share/recordfs/admin/auto.records", *(f"share/recordfs/engines/{name}" for name in (
     "parallel.sh", "slurm.sh", "task.sh", "xargs.sh"))}
 LINK = "sbin/mount.recordfs"
 
@@ -53,7 +60,7 @@ class Installed(unittest.TestCase):
         self.assertEqual({str(path.relative_to(self.root)) for path in found}, EXPECTED)
 
     def test_files_are_readable_and_only_programs_are_executable(self):
-        for name in EXPECTED - {LINK}:
+        for name in EXPECTED - {LINK, FOR_RIPGREP}:
             mode = stat.S_IMODE((self.root / name).stat().st_mode)
             self.assertEqual(mode, 0o755 if name in EXECUTABLE else 0o644, name)
 
@@ -61,6 +68,9 @@ class Installed(unittest.TestCase):
         link = self.root / LINK
         self.assertEqual(os.readlink(link), "../bin/recordfs")
         self.assertEqual(support.run(link, "--version").returncode, 0)
+
+    def test_preprocessor_of_ripgrep_is_a_link_to_the_preview(self):
+        self.assertEqual(os.readlink(self.root / FOR_RIPGREP), "preview")
 
     def test_program_finds_libprotobuf(self):
         self.assertRegex(support.run(self.root / PROGRAM, "--version").stdout, r"(?m)^libprotobuf \d")
@@ -74,6 +84,12 @@ class Installed(unittest.TestCase):
         for name, source in (("README.md", "README.md"), ("GUARANTEES.md", "tests/GUARANTEES.md")):
             made = gzip.decompress((self.root / f"share/doc/recordfs/{name}.gz").read_bytes())
             self.assertEqual(made, (support.place.checkout / source).read_bytes())
+
+    def test_paths_in_files_follow_the_prefix(self):
+        page = gzip.decompress((self.root / "share/man/man1/recordfs.1.gz").read_bytes()).decode("utf-8")
+        entry = (self.root / "share/applications/recordfs.desktop").read_text(encoding="utf-8")
+        for text, name in ((page, "libexec/recordfs/preview"), (page, "share/recordfs/magic"), (entry, "libexec/recordfs/open")):
+            self.assertEqual(set(re.findall(rf"[^\s'|=]*/{name}\b", text)), {str(self.root / name)})
 
     def test_man_pages_are_complete(self):
         for name in sorted(EXPECTED):
