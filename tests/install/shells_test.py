@@ -51,7 +51,7 @@ class Shells(unittest.TestCase):
         page = support.generated("recordfs.1").read_text(encoding="utf-8").split(".Sh SHELLS AND DESKTOPS\n")[1]
         item = re.split(r"(?m)^\.It ", page.split(f".It Xr {program} 1\n")[1])[0]
         shown = re.search(r"(?ms)^\.Bd [^\n]*\n(.*?)\n\.Ed", item).group(1)
-        text = shown.replace(r"\(dq", '"').replace(r"\e", "\\")
+        text = shown.replace(r"\(dq", '"')
         return re.sub(r"/[^\s'|]*/recordfs/(?=preview|rg-pre)", f"{self.prefix}/libexec/recordfs/", text)
 
     def run_shell(self, script, **changed):
@@ -163,13 +163,14 @@ class Ripgrep(Shells):
 
 class FileManagers(Shells):
     def wait_for_preview(self, command, keys=(), **changed):
-        """Runs a program on a terminal. Presses a key each second, until the third record of the sample is shown."""
+        """Runs a program on a terminal. Presses a key each second until the third record of the sample is shown, and begins
+        again after 5 seconds, because a program may drop keys while it starts."""
         child, terminal = pty.fork()
         if child == 0:
             os.chdir(self.data)
             os.execvpe(command[0], command, self.environment | changed)
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
-        shown, keys, end, next_key = b"", list(keys), time.monotonic() + support.PATIENCE, time.monotonic() + 1
+        shown, pressed, end, next_key = b"", 0, time.monotonic() + support.PATIENCE, time.monotonic() + 1
         try:
             while b"accepted:" not in shown and time.monotonic() < end:
                 if select.select([terminal], [], [], 0.1)[0]:
@@ -178,13 +179,14 @@ class FileManagers(Shells):
                     except OSError:
                         break  # the program has ended
                 if keys and time.monotonic() > next_key:
-                    os.write(terminal, keys.pop(0))
-                    next_key = time.monotonic() + 1
+                    os.write(terminal, keys[pressed % len(keys)])
+                    pressed += 1
+                    next_key = time.monotonic() + (1 if pressed % len(keys) else 5)
         finally:
             os.close(terminal)
             os.kill(child, 9)
             os.waitpid(child, 0)
-        self.assertIn(b"accepted:", shown, shown[-2000:])
+        self.assertTrue(b"accepted:" in shown, shown[-500:].decode(errors="replace"))
 
     def write(self, name, text):
         path = self.home / name
@@ -232,13 +234,19 @@ class Desktop(Shells):
         done = support.run("desktop-file-validate", self.prefix / self.ENTRY)
         self.assertEqual((done.returncode, done.stdout), (0, ""))
 
-    def open(self, path):
-        """Opens a file with a file manager that prints its first argument and what is there."""
+    def unmount(self):
+        for point in (self.home / "recordfs").glob("*"):
+            if point.is_mount():
+                subprocess.run(["fusermount3", "-u", "-z", point], check=True)
+
+    def open(self, path, commands=('"$OPEN" "$FILE"', 'printf "%s\\n" "$1"; cat "$1/records/1"'), **changed):
+        """Opens a file by the first command. The second is the file manager."""
+        self.addCleanup(self.unmount)
         manager = self.home / "xdg-open"
-        manager.write_text('#!/bin/sh\nprintf "%s\\n" "$1"; cat "$1/records/1"\n', encoding="utf-8")
+        manager.write_text(f"#!/bin/sh\n{commands[1]}\n", encoding="utf-8")
         manager.chmod(0o755)
-        return self.run_shell('"$OPEN" "$FILE"', OPEN=str(self.prefix / "libexec/recordfs/open"), FILE=str(path),
-                              PATH=f"{self.home}:{os.environ['PATH']}", XDG_RUNTIME_DIR=str(self.home), RECORDFS_IDLE="1")
+        return self.run_shell(commands[0], OPEN=str(self.prefix / "libexec/recordfs/open"), FILE=str(path),
+                              PATH=f"{self.home}:{os.environ['PATH']}", XDG_RUNTIME_DIR=str(self.home), RECORDFS_IDLE="1", **changed)
 
     @unittest.skipUnless(os.access("/dev/fuse", os.W_OK), "no /dev/fuse")
     def test_file_is_mounted_once_and_unmounted_when_idle(self):
@@ -252,6 +260,22 @@ class Desktop(Shells):
         while Path(shown[0]).exists() and time.monotonic() < end:
             time.sleep(0.1)
         self.assertEqual([path.name for path in (self.home / "recordfs").iterdir()], [".lock"])
+
+    @support.needs("gio")
+    @support.needs("update-desktop-database")
+    @support.needs("update-mime-database")
+    @unittest.skipUnless(os.access("/dev/fuse", os.W_OK), "no /dev/fuse")
+    def test_desktop_mounts_a_file_that_it_knows_by_its_bytes(self):
+        for command, folder in (("update-mime-database", "mime"), ("update-desktop-database", "applications")):
+            subprocess.run([command, self.prefix / "share" / folder], stderr=subprocess.DEVNULL, check=True)
+        opened = self.home / "opened"
+        self.sample.rename(self.data / "unnamed")
+        self.open("unnamed", ['gio open "$FILE"', f'cat "$1/records/1" >{opened}.new && mv {opened}.new {opened}'],
+                  XDG_DATA_DIRS=f"{self.prefix}/share:/usr/share")
+        end = time.monotonic() + support.PATIENCE
+        while not opened.exists() and time.monotonic() < end:
+            time.sleep(0.1)
+        self.assertIn(b"/products/101", opened.read_bytes())
 
     def test_reason_is_printed_if_a_file_cannot_be_mounted(self):
         (self.data / "text").touch()
