@@ -35,6 +35,7 @@ import decoding  # noqa: F401  isort: skip
 import picking  # noqa: F401  isort: skip
 import remembering  # noqa: F401  isort: skip
 import sequential  # noqa: F401  isort: skip
+import exporting  # noqa: F401  isort: skip
 import peers  # noqa: F401  isort: skip
 import scaling  # noqa: F401  isort: skip
 
@@ -113,6 +114,8 @@ def parsed():
     parser.add_argument("--records", type=int, help="another number of log lines")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--only", metavar="PATTERN", help="lines of this name, like 'grep*'; several with commas")
+    parser.add_argument("--duckdb", type=lambda text: Path(text).resolve(), metavar="LIBRARY",
+                        help="a libduckdb.so, beside which exports are measured")
     parser.add_argument("--scale", action="store_true", help="how cost grows with records, containers and mounts")
     parser.add_argument("--list", action="store_true", help="print the names of the lines")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to FILE")
@@ -134,7 +137,7 @@ def settings_of(options):
                           small=min(options.records, amounts.small))
     data = (options.data or options.bin / "data").resolve()
     data.mkdir(parents=True, exist_ok=True)
-    return Settings(options.bin, data, options.runs, amounts)
+    return Settings(options.bin, data, options.runs, amounts, options.duckdb)
 
 
 def selected(options):

@@ -5,7 +5,7 @@ import sys
 
 from comparing import Skipped
 
-AVERAGE_SIZE = {"lines": 600, "events": 600, "wide": 400, "tiny": 20, "large": 200_000_000}
+AVERAGE_SIZE = {"lines": 600, "events": 600, "wide": 400, "examples": 1200, "tiny": 20, "large": 200_000_000}
 KEPT_FREE = 2 << 30  # bytes of disk that the suite leaves free
 
 

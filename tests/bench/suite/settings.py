@@ -36,6 +36,7 @@ class Settings:
     data: Path  # generated containers, kept between runs
     runs: int
     amounts: Amounts
+    duckdb: Path | None = None  # libduckdb.so; without it, its rows are not measured
 
     def program(self, name):
         return str(self.programs / name)
