@@ -148,14 +148,35 @@ class Export {
     return !failure;
   }
 
-  // Takes over the type of the records of one container; those of several may differ. Returns false after printing why
-  // it cannot be read now.
+  // Takes over what the containers state of their records, if all state the same. Returns false after printing why it
+  // cannot be read now.
   bool find_record_type(SetReader& reader, EncoderOptions& encoding) {
-    if (!form_.format->has_record_type || !reader.has_one_shard()) return true;
-    const auto member = reader.member(0, std::uint64_t{0});
-    const auto taken = member ? take_record_type(*member->store, encoding) : Result<void>();
-    if (!taken) context_.print_failure(reader.name(), taken.error());
-    return member && taken;
+    if (!form_.format->has_record_type) return true;
+    bool is_first = true;
+    for (std::size_t shard = 0; shard < reader.set().size(); ++shard) {
+      if (reader.set().shard(shard).is_missing) continue;
+      const auto store = reader.set().open({}, shard);
+      if (!store && is_permanent(store.error().code)) continue;  // reported when its records are read
+      EncoderOptions stated;
+      if (const auto taken = store ? take_record_type(**store, stated) : store.error(); !taken) {
+        context_.print_failure(reader.set().shard(shard).path, taken.error());
+        return false;
+      }
+      if (is_first) {
+        encoding.metadata = std::move(stated.metadata);
+        encoding.record_type = std::move(stated.record_type);
+        encoding.descriptors = std::move(stated.descriptors);
+        is_first = false;
+      } else if (!state_the_same(encoding, stated)) {
+        print_message(fmt::format("{}: states no type of the records, since the files do not state the same one",
+                                  options_.output));
+        encoding.metadata.clear();
+        encoding.record_type.clear();
+        encoding.descriptors = nullptr;
+        break;
+      }
+    }
+    return true;
   }
 
   // Finds the columns of the rows. Returns false after printing why that failed.

@@ -89,4 +89,14 @@ Result<void> take_record_type(const RecordStore& store, EncoderOptions& encoding
   return {};
 }
 
+bool state_the_same(const EncoderOptions& some, const EncoderOptions& others) {
+  const bool has_descriptors = some.descriptors != nullptr && others.descriptors != nullptr;
+  const bool has_same_descriptors =
+      has_descriptors ? *some.descriptors == *others.descriptors : some.descriptors == others.descriptors;
+  return some.record_type == others.record_type && has_same_descriptors &&
+         std::ranges::equal(some.metadata, others.metadata, [](const Attribute& one, const Attribute& other) {
+           return one.key == other.key && one.value == other.value;
+         });
+}
+
 }  // namespace recordfs

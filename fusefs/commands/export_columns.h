@@ -37,5 +37,7 @@ Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const Column
 // Takes over the type of the records that a file states, its descriptors, and the comment on the file. Damaged metadata
 // are left out. Fails with errors that may pass.
 Result<void> take_record_type(const RecordStore& store, EncoderOptions& encoding);
+// Returns whether take_record_type() took over equal values.
+bool state_the_same(const EncoderOptions& some, const EncoderOptions& others);
 
 }  // namespace recordfs

@@ -329,6 +329,13 @@ class Export(commands.Case):
             found = metadata(self.target / name)
             found.pop("records_metadata")
             self.assertEqual(found, {key: metadata(typed)[key] for key in ("file_comment", "record_type_name", "file_descriptor_set")})
+        same = self.target / "same.riegeli"
+        self.assertEqual(self.recordfs("export", typed, self.target / "a.riegeli", "-o", same).err, "")
+        self.assertEqual(metadata(same)["file_descriptor_set"], metadata(typed)["file_descriptor_set"])
+        for other in (commands.sample("riegeli/metadata_extension.riegeli"), commands.sample(LINES)):
+            done = self.recordfs("export", "-f", typed, other, "-o", same)
+            self.assertEqual((done.status, json.loads(self.good("info", "--json", same)).get("metadata", [])), (0, []))
+            self.assertIn("states no type of the records", done.err)
 
     def test_full_disk_leaves_nothing(self):
         path = self.large()
