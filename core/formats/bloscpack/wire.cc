@@ -110,17 +110,19 @@ Result<FileHeader> parse_file_header(Bytes head, std::uint64_t file_size) {
 }
 
 std::string file_header_bytes(const FileHeader& header) {
+  const bool is_variable = header.dialect == Dialect::kVariable;
   std::string bytes(magic());
-  bytes.push_back(3);
-  bytes.push_back(
-      static_cast<char>((header.has_offsets ? kOffsetsOption : 0) | (header.has_metadata ? kMetadataOption : 0)));
+  bytes.push_back(static_cast<char>(is_variable ? header.version : 3));
+  bytes.push_back(static_cast<char>((header.has_offsets ? kOffsetsOption : 0) |
+                                    (header.has_metadata ? kMetadataOption : 0) | (is_variable ? kVariableOption : 0)));
   const auto* const digest = header.digest ? std::ranges::find(kDigests, *header.digest) : kDigests.begin();
   bytes.push_back(static_cast<char>(header.digest ? digest - kDigests.begin() + 1 : 0));
   bytes.push_back(static_cast<char>(header.typesize));
   append_le(bytes, static_cast<std::uint32_t>(header.chunk_size));
   append_le(bytes, static_cast<std::uint32_t>(header.last_chunk));
   append_le(bytes, static_cast<std::uint64_t>(header.chunks));
-  append_le(bytes, static_cast<std::uint64_t>(header.spare_offsets));
+  append_le(bytes, is_variable ? static_cast<std::uint32_t>(header.metadata_size)
+                               : static_cast<std::uint64_t>(header.spare_offsets));
   return bytes;
 }
 

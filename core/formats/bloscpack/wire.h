@@ -62,7 +62,7 @@ struct FileHeader {
 // with kDamage. The error's position is that of the field.
 Result<FileHeader> parse_file_header(Bytes head, std::uint64_t file_size);
 
-// Returns the bytes of a header of version 3. REQUIRES: header.dialect == Dialect::kVersion3.
+// Returns the bytes of a header. REQUIRES: header.dialect is Dialect::kVersion3 or kVariable.
 std::string file_header_bytes(const FileHeader& header);
 
 // The header of the metadata of a version 3 file.

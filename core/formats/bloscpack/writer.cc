@@ -27,6 +27,8 @@ constexpr std::uint64_t kUnsetPiece = 64u << 10;  // bytes
 
 // The header of a file, without the fields that depend on its chunks.
 struct Form {
+  Dialect dialect = Dialect::kVersion3;  // or kVariable
+  std::uint8_t version = 3;              // as stored, of kVariable
   std::optional<DigestId> digest{};
   std::uint8_t typesize = 0;
   bool has_offsets = true;
@@ -36,7 +38,13 @@ struct Form {
   std::int32_t last_chunk = 0;  // of a file without chunks
 
   FileHeader header() const {
-    return {.has_offsets = has_offsets, .has_metadata = !metadata.empty(), .digest = digest, .typesize = typesize};
+    return {.dialect = dialect,
+            .version = version,
+            .has_offsets = has_offsets,
+            .has_metadata = !metadata.empty(),
+            .digest = digest,
+            .typesize = typesize,
+            .metadata_size = dialect == Dialect::kVariable ? static_cast<std::int32_t>(metadata.size()) : 0};
   }
 };
 
@@ -57,6 +65,8 @@ Result<Form> form_of(const WriterOptions& options) {
   std::string head = options.stored_metadata.substr(0, kChunkSizeField);
   head.resize(kLargestHeader);
   ASSIGN_OR_RETURN(const auto header, parse_file_header(as_bytes(head), kLargestHeader));
+  form.dialect = header.dialect;
+  form.version = header.version;
   form.digest = header.digest;
   form.typesize = header.typesize;
   form.has_offsets = header.has_offsets;
@@ -174,7 +184,8 @@ class BloscpackWriter final : public RecordWriter {
   FileHeader final_header() const {
     FileHeader header = form_.header();
     header.chunks = static_cast<std::int64_t>(chunks_);
-    if (form_.has_offsets) header.spare_offsets = static_cast<std::int64_t>(form_.offsets - chunks_);
+    const bool has_spare = form_.has_offsets && form_.dialect == Dialect::kVersion3;
+    if (has_spare) header.spare_offsets = static_cast<std::int64_t>(form_.offsets - chunks_);
     if (chunks_ == 0) {
       header.chunk_size = form_.chunk_size;
       header.last_chunk = form_.last_chunk;
@@ -214,9 +225,10 @@ Result<std::string> metadata_section(const RequestContext& context, const Contai
     return is_permanent(attributes.error().code) ? Result<std::string>(std::string()) : attributes.error();
   }
   const std::uint64_t digest = found.metadata->digest ? digest_size(*found.metadata->digest) : 0;
-  const std::uint64_t size = kMetadataHeaderSize + found.metadata->room + digest;
+  const std::uint64_t head = found.header.dialect == Dialect::kVariable ? 0 : kMetadataHeaderSize;
+  const std::uint64_t size = head + found.metadata->room + digest;
   if (size > Limits{}.metadata_bytes) return Error{.code = Code::kLimit, .detail = "the metadata exceed the limit"};
-  ASSIGN_OR_RETURN(const auto section, read_exactly(context, source, found.metadata_begin - kMetadataHeaderSize, size));
+  ASSIGN_OR_RETURN(const auto section, read_exactly(context, source, found.metadata_begin - head, size));
   return std::string(as_text(section.view()));
 }
 
@@ -239,27 +251,32 @@ Result<FoundChunks> find_chunks(const RequestContext& context, const Container& 
   return chunks;
 }
 
-// Files of earlier versions become files of version 3, which the reference reads.
+// Files of earlier versions become files of version 3, which the reference reads. Files of the proposal stay such
+// files, with the offsets that it requires.
 Result<WriterOptions> like(const RequestContext& context, const Container& container, const Source& source) {
   ASSIGN_OR_RETURN(const auto found, survey(context, source));
   const FileHeader& header = found.header;
-  if (header.dialect == Dialect::kVariable) {
-    return Error{.code = Code::kUnsupported, .detail = "files of the proposal for variable lengths are not written"};
-  }
+  const bool is_variable = header.dialect == Dialect::kVariable;
   ASSIGN_OR_RETURN(const auto chunks, find_chunks(context, container, source));
   const bool has_typesize = header.dialect >= Dialect::kVersion2 && !found.refusal;
-  Form form{.digest = header.digest,
+  if (is_variable && chunks.count >= kMostOffsets) {
+    return Error{.code = Code::kUnsupported,
+                 .detail = fmt::format("{} items, too many to be read again", chunks.count)};
+  }
+  Form form{.dialect = is_variable ? Dialect::kVariable : Dialect::kVersion3,
+            .version = header.version,
+            .digest = header.digest,
             .typesize = has_typesize ? header.typesize : chunks.typesize,
             .has_offsets = header.has_offsets,
             .offsets = chunks.count,
             .chunk_size = std::max(header.chunk_size, kUnknownSize),
             .last_chunk = std::clamp(header.last_chunk, kUnknownSize, std::max(header.chunk_size, kUnknownSize))};
-  if (found.offsets_begin > 0 && found.first_chunk > found.offsets_begin) {
+  if (!is_variable && found.offsets_begin > 0 && found.first_chunk > found.offsets_begin) {
     // Damage can make the room as large as the file.
     const std::uint64_t room = std::min((found.first_chunk - found.offsets_begin) / kOffsetSize, kMostOffsets);
     form.offsets = std::max(form.offsets, room);
   }
-  form.has_offsets = form.has_offsets && form.offsets > 0;
+  form.has_offsets = is_variable || (form.has_offsets && form.offsets > 0);
   ASSIGN_OR_RETURN(form.metadata, metadata_section(context, container, source, found));
   WriterOptions options;
   options.stored_metadata = stored_metadata_of(form);
