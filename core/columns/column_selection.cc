@@ -50,6 +50,16 @@ Result<std::string> take_name(std::string_view& text) {
   return wrong(fmt::format("a quote without its end: {}", printable(text)));
 }
 
+std::optional<WantedParts> WantedParts::member(std::string_view name) const {
+  if (is_all()) return WantedParts();
+  std::vector<std::string_view> inside;
+  for (const std::string_view path : paths_) {
+    if (path == name) return WantedParts();
+    if (path.starts_with(name) && path[name.size()] == '.') inside.push_back(path.substr(name.size() + 1));
+  }
+  return inside.empty() ? std::nullopt : std::optional(WantedParts(std::move(inside)));
+}
+
 Result<ColumnSelection> ColumnSelection::of(std::vector<std::string> names) {
   if (names.empty()) return wrong("no column is named");
   std::vector<std::string> sorted = names;
@@ -73,6 +83,10 @@ Result<ColumnSelection> ColumnSelection::parse(std::string_view text) {
 
 bool ColumnSelection::wants(std::string_view name) const {
   return names_.empty() || std::ranges::find(names_, name) != names_.end();
+}
+
+bool ColumnSelection::has_dots() const {
+  return std::ranges::any_of(names_, [](const std::string& name) { return name.find('.') != std::string::npos; });
 }
 
 Result<void> ColumnSelection::check(const std::vector<std::string>& of_records) const {

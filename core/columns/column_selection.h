@@ -1,8 +1,13 @@
 // The columns that are wanted of all that records have.
+//
+// A name is that of a column, or a path: names joined by dots that lead through messages and objects, and through lists
+// to each of their elements. Names may have dots themselves. The name of a column has precedence over a path.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -12,6 +17,22 @@ namespace recordfs {
 // Takes a name from the begin of a text: up to a comma, or one in quotes, `a,b` or "a,b", in which the same quote is
 // doubled. Fails with kUnsupported if a quote has no end, or something else than a comma follows it. Thread-safe.
 Result<std::string> take_name(std::string_view& text);
+
+// The parts of a value that paths lead to. Refers to the texts of the paths. Immutable; functions are thread-safe.
+class WantedParts {
+ public:
+  // All of the value.
+  WantedParts() = default;
+  // REQUIRES: there is a path.
+  explicit WantedParts(std::vector<std::string_view> paths) : paths_(std::move(paths)) {}
+
+  bool is_all() const { return paths_.empty(); }
+  // Returns the parts of a member that are wanted; nullopt if none is.
+  std::optional<WantedParts> member(std::string_view name) const;
+
+ private:
+  std::vector<std::string_view> paths_;
+};
 
 // Immutable. Functions are thread-safe.
 class ColumnSelection {
@@ -25,10 +46,16 @@ class ColumnSelection {
   static Result<ColumnSelection> parse(std::string_view text);
 
   bool is_all() const { return names_.empty(); }
+  // Returns whether a column of this name is wanted as a whole.
   bool wants(std::string_view name) const;
+  // Returns the parts of a record that are wanted. This must outlive the result.
+  WantedParts parts() const { return names_.empty() ? WantedParts() : WantedParts({names_.begin(), names_.end()}); }
+  // Returns whether a name may be a path.
+  bool has_dots() const;
   const std::vector<std::string>& names() const { return names_; }  // none: all
 
-  // Fails with kUnsupported if a selected name is not among those of the records; the detail names similar ones.
+  // Fails with kUnsupported if a selected name is not among those of the records, which include all paths if
+  // has_dots(); the detail names similar ones.
   Result<void> check(const std::vector<std::string>& of_records) const;
 
  private:

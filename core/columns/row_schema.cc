@@ -72,6 +72,38 @@ Error nul_in(std::string_view feature) {
   return unsupported(fmt::format("feature {} has a NUL in its name", printable(feature)));
 }
 
+// Returns whether paths lead through a field. The keys of a map are no names of fields.
+bool has_paths(const MessageField& field) { return field.type == FieldType::kMessage && !field.is_map; }
+
+// Adds the names of fields, and the paths to those inside if `all`.
+void add_paths(const std::vector<MessageField>& fields, const std::string& parent, bool all,
+               std::vector<std::string>& paths) {
+  for (const MessageField& field : fields) {
+    paths.push_back(parent + field.name);
+    if (all && has_paths(field)) add_paths(field.fields, parent + field.name + ".", all, paths);
+  }
+}
+
+// Removes the fields that are not wanted, but not those that exclude a wanted one.
+void keep_parts(std::vector<MessageField>& fields, const WantedParts& wanted) {
+  if (wanted.is_all()) return;
+  std::set<std::uint64_t> oneofs;  // of wanted fields
+  std::set<std::uint32_t> kept;    // numbers
+  for (MessageField& field : fields) {
+    const auto parts = wanted.member(field.name);
+    if (!parts || (!parts->is_all() && !has_paths(field))) continue;
+    auto inside = field.fields;
+    keep_parts(inside, *parts);
+    if (inside.empty() && !parts->is_all()) continue;  // the path leads nowhere
+    field.fields = std::move(inside);
+    kept.insert(field.number);
+    if (field.oneof) oneofs.insert(*field.oneof);
+  }
+  std::erase_if(fields, [&](const MessageField& field) {
+    return !kept.contains(field.number) && !(field.oneof && oneofs.contains(*field.oneof));
+  });
+}
+
 // Returns the type that a shard states; nullopt if it states none.
 Result<std::optional<RecordType>> type_of_shard(const RequestContext& context, const RecordStore& store,
                                                 const UserTypes& types) {
@@ -165,16 +197,9 @@ Result<void> RowSchema::add_first(const RequestContext& context, const RowSource
 
 Result<void> RowSchema::select_fields(std::vector<MessageField> fields) {
   std::vector<std::string> names;
-  names.reserve(fields.size());
-  for (const MessageField& field : fields) names.push_back(field.name);
+  add_paths(fields, {}, selection_.has_dots(), names);
   TRY(selection_.check(names));
-  std::set<std::uint64_t> oneofs;  // of selected fields, which the other fields of them exclude
-  for (const MessageField& field : fields) {
-    if (field.oneof && selection_.wants(field.name)) oneofs.insert(*field.oneof);
-  }
-  std::erase_if(fields, [&](const MessageField& field) {
-    return !selection_.wants(field.name) && !(field.oneof && oneofs.contains(*field.oneof));
-  });
+  keep_parts(fields, selection_.parts());
   root_.fields = std::move(fields);
   return {};
 }

@@ -52,6 +52,24 @@ bool is_empty(const Value& value) {
   return std::holds_alternative<std::monostate>(value.is);
 }
 
+// The same of the parts of a value that are wanted.
+bool is_empty(const Value& value, const WantedParts& wanted) {
+  if (wanted.is_all()) return is_empty(value);
+  if (const auto* const list = std::get_if<Value::List>(&value.is)) {
+    return std::ranges::all_of(*list, [&](const Value& item) { return is_empty(item, wanted); });
+  }
+  const auto* const object = std::get_if<Value::Object>(&value.is);
+  return object == nullptr || std::ranges::all_of(*object, [&](const Member& member) {
+           const auto parts = wanted.member(member.name);
+           return !parts || is_empty(member.value, *parts);
+         });
+}
+
+// Returns whether a path would lead through an item of a list, which is no object.
+bool is_way(const Value& item, const WantedParts& wanted) {
+  return !wanted.is_all() && !std::holds_alternative<Value::Object>(item.is);
+}
+
 Error out_of_range(std::string_view text) {
   return {.code = Code::kUnsupported, .detail = fmt::format("the number {} is out of range", printable(text))};
 }
@@ -79,8 +97,10 @@ Value value_of_word(std::string_view word) {
 }
 
 // The result points into `json`, whose depth the parser has bounded. REQUIRES of the second: an object.
-Result<Value> object_in(const JsonValue& json, const ColumnSelection& selection);
-Result<Value> value_in(const JsonValue& json) {
+Result<Value> object_in(const JsonValue& json, const WantedParts& wanted);
+Result<Value> value_in(const JsonValue& json, const WantedParts& wanted) {
+  const bool has_parts = json.type == JsonType::kArray || json.type == JsonType::kObject;
+  if (!has_parts && !wanted.is_all()) return Value{};
   switch (json.type) {
     case JsonType::kString: return Value{json.text};
     case JsonType::kNumber: return number_in(json.text);
@@ -89,23 +109,23 @@ Result<Value> value_in(const JsonValue& json) {
       Value::List list;
       list.reserve(json.values.size());
       for (const JsonValue& item : json.values) {
-        ASSIGN_OR_RETURN(auto value, value_in(item));
+        ASSIGN_OR_RETURN(auto value, value_in(item, wanted));
         list.push_back(std::move(value));
       }
       return Value{std::move(list)};
     }
     case JsonType::kObject: break;
   }
-  return object_in(json, {});
+  return object_in(json, wanted);
 }
 
-Result<Value> object_in(const JsonValue& json, const ColumnSelection& selection) {
+Result<Value> object_in(const JsonValue& json, const WantedParts& wanted) {
   Value::Object object;
   object.reserve(json.values.size());
   for (const JsonValue& member : json.values) {
     Value value;
-    if (selection.wants(member.key)) {
-      ASSIGN_OR_RETURN(value, value_in(member));
+    if (const auto parts = wanted.member(member.key)) {
+      ASSIGN_OR_RETURN(value, value_in(member, *parts));
     }
     object.push_back({.name = member.key, .value = std::move(value)});
   }
@@ -118,7 +138,7 @@ Result<JsonRecord> json_record(Bytes record, const ColumnSelection& selection) {
   auto tree = json_of_record(record);
   if (!tree || tree->type != JsonType::kObject) return Error{.code = Code::kDamage, .detail = "not a JSON object"};
   JsonRecord made{.tree = std::move(*tree)};
-  ASSIGN_OR_RETURN(made.value, object_in(made.tree, selection));
+  ASSIGN_OR_RETURN(made.value, object_in(made.tree, selection.parts()));
   return made;
 }
 
@@ -127,14 +147,17 @@ class ValueColumns::Collector {
  public:
   explicit Collector(ValueColumns& columns) : columns_(columns), count_(columns.count_) {}
 
-  Result<void> add_members(Column& parent, const Value::Object& object, std::size_t depth) {
+  Result<void> add_members(Column& parent, const Value::Object& object, const WantedParts& wanted,
+                           std::size_t depth = 0) {
     if (depth > kDeepest) return column_error(Code::kLimit, parent.path, "nests too deeply");
     for (const auto& [name, value] : object) {
-      if (depth == 0 && !columns_.selection_.wants(name)) {
-        note_other(name);
-        continue;
-      }
-      if (is_empty(value)) continue;
+      // In JSON, a message without a name is the members "type" and "decoded".
+      const bool is_inline = name.empty() && std::holds_alternative<Message>(value.is);
+      if (is_inline && (wanted.member("type") || wanted.member("decoded"))) return has_messages(parent.path);
+      const auto parts = wanted.member(name);
+      if (!parts) note_other(path_of(parent.path, name));
+      if (parts && !parts->is_all() && is_empty(value, *parts)) note_others(path_of(parent.path, name), value);
+      if (!parts || is_empty(value, *parts)) continue;
       if (name.find('\0') != std::string_view::npos) {
         return column_error(Code::kUnsupported, path_of(parent.path, name), "has a NUL in its name");
       }
@@ -142,16 +165,36 @@ class ValueColumns::Collector {
       if (count_ > SchemaLimits().fields) return Error{.code = Code::kLimit, .detail = "too many columns"};
       const auto* const list = std::get_if<Value::List>(&value.is);
       (list != nullptr ? column.is_list : column.is_single) = true;
-      if (list == nullptr) TRY(add_value(column, value, depth));
-      for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) TRY(add_item(column, (*list)[i], depth));
+      if (list == nullptr) TRY(add_value(column, value, *parts, depth));
+      for (std::size_t i = 0; list != nullptr && i < list->size(); ++i)
+        TRY(add_item(column, (*list)[i], *parts, depth));
     }
     return {};
   }
 
  private:
+  static Error has_messages(std::string_view path) {
+    if (path.ends_with('.')) path.remove_suffix(1);  // the name of the message
+    return column_error(
+        Code::kUnsupported, path,
+        "has messages of types of their own, which tables cannot have (try: JSON Lines of all columns)");
+  }
+
   void note_other(std::string_view name) {
     auto& others = columns_.others_;
     if (others.size() < kMostOthers && std::ranges::find(others, name) == others.end()) others.emplace_back(name);
+  }
+
+  // Notes a value in which nothing is wanted, and the members of its objects.
+  void note_others(const std::string& path, const Value& value) {
+    note_other(path);
+    if (const auto* const object = std::get_if<Value::Object>(&value.is)) {
+      for (const Member& member : *object) note_other(path_of(path, member.name));
+    } else if (const auto* const list = std::get_if<Value::List>(&value.is)) {
+      for (const Value& item : *list) {
+        if (std::holds_alternative<Value::Object>(item.is)) note_others(path, item);
+      }
+    }
   }
 
   Column& column_of(Column& parent, std::string_view name) {
@@ -163,22 +206,21 @@ class ValueColumns::Collector {
     return parent.columns[at->second];
   }
 
-  Result<void> add_item(Column& column, const Value& item, std::size_t depth) {
+  Result<void> add_item(Column& column, const Value& item, const WantedParts& wanted, std::size_t depth) {
+    if (is_way(item, wanted)) return {};
     if (std::holds_alternative<Value::List>(item.is) || std::holds_alternative<std::monostate>(item.is)) {
       return column_error(Code::kUnsupported, column.path, "has a list or a null in a list");
     }
-    return add_value(column, item, depth);
+    return add_value(column, item, wanted, depth);
   }
 
-  Result<void> add_value(Column& column, const Value& value, std::size_t depth) {
+  Result<void> add_value(Column& column, const Value& value, const WantedParts& wanted, std::size_t depth) {
     if (std::holds_alternative<Message>(value.is)) {
-      std::string_view path = column.path;
-      if (path.ends_with('.')) path.remove_suffix(1);
-      return column_error(Code::kUnsupported, path, "has messages of types of their own");
+      return has_messages(column.path);
     }
     if (const auto* const object = std::get_if<Value::Object>(&value.is)) {
       column.has_objects = true;
-      return add_members(column, *object, depth + 1);
+      return add_members(column, *object, wanted, depth + 1);
     }
     if (std::holds_alternative<bool>(value.is)) column.has_bools = true;
     if (std::holds_alternative<double>(value.is)) column.has_fractions = true;
@@ -206,7 +248,7 @@ class ValueColumns::Collector {
 Result<void> ValueColumns::add(const Value& record) {
   const auto* const object = std::get_if<Value::Object>(&record.is);
   if (object == nullptr) return Error{.code = Code::kUnsupported, .detail = "the records are no objects"};
-  return Collector(*this).add_members(root_, *object, 0);
+  return Collector(*this).add_members(root_, *object, selection_.parts());
 }
 
 Result<FieldType> ValueColumns::type_of(const Column& column) {
@@ -244,9 +286,16 @@ Result<std::vector<MessageField>> ValueColumns::fields_of(Column& parent) {
   return fields;
 }
 
+void ValueColumns::add_paths(const Column& parent, std::vector<std::string>& paths) const {
+  for (const Column& column : parent.columns) {
+    paths.push_back(column.path);
+    if (selection_.has_dots()) add_paths(column, paths);
+  }
+}
+
 Result<std::vector<MessageField>> ValueColumns::finish() {
   std::vector<std::string> names = others_;
-  for (const Column& column : root_.columns) names.push_back(column.path);
+  add_paths(root_, names);
   if (!names.empty()) TRY(selection_.check(names));
   if (root_.columns.empty()) return Error{.code = Code::kUnsupported, .detail = "the records have no values"};
   return fields_of(root_);
@@ -255,21 +304,21 @@ Result<std::vector<MessageField>> ValueColumns::finish() {
 // Encodes records as messages.
 class ValueColumns::Encoder {
  public:
-  explicit Encoder(const ColumnSelection& selection) : selection_(selection) {}
-
-  Result<std::string> message_of(const Column& parent, const Value::Object& object, bool is_whole = false) const {
+  static Result<std::string> message_of(const Column& parent, const Value::Object& object, const WantedParts& wanted) {
     std::string out;
     std::vector<bool> seen(parent.columns.size());
     for (const auto& [name, value] : object) {
+      const auto parts = wanted.member(name);
+      if (!parts) continue;
       const auto known = parent.names.find(name);
       if (known == parent.names.end()) {
-        if (is_empty(value) || (is_whole && !selection_.wants(name))) continue;
+        if (is_empty(value, *parts)) continue;
         return unlike_first_records(path_of(parent.path, name), "does not occur in");
       }
       const Column& column = parent.columns[known->second];
       if (seen[known->second]) return column_error(Code::kDamage, column.path, "occurs twice in a record");
       seen[known->second] = true;
-      if (fits(column, value) || !is_empty(value)) TRY(append_values(out, column, value));
+      if (fits(column, value) || !is_empty(value, *parts)) TRY(append_values(out, column, value, *parts));
     }
     return out;
   }
@@ -282,17 +331,20 @@ class ValueColumns::Encoder {
     return is_object && std::holds_alternative<Value::Object>(value.is);
   }
 
-  Result<void> append_values(std::string& out, const Column& column, const Value& value) const {
+  static Result<void> append_values(std::string& out, const Column& column, const Value& value,
+                                    const WantedParts& wanted) {
     const auto* const list = std::get_if<Value::List>(&value.is);
     if ((list != nullptr) != column.is_list) return unlike(column);
-    if (list == nullptr) return append(out, column, value);
-    for (const Value& item : *list) TRY(append(out, column, item));
+    if (list == nullptr) return append(out, column, value, wanted);
+    for (const Value& item : *list) {
+      if (!is_way(item, wanted)) TRY(append(out, column, item, wanted));
+    }
     return {};
   }
 
   static Error unlike(const Column& column) { return unlike_first_records(column.path, "has another type than in"); }
 
-  Result<void> append(std::string& out, const Column& column, const Value& value) const {
+  static Result<void> append(std::string& out, const Column& column, const Value& value, const WantedParts& wanted) {
     switch (column.field.type) {
       case FieldType::kBool: {
         const auto* const is = std::get_if<bool>(&value.is);
@@ -308,7 +360,7 @@ class ValueColumns::Encoder {
       case FieldType::kMessage: {
         const auto* const object = std::get_if<Value::Object>(&value.is);
         if (object == nullptr) return unlike(column);
-        ASSIGN_OR_RETURN(const auto message, message_of(column, *object));
+        ASSIGN_OR_RETURN(const auto message, message_of(column, *object, wanted));
         return append_content(out, column, message);
       }
       default: break;
@@ -356,14 +408,12 @@ class ValueColumns::Encoder {
     protobuf::append_field(out, column.field.number, content);
     return {};
   }
-
-  const ColumnSelection& selection_;
 };
 
 Result<std::string> ValueColumns::message_of(const Value& record) const {
   const auto* const object = std::get_if<Value::Object>(&record.is);
   if (object == nullptr) return Error{.code = Code::kDamage, .detail = "the record is no object"};
-  return Encoder(selection_).message_of(root_, *object, true);
+  return Encoder::message_of(root_, *object, selection_.parts());
 }
 
 }  // namespace recordfs

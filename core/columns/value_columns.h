@@ -25,14 +25,15 @@ struct JsonRecord {
 // Returns a record that json_of_record() accepts and that is an object. An integer is std::int64_t or std::uint64_t,
 // NaN and the infinities are double. Fails with kDamage for any other record, and with kUnsupported if a number is out
 // of the range of its type. Thread-safe.
-// Members that are not selected are null, whatever they are.
+// Parts that are not selected are null, whatever they are.
 Result<JsonRecord> json_record(Bytes record, const ColumnSelection& selection = {});
 
 // The columns are the members that have values: bool, int64, or uint64 if a value needs it, double, text, bytes,
 // structs for objects, and lists of these. Null is a value of any column, and so are an empty list and an empty object,
 // which are null if the column is of another type. Integers and fractions together are double if that is exact for
-// each. First add() the records that define the columns, then finish(), then message_of() for each record. Members that
-// are not selected may have any values. Not thread-safe, but for message_of().
+// each. First add() the records that define the columns, then finish(), then message_of() for each record. Parts that
+// are not selected may have any values, and a value that a path would lead through is none if it is no object. Not
+// thread-safe, but for message_of().
 class ValueColumns {
  public:
   explicit ValueColumns(ColumnSelection selection = {}) : selection_(std::move(selection)) {}
@@ -72,9 +73,10 @@ class ValueColumns {
 
   static Result<FieldType> type_of(const Column& column);
   static Result<std::vector<MessageField>> fields_of(Column& parent);
+  void add_paths(const Column& parent, std::vector<std::string>& paths) const;
 
   const ColumnSelection selection_;
-  std::vector<std::string> others_;  // members that are not selected, each once
+  std::vector<std::string> others_;  // paths of what is not selected, each once
   Column root_;
   std::size_t count_ = 0;  // of columns
 };

@@ -58,6 +58,18 @@ std::string_view name_of(Bytes element, std::uint32_t number = numbers::kName) {
   return name;
 }
 
+// Returns an option of a message that is true or false.
+bool has_option(Bytes message, std::uint32_t number) {
+  bool is_set = false;
+  each(message, [&](const Field& field, Bytes options) {
+    if (!field.is(numbers::kOptionsOfMessage, WireType::kLengthDelimited)) return;
+    each(options, [&](const Field& option, Bytes) {
+      if (option.is(number, WireType::kVarint)) is_set = option.value != 0;
+    });
+  });
+  return is_set;
+}
+
 struct MessageElement {
   Bytes content{};
   bool has_implicit_presence = false;  // of its fields: proto3
@@ -89,26 +101,20 @@ class Resolver {
     if (found == messages_.end()) return unknown(type);
     const MessageElement& message = found->second;
     TRY(take(left_bytes_, message.content.size()));
-    bool is_map_entry = false;
-    bool is_message_set = false;
+    const bool is_entry = has_option(message.content, numbers::kMapEntry);
     std::vector<Bytes> declared;
     each(message.content, [&](const Field& field, Bytes content) {
       if (field.is(numbers::kFields, WireType::kLengthDelimited)) declared.push_back(content);
-      if (!field.is(numbers::kOptionsOfMessage, WireType::kLengthDelimited)) return;
-      each(content, [&](const Field& option, Bytes) {
-        if (option.is(numbers::kMapEntry, WireType::kVarint)) is_map_entry = option.value != 0;
-        if (option.is(numbers::kMessageSet, WireType::kVarint)) is_message_set = option.value != 0;
-      });
     });
-    if (is_message_set) {
+    if (has_option(message.content, numbers::kMessageSet)) {
       return Error{.code = Code::kUnsupported, .detail = fmt::format("{} is a message set", printable(type))};
     }
     open_.push_back(found->first);
     std::vector<MessageField> fields;
     for (const Bytes one : declared) {
       TRY(take(left_, 1));
-      TRY(add_field(one, !message.has_implicit_presence && !is_map_entry, depth, fields));
-      if (is_map_entry && !fields.empty()) fields.back().has_presence = false;
+      TRY(add_field(one, !message.has_implicit_presence && !is_entry, depth, fields));
+      if (is_entry && !fields.empty()) fields.back().has_presence = false;
     }
     const auto [first, last] = extensions_.equal_range(type);
     for (auto extension = first; extension != last; ++extension) {
@@ -192,12 +198,18 @@ class Resolver {
 
   Result<void> add_message(std::string_view type, std::uint32_t depth, MessageField& made) {
     made.has_presence = true;
+    made.is_map = made.is_repeated && is_map_entry(type);
     if (depth >= limits_.depth || std::ranges::find(open_, type) != open_.end()) {
       made.type = FieldType::kBytes;
       return {};
     }
     ASSIGN_OR_RETURN(made.fields, fields_of(type, depth + 1));
     return {};
+  }
+
+  bool is_map_entry(std::string_view type) const {
+    const auto found = messages_.find(type);
+    return found != messages_.end() && has_option(found->second.content, numbers::kMapEntry);
   }
 
   Result<void> add_enumerators(std::string_view type, MessageField& made) {

@@ -50,6 +50,7 @@ struct MessageField {
   bool is_repeated = false;
   bool has_presence = false;                         // an absent value differs from the default
   bool is_group = false;                             // the message is encoded as a group
+  bool is_map = false;                               // its messages are the entries of a map
   std::optional<std::uint64_t> oneof{};              // fields of a message with the same number exclude each other
   std::shared_ptr<const Enumerators> enumerators{};  // of an enum
   std::vector<MessageField> fields{};                // of a message, by ascending number

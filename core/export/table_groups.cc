@@ -69,40 +69,18 @@ class TableGroups final : public GroupEncoder {
 
 Result<TableColumns> TableColumns::of(std::shared_ptr<const RowSchema> schema, const ColumnSelection& selection) {
   TableColumns columns;
-  if (schema == nullptr) {
-    columns.root_ = {.format = "+s", .children = {{.format = "l", .name = "ordinal"}, {.format = "Z", .name = "data"}}};
-  } else {
-    columns.root_ = arrow_field_of(schema->root());
-  }
-  columns.leaves_ = std::max<std::size_t>(leaves_of(columns.root_), 1);
+  ArrowField root{.format = "+s", .children = {{.format = "l", .name = "ordinal"}, {.format = "Z", .name = "data"}}};
+  if (schema != nullptr) root = arrow_field_of(schema->root());
+  columns.leaves_ = std::max<std::size_t>(leaves_of(root), 1);
   columns.schema_ = std::move(schema);
-  if (selection.is_all()) return columns;
-  std::vector<std::string> names;
-  for (const ArrowField& field : columns.root_.children) names.push_back(field.name);
-  TRY(selection.check(names));
-  std::vector<ArrowField> wanted;
-  for (const std::string& name : selection.names()) {
-    const auto found = std::ranges::find(names, name);
-    columns.selected_.push_back(static_cast<std::size_t>(found - names.begin()));
-    wanted.push_back(columns.root_.children[columns.selected_.back()]);
-  }
-  columns.root_.children = std::move(wanted);
+  ASSIGN_OR_RETURN(columns.columns_, SelectedColumns::of(std::move(root), selection));
   return columns;
-}
-
-ArrowColumn TableColumns::select(ArrowColumn rows) const {
-  if (selected_.empty()) return rows;
-  std::vector<ArrowColumn> wanted;
-  wanted.reserve(selected_.size());
-  for (const std::size_t index : selected_) wanted.push_back(rows.children[index]);
-  rows.children = std::move(wanted);
-  return rows;
 }
 
 std::vector<ArrowColumn> TableColumns::rows_of(const RecordGroup& group, std::vector<RowFailure>& failures) const {
   std::vector<ArrowColumn> batches;
   if (schema_ == nullptr) {
-    batches.push_back(select(data_of(group)));
+    batches.push_back(columns_.select(data_of(group)));
     return batches;
   }
   auto rows = std::make_unique<RowBatch>(*schema_);
@@ -115,7 +93,7 @@ std::vector<ArrowColumn> TableColumns::rows_of(const RecordGroup& group, std::ve
     std::size_t before = rows->size();
     auto appended = rows->append(*origin->decoder, record, &left_out);
     if (!appended && appended.error().code == Code::kLimit && rows->size() > 0) {
-      batches.push_back(select(rows->finish()));
+      batches.push_back(columns_.select(rows->finish()));
       rows = std::make_unique<RowBatch>(*schema_);
       before = 0;
       appended = rows->append(*origin->decoder, record, &left_out);
@@ -129,7 +107,7 @@ std::vector<ArrowColumn> TableColumns::rows_of(const RecordGroup& group, std::ve
                           .is_part = std::exchange(is_part, true)});
     }
   }
-  if (rows->size() > 0) batches.push_back(select(rows->finish()));
+  if (rows->size() > 0) batches.push_back(columns_.select(rows->finish()));
   return batches;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/columns/row_schema.h"
+#include "core/columns/selected_columns.h"
 #include "core/columns/table_writer.h"
 #include "core/export/grouped_file.h"
 
@@ -14,11 +15,11 @@ namespace recordfs {
 // The columns of a table: those of the records, or some of them, or ordinal and data.
 class TableColumns {
  public:
-  // `schema` is null if the records have no columns. Fails as ColumnSelection::check().
+  // `schema` is null if the records have no columns. Fails as SelectedColumns::of().
   static Result<TableColumns> of(std::shared_ptr<const RowSchema> schema, const ColumnSelection& selection);
 
   // Returns a struct with the columns as fields.
-  const ArrowField& root() const { return root_; }
+  const ArrowField& root() const { return columns_.root(); }
   // Returns the number of columns in memory, selected or not, with the fields of structs as columns. At least 1.
   std::size_t leaves() const { return leaves_; }
 
@@ -27,12 +28,9 @@ class TableColumns {
   std::vector<ArrowColumn> rows_of(const RecordGroup& group, std::vector<RowFailure>& failures) const;
 
  private:
-  ArrowColumn select(ArrowColumn rows) const;
-
   std::shared_ptr<const RowSchema> schema_;
-  ArrowField root_;  // selected columns
+  SelectedColumns columns_;
   std::size_t leaves_ = 1;
-  std::vector<std::size_t> selected_;  // indices in the schema's root; empty: all
 };
 
 // `writer` must have been opened with the columns' root, and write to a sink that outlives the result.

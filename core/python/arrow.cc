@@ -301,10 +301,10 @@ void destroy_capsule(PyObject* capsule) {
 // Rows of columns as Python objects, for NumPy.
 class ColumnReader {
  public:
-  explicit ColumnReader(std::unique_ptr<ArrowRecords> records, ArrowField field)
-      : records_(std::move(records)), field_(std::move(field)) {}
+  ColumnReader(std::unique_ptr<ArrowRecords> records, SelectedColumns columns)
+      : records_(std::move(records)), columns_(std::move(columns)) {}
 
-  py::tuple field() const { return tuple_of(field_); }
+  py::tuple field() const { return tuple_of(columns_.root()); }
 
   // Returns the next rows, of which there may be none; None at the end.
   py::object next() {
@@ -314,6 +314,7 @@ class ColumnReader {
       const GilRelease release;
       const std::lock_guard lock(mutex_);
       status = records_->next(rows);
+      if (rows) rows = columns_.select(std::move(*rows));
     });
     if (!has_memory) throw std::bad_alloc();
     // Of a signal handler: rows that were read before it are lost.
@@ -323,29 +324,28 @@ class ColumnReader {
   }
 
  private:
-  // Returns (name, format, children).
-  static py::tuple tuple_of(const ArrowField& field) {
-    py::list children;
-    for (const ArrowField& child : field.children) children.append(tuple_of(child));
-    return py::make_tuple(shown_text(field.name), field.format, children);
-  }
-  // Returns (length, null_count, buffers, children). A missing buffer is None.
-  static py::tuple tuple_of(const ArrowColumn& column) {
-    py::list buffers;
-    for (const Slice& buffer : column.buffers) {
-      buffers.append(buffer.owner == nullptr ? py::object(py::none()) : memory_view(buffer.bytes, buffer.owner));
-    }
-    py::list children;
-    for (const ArrowColumn& child : column.children) children.append(tuple_of(child));
-    return py::make_tuple(column.length, column.null_count, buffers, children);
-  }
-
   const std::unique_ptr<ArrowRecords> records_;
-  const ArrowField field_;
+  const SelectedColumns columns_;
   std::mutex mutex_;  // of next()
 };
 
 }  // namespace
+
+py::tuple tuple_of(const ArrowField& field) {
+  py::list children;
+  for (const ArrowField& child : field.children) children.append(tuple_of(child));
+  return py::make_tuple(shown_text(field.name), field.format, children);
+}
+
+py::tuple tuple_of(const ArrowColumn& column) {
+  py::list buffers;
+  for (const Slice& buffer : column.buffers) {
+    buffers.append(buffer.owner == nullptr ? py::object(py::none()) : memory_view(buffer.bytes, buffer.owner));
+  }
+  py::list children;
+  for (const ArrowColumn& child : column.children) children.append(tuple_of(child));
+  return py::make_tuple(column.length, column.null_count, buffers, children);
+}
 
 void define_column_reader(py::module_& module, const MakeColumnReader& make) {
   py::class_<ColumnReader>(module, "ColumnReader")
@@ -354,11 +354,10 @@ void define_column_reader(py::module_& module, const MakeColumnReader& make) {
                            const std::optional<std::string>& condition, std::vector<std::string> names, bool lists) {
         auto rows = make(set, {.begin = begin, .end = end.value_or(UINT64_MAX)}, first_records, condition,
                          {.names = std::move(names), .lists = lists});
-        ArrowField field = arrow_field_of(rows.schema->root());
         return std::make_unique<ColumnReader>(
             std::make_unique<ArrowRecords>(std::move(set), std::move(rows.options), on_damage != "raise",
                                            std::move(rows.schema), std::move(rows.selects)),
-            std::move(field));
+            std::move(rows.columns));
       }))
       .def("field", &ColumnReader::field)
       .def("next", &ColumnReader::next);

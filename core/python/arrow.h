@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/columns/row_schema.h"
+#include "core/columns/selected_columns.h"
 #include "core/dataset/record_stream.h"
 #include "core/python/opened_set.h"
 
@@ -28,9 +29,10 @@ struct WantedColumns {
   bool lists = false;                // each feature of an Example is a list
 };
 
-// The records that a ColumnReader reads, and the schema of their rows.
+// The records that a ColumnReader reads, the schema of their rows, and the columns that it returns.
 struct ColumnRows {
   RecordStream::Options options{};
+  SelectedColumns columns{};
   std::shared_ptr<const RowSchema> schema{};
   SelectScalar selects{};
 };
@@ -40,8 +42,13 @@ using MakeColumnReader = std::function<ColumnRows(
     const std::shared_ptr<OpenedSet>& set, OrdinalInterval ordinals, const pybind11::function& first_records,
     const std::optional<std::string>& condition, const WantedColumns& wanted)>;
 
+// Return a type as (name, format, children), and values as (length, null_count, buffers, children). A missing buffer is
+// None.
+pybind11::tuple tuple_of(const ArrowField& field);
+pybind11::tuple tuple_of(const ArrowColumn& column);
+
 // Defines the class ColumnReader: field() is the schema as nested tuples, and next() returns rows as tuples with the
-// buffers of Arrow's columns, or None at the end. There may be columns that were not chosen.
+// buffers of Arrow's columns, or None at the end.
 void define_column_reader(pybind11::module_& module, const MakeColumnReader& make);
 
 }  // namespace recordfs::python

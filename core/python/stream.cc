@@ -288,9 +288,9 @@ std::shared_ptr<const RowSchema> row_schema(const OpenedSet& set, const py::func
                         set.plan().list.shards.front().path);
 }
 
-// Returns what the rows of a table are: their scalars, or selected columns of the records.
-std::shared_ptr<const RowSchema> table_schema(const OpenedSet& set, const py::function& first_records,
-                                              const WantedColumns& wanted) {
+// Finds what the rows of a table are: their scalars, or selected columns of the records.
+void find_columns(const OpenedSet& set, const py::function& first_records, const WantedColumns& wanted,
+                  ColumnRows& rows) {
   ColumnSelection selection;
   if (!wanted.names.empty()) {
     auto made = ColumnSelection::of(wanted.names);
@@ -302,7 +302,9 @@ std::shared_ptr<const RowSchema> table_schema(const OpenedSet& set, const py::fu
     ASSIGN_OR_RETURN(auto scalars, RowSchema::find_scalars(context, sources));
     return scalars != nullptr ? scalars : find_schema(context, sources);
   };
-  return value_or_raise(run_long(find), set.plan().list.shards.front().path);
+  const std::string& path = set.plan().list.shards.front().path;
+  rows.schema = value_or_raise(run_long(find), path);
+  rows.columns = value_or_raise(SelectedColumns::of(arrow_field_of(rows.schema->root()), selection), path);
 }
 
 // Returns a capsule with a stream of Arrow. The records are decoded if `first_records` is not None.
@@ -330,7 +332,7 @@ ColumnRows column_rows(const std::shared_ptr<OpenedSet>& set, OrdinalInterval or
     rows.options.selects = selector(set, selected);
     rows.selects = [selected](std::string_view run, const ScalarRow& scalar) { return selected->matches(run, scalar); };
   }
-  rows.schema = table_schema(*set, first_records, wanted);
+  find_columns(*set, first_records, wanted, rows);
   rows.options.fields_of = wanted_fields(*set, rows.schema, selected);
   return rows;
 }

@@ -39,6 +39,13 @@ Result<std::vector<std::string>> first_records(SetReader& reader) {
   return records;
 }
 
+// Returns whether a selected name is not that of a column, but a path.
+bool has_paths(const ColumnSelection& selection, const MessageField& root) {
+  return std::ranges::any_of(selection.names(), [&](const std::string& name) {
+    return std::ranges::find(root.fields, name, &MessageField::name) == root.fields.end();
+  });
+}
+
 }  // namespace
 
 Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const ColumnChoice& choice, const UserTypes& types,
@@ -65,6 +72,7 @@ Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const Column
     const bool is_indescribable = why == Code::kUnsupported && !is_table && choice.selection.is_all();
     if (!found && columns.has_columns && !is_indescribable) return found.error();
     if (found) columns.schema = std::move(*found);
+    is_table = is_table || (columns.schema != nullptr && has_paths(choice.selection, columns.schema->root()));
   }
   if (is_table) {
     ASSIGN_OR_RETURN(auto table, TableColumns::of(columns.schema, choice.selection));

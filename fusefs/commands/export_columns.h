@@ -28,9 +28,9 @@ struct FoundColumns {
   std::shared_ptr<const TableColumns> table{};  // null: rows are no table
 };
 // Returns the columns of the records of a set, which have the first 1,024 readable ones of it. Event files and wandb's
-// runs have those of their scalars, in a table also if none is wanted. Only rows that are no table can have columns
-// without a schema. Fails as RowSchema::find(), but not for records without columns, and as ColumnSelection::check().
-// Prints nothing.
+// runs have those of their scalars, in a table also if none is wanted, and so have records with paths that are
+// selected. Only rows that are no table can have columns without a schema. Fails as RowSchema::find(), but not for
+// records without columns, and as SelectedColumns::of(). Prints nothing.
 Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const ColumnChoice& choice, const UserTypes& types,
                                   const Limits& limits);
 

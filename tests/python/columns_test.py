@@ -4,7 +4,7 @@ import unittest
 
 import cases
 import recordfs
-from arrow_decode_test import ALL, DOUBLE, INT64, POINT, STRING, declared, descriptor_set, message_type
+from arrow_decode_test import ALL, DOUBLE, INT64, MESSAGE, POINT, STRING, declared, descriptor_set, message_type
 from tfrecords import example, field, tfrecord
 
 try:
@@ -40,6 +40,7 @@ class Columns(cases.Case):
         ds = recordfs.open(self.write("a.tfrecord", [example(row) for row in rows]))
         self.assertEqual(list(ds.select("c", "a")), [{"c": row["c"], "a": row["a"]} for row in rows])
         self.assertEqual(list(ds[7:9].select()), rows[7:9])
+        self.assertEqual(ds.select(["b", "c"]).columns, ds.select("b", "c").columns)
         self.assertEqual(list(ds.where("count(c) = 2").select("a")), [{"a": row["a"]} for row in rows if len(row["c"]) == 2])
         with self.assertRaisesRegex(ValueError, r"no column d \(the columns are a, b, c\)"):
             ds.select("d")
@@ -52,6 +53,28 @@ class Columns(cases.Case):
             recordfs.open(mixed).columns
         with self.assertRaises(recordfs.UnsupportedError):
             self.open("riegeli/simple_zstd9.riegeli").columns
+
+    def test_paths_lead_into_messages(self):
+        descriptors = self.folder / "types"
+        choice = message_type("Choice", declared("left", 1, INT64, oneof=0), declared("right", 2, INT64, oneof=0), oneofs=["side"])
+        holder = message_type("Holder", declared("choice", 1, MESSAGE, ".t.Choice"), declared("all", 2, MESSAGE, ".t.All", True))
+        descriptors.write_bytes(descriptor_set(ALL, POINT, choice, holder))
+        point = lambda x, y: field(1, 2 * x) + field(2, 2 * y)
+        one = field(8, point(1, 2)) + field(8, point(0, 3)) + field(7, point(4, 5)) + field(6, 7)
+        records = [field(1, field(1, 5) + field(2, 6)) + field(2, one) + field(2, field(8, point(8, 9))), field(1, field(1, 5)), b""]
+        ds = recordfs.open(self.write("a.tfrecord", records), descriptors=descriptors, type="t.Holder")
+        names = ("choice.left", "all.points.x", "all.at.y", "all.list")
+        self.assertEqual([tuple(row[name] for name in names) for row in ds.select(*names)],
+                         [(None, [1, 0, 8], [5, None], [7]), (5, [], [], []), (None, [], [], [])])
+        self.assertEqual([tuple(column)[:3] for column in ds.select(*names).columns],
+                         [("choice.left", "int64", False), ("all.points.x", "int32", True), ("all.at.y", "int32", True),
+                          ("all.list", "int32", True)])
+        self.assertEqual(len(ds.where("all.points.x = 8")), 1)
+        if numpy is not None:
+            self.assertEqual([part.tolist() for part in ds.to_numpy(["all.points.y"])["all.points.y"]], [[2, 3, 9], [], []])
+        for name, error in (("choice.x", ValueError), ("all.map.key", recordfs.UnsupportedError), ("all.at.next.x", ValueError)):
+            with self.assertRaisesRegex(error, "no column " + name):
+                ds.select(name)
 
     def test_columns_of_transposed_chunks(self):
         descriptors = self.folder / "types"

@@ -189,6 +189,12 @@ class Recipes(unittest.TestCase):
         self.assertEqual(self.shell(self.recipe("recordfs export --where 'image/width > 500' 'train-*'")), b"")
         self.assertTrue((self.folder / "wide.parquet").read_bytes().endswith(b"PAR1"))
 
+    def test_columns_in_objects_become_a_table(self):
+        records = [b'{"key": "a", "image": {"size": {"width": 3}}}', b'{"key": "b", "image": null}']
+        (self.folder / "objects.tfrecord").write_bytes(tfrecord(records))
+        self.assertEqual(self.shell(self.recipe("recordfs export --select key,image.size.width")), b"")
+        self.assertEqual((self.folder / "sizes.csv").read_bytes(), b"key,image.size.width\r\na,3\r\nb,\r\n")
+
     def test_scalars_become_a_table(self):
         name = "events.out.tfevents.1700000000.host"
         (self.folder / "logs" / "train").mkdir(parents=True)

@@ -48,13 +48,19 @@ class Columned:
         """
         return [Column.of(field) for field in self._column_reader().field()[2]]
 
-    def select(self, *names: str, lists: bool = False) -> Selection:
+    def select(self, *names: str | Sequence[str], lists: bool = False) -> Selection:
         """Returns these columns of the records, in this order; without names, all. Others are not decoded.
+
+        The names may also be a list.
+
+        ``"a.b"`` is the field b of the message or object a, unless a column has that name. It is a list if a or b is one:
+        of the values of all elements, with None for an element without one.
 
         A feature of a tensorflow.Example is a list if one of the first 1024 records of the set needs one, or with `lists`.
         Raises ValueError if there is no such column, or if one is named twice.
         """
-        return Selection(self, [text("name", name) for name in names], lists)
+        given = [one for name in names for one in ([name] if isinstance(name, str) else name)]
+        return Selection(self, [text("name", name) for name in given], lists)
 
     def to_numpy(self, columns: Sequence[str] | None = None, lists: bool = False) -> dict[str, Any]:
         """Returns {name: array} of these columns, or of all; each array has a row for each record of this view.
@@ -62,7 +68,7 @@ class Columned:
         Parameters
         ----------
         columns : sequence of str
-            Names from `columns`.
+            Names as for `select`.
         lists : bool
             Each feature of a tensorflow.Example is a list.
 
@@ -110,13 +116,9 @@ class Selection:
             if not names:
                 raise
             reader = dataset._column_reader(lists=lists)  # to say which there are
-        known = [Column.of(field) for field in reader.field()[2]]
-        by_name = {column.name: column for column in known}
-        for name in names:
-            if name not in by_name:
-                shown = ", ".join(list(by_name)[:_MOST_SHOWN]) + (", ..." if len(by_name) > _MOST_SHOWN else "")
-                raise ValueError(f"no column {name} (the columns are {shown})")
-        self.columns = [by_name[name] for name in names] if names else known
+            _check_names(names, [Column.of(field) for field in reader.field()[2]])
+            raise
+        self.columns = [Column.of(field) for field in reader.field()[2]]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         names = [column.name for column in self.columns]
@@ -140,13 +142,24 @@ class Selection:
         """Yields the values of each column, for consecutive rows."""
         reader = self._dataset._column_reader([column.name for column in self.columns], self._lists)
         fields = reader.field()[2]
-        places = {field[0]: place for place, field in enumerate(fields)}
-        wanted = [places[column.name] for column in self.columns]
         while (rows := reader.next()) is not None:
             length, nulls, buffers, children = rows
             if length:
                 missing = _bits(buffers[0], length) if nulls else None
-                yield [_without(convert(fields[place], children[place]), missing) for place in wanted]
+                yield [_without(convert(field, column), missing) for field, column in zip(fields, children)]
+
+
+def _check_names(names: list[str], columns: Sequence[Column]) -> None:
+    """Raises ValueError for a name of which there is no column, and no path to one."""
+    for name in names:
+        if not _leads(name, columns):
+            shown = ", ".join(column.name for column in columns[:_MOST_SHOWN]) + (", ..." if len(columns) > _MOST_SHOWN else "")
+            raise ValueError(f"no column {name} (the columns are {shown})")
+
+
+def _leads(path: str, columns: Sequence[Column]) -> bool:
+    return any(path == column.name or (path.startswith(column.name + ".") and
+                                       _leads(path[len(column.name) + 1:], column.fields)) for column in columns)
 
 
 def _bits(buffer: memoryview, length: int) -> list[bool]:

@@ -135,7 +135,7 @@ TEST(ValueColumns, BytesAreColumnsAndMessagesAreNot) {
   add_member(object, "", Message{"a.B", as_bytes(std::string_view("m"))});
   EXPECT_EQ(columns.add(Value{object}).error().code, Code::kUnsupported);
   const Value nested{Value::Object{{.name = "m", .value = Value{object}}}};
-  EXPECT_EQ(columns.add(nested).error().detail, "column m has messages of types of their own");
+  EXPECT_TRUE(columns.add(nested).error().detail.starts_with("column m has messages of types of their own"));
 }
 
 }  // namespace
