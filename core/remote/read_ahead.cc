@@ -7,9 +7,15 @@ namespace {
 
 constexpr std::uint64_t kLargestWindow = 64u << 20;
 // Requests in flight share the link, and so end at about the same time. The smaller they are, the sooner the next ones
-// are sent, and the less of a round trip the link is idle. Without a round trip, fewer connections take less time of
-// the processor.
-constexpr std::uint64_t kLargestPartOfFar = 4u << 20;
+// are sent, and the less of a round trip the link is idle.
+constexpr std::uint64_t kLargestPart = 4u << 20;
+// Without a round trip, little in flight keeps a link busy, and stays in the processor's cache until it is copied.
+constexpr std::uint64_t kWindowOfNear = 8u << 20;
+constexpr std::uint64_t kPartOfNear = 1u << 20;
+// The first requests of a window are sent together. They differ in size, so that they end one after another, and a
+// request can follow each of them while others still fill the link.
+constexpr std::uint64_t kFirstPart = 1u << 20;
+constexpr std::uint64_t kPartGrowth = 2 * kBlock;
 constexpr std::uint64_t kGap = 1u << 20;    // bytes that a reader may skip or go back
 constexpr std::uint64_t kFewReads = 3;      // of a reader that is expected to read all
 constexpr std::uint64_t kGrowth = 4;        // what such a reader has read is multiplied by this: few round trips
@@ -23,8 +29,9 @@ std::uint64_t to_block(std::uint64_t at) { return at / kBlock * kBlock; }
 
 ReadAhead::ReadAhead(std::uint64_t memory, bool is_far)
     : memory_(memory),
-      window_(std::min(kLargestWindow, memory / 2)),
-      part_(std::clamp(to_block(window_ / 4), kBlock, is_far ? kLargestPartOfFar : kMostPerRead)),
+      most_(is_far ? kLargestWindow : kWindowOfNear),
+      window_(std::min(most_, memory / 2)),
+      part_(std::clamp(to_block(window_ / 4), kBlock, is_far ? kLargestPart : kPartOfNear)),
       growth_(is_far ? kGrowthOfFar : kGrowth) {}
 
 ReadAhead::Reader* ReadAhead::reader_at(Position at) {
@@ -34,34 +41,48 @@ ReadAhead::Reader* ReadAhead::reader_at(Position at) {
   return nullptr;
 }
 
+ReadAhead::Reader& ReadAhead::made_reader_at(Position at) {
+  if (Reader* const known = reader_at(at)) return *known;
+  Reader& oldest = *std::ranges::min_element(readers_, {}, &Reader::used_at);
+  return oldest = {.next = at, .requested = to_block(at), .bytes = 1};
+}
+
+void ReadAhead::begin_pass(Position begin) {
+  expects_all_ = true;
+  made_reader_at(begin).is_pass = true;
+}
+
 ReadAhead::Range ReadAhead::note(Position at, Position end, std::uint64_t size) {
-  Reader* reader = reader_at(at);
-  if (reader == nullptr) {
-    reader = &*std::ranges::min_element(readers_, {}, &Reader::used_at);
-    *reader = {.next = at, .requested = to_block(at)};
-  }
-  reader->bytes += std::max(end, reader->next) - reader->next;
-  reader->bytes = std::max<std::uint64_t>(reader->bytes, 1);
-  reader->next = std::max(end, reader->next);
-  reader->used_at = ++time_;
-  ++reader->reads;
+  Reader& reader = made_reader_at(at);
+  reader.bytes += std::max(end, reader.next) - reader.next;
+  reader.next = std::max(end, reader.next);
+  reader.used_at = ++time_;
+  ++reader.reads;
   // What a pass over a larger object reads does not become blocks in memory.
-  const std::uint64_t window = expects_all_ && size > memory_ ? std::min(kLargestWindow, memory_ / 4 * 3) : window_;
+  const std::uint64_t window = expects_all_ && size > memory_ ? std::min(most_, memory_ / 8 * 7) : window_;
   // In proportion to how far the reader has come, so that one that stops soon has cost little.
   std::uint64_t most = 0;
-  if (expects_all_ && reader->reads >= kFewReads) {
-    most = std::min(reader->bytes, window) * (reader->bytes >= kMany ? growth_ : 1);
+  if (reader.is_pass) {
+    most = window;
+  } else if (expects_all_ && reader.reads >= kFewReads) {
+    most = std::min(reader.bytes, window) * (reader.bytes >= kMany ? growth_ : 1);
   }
-  if (!expects_all_ && reader->bytes >= kBegin) most = reader->bytes / 2;
+  if (!expects_all_ && reader.bytes >= kBegin) most = reader.bytes / 2;
   most = std::min(most, window);
   if (most < kBlock) return {};
-  Range range{.begin = std::max(reader->requested, to_block(reader->next + kBlock - 1)),
-              .end = std::min(size, to_block(reader->next + most)),
+  Range range{.begin = std::max(reader.requested, to_block(reader.next + kBlock - 1)),
+              .end = std::min(size, to_block(reader.next + most)),
               .part = std::clamp(to_block(most / 2), kBlock, part_)};
   // Large requests instead of many small ones.
   if (range.is_empty() || (range.end < size && range.end - range.begin < range.part)) return {};
-  if (range.end < size) range.end = range.begin + (range.end - range.begin) / range.part * range.part;
-  reader->requested = range.end;
+  if (reader.is_pass && range.end - range.begin > 2 * range.part) {
+    range.largest = range.part;
+    range.part = std::min(range.part, kFirstPart);
+    range.growth = kPartGrowth;
+  } else if (range.end < size) {
+    range.end = range.begin + (range.end - range.begin) / range.part * range.part;
+  }
+  reader.requested = range.end;
   return range;
 }
 

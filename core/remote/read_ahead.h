@@ -17,17 +17,21 @@ class ReadAhead {
   struct Range {
     Position begin = 0;
     Position end = 0;
-    std::uint64_t part = kMostPerRead;  // bytes of each request
+    std::uint64_t part = kMostPerRead;  // bytes of each request; of the first one, if `growth` is not 0
+    std::uint64_t growth = 0;           // bytes by which each request is larger than the one before, up to `largest`
+    std::uint64_t largest = kMostPerRead;
     bool is_empty() const { return begin >= end; }
   };
 
-  // `memory`: bytes of the cache, of which half may be read ahead; three quarters by a pass over a larger object.
+  // `memory`: bytes of the cache, of which half may be read ahead; seven eighths by a pass over a larger object.
   // `is_far`: a round trip to the server takes long.
   explicit ReadAhead(std::uint64_t memory, bool is_far = false);
 
   // States that the source will be read from front to end.
   void expect_all() { expects_all_ = true; }
   bool expects_all() const { return expects_all_; }
+  // States that a reader will go from here to the end, so that there is no reason to begin with little.
+  void begin_pass(Position begin);
   // Returns what to request, now that [at, end) of a source with `size` bytes is read.
   Range note(Position at, Position end, std::uint64_t size);
 
@@ -38,11 +42,15 @@ class ReadAhead {
     std::uint64_t bytes = 0;  // that it has read; 0: there is no such reader
     std::uint64_t reads = 0;
     std::uint64_t used_at = 0;
+    bool is_pass = false;  // goes on to the end
   };
 
   Reader* reader_at(Position at);
+  // Returns the same, or a new one in place of the one that has not read for longest.
+  Reader& made_reader_at(Position at);
 
   const std::uint64_t memory_;
+  const std::uint64_t most_;    // bytes of a window
   const std::uint64_t window_;  // bytes before a reader
   const std::uint64_t part_;
   const std::uint64_t growth_;

@@ -35,7 +35,7 @@ Error RemoteSource::changed() {
 
 // --- requests
 
-RemoteSource::Needed RemoteSource::needed(Grid& grid, std::uint64_t first, std::uint64_t count, std::uint64_t most,
+RemoteSource::Needed RemoteSource::needed(Grid& grid, std::uint64_t first, std::uint64_t count, PartSizes sizes,
                                           bool is_read_ahead, std::vector<PartPtr>& added) const {
   Needed all{.first = first, .blocks = std::vector<BlockPtr>(static_cast<std::size_t>(count)), .parts = {}};
   const std::lock_guard lock(mutex_);
@@ -49,7 +49,11 @@ RemoteSource::Needed RemoteSource::needed(Grid& grid, std::uint64_t first, std::
       if (!block && (all.parts.empty() || all.parts.back() != known->second)) all.parts.push_back(known->second);
       continue;
     }
-    if (!open || open->count == most) {
+    if (open && open->count == sizes.first) {
+      sizes.first = std::min(sizes.first + sizes.growth, sizes.largest);
+      open = nullptr;
+    }
+    if (!open) {
       open = std::make_shared<Part>();
       open->grid = &grid;
       open->first = first + i;
@@ -184,7 +188,7 @@ Result<std::vector<BlockPtr>> RemoteSource::try_blocks(const RequestContext& con
   const std::uint64_t first = at / unit - (adds_one ? 1 : 0);
   const std::uint64_t count = (end + unit - 1) / unit - first;
   std::vector<PartPtr> added;
-  Needed all = needed(grid, first, count, kMostParts, false, added);
+  Needed all = needed(grid, first, count, {.first = kMostParts}, false, added);
   if (!all.parts.empty()) {
     auto permitted = context.permit_wait_for(kFilesystem);
     auto opened = permitted ? handle(context) : Result<Handle>(permitted.error());
@@ -246,7 +250,9 @@ void RemoteSource::read_ahead(Position at, Position end) const {
   const std::uint64_t first = range.begin / kBlock;
   const std::uint64_t count = (range.end + kBlock - 1) / kBlock - first;
   std::vector<PartPtr> added;
-  static_cast<void>(needed(blocks_, first, count, range.part / kBlock, true, added));
+  const PartSizes sizes{
+      .first = range.part / kBlock, .growth = range.growth / kBlock, .largest = range.largest / kBlock};
+  static_cast<void>(needed(blocks_, first, count, sizes, true, added));
   send_ahead(handle, added);
 }
 

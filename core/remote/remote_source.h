@@ -132,9 +132,14 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
   bool is_sparse(Position at, Position end) const;
   bool are_known(const Grid& grid, Position at, Position end) const;  // REQUIRES: mutex_ is held
   bool is_known(const Grid& grid, Position at) const;
-  // Returns `count` blocks from `first` on, and the new parts for those that are neither in memory nor requested, each
-  // of at most `most` blocks.
-  Needed needed(Grid& grid, std::uint64_t first, std::uint64_t count, std::uint64_t most, bool is_read_ahead,
+  // The largest sizes of new parts, in blocks.
+  struct PartSizes {
+    std::uint64_t first = 0;
+    std::uint64_t growth = 0;  // from one to the next
+    std::uint64_t largest = first;
+  };
+  // Returns `count` blocks from `first` on, and the new parts for those that are neither in memory nor requested.
+  Needed needed(Grid& grid, std::uint64_t first, std::uint64_t count, PartSizes sizes, bool is_read_ahead,
                 std::vector<PartPtr>& added) const;
   // Sends the request of a new part. If it fails, so does the part. Returns false if the arena is full and `when_full`
   // says so.
@@ -149,6 +154,8 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
   Result<Handle> handle(const RequestContext& context) const;
   Handle present_handle() const;
   void read_ahead(Position at, Position end) const;
+  // Requests as many of the bytes from `begin` on as may be in flight, since a reader goes on to the end.
+  void begin_pass(Position begin) const;
   // Copies the bytes from `at` on that a part read ahead has, or will have. Returns their number; 0: there is none.
   Result<std::size_t> read_part(const RequestContext& context, Position at, MutableBytes out) const;
   // Replaces the bytes of a part that are in the arena by blocks in memory.

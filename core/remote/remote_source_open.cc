@@ -146,9 +146,11 @@ Result<std::shared_ptr<const RemoteSource>> RemoteSource::open(const RequestCont
   TRY(context.permit_wait_for(kFilesystem));
   const std::vector<ByteRange> ranges = first_ranges(reads, Session::uses_disk());
   std::vector<FirstRequestPtr> requests;
+  auto begin = std::chrono::steady_clock::now();
   const auto ask = [&]() -> Result<Reply> {
     requests.clear();
     ASSIGN_OR_RETURN(const auto fetcher, session.fetcher_for(context, text));
+    begin = std::chrono::steady_clock::now();  // starting a fetcher takes as long as a request to a near server
     for (const ByteRange& range : ranges) {
       auto sent = send_first(context, fetcher, text, range);
       if (!sent && requests.empty()) return std::move(sent).error();
@@ -156,7 +158,6 @@ Result<std::shared_ptr<const RemoteSource>> RemoteSource::open(const RequestCont
     }
     return reply_of(context, *requests.front());
   };
-  const auto begin = std::chrono::steady_clock::now();
   auto reply = ask();
   const bool is_far = std::chrono::steady_clock::now() - begin > kFar;
   // Another fetcher may work.

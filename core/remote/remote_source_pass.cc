@@ -24,6 +24,15 @@ Result<std::size_t> RemoteSource::read_next(const RequestContext& context, Posit
   return static_cast<std::size_t>(end - at);
 }
 
+void RemoteSource::begin_pass(Position begin) const {
+  const Position first = begin / kBlock * kBlock;
+  {
+    const std::lock_guard lock(mutex_);
+    ahead_.begin_pass(first);
+  }
+  if (!is_changed_.load(std::memory_order_relaxed)) read_ahead(first, first);
+}
+
 Position RemoteSource::next_part(Position at) const {
   const std::lock_guard lock(mutex_);
   for (auto part = blocks_.parts.upper_bound(at / kBlock); part != blocks_.parts.end(); ++part) {

@@ -42,7 +42,11 @@ Result<Slice> RemoteSource::sparse_bytes(const RequestContext& context, Position
 
 void RemoteSource::will_need(Position begin, Position end) const {
   constexpr std::size_t kMostPiecesAtOnce = 48;  // pieces
-  if (begin >= end || end > size_ || end - begin > SparseReads::kLargest) return;
+  if (begin >= end || end > size_) return;
+  if (end - begin > SparseReads::kLargest) {
+    if (end == size_) begin_pass(begin);
+    return;
+  }
   std::vector<PartPtr> added;
   Handle handle;
   {
@@ -53,7 +57,8 @@ void RemoteSource::will_need(Position begin, Position end) const {
   if (handle.fetcher->has_ended() || is_changed_.load(std::memory_order_relaxed)) return;
   has_pieces_.store(true, std::memory_order_relaxed);
   const std::uint64_t first = begin / kPiece;
-  static_cast<void>(needed(pieces_, first, (end + kPiece - 1) / kPiece - first, SparseReads::kLargest, true, added));
+  static_cast<void>(
+      needed(pieces_, first, (end + kPiece - 1) / kPiece - first, {.first = SparseReads::kLargest}, true, added));
   send_ahead(handle, added);
 }
 

@@ -348,6 +348,11 @@ Result<ScanEnd> scan(const RecordStore& store, const ScanOptions& options, const
   // In another order than the file's, a shared pass would read large pieces repeatedly.
   std::optional<PrefetchBuffer> pass;
   if (store.traits().is_in_file_order) pass.emplace(store.source(), options.end_position);
+  // Of a remote file, requests then need not begin with few bytes.
+  const bool reads_to_end = options.end_record == UINT64_MAX && options.end_position == UINT64_MAX;
+  if (pass && reads_to_end) {
+    store.source().will_need(options.from ? options.from->chunk.begin : 0, store.source().size());
+  }
   PrefetchBuffer* const shared = pass ? &*pass : nullptr;
   const RequestContext outer = options.cancelled == nullptr ? RequestContext() : RequestContext(*options.cancelled);
   ReadWindow window(outer, store.source(), shared);

@@ -113,6 +113,7 @@ std::optional<FileCopier::Failure> FileCopier::copy(const Source& source, const 
   auto buffer = Buffer::allocate({}, static_cast<std::size_t>(std::min<std::uint64_t>(kCopied, source.size())));
   if (!buffer) return failed(buffer.error(), true);
   source.expect_sequential_reads();
+  source.will_need(at, source.size());
   while (at < source.size()) {
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(buffer->size(), source.size() - at));
     const auto read = source.read_next({}, at, buffer->span().first(size));

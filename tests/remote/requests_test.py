@@ -228,6 +228,16 @@ class Bytes(Case):
         self.answer(["cat", "--no-cache", self.server.url(path)])
         self.assertGreater(self.server.most_at_once, 1)
 
+    def test_pass_over_a_whole_file_begins_with_many_requests(self):
+        path = self.root / "large.tfrecord"
+        path.write_bytes(tfrecord([bytes(1 << 20)]) * 80)
+        for words in (["cat"], ["grep", "-c", "no such text"], ["verify"]):
+            self.server.take_log()
+            self.assertIn(self.answer([*words, "--no-cache", self.server.url(path)]).status, (0, 1), words)
+            log = self.server.take_log()
+            self.assertGreater(max(len(group) for group in rounds(log)[:3]), 8, log)  # after the head and the end
+            self.assertLessEqual(sum(request.sent for request in log), path.stat().st_size * MOST, words)
+
     def test_head_reads_only_the_beginning(self):
         path = self.root / "large.tfrecord"
         path.write_bytes(tfrecord([bytes(1000)]) * 64000)

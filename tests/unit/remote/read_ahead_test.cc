@@ -52,7 +52,7 @@ TEST(ReadAhead, ExpectedReaderGetsAheadInProportionToWhatItHasRead) {
   }
 }
 
-TEST(ReadAhead, PartsOfAServerThatIsFarAwayAreSmaller) {
+TEST(ReadAhead, PartsOfAServerThatIsFarAwayAreLarger) {
   for (const bool is_far : {false, true}) {
     ReadAhead ahead(kMemory, is_far);
     ahead.expect_all();
@@ -61,8 +61,25 @@ TEST(ReadAhead, PartsOfAServerThatIsFarAwayAreSmaller) {
       const auto range = ahead.note(at, at + kStep, kSize);
       if (!range.is_empty()) largest = std::max(largest, range.part);
     }
-    EXPECT_EQ(largest, is_far ? 4u << 20 : 8u << 20);
+    EXPECT_EQ(largest, is_far ? 4u << 20 : 1u << 20);
   }
+}
+
+TEST(ReadAhead, PassOverAllBeginsWithAWindowOfGrowingParts) {
+  ReadAhead ahead(kMemory, true);
+  ahead.begin_pass(0);
+  const auto range = ahead.note(0, 0, kSize);
+  EXPECT_EQ(range.begin, 0u);
+  EXPECT_EQ(range.end, kMemory / 8 * 7);
+  EXPECT_GT(range.growth, 0u);
+  EXPECT_LT(range.part, range.largest);
+  EXPECT_EQ(range.largest, 4u << 20);
+  const auto next = ahead.note(0, range.part, kSize);
+  EXPECT_TRUE(next.is_empty());  // less than a part of the largest size
+  const auto later = ahead.note(range.part, range.largest, kSize);
+  EXPECT_EQ(later.begin, range.end);
+  EXPECT_EQ(later.end, range.end + range.largest);
+  EXPECT_EQ(later.growth, 0u);
 }
 
 TEST(ReadAhead, SmallMemoryBoundsTheWindow) {
