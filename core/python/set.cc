@@ -17,6 +17,7 @@
 #include "core/python/bindings.h"
 #include "core/python/buffers.h"
 #include "core/python/errors.h"
+#include "core/python/found_record.h"
 #include "core/python/interrupt.h"
 #include "core/python/losses.h"
 #include "core/python/opened_set.h"
@@ -37,19 +38,7 @@ using SetPointer = std::shared_ptr<OpenedSet>;
 using ShardTuple = std::tuple<std::string, bool, std::size_t>;
 using VersionTuple = std::tuple<std::size_t, std::string>;
 
-// A record, and what tells more about it.
-struct FoundRecord {
-  PlacedRecord place;
-  Slice record;
-};
-
 const std::string& path_of(const OpenedSet& set, std::size_t shard) { return set.plan().list.shards[shard].path; }
-
-// Returns the path for an error about a record.
-std::string path_of_record(const OpenedSet& set, std::uint64_t ordinal, const Error& error) {
-  const auto place = set.set().locate(ordinal);
-  return place && !set.has_one_shard() ? path_of(set, place->shard) : path_in(set, error);
-}
 
 void check_shard(const OpenedSet& set, std::size_t shard) {
   if (shard >= set.plan().list.shards.size()) throw py::index_error("no such shard");
@@ -58,12 +47,6 @@ void check_shard(const OpenedSet& set, std::size_t shard) {
 template <class T>
 T value_of(Result<T> result, const OpenedSet& set, std::optional<std::size_t> shard = {}) {
   if (!result) raise(exception_of(result.error(), shard ? path_of(set, *shard) : path_in(set, result.error())));
-  return std::move(*result);
-}
-
-template <class T>
-T value_of_record(Result<T> result, const OpenedSet& set, std::uint64_t ordinal) {
-  if (!result) raise(exception_of(result.error(), path_of_record(set, ordinal, result.error())));
   return std::move(*result);
 }
 
@@ -121,14 +104,6 @@ std::uint64_t count(const OpenedSet& set) {
   const auto totals =
       run([&](const RequestContext& context) { return wait_for(context, [&] { return set.set().totals(); }); });
   return value_of(totals, set).records;
-}
-
-Result<FoundRecord> find_record(const RequestContext& context, const OpenedSet& set, std::uint64_t ordinal) {
-  ASSIGN_OR_RETURN(auto place, place_record(context, set.set(), ordinal));
-  const RecordStore& store = *place.store;
-  ASSIGN_OR_RETURN(const auto chunk, store.chunks().get(context, place.indexed.chunk));
-  ASSIGN_OR_RETURN(auto record, store.records().read(context, *chunk, place.index, 0, UINT64_MAX));
-  return FoundRecord{std::move(place), std::move(record)};
 }
 
 py::object record(const OpenedSet& set, std::uint64_t ordinal, bool copies) {

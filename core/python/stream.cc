@@ -13,11 +13,13 @@
 #include <vector>
 
 #include "core/columns/batch_builder.h"
+#include "core/columns/row_batch.h"
 #include "core/dataset/record_stream.h"
 #include "core/python/arrow.h"
 #include "core/python/bindings.h"
 #include "core/python/buffers.h"
 #include "core/python/errors.h"
+#include "core/python/found_record.h"
 #include "core/python/interrupt.h"
 #include "core/python/opened_set.h"
 #include "core/python/process.h"
@@ -307,6 +309,49 @@ void find_columns(const OpenedSet& set, const py::function& first_records, const
   rows.columns = value_or_raise(SelectedColumns::of(arrow_field_of(rows.schema->root()), selection), path);
 }
 
+// Single records as rows. Thread-safe.
+class RowReader {
+ public:
+  RowReader(std::shared_ptr<OpenedSet> set, const py::function& first_records, bool lists) : set_(std::move(set)) {
+    ColumnRows rows;
+    find_columns(*set_, first_records, {.lists = lists}, rows);
+    schema_ = std::move(rows.schema);
+  }
+
+  // Returns whether a record is a row. Scalars are several rows of a record, or none.
+  bool has_rows() const { return !schema_->has_scalars(); }
+  py::tuple field() const { return tuple_of(arrow_field_of(schema_->root())); }
+
+  // Returns the columns of one row, as ColumnReader does. REQUIRES: has_rows().
+  py::tuple row(std::uint64_t ordinal) {
+    const auto read = [&](const RequestContext& context) -> Result<ArrowColumn> {
+      ASSIGN_OR_RETURN(const auto found, find_record(context, *set_, ordinal));
+      ASSIGN_OR_RETURN(const auto decoder, decoder_of(context, found.place));
+      RowBatch rows(*schema_);
+      auto appended = rows.append(*decoder, found.record.bytes);
+      if (appended) return rows.finish();
+      Error why = appended.error();
+      why.position = found.place.indexed.chunk.begin;
+      return why;
+    };
+    return tuple_of(value_of_record(run(read), *set_, ordinal));
+  }
+
+ private:
+  static constexpr std::size_t kRecentShards = 16;
+  using Decoder = std::shared_ptr<const RowDecoder>;
+
+  Result<Decoder> decoder_of(const RequestContext& context, const PlacedRecord& place) {
+    if (auto known = decoders_.find(place.shard)) return *known;
+    ASSIGN_OR_RETURN(auto made, schema_->decoder(context, place.store));
+    return decoders_.add(place.shard, std::make_shared<const RowDecoder>(std::move(made)));
+  }
+
+  const std::shared_ptr<OpenedSet> set_;
+  std::shared_ptr<const RowSchema> schema_;
+  BoundedLru<std::size_t, Decoder> decoders_{kRecentShards};
+};
+
 // Returns a capsule with a stream of Arrow. The records are decoded if `first_records` is not None.
 py::capsule make_arrow_stream(std::shared_ptr<OpenedSet> set, std::uint64_t begin, std::optional<std::uint64_t> end,
                               const std::string& on_damage, const std::optional<py::function>& first_records,
@@ -367,6 +412,11 @@ void define_stream(py::module_& module) {
   module.def("check_condition", [](const std::string& condition) { parsed(condition); });
   module.def("arrow_stream", &make_arrow_stream);
   define_column_reader(module, &column_rows);
+  py::class_<RowReader>(module, "RowReader")
+      .def(py::init<std::shared_ptr<OpenedSet>, const py::function&, bool>())
+      .def("has_rows", &RowReader::has_rows)
+      .def("field", &RowReader::field)
+      .def("row", &RowReader::row);
   py::class_<Stream, std::shared_ptr<Stream>>(module, "Stream")
       .def(py::init(&make_stream), py::arg("set"), py::arg("begin") = 0, py::arg("end") = py::none(),
            py::arg("split") = py::none(), py::arg("patterns") = std::vector<std::string>(),

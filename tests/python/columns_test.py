@@ -76,6 +76,30 @@ class Columns(cases.Case):
             with self.assertRaisesRegex(error, "no column " + name):
                 ds.select(name)
 
+    def test_a_row_has_the_columns_of_a_record(self):
+        rows = [{"one": [i], "some": [0.5] * (i % 3), "raw": [b"\xff"]} for i in range(50)]
+        ds = recordfs.open(self.write("a.tfrecord", [example(row) for row in rows]))
+        self.assertEqual(ds.row(4), {"one": 4, "raw": b"\xff", "some": [0.5]})
+        self.assertEqual([ds.row(i) for i in range(50)], list(ds.select()))
+        self.assertEqual([ds.row(i, lists=True) for i in range(50)], list(ds.select(lists=True)))
+        shuffled, names = ds.shuffled(3), ("one", "some", "raw")
+        self.assertEqual(example({name: shuffled.row(0, lists=True)[name] for name in names}), shuffled[0])
+        self.assertEqual(ds[7:9].row(-1), ds.row(8))
+        objects = recordfs.open(self.write("b.tfrecord", [b'{"a": 1, "c": {"d": null}}', b'{"b": [1.5], "c": {"d": 2}}']))
+        self.assertEqual([objects.row(i) for i in range(2)], [{"a": 1, "c": {"d": None}, "b": []}, {"a": None, "c": {"d": 2}, "b": [1.5]}])
+        mixed = recordfs.open(self.write("c.tfrecord", [b'{"a": 1}', b'{"a": "text"}']))
+        self.assertEqual([mixed.row(i) for i in range(2)], [{"a": 1}, {"a": "text"}])
+        events = self.open(EVENTS)
+        self.assertEqual(events.row(1), events.decode(1))
+        for index, error in ((50, IndexError), (-51, IndexError)):
+            with self.assertRaises(error):
+                ds.row(index)
+        with self.assertRaises(recordfs.UnsupportedError):
+            self.open("riegeli/simple_zstd9.riegeli").row(0)
+        ds.close()
+        with self.assertRaises(ValueError):
+            ds.row(0)
+
     def test_columns_of_transposed_chunks(self):
         descriptors = self.folder / "types"
         descriptors.write_bytes(descriptor_set(message_type("Host", declared("name", 2, STRING), declared("load", 3, DOUBLE))))

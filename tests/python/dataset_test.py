@@ -339,11 +339,21 @@ class Decoding(Case):
     def test_rows_are_flat(self):
         ds = self.open("tfrecord/examples.tfrecord")
         features = ds.decode(0)["features"]["feature"]
-        self.assertEqual(ds.row(0), {name: next(iter(one.values()))["value"] for name, one in features.items()})
+        row = ds.row(0, lists=True)
+        for name, one in features.items():
+            kind, values = next((kind, values["value"]) for kind, values in one.items())
+            same = self.assertAlmostEqual if kind == "float_list" else self.assertEqual
+            self.assertEqual(len(row[name]), len(values))
+            for value, wanted in zip(row[name], values):
+                same(value, wanted)
         row = self.open("tfrecord/sequence-examples.tfrecord").row(0)
         self.assertEqual((row["id"], row["length"], row["frames"][1]), ([b"clip"], [3], [b"frame 1"]))
         message = self.open("riegeli/metadata_full_transposed.riegeli")
-        self.assertEqual(message.row(0), message.decode(0))
+        row, decoded = message.row(0), message.decode(0)
+        scalars = {name: value for name, value in decoded.items() if not isinstance(value, (dict, list))}
+        self.assertEqual({name: row[name] for name in scalars}, scalars)
+        self.assertTrue(all(not value for name, value in row.items() if name not in decoded))
+        self.assertEqual([one["n"] for one in row["rnested"]], [None, 1, None])
 
     def test_fields_of_bytes_are_bytes(self):
         ds = self.open("array_record/examples.array_record")

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from . import _recordfs
 from ._arguments import text
+from ._decoded import are_features, flat
 from ._errors import UnsupportedError
 
 _TYPES = {"i": "int32", "I": "uint32", "l": "int64", "L": "uint64", "f": "float32", "g": "float64", "b": "bool", "U": "str",
@@ -61,6 +62,56 @@ class Columned:
         """
         given = [one for name in names for one in ([name] if isinstance(name, str) else name)]
         return Selection(self, [text("name", name) for name in given], lists)
+
+    def row(self, index: int, lists: bool = False) -> dict[str, Any]:
+        """Returns the columns of a record as {name: value}: the row that `select` yields for it.
+
+        Parameters
+        ----------
+        index : int
+            Of the record in this view.
+        lists : bool
+            Each feature of a tensorflow.Example is a list; otherwise only those of which one of the first 1024 records of
+            the set has several values, or none.
+
+        Returns
+        -------
+        dict
+            All `columns` in their order. A missing value is None; bytes are bytes, and the name of an enum is its value.
+            Where records are no rows, the record as `decode` returns it: the records of event files and runs, whose
+            columns are those of scalars; those whose columns cannot be described, because values have different types;
+            and a tensorflow.SequenceExample as {name: list}, with lists of lists for its feature lists.
+
+        Notes
+        -----
+        The first call reads the first records of the data set, unless their type says which columns there are.
+
+        Examples
+        --------
+        >>> recordfs.open(examples).row(0)  # doctest: +SKIP
+        {'image/encoded': b'...', 'label': 3}
+        """
+        ordinal = self._ordinal(index)
+        reader, fields = self._row_reader(lists)
+        if reader is None:
+            return flat(self.decode(index))
+        _, _, _, children = reader.row(ordinal)
+        return {field[0]: _python_values(field, values)[0] for field, values in zip(fields, children)}
+
+    def _row_reader(self, lists: bool) -> tuple[_recordfs.RowReader | None, list[tuple]]:
+        """Returns what reads the rows, None if records are no rows; and the types of their columns."""
+        native, readers = self._opened.checked(), self._opened.row_readers
+        known = readers.get(lists)
+        if known is None or known[0] is not native:  # a forked process has another one
+            try:
+                reader = _recordfs.RowReader(native, self._first_records, lists)
+                fields = reader.field()[2]
+                columns = {name: {child[0] for child in children} if form == "+s" else {""} for name, form, children in fields}
+                has_rows = reader.has_rows() and not are_features(columns)
+            except UnsupportedError:
+                has_rows = False
+            known = readers[lists] = (native, reader, fields) if has_rows else (native, None, [])
+        return known[1:]
 
     def to_numpy(self, columns: Sequence[str] | None = None, lists: bool = False) -> dict[str, Any]:
         """Returns {name: array} of these columns, or of all; each array has a row for each record of this view.

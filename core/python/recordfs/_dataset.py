@@ -14,7 +14,7 @@ from . import _recordfs
 from ._arguments import LARGEST, text
 from ._arrow import Arrow
 from ._columns import Columned
-from ._decoded import flat, typed
+from ._decoded import typed
 from ._errors import DamageWarning, UnsupportedError, shown
 from ._html import html_of
 from ._keys import Keys
@@ -376,14 +376,6 @@ class Dataset(Splittable, Columned, Sequence):
         form.
         """
         return typed(json.loads(self._opened.native.typed_document(self._ordinal(index))))
-
-    def row(self, index: int) -> dict[str, Any]:
-        """Returns a decoded record as one dict, which for tensorflow.Example is {feature: list of its values}.
-
-        The values are bytes, float or int. A tensorflow.SequenceExample also has its feature lists: lists of such
-        lists. Any other record is as `decode` returns it.
-        """
-        return flat(self.decode(index))
 
     def parts(self, index: int) -> dict[str, memoryview]:
         """Returns the parts of a record, such as proio's entries or the features of an Example. Empty if it has none.

@@ -5,6 +5,14 @@ import base64
 from typing import Any
 
 
+_FEATURES = {"features": "feature", "context": "feature", "feature_lists": "feature_list"}  # of Examples and SequenceExamples
+
+
+def are_features(members: dict[str, set[str]]) -> bool:
+    """Returns whether members with members of these names are those of an Example or a SequenceExample."""
+    return bool(members) and all(name in _FEATURES and inside <= {_FEATURES[name]} for name, inside in members.items())
+
+
 def typed(value: Any) -> Any:
     """Returns a value with bytes where the core has marked them by a lone surrogate."""
     if isinstance(value, str):
@@ -20,7 +28,7 @@ def flat(decoded: Any) -> dict[str, Any]:
     """Returns the features of an Example or a SequenceExample by name, and any other message as it is."""
     if not isinstance(decoded, dict):
         return {"record": decoded}
-    if not decoded or not decoded.keys() <= {"features", "context", "feature_lists"}:
+    if not are_features({name: set(value) if isinstance(value, dict) else {""} for name, value in decoded.items()}):
         return decoded
     features = {}
     for member in decoded.values():

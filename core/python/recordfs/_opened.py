@@ -37,6 +37,7 @@ class Opened:
         self.options = options
         self.database = database
         self.is_counted = False
+        self.row_readers: dict[bool, tuple[_recordfs.Set, _recordfs.RowReader | None, list[tuple]]] = {}  # by their lists
         _all_opened.add(self)
 
     def checked(self) -> _recordfs.Set:
@@ -48,6 +49,7 @@ class Opened:
     def close(self) -> None:
         self.native = _Closed()
         self.is_counted = False
+        self.row_readers.clear()
 
     @classmethod
     def of(cls, shards: list[tuple[str, bool, int]], options: dict[str, Any],
