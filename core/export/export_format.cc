@@ -308,7 +308,7 @@ std::shared_ptr<const RowEncoder> row_encoder(const ExportForm& form, const Enco
   const bool is_grouped = options.columns != nullptr || !form.format->record_format.empty();
   if (is_grouped) return std::make_shared<Records>();
   if (form.format->content == Content::kRecords) return std::make_shared<Delimited>();
-  if (form.format->content == Content::kMembers) return open_tar(options.members, options.parts_of);
+  if (form.format->content == Content::kMembers) return open_tar(options.members, options.parts_of, options.key);
   return std::make_shared<JsonLines>(options.has_columns);
 }
 
@@ -335,7 +335,8 @@ Result<std::unique_ptr<FileEncoder>> open_file_encoder(const ExportForm& form, c
     auto file = std::make_unique<GroupedFile>(table_groups(options.columns, std::move(table)), executor);
     return std::unique_ptr<FileEncoder>(std::make_unique<CodedFile>(std::move(coded), std::move(file)));
   }
-  return std::unique_ptr<FileEncoder>(std::make_unique<RowFile>(std::move(coded), row_encoder(form, options)));
+  std::unique_ptr<FileEncoder> file = std::make_unique<RowFile>(std::move(coded), row_encoder(form, options));
+  return options.key ? without_repeated_keys(std::move(file)) : std::move(file);
 }
 
 }  // namespace recordfs

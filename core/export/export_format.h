@@ -61,7 +61,8 @@ struct EncoderOptions {
   ByteForm bytes = ByteForm::kAuto;
   std::vector<TarMember> members{};  // of an archive
   PartsOfRecord parts_of{};
-  bool has_columns = true;  // of the records
+  std::optional<std::string> key{};  // of an archive: a field; nullopt: the ordinal
+  bool has_columns = true;           // of the records
   // Of a container, as of WriterOptions. Ignored if the format has no place for them.
   std::string record_type{};
   std::shared_ptr<const std::string> descriptors{};

@@ -127,7 +127,8 @@ class Export {
       context_.fail(kExitWrongUse, fmt::format("{}: not a file, so it has no shards", options_.output));
       return false;
     }
-    EncoderOptions encoding{.bytes = options_.bytes, .members = options_.members, .parts_of = parts_of_record};
+    EncoderOptions encoding{
+        .bytes = options_.bytes, .members = options_.members, .parts_of = parts_of_record, .key = options_.key};
     if (encoding.members.empty()) encoding.members.push_back({.name = "bin"});
     if (!find_columns(reader, encoding) || !find_record_type(reader, encoding)) return false;
     ExportFiles::Options files{

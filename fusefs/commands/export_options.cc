@@ -40,6 +40,9 @@ void check(const ExportOptions& options) {
   if (!options.members.empty() && content != ExportFormat::Content::kMembers) {
     throw CLI::ValidationError("--member", "is for archives: tar");
   }
+  if (options.key && content != ExportFormat::Content::kMembers) {
+    throw CLI::ValidationError("--key", "is for archives: tar");
+  }
 }
 
 // Returns the lines of the manual about the formats.
@@ -123,10 +126,24 @@ void declare_rows(CLI::App& app, ExportOptions& options) {
         }
       },
       "of archives: the members of each record, as jpg=image/encoded,cls=label\n"
-      "A member is named `ORDINAL.NAME`, and has a part of the record, by its path in inside/ of a mount, as for `cp "
+      "A member is named `ORDINAL.NAME`, or as --key says, and has a part of the record, by its path in inside/ of a mount, as for `cp "
       "--part`; without a path it is the whole record. Default: `bin`, the record. A record that lacks a part cannot "
       "be "
       "exported.");
+  declare_value(
+      app, "--key", "COLUMN",
+      [&options](const std::string& text) {
+        std::string_view rest = text;
+        auto name = take_name(rest);
+        if (!name || name->empty() || !rest.empty()) {
+          throw CLI::ValidationError("--key", "not a column: " + text);
+        }
+        options.key = std::move(*name);
+      },
+      "of archives: name the members after a column, a text or a number, instead of the ordinal\n"
+      "A record cannot be exported if it has no value of the column or several, or if the value is empty, not UTF-8, "
+      "too long for a name of 100 bytes, has a dot, a slash or a control character, or is that of an earlier record "
+      "of the same archive.");
   declare_value(
       app, "--bytes", "FORM", [&options](const std::string& word) { options.bytes = byte_form_of(word); },
       "how bytes are written in rows: auto (text or base64), base64 or hex\n"
@@ -139,9 +156,9 @@ void declare_rows(CLI::App& app, ExportOptions& options) {
         const auto form = options.form();
         const bool has_columns = !form || form->format->content == ExportFormat::Content::kRows ||
                                  form->format->content == ExportFormat::Content::kTable;
-        return has_columns || options.condition != nullptr;
+        return has_columns || options.condition != nullptr || options.key;
       },
-      "formats with columns and for --where");
+      "formats with columns, for --where and --key");
   app.add_flag("--skip-damage", options.skips_damage,
                "omit records that cannot be read, and write the others (exit status 4)\n"
                "Without this option the output is not written if any record cannot be read.");

@@ -30,6 +30,7 @@ struct ExportOptions {
   ConditionPointer condition;  // on which records are exported
   ColumnChoice columns;
   std::vector<TarMember> members;
+  std::optional<std::string> key;  // of archives
   ByteForm bytes = ByteForm::kAuto;
   bool replaces = false;
   bool skips_damage = false;

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "core/base/utf8.h"
+#include "core/decoding/single_values.h"
 #include "fusefs/commands/output.h"
 #include "fusefs/commands/publish_file.h"
 #include "fusefs/commands/subdirectories.h"
@@ -28,39 +29,6 @@ constexpr std::size_t kLongestName = NAME_MAX - 32;  // bytes, so that the hidde
 
 Error not_found(std::string why) { return {.code = Code::kNotFound, .detail = std::move(why)}; }
 Error bad_pattern(std::string why) { return {.code = Code::kUnsupported, .detail = std::move(why)}; }
-
-// The text of each field that has one value.
-class OneValueEach final : public ScalarSink {
- public:
-  explicit OneValueEach(std::size_t fields) : values_(fields) {}
-
-  void take(std::size_t field, const Scalar& value) override {
-    Value& known = values_[field];
-    if (known.count++ == 0) std::visit([&](const auto& scalar) { known.text = text_of(scalar); }, value);
-  }
-  // Returns null if there is no value, or several.
-  const std::string* find(std::size_t field) const {
-    const Value& value = values_[field];
-    return value.count == 1 && value.text ? &*value.text : nullptr;
-  }
-  std::size_t count(std::size_t field) const { return values_[field].count; }
-
- private:
-  struct Value {
-    std::size_t count = 0;
-    std::optional<std::string> text{};
-  };
-
-  static std::optional<std::string> text_of(std::monostate) { return std::nullopt; }
-  static std::string text_of(std::string_view text) { return std::string(text); }
-  static std::string text_of(Bytes bytes) { return std::string(as_text(bytes)); }
-  template <class Number>
-  static std::string text_of(Number number) {
-    return fmt::format("{}", number);
-  }
-
-  std::vector<Value> values_;
-};
 
 std::optional<Failure> write_bytes(Bytes bytes, int file) {
   const int error = write_all(file, bytes);
@@ -165,7 +133,7 @@ bool NamePattern::has_part() const {
 Result<std::string> NamePattern::name(const RequestContext& context, const RecordDecoder& decoder,
                                       const ChunkInfo& chunk, Bytes record, std::uint64_t ordinal,
                                       std::string_view part) const {
-  OneValueEach values(names_.size());
+  SingleValues values(names_.size());
   if (!names_.empty()) {
     JsonFilter filter(fields_, values);
     TRY(decoder.visit(context, chunk, record, filter));

@@ -221,6 +221,30 @@ class Export(commands.Case):
         for text, error in (("a/b=x", "not NAME=PART"), ("jpg=", "not NAME=PART"), ("a=x,a=y", "the same name")):
             self.assert_ends(commands.WRONG_USE, error, "export", examples, "--member", text, "-o", "x.tar")
 
+    def test_keys_of_an_archive_come_from_a_column(self):
+        def written(name, *records):
+            (self.folder / name).write_bytes(tfrecord([json.dumps({"m": {"k": key}}).encode() for key in records]))
+            return self.folder / name
+        words = ("--key", "m.k", "--member", "json,copy.json", "-o")
+        keys = ("cat-1", "Zoë", 7, -3, "x" * 89, "a b")
+        self.good("export", written("a.tfrecord", *keys), *words, self.target / "a.tar")
+        with tarfile.open(self.target / "a.tar") as archive:
+            self.assertEqual(archive.getnames(), [f"{key}.{name}" for key in keys for name in ("json", "copy.json")])
+        for key, why in (("", "is empty"), ("a.b", "has a dot"), (0.5, "has a dot"), ("a/b", "has a slash"), ("a\n", "control"),
+                         ("x" * 91, "too long"), (None, "no value of the key m.k"), ([1, 2], "several values"),
+                         ("good", "the key good is also that of record 0")):
+            file = written("b.tfrecord", "good", key, "last")
+            self.assert_ends(commands.DAMAGE, rf"b\.tfrecord: .*record 1: .*{why}[^\n]*\n[^\n]*not written",
+                             "export", file, *words, self.target / "b.tar")
+            done = self.recordfs("export", "--skip-damage", file, *words, "-", "--to", "tar")
+            self.assertEqual(done.status, commands.DAMAGE, key)
+            with tarfile.open(fileobj=io.BytesIO(done.out)) as archive:
+                self.assertEqual([name.split(".")[0] for name in archive.getnames()[::2]], ["good", "last"], key)
+        self.assertEqual(self.names(), ["a.tar"])
+        shards = ("--shards", "2", self.target / "s.tar")
+        self.good("export", written("c.tfrecord", "a", "b", "a", "b"), *words[:-1], *shards[:2], "-o", shards[2])
+        self.assert_ends(commands.WRONG_USE, "is for archives", "export", file, "--key", "m", "-o", "x.csv")
+
     def test_records_without_parts_have_no_members(self):
         error = r"the records of \w+ have no parts\nrecordfs: \S+: not written"
         for name in (LINES, "recordio/v2-text-100.grail-rio"):
