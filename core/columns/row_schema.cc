@@ -104,23 +104,30 @@ void keep_parts(std::vector<MessageField>& fields, const WantedParts& wanted) {
   });
 }
 
-// Returns the type that a shard states; nullopt if it states none.
-Result<std::optional<RecordType>> type_of_shard(const RequestContext& context, const RecordStore& store,
-                                                const UserTypes& types) {
-  const std::string_view given = type_of_records(types, store.schema(), store.metadata());
-  if (!given.empty()) return std::optional(RecordType{std::string(given), types.descriptors});
+}  // namespace
+
+Result<std::optional<RecordType>> stated_type(const RequestContext& context, const RecordStore& store,
+                                              const UserTypes& types) {
   const Metadata* const metadata = store.metadata();
+  RecordType type{std::string(type_of_records(types, store.schema(), metadata)), types.descriptors};
+  const bool is_given = !type.name.empty();
   // Where the metadata changes along the file, types may too.
-  if (metadata == nullptr || metadata->varies()) return std::optional<RecordType>();
-  ASSIGN_OR_RETURN(const auto name, metadata->record_type(context));
-  if (name.empty()) return std::optional<RecordType>();
-  RecordType type{.name = std::string(name)};
+  const bool has_metadata = metadata != nullptr && !metadata->varies();
+  if (is_given && (type.descriptors != nullptr || !has_metadata)) return std::optional(std::move(type));
+  if (!has_metadata) return std::optional<RecordType>();
+  if (!is_given) {
+    ASSIGN_OR_RETURN(const auto name, metadata->record_type(context));
+    if (name.empty()) return std::optional<RecordType>();
+    type = {.name = std::string(name)};
+  }
   ASSIGN_OR_RETURN(const auto first, wait_for(context, [&] { return store.index().first_with_records(context); }));
   if (first && metadata->has_descriptors()) {
     ASSIGN_OR_RETURN(type.descriptors, metadata->descriptors(context, *first));
   }
   return std::optional(std::move(type));
 }
+
+namespace {
 
 using OpenedStore = Result<std::shared_ptr<const RecordStore>>;
 
@@ -139,7 +146,7 @@ Result<std::optional<RecordType>> first_type(const RequestContext& context, cons
   if (!types.type.empty() && !types.is_only_type) return std::optional(RecordType{types.type, types.descriptors});
   for (std::size_t shard = 0;; ++shard) {
     const auto store = sources.open(context, shard);
-    auto type = store ? type_of_shard(context, **store, types) : store.error();
+    auto type = store ? stated_type(context, **store, types) : store.error();
     const bool may_skip = !type && (is_permanent(type.error().code) || type.error().code == Code::kNoContainer);
     if (!may_skip || shard + 1 >= sources.shards) return type;
   }
@@ -278,7 +285,7 @@ Result<std::shared_ptr<const RowSchema>> RowSchema::find_scalars(const RequestCo
   // A run without a first record does not say its type, but others do.
   for (std::size_t shard = 0; !type && shard < std::min(sources.shards, kMostUnknown); ++shard) {
     const auto store = sources.open(context, shard);
-    const auto stated = store ? type_of_shard(context, **store, sources.types) : store.error();
+    const auto stated = store ? stated_type(context, **store, sources.types) : store.error();
     if (stated && *stated && scalar_source((*stated)->name)) type = *stated;
   }
   const auto source = type ? scalar_source(type->name) : std::nullopt;
@@ -303,7 +310,7 @@ Result<RowDecoder> RowSchema::decoder(const RequestContext& context, std::shared
   const bool is_given = !user_types_.type.empty() && !user_types_.is_only_type;
   std::optional<RecordType> type = type_;
   if (type_ && !is_given) {
-    ASSIGN_OR_RETURN(type, type_of_shard(context, *store, user_types_));
+    ASSIGN_OR_RETURN(type, stated_type(context, *store, user_types_));
   }
   ScalarRows scalars{.selects = std::move(selects)};
   bool is_other = type != type_ || (values_ == ValueKind::kFormat && !store->schema().value);

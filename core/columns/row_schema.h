@@ -35,6 +35,12 @@ struct RecordType {
   bool operator==(const RecordType& other) const;
 };
 
+// Returns the type that all records of a store have: the user's, or else the container's; nullopt if neither states
+// one. The descriptors are the user's for a type of the user, or else the container's, if it has some. May read the
+// first chunk. Fails as Metadata::record_type() and Metadata::descriptors(). Thread-safe.
+Result<std::optional<RecordType>> stated_type(const RequestContext& context, const RecordStore& store,
+                                              const UserTypes& types);
+
 // The containers whose records become rows of one schema, in order. One container is a set of one shard.
 struct RowSources {
   std::size_t shards = 1;

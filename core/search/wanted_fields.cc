@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
+#include "core/columns/row_schema.h"
 #include "core/columns/scalar_rows.h"
-#include "core/decoding/record_decoder.h"
-#include "core/store/wait_ticket.h"
 
 namespace recordfs {
 namespace {
@@ -48,30 +48,16 @@ bool add_path(const std::vector<MessageField>& message, std::string_view path, c
   return false;
 }
 
-struct StatedType {
-  std::string name;
-  std::shared_ptr<const std::string> descriptors;
-};
-
-// Returns the type that all records of a store have; nullopt if that is unknown, or if they are no messages.
-std::optional<StatedType> type_of(const RequestContext& context, const RecordStore& store, const UserTypes& types) {
+// Returns the type of all records of a store; nullopt if it is unknown, or if they are no messages.
+std::optional<RecordType> type_of(const RequestContext& context, const RecordStore& store, const UserTypes& types) {
   const Metadata* const metadata = store.metadata();
   if (store.schema().value || (metadata != nullptr && metadata->varies())) return std::nullopt;
-  StatedType type{.name = std::string(type_of_records(types, store.schema(), metadata)),
-                  .descriptors = types.descriptors};
-  if (type.name.empty()) {
-    // The user's descriptors may have the type that the container states.
-    if (metadata == nullptr || types.descriptors != nullptr) return std::nullopt;
-    type.name = metadata->record_type(context).value_or(std::string_view());
-  }
+  auto type = stated_type(context, store, types);
+  if (!type || !*type || (*type)->descriptors == nullptr) return std::nullopt;
+  // The user's descriptors may have the type that the container states.
+  if (types.descriptors != nullptr && (*type)->descriptors != types.descriptors) return std::nullopt;
   // The names of scalars in events are no names of fields.
-  if (type.name.empty() || scalar_source(type.name)) return std::nullopt;
-  if (type.descriptors != nullptr) return type;
-  if (metadata == nullptr || !metadata->has_descriptors()) return std::nullopt;
-  const auto first = wait_for(context, [&] { return store.index().first_with_records(context); });
-  if (!first || !*first) return std::nullopt;
-  type.descriptors = metadata->descriptors(context, **first).value_or(nullptr);
-  return type.descriptors == nullptr ? std::nullopt : std::optional(type);
+  return scalar_source((*type)->name) ? std::nullopt : std::move(*type);
 }
 
 }  // namespace
