@@ -36,11 +36,14 @@ struct ChunkPick {
     return bytes;
   }
 
-  void read(const RequestContext& context, const RenderRecord& render) {
-    const auto chunk = first.store->chunks().get_quietly(context, first.indexed.chunk);
+  void read(const RequestContext& context, const PickUse& use) {
+    const auto fields = use.fields_of ? use.fields_of(first) : nullptr;
+    const ChunkReader& chunks = first.store->chunks();
+    const auto chunk = fields ? chunks.decode_ahead(context, first.indexed.chunk, fields.get())
+                              : chunks.get_quietly(context, first.indexed.chunk);
     std::vector<Slice> owners;  // until the records are copied
     for (Record& record : records) {
-      auto made = chunk ? render(context, first, **chunk, record.index) : RenderedRecord{.failure = chunk.error()};
+      auto made = chunk ? use.render(context, first, **chunk, record.index) : RenderedRecord{.failure = chunk.error()};
       if (made.failure) fail(record, std::move(*made.failure), made.is_last);
       record.bytes = made.bytes.bytes;
       if (owners.empty() || owners.back().owner != made.bytes.owner) owners.push_back(std::move(made.bytes));
@@ -92,8 +95,8 @@ class Picker {
 
  public:
   Picker(const RequestContext& context, DataSet& set, std::span<const std::uint64_t> ordinals, std::uint64_t most_bytes,
-         const RenderRecord& render)
-      : context_(context), set_(set), most_bytes_(most_bytes), render_(render), wanted_(ordinals.size()) {
+         const PickUse& use)
+      : context_(context), set_(set), most_bytes_(most_bytes), use_(use), wanted_(ordinals.size()) {
     sorted_.reserve(ordinals.size());
     for (const std::uint64_t ordinal : ordinals) sorted_.push_back({ordinal, sorted_.size()});
     std::ranges::sort(sorted_);
@@ -120,7 +123,7 @@ class Picker {
     for (; at_ < sorted_.size() && sorted_[at_].ordinal < end; ++at_) {
       if (sorted_[at_].place < wanted_) picked->records.push_back({sorted_[at_].place, sorted_[at_].ordinal - begin});
     }
-    return Executor::OrderedTask{.run = [this, picked] { picked->read(context_, render_); },
+    return Executor::OrderedTask{.run = [this, picked] { picked->read(context_, use_); },
                                  .finish = [this, picked](bool has_run) { return take(picked, has_run); },
                                  .bytes = picked->first.indexed.chunk.stored_size};
   }
@@ -172,7 +175,7 @@ class Picker {
   const RequestContext& context_;
   DataSet& set_;
   const std::uint64_t most_bytes_;
-  const RenderRecord& render_;
+  const PickUse& use_;
   std::size_t wanted_;          // the first so many are returned
   std::vector<Wanted> sorted_;  // by ordinal
   std::size_t at_ = 0;          // of the next task, in sorted_
@@ -207,9 +210,8 @@ RenderedRecord read_record(const RequestContext& context, const PlacedRecord& pl
 }
 
 PickedRecords pick_records(const RequestContext& context, DataSet& set, Executor& executor,
-                           std::span<const std::uint64_t> ordinals, std::uint64_t most_bytes,
-                           const RenderRecord& render) {
-  return Picker(context, set, ordinals, most_bytes, render).run(executor);
+                           std::span<const std::uint64_t> ordinals, std::uint64_t most_bytes, const PickUse& use) {
+  return Picker(context, set, ordinals, most_bytes, use).run(executor);
 }
 
 }  // namespace recordfs

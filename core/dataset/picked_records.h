@@ -15,6 +15,7 @@
 #include "core/base/request_context.h"
 #include "core/base/result.h"
 #include "core/dataset/data_set.h"
+#include "core/formats/field_projection.h"
 #include "core/store/executor.h"
 
 namespace recordfs {
@@ -47,6 +48,16 @@ using RenderRecord = std::function<RenderedRecord(const RequestContext& context,
 RenderedRecord read_record(const RequestContext& context, const PlacedRecord& place, const Chunk& chunk,
                            std::uint64_t index);
 
+// Returns the fields that the records of a place's shard need to have, which may then lack others; null: all. Called on
+// any thread.
+using FieldsOfPlace = std::function<std::shared_ptr<const FieldProjection>(const PlacedRecord& place)>;
+
+// What is made of records.
+struct PickUse {
+  RenderRecord render = read_record;
+  FieldsOfPlace fields_of{};  // none: all fields. Chunks without some fields are not cached
+};
+
 // Records in the order in which they were asked for.
 struct PickedRecords {
   // A record that cannot be read.
@@ -72,7 +83,6 @@ struct PickedRecords {
 // records, so that they keep no chunk. Stops as place_record() fails, and with kOutOfMemory. Logs nothing. Thread-safe.
 // REQUIRES: not called from a task of the executor.
 PickedRecords pick_records(const RequestContext& context, DataSet& set, Executor& executor,
-                           std::span<const std::uint64_t> ordinals, std::uint64_t most_bytes,
-                           const RenderRecord& render = read_record);
+                           std::span<const std::uint64_t> ordinals, std::uint64_t most_bytes, const PickUse& use = {});
 
 }  // namespace recordfs

@@ -19,6 +19,20 @@ class UndecodedRecords {
     Position chunk = 0;  // of the first one that was noted
     std::string path{};  // of its file
     std::string why{};
+
+    // Adds those of later records.
+    void add(const Summary& later) {
+      const std::uint64_t before = records;
+      if (before == 0) *this = later;
+      records = before + later.records;
+    }
+    // Notes a later record.
+    void note(const ChunkInfo& of, std::string_view file, const Error& error) {
+      if (records++ > 0) return;
+      chunk = of.begin;
+      path = file;
+      why = error.detail.empty() ? to_string(error) : error.detail;
+    }
   };
 
   // Returns whether an error says that a record cannot be decoded, rather than that reading has to stop.
@@ -27,10 +41,7 @@ class UndecodedRecords {
   }
   void note(const ChunkInfo& chunk, std::string_view path, const Error& error) {
     const std::lock_guard lock(mutex_);
-    if (summary_.records++ > 0) return;
-    summary_.chunk = chunk.begin;
-    summary_.path = path;
-    summary_.why = error.detail.empty() ? to_string(error) : error.detail;
+    summary_.note(chunk, path, error);
   }
   Summary summary() const {
     const std::lock_guard lock(mutex_);

@@ -79,4 +79,10 @@ bool add_wanted_fields(const RequestContext& context, const RecordStore& store, 
   return std::ranges::all_of(paths, [&](const std::string& path) { return add_wanted_field(*fields, path, wanted); });
 }
 
+std::optional<FieldProjection> wanted_fields(const RequestContext& context, const RecordStore& store,
+                                             const UserTypes& types, const std::vector<std::string>& paths) {
+  FieldProjection wanted;
+  return add_wanted_fields(context, store, types, paths, wanted) ? std::optional(std::move(wanted)) : std::nullopt;
+}
+
 }  // namespace recordfs

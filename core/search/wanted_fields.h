@@ -2,7 +2,7 @@
 // (Container::decode_fields). All functions are thread-safe.
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,5 +25,14 @@ bool add_wanted_field(const std::vector<MessageField>& message, std::string_view
 // path leads nowhere. May read the first chunk.
 bool add_wanted_fields(const RequestContext& context, const RecordStore& store, const UserTypes& types,
                        const std::vector<std::string>& paths, FieldProjection& wanted);
+// Returns these fields; nullopt if all may be needed.
+std::optional<FieldProjection> wanted_fields(const RequestContext& context, const RecordStore& store,
+                                             const UserTypes& types, const std::vector<std::string>& paths);
+
+// Returns whether a chunk that was decoded for some fields may lack others, so that it has to be decoded again for
+// them.
+inline bool may_lack_fields(const ChunkInfo& info, const Chunk& decoded) {
+  return info.decoded_size && decoded.payload_size() < *info.decoded_size;
+}
 
 }  // namespace recordfs

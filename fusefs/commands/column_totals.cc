@@ -12,32 +12,17 @@
 
 #include <fmt/format.h>
 
-#include "core/base/bounded_lru.h"
 #include "core/base/utf8.h"
 #include "core/columns/row_schema.h"
 #include "core/decoding/message_schema.h"
 #include "fusefs/commands/progress.h"
+#include "fusefs/commands/recent_shards.h"
 #include "fusefs/exit_status.h"
 
 namespace recordfs {
 namespace {
 
 using Undecoded = UndecodedRecords::Summary;
-
-void note(Undecoded& undecoded, const ChunkInfo& chunk, const std::string& path, const Error& error) {
-  UndecodedRecords one;
-  one.note(chunk, path, error);
-  const std::uint64_t before = undecoded.records;
-  if (before == 0) undecoded = one.summary();
-  undecoded.records = before + 1;
-}
-
-// Adds those of later records.
-void add_undecoded(const Undecoded& others, Undecoded& sum) {
-  const std::uint64_t before = sum.records;
-  if (before == 0) sum = others;
-  sum.records = before + others.records;
-}
 
 // The columns of the records of a chunk.
 struct ChunkColumns {
@@ -51,12 +36,14 @@ class SampleCounter {
  public:
   // The arguments must outlive the object.
   SampleCounter(const SetReader& reader, const UserTypes& types, const RecordCondition* condition)
-      : reader_(reader), types_(types), selects_(scalar_selector(condition)) {}
+      : types_(types), selects_(scalar_selector(condition)), shards_(reader, [&types](SetMember member) {
+          return std::make_shared<const Shard>(std::move(member), types);
+        }) {}
 
   // Returns why a record cannot be read, if so, and nothing else.
   RenderedRecord count(const RequestContext& request, const PlacedRecord& place, const Chunk& chunk,
                        std::uint64_t index) {
-    const auto shard = shard_of(place);
+    const auto shard = shards_.at(place);
     const auto record = place.store->records().read(request, chunk, index, 0, UINT64_MAX);
     if (!record) return {.failure = record.error()};
     auto counter = spare_counter();
@@ -68,10 +55,9 @@ class SampleCounter {
     if (counted) return {};
     if (!UndecodedRecords::is_of_record(counted.error().code)) return {.failure = counted.error()};
     const std::uint64_t ordinal = place.base + place.indexed.before.records + index;
-    note(undecoded_[ordinal], place.indexed.chunk, shard->member.path, counted.error());
+    undecoded_[ordinal].note(place.indexed.chunk, shard->member.path, counted.error());
     // Only the first one is described.
-    if (undecoded_.size() > 2)
-      add_undecoded(undecoded_.extract(std::prev(undecoded_.end())).mapped(), undecoded_.begin()->second);
+    if (undecoded_.size() > 2) undecoded_.begin()->second.add(undecoded_.extract(std::prev(undecoded_.end())).mapped());
     return {};
   }
 
@@ -79,7 +65,7 @@ class SampleCounter {
   void add_to(ColumnStatistics& columns, Undecoded& undecoded) {
     for (const auto& counter : counters_) columns.add(*counter);
     if (first_shard_ != nullptr) declare_types_of(first_shard_->member.store, types_, columns);
-    for (const auto& [ordinal, one] : undecoded_) add_undecoded(one, undecoded);
+    for (const auto& [ordinal, one] : undecoded_) undecoded.add(one);
   }
 
  private:
@@ -89,13 +75,6 @@ class SampleCounter {
     const SetMember member;
     const RecordDecoder decoder;
   };
-  static constexpr std::size_t kRecentShards = 16;
-
-  std::shared_ptr<const Shard> shard_of(const PlacedRecord& place) {
-    if (auto known = shards_.find(place.shard)) return *known;
-    return shards_.add(place.shard,
-                       std::make_shared<const Shard>(reader_.member(place.shard, place.store, place.base), types_));
-  }
 
   std::unique_ptr<ColumnCounter> spare_counter() {
     const std::lock_guard lock(mutex_);
@@ -105,10 +84,9 @@ class SampleCounter {
     return counter;
   }
 
-  const SetReader& reader_;
   const UserTypes& types_;
   const SelectScalar selects_;
-  BoundedLru<std::size_t, std::shared_ptr<const Shard>> shards_{kRecentShards};
+  RecentShards<std::shared_ptr<const Shard>> shards_;
   std::mutex mutex_;  // guards the following
   std::vector<std::unique_ptr<ColumnCounter>> counters_;
   std::shared_ptr<const Shard> first_shard_;      // that was read first
@@ -164,7 +142,7 @@ bool ColumnTotals::add(const SetMember& member, DamageReporter& damage) {
     const auto done =
         counted.counter.count(request, decoder, indexed.chunk, record.bytes, member.path_in_set(), selects);
     if (done || !UndecodedRecords::is_of_record(done.error().code)) return done;
-    note(counted.undecoded, indexed.chunk, member.path, done.error());
+    counted.undecoded.note(indexed.chunk, member.path, done.error());
     return {};
   };
   const auto count = [&](const RequestContext& request, const IndexedChunk& indexed) -> OrderedResult {
@@ -177,7 +155,7 @@ bool ColumnTotals::add(const SetMember& member, DamageReporter& damage) {
     }
     return [this, &store, counted] {
       columns_.add(counted->counter);
-      add_undecoded(counted->undecoded, undecoded_);
+      undecoded_.add(counted->undecoded);
       for (const Error& why : counted->failures) context_.report(store, why);
       return true;
     };
@@ -200,8 +178,8 @@ void ColumnTotals::add(SetReader& reader) {
 void ColumnTotals::add_sample(SetReader& reader, const RandomOptions& sample) {
   SampleCounter counter(reader, options_.types, condition_.get());
   const RandomTarget target{
-      .render = [&counter](const RequestContext& request, const PlacedRecord& place, const Chunk& chunk,
-                           std::uint64_t index) { return counter.count(request, place, chunk, index); },
+      .use = {.render = [&counter](const RequestContext& request, const PlacedRecord& place, const Chunk& chunk,
+                                   std::uint64_t index) { return counter.count(request, place, chunk, index); }},
       .take = [](const RandomRecord&) { return !Interruption::came(); },
       .condition = condition_,
       .types = options_.types,

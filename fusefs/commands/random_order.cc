@@ -12,12 +12,12 @@
 
 #include <CLI/CLI.hpp>
 
-#include "core/base/bounded_lru.h"
 #include "core/dataset/permutation.h"
 #include "core/dataset/picked_records.h"
 #include "core/dataset/sampler.h"
 #include "core/store/executor.h"
 #include "fusefs/commands/command.h"
+#include "fusefs/commands/recent_shards.h"
 #include "fusefs/commands/selected_ordinals.h"
 
 namespace recordfs {
@@ -26,6 +26,8 @@ namespace {
 // Records that are read ahead, in the order of the shards. Fewer if their text is long.
 constexpr std::size_t kMostAhead = 65536;
 constexpr std::size_t kFirstAhead = 64;  // so that the first ones appear without delay
+// If chunks are not cached, because they lack fields, more records of each are read together.
+constexpr std::size_t kFirstOfFields = 4096;
 constexpr std::uint64_t kMostText = 64u << 20;
 
 // Returns the next ordinal; nullopt after the last one.
@@ -48,7 +50,11 @@ NextOrdinal order_of(const RandomOptions& options, std::uint64_t records) {
 class RandomPass {
  public:
   RandomPass(const RandomTarget& target, SetReader& reader, CommandContext& context)
-      : target_(target), reader_(reader), context_(context), executor_(context.threads() - 1) {}
+      : target_(target),
+        reader_(reader),
+        context_(context),
+        executor_(context.threads() - 1),
+        ahead_(target.use.fields_of ? kFirstOfFields : kFirstAhead) {}
 
   // Returns whether all were taken.
   bool run(const NextOrdinal& next) {
@@ -68,7 +74,7 @@ class RandomPass {
   bool take_window() {
     const std::size_t wanted = std::min(window_.size(), ahead_);
     const auto picked =
-        pick_records({}, reader_.set(), executor_, std::span(window_).first(wanted), kMostText, target_.render);
+        pick_records({}, reader_.set(), executor_, std::span(window_).first(wanted), kMostText, target_.use);
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < picked.records.size(); ++i) {
       const auto failed = picked.failures.find(i);
@@ -102,18 +108,20 @@ class RandomPass {
   CommandContext& context_;
   Executor executor_;
   std::vector<std::uint64_t> window_;  // ordinals, in the order in which they are taken
-  std::size_t ahead_ = kFirstAhead;
+  std::size_t ahead_;
 };
 
 // Copies records to standard output.
 class RandomCopy {
  public:
   RandomCopy(const FormOptions& form, SetReader& reader, CommandContext& context)
-      : form_(form), reader_(reader), output_(context.output()) {}
+      : form_(form),
+        output_(context.output()),
+        shards_(reader, [&form](SetMember member) { return std::make_shared<const Shard>(std::move(member), form); }) {}
 
   RandomTarget target() {
-    return {.render = [this](const RequestContext&, const PlacedRecord& place, const Chunk& chunk,
-                             std::uint64_t index) { return render(place, chunk, index); },
+    return {.use = {.render = [this](const RequestContext&, const PlacedRecord& place, const Chunk& chunk,
+                                     std::uint64_t index) { return render(place, chunk, index); }},
             .take =
                 [this](const RandomRecord& record) {
                   output_.write(record.bytes);
@@ -136,17 +144,9 @@ class RandomCopy {
     const SetMember member;
     const RecordText text;
   };
-  static constexpr std::size_t kRecentShards = 16;
-
-  // Thread-safe.
-  std::shared_ptr<const Shard> shard_of(const PlacedRecord& place) {
-    if (auto known = shards_.find(place.shard)) return *known;
-    return shards_.add(place.shard,
-                       std::make_shared<const Shard>(reader_.member(place.shard, place.store, place.base), form_));
-  }
 
   RenderedRecord render(const PlacedRecord& place, const Chunk& chunk, std::uint64_t index) {
-    auto rendered = shard_of(place)->text.render(
+    auto rendered = shards_.at(place)->text.render(
         {place.indexed.chunk, {.begin = index, .end = index + 1}, place.indexed.before.records}, chunk);
     const auto text = std::make_shared<const std::string>(std::move(rendered.text));
     RenderedRecord record{.bytes = {as_bytes(*text), text}, .is_last = rendered.is_over};
@@ -155,9 +155,8 @@ class RandomCopy {
   }
 
   const FormOptions& form_;
-  SetReader& reader_;
   Output& output_;
-  BoundedLru<std::size_t, std::shared_ptr<const Shard>> shards_{kRecentShards};
+  RecentShards<std::shared_ptr<const Shard>> shards_;
 };
 
 // Finds the selected records first, because only their number says which ones a sample has.

@@ -35,7 +35,7 @@ struct RandomRecord {
 
 // The use of the records.
 struct RandomTarget {
-  RenderRecord render;                                   // on any thread
+  PickUse use;                                           // on any thread
   std::function<bool(const RandomRecord& record)> take;  // in order; false to stop
   std::function<bool()> end_group{};                     // after records that were read together; false to stop
   const ConditionPointer& condition;                     // null: all records are selected

@@ -2,16 +2,23 @@
 
 #include <utility>
 
+#include "core/search/wanted_fields.h"
+
 namespace recordfs {
 
-RandomRows::Shard RandomRows::shard_of(const PlacedRecord& place) {
-  if (auto known = shards_.find(place.shard)) return *known;
-  return shards_.add(place.shard, RecordRows::open(reader_.member(place.shard, place.store, place.base), options_));
+// Thread-safe.
+std::shared_ptr<const FieldProjection> RandomRows::fields_of(const PlacedRecord& place) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (whole_shards_.contains(place.shard)) return nullptr;
+  }
+  const auto shard = shards_.at(place);
+  return shard ? std::shared_ptr<const FieldProjection>(*shard, (*shard)->fields()) : nullptr;
 }
 
 RenderedRecord RandomRows::render(const RequestContext& context, const PlacedRecord& place, const Chunk& chunk,
                                   std::uint64_t index) {
-  const auto shard = shard_of(place);
+  const auto shard = shards_.at(place);
   if (!shard) return {.failure = shard.error(), .is_last = true};
   const std::uint64_t first = place.indexed.before.records;
   auto run = (*shard)->encode(
@@ -20,6 +27,7 @@ RenderedRecord RandomRows::render(const RequestContext& context, const PlacedRec
   if (!run.failures.empty()) return {.failure = std::move(run.failures.front().why), .is_last = run.is_over};
   const auto text = std::make_shared<const std::string>(run.rows.bytes);
   const std::lock_guard lock(mutex_);
+  if (!may_lack_fields(place.indexed.chunk, chunk)) whole_shards_.insert(place.shard);
   rows_[place.base + first + index] = std::move(run.rows);
   return {.bytes = {as_bytes(*text), text}};
 }
@@ -36,8 +44,9 @@ bool RandomRows::take(std::uint64_t ordinal) {
 
 bool RandomRows::read(const RandomOptions& order, CommandContext& context) {
   const RandomTarget target{
-      .render = [this](const RequestContext& working, const PlacedRecord& place, const Chunk& chunk,
-                       std::uint64_t index) { return render(working, place, chunk, index); },
+      .use = {.render = [this](const RequestContext& working, const PlacedRecord& place, const Chunk& chunk,
+                               std::uint64_t index) { return render(working, place, chunk, index); },
+              .fields_of = [this](const PlacedRecord& place) { return fields_of(place); }},
       .take = [this](const RandomRecord& record) { return take(record.ordinal); },
       .condition = options_.condition,
       .types = options_.types,

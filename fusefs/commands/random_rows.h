@@ -7,9 +7,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
-#include "core/base/bounded_lru.h"
 #include "fusefs/commands/random_order.h"
+#include "fusefs/commands/recent_shards.h"
 #include "fusefs/commands/record_rows.h"
 #include "fusefs/commands/set_reader.h"
 
@@ -22,17 +23,16 @@ class RandomRows {
 
   // `reader` and `options` must outlive the object.
   RandomRows(SetReader& reader, const RowOptions& options, Take take)
-      : reader_(reader), options_(options), take_(std::move(take)) {}
+      : reader_(reader),
+        options_(options),
+        take_(std::move(take)),
+        shards_(reader, [&options](SetMember member) { return RecordRows::open(std::move(member), options); }) {}
 
   // Reads the records as read_in_random_order() does. Returns whether all were taken.
   bool read(const RandomOptions& order, CommandContext& context);
 
  private:
-  static constexpr std::size_t kRecentShards = 16;
-  using Shard = Result<std::shared_ptr<const RecordRows>>;
-
-  // Thread-safe.
-  Shard shard_of(const PlacedRecord& place);
+  std::shared_ptr<const FieldProjection> fields_of(const PlacedRecord& place);
   RenderedRecord render(const RequestContext& context, const PlacedRecord& place, const Chunk& chunk,
                         std::uint64_t index);
   bool take(std::uint64_t ordinal);
@@ -40,9 +40,10 @@ class RandomRows {
   SetReader& reader_;
   const RowOptions& options_;
   const Take take_;
-  BoundedLru<std::size_t, Shard> shards_{kRecentShards};
-  std::mutex mutex_;
-  std::map<std::uint64_t, RowBytes> rows_;  // by ordinal, until they are taken; guarded by mutex_
+  RecentShards<Result<std::shared_ptr<const RecordRows>>> shards_;
+  std::mutex mutex_;                        // guards the following
+  std::map<std::uint64_t, RowBytes> rows_;  // by ordinal, until they are taken
+  std::set<std::size_t> whole_shards_;      // whose chunks have all fields, whatever is wanted, so that a cache helps
 };
 
 }  // namespace recordfs
