@@ -18,9 +18,11 @@
 #include "core/dataset/source_spec.h"
 #include "core/decoding/json_writer.h"
 #include "core/decoding/record_decoder.h"
+#include "core/formats/field_projection.h"
 #include "core/search/decoded_text.h"
 #include "core/search/record_matcher.h"
 #include "core/search/record_search.h"
+#include "core/search/wanted_fields.h"
 #include "core/store/json_line.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
@@ -44,6 +46,7 @@ struct Searched {
   const SetMember& member;
   const std::string& name;
   const RecordDecoder& decoder;
+  const FieldProjection* fields;  // that the search needs; null: all
 };
 
 class Grep {
@@ -144,7 +147,8 @@ class Grep {
     if (show_ == Show::kNames) selected_ = 0;
     DamageReporter damage(member.path, *member.store, context_);
     const RecordDecoder decoder(member.store->schema(), member.store->metadata(), options_.types);
-    const Searched searched{.member = member, .name = name, .decoder = decoder};
+    const auto fields = searched_fields(*member.store);
+    const Searched searched{.member = member, .name = name, .decoder = decoder, .fields = fields ? &*fields : nullptr};
     printer_.begin(member, name);
     std::uint64_t records = 0;
     if (selected_ < most_) {
@@ -177,6 +181,17 @@ class Grep {
     return records;
   }
 
+  // Returns the fields that the search and the condition need; nullopt if all may be needed, or will be for the lines.
+  std::optional<FieldProjection> searched_fields(const RecordStore& store) const {
+    if (options_.field == nullptr || (options_.inverted && options_.makes_lines())) return std::nullopt;
+    std::vector<std::string> names = options_.field_names;
+    if (options_.condition) {
+      const auto& others = options_.condition->condition().names();
+      names.insert(names.end(), others.begin(), others.end());
+    }
+    return wanted_fields({}, store, options_.types, names);
+  }
+
   // Writes the name of what has matches, or of what has none.
   void end_of_shard(const std::string& path) {
     if ((selected_ > 0) != options_.names_without) printer_.write_file(path);
@@ -193,7 +208,7 @@ class Grep {
     auto found = std::make_shared<MatchedChunk>();
     found->first_ordinal = indexed.before.records;
     const RecordStore& store = *searched.member.store;
-    auto chunk = store.chunks().decode_ahead(context, indexed.chunk);
+    auto chunk = store.chunks().decode_ahead(context, indexed.chunk, searched.fields);
     if (!chunk) {
       found->failures.push_back(std::move(chunk).error());
       return found;
@@ -212,6 +227,14 @@ class Grep {
     found->records = std::move(result.records);
     found->failures = std::move(result.failures);
     if (options_.makes_lines()) {
+      if (searched.fields != nullptr && !found->records.empty() && may_lack_fields(indexed.chunk, **chunk)) {
+        chunk = store.chunks().decode_ahead(context, indexed.chunk);
+      }
+      if (!chunk) {
+        found->records.clear();
+        found->failures.push_back(std::move(chunk).error());
+        return found;
+      }
       make_lines(searched, indexed, **chunk, *found);
       return found;
     }

@@ -196,7 +196,8 @@ void GrepOptions::declare_decoding(CLI::App& app) {
       app, "--field", "PATH",
       [this](const std::string& path) {
         if (path.empty()) throw CLI::ValidationError("--field", "no field is named");
-        field = std::make_shared<const FieldPaths>(std::vector<std::string>{path});
+        field_names = {path};
+        field = std::make_shared<const FieldPaths>(field_names);
         decoded = true;
       },
       "search only the values of this field of the decoded content; implies --decoded\n"

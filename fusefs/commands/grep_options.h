@@ -41,6 +41,7 @@ struct GrepOptions {
   bool ordinals = false;
   bool json = false;
   bool decoded = false;
+  std::vector<std::string> field_names;     // of `field`
   std::shared_ptr<const FieldPaths> field;  // in the decoded record; null: all of it
   JsonLineOptions json_line;                // for `json`
   ConditionPointer condition{};             // on which records are searched

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/search/wanted_fields.h"
+
 namespace recordfs {
 namespace {
 
@@ -19,23 +21,34 @@ RecordCopier::RecordCopier(const SetMember& member, const FormOptions& options, 
       output_(context.output()),
       text_(member, options),
       damage_(path_, store_, context),
-      window_({}, store_.source()) {}
+      window_({}, store_.source()),
+      searched_fields_(options.condition
+                           ? wanted_fields({}, store_, options.types, options.condition->condition().names())
+                           : std::nullopt) {}
+
+Result<ChunkReader::Pointer> RecordCopier::decode(const RequestContext& context, ChunkRecords& records,
+                                                  std::vector<Error>& failures) const {
+  const FieldProjection* const fields = searched_fields_ ? &*searched_fields_ : nullptr;
+  ASSIGN_OR_RETURN(auto chunk, store_.chunks().decode_ahead(context, records.info, fields));
+  if (!options_.condition) return chunk;
+  auto selected = select(records.info, *chunk, records.which);
+  records.runs = std::move(selected.runs);
+  failures = std::move(selected.failures);
+  if (fields == nullptr || records.runs->empty() || !may_lack_fields(records.info, *chunk)) return chunk;
+  return store_.chunks().decode_ahead(context, records.info);
+}
 
 // Decodes records of a chunk, and perhaps makes their text, on any thread. Returns what writes them.
 OrderedResult RecordCopier::copy_ahead(const RequestContext& context, ChunkRecords records) {
   // A chunk that cannot be read but declares no bytes does not end the copy, as in a stream.
   const bool is_empty = records.info.decoded_size == 0u;
-  auto chunk = store_.chunks().decode_ahead(context, records.info);
+  std::vector<Error> failures;
+  auto chunk = decode(context, records, failures);
   if (!chunk) {
     return [this, is_empty, info = std::move(records.info), why = std::move(chunk).error()] {
       context_.report_skipped(path_, store_, why, info, info.records);
       return (options_.skips_damage || is_empty) && output_.good();
     };
-  }
-  SelectedRecords selected;
-  if (options_.condition) {
-    selected = select(records.info, **chunk, records.which);
-    records.runs = std::move(selected.runs);
   }
   std::optional<Rendered> ahead;
   if (window_of_selected_ == nullptr && text_.is_made_ahead(**chunk)) {
@@ -44,7 +57,7 @@ OrderedResult RecordCopier::copy_ahead(const RequestContext& context, ChunkRecor
     if (ahead->rest.is_empty()) chunk->reset();
   }
   return [this, is_empty, records = std::move(records), chunk = std::move(*chunk), ahead = std::move(ahead),
-          failures = std::move(selected.failures)]() mutable {
+          failures = std::move(failures)]() mutable {
     if (window_of_selected_ != nullptr) records.runs = window_of_selected_->take(*records.runs);
     if (ahead) output_.write(ahead->text);
     const bool goes_on = (!ahead || settle(*ahead, records.info)) &&

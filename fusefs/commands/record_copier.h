@@ -9,6 +9,7 @@
 #include "core/base/read_window.h"
 #include "core/base/result.h"
 #include "core/dataset/ordered_pass.h"
+#include "core/formats/field_projection.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
@@ -51,6 +52,9 @@ class RecordCopier {
 
  private:
   OrderedResult copy_ahead(const RequestContext& context, ChunkRecords records);
+  // Decodes a chunk, unless the condition selects no record of it, and sets the runs of `records` if there is one.
+  Result<ChunkReader::Pointer> decode(const RequestContext& context, ChunkRecords& records,
+                                      std::vector<Error>& failures) const;
   // Finds the records that the condition selects.
   SelectedRecords select(const ChunkInfo& info, const Chunk& chunk, OrdinalInterval which) const;
   bool settle(const Rendered& rendered, const ChunkInfo& chunk);
@@ -67,6 +71,7 @@ class RecordCopier {
   ReadWindow window_;
   bool has_written_ = false;
   SelectedWindow* window_of_selected_ = nullptr;
+  const std::optional<FieldProjection> searched_fields_;  // that the condition needs; nullopt: all, or there is none
 };
 
 }  // namespace recordfs

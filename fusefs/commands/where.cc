@@ -65,14 +65,13 @@ std::optional<std::uint64_t> SelectedFinder::each(const SetMember& member, const
                                                   const TakeRun& take) const {
   const RecordStore& store = *member.store;
   const RecordDecoder decoder(store.schema(), store.metadata(), types);
-  FieldProjection wanted;
-  const bool needs_all = !add_wanted_fields({}, store, types, condition->condition().names(), wanted);
+  const auto wanted = wanted_fields({}, store, types, condition->condition().names());
   DamageReporter damage(member.path, store, context);
   const auto select = [&](const RequestContext& working, const IndexedChunk& indexed) -> OrderedResult {
     const OrdinalInterval which = selection.within(indexed);
     if (which.is_empty()) return {};
     SelectedRecords selected;
-    const auto chunk = store.chunks().decode_ahead(working, indexed.chunk, needs_all ? nullptr : &wanted);
+    const auto chunk = store.chunks().decode_ahead(working, indexed.chunk, wanted ? &*wanted : nullptr);
     if (chunk) {
       selected = select_records(*condition, decoder, member, indexed.chunk, **chunk, which, !skips_damage);
     } else {

@@ -4,6 +4,8 @@ import unittest
 
 import cases
 import recordfs
+import transposed
+from arrow_consumer import rows
 from arrow_decode_test import ALL, DOUBLE, INT64, MESSAGE, POINT, STRING, declared, descriptor_set, message_type
 from tfrecords import example, field, tfrecord
 
@@ -108,6 +110,16 @@ class Columns(cases.Case):
         self.assertEqual([row["name"] for row in ds.select("name")], [row.get("name", "") for row in known])
         self.assertEqual([row["name"] for row in ds.where("load > 1200").select("name")],
                          [row.get("name", "") for row in known if row.get("load", 0) > 1200])
+
+    def test_other_fields_of_transposed_chunks_are_not_decompressed(self):
+        types, damaged = self.folder / "types", self.folder / "damaged.riegeli"
+        types.write_bytes(transposed.descriptors())
+        damaged.write_bytes(transposed.damaged())
+        sound, ds = (recordfs.open(path, descriptors=types, type="M") for path in (transposed.SOUND, damaged))
+        self.assertEqual(list(ds.select("time", "id")), list(sound.select("time", "id")))
+        self.assertEqual(*(rows(one.arrow()) for one in (sound, ds)))
+        with self.assertRaisesRegex(recordfs.DamageError, "brotli"):
+            list(ds)
 
     def test_values_are_those_of_decoded_records(self):
         descriptors = self.folder / "types"
