@@ -19,6 +19,7 @@ KNOWN = {
     "recordio/legacy-packed-zstd.grail-rpk": ("GRAIL recordio, legacy, packed", "grail-recordio"),
     "recordio/legacy-unpacked-one.grail-rio": ("GRAIL recordio, legacy", "grail-recordio"),
     "proio/g03-lz4.proio": ("proio stream", "proio"),
+    "avro/empty-blocks.avro": ("Avro file", "avro"),
     "bloscpack/v0-rc1.blp": ("Bloscpack, version 0", "bloscpack"),
     "bloscpack/v1-2.blp": ("Bloscpack, version 1", "bloscpack"),
     "bloscpack/v3-np-f8-2d.blp": ("Bloscpack, version 3, with metadata", "bloscpack"),
