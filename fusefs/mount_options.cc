@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/base/parse_number.h"
-#include "fusefs/similar_names.h"
+#include "core/base/similar_names.h"
 
 namespace recordfs {
 namespace {

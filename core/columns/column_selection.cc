@@ -4,27 +4,14 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "core/base/similar_names.h"
 #include "core/base/utf8.h"
 
 namespace recordfs {
 namespace {
 
 Error wrong(std::string why) { return {.code = Code::kUnsupported, .detail = std::move(why)}; }
-
-// Returns " (the columns are a, b)", with at most kMostNames.
-std::string similar_to(std::string_view name, std::vector<std::string> names) {
-  constexpr std::size_t kMostNames = 10;
-  // Those that have a part of the name, or are a part of it, come first.
-  std::stable_partition(names.begin(), names.end(), [&](const std::string& other) {
-    return other.find(name) != std::string::npos || name.find(other) != std::string_view::npos;
-  });
-  const bool is_cut = names.size() > kMostNames;
-  if (is_cut) names.resize(kMostNames);
-  for (std::string& other : names) other = printable(other);
-  return fmt::format(" (the columns are {}{})", fmt::join(names, ", "), is_cut ? ", ..." : "");
-}
 
 }  // namespace
 
@@ -92,7 +79,7 @@ bool ColumnSelection::has_dots() const {
 Result<void> ColumnSelection::check(const std::vector<std::string>& of_records) const {
   for (const std::string& name : names_) {
     if (std::ranges::find(of_records, name) != of_records.end()) continue;
-    return wrong(fmt::format("no column {}{}", printable(name), similar_to(name, of_records)));
+    return wrong(fmt::format("no column {} (the columns are {})", printable(name), nearest_names(name, of_records)));
   }
   return {};
 }

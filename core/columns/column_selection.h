@@ -55,7 +55,7 @@ class ColumnSelection {
   const std::vector<std::string>& names() const { return names_; }  // none: all
 
   // Fails with kUnsupported if a selected name is not among those of the records, which include all paths if
-  // has_dots(); the detail names similar ones.
+  // has_dots(); the detail names the nearest ones.
   Result<void> check(const std::vector<std::string>& of_records) const;
 
  private:

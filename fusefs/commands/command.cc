@@ -13,10 +13,10 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/parse_number.h"
+#include "core/base/similar_names.h"
 #include "core/base/thrown.h"
 #include "fusefs/help_layout.h"
 #include "fusefs/messages.h"
-#include "fusefs/similar_names.h"
 
 namespace recordfs {
 namespace {

@@ -7,13 +7,13 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/protobuf.h"
+#include "core/base/similar_names.h"
 #include "core/base/thrown.h"
 #include "core/base/utf8.h"
 #include "core/columns/column_selection.h"
 #include "core/decoding/json_writer.h"
 #include "core/store/open_container.h"
 #include "fusefs/commands/command.h"
-#include "fusefs/similar_names.h"
 
 namespace recordfs {
 namespace {
@@ -319,11 +319,13 @@ void report_absent(const FieldPaths* fields, CommandContext& context) {
 
 void report_absent_names(const std::vector<std::string>& absent, const std::set<std::string>& present,
                          CommandContext& context) {
+  const std::vector<std::string> all(present.begin(), present.end());
   const std::vector<std::string_view> names(present.begin(), present.end());
   for (const std::string& path : absent) {
     const std::string similar = similar_names(path, names);
-    const std::string hint =
-        similar.empty() ? "recordfs cat --json shows the fields" : fmt::format("did you mean {}?", printable(similar));
+    std::string hint = "recordfs cat --json shows the fields";
+    if (!all.empty()) hint = fmt::format("the nearest are {}", nearest_names(path, all));
+    if (!similar.empty()) hint = fmt::format("did you mean {}?", printable(similar));
     context.fail(kExitPartlyDone, fmt::format("no record has a field {} ({})", printable(path), hint));
   }
 }

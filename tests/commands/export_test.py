@@ -115,7 +115,7 @@ class Export(commands.Case):
                                  list(row.values()))
         chosen = self.table("c.csv", "--select", "image/width,image/height", examples, "0")
         self.assertEqual(chosen, [["image/width", "image/height"], ["640", "480"]])
-        self.assert_ends(commands.PARTLY_DONE, r"no column widht \(the columns are ", "export", examples, ":5", "--select", "widht",
+        self.assert_ends(commands.PARTLY_DONE, r"no column image/widht \(the columns are image/width, ", "export", examples, ":5", "--select", "image/widht",
                          "-o", self.target / "d.csv")
 
     def test_cells_are_quoted_where_csv_needs_it(self):

@@ -96,6 +96,7 @@ class Where(commands.Case):
         status = commands.PARTLY_DONE
         for command in (["cat"], ["ls"], ["tail"], ["cat", "--sample", "2"]):
             self.assert_ends(status, r"no record has a field labl \(did you mean label\?\)", *command, self.file, "--where", "labl = 3")
+        self.assert_ends(status, r"no record has a field widest \(the nearest are ", "cat", self.file, "--where", "widest = 3")
         self.assert_ends(2, "no record has a field labl", "grep", "", self.file, "--where", "labl = 3")
         self.assert_ends(status, "label > \"3\": no value of this field has the type", "ls", self.file, "--where", 'label > "3"')
         self.assert_ends(status, "split != 3: no value", "head", "-n", "-1", self.file, "--where", "split != 3")

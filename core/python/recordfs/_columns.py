@@ -1,6 +1,7 @@
 """The columns of records: their names and types, rows of them, and NumPy arrays."""
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -204,7 +205,9 @@ def _check_names(names: list[str], columns: Sequence[Column]) -> None:
     """Raises ValueError for a name of which there is no column, and no path to one."""
     for name in names:
         if not _leads(name, columns):
-            shown = ", ".join(column.name for column in columns[:_MOST_SHOWN]) + (", ..." if len(columns) > _MOST_SHOWN else "")
+            nearest = sorted((column.name for column in columns),
+                             key=lambda known, name=name: -difflib.SequenceMatcher(None, name, known).ratio())
+            shown = ", ".join(nearest[:_MOST_SHOWN]) + (", ..." if len(nearest) > _MOST_SHOWN else "")
             raise ValueError(f"no column {name} (the columns are {shown})")
 
 

@@ -1,15 +1,18 @@
-#include "fusefs/similar_names.h"
+#include "core/base/similar_names.h"
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/base/utf8.h"
 
 namespace recordfs {
 namespace {
 
-// Returns how many letters have to be added, removed, replaced, or swapped with the next one.
 std::size_t edits_between(std::string_view one, std::string_view other) {
   std::vector<std::vector<std::size_t>> edits(one.size() + 1, std::vector<std::size_t>(other.size() + 1));
   for (std::size_t i = 0; i <= one.size(); ++i) {
@@ -27,11 +30,18 @@ std::size_t edits_between(std::string_view one, std::string_view other) {
   return edits[one.size()][other.size()];
 }
 
+constexpr std::size_t kLongest = 64;  // bytes of words and names that are compared
+
+std::size_t distance_between(std::string_view word, std::string_view name) {
+  const std::size_t edits = edits_between(word.substr(0, kLongest), name.substr(0, kLongest));
+  const bool is_part = name.find(word) != std::string_view::npos || word.find(name) != std::string_view::npos;
+  return is_part ? std::min<std::size_t>(edits, 2) : edits;
+}
+
 }  // namespace
 
 std::string similar_names(std::string_view word, std::span<const std::string_view> names) {
   constexpr std::size_t kShort = 4;
-  constexpr std::size_t kLongest = 64;  // bytes; longer words resemble nothing
   if (word.size() > kLongest) return {};
   std::size_t least = word.size() < kShort ? 1 : 2;
   std::string similar;
@@ -43,6 +53,20 @@ std::string similar_names(std::string_view word, std::span<const std::string_vie
     similar += similar.empty() ? std::string(name) : fmt::format(" or {}", name);
   }
   return similar;
+}
+
+std::string nearest_names(std::string_view word, const std::vector<std::string>& names) {
+  constexpr std::size_t kMostNames = 10;
+  std::vector<std::pair<std::size_t, std::size_t>> nearest;  // distances, and indices of names
+  nearest.reserve(names.size());
+  for (const std::string& name : names) nearest.emplace_back(distance_between(word, name), nearest.size());
+  std::ranges::sort(nearest);
+  std::vector<std::string> shown;
+  for (const auto& [distance, index] : nearest) {
+    if (shown.size() == kMostNames) break;
+    shown.push_back(printable(names[index]));
+  }
+  return fmt::format("{}{}", fmt::join(shown, ", "), names.size() > shown.size() ? ", ..." : "");
 }
 
 }  // namespace recordfs
