@@ -77,7 +77,12 @@ MessageField item_of(const MessageField& list) {
 }  // namespace
 
 ArrowField arrow_field_of(const MessageField& field) {
-  if (field.is_repeated) return {.format = "+L", .name = field.name, .children = {arrow_field_of(item_of(field))}};
+  if (field.is_repeated) {
+    return {.format = "+L",
+            .name = field.name,
+            .is_nullable = field.has_presence,
+            .children = {arrow_field_of(item_of(field))}};
+  }
   ArrowField made{.format = format_of(field.type), .name = field.name, .is_nullable = true};
   for (const MessageField& child : field.fields) made.children.push_back(arrow_field_of(child));
   return made;
@@ -121,8 +126,14 @@ void ColumnBuilder::push(Number number) {
 }
 
 Result<void> ColumnBuilder::append_null() {
+  if (is_list_) {
+    TRY(append_list());
+    if (!field_.has_presence) return {};
+    set_bit(validity_, size_ - 1, false);
+    ++nulls_;
+    return {};
+  }
   TRY(budget_.take(kPerValue));
-  if (is_list_) return append_list();
   if (field_.type == FieldType::kMessage) {
     for (ColumnBuilder& child : children_) TRY(child.append_null());
     note(false);

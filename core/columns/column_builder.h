@@ -39,8 +39,8 @@ class ColumnBuilder {
 
   std::size_t size() const { return size_; }
 
-  // Append a value. An absent value is null, or the default if the field has no presence. REQUIRES: the field repeats
-  // for `append_list`, and does not for `append_absent`.
+  // Append a value. An absent value is null, or the default if the field has no presence, and so is the null of a list,
+  // whose default is the empty one. REQUIRES: the field repeats for `append_list`, and does not for `append_absent`.
   Result<void> append_null();
   Result<void> append_absent();
   // The values that add_items() gave since the last value.

@@ -19,6 +19,7 @@ using protobuf::WireType;
 using tensorflow::FeatureKind;
 
 constexpr const char* kColumn = "decoded";
+constexpr std::size_t kMostNames = 65'536;  // of features, also of those that are not selected
 
 Error unsupported(std::string why) { return {.code = Code::kUnsupported, .detail = std::move(why)}; }
 Error no_columns(std::string why) { return {.code = Code::kNotFound, .detail = std::move(why)}; }
@@ -62,10 +63,14 @@ bool has_values(const tensorflow::NamedFeature& feature) {
 // Returns the error of a list whose values are not of its type.
 Error no_example() { return {.code = Code::kDamage, .detail = "not a valid tensorflow.Example"}; }
 
-// Fails with what the first records lack or have otherwise.
-Error unlike_first(std::string_view feature, std::string_view what, std::string_view hint = "") {
-  return {.code = Code::kDamage,
-          .detail = fmt::format("feature {} {} the first 1,024 records{}", printable(feature), what, hint)};
+Error feature_error(std::string_view feature, std::string_view what) {
+  return {.code = Code::kDamage, .detail = fmt::format("feature {} {}", printable(feature), what)};
+}
+
+// Returns the features of a record among Examples.
+Result<std::vector<tensorflow::NamedFeature>> features_in(Bytes record, const Limits& limits) {
+  if (tensorflow::is_empty_example(record)) return std::vector<tensorflow::NamedFeature>();
+  return tensorflow::features_of_example(record, limits);
 }
 
 Error nul_in(std::string_view feature) {
@@ -247,7 +252,7 @@ Result<void> RowSchema::add_features(const RowSources& sources, const std::vecto
       if (feature.kind == FeatureKind::kNone) continue;
       names.emplace(feature.name);
       if (!selection_.wants(feature.name)) continue;
-      if (feature.name.find('\0') != std::string_view::npos) return nul_in(feature.name);
+      if (!sources.allows_nul && feature.name.find('\0') != std::string_view::npos) return nul_in(feature.name);
       const auto known = features_.try_emplace(std::string(feature.name), Feature{.kind = feature.kind}).first;
       Feature& column = known->second;
       column.is_list = column.is_list || sources.lists || values_of(feature) != 1;
@@ -255,8 +260,11 @@ Result<void> RowSchema::add_features(const RowSources& sources, const std::vecto
       if (!column.has_values) column.kind = feature.kind;
       column.has_values = column.has_values || has_values(feature);
     }
-    if (names.size() > SchemaLimits().fields) {
-      return Error{.code = Code::kLimit, .detail = "the examples have too many features"};
+    if (features_.size() > SchemaLimits().fields || names.size() > kMostNames) {
+      const std::size_t most = features_.size() > SchemaLimits().fields ? SchemaLimits().fields : kMostNames;
+      return Error{.code = Code::kLimit,
+                   .detail = fmt::format("the Examples have more than {} features{}", most,
+                                         selection_.is_all() ? " (try: --select)" : "")};
     }
   }
   if (records.empty()) return no_columns("records of unknown type");
@@ -268,7 +276,7 @@ Result<void> RowSchema::add_features(const RowSources& sources, const std::vecto
                             .number = static_cast<std::uint32_t>(feature.column + 1),
                             .type = type_of(feature.kind),
                             .is_repeated = feature.is_list,
-                            .has_presence = !feature.is_list});
+                            .has_presence = true});
   }
   return {};
 }
@@ -350,18 +358,23 @@ Result<void> RowDecoder::append(ColumnBuilder& builder, Bytes record, std::vecto
 }
 
 Error RowSchema::several_values(std::string_view feature) {
-  return unlike_first(feature, "has several values, but at most one in each of",
-                      " (try: --lists, in Python lists=True)");
+  return feature_error(feature,
+                       "has several values, but at most one in each of the first 1,024 records (try: --lists, in "
+                       "Python lists=True)");
 }
 
 Result<void> RowSchema::append_example(ColumnBuilder& builder, Bytes record) const {
-  ASSIGN_OR_RETURN(const auto features, tensorflow::features_of_example(record, limits_));
+  ASSIGN_OR_RETURN(const auto features, features_in(record, limits_));
+  std::vector<bool> has_list(root_.fields.size());  // by column
   for (const auto& feature : features) {
     const auto known = features_.find(feature.name);
+    if (known != features_.end() && feature.kind != FeatureKind::kNone) has_list[known->second.column] = true;
     const bool is_skipped = known == features_.end() && !selection_.wants(feature.name);
     if (is_skipped || !has_values(feature)) continue;
-    if (known == features_.end()) return unlike_first(feature.name, "does not occur in");
-    if (known->second.kind != feature.kind) return unlike_first(feature.name, "has another type than in");
+    if (known == features_.end()) return feature_error(feature.name, "does not occur in the first 1,024 records");
+    if (known->second.kind != feature.kind) {
+      return feature_error(feature.name, "has another type than in an earlier record");
+    }
     const MessageField& field = root_.fields[known->second.column];
     ColumnBuilder& column = builder.child_at(known->second.column);
     MessageReader reader(feature.list, 0);
@@ -378,7 +391,7 @@ Result<void> RowSchema::append_example(ColumnBuilder& builder, Bytes record) con
   for (std::size_t i = 0; i < root_.fields.size(); ++i) {
     ColumnBuilder& column = builder.child_at(i);
     if (root_.fields[i].is_repeated) {
-      TRY(column.append_list());
+      TRY(has_list[i] ? column.append_list() : column.append_null());
     } else if (column.size() == builder.size()) {
       TRY(column.append_absent());
     }

@@ -50,7 +50,9 @@ struct RowSources {
   Limits limits{};
   ColumnSelection selection{};
   bool lists = false;  // each feature of an Example is a list; otherwise only those of which the first records need one
-  // Returns the first records, which define the columns if no type does. Called at most once, on the calling thread.
+  bool allows_nul = false;                               // in names of features, which tables cannot have
+  std::function<std::string(std::size_t shard)> path{};  // of a shard; null: unknown
+  // Returns the first records, which define the columns if no type does. Called at most twice, on the calling thread.
   std::function<Result<std::vector<std::string>>(const RequestContext& context)> first_records{};
 };
 
@@ -91,7 +93,8 @@ class RowSchema {
   // it is tensorflow.Example, the columns are those that have values in the first records. The first of these that has
   // columns is one of the following, and so must be the records that have rows: Examples, whose columns are their
   // features; records with a Value, as the format of the first readable shard reads them; JSON objects. A feature is a
-  // list if one of the first records has several values of it, or an empty list. Only selected columns are looked at,
+  // list if one of the first records has several values of it, or an empty list. A record without such a feature has
+  // null and no empty list. Only selected columns are looked at,
   // and a value of another column is no error. Fails with kNotFound if no record has columns, with kLimit, as
   // ColumnSelection::check() and ValueColumns::finish(), and as the functions of `sources`.
   static Result<std::shared_ptr<const RowSchema>> find(const RequestContext& context, const RowSources& sources);

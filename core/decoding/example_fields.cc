@@ -77,6 +77,12 @@ Result<void> visit_feature(JsonWriter& writer, const tensorflow::NamedFeature& f
 }  // namespace
 
 Result<void> visit_example(JsonWriter& writer, Bytes record, const Limits& limits, bool& is_example) {
+  is_example = tensorflow::is_empty_example(record);
+  if (is_example) {
+    writer.begin_object();
+    writer.end_object();
+    return {};
+  }
   const auto features = tensorflow::features_of_example(record, limits);
   is_example = features.has_value();
   if (!features) return features.error();

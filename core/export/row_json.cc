@@ -104,6 +104,7 @@ RowReader::RowReader(std::shared_ptr<const RecordStore> store, const UserTypes& 
       decoder_(store_->schema(), store_->metadata(), types) {}
 
 Result<std::string> RowReader::row_of_example(Bytes record) const {
+  if (form_.schema != nullptr && tensorflow::is_empty_example(record)) return std::string("{}");
   ASSIGN_OR_RETURN(const auto value, tensorflow::value_of_example(record, limits_, ValueForm::kJson));
   if (tensorflow::type_of_example(value) != tensorflow::kExampleType) return no_columns();
   std::string row;
@@ -112,8 +113,8 @@ Result<std::string> RowReader::row_of_example(Bytes record) const {
   for (const auto& [name, feature] : std::get<Value::Object>(only_member(*only_member(value))->is)) {
     if (!form_.selection.wants(name)) continue;
     const Value* const lists = only_member(feature);
-    const Value::List none;
-    const auto& values = lists == nullptr ? none : std::get<Value::List>(only_member(*lists)->is);
+    if (lists == nullptr) continue;
+    const auto& values = std::get<Value::List>(only_member(*lists)->is);
     const bool is_list = form_.schema == nullptr || form_.schema->is_list(name);
     if (!is_list && values.size() > 1) return RowSchema::several_values(name);
     if (!is_list && values.empty()) continue;

@@ -282,6 +282,11 @@ std::string_view type_of_example(const Value& value) {
   return is_sequence ? kSequenceExampleType : kExampleType;
 }
 
+bool is_empty_example(Bytes record) {
+  constexpr std::string_view kEmptyFeatures("\x0A\x00", 2);
+  return record.empty() || as_text(record) == kEmptyFeatures;
+}
+
 Result<std::vector<NamedFeature>> features_of_example(Bytes record, const Limits& limits) {
   Room room(limits);
   ASSIGN_OR_RETURN(const auto example, read_example(record, room));

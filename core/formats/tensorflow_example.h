@@ -50,4 +50,8 @@ struct NamedFeature {
 // is no Example, also if it is a SequenceExample, and with kLimit. Does not check the content of the lists. Any thread.
 Result<std::vector<NamedFeature>> features_of_example(Bytes record, const Limits& limits);
 
+// Returns whether a record is what an Example without features is: empty, or an empty field 1. Other messages may be
+// the same, so this does not tell that the records are Examples. Any thread.
+bool is_empty_example(Bytes record);
+
 }  // namespace recordfs::tensorflow

@@ -60,6 +60,8 @@ Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const Column
                            .limits = limits,
                            .selection = choice.selection,
                            .lists = choice.lists,
+                           .allows_nul = !is_table,
+                           .path = [&reader](std::size_t shard) { return reader.set().shard(shard).path; },
                            .first_records = [&](const RequestContext&) -> Result<std::vector<std::string>> {
                              return first_records(reader);
                            }};

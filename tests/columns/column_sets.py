@@ -231,8 +231,8 @@ def examples(seed):
                 features[column.name] = [draw.value(column) for _ in range(draw.count(column) if column.repeats else 1)]
         records.append(tfrecords.example(features))
         rows.append({column.name: [tagged(column.kind, item) for item in features.get(column.name, ())] for column in columns
-                     if column.name in features or column.repeats})
+                     if column.name in features})
         lists |= {name for name, items in features.items() if len(items) != 1}
     present = {name for row in rows for name, items in row.items() if items or name in lists}
-    return records, [{name: row.get(name, []) if name in lists else (row.get(name) or [None])[0] for name in sorted(present)}
+    return records, [{name: row.get(name) if name in lists else (row.get(name) or [None])[0] for name in sorted(present)}
                      for row in rows], None

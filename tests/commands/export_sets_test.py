@@ -98,7 +98,7 @@ class ExportSets(commands.Case):
 
     def test_first_record_without_columns_does_not_hide_those_of_others(self):
         path = self.folder / "first.tfrecord"
-        path.write_bytes(tfrecord([b"", example({"number": [1]}), example({"number": [2]})]))
+        path.write_bytes(tfrecord([b"?", example({"number": [1]}), example({"number": [2]})]))
         for name, rows in (("a.csv", b"number\r\n1\r\n2\r\n"), ("a.jsonl", b'{"number":1}\n{"number":2}\n')):
             done = self.recordfs("export", path, "-o", self.target / name)
             self.assertEqual((done.status, (self.target / name).exists()), (commands.DAMAGE, False), name)
@@ -148,7 +148,7 @@ class ExportSets(commands.Case):
 
     def test_feature_is_a_list_if_a_record_needs_one(self):
         path = self.examples({"one": [1], "some": [2], "none": [], "two": [b"a", b"b"]}, {"one": [3], "some": [], "two": [b"c"]})
-        self.assertEqual(self.table("a.csv", path), [["none", "one", "some", "two"], ["[]", "1", "[2]", '["a","b"]'], ["[]", "3", "[]", '["c"]']])
+        self.assertEqual(self.table("a.csv", path), [["none", "one", "some", "two"], ["[]", "1", "[2]", '["a","b"]'], ["", "3", "[]", '["c"]']])
         self.assertEqual(self.table("b.csv", "--lists", "--select", "one", path), [["one"], ["[1]"], ["[3]"]])
         self.assertEqual(self.table("c.csv", self.examples({"none": []}, {"none": []})), [["none"], ["[]"], ["[]"]])
 
@@ -165,13 +165,39 @@ class ExportSets(commands.Case):
         self.assert_ends(commands.PARTLY_DONE, r"feature nul\\x00 has a NUL in its name", "export", path, "-o", self.target / "a.csv")
         self.assertEqual(self.table("a.csv", path, "--select", "a")[1024:], [["1"], ["2"], ["3"]])
         self.assertEqual(self.exported("a.jsonl", path, "--select", "a").split()[1023:], [b'{"a":%d}' % i for i in (1, 2, 3)])
-        self.assertEqual(self.exported("b.jsonl", path, "1024:").splitlines(), [b'{"a":[2],"late":[1]}', b'{"a":[3]}'])
+        self.assertEqual(self.exported("b.jsonl", path, "1024:").splitlines(), [b'{"a":2,"late":[1]}', b'{"a":3}'])
         path = self.examples(*[{"a": [1]}] * 1024, {"a": [2], "late": [1]})
         self.assertEqual(self.exported("c.jsonl", path, "1024").splitlines(), [b'{"a":2,"late":[1]}'])
         path = self.folder / "json.tfrecord"
         path.write_bytes(tfrecord([b'{"a":1,"b":"x","c":[[1]],"e":1e999}', b'{"a":2,"b":3,"d":null}'] * 600 + [b'{"a":3,"late":1}']))
         self.assertEqual(self.table("b.csv", path, "--select", "a")[1200:], [["2"], ["3"]])
         self.assert_ends(commands.PARTLY_DONE, r"no column f \(the columns are b, c, e, d, a\)", "export", path, "--select", "a,f", "-o", self.target / "c.csv")
+
+    def test_missing_feature_is_null_and_an_empty_one_a_list(self):
+        empty = field(1, field(1, b"l") + field(2, field(3, b"")))
+        path = self.folder / "lists.tfrecord"
+        path.write_bytes(tfrecord([example({"l": [1, 2], "n": [5]}), example({"n": [6]}), field(1, empty), b"\x0a\x00", b""]))
+        self.assertEqual(self.table("a.csv", path), [["l", "n"], ["[1,2]", "5"], ["", "6"], ["[]", ""], ["", ""], ["", ""]])
+        self.assertEqual(self.exported("a.jsonl", path).splitlines(), [b'{"l":[1,2],"n":5}', b'{"n":6}', b'{"l":[]}', b"{}", b"{}"])
+        self.assertEqual([line.split(b"\t")[0] for line in self.good("ls", "--where", "n is null", path).splitlines()], [b"2", b"3", b"4"])
+        rows = {row["name"]: row["missing"] for row in json.loads(self.good("info", "--json", "--columns", path))["columns"]}
+        self.assertEqual(rows, {"l": 4, "n": 3})
+
+    def test_name_with_a_nul_is_no_column_of_a_table_only(self):
+        path = self.examples({"nul\0": [1], "b": [2]})
+        self.assertEqual(self.exported("a.jsonl", path), b'{"b":2,"nul\\u0000":1}\n')
+
+    def test_many_features_need_a_selection(self):
+        path = self.examples({"a%d" % i: [i] for i in range(5000)})
+        for name in ("a.csv", "a.jsonl"):
+            self.assert_ends(commands.PARTLY_DONE, r"the Examples have more than 4096 features \(try: --select\)", "export", path, "-o", self.target / name)
+            self.assertIn(b"4000", self.exported(name, path, "--select", "a4000,a7"))
+
+    def test_feature_of_two_types_names_no_number_of_records(self):
+        path = self.examples({"a": [1]}, {"a": [b"x"]})
+        done = self.recordfs("export", path, "-o", self.target / "a.csv")
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertIn("record 1: feature a has another type than in an earlier record\n", done.err)
 
     def test_names_of_columns_can_be_in_quotes(self):
         path = self.examples({"a,b": [1], 'c`d"': [2], "e": [3]})

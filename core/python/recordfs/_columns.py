@@ -132,8 +132,8 @@ class Columned:
             - bool, int32, uint32, int64, uint64, float32 and float64 for columns of these types, if no value is missing;
             - object otherwise: str, bytes or dict, and None for a missing value.
 
-            A column of lists is an array of shape (rows, n) if all lists have n items, also for n = 1, and otherwise an
-            object array of arrays. Lists in lists add dimensions in the same way.
+            A column of lists is an array of shape (rows, n) if no list is missing and all have n items, also for n = 1,
+            and otherwise an object array of arrays, and None for a missing list. Lists in lists add dimensions in the same way.
 
         Notes
         -----
@@ -275,9 +275,10 @@ def _array_of(field: tuple, column: tuple) -> Any:
         items = _array_of(field_children[0], children[0])
         ends = numpy.frombuffer(data, numpy.int64, length + 1)
         sizes = numpy.diff(ends)
-        if length and (sizes == sizes[0]).all():
+        if length and not nulls and (sizes == sizes[0]).all():
             return items[ends[0]:ends[-1]].reshape(length, sizes[0], *items.shape[1:])
-        return _objects([items[begin:end] for begin, end in zip(ends[:-1], ends[1:])])
+        lists = _objects([items[begin:end] for begin, end in zip(ends[:-1], ends[1:])])
+        return _without(lists, _bits(buffers[0], length) if nulls else None)
     if nulls or arrow not in "iIlLfgb":
         return _objects(_python_values(field, column))
     if arrow == "b":

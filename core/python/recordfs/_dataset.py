@@ -337,7 +337,7 @@ class Dataset(Splittable, Columned, Sequence):
           Unknown fields are left out.
         - tensorflow.Example: large_binary, float32 or int64 for each feature of the first 1024 records of the set (less
           if they have more than 64 MiB), or a large_list of them if one of these records has several values or an empty
-          list, or with `lists`. An absent feature is null, or an empty list. A record with another feature, another type
+          list, or with `lists`. An absent feature is null, also if it is a list. A record with another feature, another type
           of values, or several values of a feature that is no list, cannot be decoded.
         - Records without a type that are JSON objects, or that their format reads (Avro, logs, tables): the members
           with values in these first records. Numbers are int64, uint64 or double, text is large_utf8, bytes are
