@@ -145,6 +145,18 @@ OpenedStore first_store(const RequestContext& context, const RowSources& sources
   }
 }
 
+// Returns the source by the names of the files, if they all name one and no file has a record.
+Result<std::optional<ScalarSource>> source_without_records(const RequestContext& context, const RowSources& sources) {
+  std::optional<ScalarSource> source;
+  for (std::size_t shard = 0; shard < sources.shards; ++shard) {
+    const auto named = scalar_source_by_name(sources.path(shard));
+    if (!named) return std::optional<ScalarSource>();
+    source = source.value_or(*named);
+  }
+  ASSIGN_OR_RETURN(const auto records, sources.first_records(context));
+  return records.empty() ? source : std::nullopt;
+}
+
 // Returns the user's type, or that of the first shard that can be read.
 Result<std::optional<RecordType>> first_type(const RequestContext& context, const RowSources& sources) {
   const UserTypes& types = sources.types;
@@ -296,7 +308,10 @@ Result<std::shared_ptr<const RowSchema>> RowSchema::find_scalars(const RequestCo
     const auto stated = store ? stated_type(context, **store, sources.types) : store.error();
     if (stated && *stated && scalar_source((*stated)->name)) type = *stated;
   }
-  const auto source = type ? scalar_source(type->name) : std::nullopt;
+  auto source = type ? scalar_source(type->name) : std::nullopt;
+  if (!type && sources.path) {
+    ASSIGN_OR_RETURN(source, source_without_records(context, sources));
+  }
   if (!source) return std::shared_ptr<const RowSchema>();
   auto schema = std::make_shared<RowSchema>();
   schema->user_types_ = sources.types;

@@ -100,8 +100,8 @@ class RowSchema {
   static Result<std::shared_ptr<const RowSchema>> find(const RequestContext& context, const RowSources& sources);
 
   // Returns the schema of the scalars in event files of TensorBoard and in runs of wandb and SwanLab: run, step,
-  // wall_time, tag, value. Null if the records of the first readable shard are of another type. Fails as find(). Has
-  // all columns, whether selected or not.
+  // wall_time, tag, value. Null if the records of the first readable shard are of another type. If no shard states
+  // one, or has a record, the names of the files tell. Fails as find(). Has all columns, whether selected or not.
   static Result<std::shared_ptr<const RowSchema>> find_scalars(const RequestContext& context,
                                                                const RowSources& sources);
 

@@ -148,11 +148,16 @@ Result<Tensor> tensor_of(Bytes message) {
   return tensor;
 }
 
+struct TensorValue {
+  double number = 0;
+  bool is_float = false;
+};
+
 // Returns the value of a tensor without dimensions; nullopt if it is not one with a number.
-Result<std::optional<double>> scalar_of(Bytes message, std::string_view tag) {
+Result<std::optional<TensorValue>> scalar_of(Bytes message, std::string_view tag) {
   ASSIGN_OR_RETURN(const auto tensor, tensor_of(message));
   const auto* const type = std::ranges::find(kElements, tensor.type, &ElementType::number);
-  if (type == std::end(kElements) || tensor.has_dimensions) return std::optional<double>();
+  if (type == std::end(kElements) || tensor.has_dimensions) return std::optional<TensorValue>();
   std::uint64_t bits = 0;  // a tensor without values has zeros
   const auto value = std::ranges::find(tensor.values, type->field, &Tensor::First::field);
   if (tensor.content.size() == type->size) {
@@ -164,7 +169,7 @@ Result<std::optional<double>> scalar_of(Bytes message, std::string_view tag) {
   }
   const auto number = number_of(*type, bits);
   if (!number) return not_exact(tag);
-  return number;
+  return std::optional(TensorValue{.number = *number, .is_float = type->element == Element::kFloat});
 }
 
 // --- events
@@ -189,6 +194,7 @@ Result<void> take_value(Bytes message, ScalarRow& scalar, const ScalarTaker& tak
     if (field.is(2, WireType::kFixed32)) {
       kind = Kind::kSimple;
       scalar.value = float_of(content);
+      scalar.is_float = true;
     } else if (field.is(8, WireType::kLengthDelimited)) {
       kind = Kind::kTensor;
       tensor = content;
@@ -198,8 +204,9 @@ Result<void> take_value(Bytes message, ScalarRow& scalar, const ScalarTaker& tak
   if (kind == Kind::kTensor) {
     const auto value = scalar_of(tensor, scalar.tag);
     if (!value) return leave_out(value.error(), taker) ? Result<void>() : value.error();
-    if (!*value) return {};
-    scalar.value = **value;
+    if (!value->has_value()) return {};
+    scalar.value = (*value)->number;
+    scalar.is_float = (*value)->is_float;
   }
   if (kind == Kind::kOther) return {};
   if (!is_utf8(scalar.tag)) {
@@ -378,10 +385,14 @@ std::optional<ScalarSource> scalar_source(std::string_view type) {
 }
 
 std::optional<ScalarSource> scalar_source_by_name(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  if (name.ends_with(".wandb")) return ScalarSource::kHistory;
-  if (name.ends_with(".swanlab")) return ScalarSource::kSwanLab;
-  return has_run_name(name) ? std::optional(ScalarSource::kEvents) : std::nullopt;
+  const auto kind = run_kind(path.substr(path.rfind('/') + 1));
+  if (!kind) return std::nullopt;
+  switch (*kind) {
+    case RunKind::kWandb: return ScalarSource::kHistory;
+    case RunKind::kSwanLab: return ScalarSource::kSwanLab;
+    case RunKind::kEvents: break;
+  }
+  return ScalarSource::kEvents;
 }
 
 Result<void> each_scalar(ScalarSource source, Bytes record, const ScalarTaker& taker) {

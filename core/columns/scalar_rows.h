@@ -35,6 +35,7 @@ struct ScalarRow {
   std::optional<double> wall_time{};  // seconds since 1970-01-01T00:00:00Z
   std::string tag{};
   double value = 0;
+  bool is_float = false;  // the value is stored as a float
 };
 
 // Receives the scalars of a record, in order.

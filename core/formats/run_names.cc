@@ -2,9 +2,10 @@
 
 namespace recordfs {
 
-bool has_run_name(std::string_view file_name) {
-  return file_name.find("tfevents") != std::string_view::npos || file_name.ends_with(".wandb") ||
-         file_name.ends_with(".swanlab");
+std::optional<RunKind> run_kind(std::string_view file_name) {
+  if (file_name.ends_with(".wandb")) return RunKind::kWandb;
+  if (file_name.ends_with(".swanlab")) return RunKind::kSwanLab;
+  return file_name.find("tfevents") != std::string_view::npos ? std::optional(RunKind::kEvents) : std::nullopt;
 }
 
 }  // namespace recordfs

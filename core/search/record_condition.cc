@@ -97,7 +97,9 @@ bool RecordCondition::evaluate(std::string_view run, const ScalarRow& scalar) co
         if (scalar.wall_time) take(field, *scalar.wall_time);
         break;
       case ScalarColumn::kTag: take(field, std::string_view(scalar.tag)); break;
-      case ScalarColumn::kValue: take(field, scalar.value); break;
+      case ScalarColumn::kValue:
+        take(field, scalar.is_float ? Scalar(static_cast<float>(scalar.value)) : Scalar(scalar.value));
+        break;
     }
   }
   fields_.note(found);

@@ -8,7 +8,7 @@ import struct
 from collections import Counter
 
 import commands
-from tfrecords import field, tfrecord
+from tfrecords import example, field, tfrecord
 
 HEADER = ["run", "step", "wall_time", "tag", "value"]
 REAL = "real/events.out.tfevents.1622543341.torch"
@@ -119,6 +119,25 @@ class Scalars(commands.Case):
         self.assertEqual(head, ["2", "3"])
         done = self.recordfs("export", "--where", "tags = 'loss'", self.logs, "-o", self.folder / "a.csv")
         self.assertEqual(done.status, commands.PARTLY_DONE)
+
+    def test_value_that_is_a_float_equals_its_shortest_decimal_number(self):
+        path = self.folder / "float.tfevents"
+        path.write_bytes(events([("a", 0.1)]))
+        as_double = struct.unpack("<f", struct.pack("<f", 0.1))[0]
+        for condition, lines in (("value = 0.1", 1), (f"value = {as_double!r}", 1), ("value in (1, 0.1)", 1), ("value > 0.1", 0),
+                                 ("value <= 0.1", 1), ("value != 0.1", 0), ("value = 0.10000000000000001", 1), ("value = 0.1000000001", 0)):
+            self.assertEqual(self.lines("--where", condition, path), [[str(self.folder), 0, "a", as_double]] * lines, condition)
+
+    def test_run_without_records_has_the_columns_of_scalars(self):
+        for name in ("events.out.tfevents.1.host", "run-x.wandb", "run-x.swanlab"):
+            path = self.folder / name
+            path.write_bytes(b"")
+            self.assertEqual(self.lines(path), [], name)
+        for name in ("no-records.wandb", "empty.wandb"):
+            self.assertEqual(self.lines(commands.corpus() / "wandb" / name), [], name)
+        path = self.folder / "examples.tfevents"
+        path.write_bytes(tfrecord([example({"a": [1]})]))
+        self.assertEqual(self.good("export", path, "-o", "-", "--to", "csv"), b"a\r\n1\r\n")
 
     def test_columns_are_those_of_tables(self):
         for words in ([], ["--where", "tag = 'loss'"], ["--sample", "100"]):
