@@ -120,6 +120,12 @@ void declare_types_of(const std::shared_ptr<const RecordStore>& store, const Use
   if (schema) declare_fields((*schema)->root().fields, {}, columns);
 }
 
+void report_too_many(const std::string& name, const ColumnStatistics& columns, CommandContext& context) {
+  if (!columns.has_too_many()) return;
+  context.fail(kExitPartlyDone, fmt::format("{}: the records have more than {} columns, or too long names of columns",
+                                            printable(name), ColumnVisitor::kMostColumns));
+}
+
 SelectScalar scalar_selector(const RecordCondition* condition) {
   if (condition == nullptr) return {};
   return [condition](std::string_view run, const ScalarRow& scalar) { return condition->matches(run, scalar); };
@@ -191,10 +197,8 @@ void ColumnTotals::add_sample(SetReader& reader, const RandomOptions& sample) {
 const ColumnStatistics* ColumnTotals::finish(const std::string& name) {
   report_condition(condition_.get(), true, context_);
   report_undecoded("--columns", undecoded_, "so they have no columns", context_);
-  if (!columns_.has_too_many()) return &columns_;
-  context_.fail(kExitPartlyDone, fmt::format("{}: the records have more than {} columns, or too long names of columns",
-                                             printable(name), ColumnVisitor::kMostColumns));
-  return nullptr;
+  report_too_many(name, columns_, context_);
+  return columns_.has_too_many() ? nullptr : &columns_;
 }
 
 }  // namespace recordfs

@@ -28,6 +28,9 @@ struct ColumnOptions {
 void declare_types_of(const std::shared_ptr<const RecordStore>& store, const UserTypes& types,
                       ColumnStatistics& columns);
 
+// Prints and notes that there are too many columns, if so. `name`: of the file or set.
+void report_too_many(const std::string& name, const ColumnStatistics& columns, CommandContext& context);
+
 // Returns which scalars a condition selects; all if it is null. The condition must outlive the result.
 SelectScalar scalar_selector(const RecordCondition* condition);
 

@@ -1,8 +1,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,9 +23,11 @@
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/replace_file.h"
 #include "fusefs/commands/report/file_report.h"
+#include "fusefs/commands/report/page_elements.h"
 #include "fusefs/commands/report/report_page.h"
 #include "fusefs/commands/report/set_report.h"
 #include "fusefs/commands/set_reader.h"
+#include "fusefs/commands/where.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 
@@ -37,6 +41,7 @@ struct ReportOptions {
   std::vector<std::string> words;
   std::string manifest;
   std::string output;       // empty: standard output, unless it is a terminal
+  bool replaces = false;    // any file
   ColumnOptions counted{};  // the condition selects the records that are described
 };
 
@@ -62,13 +67,17 @@ class Report {
     if (all.failed == all.files) return std::nullopt;
     progress_.clear();
     report_condition(options_.counted.condition.get(), true, context_);
+    const std::string name = files.size() == 1 ? files.front().path : name_of(all.files);
+    // Records of which none has columns are none that lack them.
+    if (all.columns.records() > 0) report_undecoded("columns", all.undecoded, "so they have no columns", context_);
+    report_too_many(name, all.columns, context_);
     all.is_selected = options_.counted.condition != nullptr;
-    return report_page(files.size() == 1 ? files.front().path : name(all.files), all);
+    return report_page(name, all);
   }
 
  private:
   // Returns the words that name the files, or their number.
-  std::string name(std::uint64_t files) const {
+  std::string name_of(std::uint64_t files) const {
     if (!options_.manifest.empty() && options_.words.empty()) return options_.manifest;
     const bool is_one_word = options_.manifest.empty() && options_.words.size() == 1;
     return is_one_word ? options_.words.front() : counted(files, "file");
@@ -130,6 +139,15 @@ bool is_one_of(const std::string& output, const std::vector<NamedFile>& files) {
   });
 }
 
+// Returns whether a file may not be replaced: one that exists and is no report.
+bool is_taken(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  std::string begin(kPageBegin.size(), '\0');
+  std::ifstream(path, std::ios::binary).read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  return begin != kPageBegin;
+}
+
 // Returns nullopt for standard output.
 std::optional<Result<ReplacedFile>> output_file(const std::string& path) {
   constexpr mode_t kMode = 0666;
@@ -146,7 +164,9 @@ void write_page(const std::string& page, const std::optional<Result<ReplacedFile
 
 int report(const ReportOptions& options) {
   const Interruption interruption;
-  const auto output = output_file(options.output);  // before the context confines the process
+  // Before the context confines the process.
+  const bool is_other_file = !options.replaces && is_taken(options.output);
+  const auto output = output_file(options.output);
   CommandContext context(options.reading);
   context.decode_with(options.counted.types);
   auto files = named_files(options.manifest, options.words, context);
@@ -154,6 +174,10 @@ int report(const ReportOptions& options) {
   if (is_one_of(options.output, files)) {
     print_message(fmt::format("{}: the report would replace the file", options.output));
     return kExitWrongUse;
+  }
+  if (is_other_file) {
+    print_message(fmt::format("{}: {} (-f replaces it)", options.output, system_error(EEXIST).detail));
+    return kExitPartlyDone;
   }
   if (options.output.empty() && ::isatty(STDOUT_FILENO) == 1) {
     print_message("the page is HTML, and standard output is a terminal (try: -o PAGE)");
@@ -173,7 +197,8 @@ RunCommand declare_report(CLI::App& app) {
   declare_sets(app, options->words, options->manifest);
   declare_value(app, "-o,--output", "HTML", options->output,
                 "write the page to this file; the default is standard output\n"
-                "An existing file is replaced, once the page is complete.");
+                "An older report of this name is replaced, once the page is complete, and any other file with -f.");
+  app.add_flag("-f,--force", options->replaces, "replace an existing file that is no report");
   begin_group(app, "Records");
   declare_where(app, options->counted.condition);
   declare_types(

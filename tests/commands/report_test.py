@@ -84,11 +84,15 @@ class Report(commands.Case):
         def limit():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-        done = self.recordfs("report", commands.sample(TEXT), "-o", link, preexec_fn=limit, restore_signals=False)
+        done = self.recordfs("report", commands.sample(TEXT), "-f", "-o", link, preexec_fn=limit, restore_signals=False)
         self.assertEqual((done.status, done.err), (commands.PARTLY_DONE, f"recordfs: {link}: File too large\n"))
         self.assertEqual(page.read_text(), "before")
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["caches", "link.html", "page.html"])
-        self.good("report", commands.sample(TEXT), "-o", link)
+        self.assert_ends(commands.PARTLY_DONE, r"link.html: File exists \(-f replaces it\)", "report", commands.sample(TEXT), "-o", link)
+        self.assertEqual(page.read_text(), "before")
+        for words in ([], ["-f"], []):  # a report replaces a report
+            status = commands.GOOD if words or page.read_text() != "before" else commands.PARTLY_DONE
+            self.assertEqual(self.recordfs("report", commands.sample(TEXT), "-o", link, *words).status, status)
         self.assertIn("</html>", page.read_text())
         self.assertEqual((link.is_symlink(), page.stat().st_mode & 0o777), (True, 0o640))
 
@@ -156,6 +160,17 @@ class Report(commands.Case):
         done = self.recordfs("report", commands.corpus() / "avro" / "exponential.avro")
         self.assertEqual((done.status, done.out[-8:]), (commands.PARTLY_DONE, b"</html>\n"))
         self.assertIn("byte 0: the record has too many values\n", done.err)
+
+    def test_columns_that_cannot_be_counted_end_as_in_info(self):
+        wide = self.folder / "wide.tfrecord"
+        wide.write_bytes(tfrecords.tfrecord([tfrecords.example({"a%d" % i: [i] for i in range(9000)})]))
+        tags = self.folder / "events.out.tfevents.1.host"
+        summary = tfrecords.field(1, tfrecords.field(1, b"\xff") + bytes([0x15]) + bytes(4)) + tfrecords.field(1, tfrecords.field(1, b"b") + bytes([0x15]) + bytes(4))
+        tags.write_bytes(tfrecords.tfrecord([tfrecords.field(3, b"brain.Event:2"), tfrecords.field(5, summary)]))
+        for path, message in ((wide, "more than 8192 columns"), (tags, "1 record cannot be decoded, so they have no columns; .* a tag is not UTF-8")):
+            self.assert_ends(commands.PARTLY_DONE, message, "info", "--columns", path)
+            self.assert_ends(commands.PARTLY_DONE, message, "report", path, "-o", self.folder / "page.html")
+            self.assertIn("</html>", (self.folder / "page.html").read_text())
 
     def test_condition_selects_the_records_that_are_described(self):
         records = [{"label": [number % 7], "n": [number]} for number in range(100)]
@@ -317,7 +332,10 @@ class Report(commands.Case):
                     self.assertEqual(pages.Page(done.out).violations(len(done.out)), [])
                     expected = commands.status_of(found_in[path])
                     is_limited = re.search("the record (has too many values|nests too deeply)", done.err)
-                    self.assertEqual(done.status, expected or (commands.PARTLY_DONE if is_limited else commands.GOOD))
+                    is_partial = "cannot be decoded, so they have no columns" in done.err
+                    if is_partial:
+                        self.assertIn("cannot be decoded, so they have no columns", self.recordfs("info", "--columns", path).err)
+                    self.assertEqual(done.status, expected or (commands.PARTLY_DONE if is_limited or is_partial else commands.GOOD))
 
     def test_many_records_and_codecs_give_a_small_page(self):
         parts = commands.sample(MIXED).read_bytes()

@@ -10,7 +10,6 @@
 
 #include "core/base/utf8.h"
 #include "core/decoding/record_decoder.h"
-#include "core/search/undecoded_records.h"
 #include "core/store/container_info.h"
 #include "fusefs/exit_status.h"
 
@@ -81,13 +80,13 @@ struct ChunkReport {
   PartCounts parts;
   std::vector<FirstRecord> first;
   ColumnCounter columns;
-  std::uint64_t undecoded = 0;
+  UndecodedRecords::Summary undecoded;
   std::vector<Error> failures;
   Thumbnails thumbnails;
 
-  void note(const Error& error) {
+  void note(const ChunkInfo& chunk, std::string_view path, const Error& error) {
     if (UndecodedRecords::is_of_record(error.code)) {
-      ++undecoded;
+      undecoded.note(chunk, path, error);
     } else if (failures.size() < FileReport::kMostFailures) {
       failures.push_back(error);
     }
@@ -162,14 +161,14 @@ class FileReporter {
     const ChunkInfo& info = indexed.chunk;
     if (condition_ != nullptr) {
       const auto is_selected = condition_->matches(context, decoder_, info, record->bytes, file_);
-      if (!is_selected) made.note(is_selected.error());
+      if (!is_selected) made.note(info, file_.path, is_selected.error());
       if (!is_selected || !*is_selected) return;
     }
     made.sizes.add(extent.size);
     if (is_counted) made.parts.add(schema, record->bytes);
     if (has_columns_) {
       const auto counted = made.columns.count(context, decoder_, info, record->bytes, file_.path_in_set, selects_);
-      if (!counted) made.note(counted.error());
+      if (!counted) made.note(info, file_.path, counted.error());
     }
     if (!is_first) return;
     made.first.push_back(shown_record(context, decoder_, info, extent.size, record->bytes));
@@ -189,7 +188,7 @@ class FileReporter {
     report_.sizes.add(made.sizes);
     report_.parts.add(made.parts);
     report_.columns.add(made.columns);
-    report_.undecoded += made.undecoded;
+    report_.undecoded.add(made.undecoded);
     for (const Error& why : made.failures) {
       if (report_.failures.size() < FileReport::kMostFailures) report_.failures.push_back(why);
     }

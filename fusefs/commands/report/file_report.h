@@ -11,6 +11,7 @@
 #include "core/columns/column_statistics.h"
 #include "core/decoding/json_writer.h"
 #include "core/search/record_condition.h"
+#include "core/search/undecoded_records.h"
 #include "core/store/part_counts.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/column_totals.h"
@@ -63,9 +64,9 @@ struct FileReport {
   bool has_keys = false;             // `parts` are changes of keys
   std::vector<FirstRecord> first;
   ColumnStatistics columns;
-  std::uint64_t undecoded = 0;  // records whose columns are not counted
-  std::vector<Error> failures;  // the first reasons why records could not be described
-  Thumbnails thumbnails;        // of the first records
+  UndecodedRecords::Summary undecoded;  // records whose columns are not counted
+  std::vector<Error> failures;          // the first reasons why records could not be described
+  Thumbnails thumbnails;                // of the first records
 
   // Returns where a bin begins. REQUIRES: bin <= bins.size().
   Position begin_of(std::size_t bin) const;

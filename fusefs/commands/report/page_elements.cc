@@ -149,11 +149,7 @@ std::string parts_section(const PartCounts& parts, bool are_keys) {
 
 std::string page_document(const PageText& text) {
   return fmt::format(
-      R"(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none';{} style-src 'unsafe-inline'">
+      R"({}<meta http-equiv="Content-Security-Policy" content="default-src 'none';{} style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{} – recordfs report</title>
@@ -171,8 +167,8 @@ std::string page_document(const PageText& text) {
 </body>
 </html>
 )",
-      text.has_images ? " img-src data:;" : "", text.title, kPageStyle, text.kind, text.heading, text.state, text.body,
-      text.source);
+      kPageBegin, text.has_images ? " img-src data:;" : "", text.title, kPageStyle, text.kind, text.heading, text.state,
+      text.body, text.source);
 }
 
 }  // namespace recordfs

@@ -63,6 +63,14 @@ struct PageText {
   bool has_images = false;
 };
 
+// What all documents begin with.
+inline constexpr std::string_view kPageBegin = R"(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="generator" content="recordfs report">
+)";
+
 // Returns a document that needs no other file, no script and no network.
 std::string page_document(const PageText& text);
 

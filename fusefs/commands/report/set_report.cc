@@ -33,7 +33,7 @@ void SetReport::add(const std::string& path, FileReport&& report) {
   sizes.add(report.sizes);
   (report.has_keys ? keys : parts).add(report.parts);
   columns.add(report.columns);
-  undecoded += report.undecoded;
+  undecoded.add(report.undecoded);
   if (thumbnails.images.empty()) thumbnails = std::move(report.thumbnails);
   if (rows.size() < kMostRows) {
     rows.push_back({.path = path,

@@ -54,9 +54,9 @@ struct SetReport {
   PartCounts parts;
   PartCounts keys;  // changes of keys
   ColumnStatistics columns;
-  std::uint64_t undecoded = 0;  // records whose columns are not counted
-  Thumbnails thumbnails;        // of the first file with images
-  bool is_selected = false;     // sizes, parts and columns are those of records that a condition selects
+  UndecodedRecords::Summary undecoded;  // records whose columns are not counted
+  Thumbnails thumbnails;                // of the first file with images
+  bool is_selected = false;             // sizes, parts and columns are those of records that a condition selects
   std::vector<Finding> findings;
   std::vector<std::string> finding_files;  // of each finding
   std::uint64_t all_findings = 0;          // also those that are not kept
