@@ -71,7 +71,7 @@ class Export {
     if (!place_) return fail_output({.why = place_.error()});
     if (place_->stream) stream_.emplace(std::move(place_->stream), options_.output);
     context_.decode_with(options_.types);
-    const auto reader = SetReader::open(options_.words, context_);
+    const auto reader = is_database() ? nullptr : SetReader::open(options_.words, context_);
     if (reader && prepare(*reader)) {
       is_complete_ = true;
       if (options_.random.is_given()) {
@@ -91,6 +91,16 @@ class Export {
   }
 
  private:
+  // Returns whether the source is the directory of a database, after printing that it is not exported: its files have
+  // older values and deleted keys too.
+  bool is_database() {
+    const auto& files = options_.words.files;
+    const bool is = files.size() == 1 && SourceSpec{.words = files}.kind() == SourceSpec::Kind::kDatabase;
+    if (is)
+      context_.fail(kExitWrongUse, files.front() + ": a database, which is not exported (try: recordfs cat --json)");
+    return is;
+  }
+
   Output& stream() { return stream_ ? *stream_ : context_.output(); }
 
   // Prints why the output is not written.

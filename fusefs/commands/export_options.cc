@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "fusefs/commands/command.h"
@@ -18,8 +20,10 @@ void check(const ExportOptions& options) {
   if (options.output.empty()) throw CLI::RequiredError("-o");
   if (!options.form()) {
     const std::string& name = options.form_name.empty() ? options.output : options.form_name;
+    std::vector<std::string_view> names;
+    for (const ExportFormat& format : export_formats()) names.push_back(format.name);
     throw CLI::ValidationError(options.form_name.empty() ? "-o" : "--to",
-                               fmt::format("no known format: {} (try: --to jsonl)", name));
+                               fmt::format("no known format: {} (the formats are {})", name, fmt::join(names, ", ")));
   }
   const bool is_stream = options.output == "-";
   if (options.sharding.shards && options.sharding.size) {

@@ -199,6 +199,10 @@ class ExportSets(commands.Case):
         self.assertEqual(done.status, commands.DAMAGE)
         self.assertIn("record 1: feature a has another type than in an earlier record\n", done.err)
 
+    def test_database_is_not_exported(self):
+        path = next(path for path in sorted((commands.corpus() / "database").iterdir()) if (path / "CURRENT").exists())
+        self.assert_ends(commands.WRONG_USE, "a database, which is not exported", "export", path, "-o", self.target / "a.tfrecord")
+
     def test_names_of_columns_can_be_in_quotes(self):
         path = self.examples({"a,b": [1], 'c`d"': [2], "e": [3]})
         self.assertEqual(self.table("a.csv", path, "--select", '`a,b`,"c`d""",e'), [["a,b", 'c`d"', "e"], ["1", "2", "3"]])
