@@ -99,7 +99,7 @@ class JsonLines final : public RowEncoder {
     if (has_columns_) {
       TRY(record.rows.append(context, record.chunk, record.bytes, out));
     } else {
-      record.rows.append_data(record.ordinal, record.bytes, out);
+      TRY(record.rows.append_data(context, record.chunk, record.ordinal, record.bytes, out));
     }
     out += '\n';
     return {};

@@ -133,6 +133,9 @@ Result<void> RowReader::append(const RequestContext& context, const ChunkInfo& c
   auto typed = may_be_example ? row_of_example(record) : decoder_.row(context, chunk, record);
   const bool is_example = may_be_example && (typed || form_.schema != nullptr);
   if (may_be_example && !is_example) typed = decoder_.row(context, chunk, record);
+  if (!may_be_example && typed && is_unexpected_example(context, record)) {
+    typed = Error{.code = Code::kDamage, .detail = "a tensorflow.Example, unlike other records"};
+  }
   const bool has_none = typed ? !typed->starts_with('{') : typed.error().code == Code::kNotFound;
   if (has_none || !typed) {
     Error why = has_none ? no_columns() : typed.error();
@@ -149,10 +152,28 @@ Result<void> RowReader::append(const RequestContext& context, const ChunkInfo& c
   return {};
 }
 
-void RowReader::append_data(std::uint64_t ordinal, Bytes record, std::string& json) const {
+// Without a type, as one of several kinds that a format stores, an Example would be a row of its only field.
+bool RowReader::is_unexpected_example(const RequestContext& context, Bytes record) const {
+  const auto type = decoder_.type(context);
+  return type && type->empty() && store_->schema().value && tensorflow::features_of_example(record, limits_);
+}
+
+Result<void> RowReader::append_data(const RequestContext& context, const ChunkInfo& chunk, std::uint64_t ordinal,
+                                    Bytes record, std::string& json) const {
+  if (form_.selection.is_all()) {
+    const auto typed = decoder_.row(context, chunk, record);
+    if (typed && typed->starts_with('{')) {
+      return Error{.code = Code::kDamage,
+                   .position = chunk.begin,
+                   .detail = "has columns, unlike the first records (try: --select ordinal,data)"};
+    }
+    const Code why = typed ? Code::kNotFound : typed.error().code;  // which a record without columns has
+    if (why != Code::kNotFound && !is_permanent(why)) return typed.error();
+  }
   std::string row = fmt::format(R"({{"ordinal":{},"data":)", ordinal);
   append_bytes(row, record, form_.bytes);
   append_selected(row += '}', json);
+  return {};
 }
 
 void RowReader::append_selected(std::string_view row, std::string& json) const {

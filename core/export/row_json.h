@@ -46,15 +46,18 @@ class RowReader {
   const RecordSchema& schema() const { return store_->schema(); }
 
   // Appends the object with the selected columns of a record. Fails with kDamage if the record has no columns, is not
-  // of its type, or has several values of a feature that is no list, with kLimit, and as RecordDecoder::row(). On
-  // failure appends nothing.
+  // of its type, is an Example unlike those that the schema describes, or has several values of a feature that is no
+  // list, with kLimit, and as RecordDecoder::row(). On failure appends nothing.
   Result<void> append(const RequestContext& context, const ChunkInfo& chunk, Bytes record, std::string& json) const;
 
-  // Appends the object {"ordinal":42,"data":"..."}.
-  void append_data(std::uint64_t ordinal, Bytes record, std::string& json) const;
+  // Appends the object {"ordinal":42,"data":"..."}. Fails with kDamage if the record has columns, unless these two are
+  // selected, and with errors that may pass.
+  Result<void> append_data(const RequestContext& context, const ChunkInfo& chunk, std::uint64_t ordinal, Bytes record,
+                           std::string& json) const;
 
  private:
   Result<std::string> row_of_example(Bytes record) const;
+  bool is_unexpected_example(const RequestContext& context, Bytes record) const;
   void append_selected(std::string_view row, std::string& json) const;
 
   const std::shared_ptr<const RecordStore> store_;

@@ -68,6 +68,10 @@ Result<std::shared_ptr<const RecordRows>> RecordRows::open(SetMember member, con
                      options.schema->decoder({}, rows->member_.store, rows->member_.path_in_set(), std::move(selects)));
     origin.decoder = std::make_shared<const RowDecoder>(std::move(decoder));
   }
+  // The fields of selected columns are those of one type.
+  if (options.form.schema != nullptr && !options.form.selection.is_all()) {
+    ASSIGN_OR_RETURN(const auto decoder, options.form.schema->decoder({}, rows->member_.store, origin.path));
+  }
   rows->needs_all_ = !rows->find_fields();
   rows->origin_ = std::make_shared<const RowOrigin>(std::move(origin));
   return std::shared_ptr<const RecordRows>(std::move(rows));

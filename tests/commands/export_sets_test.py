@@ -173,6 +173,26 @@ class ExportSets(commands.Case):
         self.assertEqual(self.table("b.csv", path, "--select", "a")[1200:], [["2"], ["3"]])
         self.assert_ends(commands.PARTLY_DONE, r"no column f \(the columns are b, c, e, d, a\)", "export", path, "--select", "a,f", "-o", self.target / "c.csv")
 
+    def test_records_of_another_kind_are_an_error(self):
+        kinds = {"text": [b"text"] * 1024, "json": [b'{"a":7}'] * 2, "example": [example({"a": [3]})] * 2}
+        for name, records in kinds.items():
+            (self.folder / name).write_bytes(tfrecord(records))
+        for one, other, words, message in (
+                ("json", "example", [], r"example: byte 0: record 2: a tensorflow\.Example, unlike other records"),
+                ("json", "example", ["--select", "a"], "record 2: a tensorflow.Example, unlike other records"),
+                ("example", "json", [], "json: byte 0: record 2: not a tensorflow.Example"),
+                ("text", "example", [], r"example: byte 0: record 1024: has columns, unlike the first records \(try: --select ordinal,data\)"),
+                ("text", "json", [], "json: byte 0: record 1024: has columns, unlike the first records")):
+            done = self.recordfs("export", self.folder / one, self.folder / other, *words, "-o", self.target / "a.jsonl")
+            self.assertEqual(done.status, commands.DAMAGE)
+            self.assertRegex(done.err, message)
+        lines = self.exported("a.jsonl", self.folder / "text", self.folder / "json", "--select", "ordinal,data").splitlines()
+        self.assertEqual(lines[-1], b'{"ordinal":1025,"data":"{\\"a\\":7}"}')
+        typed, other = (commands.corpus() / "riegeli" / f"{name}.riegeli" for name in ("metadata_full_transposed", "transposed_regular"))
+        done = self.recordfs("export", typed, other, "--select", "u32", "-o", self.target / "b.jsonl")
+        self.assertEqual(done.status, commands.PARTLY_DONE)
+        self.assertIn("the records of this shard are not of the type of the first shard", done.err)
+
     def test_missing_feature_is_null_and_an_empty_one_a_list(self):
         empty = field(1, field(1, b"l") + field(2, field(3, b"")))
         path = self.folder / "lists.tfrecord"
