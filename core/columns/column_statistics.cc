@@ -46,6 +46,17 @@ unsigned joined_numbers(unsigned types) {
   return types;
 }
 
+// Notes the integers of 32 bits among fields, whose messages nest as deeply as SchemaLimits allows.
+void declare_fields(const std::vector<MessageField>& fields, const std::string& parent, ColumnStatistics& columns) {
+  constexpr std::array kNarrow = {FieldType::kInt32, FieldType::kSint32, FieldType::kSfixed32, FieldType::kUint32,
+                                  FieldType::kFixed32};
+  for (const MessageField& field : fields) {
+    const std::string path = parent.empty() ? field.name : parent + "." + field.name;
+    if (std::ranges::find(kNarrow, field.type) != kNarrow.end()) columns.declare_32_bits(path);
+    declare_fields(field.fields, path, columns);
+  }
+}
+
 }  // namespace
 
 bool ColumnSummary::has_32_bits() const {
@@ -244,6 +255,20 @@ void ColumnStatistics::add(const ColumnStatistics& other) {
   has_too_many_ = has_too_many_ || other.has_too_many_;
   for (const auto& [name, summary] : other.columns_) add(name, summary);
   limit();
+}
+
+void declare_types_of(const std::shared_ptr<const RecordStore>& store, const UserTypes& types,
+                      ColumnStatistics& columns) {
+  RowSources sources;
+  sources.open = [&store](const RequestContext&, std::size_t) -> Result<std::shared_ptr<const RecordStore>> {
+    return store;
+  };
+  sources.types = types;
+  sources.first_records = [](const RequestContext&) -> Result<std::vector<std::string>> {
+    return std::vector<std::string>();
+  };
+  const auto schema = RowSchema::find({}, sources);
+  if (schema) declare_fields((*schema)->root().fields, {}, columns);
 }
 
 }  // namespace recordfs

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -133,5 +134,9 @@ class ColumnStatistics {
   std::uint64_t records_ = 0;
   bool has_too_many_ = false;
 };
+
+// Notes what the type of a container's records says of columns that were counted, if it states one.
+void declare_types_of(const std::shared_ptr<const RecordStore>& store, const UserTypes& types,
+                      ColumnStatistics& columns);
 
 }  // namespace recordfs

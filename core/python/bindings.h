@@ -8,5 +8,6 @@ namespace recordfs::python {
 void define_set(pybind11::module_& module);
 void define_stream(pybind11::module_& module);
 void define_keys(pybind11::module_& module);
+void define_counted_columns(pybind11::module_& module);
 
 }  // namespace recordfs::python

@@ -96,6 +96,7 @@ void define_module(py::module_& module) {
   define_set(module);
   define_stream(module);
   define_keys(module);
+  define_counted_columns(module);
 }
 
 }  // namespace

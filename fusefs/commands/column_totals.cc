@@ -93,32 +93,7 @@ class SampleCounter {
   std::map<std::uint64_t, Undecoded> undecoded_;  // by ordinal; the first one stands for others
 };
 
-// Notes the integers of 32 bits among fields, whose messages nest as deeply as SchemaLimits allows.
-void declare_fields(const std::vector<MessageField>& fields, const std::string& parent, ColumnStatistics& columns) {
-  constexpr std::array kNarrow = {FieldType::kInt32, FieldType::kSint32, FieldType::kSfixed32, FieldType::kUint32,
-                                  FieldType::kFixed32};
-  for (const MessageField& field : fields) {
-    const std::string path = parent.empty() ? field.name : parent + "." + field.name;
-    if (std::ranges::find(kNarrow, field.type) != kNarrow.end()) columns.declare_32_bits(path);
-    declare_fields(field.fields, path, columns);
-  }
-}
-
 }  // namespace
-
-void declare_types_of(const std::shared_ptr<const RecordStore>& store, const UserTypes& types,
-                      ColumnStatistics& columns) {
-  RowSources sources;
-  sources.open = [&store](const RequestContext&, std::size_t) -> Result<std::shared_ptr<const RecordStore>> {
-    return store;
-  };
-  sources.types = types;
-  sources.first_records = [](const RequestContext&) -> Result<std::vector<std::string>> {
-    return std::vector<std::string>();
-  };
-  const auto schema = RowSchema::find({}, sources);
-  if (schema) declare_fields((*schema)->root().fields, {}, columns);
-}
 
 void report_too_many(const std::string& name, const ColumnStatistics& columns, CommandContext& context) {
   if (!columns.has_too_many()) return;

@@ -24,10 +24,6 @@ struct ColumnOptions {
   RandomOptions random{};  // without a sample, all records
 };
 
-// Notes what the type of a container's records says of columns that were counted, if it states one.
-void declare_types_of(const std::shared_ptr<const RecordStore>& store, const UserTypes& types,
-                      ColumnStatistics& columns);
-
 // Prints and notes that there are too many columns, if so. `name`: of the file or set.
 void report_too_many(const std::string& name, const ColumnStatistics& columns, CommandContext& context);
 

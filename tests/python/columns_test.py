@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Columns of a data set: their names and types, rows of some of them, and NumPy arrays."""
+import json
 import unittest
 
 import cases
@@ -101,6 +102,30 @@ class Columns(cases.Case):
         ds.close()
         with self.assertRaises(ValueError):
             ds.row(0)
+
+    def test_statistics_are_those_of_the_command(self):
+        objects = self.write("a.tfrecord", [b'{"a": %d, "b": {"c": ["x", "%d"]}}' % (i, i % 3) for i in range(2000)])
+        for path, where in ((cases.sample("tfrecord/examples.tfrecord"), None), (objects, None), (objects, "a < 5 or b.c = '2'"),
+                            (cases.sample("riegeli/metadata_full_transposed.riegeli"), None), (cases.sample(EVENTS), "value > 0.5"),
+                            (cases.sample("proio/c03-example-none.proio"), None)):
+            status, known = cases.run("info", "--columns", "--json", str(path), *(["--where", where] if where else []))
+            self.assertIn(status, (0, 5))  # some records cannot be decoded
+            self.assertEqual(recordfs.open(path, on_damage="skip").column_statistics(where=where), json.loads(known)["columns"], (path, where))
+        ds = recordfs.open(objects)
+        self.assertEqual([one["name"] for one in ds.column_statistics(["b.c", "a"])], ["b.c", "a"])
+        self.assertEqual(ds[:5].column_statistics(["a"])[0]["maximum"], 4)
+        for words in ({"columns": ["d"]}, {"where": "d = 1"}, {"where": "a ="}):
+            with self.assertRaises(ValueError):
+                ds.column_statistics(**words)
+        mixed = self.write("b.tfrecord", [b'{"a": 1}', b"text"])
+        with self.assertRaisesRegex(recordfs.UnsupportedError, "1 records cannot be decoded, so they have no columns"):
+            recordfs.open(mixed).column_statistics()
+        self.assertEqual(recordfs.open(mixed, on_damage="skip").column_statistics()[0]["records"], 1)
+        content = bytearray(mixed.read_bytes())
+        content[13] ^= 1
+        mixed.write_bytes(content)
+        with self.assertRaises(recordfs.DamageError):
+            recordfs.open(mixed).column_statistics()
 
     def test_columns_of_transposed_chunks(self):
         descriptors = self.folder / "types"

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ from . import _recordfs
 from ._arguments import text
 from ._decoded import are_features, flat
 from ._errors import UnsupportedError
+from ._where import checked_columns, joined
 
 _TYPES = {"i": "int32", "I": "uint32", "l": "int64", "L": "uint64", "f": "float32", "g": "float64", "b": "bool", "U": "str",
           "Z": "bytes", "+s": "dict"}
@@ -148,6 +150,47 @@ class Columned:
             raise TypeError("columns: a list of names, not a text")
         return self.select(*columns or (), lists=lists).to_numpy()
 
+    def column_statistics(self, columns: Sequence[str] | None = None, where: str | None = None) -> list[dict[str, Any]]:
+        """Returns statistics of the columns of this view. Reads all its records, on all cores.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Only these, in this order. A column inside a message or an object is named by its path, as ``"a.b"``.
+        where : str
+            Only of records that meet a condition, as for `Dataset.where`.
+
+        Returns
+        -------
+        list of dict
+            What ``recordfs info --columns --json`` has as ``columns``: name, type, list, records, missing, values, minimum,
+            maximum, distinct and counts, as far as they apply. Bytes that are no text have the names that end in
+            ``_base64``.
+
+        Raises
+        ------
+        ValueError
+            No record has such a column, or as `Dataset.where` for the condition.
+        UnsupportedError
+            Records cannot be decoded. They are left out if `on_damage` is "skip", and with a warning if it is "report".
+
+        Examples
+        --------
+        >>> recordfs.open(examples).column_statistics(["label"])[0]["counts"]  # doctest: +SKIP
+        [{'value': 3, 'count': 812}, {'value': 1, 'count': 790}]
+        """
+        if isinstance(columns, str):
+            raise TypeError("columns: a list of names, not a text")
+        self._check_streamed()
+        condition = self._condition if where is None else joined(self._condition, text("where", where))
+        counted = _recordfs.CountedColumns(self._opened.checked(), *self._ends(), self._on_damage, condition)
+        found = json.loads(checked_columns(counted, self.path, self._on_damage, condition is not None))["columns"]
+        by_name = {one["name"]: one for one in found}
+        for name in columns or ():
+            if name not in by_name:
+                raise ValueError(f"no column {name} (the columns are {_nearest(name, list(by_name))})")
+        return found if columns is None else [by_name[name] for name in columns]
+
     def _column_reader(self, names: Sequence[str] = (), lists: bool = False) -> _recordfs.ColumnReader:
         self._check_streamed()
         return _recordfs.ColumnReader(self._opened.checked(), *self._ends(), self._on_damage, self._first_records,
@@ -205,10 +248,12 @@ def _check_names(names: list[str], columns: Sequence[Column]) -> None:
     """Raises ValueError for a name of which there is no column, and no path to one."""
     for name in names:
         if not _leads(name, columns):
-            nearest = sorted((column.name for column in columns),
-                             key=lambda known, name=name: -difflib.SequenceMatcher(None, name, known).ratio())
-            shown = ", ".join(nearest[:_MOST_SHOWN]) + (", ..." if len(nearest) > _MOST_SHOWN else "")
-            raise ValueError(f"no column {name} (the columns are {shown})")
+            raise ValueError(f"no column {name} (the columns are {_nearest(name, [column.name for column in columns])})")
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    nearest = sorted(names, key=lambda known: -difflib.SequenceMatcher(None, name, known).ratio())
+    return ", ".join(nearest[:_MOST_SHOWN]) + (", ..." if len(nearest) > _MOST_SHOWN else "")
 
 
 def _leads(path: str, columns: Sequence[Column]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import _recordfs
-from ._errors import DamageWarning, UnsupportedError
+from ._errors import DamageWarning, Error, UnsupportedError
 
 
 def joined(one: str | None, other: str) -> str:
@@ -16,6 +16,20 @@ def joined(one: str | None, other: str) -> str:
         return other
     _recordfs.check_condition(other)  # since `) or (` in it joins with any text
     return f"({one}) and ({other})"
+
+
+def checked_columns(counted: _recordfs.CountedColumns, path: str, on_damage: str, has_condition: bool) -> str:
+    """Returns the statistics of columns as JSON. Raises or warns as `Dataset.column_statistics`."""
+    for problem in counted.problems():
+        if on_damage == "raise" or not isinstance(problem, Error):
+            raise problem
+        if on_damage == "report":
+            warnings.warn(str(problem), DamageWarning, stacklevel=4)
+    if has_condition:
+        _check(counted, path, on_damage)
+    records, of, chunk, reason = counted.undecoded()
+    _check_decoded(records, of, chunk, f"they have no columns: {reason}", on_damage)
+    return counted.columns()
 
 
 def selected(stream: _recordfs.Stream, path: str, on_damage: str) -> list[int]:
@@ -30,7 +44,7 @@ def selected(stream: _recordfs.Stream, path: str, on_damage: str) -> list[int]:
     return ordinals
 
 
-def _check(stream: _recordfs.Stream, path: str, on_damage: str) -> None:
+def _check(stream: _recordfs.Stream | _recordfs.CountedColumns, path: str, on_damage: str) -> None:
     """Raises or warns if the condition does not fit the records that were read."""
     absent, present, mismatched, undecoded, chunk, reason = stream.doubts()
     for name in absent:

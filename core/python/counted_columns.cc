@@ -1,0 +1,160 @@
+// recordfs._recordfs.CountedColumns: the statistics of columns.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/columns/statistics_json.h"
+#include "core/dataset/record_stream.h"
+#include "core/python/bindings.h"
+#include "core/python/errors.h"
+#include "core/python/interrupt.h"
+#include "core/python/opened_set.h"
+#include "core/search/record_condition.h"
+
+namespace recordfs::python {
+namespace {
+
+namespace py = pybind11;
+
+// Counts the columns of records, on all threads of a stream.
+class CountedColumns {
+ public:
+  // Reads the records, up to the first problem that is not skipped. Throws Python's exceptions.
+  CountedColumns(std::shared_ptr<OpenedSet> set, std::uint64_t begin, std::optional<std::uint64_t> end,
+                 const std::string& on_damage, const std::optional<std::string>& condition)
+      : set_(std::move(set)), skips_(on_damage != "raise") {
+    if (condition) {
+      auto parsed = RecordCondition::parse(*condition);
+      if (!parsed) throw py::value_error(parsed.error().detail);
+      condition_ = std::move(*parsed);
+    }
+    const OrdinalInterval ordinals{.begin = begin, .end = end.value_or(UINT64_MAX)};
+    const auto read = run_long([&](const RequestContext& context) { return count(context, ordinals); });
+    if (!read) raise(exception_of(read.error(), path_in(*set_, read.error())));
+  }
+
+  // Returns the exceptions of what was skipped, or of what ended the reading.
+  py::list problems() const {
+    py::list list;
+    for (const auto& [shard, error] : problems_) {
+      list.append(exception_of(error, set_->plan().list.shards[shard].path));
+    }
+    return list;
+  }
+
+  // Returns what is doubtful about the condition, as Stream::doubts(). REQUIRES: there is one.
+  py::tuple doubts() const {
+    const auto undecoded = condition_->undecoded();
+    return py::make_tuple(condition_->absent(), condition_->present(), condition_->mismatched(), undecoded.records,
+                          undecoded.chunk, undecoded.why);
+  }
+
+  // Returns (records, path, chunk, reason) of the records that cannot be decoded.
+  py::tuple undecoded() const {
+    const auto summary = undecoded_.summary();
+    return py::make_tuple(summary.records, path_text(summary.path), summary.chunk, shown_text(summary.why));
+  }
+
+  // Returns a list as JSON, with an object for each column.
+  py::str columns() const {
+    ColumnStatistics sum;
+    for (const auto& counter : counters_) sum.add(*counter);
+    for (const std::size_t shard : shards_) {
+      const auto store = run_long([&](const RequestContext& context) { return set_->set().open(context, shard); });
+      if (store) declare_types_of(*store, set_->plan().options.types, sum);
+    }
+    if (sum.has_too_many()) throw py::value_error("the records have too many columns");
+    JsonObject object;
+    object.set("columns", columns_list(sum));
+    return shown_text(to_json(object, JsonLayout::kLine));
+  }
+
+ private:
+  Result<void> count(const RequestContext& context, const OrdinalInterval& ordinals) {
+    RecordStream::Options options{.ordinals = ordinals, .threads = set_->threads()};
+    options.selects = [this](std::size_t shard, const std::shared_ptr<const RecordStore>& store) {
+      return counter_of(shard, store);
+    };
+    RecordStream stream(set_->set(), std::move(options));
+    for (RecordBlock block; !context.cancelled();) {
+      const auto next = stream.next(block, kSignalPoll);
+      if (next == RecordStream::Next::kEnd) return {};
+      if (next == RecordStream::Next::kTimeout) continue;
+      for (const StreamProblem& problem : block.problems) {
+        problems_.emplace_back(block.shard, problem.error);
+        if (!skips_ || !may_skip(problem.error)) return {};
+        set_->skipped().add(block.shard, problem);
+      }
+    }
+    return Error{.code = Code::kInterrupted, .detail = "interrupted"};
+  }
+
+  // Returns a function that counts records, and selects none.
+  SelectRecord counter_of(std::size_t shard, const std::shared_ptr<const RecordStore>& store) {
+    {
+      const std::lock_guard lock(mutex_);
+      shards_.insert(shard);
+    }
+    SelectScalar selects;
+    if (condition_ != nullptr) {
+      selects = [this](std::string_view run, const ScalarRow& scalar) { return condition_->matches(run, scalar); };
+    }
+    return [this, selects = std::move(selects), decoding = set_->decoding(shard, store),
+            named = &set_->plan().list.shards[shard]](const ChunkInfo& chunk, Bytes record) -> Result<bool> {
+      if (condition_ != nullptr) {
+        ASSIGN_OR_RETURN(const bool is_selected,
+                         condition_->matches({}, decoding->decoder, chunk, record,
+                                             {.path = named->path, .path_in_set = named->path_in_set()}));
+        if (!is_selected) return false;
+      }
+      auto counter = spare_counter();
+      const auto counted = counter->count({}, decoding->decoder, chunk, record, named->path_in_set(), selects);
+      {
+        const std::lock_guard lock(mutex_);
+        counters_.push_back(std::move(counter));
+      }
+      if (counted) return false;
+      if (!UndecodedRecords::is_of_record(counted.error().code)) return counted.error();
+      undecoded_.note(chunk, named->path, counted.error());
+      return false;
+    };
+  }
+
+  std::unique_ptr<ColumnCounter> spare_counter() {
+    const std::lock_guard lock(mutex_);
+    if (counters_.empty()) return std::make_unique<ColumnCounter>();
+    auto counter = std::move(counters_.back());
+    counters_.pop_back();
+    return counter;
+  }
+
+  const std::shared_ptr<OpenedSet> set_;
+  const bool skips_;
+  std::shared_ptr<const RecordCondition> condition_;  // null: all records
+  std::vector<std::pair<std::size_t, Error>> problems_;
+  UndecodedRecords undecoded_;
+  std::mutex mutex_;  // guards the following
+  std::vector<std::unique_ptr<ColumnCounter>> counters_;
+  std::set<std::size_t> shards_;  // with records
+};
+
+}  // namespace
+
+void define_counted_columns(py::module_& module) {
+  py::class_<CountedColumns>(module, "CountedColumns")
+      .def(py::init<std::shared_ptr<OpenedSet>, std::uint64_t, std::optional<std::uint64_t>, const std::string&,
+                    const std::optional<std::string>&>())
+      .def("problems", &CountedColumns::problems)
+      .def("doubts", &CountedColumns::doubts)
+      .def("undecoded", &CountedColumns::undecoded)
+      .def("columns", &CountedColumns::columns);
+}
+
+}  // namespace recordfs::python
