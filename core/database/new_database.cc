@@ -7,6 +7,7 @@
 
 #include "core/base/append.h"
 #include "core/base/protobuf.h"
+#include "core/codec/codec.h"
 #include "core/formats/leveldb_log/writer.h"
 #include "core/formats/leveldb_table/writer.h"
 
@@ -151,8 +152,10 @@ Result<std::unique_ptr<KeyWriter>> open_new_table(ByteSink& sink, const Family& 
   if (!family.name.empty()) properties["rocksdb.column.family.name"] = family.name;
   append_le(properties["rocksdb.external_sst_file.version"], kExternalVersion);
   append_le(properties["rocksdb.external_sst_file.global_seqno"], std::uint64_t{0});
-  ASSIGN_OR_RETURN(auto table, leveldb_table::kWriter.open(
-                                   {}, sink, {.stored_metadata = leveldb_table::rocksdb_metadata(properties)}));
+  // Not compressed, because a build of RocksDB may lack any codec.
+  const WriterOptions options{.codec = std::string(to_string(CodecId::kNone)),
+                              .stored_metadata = leveldb_table::rocksdb_metadata(properties)};
+  ASSIGN_OR_RETURN(auto table, leveldb_table::kWriter.open({}, sink, options));
   return std::unique_ptr<KeyWriter>(std::make_unique<NewTable>(std::move(table)));
 }
 

@@ -256,6 +256,8 @@ class DatabaseRecovery {
   Result<void> check() const {
     database::Options options = context_.database_options();
     options.log_key_bytes = UINT64_MAX;  // all keys of a new database are in its log
+    options.wal_directory.clear();
+    options.table_directories.clear();
     for (const Written& written : written_) {
       ASSIGN_OR_RETURN(const auto found, needs_tables_
                                              ? database::Database::open_files({}, directory_, {written.name}, options)

@@ -170,11 +170,16 @@ class RecoverDatabase {
     if (!report_.is_there()) return true;
     std::error_code failed;
     bool is_taken = report_.is_at(options_.output);
-    for (const auto& entry : std::filesystem::directory_iterator(reader.path(), failed)) {
-      is_taken = is_taken || report_.is_at(entry.path().string());
-    }
-    if (failed) {
-      fail(reader.path(), system_error(failed.value()));
+    const database::Options database = context_.database_options();
+    std::vector<std::string> directories = database.table_directories;
+    directories.push_back(reader.path());
+    if (!database.wal_directory.empty()) directories.push_back(database.wal_directory);
+    for (const std::string& directory : directories) {
+      for (const auto& entry : std::filesystem::directory_iterator(directory, failed)) {
+        is_taken = is_taken || report_.is_at(entry.path().string());
+      }
+      if (!failed) continue;
+      fail(directory, system_error(failed.value()));
       return false;
     }
     auto begun = is_taken ? Error{.code = Code::kIo, .detail = std::string(kReplacesOther)} : report_.begin();
@@ -446,9 +451,14 @@ RunCommand declare_recover(CLI::App& app) {
       "without a readable value and those whose value may be stale: `file`, `key`, `class`, and `reason` or "
       "`value_from`. Damage that may have cost other keys has no `key`.");
   options->reading.declare(app);
+  options->reading.declare_database(app);
   return [options] {
     const bool is_database = options->manifest.empty() && options->files.size() == 1 &&
                              SourceSpec{.words = options->files}.kind() == SourceSpec::Kind::kDatabase;
+    const database::Options& database = options->reading.database;
+    if (!is_database && (!database.wal_directory.empty() || !database.table_directories.empty())) {
+      throw CLI::ValidationError("--wal-dir and --db-path", "are for databases, not for files");
+    }
     if (is_database && options->links) throw CLI::ValidationError("--link", "is for files, not for databases");
     return is_database ? RecoverDatabase(*options).run() : Recover(*options).run();
   };

@@ -92,8 +92,8 @@ std::optional<Error> error_of(const Finding& finding) {
   if (finding.status != kExitPartlyDone) return std::nullopt;
   return Error{.code = Code::kUnsupported,
                .position = finding.begin,
-               .detail = fmt::format("byte {}: {}, which is not lost, so nothing is written (try: --max-chunk)",
-                                     finding.begin, finding.reason)};
+               .detail = fmt::format("byte {}: {}, which is not lost, so nothing is written{}", finding.begin,
+                                     finding.reason, finding.exceeds_limit ? " (try: --max-chunk)" : "")};
 }
 
 Error not_verified(const std::string& why) {

@@ -301,6 +301,7 @@ Finding finding_of(const Error& error) {
   return {.begin = error.position,
           .word = word_for(error.code),
           .reason = error.detail,
+          .exceeds_limit = error.code == Code::kLimit,
           .status = CommandContext::status_of(error)};
 }
 

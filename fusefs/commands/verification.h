@@ -34,6 +34,7 @@ struct Finding {
   std::uint64_t least_lost{};          // if records_lost is unknown
   std::uint64_t chunks_unchecked = 0;  // with kUnchecked; 0: metadata or headers
   bool is_region = false;              // reported by a scan; false: a chunk or record that cannot be read
+  bool exceeds_limit = false;          // not a region
   bool is_of_whole_file = false;       // found by check_database(): `word` is "missing", "surplus", "wrong size", ...
   int status = 0;                      // exit status; 0: none
 };

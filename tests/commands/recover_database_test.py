@@ -36,6 +36,20 @@ class RecoverDatabase(databases.Case):
             self.assertEqual([key for key, _ in found], [key for key, _, _ in databases.families(name)["default"]])
             self.good("verify", str(self.out))
 
+    def test_files_in_other_directories_are_recovered_too(self):
+        for name, option in (("database/rocksdb11-wal-dir", ("--wal-dir", f"{commands.sample('database/rocksdb11-wal-dir')}.logs")),
+                             ("database/rocksdb11-db-paths", ("--db-path", commands.sample("database/rocksdb11-db-paths") / "path1"))):
+            self.out = self.folder / os.path.basename(name)
+            source, option = str(commands.sample(name)), tuple(map(str, option))
+            self.good("recover", *option, source, "-o", str(self.out))
+            table = str(self.out / "default.sst")
+            entries = [line["decoded"] for line in self.json_lines("cat", "--json", table)]
+            found = [(databases.bytes_of(entry, "key"), databases.bytes_of(entry, "value")) for entry in entries]
+            self.assertEqual(found, self.values(source, *option))
+            self.assertEqual(json.loads(self.good("info", "--json", table))["codec"], "none")
+        self.assertEqual(self.recordfs("recover", source, "-o", str(self.folder / "part")).status, commands.DAMAGE)
+        self.assertEqual(self.recordfs("recover", *option, str(commands.sample("tfrecord/small.tfrecord")), "-o", str(self.folder / "x")).status, commands.WRONG_USE)
+
     def test_damaged_table_costs_only_its_block_and_stale_keys_are_listed(self):
         source = self.copy_database(databases.LEVELS)
         tables = sorted(source.glob("*.ldb"))

@@ -486,6 +486,8 @@ class Recover(commands.Case):
         for name, reason in (("leveldb_log/rocksdb-direct/zstd-unknown-compression.log", "unknown compression"),
                              ("recordio/v2-unknown-transformer.grail-rio", "unknown transformer")):
             self.assert_ends(commands.PARTLY_DONE, reason, "recover", commands.sample(name), "-o", self.out / "x")
+        done = self.recordfs("recover", commands.sample("recordio/v2-unknown-transformer.grail-rio"), "-o", self.out / "x")
+        self.assertNotIn("--max-chunk", done.err)
 
     def test_records_that_exceed_the_limits_are_not_lost(self):
         source = commands.sample("riegeli/metadata_full_transposed.riegeli")

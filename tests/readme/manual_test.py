@@ -183,6 +183,12 @@ class Recipes(unittest.TestCase):
         self.assertEqual(self.shell(self.recipe("recordfs recover --link")), b"")
         linked = [path.stat().st_nlink for path in (self.folder / "recovered").iterdir()]
         self.assertEqual(linked, [2] * SHARDS)
+        for name in ("a", "b"):
+            (self.folder / "data" / name).mkdir(parents=True)
+            for path in self.folder.glob("train-*"):
+                shutil.copy(path, self.folder / "data" / name)
+        self.assertEqual(self.shell(self.recipe("recordfs recover 'data/")), b"")
+        self.assertEqual(len([*(self.folder / "recovered").glob("[ab]/train-*")]), 2 * SHARDS)
 
     def test_pictures_of_a_width_become_a_table(self):
         self.write_shards()
