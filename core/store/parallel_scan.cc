@@ -289,7 +289,7 @@ class Steps {
   Result<void> take_steps(const RequestContext& context, Task& task) {
     std::uint64_t stored = 0;
     while (!at_end() && task.steps.size() < batch_ && stored < kBatchBytes && task.bytes < kStepsMemory) {
-      is_over_ = scanner_.next().position >= end_position_;
+      is_over_ = scanner_.next().position >= end_position_ || totals().records >= end_record_;
       if (is_over_) break;
       if (pass_ != nullptr) pass_->advance(scanner_.next().position);
       if (auto stepped = scanner_.step(context); !stepped) {
@@ -347,7 +347,9 @@ Result<ScanEnd> scan(const RecordStore& store, const ScanOptions& options, const
                      const ProcessBatch& work_on_batch) {
   // In another order than the file's, a shared pass would read large pieces repeatedly.
   std::optional<PrefetchBuffer> pass;
-  if (store.traits().is_in_file_order) pass.emplace(store.source(), options.end_position);
+  // One chunk needs no reads ahead.
+  const bool is_one_chunk = options.from && options.from->after().records >= options.end_record;
+  if (store.traits().is_in_file_order && !is_one_chunk) pass.emplace(store.source(), options.end_position);
   // Of a remote file, requests then need not begin with few bytes.
   const bool reads_to_end = options.end_record == UINT64_MAX && options.end_position == UINT64_MAX;
   if (pass && reads_to_end) {

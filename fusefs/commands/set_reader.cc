@@ -32,15 +32,30 @@ std::optional<ShardList> named(const RecordWords& words, CommandContext& context
   return std::move(*list);
 }
 
+// Hints that a file is opened next, and the chunk that begins here read.
+void expect_reads_at(const Location& file, Position begin) {
+  constexpr std::uint64_t kHead = 64u << 10;  // what formats read when they open a file
+  // Most chunks need less. The rest of a larger one is another request.
+  constexpr std::uint64_t kChunk = 512u << 10;
+  if (begin <= kHead || begin > UINT64_MAX / 2) return;
+  file.storage().expect_reads(file, [&](const std::string&) {
+    return std::vector<ByteRange>{{begin, begin + kChunk}, {0, kHead}};
+  });
+}
+
 bool is_complete(const ShardList& list) { return list.missing() == 0 && list.surplus.empty(); }
 
 }  // namespace
 
 void expect_first_range(const RecordWords& words, CommandContext& context) {
   if (words.files.size() != 1 || !words.manifest.empty() || words.ranges.empty()) return;
-  const auto* const ordinals = std::get_if<OrdinalRange>(&words.ranges.front());
-  if (ordinals == nullptr || ordinals->counts_from_end()) return;
-  expect_open({}, Location(words.files.front()), span_of(*ordinals, 0).begin, context.services());
+  const Location file(words.files.front());
+  if (const auto* const address = std::get_if<RecordAddress>(&words.ranges.front())) {
+    if (address->shard.empty()) expect_reads_at(file, address->begin);
+    return;
+  }
+  const auto& ordinals = std::get<OrdinalRange>(words.ranges.front());
+  if (!ordinals.counts_from_end()) expect_open({}, file, span_of(ordinals, 0).begin, context.services());
 }
 
 std::string set_name(const RecordWords& words) {
