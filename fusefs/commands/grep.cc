@@ -97,6 +97,10 @@ class Grep {
     if (!has_stopped_early_) report_absent(options_.field.get(), context_);
     report_condition(options_.condition.get(), !has_stopped_early_, context_);
     const int status = context_.finish();
+    // In `cat FILE $(recordfs grep --ordinals ...)`, there would be no range.
+    if (show_ == Show::kOrdinals && !has_selected_ && status == 0 && ::isatty(STDOUT_FILENO) == 0) {
+      print_message("no record is selected, and cat without a RANGE writes all of them (use: cat -r -)");
+    }
     if (options_.quiet && has_selected_) return 0;
     if (status == kExitTryAgain) return status;
     if (status != 0) return kExitGrepFailed;

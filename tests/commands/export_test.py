@@ -399,7 +399,7 @@ class Export(commands.Case):
                              (("-o", "a.jsonl", "--shards", "0"), "not a number from 1"),
                              (("-o", "a.jsonl", "--shards", "2", "--shard-size", "1"), "only one of")):
             self.assert_ends(commands.WRONG_USE, error, "export", self.file, *words)
-        self.assert_ends(commands.PARTLY_DONE, "none/a.jsonl: No such file or directory", "export", self.file, "-o", "none/a.jsonl")
+        self.assert_ends(commands.PARTLY_DONE, "none/a.jsonl: there is no directory none/", "export", self.file, "-o", "none/a.jsonl")
         self.assert_ends(commands.PARTLY_DONE, "Is a directory", "export", self.file, "--to", "jsonl", "-o", self.target)
 
 

@@ -345,7 +345,8 @@ class Values(Decoded):
         found, error = rows(recordfs.open(self.write("a.tfrecord", [json.dumps(one).encode() for one in records])).arrow())
         self.assertIsNone(error)
         self.assertEqual([row["decoded"] for row in found], [
-            {"a": 1, "l": ["x"], "o": {"d": 0.5}, "b": None}, {"a": None, "l": [], "o": {"d": 2.0}, "b": True}])
+            {"a": 1, "l": ["x"], "o": {"d": 0.5}, "b": None, "n": None},
+            {"a": None, "l": [], "o": {"d": 2.0}, "b": True, "n": None}])
 
     def test_later_record_with_another_column(self):
         records = [b'{"a":1}'] * 1024 + [b'{"b":1}', b'{"a":"x"}', b'text']
