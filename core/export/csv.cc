@@ -3,6 +3,8 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -81,19 +83,43 @@ std::string text_of(Bytes bytes, ByteForm form) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
-void write_json(JsonWriter& json, const ArrowField& field, const ArrowColumn& column, std::size_t row, ByteForm form) {
+// How bytes are written.
+struct BytesOfTable {
+  ByteForm form = ByteForm::kAuto;
+  MixedBytes* mixed = nullptr;
+  std::map<const ArrowField*, std::string> names{};  // of fields of bytes
+
+  // Adds the fields in one.
+  void add_names(const ArrowField& parent, const std::string& path) {
+    for (const ArrowField& child : parent.children) {
+      const bool is_item = is_list(parent);
+      const std::string name = is_item ? path : path.empty() ? child.name : path + "." + child.name;
+      if (child.format == "Z") names.emplace(&child, name);
+      add_names(child, name);
+    }
+  }
+  // Returns a text, or bytes in their form.
+  std::string text(const ArrowField& field, Bytes bytes) const {
+    if (field.format == "U") return text_of(bytes, ByteForm::kAuto);
+    if (form == ByteForm::kAuto && mixed != nullptr) mixed->note(names.at(&field), bytes);
+    return text_of(bytes, form);
+  }
+};
+
+void write_json(JsonWriter& json, const ArrowField& field, const ArrowColumn& column, std::size_t row,
+                const BytesOfTable& bytes) {
   if (is_null(column, row)) return json.literal("null");
   if (is_list(field)) {
     const auto [begin, end] = range_at(column, row);
     json.begin_list();
-    for (std::size_t i = begin; i < end; ++i) write_json(json, field.children[0], column.children[0], i, form);
+    for (std::size_t i = begin; i < end; ++i) write_json(json, field.children[0], column.children[0], i, bytes);
     return json.end_list();
   }
   if (is_struct(field)) {
     json.begin_object();
     for (std::size_t i = 0; i < field.children.size(); ++i) {
       json.name(field.children[i].name);
-      write_json(json, field.children[i], column.children[i], row, form);
+      write_json(json, field.children[i], column.children[i], row, bytes);
     }
     return json.end_object();
   }
@@ -106,7 +132,7 @@ void write_json(JsonWriter& json, const ArrowField& field, const ArrowColumn& co
     json.number(number);
   };
   if (take_number(field, column, row, take)) return;
-  json.string(text_of(bytes_at(column, row), field.format == "U" ? ByteForm::kAuto : form));
+  json.string(bytes.text(field, bytes_at(column, row)));
 }
 
 class TextRows final : public EncodedRows {};
@@ -114,7 +140,10 @@ class TextRows final : public EncodedRows {};
 // Rows of text, one after another.
 class TextWriter : public TableWriter {
  public:
-  TextWriter(ByteSink& sink, ArrowField root) : sink_(sink), root_(std::move(root)) {}
+  TextWriter(ByteSink& sink, ArrowField root, const CsvOptions& options)
+      : sink_(sink), root_(std::move(root)), mixed_(options.mixed), bytes_{options.bytes, options.mixed.get()} {
+    bytes_.add_names(root_, {});
+  }
 
   Result<std::unique_ptr<const EncodedRows>> encode(std::span<const ArrowColumn> batches) const override {
     auto encoded = std::make_unique<TextRows>();
@@ -130,10 +159,14 @@ class TextWriter : public TableWriter {
     TRY(write_header());
     return sink_.write(as_bytes(encoded.bytes));
   }
-  Result<void> finish() override { return write_header(); }
+  Result<void> finish() override {
+    if (mixed_ != nullptr) TRY(mixed_->check());
+    return write_header();
+  }
 
  protected:
   const ArrowField& root() const { return root_; }
+  const BytesOfTable& bytes() const { return bytes_; }
 
  private:
   virtual std::string header() const = 0;
@@ -146,13 +179,15 @@ class TextWriter : public TableWriter {
 
   ByteSink& sink_;
   const ArrowField root_;
+  const std::shared_ptr<MixedBytes> mixed_;
+  BytesOfTable bytes_;
   bool has_header_ = false;
 };
 
 class CsvWriter final : public TextWriter {
  public:
   CsvWriter(ByteSink& sink, const ArrowField& root, const CsvOptions& options)
-      : TextWriter(sink, root), options_(options) {}
+      : TextWriter(sink, root, options), options_(options) {}
 
  private:
   std::string header() const override {
@@ -199,11 +234,11 @@ class CsvWriter final : public TextWriter {
       return;
     }
     if (field.format == "U" || field.format == "Z") {
-      return append_cell(out, text_of(bytes_at(column, row), field.format == "U" ? ByteForm::kAuto : options_.bytes));
+      return append_cell(out, bytes().text(field, bytes_at(column, row)));
     }
     std::string json;
     JsonWriter writer(json);
-    write_json(writer, field, column, row, options_.bytes);
+    write_json(writer, field, column, row, bytes());
     const bool is_word = json.starts_with('"');  // NaN or an infinity
     append_cell(out, is_word ? std::string_view(json).substr(1, json.size() - 2) : std::string_view(json));
   }
@@ -213,7 +248,8 @@ class CsvWriter final : public TextWriter {
 
 class JsonLinesWriter final : public TextWriter {
  public:
-  JsonLinesWriter(ByteSink& sink, const ArrowField& root, ByteForm bytes) : TextWriter(sink, root), bytes_(bytes) {}
+  JsonLinesWriter(ByteSink& sink, const ArrowField& root, const CsvOptions& options)
+      : TextWriter(sink, root, options) {}
 
  private:
   std::string header() const override { return {}; }
@@ -224,13 +260,11 @@ class JsonLinesWriter final : public TextWriter {
     for (std::size_t i = 0; i < root().children.size(); ++i) {
       if (is_null(batch.children[i], row)) continue;
       json.name(root().children[i].name);
-      write_json(json, root().children[i], batch.children[i], row, bytes_);
+      write_json(json, root().children[i], batch.children[i], row, bytes());
     }
     json.end_object();
     out += '\n';
   }
-
-  const ByteForm bytes_;
 };
 
 Result<void> check_types(const ArrowField& root) {
@@ -245,9 +279,10 @@ Result<std::unique_ptr<TableWriter>> open_csv(ByteSink& sink, const ArrowField& 
   return std::unique_ptr<TableWriter>(std::make_unique<CsvWriter>(sink, root, options));
 }
 
-Result<std::unique_ptr<TableWriter>> open_json_lines(ByteSink& sink, const ArrowField& root, ByteForm bytes) {
+Result<std::unique_ptr<TableWriter>> open_json_lines(ByteSink& sink, const ArrowField& root,
+                                                     const CsvOptions& options) {
   TRY(check_types(root));
-  return std::unique_ptr<TableWriter>(std::make_unique<JsonLinesWriter>(sink, root, bytes));
+  return std::unique_ptr<TableWriter>(std::make_unique<JsonLinesWriter>(sink, root, options));
 }
 
 }  // namespace recordfs

@@ -20,19 +20,24 @@ using Content = ExportFormat::Content;
 
 std::vector<FileCodec> both() { return {FileCodec::kGzip, FileCodec::kZstd}; }
 
-Result<std::unique_ptr<TableWriter>> open_comma_table(ByteSink& sink, const ArrowField& root, ByteForm bytes) {
-  return open_csv(sink, root, {.bytes = bytes});
+using OpenedTable = Result<std::unique_ptr<TableWriter>>;
+
+OpenedTable open_comma_table(ByteSink& sink, const ArrowField& root, const EncoderOptions& options) {
+  return open_csv(sink, root, {.bytes = options.bytes, .mixed = options.mixed});
 }
-Result<std::unique_ptr<TableWriter>> open_tab_table(ByteSink& sink, const ArrowField& root, ByteForm bytes) {
-  return open_csv(sink, root, {.separator = '\t', .line_end = "\n", .bytes = bytes});
+OpenedTable open_tab_table(ByteSink& sink, const ArrowField& root, const EncoderOptions& options) {
+  return open_csv(sink, root, {.separator = '\t', .line_end = "\n", .bytes = options.bytes, .mixed = options.mixed});
 }
-Result<std::unique_ptr<TableWriter>> open_arrow_table(ByteSink& sink, const ArrowField& root, ByteForm /*bytes*/) {
+OpenedTable open_table_of_objects(ByteSink& sink, const ArrowField& root, const EncoderOptions& options) {
+  return open_json_lines(sink, root, {.bytes = options.bytes, .mixed = options.mixed});
+}
+OpenedTable open_arrow_table(ByteSink& sink, const ArrowField& root, const EncoderOptions& /*options*/) {
   return open_arrow_file(sink, root);
 }
-Result<std::unique_ptr<TableWriter>> open_streamed_table(ByteSink& sink, const ArrowField& root, ByteForm /*bytes*/) {
+OpenedTable open_streamed_table(ByteSink& sink, const ArrowField& root, const EncoderOptions& /*options*/) {
   return open_arrow_stream(sink, root);
 }
-Result<std::unique_ptr<TableWriter>> open_parquet_table(ByteSink& sink, const ArrowField& root, ByteForm /*bytes*/) {
+OpenedTable open_parquet_table(ByteSink& sink, const ArrowField& root, const EncoderOptions& /*options*/) {
   return open_parquet(sink, root);
 }
 
@@ -42,7 +47,7 @@ const std::vector<ExportFormat>& formats() {
        .suffixes = {"ndjson"},
        .text = "JSON Lines: an object for each row",
        .codecs = both(),
-       .open_table = open_json_lines},
+       .open_table = open_table_of_objects},
       {.name = "csv",
        .text = "CSV (RFC 4180), with the names of the columns in the first line",
        .content = Content::kTable,
@@ -216,14 +221,15 @@ class CodedSink {
 // Rows one after another.
 class RowFile final : public FileEncoder {
  public:
-  RowFile(std::unique_ptr<CodedSink> coded, std::shared_ptr<const RowEncoder> rows)
-      : coded_(std::move(coded)), rows_(std::move(rows)) {}
+  RowFile(std::unique_ptr<CodedSink> coded, std::shared_ptr<const RowEncoder> rows, std::shared_ptr<MixedBytes> mixed)
+      : coded_(std::move(coded)), rows_(std::move(rows)), mixed_(std::move(mixed)) {}
 
   Result<void> append(const RowBytes& rows, std::size_t begin, std::size_t end) override {
     TRY(write_begin());
     return coded_->sink().write(rows.between(begin, end));
   }
   Result<void> finish() override {
+    if (mixed_ != nullptr) TRY(mixed_->check());
     TRY(write_begin());
     TRY(coded_->sink().write(as_bytes(rows_->end())));
     return coded_->finish();
@@ -238,6 +244,7 @@ class RowFile final : public FileEncoder {
 
   const std::unique_ptr<CodedSink> coded_;
   const std::shared_ptr<const RowEncoder> rows_;
+  const std::shared_ptr<MixedBytes> mixed_;  // may be null
   bool has_begun_ = false;
 };
 
@@ -331,11 +338,12 @@ Result<std::unique_ptr<FileEncoder>> open_file_encoder(const ExportForm& form, c
   }
   ASSIGN_OR_RETURN(auto coded, CodedSink::open(form.codec, sink));
   if (options.columns != nullptr) {
-    ASSIGN_OR_RETURN(auto table, format.open_table(coded->sink(), options.columns->root(), options.bytes));
+    ASSIGN_OR_RETURN(auto table, format.open_table(coded->sink(), options.columns->root(), options));
     auto file = std::make_unique<GroupedFile>(table_groups(options.columns, std::move(table)), executor);
     return std::unique_ptr<FileEncoder>(std::make_unique<CodedFile>(std::move(coded), std::move(file)));
   }
-  std::unique_ptr<FileEncoder> file = std::make_unique<RowFile>(std::move(coded), row_encoder(form, options));
+  std::unique_ptr<FileEncoder> file =
+      std::make_unique<RowFile>(std::move(coded), row_encoder(form, options), options.mixed);
   return options.key ? without_repeated_keys(std::move(file)) : std::move(file);
 }
 

@@ -12,6 +12,7 @@
 #include "core/base/result.h"
 #include "core/decoding/json_writer.h"
 #include "core/export/encoder.h"
+#include "core/export/mixed_bytes.h"
 #include "core/export/tar.h"
 #include "core/formats/record_writer.h"
 #include "core/store/executor.h"
@@ -21,6 +22,7 @@ namespace recordfs {
 class TableColumns;
 class TableWriter;
 struct ArrowField;
+struct EncoderOptions;
 
 // The codec of a whole file.
 enum class FileCodec : std::uint8_t { kNone, kGzip, kZstd };
@@ -40,7 +42,8 @@ struct ExportFormat {
   std::string_view record_format{};  // of find_writer(); empty: not a container
   bool has_record_type = false;      // WriterOptions::record_type
   // Begins a table; of kRows, for scalars.
-  Result<std::unique_ptr<TableWriter>> (*open_table)(ByteSink& sink, const ArrowField& root, ByteForm bytes) = nullptr;
+  Result<std::unique_ptr<TableWriter>> (*open_table)(ByteSink& sink, const ArrowField& root,
+                                                     const EncoderOptions& options) = nullptr;
 };
 
 // Returns all of them, in the order of the help.
@@ -59,7 +62,8 @@ std::optional<ExportForm> export_form_of(std::string_view name);
 struct EncoderOptions {
   std::shared_ptr<const TableColumns> columns{};  // of a table; null: none is written
   ByteForm bytes = ByteForm::kAuto;
-  std::vector<TarMember> members{};  // of an archive
+  std::shared_ptr<MixedBytes> mixed{};  // of all files and rows of an export; the end fails as its check(); null: none
+  std::vector<TarMember> members{};     // of an archive
   PartsOfRecord parts_of{};
   std::optional<std::string> key{};  // of an archive: a field; nullopt: the ordinal
   bool has_columns = true;           // of the records

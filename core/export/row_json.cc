@@ -30,9 +30,10 @@ std::size_t end_of_string(std::string_view json, std::size_t begin) {
   return std::min(at, json.size() - 1) + 1;
 }
 
-void append_value(JsonWriter& writer, const Value& value, ByteForm form) {
+void append_value(JsonWriter& writer, const Value& value, ByteForm form, std::string_view column, MixedBytes* mixed) {
   if (const auto* const integer = std::get_if<std::int64_t>(&value.is)) return writer.number(*integer);
   if (const auto* const bytes = std::get_if<Bytes>(&value.is)) {
+    if (form == ByteForm::kAuto && mixed != nullptr) mixed->note(column, *bytes);
     if (form == ByteForm::kAuto && is_utf8(as_text(*bytes))) return writer.string(as_text(*bytes));
     std::string encoded;
     append_bytes(encoded, *bytes, form);
@@ -47,6 +48,17 @@ void append_value(JsonWriter& writer, const Value& value, ByteForm form) {
 const Value* only_member(const Value& value) {
   const auto* const members = std::get_if<Value::Object>(&value.is);
   return members == nullptr || members->empty() ? nullptr : &members->front().value;
+}
+
+// Returns the names that lead to a value, joined by dots.
+std::string path_of(const std::vector<std::string_view>& quoted_keys) {
+  std::string path;
+  for (std::string_view key : quoted_keys) {
+    if (key.empty()) continue;
+    if (!path.empty()) path += '.';
+    path += key.substr(1, key.size() - 2);
+  }
+  return path;
 }
 
 Error no_columns() { return {.code = Code::kDamage, .detail = "no columns, unlike other records"}; }
@@ -70,12 +82,22 @@ std::vector<std::string_view> members_of(std::string_view object) {
 
 }  // namespace
 
-void append_untyped(std::string& json, std::string_view typed, ByteForm form) {
+void append_untyped(std::string& json, std::string_view typed, ByteForm form, MixedBytes* mixed) {
+  std::vector<std::string_view> keys{{}};  // of the open objects, quoted
   for (std::size_t at = 0; at < typed.size();) {
-    const std::size_t special = std::min(typed.find_first_of("\"NI", at), typed.size());
+    const std::size_t special = std::min(typed.find_first_of("\"NI{}", at), typed.size());
     json += typed.substr(at, special - at);
     at = special;
     if (at == typed.size()) return;
+    if (typed[at] == '{' || typed[at] == '}') {
+      if (typed[at] == '{') {
+        keys.emplace_back();
+      } else if (keys.size() > 1) {
+        keys.pop_back();
+      }
+      json += typed[at++];
+      continue;
+    }
     if (typed[at] != '"') {  // NaN or Infinity, or the latter after a minus
       const std::size_t end = std::min(typed.find_first_of(",]}", at), typed.size());
       const bool is_negative = json.ends_with('-');
@@ -88,9 +110,12 @@ void append_untyped(std::string& json, std::string_view typed, ByteForm form) {
     const std::string_view string = typed.substr(at, end - at);
     if (string.starts_with(kMarkOfBytes)) {
       const std::string_view encoded = string.substr(kMarkOfBytes.size(), string.size() - kMarkOfBytes.size() - 1);
-      append_bytes(json, as_bytes(decoded_base64(encoded)), form);
+      const std::string bytes = decoded_base64(encoded);
+      if (form == ByteForm::kAuto && mixed != nullptr) mixed->note(path_of(keys), as_bytes(bytes));
+      append_bytes(json, as_bytes(bytes), form);
     } else {
       json += string;
+      if (end < typed.size() && typed[end] == ':') keys.back() = string;
     }
     at = end;
   }
@@ -120,7 +145,7 @@ Result<std::string> RowReader::row_of_example(Bytes record) const {
     if (!is_list && values.empty()) continue;
     writer.name(name);
     if (is_list) writer.begin_list();
-    for (const Value& item : values) append_value(writer, item, form_.bytes);
+    for (const Value& item : values) append_value(writer, item, form_.bytes, name, form_.mixed.get());
     if (is_list) writer.end_list();
   }
   writer.end_object();
@@ -147,8 +172,8 @@ Result<void> RowReader::append(const RequestContext& context, const ChunkInfo& c
     return {};
   }
   std::string row;
-  append_untyped(row, *typed, form_.bytes);
-  append_selected(row, json);
+  append_selected(*typed, row);
+  append_untyped(json, row, form_.bytes, form_.mixed.get());
   return {};
 }
 
@@ -171,6 +196,7 @@ Result<void> RowReader::append_data(const RequestContext& context, const ChunkIn
     if (why != Code::kNotFound && !is_permanent(why)) return typed.error();
   }
   std::string row = fmt::format(R"({{"ordinal":{},"data":)", ordinal);
+  if (form_.bytes == ByteForm::kAuto && form_.mixed != nullptr) form_.mixed->note("data", record);
   append_bytes(row, record, form_.bytes);
   append_selected(row += '}', json);
   return {};

@@ -21,17 +21,19 @@
 #include "core/columns/row_schema.h"
 #include "core/decoding/json_writer.h"
 #include "core/decoding/record_decoder.h"
+#include "core/export/mixed_bytes.h"
 #include "core/store/record_store.h"
 
 namespace recordfs {
 
 // Appends JSON that has no white space and is of JsonLayout::kTyped as JSON of RFC 8259: bytes in `form`, and NaN and
-// the infinities as strings. REQUIRES: a JsonWriter wrote it. Thread-safe.
-void append_untyped(std::string& json, std::string_view typed, ByteForm form);
+// the infinities as strings. Notes bytes in `mixed`, which may be null. REQUIRES: a JsonWriter wrote it. Thread-safe.
+void append_untyped(std::string& json, std::string_view typed, ByteForm form, MixedBytes* mixed = nullptr);
 
 // The form of rows.
 struct RowForm {
   ByteForm bytes = ByteForm::kAuto;
+  std::shared_ptr<MixedBytes> mixed{};        // as EncoderOptions
   std::shared_ptr<const RowSchema> schema{};  // null: no columns are known before the records are read
   ColumnSelection selection{};
 };

@@ -60,7 +60,7 @@ class Export {
         executor_(context_.threads() - 1),
         rows_{.types = options.types,
               .limits = context_.limits(),
-              .form = {.bytes = options.bytes, .selection = options.columns.selection},
+              .form = {.bytes = options.bytes, .mixed = options.mixed, .selection = options.columns.selection},
               .skips_damage = options.skips_damage,
               .condition = options.condition} {
     if (place_ && place_->is_file()) interruption_.emplace();
@@ -137,8 +137,11 @@ class Export {
       context_.fail(kExitWrongUse, fmt::format("{}: not a file, so it has no shards", options_.output));
       return false;
     }
-    EncoderOptions encoding{
-        .bytes = options_.bytes, .members = options_.members, .parts_of = parts_of_record, .key = options_.key};
+    EncoderOptions encoding{.bytes = options_.bytes,
+                            .mixed = options_.mixed,
+                            .members = options_.members,
+                            .parts_of = parts_of_record,
+                            .key = options_.key};
     if (encoding.members.empty()) encoding.members.push_back({.name = "bin"});
     if (!find_columns(reader, encoding) || !find_record_type(reader, encoding)) return false;
     ExportFiles::Options files{

@@ -130,7 +130,8 @@ void declare_rows(CLI::App& app, ExportOptions& options) {
         }
       },
       "of archives: the members of each record, as jpg=image/encoded,cls=label\n"
-      "A member is named `ORDINAL.NAME`, or as --key says, and has a part of the record, by its path in inside/ of a mount, as for `cp "
+      "A member is named `ORDINAL.NAME`, or as --key says, and has a part of the record, by its path in inside/ of a "
+      "mount, as for `cp "
       "--part`; without a path it is the whole record. Default: `bin`, the record. A record that lacks a part cannot "
       "be "
       "exported.");
@@ -149,11 +150,15 @@ void declare_rows(CLI::App& app, ExportOptions& options) {
       "too long for a name of 100 bytes, has a dot, a slash or a control character, or is that of an earlier record "
       "of the same archive.");
   declare_value(
-      app, "--bytes", "FORM", [&options](const std::string& word) { options.bytes = byte_form_of(word); },
+      app, "--bytes", "FORM",
+      [&options](const std::string& word) {
+        options.bytes = byte_form_of(word);
+        options.mixed.reset();
+      },
       "how bytes are written in rows: auto (text or base64), base64 or hex\n"
-      "With `auto`, the default, they are text if they are UTF-8, and otherwise base64. With another FORM all bytes "
-      "have "
-      "that form, which no text can be mistaken for.");
+      "By default, bytes are text if they are UTF-8, and otherwise base64, and a column that has both cannot be "
+      "exported. "
+      "With `auto` it may have both. With another FORM all bytes have that form, which no text can be mistaken for.");
   declare_types(
       app, options.types,
       [&options] {

@@ -32,6 +32,7 @@ struct ExportOptions {
   std::vector<TarMember> members;
   std::optional<std::string> key;  // of archives
   ByteForm bytes = ByteForm::kAuto;
+  std::shared_ptr<MixedBytes> mixed = std::make_shared<MixedBytes>();  // null: --bytes is given
   bool replaces = false;
   bool skips_damage = false;
 

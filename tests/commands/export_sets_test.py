@@ -219,6 +219,16 @@ class ExportSets(commands.Case):
         self.assertEqual(done.status, commands.DAMAGE)
         self.assertIn("record 1: feature a has another type than in an earlier record\n", done.err)
 
+    def test_column_is_text_or_base64(self):
+        path = self.examples({"e": [b"\xff\0"], "t": [b"a"], "x": [b"\xff"]}, {"e": [b"/wA="], "t": [b"b"], "x": [b""]})
+        message = r"column e has bytes that are text and others, which would be base64 \(try: --bytes base64; "
+        for words in (["-o", self.target / "a.csv"], ["-o", self.target / "a.jsonl"], ["-o", self.target / "b.csv", "--shards", "2"]):
+            self.assert_ends(commands.PARTLY_DONE, message, "export", path, *words)
+        self.assertEqual(list(self.target.iterdir()), [])
+        self.assertEqual(self.table("a.csv", path, "--select", "t,x"), [["t", "x"], ["a", "/w=="], ["b", ""]])
+        self.assertEqual(self.table("b.csv", path, "--bytes", "auto", "--select", "e"), [["e"], ["/wA="], ["/wA="]])
+        self.assertEqual(self.table("c.csv", path, "--bytes", "base64", "--select", "e"), [["e"], ["/wA="], ["L3dBPQ=="]])
+
     def test_database_is_not_exported(self):
         path = next(path for path in sorted((commands.corpus() / "database").iterdir()) if (path / "CURRENT").exists())
         self.assert_ends(commands.WRONG_USE, "a database, which is not exported", "export", path, "-o", self.target / "a.tfrecord")

@@ -77,7 +77,7 @@ class Export(commands.Case):
 
     def test_columns_of_an_example_are_its_features(self):
         lines = [json.loads(line) for line in self.good("cat", "--json", commands.sample(EXAMPLES), ":5").splitlines()]
-        rows = self.rows("a.jsonl", commands.sample(EXAMPLES), ":5")
+        rows = self.rows("a.jsonl", "--bytes", "auto", commands.sample(EXAMPLES), ":5")
         typed = self.examples_of(commands.sample(EXAMPLES))
         columns = described(typed[:5], typed)
         for row, line, values in zip(rows, lines, columns, strict=True):
@@ -123,8 +123,8 @@ class Export(commands.Case):
         path = self.folder / "texts.tfrecord"
         path.write_bytes(tfrecord(texts))
         expected = [["ordinal", "data"]] + [[str(i), text.decode()] for i, text in enumerate(texts[:-1])] + [["6", "/w=="]]
-        self.assertEqual(self.table("a.csv", path), expected)
-        self.assertEqual(self.table("a.tsv", path, delimiter="\t"), expected)
+        self.assertEqual(self.table("a.csv", "--bytes", "auto", path), expected)
+        self.assertEqual(self.table("a.tsv", "--bytes", "auto", path, delimiter="\t"), expected)
         self.assertIn(b'\r\n5,""\r\n', (self.target / "a.csv").read_bytes())
 
     def test_null_of_the_only_column_is_no_empty_line(self):
@@ -181,7 +181,7 @@ class Export(commands.Case):
     def test_condition_selects_rows(self):
         path = self.folder / "few.tfrecord"
         path.write_bytes(tfrecord([self.good("cat", commands.sample(EXAMPLES), "0")] * 3 + [self.good("cat", commands.sample(EXAMPLES), "1")]))
-        self.assertEqual(len(self.rows("a.jsonl", "--where", "image/width > 600", path)), 3)
+        self.assertEqual(len(self.rows("a.jsonl", "--bytes", "auto", "--where", "image/width > 600", path)), 3)
         self.assertEqual(len(self.table("a.csv", "--where", "not image/width > 600", path)), 2)
         self.exported("a.tfrecord", "--where", "image/width > 600", path)
         self.assertEqual(self.good("cat", self.target / "a.tfrecord"), self.good("cat", path, ":3"))
