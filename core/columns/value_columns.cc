@@ -52,6 +52,12 @@ bool is_empty(const Value& value) {
   return std::holds_alternative<std::monostate>(value.is);
 }
 
+// Returns whether parts of a message are wanted that is shown among the other members, as "type" and "decoded".
+bool is_wanted_inline(const Member& member, const WantedParts& wanted) {
+  const bool is_inline = member.name.empty() && std::holds_alternative<Message>(member.value.is);
+  return is_inline && (wanted.member("type") || wanted.member("decoded"));
+}
+
 // The same of the parts of a value that are wanted.
 bool is_empty(const Value& value, const WantedParts& wanted) {
   if (wanted.is_all()) return is_empty(value);
@@ -61,7 +67,7 @@ bool is_empty(const Value& value, const WantedParts& wanted) {
   const auto* const object = std::get_if<Value::Object>(&value.is);
   return object == nullptr || std::ranges::all_of(*object, [&](const Member& member) {
            const auto parts = wanted.member(member.name);
-           return !parts || is_empty(member.value, *parts);
+           return !is_wanted_inline(member, wanted) && (!parts || is_empty(member.value, *parts));
          });
 }
 
@@ -150,13 +156,12 @@ class ValueColumns::Collector {
   Result<void> add_members(Column& parent, const Value::Object& object, const WantedParts& wanted,
                            std::size_t depth = 0) {
     if (depth > kDeepest) return column_error(Code::kLimit, parent.path, "nests too deeply");
-    for (const auto& [name, value] : object) {
-      // In JSON, a message without a name is the members "type" and "decoded".
-      const bool is_inline = name.empty() && std::holds_alternative<Message>(value.is);
-      if (is_inline && (wanted.member("type") || wanted.member("decoded"))) return has_messages(parent.path);
+    for (const Member& member : object) {
+      if (is_wanted_inline(member, wanted)) return has_messages(parent.path);
+      const auto& [name, value] = member;
       const auto parts = wanted.member(name);
-      if (!parts) note_other(path_of(parent.path, name));
-      if (parts && !parts->is_all() && is_empty(value, *parts)) note_others(path_of(parent.path, name), value);
+      if (!parts) note_other(parent.path, name);
+      if (parts && !parts->is_all() && is_empty(value, *parts)) note_others(parent.path, name, value);
       if (!parts || is_empty(value, *parts)) continue;
       if (name.find('\0') != std::string_view::npos) {
         return column_error(Code::kUnsupported, path_of(parent.path, name), "has a NUL in its name");
@@ -175,24 +180,28 @@ class ValueColumns::Collector {
  private:
   static Error has_messages(std::string_view path) {
     if (path.ends_with('.')) path.remove_suffix(1);  // the name of the message
-    return column_error(
-        Code::kUnsupported, path,
-        "has messages of types of their own, which tables cannot have (try: JSON Lines of all columns)");
+    const std::string owner = path.empty() ? "each record" : fmt::format("column {}", printable(path));
+    return {.code = Code::kUnsupported,
+            .detail = owner +
+                      " has messages of types of their own, which tables cannot have (try: JSON Lines of all "
+                      "columns)"};
   }
 
-  void note_other(std::string_view name) {
+  void note_other(const std::string& parent, std::string_view name) {
     auto& others = columns_.others_;
-    if (others.size() < kMostOthers && std::ranges::find(others, name) == others.end()) others.emplace_back(name);
+    if (name.empty() || others.size() >= kMostOthers) return;
+    std::string path = path_of(parent, name);
+    if (std::ranges::find(others, path) == others.end()) others.push_back(std::move(path));
   }
 
-  // Notes a value in which nothing is wanted, and the members of its objects.
-  void note_others(const std::string& path, const Value& value) {
-    note_other(path);
+  // Notes a member in which nothing is wanted, and what is in its objects.
+  void note_others(const std::string& parent, std::string_view name, const Value& value) {
+    note_other(parent, name);
     if (const auto* const object = std::get_if<Value::Object>(&value.is)) {
-      for (const Member& member : *object) note_other(path_of(path, member.name));
+      for (const Member& member : *object) note_other(path_of(parent, name), member.name);
     } else if (const auto* const list = std::get_if<Value::List>(&value.is)) {
       for (const Value& item : *list) {
-        if (std::holds_alternative<Value::Object>(item.is)) note_others(path, item);
+        if (std::holds_alternative<Value::Object>(item.is)) note_others(parent, name, item);
       }
     }
   }

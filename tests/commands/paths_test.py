@@ -112,6 +112,17 @@ class Paths(commands.Case):
         file = self.written("d.tfrecord", [{"a": {"b.c": 3}, "a.b": {"c": 4}}])
         self.assert_ends(commands.PARTLY_DONE, "several columns", "export", file, "--to", "csv", "--select", "a.b.c", "-o", "-")
 
+    def test_messages_of_their_own_types_are_no_columns_of_tables(self):
+        events = commands.sample("proio/c03-example-none.proio")
+        for path in ("entries", "entries.decoded.pdg", "entries.type"):
+            for form in ("csv", "jsonl"):
+                self.assert_ends(commands.PARTLY_DONE, "column entries has messages of types of their own", "export", events, "--to",
+                                 form, "--select", path, "-o", "-")
+        self.assertEqual(self.exported("--to", "csv", "--select", "tags.Hits,entries.id", file=events).splitlines()[1],
+                         b'[1],"[1,2,3,4]"')
+        rows = [json.loads(line) for line in self.exported("--to", "jsonl", "--where", "entries.decoded.pdg = -2740", file=events).splitlines()]
+        self.assertTrue(all(-2740 in (one["decoded"].get("pdg") for one in row["entries"]) for row in rows) and rows)
+
     def test_paths_to_nothing_are_errors(self):
         for path in ("a.x", "a.b.x", "l.y.x", "q.r.x", "a.", ".a", "x.a"):
             self.assert_ends(commands.PARTLY_DONE, "no column", "export", self.file, "--to", "csv", "--select", path, "-o", "-")
