@@ -20,6 +20,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/descriptor.h"
+#include "core/base/utf8.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
@@ -94,12 +95,31 @@ class Cp {
       context_.fail(kExitPartlyDone, fmt::format("{}: {} without a part {}", name, counted(without_part_[i], "record"),
                                                  options_.files.parts[i]));
     }
-    if (without_name_ == 0) return;
+    if (of_one_name_.records > 0) {
+      context_.fail(kExitPartlyDone, fmt::format("{}: {} with the name of an existing file or of another record; the "
+                                                 "first is {}: {} (try: {{ordinal}} in --name)",
+                                                 name, counted(of_one_name_.records, "record"), of_one_name_.first,
+                                                 printable(of_one_name_.why)));
+    }
+    if (without_name_.records == 0) return;
     context_.fail(kExitPartlyDone,
-                  fmt::format("{}: {} without a name; the first is {}: {}", name, counted(without_name_, "record"),
-                              first_without_name_->first, first_without_name_->second));
+                  fmt::format("{}: {} without a name; the first is {}: {}", name,
+                              counted(without_name_.records, "record"), without_name_.first, without_name_.why));
     if (options_.files.pattern != nullptr) report_absent(&options_.files.pattern->fields(), context_);
   }
+
+  // Records that are not copied for one reason.
+  struct NotCopied {
+    std::uint64_t records = 0;
+    std::uint64_t first = 0;  // an ordinal
+    std::string why{};
+
+    void add(std::uint64_t ordinal, const std::string& reason) {
+      if (records++ > 0) return;
+      first = ordinal;
+      why = reason;
+    }
+  };
 
   // What failed in a chunk, by ordinal.
   using Failures = std::vector<std::pair<std::uint64_t, RecordFiles::Failure>>;
@@ -187,7 +207,11 @@ class Cp {
         continue;
       }
       if (failure.has_no_name) {
-        if (without_name_++ == 0) first_without_name_.emplace(ordinal, failure.why.detail);
+        without_name_.add(ordinal, failure.why.detail);
+        continue;
+      }
+      if (failure.is_there && options_.files.pattern != nullptr && !options_.files.pattern->has_ordinal()) {
+        of_one_name_.add(ordinal, failure.name);
         continue;
       }
       progress_.clear();
@@ -210,9 +234,9 @@ class Cp {
   std::optional<RecordFiles> files_;
   std::atomic<bool> is_stopped_{false};
   std::vector<std::uint64_t> without_part_ =
-      std::vector<std::uint64_t>(options_.files.parts.size());                 // records, by part
-  std::uint64_t without_name_ = 0;                                             // records
-  std::optional<std::pair<std::uint64_t, std::string>> first_without_name_{};  // its ordinal, and why
+      std::vector<std::uint64_t>(options_.files.parts.size());  // records, by part
+  NotCopied without_name_;
+  NotCopied of_one_name_;  // `why` is the name
 };
 
 // A signal ends it at once, and leaves what the next copy continues.
