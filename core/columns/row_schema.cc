@@ -109,6 +109,21 @@ void keep_parts(std::vector<MessageField>& fields, const WantedParts& wanted) {
   });
 }
 
+// Adds the parts of fields that keep_parts() has kept. `path` is that of the message.
+void add_parts(const std::vector<MessageField>& fields, const WantedParts& parts, std::vector<std::uint32_t>& path,
+               FieldProjection& wanted) {
+  for (const MessageField& field : fields) {
+    const auto inside = parts.member(field.name);
+    path.push_back(field.number);
+    if (!inside || inside->is_all() || !has_paths(field) || field.fields.empty()) {
+      wanted.add(path);
+    } else {
+      add_parts(field.fields, *inside, path, wanted);
+    }
+    path.pop_back();
+  }
+}
+
 }  // namespace
 
 Result<std::optional<RecordType>> stated_type(const RequestContext& context, const RecordStore& store,
@@ -324,7 +339,8 @@ Result<std::shared_ptr<const RowSchema>> RowSchema::find_scalars(const RequestCo
 
 bool RowSchema::add_wanted_fields(FieldProjection& wanted) const {
   if (!type_ || has_scalars_) return false;
-  for (const MessageField& field : root_.fields) wanted.add(std::vector{field.number});
+  std::vector<std::uint32_t> path;
+  add_parts(root_.fields, selection_.parts(), path, wanted);
   return true;
 }
 

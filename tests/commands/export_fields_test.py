@@ -40,7 +40,7 @@ class ExportFields(commands.Case):
     def test_transposed_chunks_have_the_same_columns_as_simple_ones(self):
         conditions = ([], ["--where", "id > 100 and load < 900"], ["--where", "note.level is null or name ~ '1$'"])
         for form in ("arrows", "parquet", "csv", "jsonl"):
-            for selected in ("id", "note", "name,load", "load,note,id,name"):
+            for selected in ("id", "note", "name,load", "load,note,id,name", "note.level", "note.text,id"):
                 for condition in conditions:
                     words = ("--to", form, "--select", selected, *condition)
                     rows = self.exported(TRANSPOSED, *words)
