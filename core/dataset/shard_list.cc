@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/storage.h"
+#include "core/dataset/ask_together.h"
 #include "core/dataset/log_directory.h"
 #include "core/dataset/natural_order.h"
 #include "core/dataset/path_errors.h"
@@ -423,7 +424,9 @@ Result<ShardList> list_shards(std::span<const std::string> words, const IsContai
                                 }).run(kLeastListed, bounds));
     return append(list, std::move(more), bounds);
   };
-  for (const std::string& word : words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i % kAskedTogether == 0) ask_together(words.subspan(i));
+    const std::string& word = words[i];
     const Meaning meaning = meaning_of(word);
     if (meaning == Meaning::kFile) {
       files.push_back(word);

@@ -11,6 +11,7 @@
 #include "core/base/counted.h"
 #include "core/base/storage.h"
 #include "core/base/utf8.h"
+#include "core/dataset/ask_together.h"
 #include "core/dataset/source_spec.h"
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/damage_reporter.h"
@@ -137,12 +138,23 @@ void SetReader::print(std::size_t shard, const Error& error) {
 // Prints why files that are named one by one cannot be opened, whichever of them a range needs.
 void SetReader::print_absent_files() {
   for (std::size_t shard = 0; shard < set_.size(); ++shard) {
+    if (shard % kAskedTogether == 0) ask_about(shard);
     const Shard& named = set_.shard(shard);
     if (named.is_missing || named.path == kStandardInput) continue;
     const Location location(named.path);
     if (location.is_local() ? ::access(named.path.c_str(), R_OK) == 0 : status_of({}, location).has_value()) continue;
     if (const auto store = set_.open({}, shard); !store) print(shard, store.error());
   }
+}
+
+// Asks servers about the shards from `first` on.
+void SetReader::ask_about(std::size_t first) {
+  std::vector<std::string> paths;
+  const std::size_t end = std::min(set_.size(), first + kAskedTogether);
+  for (std::size_t shard = first; shard < end; ++shard) {
+    if (const Shard& named = set_.shard(shard); !named.is_missing) paths.push_back(named.path);
+  }
+  ask_together(paths);
 }
 
 // The detail begins with the path of the shard.

@@ -103,6 +103,7 @@ class SetReader {
   bool report_unopened(std::size_t end);
   void print(std::size_t shard, const Error& error);
   void print_absent_files();
+  void ask_about(std::size_t first);
   void print_uncounted(const Error& error);
 
   const std::string name_;

@@ -9,6 +9,7 @@ import built
 import commands_test
 import mounting
 import remoting
+from server import Rule
 from tfrecords import tfrecord
 
 ROUND_TRIP = 0.05  # seconds
@@ -40,6 +41,11 @@ class Case(commands_test.Case):
         self.assertLessEqual(len(rounds(log)), most, (words, log))
         self.assertLessEqual(len(log), most + 2, (words, log))
         return out
+
+
+def stalled(exchange):
+    exchange.wait_for_the_client_to_leave()
+    return exchange.answer
 
 
 def rounds(log):
@@ -261,6 +267,26 @@ class Bytes(Case):
         path.write_bytes(tfrecord([bytes(1000)]) * 64000)
         log, _ = self.requests_of("head", "-n", "3", self.server.url(path))
         self.assertLessEqual(sum(request.sent for request in log), 8 * BLOCK, log)
+
+
+class ManyFiles(Case):
+    def test_files_that_are_named_one_by_one_are_asked_about_together(self):
+        for number in range(24):
+            (self.root / f"{number}.tfrecord").write_bytes(tfrecord([b"%d" % number]))
+        urls = [self.server.url(f"{number}.tfrecord") for number in range(24)]
+        log, out = self.requests_of("cat", *urls, "23")
+        self.assertEqual(out, b"23")
+        # An answer is believed for a second, within which a busy machine does not open all files.
+        self.assertLessEqual(len(log), 2 * len(urls), log)
+        self.assertGreater(self.server.most_at_once, 4)
+        self.server.rules.append(Rule(r"/1?[0-9]\.tfrecord", stalled))
+        self.server.take_log()
+        done = self.answer(["cat", "--timeout", str(remoting.DEADLINE), *urls, "23"])
+        self.assertEqual((done.status, done.out), (2, b""))
+        for number in range(20):
+            self.assertEqual(done.err.count(f"/{number}.tfrecord: "), 1, done.err)
+        # Each small request without a response is repeated once on another connection.
+        self.assertLessEqual(len(self.server.take_log()), 2 * len(urls))
 
 
 class ManyShardsOfS3(Case):
