@@ -40,7 +40,7 @@ class RowEncoder {
   virtual Result<void> append(const RequestContext& context, const ExportedRecord& record, std::string& out) const = 0;
 
   // Returns whether rows depend on nothing but the bytes of the records, and always have a place in the format.
-  virtual bool depends_on_bytes_alone() const { return false; }
+  virtual bool depends_on_bytes_alone() const { return keeps_records() || stored_form() != nullptr; }
   // Returns whether a row is nothing but its record.
   virtual bool keeps_records() const { return false; }
   // Returns the format that stores records as append() makes them, each in its frame; null if there is none.

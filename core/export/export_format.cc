@@ -134,7 +134,6 @@ class Framed final : public RowEncoder {
     writer_.frame->append(out, record.bytes);
     return {};
   }
-  bool depends_on_bytes_alone() const override { return true; }
   const FileWriter* stored_form() const override { return &writer_; }
 
  private:
@@ -149,7 +148,6 @@ class Records final : public RowEncoder {
     return {};
   }
   bool keeps_records() const override { return true; }
-  bool depends_on_bytes_alone() const override { return true; }
 };
 
 // --- files

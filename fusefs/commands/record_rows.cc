@@ -17,15 +17,6 @@ namespace {
 constexpr std::uint64_t kReadBytes = 1u << 20;  // of small records at once
 constexpr std::size_t kMostRows = 64u << 20;    // bytes of rows at once; one row may exceed it
 
-// Returns the end of a run of records that are read at once: without failures, and of at most kReadBytes, but one.
-std::uint64_t end_of_readable(const Layout& layout, std::uint64_t first, std::uint64_t end) {
-  std::uint64_t after = std::max(std::min(end, layout.index_at(layout.extent(first).begin + kReadBytes)), first + 1);
-  for (std::uint64_t i = first + 1; layout.has_failures() && i < after; ++i) {
-    if (layout.failure(i) != nullptr) after = i;
-  }
-  return after;
-}
-
 // Adds the ends of the rows if `window` has consecutive rows of these records, and returns the rows: each record in its
 // frame. Otherwise returns nothing.
 Bytes stored_rows(Bytes window, std::span<const Bytes> records, const RecordFrame& frame, RowBytes& rows) {
@@ -139,10 +130,10 @@ void RecordRows::encode_all(const RequestContext& context, const ChunkRecords& r
     }
     std::uint64_t end = i + 1;
     if (const Error* const why = layout.failure(i)) {
-      while (end < records.which.end && layout.failure(end) == why) ++end;
+      end = end_of_failed(layout, i, records.which.end);
       fail(run, *why, end - i);
     } else {
-      end = end_of_readable(layout, i, records.which.end);
+      end = end_of_readable(layout, i, records.which.end, kReadBytes);
       encode_read(context, records, chunk, {.begin = i, .end = end}, run);
     }
     i = end;

@@ -127,7 +127,8 @@ class RecordPrinter {
         return;
       }
       const Error* const failure = layout_.failure(i);
-      const std::uint64_t end = failure != nullptr ? end_of_failure(i, which.end) : end_of_run(i, which.end);
+      const std::uint64_t end =
+          failure != nullptr ? end_of_failed(layout_, i, which.end) : end_of_readable(layout_, i, which.end, kRunBytes);
       if (failure != nullptr) {
         fail(*failure, end - i);
       } else {
@@ -151,25 +152,6 @@ class RecordPrinter {
   void fail(const Error& why, std::uint64_t records = 1) {
     rendered_.failures.push_back({why, records});
     rendered_.is_over = !text_.options.skips_damage;
-  }
-
-  // Returns the first record after `first` that does not fail for the same reason.
-  std::uint64_t end_of_failure(std::uint64_t first, std::uint64_t end) const {
-    const Error* why = layout_.failure(first);
-    while (first < end && layout_.failure(first) == why) ++first;
-    return first;
-  }
-
-  // Returns the end of a run that is read at once: readable records, at most kRunBytes unless it is one record.
-  std::uint64_t end_of_run(std::uint64_t first, std::uint64_t end) const {
-    const std::uint64_t limit = layout_.extent(first).begin + kRunBytes;
-    std::uint64_t after = std::min(end, layout_.index_at(limit));
-    after = std::max(after, first + 1);
-    if (!layout_.has_failures()) return after;
-    for (std::uint64_t i = first + 1; i < after; ++i) {
-      if (layout_.failure(i) != nullptr) return i;
-    }
-    return after;
   }
 
   RecordName name_of(std::uint64_t index) const {
@@ -378,6 +360,21 @@ void declare_types(CLI::App& app, UserTypes& types, std::function<bool()> is_use
     if (!read) throw CLI::ValidationError(given->descriptors + ": " + read.error().detail);
     types = std::move(*read);
   });
+}
+
+std::uint64_t end_of_readable(const Layout& layout, std::uint64_t first, std::uint64_t end, std::uint64_t bytes) {
+  const std::uint64_t limit = layout.extent(first).begin + bytes;
+  const std::uint64_t after = std::max(std::min(end, layout.index_at(limit)), first + 1);
+  for (std::uint64_t i = first + 1; layout.has_failures() && i < after; ++i) {
+    if (layout.failure(i) != nullptr) return i;
+  }
+  return after;
+}
+
+std::uint64_t end_of_failed(const Layout& layout, std::uint64_t first, std::uint64_t end) {
+  const Error* const why = layout.failure(first);
+  while (first < end && layout.failure(first) == why) ++first;
+  return first;
 }
 
 RecordText::RecordText(const SetMember& member, const FormOptions& wanted)

@@ -99,6 +99,11 @@ struct Rendered {
   OrdinalInterval rest{.begin = 0, .end = 0};  // indices of records without text, because the text was full
 };
 
+// Return the end of records of a chunk, from `first` on, that are handled together: that can be read, as far as the
+// layout tells, and have at most `bytes` bytes unless it is one; and that fail for the same reason as the first.
+std::uint64_t end_of_readable(const Layout& layout, std::uint64_t first, std::uint64_t end, std::uint64_t bytes);
+std::uint64_t end_of_failed(const Layout& layout, std::uint64_t first, std::uint64_t end);
+
 // What the text of records depends on. Immutable and thread-safe.
 struct RecordText {
   // `member` must outlive it.
