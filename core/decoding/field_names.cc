@@ -4,15 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
-#include "core/formats/json_text.h"
+#include "core/decoding/json_filter.h"
 
 namespace recordfs {
 namespace {
 
 constexpr std::size_t kMostNames = 4096;
 constexpr std::uint64_t kLargestRecord = 4u << 20;  // bytes
-constexpr std::size_t kMostNamedValues = 1u << 20;
 
 bool has_suffix(std::string& path, std::string_view suffix) {
   if (!path.ends_with(suffix)) return false;
@@ -20,32 +20,46 @@ bool has_suffix(std::string& path, std::string_view suffix) {
   return true;
 }
 
-// Returns the shortest path that FieldPaths accepts for this one of a JSON document.
-std::string field_name(std::string path) {
-  std::string name = column_name(std::move(path));
-  has_suffix(name, "_base64");
-  return name;
-}
-
-// Bytes are an object with one member.
-bool is_bytes(const JsonValue& value) {
-  return value.type == JsonType::kObject && value.values.size() == 1 &&
-         (value.values.front().key == "text" || value.values.front().key == "base64");
-}
-
-// Adds the names in a value, whose nesting is bounded.
-void add_names(const JsonValue& value, const std::string& path, std::set<std::string>& names) {
-  const bool is_object = value.type == JsonType::kObject && !is_bytes(value) && !value.values.empty();
-  if (names.size() >= kMostNames) return;
-  if (!is_object && value.type != JsonType::kArray) {
-    if (!path.empty()) names.insert(field_name(path));
-    return;
+// Collects the names of the values in a record, whose nesting is bounded.
+class NameCollector final : public ValueVisitor {
+ public:
+  void name(std::string_view name) override {
+    if (open_.empty()) return;
+    path_.resize(open_.back().size);
+    if (!path_.empty()) path_ += '.';
+    path_ += name;
   }
-  if (value.values.empty() && !path.empty()) names.insert(field_name(path));  // an empty list
-  for (const JsonValue& inner : value.values) {
-    add_names(inner, !is_object ? path : (path.empty() ? inner.key : path + '.' + inner.key), names);
+  void begin(bool) override {
+    note_member();
+    open_.push_back({.size = path_.size()});
   }
-}
+  void end() override {
+    path_.resize(open_.back().size);
+    if (open_.back().is_empty) add();
+    open_.pop_back();
+  }
+  void take(const Scalar&) override {
+    note_member();
+    add();
+  }
+  std::set<std::string> names{};
+
+ private:
+  struct Level {
+    std::size_t size;  // of the path
+    bool is_empty = true;
+  };
+
+  void note_member() {
+    if (!open_.empty()) open_.back().is_empty = false;
+  }
+  void add() {
+    if (!path_.empty() && names.size() < kMostNames) names.insert(column_name(path_));
+  }
+
+  std::string path_;  // of the next value
+  std::vector<Level> open_;
+};
 
 }  // namespace
 
@@ -65,19 +79,13 @@ std::string column_name(std::string path) {
   return path;
 }
 
-std::set<std::string> field_names(std::string_view document) {
-  std::set<std::string> names;
-  if (const auto tree = read_json_tree(as_bytes(document), JsonWriter::kDeepest, kMostNamedValues)) {
-    add_names(*tree, {}, names);
-  }
-  return names;
-}
-
 void note_field_names(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk, Bytes record,
                       const FieldPaths& fields) {
   if (record.size() > kLargestRecord || !fields.wants_names()) return;
-  const auto document = decoder.document(context, chunk, record, JsonLayout::kLine);
-  fields.note_names(document ? field_names(*document) : std::set<std::string>());
+  NameCollector collector;
+  JsonFilter filter(collector);
+  const bool is_decoded = decoder.visit(context, chunk, record, filter).has_value();
+  fields.note_names(is_decoded ? std::move(collector.names) : std::set<std::string>());
 }
 
 }  // namespace recordfs
