@@ -143,6 +143,7 @@ bool ColumnTotals::add(const SetMember& member, DamageReporter& damage) {
   };
   const auto end = damage.read({.store = store}, {.threads = context_.threads()}, count);
   declare_types_of(member.store, options_.types, columns_);
+  records_ += end.value_or(0);
   return end.has_value();
 }
 

@@ -46,6 +46,9 @@ class ColumnTotals {
   // Reports doubts about the condition. Returns null after printing it if there are too many columns.
   const ColumnStatistics* finish(const std::string& name);
 
+  // Returns the number of records of all containers that were added, without samples: those that a condition does not
+  // select and those that cannot be read count too.
+  std::uint64_t records() const { return records_; }
   // Returns the number of records that could not be decoded, also those that the condition did not apply to.
   std::uint64_t undecoded() const { return undecoded_.records + (condition_ ? condition_->undecoded().records : 0); }
 
@@ -55,6 +58,7 @@ class ColumnTotals {
   const ConditionPointer condition_;
   ColumnStatistics columns_;
   UndecodedRecords::Summary undecoded_;
+  std::uint64_t records_ = 0;
 };
 
 }  // namespace recordfs

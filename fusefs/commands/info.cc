@@ -162,11 +162,23 @@ Result<JsonObject> info_of(const std::string& path, const RecordStore& store, co
   return info;
 }
 
-// Returns the last line: the number of records if it is known without a scan, and otherwise how to count them.
-std::string records_row(const std::string& path, const JsonObject& info, CommandContext& context) {
+// Returns the number of records if the file ends with the first chunk that has any.
+std::optional<std::uint64_t> records_of_only_chunk(const RecordStore& store) {
+  if (!store.traits().is_in_file_order) return std::nullopt;
+  const auto first = wait_for([&] { return store.index().first_with_records(RequestContext()); });
+  const bool is_only = first && *first && (*first)->end == store.source().size();
+  return is_only ? (*first)->records : std::nullopt;
+}
+
+// Returns the last line: the number of records if it is known without a scan, and otherwise how to count them. `read`:
+// the number if all were read.
+std::string records_row(const std::string& path, const RecordStore& store, const JsonObject& info,
+                        const std::optional<std::uint64_t>& read, CommandContext& context) {
   for (const char* const name : {"records", "num_records"}) {
     if (info.find(name) != nullptr) return row("records", text_in(info, name));
   }
+  if (const auto records = read ? read : records_of_only_chunk(store))
+    return row("records", fmt::format("{}", *records));
   const auto saved = saved_counts({}, context.services(), Location(path), ScanDetail::kCounts);
   if (saved) return row("records", fmt::format("{}", saved->records));
   return row("records", "not counted (try: recordfs info --scan)");
@@ -342,7 +354,9 @@ std::optional<std::string> info_text(const std::string& path, const InfoOptions&
     add_columns(columns, counted, *known);
     return line_of(path, std::move(*known));
   }
-  std::string table = table_of(path, *known) + records_row(path, *known, context);
+  const bool has_read_all = counted != nullptr && !options.counted.random.is_given();
+  const auto read = has_read_all ? std::optional(columns.records()) : std::nullopt;
+  std::string table = table_of(path, *known) + records_row(path, *store, *known, read, context);
   if (options.scan && ::isatty(STDOUT_FILENO) == 1) table += sizes_row(path, *store, context);
   return table + columns_text(counted);
 }
