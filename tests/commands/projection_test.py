@@ -31,7 +31,7 @@ class SameOutput(commands.Case):
     def test_grep(self):
         for field, pattern in (("name", "host1$"), ("id", "99"), ("load", "^1[.]5$"), ("note.level", "7"), ("note", "x"), ("name", "nothing")):
             for words in SHOWN:
-                for condition in ([], ["--where", "id > 100 and load < 900"]):
+                for condition in ([], ["--where", "id > 100 and load < 900"])[: 2 if words in ([], ["-c"]) else 1]:
                     self.assert_same("grep", "--field", field, *words, *condition, "-e", pattern)
         self.assertGreater(len(self.assert_same("grep", "--field", "id", "-e", "99").out), 1000)
 
