@@ -145,7 +145,7 @@ class Picker {
       }
       std::erase_if(picked_, [](const auto& one) { return one->records.empty(); });
     }
-    if (!dropped) stop_ = {std::move(dropped).error(), ordinal};
+    if (!dropped) stop_ = {dropped.error(), ordinal};
     return dropped.has_value();
   }
 

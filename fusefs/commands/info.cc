@@ -402,13 +402,13 @@ RunCommand declare_info(CLI::App& app) {
                "`headers`. If metadata changes along the file, lists the first 1000 changes, in JSON as "
                "`later_metadata`. The table of several files ends with a line of totals. On a terminal, also draws how "
                "many records have which size, on a logarithmic scale, which takes as long as `ls`.");
-  app.add_flag("--tags", options->tags,
-               "count the parts of all records: tags, entries, features, operations\n"
-               "They are counted by name and type. A part is named as below `inside/ORDINAL` of a mount. Of databases, "
-               "the changes of keys are counted by kind: of a directory, all that its live tables and logs store. Logs "
-               "of training have the tags of their scalars, with the first and the last step. This "
-               "reads all records. In JSON, the list is `parts`. At most "
-               "1000 rows are kept; the rest is counted together.");
+  app.add_flag(
+      "--tags", options->tags,
+      "count the parts of all records: tags, entries, features, operations\n"
+      "They are counted by name and type. A part is named as below `inside/ORDINAL` of a mount. Of databases, "
+      "the changes of keys are counted by kind: of a directory, all that its live tables and logs store. Of "
+      "logs of training, only the tags of scalars are counted, with the first and the last step. This reads all "
+      "records. In JSON, the list is `parts`. At most 1000 rows are kept; the rest is counted together.");
   auto* const columns = app.add_flag(
       "--columns", options->columns,
       "count the values of the columns of all records\n"
