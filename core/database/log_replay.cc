@@ -59,13 +59,16 @@ Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, co
   }
   const bool is_other = log->head.is_of_another_log();
   is_recycled_ = log->head.session.recycled && !is_other;
+  has_records_ = false;
   chain_.begin_log(name, number, source_->size(), is_other ? std::nullopt : log->head.predecessor);
   TRY(visit_log(context, *log->container, *this));
   chain_.end_log(next_sequence_);
+  if (!has_records_ && empty_log_.empty()) empty_log_ = name_;
   return {};
 }
 
 Result<void> LogReplay::take_record(const RecordPlace& place, Bytes record) {
+  has_records_ = true;
   if (is_numbered_otherwise_) return {};
   const auto batch = leveldb_log::summarize_batch(record);
   if (!batch) {
@@ -77,6 +80,7 @@ Result<void> LogReplay::take_record(const RecordPlace& place, Bytes record) {
   note_numbering(*batch, record);
   chain_.take_batch(batch->sequence);
   check_gap(batch->sequence, place.chunk.position);
+  check_empty_log();
   next_sequence_ = batch->sequence;
   Result<void> taken;
   bool is_first = true;
@@ -228,6 +232,14 @@ void LogReplay::check_gap(std::uint64_t start, Position at) {
   lose(name_, {.code = Code::kDamage,
                .position = at,
                .detail = fmt::format("the writes {} to {} are in no log", expected, start - 1)});
+}
+
+// LevelDB begins a log when that before it has filled a table. It stays live until the table is there.
+void LogReplay::check_empty_log() {
+  const std::string log = std::exchange(empty_log_, {});
+  if (log.empty() || !setup_.last_before || open_losses_ > 0) return;
+  lose(log, {.code = Code::kDamage,
+             .detail = fmt::format("no writes, although {} continues it, so they may be lost", name_)});
 }
 
 // The writes that were lost are older than the next one.

@@ -94,6 +94,7 @@ class LogReplay final : private LogVisitor {
   void lose(const std::string& log, const Error& error);
   void end_losses();
   void check_gap(std::uint64_t start, Position at);
+  void check_empty_log();
 
   const Setup setup_;
   const std::set<std::string, std::less<>>& only_keys_;  // of the options
@@ -107,6 +108,8 @@ class LogReplay final : private LogVisitor {
 
   std::string name_;  // of the current log
   std::shared_ptr<const Source> source_;
+  bool has_records_ = false;
+  std::string empty_log_;  // the first of the last logs without records; empty: there is none
   bool is_recycled_ = false;
   bool has_foreign_commit_ = false;  // of a transaction whose writes are in another log
   std::uint64_t number_ = 0;

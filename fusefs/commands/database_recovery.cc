@@ -99,6 +99,7 @@ bool add_problems(const DatabaseReader& reader, LossReport& report, RecoveredKey
     const bool is_unfinished = problem.error.code == Code::kUnfinished;
     if (!problem.loses_data && !is_unfinished) continue;
     recovered.lost.may_be_more = true;
+    recovered.any_may_be_stale = recovered.any_may_be_stale || is_unfinished;
     is_damage = is_damage && (is_unfinished || status_of(problem) == kExitDamage);
     const std::string path = (std::filesystem::path(reader.path()) / problem.file).string();
     report.write(report_line({.path = path}, is_unfinished ? "unfinished" : "damage", "reason", reason_of(problem)));
@@ -248,6 +249,7 @@ class DatabaseRecovery {
     for (const Finding& finding : verdict.findings) {
       if (finding.word != "unfinished") continue;
       recovered_.lost.may_be_more = true;
+      recovered_.any_may_be_stale = true;
       report_.write(report_line({.path = path}, finding.word, "reason", finding.reason));
       context_.fail(kExitDamage, fmt::format("{}: {}", path, to_string(finding)));
     }

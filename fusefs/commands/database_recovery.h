@@ -18,6 +18,8 @@ struct RecoveredKeys {
   std::uint64_t keys = 0;   // written
   LossCount lost{};         // keys whose value cannot be read; there may be more in what is damaged
   std::uint64_t stale = 0;  // keys written with a value that may be stale
+  // A log or MANIFEST ends inside a record, so newer writes of any key may be lost; such keys are not counted.
+  bool any_may_be_stale = false;
 };
 
 // Writes the keys of `reader` to the files of a new database in `directory`, whose CURRENT comes last, and reads them

@@ -158,8 +158,9 @@ class RecoverDatabase {
     is_published_ = true;
     if (!recovered->lost.is_none() || recovered->stale > 0) context_.note(kExitDamage);
     if (context_.status() == kExitDamage) {
+      const std::string stale = recovered->any_may_be_stale ? "any" : std::to_string(recovered->stale);
       print_message(fmt::format("{}: {} written; {} lost, {} may be stale", reader->path(),
-                                counted(recovered->keys, "key"), to_string(recovered->lost), recovered->stale));
+                                counted(recovered->keys, "key"), to_string(recovered->lost), stale));
     }
     return finish();
   }
@@ -456,10 +457,12 @@ RunCommand declare_recover(CLI::App& app) {
     const bool is_database = options->manifest.empty() && options->files.size() == 1 &&
                              SourceSpec{.words = options->files}.kind() == SourceSpec::Kind::kDatabase;
     const database::Options& database = options->reading.database;
-    if (!is_database && (!database.wal_directory.empty() || !database.table_directories.empty())) {
-      throw CLI::ValidationError("--wal-dir and --db-path", "are for databases, not for files");
+    const bool has_directories = !database.wal_directory.empty() || !database.table_directories.empty();
+    if (is_database ? options->links : has_directories) {
+      print_message(is_database ? "--link: is for files, not for databases"
+                                : "--wal-dir, --db-path: are for databases, not for files");
+      return int{kExitWrongUse};
     }
-    if (is_database && options->links) throw CLI::ValidationError("--link", "is for files, not for databases");
     return is_database ? RecoverDatabase(*options).run() : Recover(*options).run();
   };
 }

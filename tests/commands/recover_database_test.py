@@ -4,12 +4,14 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import time
 import unittest
 
 import commands
 import databases
+import tfrecords
 
 
 class RecoverDatabase(databases.Case):
@@ -48,7 +50,8 @@ class RecoverDatabase(databases.Case):
             self.assertEqual(found, self.values(source, *option))
             self.assertEqual(json.loads(self.good("info", "--json", table))["codec"], "none")
         self.assertEqual(self.recordfs("recover", source, "-o", str(self.folder / "part")).status, commands.DAMAGE)
-        self.assertEqual(self.recordfs("recover", *option, str(commands.sample("tfrecord/small.tfrecord")), "-o", str(self.folder / "x")).status, commands.WRONG_USE)
+        for words in ((*option, str(commands.sample("tfrecord/small.tfrecord"))), ("--link", source)):
+            self.assert_ends(commands.WRONG_USE, "databases", "recover", *words, "-o", str(self.folder / "x"))
 
     def test_damaged_table_costs_only_its_block_and_stale_keys_are_listed(self):
         source = self.copy_database(databases.LEVELS)
@@ -105,11 +108,30 @@ class RecoverDatabase(databases.Case):
             torn.write_bytes(torn.read_bytes()[:-cut])
             done = self.recordfs("recover", str(source), "-o", str(self.out), "--report", str(self.folder / "lost"))
             self.assertEqual(done.status, commands.DAMAGE, done.err)
+            self.assertIn("an unknown number lost, any may be stale", done.err)
             row = json.loads((self.folder / "lost").read_text(encoding="utf-8"))
             self.assertEqual((row["file"], row["class"]), (str(torn), "unfinished"))
             for made in (source, self.out):
                 shutil.rmtree(made)
             (self.folder / "lost").unlink()
+
+    def test_log_without_writes_before_another_one_has_lost_them(self):
+        def batch(sequence, key):
+            return struct.pack("<QIB", sequence, 1, 1) + bytes([len(key)]) + key + b"\1v"
+        source = self.copy_database("database/leveldb-log-only")
+        log, = source.glob("*.log")
+        number, value = int(log.stem), self.values(str(source))
+        last = max(line["sequence"] for line in self.json_lines("cat", "--json", str(source)))
+        newer = source / f"{number + 2:06}.log"
+        newer.write_bytes(tfrecords.log_fragment(1, batch(last + 1, b"new")))
+        self.assertEqual((self.recordfs("verify", str(source)).status, len(self.values(str(source)))), (commands.GOOD, len(value) + 1))
+        log.write_bytes(b"")
+        newer.write_bytes(tfrecords.log_fragment(1, batch(1, b"new")))  # so that no number is missing
+        done = self.recordfs("recover", str(source), "-o", str(self.out))
+        self.assertEqual((done.status, self.recordfs("verify", str(source)).status), (commands.DAMAGE, commands.DAMAGE), done.err)
+        self.assertIn(f"{log.name}: byte 0: no writes, although {newer.name} continues it, so they may be lost", done.err)
+        newer.unlink()  # a new database
+        self.good("verify", str(source))
 
     def test_lost_manifest_costs_no_key(self):
         source = self.copy_database(databases.LEVELS)
