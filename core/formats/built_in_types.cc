@@ -15,8 +15,33 @@ namespace {
 
 using protobuf::append_field;
 
-constexpr std::string_view kTimestamp = "google.protobuf.Timestamp";
-constexpr const char* kTimestampFile = "google/protobuf/timestamp.proto";
+// The types of protobuf's own files that may be used.
+struct ImportedFile {
+  const char* name;
+  std::string_view types;
+  std::string_view used;  // full names between spaces
+};
+constexpr std::string_view kImportedPackage = "google.protobuf";
+constexpr std::array kImported{
+    ImportedFile{"google/protobuf/timestamp.proto", "message Timestamp\nint64 seconds 1\nint32 nanos 2",
+                 " google.protobuf.Timestamp "},
+    ImportedFile{"google/protobuf/struct.proto", R"(
+message Struct
+  map:Value fields 1
+message Value
+  NullValue null_value 1 kind
+  double number_value 2 kind
+  string string_value 3 kind
+  bool bool_value 4 kind
+  Struct struct_value 5 kind
+  ListValue list_value 6 kind
+message ListValue
+  Value* values 1
+enum NullValue
+  NULL_VALUE 0
+)",
+                 " google.protobuf.Struct google.protobuf.Value google.protobuf.ListValue "},
+};
 
 // The numbers of google.protobuf.FieldDescriptorProto.Type.
 constexpr std::uint64_t kMessage = 11;
@@ -33,6 +58,7 @@ constexpr std::array<std::pair<std::string_view, std::uint64_t>, 9> kScalars{{{"
 
 struct BuiltInType {
   bool is_enum = false;
+  bool is_map_entry = false;
   std::string content{};              // the fields or values, encoded
   std::vector<std::string> oneofs{};  // of a message
   std::vector<std::string> inner{};   // the full names of the types in it
@@ -70,7 +96,7 @@ class TypeReader {
         owners.push_back(current);
       }
     }
-    for (std::size_t i = 0; i < fields.size(); ++i) add(types_[owners[i]], fields[i]);
+    for (std::size_t i = 0; i < fields.size(); ++i) add(owners[i], fields[i]);
   }
 
   // Returns the FileDescriptorProto.
@@ -78,12 +104,12 @@ class TypeReader {
     std::string out;
     append_field(out, 1, file_name_);
     append_field(out, 2, package_);
-    if (uses_timestamp_) append_field(out, 3, kTimestampFile);
-    for (const std::string& name : top_) append_field(out, 4, descriptor_of(name));
+    for (const ImportedFile* file : imported_) append_field(out, 3, file->name);
+    for (const std::string& name : top_) append_field(out, types_.at(name).is_enum ? 5 : 4, descriptor_of(name));
     append_field(out, 12, "proto3");
     return out;
   }
-  bool uses_timestamp() const { return uses_timestamp_; }
+  const std::vector<const ImportedFile*>& imported() const { return imported_; }
 
  private:
   void declare(const std::string& name, bool is_enum) {
@@ -93,7 +119,10 @@ class TypeReader {
   }
 
   // Adds a field or a value.
-  void add(BuiltInType& owner, const std::vector<std::string>& words) {
+  void add(const std::string& owner_name, std::vector<std::string> words) {
+    constexpr std::string_view kMap = "map:";
+    if (words[0].starts_with(kMap)) words[0] = add_entry(owner_name, words[1], words[0].substr(kMap.size())) + "*";
+    BuiltInType& owner = types_[owner_name];
     std::string encoded;
     if (owner.is_enum) {
       append_field(encoded, 1, words[0]);
@@ -106,18 +135,37 @@ class TypeReader {
     append_number(encoded, 3, std::stoul(words[2]));
     append_number(encoded, 4, is_repeated ? 3 : 1);
     append_type(encoded, type);
-    if (words.size() > 3) append_number(encoded, 9, oneof_of(owner, words[3]));
+    if (words.size() > 3 && words[3].starts_with('?')) {
+      std::string options;
+      append_field(options, kTypeOfBytes, std::string_view(words[3]).substr(1));
+      append_field(encoded, 8, options);
+    } else if (words.size() > 3) {
+      append_number(encoded, 9, oneof_of(owner, words[3]));
+    }
     append_field(owner.content, 2, encoded);
+  }
+
+  // Declares the type of the entries of a map, and returns its name.
+  std::string add_entry(const std::string& owner, std::string field, const std::string& type) {
+    field[0] = static_cast<char>(field[0] - 'a' + 'A');
+    const std::string name = owner + "." + field + "Entry";
+    declare(name, false);
+    types_[name].is_map_entry = true;
+    add(name, {"string", "key", "1"});
+    add(name, {type, "value", "2"});
+    return name;
   }
 
   void append_type(std::string& out, const std::string& type) {
     const auto* const scalar =
         std::ranges::find(kScalars, std::string_view(type), [](const auto& one) { return one.first; });
     if (scalar != kScalars.end()) return append_number(out, 5, scalar->second);
-    const bool is_timestamp = type == kTimestamp;
-    uses_timestamp_ = uses_timestamp_ || is_timestamp;
-    append_number(out, 5, !is_timestamp && types_[type].is_enum ? kEnum : kMessage);
-    append_field(out, 6, is_timestamp ? "." + type : "." + package_ + "." + type);
+    const auto* const imported = std::ranges::find_if(
+        kImported, [&](const ImportedFile& file) { return file.used.find(" " + type + " ") != file.used.npos; });
+    const bool is_imported = imported != kImported.end();
+    if (is_imported && std::ranges::find(imported_, imported) == imported_.end()) imported_.push_back(imported);
+    append_number(out, 5, !is_imported && types_[type].is_enum ? kEnum : kMessage);
+    append_field(out, 6, is_imported ? "." + type : "." + package_ + "." + type);
   }
 
   static std::size_t oneof_of(BuiltInType& message, const std::string& name) {
@@ -135,6 +183,7 @@ class TypeReader {
     out += type.content;
     for (const std::string& inner : type.inner)
       append_field(out, types_.at(inner).is_enum ? 4 : 3, descriptor_of(inner));
+    if (type.is_map_entry) append_field(out, 7, std::string_view("\x38\x01"));
     for (const std::string& oneof : type.oneofs) {
       std::string encoded;
       append_field(encoded, 1, oneof);
@@ -147,7 +196,7 @@ class TypeReader {
   const std::string package_;
   std::map<std::string, BuiltInType> types_;
   std::vector<std::string> top_;
-  bool uses_timestamp_ = false;
+  std::vector<const ImportedFile*> imported_;
 };
 
 }  // namespace
@@ -156,10 +205,10 @@ std::shared_ptr<const std::string> built_in_types(std::string_view package, std:
   TypeReader reader(std::string(package) + ".proto", package);
   reader.read(types);
   std::string set;
-  if (reader.uses_timestamp()) {
-    TypeReader timestamp(kTimestampFile, "google.protobuf");
-    timestamp.read("message Timestamp\nint64 seconds 1\nint32 nanos 2");
-    append_field(set, 1, timestamp.file());
+  for (const ImportedFile* file : reader.imported()) {
+    TypeReader imported(file->name, kImportedPackage);
+    imported.read(file->types);
+    append_field(set, 1, imported.file());
   }
   append_field(set, 1, reader.file());
   return std::make_shared<const std::string>(std::move(set));

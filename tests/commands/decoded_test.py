@@ -365,6 +365,21 @@ class BuiltIn(Decoded):
         self.assertEqual(self.event(part(4, part(1, 3) + part(2, 4) + part(4, b"\x89PNG")))["image"],
                          {"height": 3, "width": 4, "encoded_image_string": "iVBORw=="})
 
+    def test_content_of_the_hparams_plugin(self):
+        def content(name, data):
+            return self.event(part(9, part(1, part(1, name) + part(2, data))))["metadata"]["plugin_data"].get("content")
+        values = {"lr": fixed64_field(2, 0.5), "opt": part(3, "adam"), "n": part(4, 1), "list": part(6, part(1, fixed64_field(2, 1)))}
+        start = b"".join(part(1, part(1, name) + part(2, value)) for name, value in values.items()) + fixed64_field(5, 2.5)
+        self.assertEqual(content("hparams", part(3, start)), {"session_start_info": {
+            "hparams": {"lr": 0.5, "opt": "adam", "n": True, "list": [1]}, "start_time_secs": 2.5}})
+        info = part(1, "lr") + part(4, 3) + part(6, fixed64_field(1, 0.1) + fixed64_field(2, 1))
+        self.assertEqual(content("hparams", part(2, part(6, "test") + part(4, info) + part(5, part(1, part(2, "loss"))))), {"experiment": {
+            "name": "test", "hparam_infos": [{"name": "lr", "type": "DATA_TYPE_FLOAT64", "domain_interval": {"min_value": 0.1, "max_value": 1}}],
+            "metric_infos": [{"name": {"tag": "loss"}}]}})
+        self.assertEqual(content("hparams", part(4, part(1, 1))), {"session_end_info": {"status": "STATUS_SUCCESS"}})
+        self.assertEqual(content("scalars", part(4, part(1, 1))), "IgIIAQ==")
+        self.assertEqual(content("hparams", b"\xff"), "/w==")  # no message
+
     def test_history_of_a_run(self):
         run = self.decoded(commands.sample("wandb/run-g9dvvkua.wandb"))
         self.assertEqual(run[0]["run"]["run_id"], "g9dvvkua")

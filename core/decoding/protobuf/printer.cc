@@ -13,8 +13,10 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <google/protobuf/unknown_field_set.h>
 
 #include "core/base/utf8.h"
+#include "core/formats/built_in_types.h"
 
 namespace recordfs::messages {
 namespace {
@@ -274,6 +276,7 @@ void Printer::write_value(const pb::Message& message, const FieldDescriptor* fie
     case FieldDescriptor::CPPTYPE_ENUM:
       return write_enum(get(&Reflection::GetEnumValue, &Reflection::GetRepeatedEnumValue), field);
     case FieldDescriptor::CPPTYPE_STRING: {
+      if (index < 0 && field->type() == FieldDescriptor::TYPE_BYTES && write_typed_bytes(message, field)) return;
       std::string scratch;
       return write_text(index < 0 ? reflection->GetStringReference(message, field, &scratch)
                                   : reflection->GetRepeatedStringReference(message, field, index, &scratch),
@@ -325,38 +328,65 @@ bool Printer::spend_on_type(const FoundType& found, std::string_view name) {
   return spend(found.work);
 }
 
-bool Printer::write_any(const pb::Message& message) {
-  const auto* const url_field = field_of(message.GetDescriptor(), 1, FieldDescriptor::CPPTYPE_STRING);
-  const auto* const value_field = field_of(message.GetDescriptor(), 2, FieldDescriptor::CPPTYPE_STRING);
-  if (url_field == nullptr || value_field == nullptr || depth_of_any_ == kDeepestAny) return false;
-  const std::string url = message.GetReflection()->GetString(message, url_field);
-  std::string scratch;
-  const std::string& value = message.GetReflection()->GetStringReference(message, value_field, &scratch);
-  const auto name = std::string_view(url).substr(url.rfind('/') + 1);
-  const FoundType found = types_.find(name);
-  if (!spend_on_type(found, name)) return true;
-  if (found.type == nullptr || !is_utf8(url)) return false;
-  const Cost cost = counted_cost(*found.type, as_bytes(value), Types::kMost);
+bool Printer::write_inner(std::string_view type, const std::string& bytes,
+                          const std::function<void(const pb::Message& inner)>& write) {
+  if (depth_of_any_ == kDeepestAny) return false;
+  const FoundType found = types_.find(type);
+  if (!spend_on_type(found, type)) return true;
+  if (found.type == nullptr) return false;
+  const Cost cost = counted_cost(*found.type, as_bytes(bytes), Types::kMost);
   const std::uint64_t memory = cost.memory;
   if (memory + memory_of_any_ > Types::kMost.memory) return false;
   if (!spend(cost.fields)) return true;
   const std::unique_ptr<pb::Message> inner(found.type->prototype->New());
-  if (!inner->ParsePartialFromString(value)) return false;
+  if (!inner->ParsePartialFromString(bytes)) return false;
   ++depth_of_any_;
   memory_of_any_ += memory;
-  writer_.begin_object();
-  writer_.name("@type");
-  writer_.string(url);
-  if (found.type->descriptor->well_known_type() == Descriptor::WELLKNOWNTYPE_UNSPECIFIED) {
-    write_members(*inner);
-  } else {
-    writer_.name("value");
-    write_message(*inner);
-  }
-  writer_.end_object();
+  write(*inner);
   --depth_of_any_;
   memory_of_any_ -= memory;
   return true;
+}
+
+bool Printer::write_any(const pb::Message& message) {
+  const auto* const url_field = field_of(message.GetDescriptor(), 1, FieldDescriptor::CPPTYPE_STRING);
+  const auto* const value_field = field_of(message.GetDescriptor(), 2, FieldDescriptor::CPPTYPE_STRING);
+  if (url_field == nullptr || value_field == nullptr) return false;
+  const std::string url = message.GetReflection()->GetString(message, url_field);
+  if (!is_utf8(url)) return false;
+  std::string scratch;
+  const std::string& value = message.GetReflection()->GetStringReference(message, value_field, &scratch);
+  return write_inner(std::string_view(url).substr(url.rfind('/') + 1), value, [&](const pb::Message& inner) {
+    writer_.begin_object();
+    writer_.name("@type");
+    writer_.string(url);
+    if (inner.GetDescriptor()->well_known_type() == Descriptor::WELLKNOWNTYPE_UNSPECIFIED) {
+      write_members(inner);
+    } else {
+      writer_.name("value");
+      write_message(inner);
+    }
+    writer_.end_object();
+  });
+}
+
+bool Printer::write_typed_bytes(const pb::Message& message, const FieldDescriptor* field) {
+  const pb::UnknownFieldSet& options = field->options().unknown_fields();
+  for (int i = 0; i < options.field_count(); ++i) {
+    const pb::UnknownField& option = options.field(i);
+    if (option.number() != kTypeOfBytes || option.type() != pb::UnknownField::TYPE_LENGTH_DELIMITED) continue;
+    const std::string& rule = option.length_delimited();
+    const std::size_t equals = rule.find('=');
+    const std::size_t colon = rule.find(':', std::min(equals, rule.size()));
+    if (colon == std::string::npos) continue;
+    const FieldDescriptor* const beside = field->containing_type()->FindFieldByName(rule.substr(0, equals));
+    if (beside == nullptr || beside->type() != FieldDescriptor::TYPE_STRING || beside->is_repeated()) continue;
+    const pb::Reflection& reflection = *message.GetReflection();
+    if (reflection.GetString(message, beside) != rule.substr(equals + 1, colon - equals - 1)) continue;
+    return write_inner(std::string_view(rule).substr(colon + 1), reflection.GetString(message, field),
+                       [this](const pb::Message& inner) { write_message(inner); });
+  }
+  return false;
 }
 
 bool Printer::write_text_of(const pb::Message& message,

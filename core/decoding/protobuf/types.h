@@ -144,12 +144,19 @@ class Printer {
   // Writes the value of a field, or element `index` of a repeated field.
   void write_value(const pb::Message& message, const pb::FieldDescriptor* field, int index);
   void write_text(const std::string& text, const pb::FieldDescriptor* field);
+  // Writes bytes as the message that they are by kTypeOfBytes. Returns false, and writes nothing, if they are not known
+  // to be one.
+  bool write_typed_bytes(const pb::Message& message, const pb::FieldDescriptor* field);
   void write_enum(int number, const pb::FieldDescriptor* field);
 
   // Each writes a well-known type in its special form. If the content has no such form, returns false and writes
   // nothing.
   bool write_special(const pb::Message& message);
   bool write_any(const pb::Message& message);
+  // Writes a message of a type that is found by its name, by `write`. If it cannot, or would take too much memory,
+  // returns false and writes nothing.
+  bool write_inner(std::string_view type, const std::string& bytes,
+                   const std::function<void(const pb::Message& inner)>& write);
   bool write_text_of(const pb::Message& message, std::optional<std::string> (*text_of)(const pb::Message& message));
   bool write_struct(const pb::Message& message);
   bool write_struct_value(const pb::Message& message);

@@ -88,7 +88,7 @@ message SummaryMetadata
   SummaryMetadata.DataClass data_class 4
 message SummaryMetadata.PluginData
   string plugin_name 1
-  bytes content 2
+  bytes content 2 ?plugin_name=hparams:tensorboard.hparams.HParamsPluginData
 enum SummaryMetadata.DataClass
   DATA_CLASS_UNKNOWN 0
   DATA_CLASS_SCALAR 1
@@ -164,6 +164,64 @@ enum TensorProto.DataType
   DT_FLOAT4_E2M1FN 33
 )";
 
+// From the public field numbers of TensorBoard's plugins/hparams/plugin_data.proto and api.proto.
+constexpr std::string_view kHParams = R"(
+message HParamsPluginData
+  int32 version 1
+  Experiment experiment 2 data
+  SessionStartInfo session_start_info 3 data
+  SessionEndInfo session_end_info 4 data
+message SessionStartInfo
+  map:google.protobuf.Value hparams 1
+  string model_uri 2
+  string monitor_url 3
+  string group_name 4
+  double start_time_secs 5
+message SessionEndInfo
+  Status status 1
+  double end_time_secs 2
+message Experiment
+  string name 6
+  string description 1
+  string user 2
+  double time_created_secs 3
+  HParamInfo* hparam_infos 4
+  MetricInfo* metric_infos 5
+message HParamInfo
+  string name 1
+  string display_name 2
+  string description 3
+  DataType type 4
+  google.protobuf.ListValue domain_discrete 5 domain
+  Interval domain_interval 6 domain
+  bool differs 7
+message Interval
+  double min_value 1
+  double max_value 2
+message MetricName
+  string group 1
+  string tag 2
+message MetricInfo
+  MetricName name 1
+  string display_name 3
+  string description 4
+  DatasetType dataset_type 5
+enum DataType
+  DATA_TYPE_UNSET 0
+  DATA_TYPE_STRING 1
+  DATA_TYPE_BOOL 2
+  DATA_TYPE_FLOAT64 3
+enum DatasetType
+  DATASET_UNKNOWN 0
+  DATASET_TRAINING 1
+  DATASET_VALIDATION 2
+enum Status
+  STATUS_UNKNOWN 0
+  STATUS_SUCCESS 1
+  STATUS_FAILURE 2
+  STATUS_RUNNING 3
+)";
+
 class EventFile final : public ForwardingContainer, private Metadata {
  public:
   using ForwardingContainer::ForwardingContainer;
@@ -177,7 +235,8 @@ class EventFile final : public ForwardingContainer, private Metadata {
   Result<std::string_view> record_type(const RequestContext&) const override { return kEventType; }
   bool has_descriptors() const override { return true; }
   Result<std::shared_ptr<const std::string>> descriptors(const RequestContext&, const ChunkInfo&) const override {
-    static const auto kDescriptors = built_in_types("tensorflow", kTypes);
+    static const auto kDescriptors = std::make_shared<const std::string>(
+        *built_in_types("tensorboard.hparams", kHParams) + *built_in_types("tensorflow", kTypes));
     return kDescriptors;
   }
 };
