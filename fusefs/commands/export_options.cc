@@ -108,7 +108,7 @@ void declare_rows(CLI::App& app, ExportOptions& options) {
         options.columns.selection = std::move(*selection);
       },
       "of tables and JSON Lines: only these columns, in this order, as a,b\n"
-      "A name with a comma is in quotes: '`a,b`,c'. Tables do not look at values of other columns. `a.b` is the field "
+      "A name with a comma is in double quotes: `'\"a,b\",c'`. Tables do not look at values of other columns. `a.b` is the field "
       "b of the message or object a, unless a column has that name; it is a list if a or b is one.");
   app.add_flag(
       "--lists", options.columns.lists,

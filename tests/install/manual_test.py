@@ -58,6 +58,13 @@ class Formatted(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout)
             self.assertIsNone(re.search("warning", done.stdout), done.stdout[:1000])
 
+    @support.needs("mandoc")
+    def test_quotes_are_shown(self):
+        shown = " ".join(support.run("mandoc", "-T", "utf8", support.generated("recordfs.1")).stdout.split())
+        shown = re.sub(".\b", "", shown)  # overstrikes, which are bold
+        for text in ("""'"a,b",c'""", """'tag ~ "^loss"'"""):
+            self.assertIn(text, shown)
+
     def test_no_placeholder_is_left(self):
         for name in self.PAGES:
             self.assertIsNone(re.search(r"@[A-Z_]+@", support.generated(name).read_text(encoding="utf-8")), name)

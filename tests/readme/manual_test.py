@@ -6,6 +6,7 @@
 A recipe is a block of EXAMPLES in recordfs.1, or a line that the text shows (`.Dl`). Each needs an entry in RECIPES or in
 NOT_RUN, so a new recipe without an expectation fails.
 """
+import html
 import os
 import re
 import shutil
@@ -34,10 +35,11 @@ NOT_RUN = {
 
 
 def recipes(page):
-    """Returns the text of each recipe in a page of mdoc(7)."""
-    blocks = re.findall(r"(?ms)^\.Bd -literal.*?\n(.*?)^\.Ed$", page.split("\n.Sh EXAMPLES\n", 1)[1])
-    lines = [line for line in re.findall(r"(?m)^\.Dl (.*)$", page)]
-    return [text.replace("\\e", "\\").replace("\\&", "").replace("\\-", "-").strip() for text in (*blocks, *lines)]
+    """Returns the text of each recipe as a page of mdoc(7) shows it."""
+    shown = subprocess.run(["mandoc", "-T", "html", "-O", "fragment", page], stdout=subprocess.PIPE, check=True).stdout.decode()
+    blocks = re.findall(r"(?s)<pre>(.*?)</pre>", shown.split('id="EXAMPLES"', 1)[1])
+    lines = [" ".join(line.split()) for line in re.findall(r'(?s)<div class="Bd Bd-indent"><code class="Li">(.*?)</code></div>', shown)]
+    return [html.unescape(re.sub("<[^>]*>", "", text)).strip() for text in (*blocks, *lines)]
 
 
 class Recipes(unittest.TestCase):
@@ -88,9 +90,9 @@ class Recipes(unittest.TestCase):
         self.assertEqual(len(found), 1, first_line)
         return found[0]
 
-    @staticmethod
-    def all_recipes():
-        return recipes((built.place.checkout / "fusefs/install/man/recordfs.1.in").read_text(encoding="utf-8"))
+    def all_recipes(self):
+        self.needs("mandoc")
+        return recipes(built.place.checkout / "fusefs/install/man/recordfs.1.in")
 
     def test_every_recipe_is_run_here(self):
         run = re.findall(r'self\.recipe\("([^"]+)"\)', Path(__file__).read_text(encoding="utf-8"))
