@@ -122,10 +122,14 @@ class DatabaseRecovery {
     reader_.finish();
     TRY(compare_checksums());
     find_torn_manifest();
+    for (const database::Problem& problem : reader_.source().problems()) {
+      if (problem.loses_data && problem.error.code == Code::kLimit) exceeds_limit_ = true;
+    }
     const bool has_all = add_problems(reader_, report_, recovered_) && is_damage_;
     if (!has_all) {
       return Error{.code = Code::kUnsupported,
-                   .detail = "keys that are not lost cannot be read, so no database is written (try: --max-chunk)"};
+                   .detail = fmt::format("keys that are not lost cannot be read, so no database is written{}",
+                                         exceeds_limit_ ? " (try: --max-chunk)" : "")};
     }
     if (!needs_tables_) {
       ASSIGN_OR_RETURN(const auto manifest, database::new_manifest(families.front()));
@@ -189,11 +193,13 @@ class DatabaseRecovery {
                    KeyDigest& digest) {
     const Lost lost{.path = reader_.path(), .key = keys.key(), .family = has_families_ ? family.name : std::string()};
     if (keys.version().unread) is_damage_ = false;
+    if (keys.version().unread == Code::kLimit) exceeds_limit_ = true;
     const auto value = reader_.value_of(keys);
     if (!value) {
       const Code code = value.error().code;
       if (!is_permanent(code)) return value.error();
       if (code == Code::kUnsupported || code == Code::kLimit) is_damage_ = false;
+      if (code == Code::kLimit) exceeds_limit_ = true;
       ++recovered_.lost.records;
       report_.write(report_line(lost, "damage", "reason", value.error().detail));
       return {};
@@ -280,6 +286,7 @@ class DatabaseRecovery {
   bool needs_tables_ = false;
   bool has_families_ = false;  // several
   bool is_damage_ = true;      // the reason why keys cannot be read
+  bool exceeds_limit_ = false;
   RecoveredKeys recovered_;
   std::vector<Written> written_;
 };

@@ -20,7 +20,9 @@
 
 #include "core/base/counted.h"
 #include "core/base/location.h"
+#include "core/dataset/missing_shards.h"
 #include "core/dataset/source_spec.h"
+#include "core/formats/registry.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_reader.h"
@@ -269,13 +271,24 @@ class Recover {
       fail_to_write(report_.path(), begun.error());
       return;
     }
+    for (const MissingShards& missing : missing_) {
+      report_.write(skipped_line(
+          missing.path,
+          finding_of_file("missing", missing.count == 1 ? "this shard does not exist" : "these shards do not exist",
+                          kExitDamage),
+          &missing));
+    }
     for (const RecoveredFile& file : files) {
       if (!recover(file.path, file.name)) return;
     }
   }
 
   void add_set(const std::string& manifest, const std::vector<std::string>& words, std::vector<RecoveredFile>& files) {
-    for (RecoveredFile& file : with_names(named_files(manifest, words, context_))) files.push_back(std::move(file));
+    const std::vector<NamedFile> set = named_files(manifest, words, context_);
+    for (const NamedFile& file : set) {
+      if (file.missing) missing_.push_back(*file.missing);
+    }
+    for (RecoveredFile& file : with_names(set)) files.push_back(std::move(file));
   }
 
   std::string path_of(const std::string& name) const {
@@ -365,6 +378,7 @@ class Recover {
       fail(kExitPartlyDone, fmt::format("{}: recover does not write {} files yet", path, store->traits().format));
       return true;
     }
+    note_other_name(target, *format);
     auto directory = open_directory_of(place_->directory.number(), name, &created_);
     if (!directory) return fail_to_write(target, directory.error());
     OutputFile output(std::move(*directory), name.substr(name.rfind('/') + 1),
@@ -385,6 +399,16 @@ class Recover {
     report(path, recovered);
     if (recovered.error) return fail_to_write(target, *recovered.error);
     return true;
+  }
+
+  // Says so if the name of an output is that of another format.
+  static void note_other_name(const std::string& target, const FileWriter& writer) {
+    const auto has_name = [&](const Format& format) { return has_name_of(format, target); };
+    const auto own = std::ranges::find(formats(), writer.format, &Format::name);
+    if (has_name(*own) || std::ranges::none_of(formats(), has_name)) return;
+    print_message(
+        fmt::format("{}: becomes a {} file, although its name is that of another format (try: recordfs export)", target,
+                    writer.format));
   }
 
   bool fail_to_write(const std::string& target, const Error& error) {
@@ -418,8 +442,9 @@ class Recover {
   const Result<std::optional<FileLinker>> linker_;  // likewise
   CommandContext context_;
   Progress progress_;
-  std::vector<std::string> created_;  // subdirectories of the output
-  int failure_ = kExitGood;           // the worst status of files that are not written
+  std::vector<std::string> created_;    // subdirectories of the output
+  std::vector<MissingShards> missing_;  // of the sets
+  int failure_ = kExitGood;             // the worst status of files that are not written
 };
 
 }  // namespace

@@ -381,6 +381,19 @@ class Recover(commands.Case):
                         self.assertEqual((out / path).samefile(logs / path), "--link" in words)
                 shutil.rmtree(out)
 
+    def test_missing_shards_are_in_the_report(self):
+        for number in (0, 2):
+            self.copy(SHARDS[0], f"t-0000{number}-of-00003")
+        done = self.recordfs("recover", f"{self.folder}/t-*", "-o", self.out, "--report", self.folder / "lost")
+        row = json.loads((self.folder / "lost").read_bytes())
+        self.assertEqual((done.status, row["class"]), (commands.DAMAGE, "missing"), done.err)
+        self.assertTrue(row["file"].endswith("t-00001-of-00003"), row)
+
+    def test_name_of_another_format_is_said(self):
+        for name, is_said in (("x.riegeli", True), ("x.tfrecord", False), ("x.out", False)):
+            done = self.recordfs("recover", commands.sample(SHARDS[0]), "-o", self.out / name)
+            self.assertEqual((done.status, "becomes a tfrecord file" in done.err), (commands.GOOD, is_said), done.err)
+
     def test_output_of_a_subdirectory_stays_in_the_directory(self):
         other = self.folder / "other"
         for folder in ("a", "b"):
