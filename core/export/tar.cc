@@ -112,7 +112,10 @@ class Tar final : public RowEncoder {
     for (const auto& [name, content] : files) append_file(out, name, content);
     return {};
   }
-  std::string end() const override { return std::string(2 * kBlock, '\0'); }
+  std::string end() const override {
+    std::string zeros(2 * kBlock, '\0');
+    return zeros;
+  }
 
  private:
   static Error wrong(const ExportedRecord& record, std::string why) {
