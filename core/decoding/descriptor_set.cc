@@ -263,13 +263,21 @@ std::string without_source_info(const DescriptorFile& file) {
   return kept;
 }
 
+std::vector<std::string> record_types_in(const DescriptorSet& set) {
+  std::vector<std::string> types;
+  std::ranges::copy_if(set.types_at_top, std::back_inserter(types),
+                       [](const std::string& type) { return !type.starts_with("google.protobuf."); });
+  return types.empty() ? set.types_at_top : types;
+}
+
 Result<UserTypes> user_types(std::string descriptors, std::string type) {
   ASSIGN_OR_RETURN(const auto set, read_descriptor_set(as_bytes(descriptors)));
   if (type.starts_with('.')) type.erase(0, 1);
-  const std::size_t top_types = set.types_at_top.size();
+  const auto candidates = record_types_in(set);
+  const std::size_t top_types = candidates.size();
   if (top_types == 0 && type.empty()) return not_found("contains no message type");
   const bool is_only_type = type.empty() && top_types == 1;
-  if (is_only_type) type = set.types_at_top.front();
+  if (is_only_type) type = candidates.front();
   if (!type.empty() && !set.has_type(type)) {
     return not_found(fmt::format("contains no message type {}", printable(type)));
   }

@@ -51,17 +51,20 @@ Result<DescriptorSet> read_descriptor_set(Bytes bytes, const DescriptorLimits& l
 // read_descriptor_set().
 std::string without_source_info(const DescriptorFile& file);
 
+// Returns the top-level types, without those of google.protobuf that other files import. Thread-safe.
+std::vector<std::string> record_types_in(const DescriptorSet& set);
+
 // Types supplied by the user for records without type information.
 struct UserTypes {
   std::shared_ptr<const std::string> descriptors{};  // a serialized FileDescriptorSet; null if not supplied
   std::string type{};                                // full name of the type of every record; "" if not supplied
-  bool is_only_type = false;  // the user did not name `type`: it is the only top-level one of `descriptors`
-  std::size_t top_types = 0;  // number of top-level types of `descriptors`
+  bool is_only_type = false;  // the user did not name `type`: it is the only one of record_types_in()
+  std::size_t top_types = 0;  // number of record_types_in()
 };
 
 // Validates user-supplied types. `descriptors` is a serialized FileDescriptorSet, as written by `protoc
-// --descriptor_set_out`. `type` is the full name of a message type in it. It may be empty if the set has exactly one
-// top-level message type, or for records that name the types of their messages; check_types() tells.
+// --descriptor_set_out`. `type` is the full name of a message type in it. It may be empty if record_types_in()
+// has exactly one, or for records that name the types of their messages; check_types() tells.
 //
 // Fails with kDamage if the bytes are not a valid set, with kNotFound if the type is not in it, and with kLimit.
 // Thread-safe.

@@ -242,9 +242,15 @@ std::string_view type_of_records(const UserTypes& types, const RecordSchema& sch
 
 Result<void> check_types(const UserTypes& types, const RecordSchema& schema, const Metadata* metadata) {
   if (types.descriptors == nullptr || !types.type.empty() || names_types(schema, metadata)) return {};
+  constexpr std::size_t kMostShown = 5;
+  ASSIGN_OR_RETURN(const auto set, read_descriptor_set(as_bytes(*types.descriptors)));
+  auto names = record_types_in(set);
+  const bool has_more = names.size() > kMostShown;
+  if (has_more) names.resize(kMostShown);
+  for (std::string& name : names) name = printable(name);
   return Error{.code = Code::kNotFound,
-               .detail = fmt::format("the descriptors contain {} message types (specify the type of the records)",
-                                     types.top_types)};
+               .detail = fmt::format("the descriptors contain {} message types (specify the type of the records: {}{})",
+                                     types.top_types, fmt::join(names, ", "), has_more ? ", ..." : "")};
 }
 
 RecordDecoder::RecordDecoder(const RecordSchema& schema, const Metadata* metadata, UserTypes user_types,

@@ -167,8 +167,8 @@ Result<bool> is_container_file(const Location& location) {
 }
 
 std::string open_failure(const std::string& path, const Error& error) {
-  const bool has_position =
-      error.code != Code::kIo && error.code != Code::kNoContainer && error.code != Code::kUnreadable;
+  const bool has_position = error.code != Code::kIo && error.code != Code::kNoContainer &&
+                            error.code != Code::kUnreadable && error.code != Code::kNotFound;
   if (!has_position) return fmt::format("{}: {}", path, error.detail);
   return fmt::format("{}: {}", path, to_string(error));
 }

@@ -191,6 +191,9 @@ TEST(UserTypes, TypeNameIsRequiredIfThereAreSeveral) {
   EXPECT_EQ(user_types(*two, "").value().type, "");
   EXPECT_EQ(user_types(*two, "").value().top_types, 2u);
   EXPECT_EQ(user_types(*two, "B").value().type, "B");
+  const auto imports = testing::serialized(
+      set_of({{"google/protobuf/x.proto", "package google.protobuf; message X {}"}, {"b", "message B {}"}}));
+  EXPECT_EQ(user_types(*imports, "").value().type, "B");
   EXPECT_EQ(user_types("no descriptors", "").error().code, Code::kDamage);
   EXPECT_EQ(user_types("", "").error().code, Code::kDamage);
 }
