@@ -175,7 +175,8 @@ Result<std::optional<ScalarSource>> source_without_records(const RequestContext&
 // Returns the user's type, or that of the first shard that can be read.
 Result<std::optional<RecordType>> first_type(const RequestContext& context, const RowSources& sources) {
   const UserTypes& types = sources.types;
-  if (!types.type.empty() && !types.is_only_type) return std::optional(RecordType{types.type, types.descriptors});
+  const bool is_given = !types.type.empty() && !types.is_only_type;
+  if (is_given && types.descriptors != nullptr) return std::optional(RecordType{types.type, types.descriptors});
   for (std::size_t shard = 0;; ++shard) {
     const auto store = sources.open(context, shard);
     auto type = store ? stated_type(context, **store, types) : store.error();

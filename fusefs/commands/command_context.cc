@@ -24,6 +24,7 @@
 #include "core/dataset/saved_counts.h"
 #include "core/decoding/record_decoder.h"
 #include "core/remote/session.h"
+#include "core/search/known_fields.h"
 #include "core/store/saved_index.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/verification.h"
@@ -246,7 +247,13 @@ void CommandContext::confine(const ReadingOptions& options, const std::vector<st
 Result<OpenedFile> CommandContext::open_quietly(const RequestContext& context, const std::string& shown) {
   ASSIGN_OR_RETURN(const auto path, real_path(shown));
   auto opened = open_file(context, path, limits_, services_, shown);
-  if (opened && types_ != nullptr) TRY(check_types(*types_, opened->store->schema(), opened->store->metadata()));
+  if (opened && types_ != nullptr) {
+    TRY(check_types(*types_, opened->store->schema(), opened->store->metadata()));
+    if (!has_checked_fields_.exchange(true)) {
+      const auto checked = check_known_fields(context, *opened->store, *types_);
+      if (!checked) fail(status_of(checked.error()), fmt::format("{}: {}", shown, checked.error().detail));
+    }
+  }
   return opened;
 }
 

@@ -1,6 +1,7 @@
 // CommandContext: what a command needs to find and read containers.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -59,12 +60,12 @@ class CommandContext : public CommandStatus {
   explicit CommandContext(const ReadingOptions& options, const std::vector<std::string>& outputs = {});
   CommandContext(const ReadingOptions& options, Log log, const std::vector<std::string>& outputs = {});
 
-  // Makes opening fail for containers whose records need a type that the user's types do not name. `types` must outlive
-  // this.
+  // Makes opening fail for containers whose records need a type that the user's types do not name. Of the first
+  // container that is opened, check_known_fields() is printed and noted. `types` must outlive this.
   void decode_with(const UserTypes& types) { types_ = &types; }
 
   // Opens a file. `shown`: its path, or kStandardInput; errors name it so. Fails as open_file(), check_types() and
-  // PipeInput::path(). Prints nothing. Thread-safe.
+  // PipeInput::path(), which it does not print. Thread-safe.
   Result<OpenedFile> open_quietly(const RequestContext& context, const std::string& shown);
   // Returns the path by which a file can be opened, which is another one for standard input and pipes. Fails as
   // PipeInput::path(). Thread-safe.
@@ -112,6 +113,7 @@ class CommandContext : public CommandStatus {
   const database::Options database_options_;
   const unsigned threads_;
   const UserTypes* types_ = nullptr;  // may be null
+  std::atomic<bool> has_checked_fields_{false};
   std::mutex mutex_;
   StoreResources services_;
   const std::uint64_t most_input_;                           // bytes of a pipe

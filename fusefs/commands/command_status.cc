@@ -73,8 +73,9 @@ void CommandStatus::note(const DamagedRegion& region) {
 }
 
 void CommandStatus::print_failure(const std::string& path, const Error& error) {
-  // Nothing was found, so the error has no position.
-  print_once(error.code == Code::kNotFound ? fmt::format("{}: {}", path, error.detail) : open_failure(path, error));
+  // Errors of a whole file or set have no position.
+  const bool is_of_all = error.code == Code::kUnsupported || error.code == Code::kLimit;
+  print_once(is_of_all && error.position == 0 ? fmt::format("{}: {}", path, error.detail) : open_failure(path, error));
   note(error);
 }
 

@@ -16,6 +16,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/counted.h"
+#include "core/base/utf8.h"
 #include "core/columns/row_schema.h"
 #include "core/dataset/ordered_pass.h"
 #include "core/dataset/source_spec.h"
@@ -200,6 +201,10 @@ class Export {
     auto found = recordfs::find_columns(reader, content == ExportFormat::Content::kTable, options_.columns,
                                         options_.types, context_.limits());
     if (!found) return context_.print_failure(reader.name(), found.error()), false;
+    if (!found->undescribed.empty()) {
+      print_message(fmt::format("{}: no columns, because there are no descriptors of {} (try: --descriptors)",
+                                reader.name(), printable(found->undescribed)));
+    }
     encoding.has_columns = found->has_columns;
     encoding.columns = std::move(found->table);
     (encoding.columns != nullptr ? rows_.schema : rows_.form.schema) = std::move(found->schema);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/dataset/record_stream.h"
+#include "core/decoding/record_decoder.h"
 #include "core/export/table_groups.h"
 
 namespace recordfs {
@@ -37,6 +38,17 @@ Result<std::vector<std::string>> first_records(SetReader& reader) {
     }
   }
   return records;
+}
+
+// Returns the type that the user names, or that the first readable shard states; empty if there is none.
+std::string type_of(const RequestContext& context, SetReader& reader, const UserTypes& types) {
+  for (std::size_t shard = 0; shard < reader.set().size(); ++shard) {
+    const auto store = reader.set().open(context, shard);
+    if (!store) continue;
+    const auto type = RecordDecoder((*store)->schema(), (*store)->metadata(), types).type(context);
+    return type ? std::string(*type) : std::string();
+  }
+  return {};
 }
 
 // Returns whether a selected name is not that of a column, but a path.
@@ -71,6 +83,11 @@ Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const Column
     auto found = RowSchema::find({}, sources);
     const Code why = found ? Code{} : found.error().code;
     columns.has_columns = found || why != Code::kNotFound;
+    if (!columns.has_columns) columns.undescribed = type_of({}, reader, types);
+    if (columns.undescribed == tensorflow::kExampleType) columns.undescribed.clear();  // without records
+    if (!columns.undescribed.empty() && columns.undescribed == types.type && types.descriptors == nullptr) {
+      return Error{.code = Code::kUnsupported, .detail = found.error().detail + " (try: --descriptors)"};
+    }
     const bool is_indescribable = why == Code::kUnsupported && !is_table && choice.selection.is_all();
     if (!found && columns.has_columns && !is_indescribable) return found.error();
     if (found) columns.schema = std::move(*found);

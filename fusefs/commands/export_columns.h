@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
@@ -26,11 +27,12 @@ struct FoundColumns {
   bool has_columns = false;                     // of the records
   std::shared_ptr<const RowSchema> schema{};    // null: the records have no columns, or no schema describes them
   std::shared_ptr<const TableColumns> table{};  // null: rows are no table
+  std::string undescribed{};                    // the type of records that have no columns; empty: unknown
 };
-// Returns the columns of the records of a set, which have the first 1,024 readable ones of it. Event files and wandb's
-// runs have those of their scalars, in a table also if none is wanted, and so have records with paths that are
+// Returns the columns of the records of a set: those of its first 1,024 readable ones, or of all. Event files and runs
+// of wandb have those of their scalars, in a table also if none is wanted, and so have records with paths that are
 // selected. Only rows that are no table can have columns without a schema. Fails as RowSchema::find(), but not for
-// records without columns, and as SelectedColumns::of(). Prints nothing.
+// records without columns, unless the user names their type, and as SelectedColumns::of(). Prints nothing.
 Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const ColumnChoice& choice, const UserTypes& types,
                                   const Limits& limits);
 

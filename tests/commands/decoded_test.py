@@ -282,8 +282,9 @@ class TypesNamedByEvents(Decoded):
 
     def test_named_type_is_that_of_the_whole_event(self):
         one = self.file("one.pb", descriptor_set(self.a))
-        made = self.objects("cat", "--json", "--descriptors", one, "--type", "pkg.A", self.events)[0]
-        self.assertEqual(made["type"], "pkg.A")
+        done = self.recordfs("cat", "--json", "--descriptors", one, "--type", "pkg.A", self.events)
+        self.assertEqual(json.loads(done.out.splitlines()[0])["type"], "pkg.A")
+        self.assertIn("no field of the first records is one of pkg.A", done.err)
 
 
 class KeysAndValues(Decoded):

@@ -4,6 +4,7 @@ import pathlib
 import struct
 
 import commands
+from tfrecords import example, tfrecord
 
 TRANSPOSED = pathlib.Path("tests/corpus/riegeli/transposed_regular.riegeli")
 
@@ -53,6 +54,28 @@ class ExportFields(commands.Case):
         self.assertEqual(self.exported(TRANSPOSED, "--to", "tfrecord", *condition), want)
         self.assertEqual(self.good("cat", TRANSPOSED, *self.types, *condition),
                          self.good("cat", self.plain, *self.types, *condition))
+
+    def test_records_of_another_type_are_reported(self):
+        path = self.folder / "others.tfrecord"
+        other = bytes([2 << 3, 7, 9 << 3, 1])  # field 2 is a number here
+        path.write_bytes(tfrecord([b"", other, other]))
+        message = "others.tfrecord: no field of the first records is one of Host\n"
+        for words in (["export", "-o", self.folder / "a.csv"], ["export", "-o", self.folder / "a.jsonl"], ["ls", "--where", "id = 0"],
+                      ["info", "--columns"], ["cat", "--json"]):
+            done = self.recordfs(*words, *self.types, path)
+            self.assertIn(message, done.err, words)
+            self.assertNotEqual(done.status, 0, words)
+        self.assertFalse((self.folder / "a.csv").exists() or (self.folder / "a.jsonl").exists())
+        path.write_bytes(tfrecord([b"", other, bytes([1 << 3, 7])]))
+        self.assertEqual(self.good("ls", "--where", "id = 7", *self.types, path).split(b"\t")[0], b"2")
+
+    def test_type_without_descriptors_has_no_columns(self):
+        path = self.folder / "examples.tfrecord"
+        path.write_bytes(tfrecord([example(a=[1])]))
+        for name in ("a.csv", "a.jsonl"):
+            self.assert_ends(commands.PARTLY_DONE, r"no descriptors of no\.Such \(try: --descriptors\)",
+                             "export", path, "--type", "no.Such", "-o", self.folder / name)
+        self.assertEqual(self.good("export", path, "--type", "tensorflow.Example", "--to", "csv", "-o", "-"), b"a\r\n1\r\n")
 
     def test_damage_of_other_fields_is_reported(self):
         data = bytearray(TRANSPOSED.read_bytes())
