@@ -207,7 +207,7 @@ Result<std::shared_ptr<const RowSchema>> RowSchema::find(const RequestContext& c
   } else {
     ASSIGN_OR_RETURN(const auto records, sources.first_records(context));
     if (type) {
-      TRY(schema->add_features(sources, records));
+      TRY(schema->add_features(context, sources, records));
     } else {
       TRY(schema->add_first(context, sources, records));
     }
@@ -222,15 +222,15 @@ Result<void> RowSchema::add_first(const RequestContext& context, const RowSource
   const RecordSchema& format = store->schema();
   for (const std::string& text : records) {
     const Bytes record = as_bytes(text);
-    if (tensorflow::features_of_example(record, limits_)) return add_features(sources, records);
+    if (tensorflow::features_of_example(record, limits_)) return add_features(context, sources, records);
     if (format.value && format.value(record, ValueForm::kJson)) {
       values_ = ValueKind::kFormat;
-      return add_values(format, records);
+      return add_values(context, sources, format, records);
     }
     const auto json = json_record(record, selection_);
     if (!json && json.error().code == Code::kDamage) continue;
     values_ = ValueKind::kJson;
-    return add_values(format, records);
+    return add_values(context, sources, format, records);
   }
   return no_columns("records of unknown type");
 }
@@ -244,8 +244,9 @@ Result<void> RowSchema::select_fields(std::vector<MessageField> fields) {
   return {};
 }
 
-Result<void> RowSchema::add_values(const RecordSchema& format, const std::vector<std::string>& records) {
-  const auto add = [&](Bytes record) -> Result<void> {
+Result<void> RowSchema::add_values(const RequestContext& context, const RowSources& sources, const RecordSchema& format,
+                                   const std::vector<std::string>& records) {
+  const auto add_valid = [&](Bytes record) -> Result<void> {
     if (values_ == ValueKind::kFormat) {
       ASSIGN_OR_RETURN(const auto value, format.value(record, ValueForm::kJson));
       return value_columns_->add(value);
@@ -254,10 +255,12 @@ Result<void> RowSchema::add_values(const RecordSchema& format, const std::vector
     return value_columns_->add(json.value);
   };
   value_columns_.emplace(selection_);
-  for (const std::string& record : records) {
-    auto added = add(as_bytes(record));
-    if (!added && added.error().code != Code::kDamage) return added;
-  }
+  const auto add = [&](Bytes record) -> Result<void> {
+    auto added = add_valid(record);
+    return added || added.error().code == Code::kDamage ? Result<void>() : std::move(added);
+  };
+  for (const std::string& record : records) TRY(add(as_bytes(record)));
+  if (sources.later_records) TRY(sources.later_records(context, add));
   ASSIGN_OR_RETURN(root_.fields, value_columns_->finish());
   return {};
 }
@@ -271,30 +274,34 @@ Result<std::string> RowSchema::message_of_value(const RecordSchema& format, Byte
   return value_columns_->message_of(json.value);
 }
 
-Result<void> RowSchema::add_features(const RowSources& sources, const std::vector<std::string>& records) {
-  std::set<std::string, std::less<>> names;  // also of features that are not selected
-  for (const std::string& record : records) {
-    const auto features = tensorflow::features_of_example(as_bytes(record), limits_);
-    if (!features) continue;
-    for (const auto& feature : *features) {
-      if (feature.kind == FeatureKind::kNone) continue;
-      names.emplace(feature.name);
-      if (!selection_.wants(feature.name)) continue;
-      if (!sources.allows_nul && feature.name.find('\0') != std::string_view::npos) return nul_in(feature.name);
-      const auto known = features_.try_emplace(std::string(feature.name), Feature{.kind = feature.kind}).first;
-      Feature& column = known->second;
-      column.is_list = column.is_list || sources.lists || values_of(feature) != 1;
-      // An empty list of another type may precede the first value.
-      if (!column.has_values) column.kind = feature.kind;
-      column.has_values = column.has_values || has_values(feature);
-    }
-    if (features_.size() > SchemaLimits().fields || names.size() > kMostNames) {
-      const std::size_t most = features_.size() > SchemaLimits().fields ? SchemaLimits().fields : kMostNames;
-      return Error{.code = Code::kLimit,
-                   .detail = fmt::format("the Examples have more than {} features{}", most,
-                                         selection_.is_all() ? " (try: --select)" : "")};
-    }
+Result<void> RowSchema::add_example(const RowSources& sources, Bytes record, FeatureNames& names) {
+  const auto features = tensorflow::features_of_example(record, limits_);
+  if (!features) return {};
+  for (const auto& feature : *features) {
+    if (feature.kind == FeatureKind::kNone) continue;
+    names.emplace(feature.name);
+    if (!selection_.wants(feature.name)) continue;
+    if (!sources.allows_nul && feature.name.find('\0') != std::string_view::npos) return nul_in(feature.name);
+    const auto known = features_.try_emplace(std::string(feature.name), Feature{.kind = feature.kind}).first;
+    Feature& column = known->second;
+    column.is_list = column.is_list || sources.lists || values_of(feature) != 1;
+    // An empty list of another type may precede the first value.
+    if (!column.has_values) column.kind = feature.kind;
+    column.has_values = column.has_values || has_values(feature);
   }
+  if (features_.size() <= SchemaLimits().fields && names.size() <= kMostNames) return {};
+  const std::size_t most = features_.size() > SchemaLimits().fields ? SchemaLimits().fields : kMostNames;
+  return Error{.code = Code::kLimit,
+               .detail = fmt::format("the Examples have more than {} features{}", most,
+                                     selection_.is_all() ? " (try: --select)" : "")};
+}
+
+Result<void> RowSchema::add_features(const RequestContext& context, const RowSources& sources,
+                                     const std::vector<std::string>& records) {
+  FeatureNames names;  // also of features that are not selected
+  const auto add = [&](Bytes record) { return add_example(sources, record, names); };
+  for (const std::string& record : records) TRY(add(as_bytes(record)));
+  if (sources.later_records) TRY(sources.later_records(context, add));
   if (records.empty()) return no_columns("records of unknown type");
   if (names.empty()) return unsupported("no feature of the first 1,024 records has a type");
   TRY(selection_.check({names.begin(), names.end()}));
@@ -391,8 +398,7 @@ Result<void> RowDecoder::append(ColumnBuilder& builder, Bytes record, std::vecto
 
 Error RowSchema::several_values(std::string_view feature) {
   return feature_error(feature,
-                       "has several values, but at most one in each of the first 1,024 records (try: --lists, in "
-                       "Python lists=True)");
+                       "has several values, but at most one in each of the first 1,024 records (try: --lists)");
 }
 
 Result<void> RowSchema::append_example(ColumnBuilder& builder, Bytes record) const {
@@ -403,7 +409,9 @@ Result<void> RowSchema::append_example(ColumnBuilder& builder, Bytes record) con
     if (known != features_.end() && feature.kind != FeatureKind::kNone) has_list[known->second.column] = true;
     const bool is_skipped = known == features_.end() && !selection_.wants(feature.name);
     if (is_skipped || !has_values(feature)) continue;
-    if (known == features_.end()) return feature_error(feature.name, "does not occur in the first 1,024 records");
+    if (known == features_.end()) {
+      return feature_error(feature.name, "does not occur in the first 1,024 records (try: --scan-columns)");
+    }
     if (known->second.kind != feature.kind) {
       return feature_error(feature.name, "has another type than in an earlier record");
     }

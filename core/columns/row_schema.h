@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,6 +55,9 @@ struct RowSources {
   std::function<std::string(std::size_t shard)> path{};  // of a shard; null: unknown
   // Returns the first records, which define the columns if no type does. Called at most twice, on the calling thread.
   std::function<Result<std::vector<std::string>>(const RequestContext& context)> first_records{};
+  // Passes the records after those to `take`, until it fails, if they define the columns too; empty: they do not.
+  using TakeRecord = std::function<Result<void>(Bytes record)>;
+  std::function<Result<void>(const RequestContext& context, const TakeRecord& take)> later_records{};
 };
 
 class RowSchema;
@@ -135,13 +139,18 @@ class RowSchema {
     bool has_values = false;  // in the first records
   };
 
+  using FeatureNames = std::set<std::string, std::less<>>;
+
   // Whose first records have values.
   enum class ValueKind : std::uint8_t { kFormat, kJson };
 
   Result<void> add_first(const RequestContext& context, const RowSources& sources,
                          const std::vector<std::string>& records);
-  Result<void> add_features(const RowSources& sources, const std::vector<std::string>& records);
-  Result<void> add_values(const RecordSchema& format, const std::vector<std::string>& records);
+  Result<void> add_features(const RequestContext& context, const RowSources& sources,
+                            const std::vector<std::string>& records);
+  Result<void> add_example(const RowSources& sources, Bytes record, FeatureNames& names);
+  Result<void> add_values(const RequestContext& context, const RowSources& sources, const RecordSchema& format,
+                          const std::vector<std::string>& records);
   Result<std::string> message_of_value(const RecordSchema& format, Bytes record) const;
   Result<void> append_example(ColumnBuilder& builder, Bytes record) const;
 

@@ -32,7 +32,7 @@ Error column_error(Code code, std::string_view column, std::string_view what) {
   return {.code = code, .detail = fmt::format("column {} {}", printable(column), what)};
 }
 Error unlike_first_records(std::string_view column, std::string_view what) {
-  return column_error(Code::kDamage, column, fmt::format("{} the first 1,024 records", what));
+  return column_error(Code::kDamage, column, fmt::format("{} the first 1,024 records (try: --scan-columns)", what));
 }
 
 std::string path_of(const std::string& parent, std::string_view name) {
@@ -167,7 +167,9 @@ class ValueColumns::Collector {
         return column_error(Code::kUnsupported, path_of(parent.path, name), "has a NUL in its name");
       }
       Column& column = column_of(parent, name);
-      if (count_ > SchemaLimits().fields) return Error{.code = Code::kLimit, .detail = "too many columns"};
+      if (count_ > SchemaLimits().fields)
+        return Error{.code = Code::kLimit,
+                     .detail = fmt::format("more than {} columns (try: --select)", SchemaLimits().fields)};
       const auto* const list = std::get_if<Value::List>(&value.is);
       (list != nullptr ? column.is_list : column.is_single) = true;
       if (list == nullptr) TRY(add_value(column, value, *parts, depth));
@@ -218,7 +220,9 @@ class ValueColumns::Collector {
   Result<void> add_item(Column& column, const Value& item, const WantedParts& wanted, std::size_t depth) {
     if (is_way(item, wanted)) return {};
     if (std::holds_alternative<Value::List>(item.is) || std::holds_alternative<std::monostate>(item.is)) {
-      return column_error(Code::kUnsupported, column.path, "has a list or a null in a list");
+      return column_error(
+          Code::kUnsupported, column.path,
+          "has a list or a null in a list, which tables cannot have (try: JSON Lines, or only other columns)");
     }
     return add_value(column, item, wanted, depth);
   }

@@ -21,6 +21,7 @@ class TableColumns;
 struct ColumnChoice {
   ColumnSelection selection{};
   bool lists = false;  // of features, as RowSources
+  bool scans = false;  // all records decide, and not only the first
 };
 
 struct FoundColumns {

@@ -41,6 +41,8 @@ void check(const ExportOptions& options) {
   if (!options.columns.selection.is_all() && !has_columns) {
     throw CLI::ValidationError("--select", "is for tables and JSON Lines: csv, tsv, parquet, arrow, jsonl");
   }
+  if (options.columns.scans && !has_columns)
+    throw CLI::ValidationError("--scan-columns", "is for formats with columns");
   if (!options.members.empty() && content != ExportFormat::Content::kMembers) {
     throw CLI::ValidationError("--member", "is for archives: tar");
   }
@@ -108,13 +110,18 @@ void declare_rows(CLI::App& app, ExportOptions& options) {
         options.columns.selection = std::move(*selection);
       },
       "of tables and JSON Lines: only these columns, in this order, as a,b\n"
-      "A name with a comma is in double quotes: `'\"a,b\",c'`. Tables do not look at values of other columns. `a.b` is the field "
+      "A name with a comma is in double quotes: `'\"a,b\",c'`. Tables do not look at values of other columns. `a.b` is "
+      "the field "
       "b of the message or object a, unless a column has that name; it is a list if a or b is one.");
   app.add_flag(
       "--lists", options.columns.lists,
       "each feature of a tensorflow.Example is a list\n"
       "Otherwise a feature is a single value, or null, if none of the first 1,024 records has several values of "
       "it, or an empty list. A later record with several cannot be exported.");
+  app.add_flag("--scan-columns", options.columns.scans,
+               "all records decide which columns there are\n"
+               "Otherwise the first 1,024 do, and a later record with another column, or with a value of another type, "
+               "cannot be exported. With this option, the records are read twice.");
   declare_value(
       app, "--member", "MEMBERS",
       [&options](const std::string& text) {

@@ -156,9 +156,24 @@ class ExportSets(commands.Case):
         path = self.examples(*[{"a": [1], "b": [2]}] * 1024, {"a": [1, 2], "b": [3]}, {"a": [4], "b": [b"x"], "late": [1]})
         for name in ("a.csv", "a.parquet", "a.arrow", "a.jsonl"):
             self.assert_ends(commands.DAMAGE, r"record 1024: feature a has several values, but at most one in each of the first 1,024 records "
-                             r"\(try: --lists[^\n]*\nrecordfs: [^\n]*not written", "export", path, "-o", self.target / name)
+                             r"\(try: --lists\)\nrecordfs: [^\n]*not written", "export", path, "-o", self.target / name)
         self.assertEqual(list(self.target.iterdir()), [])
         self.assertEqual(self.table("b.csv", "--lists", "--select", "a", path)[1024:], [["[1]"], ["[1,2]"], ["[4]"]])
+
+    def test_all_records_decide_with_scan_columns(self):
+        path = self.examples(*[{"a": [1]}] * 1500, {"a": [1, 2], "late": [b"x"]})
+        for name in ("a.csv", "a.jsonl"):
+            self.assert_ends(commands.DAMAGE, r"record 1500: feature a has several values[^\n]*\n[^\n]*not written", "export", path, "-o", self.target / name, "--select", "a")
+        rows = self.table("a.csv", path, "--scan-columns")
+        self.assertEqual((rows[:2], rows[1500:]), ([["a", "late"], ["[1]", ""]], [["[1]", ""], ["[1,2]", "x"]]))
+        self.assertEqual(self.exported("a.jsonl", path, "--scan-columns", "1499:").splitlines(), [b'{"a":[1]}', b'{"a":[1,2],"late":"x"}'])
+        path = self.folder / "late.tfrecord"
+        path.write_bytes(tfrecord([b'{"a":1,"n":null}'] * 1500 + [b'{"a":1.5,"n":5}', b"no JSON"]))
+        done = self.recordfs("export", path, ":1501", "--select", "a", "-o", self.target / "b.csv")
+        self.assertIn("record 1500: column a has another type than in the first 1,024 records (try: --scan-columns)\n", done.err)
+        rows = self.table("b.csv", path, ":1501", "--scan-columns", "--select", "n,a")
+        self.assertEqual((rows[:2], rows[1500:]), ([["n", "a"], ["", "1"]], [["", "1"], ["5", "1.5"]]))
+        self.assert_ends(commands.WRONG_USE, "--scan-columns: is for", "export", path, "--scan-columns", "-o", self.target / "c.riegeli")
 
     def test_values_of_other_columns_are_not_looked_at(self):
         path = self.examples(*[{"a": [1], "nul\0": [1]}] * 1024, {"a": [2], "late": [1]}, {"a": [3]})
