@@ -71,6 +71,21 @@ bool is_empty(const Value& value, const WantedParts& wanted) {
          });
 }
 
+// Returns whether a value is null, a list, or an object with members, and has members that are wanted if those are not
+// all.
+bool has_wanted(const Value& value, const WantedParts& wanted) {
+  if (const auto* const object = std::get_if<Value::Object>(&value.is)) {
+    return std::ranges::any_of(*object, [&](const Member& member) {
+      return is_wanted_inline(member, wanted) || wanted.member(member.name).has_value();
+    });
+  }
+  if (wanted.is_all()) return true;
+  const auto* const list = std::get_if<Value::List>(&value.is);
+  return list != nullptr && std::ranges::any_of(*list, [&](const Value& item) {
+           return std::holds_alternative<Value::Object>(item.is) && has_wanted(item, wanted);
+         });
+}
+
 // Returns whether a path would lead through an item of a list, which is no object.
 bool is_way(const Value& item, const WantedParts& wanted) {
   return !wanted.is_all() && !std::holds_alternative<Value::Object>(item.is);
@@ -162,7 +177,7 @@ class ValueColumns::Collector {
       const auto parts = wanted.member(name);
       if (!parts) note_other(parent.path, name);
       if (parts && !parts->is_all() && is_empty(value, *parts)) note_others(parent.path, name, value);
-      if (!parts || is_empty(value, *parts)) continue;
+      if (!parts || !has_wanted(value, *parts)) continue;
       if (name.find('\0') != std::string_view::npos) {
         return column_error(Code::kUnsupported, path_of(parent.path, name), "has a NUL in its name");
       }
@@ -171,6 +186,11 @@ class ValueColumns::Collector {
         return Error{.code = Code::kLimit,
                      .detail = fmt::format("more than {} columns (try: --select)", SchemaLimits().fields)};
       const auto* const list = std::get_if<Value::List>(&value.is);
+      if (is_empty(value, *parts)) {
+        column.has_empty_lists = column.has_empty_lists || list != nullptr;
+        TRY(add_empty(column, value, *parts, depth));
+        continue;
+      }
       (list != nullptr ? column.is_list : column.is_single) = true;
       if (list == nullptr) TRY(add_value(column, value, *parts, depth));
       for (std::size_t i = 0; list != nullptr && i < list->size(); ++i)
@@ -215,6 +235,17 @@ class ValueColumns::Collector {
       parent.columns.emplace_back().path = path_of(parent.path, name);
     }
     return parent.columns[at->second];
+  }
+
+  // Adds the columns of objects without values.
+  Result<void> add_empty(Column& column, const Value& value, const WantedParts& wanted, std::size_t depth) {
+    if (const auto* const list = std::get_if<Value::List>(&value.is)) {
+      for (const Value& item : *list) {
+        if (std::holds_alternative<Value::Object>(item.is)) TRY(add_empty(column, item, wanted, depth));
+      }
+    }
+    const auto* const object = std::get_if<Value::Object>(&value.is);
+    return object == nullptr ? Result<void>() : add_members(column, *object, wanted, depth + 1);
   }
 
   Result<void> add_item(Column& column, const Value& item, const WantedParts& wanted, std::size_t depth) {
@@ -280,7 +311,8 @@ Result<FieldType> ValueColumns::type_of(const Column& column) {
   if (column.has_fractions) return FieldType::kDouble;
   if (column.has_integers) return column.has_large ? FieldType::kUint64 : FieldType::kInt64;
   if (column.has_texts) return FieldType::kString;
-  return column.has_bytes ? FieldType::kBytes : FieldType::kMessage;
+  if (column.has_bytes) return FieldType::kBytes;
+  return column.has_objects || !column.columns.empty() ? FieldType::kMessage : FieldType::kString;
 }
 
 Result<std::vector<MessageField>> ValueColumns::fields_of(Column& parent) {
@@ -290,10 +322,12 @@ Result<std::vector<MessageField>> ValueColumns::fields_of(Column& parent) {
     parent.columns[index].field = {.name = name, .number = static_cast<std::uint32_t>(index + 1)};
   }
   for (Column& column : parent.columns) {
+    column.is_list = column.is_list || (!column.is_single && column.has_empty_lists);
     ASSIGN_OR_RETURN(column.field.type, type_of(column));
     column.field.is_repeated = column.is_list;
     column.field.has_presence = !column.is_list;
     MessageField& field = fields.emplace_back(column.field);
+    if (field.type != FieldType::kMessage) continue;
     ASSIGN_OR_RETURN(field.fields, fields_of(column));
   }
   return fields;

@@ -28,12 +28,13 @@ struct JsonRecord {
 // Parts that are not selected are null, whatever they are.
 Result<JsonRecord> json_record(Bytes record, const ColumnSelection& selection = {});
 
-// The columns are the members that have values: bool, int64, or uint64 if a value needs it, double, text, bytes,
+// The columns are the members: bool, int64, or uint64 if a value needs it, double, text, bytes,
 // structs for objects, and lists of these. Null is a value of any column, and so are an empty list and an empty object,
-// which are null if the column is of another type. Integers and fractions together are double if that is exact for
-// each. First add() the records that define the columns, then finish(), then message_of() for each record. Parts that
-// are not selected may have any values, and a value that a path would lead through is none if it is no object. Not
-// thread-safe, but for message_of().
+// which are null if the column is of another type. A column without values is a text, or a list of texts if it has an
+// empty list; a member whose objects are all {} is no column. Integers and fractions together are double if that is
+// exact for each. First add() the records that define the columns, then finish(), then message_of() for each record.
+// Parts that are not selected may have any values, and a value that a path would lead through is none if it is no
+// object. Not thread-safe, but for message_of().
 class ValueColumns {
  public:
   explicit ValueColumns(ColumnSelection selection = {}) : selection_(std::move(selection)) {}
@@ -41,7 +42,7 @@ class ValueColumns {
   // Adds the columns of a record. Fails with kUnsupported if it is no object, or has a message, a list in a list or a
   // null in a list; with kLimit if there are too many columns.
   Result<void> add(const Value& record);
-  // Returns the columns, in the order of their first values. Fails with kUnsupported if a column has values of
+  // Returns the columns, in the order of their first members. Fails with kUnsupported if a column has values of
   // different types, or if there are no columns, and as ColumnSelection::check(). Errors name the column.
   Result<std::vector<MessageField>> finish();
 
@@ -58,6 +59,7 @@ class ValueColumns {
     // The kinds of its values.
     bool is_list = false;
     bool is_single = false;
+    bool has_empty_lists = false;
     bool has_bools = false;
     bool has_integers = false;
     bool has_negative = false;

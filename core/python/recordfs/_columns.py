@@ -43,7 +43,8 @@ class Columned:
 
         They are those of `recordfs export`: the fields of protobuf messages, the features of a tensorflow.Example, the
         members of JSON objects and of what a format reads, and run, step, wall_time, tag and value for the scalars in
-        event files of TensorBoard and in runs of wandb and SwanLab. Raises UnsupportedError if records have no columns.
+        event files of TensorBoard and in runs of wandb and SwanLab. The run of a file that was opened by itself is the
+        absolute path of its directory. Raises UnsupportedError if records have no columns.
 
         Examples
         --------

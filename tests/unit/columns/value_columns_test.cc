@@ -36,12 +36,14 @@ std::string columns_of(const std::vector<std::string>& texts) {
 TEST(ValueColumns, TypesAreThoseOfTheValues) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
       {{R"({"b":true,"i":-1,"d":0.5,"s":"x"})"}, "b:8 i:3 d:1 s:9"},
-      {{R"({"a":null,"z":1})", R"({"a":"x"})"}, "z:3 a:9"},
+      {{R"({"a":null,"z":1})", R"({"a":"x"})"}, "a:9 z:3"},
+      {{R"({"a":null,"l":[],"e":{},"i":null})", R"({"i":1,"l":null})"}, "a:9 l:9* i:3"},
+      {{R"({"o":{"a":null},"p":{"a":[]}})", R"({"o":"x"})"}, "o:9 p:11(a:9*)"},
       {{R"({"u":1})", R"({"u":9223372036854775808})"}, "u:4"},
       {{R"({"d":1})", R"({"d":2.5})"}, "d:1"},
       {{R"({"l":[]})", R"({"l":[1,2]})"}, "l:3*"},
       {{R"({"o":{"x":1,"y":{"z":"t"}}})", R"({"o":{"w":[true]}})"}, "o:11(x:3 y:11(z:9) w:8*)"},
-      {{R"({"l":[{"x":1},{"y":2}],"e":{},"n":{"m":null}})"}, "l:11*(x:3 y:3)"},
+      {{R"({"l":[{"x":1},{"y":2}],"e":{},"n":{"m":null}})"}, "l:11*(x:3 y:3) n:11(m:9)"},
       {{R"({"a":1})", R"({"a":"x"})"}, "column a has values of different types"},
       {{R"({"a":1})", R"({"a":[1]})"}, "column a has values of different types"},
       {{R"({"o":{"a":9007199254740993}})", R"({"o":{"a":0.5}})"},
@@ -97,6 +99,18 @@ TEST(ValueColumns, RecordsBecomeRows) {
   for (const std::size_t column : {0u, 1u}) EXPECT_EQ(rows.children[column].null_count, 1);
   EXPECT_EQ(rows.children[3].null_count, 0);
   EXPECT_EQ(rows.children[3].children[0].null_count, 1);
+}
+
+TEST(ValueColumns, PathsLeadToMembersWithoutValues) {
+  for (const auto& [text, expected] : {std::pair(R"({"id":1,"m":{"x":1,"y":null}})", "m:11(y:9)"),
+                                       std::pair(R"({"m":[{"x":1,"y":null},{"y":[]}]})", "m:11*(y:9*)"),
+                                       std::pair(R"({"m":{"x":1}})", "no column m.y (the columns are m.x, m)")}) {
+    ValueColumns columns(ColumnSelection::parse("m.y").value());
+    const auto record = json_record(as_bytes(std::string_view(text)));
+    ASSERT_TRUE(columns.add(record->value));
+    const auto fields = columns.finish();
+    EXPECT_EQ(fields ? outline(*fields) : fields.error().detail, expected) << text;
+  }
 }
 
 TEST(ValueColumns, EmptyValuesOfAnotherTypeAreNull) {
