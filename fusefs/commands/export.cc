@@ -21,6 +21,7 @@
 #include "core/dataset/ordered_pass.h"
 #include "core/dataset/source_spec.h"
 #include "core/export/export_format.h"
+#include "core/store/open_container.h"
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
@@ -84,6 +85,7 @@ class Export {
       }
       progress_.clear();
       finish();
+      if (has_unfit_) context_.note(kExitPartlyDone);
     }
     files_.reset();
     Interruption::pass_on();
@@ -320,9 +322,20 @@ class Export {
     if (!take(run.rows)) return false;
     for (const RecordsFailure& failure : run.failures) {
       progress_.clear();
-      context_.report_skipped(member.path, *member.store, failure.why, chunk, failure.records);
+      if (failure.is_unfit) {
+        context_.add_loss(failure.records);
+        report_unfit(member.store.get(), member.path, failure.why);
+      } else {
+        context_.report_skipped(member.path, *member.store, failure.why, chunk, failure.records);
+      }
     }
     return !run.is_over;
+  }
+
+  // Prints why a record that can be read is no row. `store` may be null.
+  void report_unfit(const RecordStore* store, const std::string& path, const Error& why) {
+    store != nullptr ? store->log().report({}, why) : context_.print_once(open_failure(path, why));
+    has_unfit_ = true;
   }
 
   // Writes rows. Returns false after printing what failed, or after a signal.
@@ -351,7 +364,9 @@ class Export {
       why.detail = fmt::format("record {}: {}", failure.ordinal, why.detail);
       const RowOrigin& origin = *failure.origin;
       const auto store = origin.store.lock();
-      if (store != nullptr) {
+      if (is_permanent(why.code)) {
+        report_unfit(store.get(), origin.path, why);
+      } else if (store != nullptr) {
         context_.report(*store, why);
       } else {
         context_.print_failure(origin.path, why);
@@ -375,7 +390,8 @@ class Export {
   bool may_finish() const {
     const bool is_allowed =
         context_.status() == kExitGood || (options_.skips_damage && context_.status() == kExitDamage);
-    return is_complete_ && is_allowed && !Interruption::came();
+    const bool is_whole = !has_unfit_ || options_.skips_damage;
+    return is_complete_ && is_allowed && is_whole && !Interruption::came();
   }
 
   // Names the files, unless something is wrong with them.
@@ -390,7 +406,8 @@ class Export {
       if (const auto failure = files_->finish()) return static_cast<void>(fail_output(*failure));
       report_losses();
     } else if (place_->is_file() && !Interruption::came() && !has_failed_) {
-      const bool helps = context_.status() == kExitDamage && !options_.skips_damage;
+      const int status = context_.status();
+      const bool helps = !options_.skips_damage && (status == kExitDamage || (has_unfit_ && status == kExitGood));
       print_message(fmt::format("{}: not written{}", options_.output, helps ? " (try: --skip-damage)" : ""));
     }
   }
@@ -409,6 +426,7 @@ class Export {
   std::uint64_t scalars_omitted_ = 0;  // of records that are not
   bool is_complete_ = false;
   bool has_failed_ = false;  // the output cannot be written
+  bool has_unfit_ = false;   // records that can be read, but are no rows of the output
 };
 
 }  // namespace

@@ -176,8 +176,9 @@ void declare_rows(CLI::App& app, ExportOptions& options) {
       },
       "formats with columns, for --where and --key");
   app.add_flag("--skip-damage", options.skips_damage,
-               "omit records that cannot be read, and write the others (exit status 4)\n"
-               "Without this option the output is not written if any record cannot be read.");
+               "omit records that cannot be read or exported, and write the others (exit status 4 or 5)\n"
+               "The status is 4 if a record cannot be read, and 5 if all can be read, but some do not fit the output. "
+               "Without this option the output is not written in either case.");
 }
 
 }  // namespace

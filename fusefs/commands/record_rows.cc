@@ -174,13 +174,13 @@ void RecordRows::encode_read(const RequestContext& context, const ChunkRecords& 
       run.rows.bytes.resize(before);
       Error why = appended.error();
       why.detail = fmt::format("record {}: {}", first_ordinal + i, why.detail);
-      fail(run, why);
+      fail(run, why, 1, is_permanent(why.code));
     }
   }
 }
 
-void RecordRows::fail(EncodedRun& run, const Error& why, std::uint64_t records) const {
-  run.failures.push_back({why, records});
+void RecordRows::fail(EncodedRun& run, const Error& why, std::uint64_t records, bool is_unfit) const {
+  run.failures.push_back({why, records, is_unfit});
   run.is_over = !options_.skips_damage;
 }
 

@@ -63,7 +63,7 @@ class RecordRows {
                   EncodedRun& run) const;
   void encode_read(const RequestContext& context, const ChunkRecords& records, const Chunk& chunk,
                    const OrdinalInterval& readable, EncodedRun& run) const;
-  void fail(EncodedRun& run, const Error& why, std::uint64_t records = 1) const;
+  void fail(EncodedRun& run, const Error& why, std::uint64_t records = 1, bool is_unfit = false) const;
 
   RecordRows(SetMember member, RowOptions options)
       : member_(std::move(member)),

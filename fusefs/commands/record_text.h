@@ -89,6 +89,7 @@ struct ChunkRecords {
 struct RecordsFailure {
   Error why;
   std::uint64_t records = 1;
+  bool is_unfit = false;  // the record can be read, but is no row of the output
 };
 
 // The result of a run of records: text to write first, and then failures to report.

@@ -101,9 +101,9 @@ class ExportSets(commands.Case):
         path.write_bytes(tfrecord([b"?", example({"number": [1]}), example({"number": [2]})]))
         for name, rows in (("a.csv", b"number\r\n1\r\n2\r\n"), ("a.jsonl", b'{"number":1}\n{"number":2}\n')):
             done = self.recordfs("export", path, "-o", self.target / name)
-            self.assertEqual((done.status, (self.target / name).exists()), (commands.DAMAGE, False), name)
+            self.assertEqual((done.status, (self.target / name).exists()), (commands.PARTLY_DONE, False), name)
             done = self.recordfs("export", "--skip-damage", path, "-o", self.target / name)
-            self.assertEqual((done.status, (self.target / name).read_bytes()), (commands.DAMAGE, rows), name)
+            self.assertEqual((done.status, (self.target / name).read_bytes()), (commands.PARTLY_DONE, rows), name)
 
     def test_single_numbers_may_be_missing(self):
         path = self.folder / "gaps.tfrecord"
@@ -113,13 +113,13 @@ class ExportSets(commands.Case):
                 records = [example({"a": [1]} if number is None else {"a": [1], "x": [number]}) for number in numbers]
                 path.write_bytes(tfrecord([example(a=[1], x=[0.0]), *records[:7], b"?", *records[7:]]))
                 done = self.recordfs("export", "-f", "--skip-damage", path, "-o", self.target / "a.csv")
-                self.assertEqual(done.status, commands.DAMAGE)
+                self.assertEqual(done.status, commands.PARTLY_DONE)
                 lines = (self.target / "a.csv").read_text(encoding="utf-8").split()
                 self.assertEqual(lines, ["a,x", "1,0", *("1," if number is None else f"1,{number:g}" for number in numbers)])
 
     def test_packed_numbers_that_end_inside_one_are_damage(self):
         path = self.folder / "packed.tfrecord"
-        for size, status in ((36, commands.GOOD), (37, commands.DAMAGE)):
+        for size, status in ((36, commands.GOOD), (37, commands.PARTLY_DONE)):
             feature = field(1, b"f") + field(2, field(2, field(1, b"\0\0\x80?" * 9 + b"?" * (size - 36))))
             path.write_bytes(tfrecord([example(f=[1.0, 2.0]), field(1, field(1, feature))]))
             self.assertEqual(self.recordfs("export", path, "-o", self.target / f"{size}.csv").status, status)
@@ -155,7 +155,7 @@ class ExportSets(commands.Case):
     def test_later_list_in_a_single_column_is_an_error(self):
         path = self.examples(*[{"a": [1], "b": [2]}] * 1024, {"a": [1, 2], "b": [3]}, {"a": [4], "b": [b"x"], "late": [1]})
         for name in ("a.csv", "a.parquet", "a.arrow", "a.jsonl"):
-            self.assert_ends(commands.DAMAGE, r"record 1024: feature a has several values, but at most one in each of the first 1,024 records "
+            self.assert_ends(commands.PARTLY_DONE, r"record 1024: feature a has several values, but at most one in each of the first 1,024 records "
                              r"\(try: --lists\)\nrecordfs: [^\n]*not written", "export", path, "-o", self.target / name)
         self.assertEqual(list(self.target.iterdir()), [])
         self.assertEqual(self.table("b.csv", "--lists", "--select", "a", path)[1024:], [["[1]"], ["[1,2]"], ["[4]"]])
@@ -163,7 +163,7 @@ class ExportSets(commands.Case):
     def test_all_records_decide_with_scan_columns(self):
         path = self.examples(*[{"a": [1]}] * 1500, {"a": [1, 2], "late": [b"x"]})
         for name in ("a.csv", "a.jsonl"):
-            self.assert_ends(commands.DAMAGE, r"record 1500: feature a has several values[^\n]*\n[^\n]*not written", "export", path, "-o", self.target / name, "--select", "a")
+            self.assert_ends(commands.PARTLY_DONE, r"record 1500: feature a has several values[^\n]*\n[^\n]*not written", "export", path, "-o", self.target / name, "--select", "a")
         rows = self.table("a.csv", path, "--scan-columns")
         self.assertEqual((rows[:2], rows[1500:]), ([["a", "late"], ["[1]", ""]], [["[1]", ""], ["[1,2]", "x"]]))
         self.assertEqual(self.exported("a.jsonl", path, "--scan-columns", "1499:").splitlines(), [b'{"a":[1]}', b'{"a":[1,2],"late":"x"}'])
@@ -199,7 +199,7 @@ class ExportSets(commands.Case):
                 ("text", "example", [], r"example: byte 0: record 1024: has columns, unlike the first records \(try: --select ordinal,data\)"),
                 ("text", "json", [], "json: byte 0: record 1024: has columns, unlike the first records")):
             done = self.recordfs("export", self.folder / one, self.folder / other, *words, "-o", self.target / "a.jsonl")
-            self.assertEqual(done.status, commands.DAMAGE)
+            self.assertEqual(done.status, commands.PARTLY_DONE)
             self.assertRegex(done.err, message)
         lines = self.exported("a.jsonl", self.folder / "text", self.folder / "json", "--select", "ordinal,data").splitlines()
         self.assertEqual(lines[-1], b'{"ordinal":1025,"data":"{\\"a\\":7}"}')
@@ -231,7 +231,7 @@ class ExportSets(commands.Case):
     def test_feature_of_two_types_names_no_number_of_records(self):
         path = self.examples({"a": [1]}, {"a": [b"x"]})
         done = self.recordfs("export", path, "-o", self.target / "a.csv")
-        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertEqual(done.status, commands.PARTLY_DONE)
         self.assertIn("record 1: feature a has another type than in an earlier record\n", done.err)
 
     def test_column_is_text_or_base64(self):

@@ -94,7 +94,7 @@ class Export(commands.Case):
 
     def test_record_without_the_columns_of_the_first_is_an_error(self):
         done = self.recordfs("export", commands.sample(EXAMPLES), "-o", self.target / "a.jsonl")
-        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertEqual(done.status, commands.PARTLY_DONE)
         self.assertRegex(done.err, r"record 7: not a tensorflow.Example\nrecordfs: \S+: not written \(try: --skip-damage\)\n\Z")
         self.assertEqual(self.names(), [])
 
@@ -138,7 +138,7 @@ class Export(commands.Case):
         path = self.folder / "wrong.tfrecord"
         path.write_bytes(tfrecord([example({"a": [1]}), wrong]))
         done = self.recordfs("export", path, "-o", self.target / "a.csv")
-        self.assertEqual((done.status, self.names()), (commands.DAMAGE, []))
+        self.assertEqual((done.status, self.names()), (commands.PARTLY_DONE, []))
         self.assertIn("record 1: not a valid tensorflow.Example", done.err)
 
     def test_records_of_json_have_columns(self):
@@ -155,10 +155,10 @@ class Export(commands.Case):
         first = self.good("cat", examples, "2")
         path.write_bytes(tfrecord([first] * 1100 + [b"no example"]))
         done = self.recordfs("export", path, "-o", self.target / "a.csv")
-        self.assertEqual((done.status, self.names()), (commands.DAMAGE, []))
+        self.assertEqual((done.status, self.names()), (commands.PARTLY_DONE, []))
         self.assertIn("record 1100: ", done.err)
         done = self.recordfs("export", "--skip-damage", path, "-o", self.target / "a.csv")
-        self.assertEqual((done.status, (self.target / "a.csv").read_bytes().count(b"\n")), (commands.DAMAGE, 1101))
+        self.assertEqual((done.status, (self.target / "a.csv").read_bytes().count(b"\n")), (commands.PARTLY_DONE, 1101))
 
     def test_tables_for_other_programs_have_their_marks(self):
         for name, begin, end in (("a.parquet", b"PAR1", b"PAR1"), ("a.arrow", b"ARROW1\0\0", b"ARROW1"),
@@ -215,7 +215,7 @@ class Export(commands.Case):
         self.assertEqual(kinds, {(0, 0, 0, 0o644, True)})
         self.assertEqual(gzip.decompress(self.exported("b.tar.gz", *words)), made)
         self.assertEqual(self.recordfs("export", "--member", "x=image/width", examples, ":2", "-o", self.target / "c.tar").status,
-                         commands.DAMAGE)
+                         commands.PARTLY_DONE)
         with tarfile.open(self.target / "a.tar") as archive:
             self.assertEqual(len(archive.getnames()), 3)
         for text, error in (("a/b=x", "not NAME=PART"), ("jpg=", "not NAME=PART"), ("a=x,a=y", "the same name")):
@@ -234,10 +234,10 @@ class Export(commands.Case):
                          ("x" * 91, "too long"), (None, "no value of the key m.k"), ([1, 2], "several values"),
                          ("good", "the key good is also that of record 0")):
             file = written("b.tfrecord", "good", key, "last")
-            self.assert_ends(commands.DAMAGE, rf"b\.tfrecord: .*record 1: .*{why}[^\n]*\n[^\n]*not written",
+            self.assert_ends(commands.PARTLY_DONE, rf"b\.tfrecord: .*record 1: .*{why}[^\n]*\n[^\n]*not written",
                              "export", file, *words, self.target / "b.tar")
             done = self.recordfs("export", "--skip-damage", file, *words, "-", "--to", "tar")
-            self.assertEqual(done.status, commands.DAMAGE, key)
+            self.assertEqual(done.status, commands.PARTLY_DONE, key)
             with tarfile.open(fileobj=io.BytesIO(done.out)) as archive:
                 self.assertEqual([name.split(".")[0] for name in archive.getnames()[::2]], ["good", "last"], key)
         self.assertEqual(self.names(), ["a.tar"])
