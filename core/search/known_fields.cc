@@ -50,7 +50,7 @@ Result<void> check_known_fields(const RequestContext& context, const RecordStore
   const auto type = message_schema(as_bytes(*types.descriptors), name);
   const auto first = wait_for(context, [&] { return store.index().first_with_records(context); });
   if (!type || type->empty() || !first || !*first) return {};
-  const auto chunk = store.chunks().get_quietly(context, **first);
+  const auto chunk = store.chunks().decode_ahead(context, **first);  // others may need only some fields of it
   if (!chunk) return {};
   bool has_unknown = false;
   const Layout& layout = (*chunk)->layout();
