@@ -151,8 +151,8 @@ class ArrowRecords {
     const std::string& path = set_->plan().list.shards[block_.shard].path;
     failure_ = error;
     failed_path_ = path;
-    pending_ =
-        fail(error.code == Code::kIo && error.os_error != 0 ? error.os_error : EIO, path + ": " + to_string(error));
+    pending_ = fail(error.code == Code::kIo && error.os_error != 0 ? error.os_error : EIO,
+                    path + ": " + with_arguments(to_string(error)));
   }
 
   void next_block() {

@@ -1,5 +1,8 @@
 #include "core/python/errors.h"
 
+#include <array>
+#include <utility>
+
 #include "core/python/process.h"
 
 namespace recordfs::python {
@@ -20,6 +23,16 @@ py::str shown_text(std::string_view text) {
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
 
+std::string with_arguments(std::string reason) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kArguments = {
+      {{" (try: --lists)", " (try: lists=True)"}, {" (try: --scan-columns)", ""}, {" (try: --select)", ""}}};
+  for (const auto& [option, argument] : kArguments) {
+    const auto at = reason.find(option);
+    if (at != std::string::npos) reason.replace(at, option.size(), argument);
+  }
+  return reason;
+}
+
 py::object exception_of(const Error& error, std::string_view path) {
   constexpr std::string_view kAfterPath = ": ";
   std::string_view reason = error.detail;  // which may begin with the path
@@ -28,8 +41,8 @@ py::object exception_of(const Error& error, std::string_view path) {
   if (names_path) reason.remove_prefix(path.size() + kAfterPath.size());
   return in_python([&] {
     return py::module_::import("recordfs._errors")
-        .attr("exception_of")(shown_text(to_string(error.code)), path_text(path), error.position, shown_text(reason),
-                              error.os_error);
+        .attr("exception_of")(shown_text(to_string(error.code)), path_text(path), error.position,
+                              shown_text(with_arguments(std::string(reason))), error.os_error);
   });
 }
 

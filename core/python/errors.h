@@ -1,4 +1,4 @@
-// Errors as Python exceptions. All functions need the GIL.
+// Errors as Python exceptions. Functions need the GIL, except where stated.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -17,6 +17,10 @@ void check_path(std::string_view path);
 pybind11::str path_text(std::string_view path);
 // Returns text in which invalid UTF-8 is replaced.
 pybind11::str shown_text(std::string_view text);
+
+// Returns the reason of an error with arguments of methods in place of the hints at options of the command; those
+// without such an argument are left out. Needs no GIL.
+std::string with_arguments(std::string reason);
 
 // Returns the exception for an error about a file: of recordfs/_errors.py, OSError, MemoryError, ...
 pybind11::object exception_of(const Error& error, std::string_view path);

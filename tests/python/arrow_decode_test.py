@@ -324,7 +324,7 @@ class Examples(Decoded):
         for part, expected in ((ds, 1101), (ds[1100:], 1), (pickle.loads(pickle.dumps(ds[1100:])), 1)):
             found, error = rows(part.arrow())
             self.assertEqual((len(found), found[-1]["decoded"]), (expected, {"id": None, "none": []}))
-            self.assertIn("feature id has several values, but at most one in each of the first 1,024 records (try: --lists", error)
+            self.assertIn("feature id has several values, but at most one in each of the first 1,024 records (try: lists=True)", error)
             found, error = rows(part.arrow(lists=True))
             self.assertEqual((len(found), found[-1]["decoded"], error), (expected + 1, {"id": [1, 2], "none": None}, None))
 

@@ -52,9 +52,6 @@ class DamageWarning(UserWarning):
     """Something was skipped, because of ``on_damage="report"``."""
 
 
-# {an option of the command: the argument of a method}
-_ARGUMENTS = {"--lists": "lists=True", "--scan-columns": "", "--select": ""}
-
 _CLASSES = {
     "damage": DamageError,
     "unfinished": DamageError,
@@ -67,9 +64,7 @@ _CLASSES = {
 
 
 def exception_of(code: str, path: str, offset: int, reason: str, os_error: int) -> Exception:
-    """Returns the exception for an error of the core, whose hints are options of the command."""
-    for option, argument in _ARGUMENTS.items():
-        reason = reason.replace(f" (try: {option})", f" (try: {argument})" if argument else "")
+    """Returns the exception for an error of the core."""
     if code in _CLASSES:
         return _CLASSES[code](path, offset, reason)
     if code == "not found":

@@ -130,12 +130,16 @@ TEST(ValueColumns, WordsOfPythonAreNumbers) {
 
 TEST(ValueColumns, ValuesWithoutAColumnAreErrors) {
   const Sample sample;
-  EXPECT_EQ(sample.error_of(R"({"other":0})"), "column other does not occur in the first 1,024 records");
-  EXPECT_EQ(sample.error_of(R"({"o":{"x":""}})"), "column o.x does not occur in the first 1,024 records");
+  EXPECT_EQ(sample.error_of(R"({"other":0})"),
+            "column other does not occur in the first 1,024 records (try: --scan-columns)");
+  EXPECT_EQ(sample.error_of(R"({"o":{"x":""}})"),
+            "column o.x does not occur in the first 1,024 records (try: --scan-columns)");
   for (const char* const text :
        {R"({"i":0.5})", R"({"i":9223372036854775808})", R"({"i":[1]})", R"({"d":9007199254740993})", R"({"l":"x"})",
         R"({"l":[null]})", R"({"o":1})", R"({"o":{"u":-1}})", R"({"i":"1"})", R"({"i":true})"}) {
-    EXPECT_TRUE(sample.error_of(text).ends_with(" has another type than in the first 1,024 records")) << text;
+    EXPECT_TRUE(
+        sample.error_of(text).ends_with(" has another type than in the first 1,024 records (try: --scan-columns)"))
+        << text;
   }
   EXPECT_EQ(sample.error_of(R"({"i":1,"i":2})"), "column i occurs twice in a record");
 }
