@@ -224,20 +224,35 @@ class RecordPrinter {
   }
 
   void write_pieces(const Extent& extent) {
+    // Half a record would keep those after it from being written.
+    if (text_.options.skips_damage && !read_pieces(extent, [](Bytes) {})) return;
     const Frame frame = frame_of(form_, extent.size);
-    for (std::uint64_t at = 0; at < extent.size && goes_on(); at += kPieceBytes) {
+    std::uint64_t written = 0;
+    const bool is_whole = read_pieces(extent, [&](Bytes piece) {
+      if (written == 0) put(frame.before);
+      put(piece);
+      written += piece.size();
+    });
+    // Further output would look like the rest of the record.
+    rendered_.is_over = rendered_.is_over || (!is_whole && written > 0);
+    if (is_whole) put(frame.after);
+  }
+
+  // Calls `handle` with the bytes of a large record, one piece after another. Returns false after a failure, which it
+  // notes, and if the output has ended.
+  template <class Handle>
+  bool read_pieces(const Extent& extent, const Handle& handle) {
+    for (std::uint64_t at = 0; at < extent.size; at += kPieceBytes) {
+      if (!goes_on()) return false;
       const auto piece =
           text_.store.chunks().read({}, chunk_, extent.begin + at, std::min(kPieceBytes, extent.size - at));
       if (!piece) {
         fail(piece.error());
-        // Half a record was written, and further output would look like the rest of it.
-        rendered_.is_over = rendered_.is_over || at > 0;
-        return;
+        return false;
       }
-      if (at == 0) put(frame.before);
-      put(piece->bytes);
+      handle(piece->bytes);
     }
-    put(frame.after);
+    return true;
   }
 
   const RecordText& text_;

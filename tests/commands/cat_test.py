@@ -219,6 +219,25 @@ class Damage(Cat):
                     self.assertIn(done.status, (commands.GOOD, commands.CANNOT_OPEN, commands.DAMAGE, commands.PARTLY_DONE))
                     self.assertEqual(done.status == commands.GOOD, done.err == "", done.err)
 
+    def test_large_record_with_a_damaged_end_is_omitted_as_a_whole(self):
+        def lz4(value, size):
+            more = size - 25
+            return bytes([0x1f, value, 1, 0]) + b"\xff" * (more // 255) + bytes([more % 255, 0x50]) + bytes([value]) * 5
+
+        def chunk(values, size, damaged=None):
+            blocks = [b"\xff" * 40 if i == damaged else lz4(value, size) for i, value in enumerate(values)]
+            stored = [struct.pack("<i", len(block)) + block for block in blocks]
+            begin = 16 + 4 * len(blocks)
+            starts = [begin + sum(map(len, stored[:i])) for i in range(len(stored))]
+            sizes = (size * len(blocks), size, begin + sum(map(len, stored)))
+            return struct.pack(f"<BBBBIII{len(starts)}i", 2, 1, 0x30, 1, *sizes, *starts) + b"".join(stored)
+        size = 10 << 20
+        path = self.folder / "large.blp"
+        path.write_bytes(b"blpk" + struct.pack("<BBBBiiqq", 3, 0, 0, 1, size, size, 3, 0) +
+                         b"".join(chunk(b"0123456789", 1 << 20, damaged) for damaged in (None, 7, None)))
+        out = self.assert_ends(commands.DAMAGE, "in block 7", "cat", "--skip-damage", "--delimited", path)
+        self.assertEqual([len(record) for record in delimited(out)], [size, size])
+
     def test_skip_damage_writes_at_least_as_much(self):
         for path in commands.containers():
             stopped = delimited(self.once("cat", "--delimited", path).out)
