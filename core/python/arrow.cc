@@ -94,7 +94,7 @@ class ArrowRecords {
   }
   // The same for rows of the schema alone. Keeps an exception of a signal handler.
   int next(std::optional<ArrowColumn>& rows) {
-    keeps_exception_ = true;
+    has_rows_alone_ = true;
     std::optional<Batch> batch;
     const int status = next(batch);
     if (status == 0 && batch) rows = batch->decoded->finish();
@@ -183,7 +183,7 @@ class ArrowRecords {
   bool is_interrupted() const {
     const GilAcquire acquire;
     if (PyErr_CheckSignals() == 0) return false;
-    if (!keeps_exception_) PyErr_Clear();
+    if (!has_rows_alone_) PyErr_Clear();
     return true;
   }
 
@@ -232,8 +232,10 @@ class ArrowRecords {
         if (!is_over_) handle(error);
       }
       if (is_over_) return i;
-      // Scalars are no rows of their record.
-      if (!appended) appended = schema_->has_scalars() ? Result<void>() : rows.append_null();
+      // Scalars are no rows of their record. Without the record, a row of nulls would look like a good one.
+      const bool has_row = !schema_->has_scalars() && !has_rows_alone_;
+      if (!appended && has_rows_alone_) set_->skipped().add(block_.shard, {.error = left_out.front()});
+      if (!appended) appended = has_row ? rows.append_null() : Result<void>();
       if (!appended) {
         batch.is_full = true;
         return i;
@@ -259,7 +261,7 @@ class ArrowRecords {
   std::string error_;
   std::optional<Error> failure_;  // of the file
   std::string failed_path_;
-  bool keeps_exception_ = false;
+  bool has_rows_alone_ = false;  // and no records; then an exception of a signal handler is kept
   std::size_t decoded_shard_ = SIZE_MAX;
   Result<RowDecoder> decoder_ = Error{};  // of its records
   const std::shared_ptr<RecordStream> stream_;

@@ -57,6 +57,14 @@ class Columns(cases.Case):
         with self.assertRaises(recordfs.UnsupportedError):
             self.open("riegeli/simple_zstd9.riegeli").columns
 
+    def test_rows_that_do_not_fit_are_skipped_as_damage(self):
+        path = self.write("a.tfrecord", [example({"a": [1]}), example({"a": [b"x"]}), example({"a": [3]})])
+        skipping = recordfs.open(path, on_damage="skip")
+        self.assertEqual(list(skipping.select("a")), [{"a": 1}, {"a": 3}])
+        self.assertIn("feature a", skipping.damage[0].reason)
+        with self.assertRaises(recordfs.DamageError):
+            list(recordfs.open(path).select("a"))
+
     def test_paths_lead_into_messages(self):
         descriptors = self.folder / "types"
         choice = message_type("Choice", declared("left", 1, INT64, oneof=0), declared("right", 2, INT64, oneof=0), oneofs=["side"])
