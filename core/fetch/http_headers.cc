@@ -16,7 +16,7 @@ std::string_view without_spaces(std::string_view text) {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-bool is_control(char c) { return (c >= 0 && c < ' ') || c == 0x7f; }
+bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; }
 
 // Returns the status of "HTTP/1.1 206 Partial Content"; 0: invalid.
 long status_of_line(std::string_view line) {

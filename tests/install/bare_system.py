@@ -10,7 +10,7 @@ ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:
                "DEBIAN_FRONTEND": "noninteractive"}
 ENVIRONMENT.update({name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")})
 KEPT_SECONDS = 24 * 3600
-DOWNLOADING = 600  # seconds until a download counts as stuck
+DOWNLOADING = 1800  # seconds until a download counts as stuck; unpacking is part of it, for some processors emulated
 DEVICES = [("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9), ("tty", 5, 0),
            ("fuse", 10, 229)]
 
@@ -34,6 +34,8 @@ def find_or_make(keep, wanted, release=None, is_new=False, arch=None):
         return system
     keep.mkdir(parents=True, exist_ok=True)
     for old in keep.iterdir():
+        if os.path.ismount(old / "proc"):  # by a debootstrap that was killed
+            subprocess.run(["umount", old / "proc"], check=True)
         shutil.rmtree(old)
     make(keep / "unfinished", sources, codename, wanted, arch)
     os.utime(keep / "unfinished")
