@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "core/base/descriptor.h"
+#include "core/base/write_all.h"
 #include "core/hash/highway.h"
 #include "core/store/index_file.h"
 #include "core/store/index_format.h"
@@ -56,16 +57,6 @@ std::optional<Buffer> read_file(const RequestContext& context, const std::string
     filled += static_cast<std::size_t>(got);
   }
   return std::move(*bytes);
-}
-
-bool write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(file, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return true;
 }
 
 std::optional<std::uint64_t> hash_of(const RequestContext& context, const Source& source, Position begin,
@@ -279,7 +270,7 @@ std::optional<std::string> SavedIndex::try_write(const std::string& bytes) const
   const Descriptor file(::openat(directory.number(), unfinished.c_str(), flags, S_IRUSR | S_IWUSR));
   if (!file) return reason("cannot create a file");
   std::optional<std::string> why;
-  if (!write_all(file.number(), bytes)) {
+  if (write_all(file.number(), as_bytes(bytes)) != 0) {
     why = reason("cannot write");
   } else if (::renameat(directory.number(), unfinished.c_str(), directory.number(), name.c_str()) != 0) {
     why = reason("cannot rename");

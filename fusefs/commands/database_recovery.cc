@@ -16,8 +16,8 @@
 #include "core/database/new_database.h"
 #include "core/decoding/json_writer.h"
 #include "core/hash/xxhash.h"
+#include "core/output/output_file.h"
 #include "fusefs/commands/database_check.h"
-#include "fusefs/commands/output_file.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/tree/names.h"
 

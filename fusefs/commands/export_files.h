@@ -13,7 +13,7 @@
 
 #include "core/base/result.h"
 #include "core/export/export_format.h"
-#include "fusefs/commands/output_file.h"
+#include "core/output/output_file.h"
 #include "fusefs/commands/output_place.h"
 
 namespace recordfs {

@@ -11,9 +11,9 @@
 #include <cstring>
 #include <string_view>
 
-#include "fusefs/commands/output_file.h"
-#include "fusefs/commands/publish_file.h"
-#include "fusefs/commands/subdirectories.h"
+#include "core/output/output_file.h"
+#include "core/output/publish_file.h"
+#include "core/output/subdirectories.h"
 
 namespace recordfs {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "core/base/result.h"
+#include "core/output/output_file.h"
 #include "fusefs/commands/output.h"
-#include "fusefs/commands/output_file.h"
 #include "fusefs/commands/output_place.h"
 
 namespace recordfs {

@@ -7,21 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "core/base/write_all.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 #include "fusefs/progress_line.h"
 
 namespace recordfs {
-
-int write_all(int descriptor, Bytes bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return 0;
-}
 
 void Output::write_beyond_buffer(Bytes bytes) {
   constexpr std::size_t kBuffer = 256u << 10;

@@ -15,9 +15,6 @@
 
 namespace recordfs {
 
-// Writes all bytes. Returns 0, or errno.
-int write_all(int descriptor, Bytes bytes);
-
 // Standard output, or a file. Buffers small pieces, and writes large ones without a copy. After an error (a full disk,
 // a closed pipe) it writes nothing more, so callers that write much check good(). Not thread-safe.
 class Output {

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "fusefs/commands/output_file.h"
+#include "core/output/output_file.h"
 
 namespace recordfs {
 namespace {

@@ -13,10 +13,10 @@
 #include <fmt/format.h>
 
 #include "core/base/utf8.h"
+#include "core/base/write_all.h"
 #include "core/decoding/single_values.h"
-#include "fusefs/commands/output.h"
-#include "fusefs/commands/publish_file.h"
-#include "fusefs/commands/subdirectories.h"
+#include "core/output/publish_file.h"
+#include "core/output/subdirectories.h"
 #include "fusefs/tree/names.h"
 #include "fusefs/tree/record_part.h"
 

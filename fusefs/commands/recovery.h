@@ -9,9 +9,9 @@
 
 #include "core/base/result.h"
 #include "core/formats/record_writer.h"
+#include "core/output/output_file.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/command_status.h"
-#include "fusefs/commands/output_file.h"
 #include "fusefs/commands/verification.h"
 
 namespace recordfs {

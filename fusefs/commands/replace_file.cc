@@ -14,6 +14,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/descriptor.h"
+#include "core/base/write_all.h"
 #include "fusefs/commands/command_context.h"
 
 namespace recordfs {
@@ -21,7 +22,7 @@ namespace {
 
 constexpr mode_t kPermissionBits = 07777;
 
-Result<void> status_of(int error) {
+Result<void> outcome_of(int error) {
   if (error == 0) return {};
   return system_error(error);
 }
@@ -122,7 +123,7 @@ Result<ReplacedFile> ReplacedFile::at(const std::string& path, mode_t mode) {
 }
 
 Result<void> ReplacedFile::write(std::string_view content) const {
-  if (opened_) return status_of(write_all(opened_.number(), as_bytes(content)));
+  if (opened_) return outcome_of(write_all(opened_.number(), as_bytes(content)));
   if (content.size() > kMostContent) return system_error(EFBIG);
   const int line = writer_.line().number();
   const std::uint64_t size = content.size();
@@ -132,28 +133,28 @@ Result<void> ReplacedFile::write(std::string_view content) const {
   }
   int outcome = EPIPE;
   if (is_there && !receive(line, &outcome, sizeof(outcome))) outcome = EPIPE;
-  return status_of(outcome);
+  return outcome_of(outcome);
 }
 
 Result<void> replace_file(const std::string& path, std::string_view content, mode_t mode) {
   struct stat st {};
   const bool exists = ::stat(path.c_str(), &st) == 0;
-  if (exists && !S_ISREG(st.st_mode)) return status_of(write_in_place(path, content));
+  if (exists && !S_ISREG(st.st_mode)) return outcome_of(write_in_place(path, content));
   const std::string target = followed(path).string();
   std::string unfinished = target + ".XXXXXX";
   const Descriptor file(::mkostemp(unfinished.data(), O_CLOEXEC));
   if (!file && (!exists || errno == ENOSPC)) return system_error(errno);
-  if (!file) return status_of(write_in_place(path, content));
+  if (!file) return outcome_of(write_in_place(path, content));
   if (exists && !keeps_owner(file.number(), st)) {
     ::unlink(unfinished.c_str());
-    return status_of(write_in_place(path, content));
+    return outcome_of(write_in_place(path, content));
   }
   int failed = write_durably(file.number(), content);
   const mode_t wanted = exists ? st.st_mode & kPermissionBits : without_umask(mode);
   if (failed == 0 && ::fchmod(file.number(), wanted) != 0) failed = errno;
   if (failed == 0 && ::rename(unfinished.c_str(), target.c_str()) != 0) failed = errno;
   if (failed != 0) ::unlink(unfinished.c_str());
-  return status_of(failed);
+  return outcome_of(failed);
 }
 
 }  // namespace recordfs

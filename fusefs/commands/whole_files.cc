@@ -13,7 +13,7 @@
 
 #include "core/base/storage.h"
 #include "core/base/thread.h"
-#include "fusefs/commands/file_copier.h"
+#include "core/output/file_copier.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"

@@ -1,4 +1,4 @@
-#include "fusefs/commands/output_file.h"
+#include "core/output/output_file.h"
 
 #include <fcntl.h>
 #include <sys/random.h>
@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "fusefs/commands/output.h"
-#include "fusefs/commands/publish_file.h"
+#include "core/base/write_all.h"
+#include "core/output/publish_file.h"
 
 namespace recordfs {
 namespace {

@@ -1,9 +1,8 @@
-#include "fusefs/commands/publish_file.h"
+#include "core/output/publish_file.h"
 
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 
 namespace recordfs {
 

@@ -1,4 +1,4 @@
-#include "fusefs/commands/file_copier.h"
+#include "core/output/file_copier.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,9 +15,9 @@
 
 #include <fmt/format.h>
 
+#include "core/base/write_all.h"
 #include "core/hash/highway.h"
-#include "fusefs/commands/output.h"
-#include "fusefs/commands/publish_file.h"
+#include "core/output/publish_file.h"
 
 namespace recordfs {
 namespace {

@@ -1,4 +1,4 @@
-#include "fusefs/commands/output_file.h"
+#include "core/output/output_file.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "fusefs/commands/subdirectories.h"
+#include "core/output/subdirectories.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
