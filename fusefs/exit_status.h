@@ -1,6 +1,8 @@
 // Exit statuses of the mount and of the commands.
 #pragma once
 
+#include "core/base/impact.h"
+
 namespace recordfs {
 
 inline constexpr int kExitGood = 0;
@@ -31,6 +33,18 @@ constexpr int worse_of(int one, int other) {
     }
   };
   return rank(one) < rank(other) ? other : one;
+}
+
+// Returns the exit status of a job.
+constexpr int exit_status_of(Impact impact) {
+  switch (impact) {
+    case Impact::kNone: return kExitGood;
+    case Impact::kIncomplete: return kExitPartlyDone;
+    case Impact::kUnopened: return kExitCannotOpen;
+    case Impact::kDamage: return kExitDamage;
+    case Impact::kPassing: break;
+  }
+  return kExitTryAgain;
 }
 
 }  // namespace recordfs

@@ -26,8 +26,8 @@
 #include "core/remote/session.h"
 #include "core/search/known_fields.h"
 #include "core/store/saved_index.h"
+#include "core/verify/verification.h"
 #include "fusefs/commands/command.h"
-#include "fusefs/commands/verification.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 #include "fusefs/options.h"
@@ -251,7 +251,7 @@ Result<OpenedFile> CommandContext::open_quietly(const RequestContext& context, c
     TRY(check_types(*types_, opened->store->schema(), opened->store->metadata()));
     if (!has_checked_fields_.exchange(true)) {
       const auto checked = check_known_fields(context, *opened->store, *types_);
-      if (!checked) fail(status_of(checked.error()), fmt::format("{}: {}", shown, checked.error().detail));
+      if (!checked) fail(impact_of(checked.error()), fmt::format("{}: {}", shown, checked.error().detail));
     }
   }
   return opened;
@@ -304,7 +304,7 @@ void CommandContext::report_skipped(const std::string& path, const RecordStore& 
   if (skipped() == nullptr || !is_permanent(error.code)) return report(store, error);
   store.log().report({}, error);
   skipped()->write(skipped_line(path, finding_of(error, chunk, records)));
-  if (status_of(error) != kExitDamage) note(error);
+  if (impact_of(error) != Impact::kDamage) note(error);
 }
 
 void list_files(const std::vector<std::string>& paths, bool descends, const std::function<bool(ListedFile)>& take) {

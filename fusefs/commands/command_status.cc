@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/store/open_container.h"
-#include "fusefs/commands/verification.h"
+#include "core/verify/verification.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 
@@ -16,8 +16,6 @@ namespace {
 
 // Returns whether a failure to read may pass. A changed file is another one.
 bool may_pass(Code code) { return code == Code::kIo || code == Code::kOutOfMemory || code == Code::kInterrupted; }
-
-bool is_denied(const Error& error) { return error.os_error == EACCES || error.os_error == EPERM; }
 
 // Returns whether opening a file may succeed later.
 bool may_open_later(const Error& error) {
@@ -58,7 +56,8 @@ void CommandStatus::print_unopened(const std::string& path, const Error& error) 
 }
 
 void CommandStatus::note(const Error& error) {
-  note(distinguishes_retries_ && may_pass(error.code) && !is_denied(error) ? kExitTryAgain : status_of(error));
+  note(distinguishes_retries_ && may_pass(error.code) && !is_denied(error) ? kExitTryAgain
+                                                                           : exit_status_of(impact_of(error)));
 }
 
 void CommandStatus::note(int status) {
@@ -68,8 +67,8 @@ void CommandStatus::note(int status) {
 }
 
 void CommandStatus::note(const DamagedRegion& region) {
-  const int status = finding_of(region).status;
-  note(skipped_ && status == kExitDamage ? kExitGood : status);
+  const Impact impact = finding_of(region).impact;
+  note(skipped_ && impact == Impact::kDamage ? Impact::kNone : impact);
 }
 
 void CommandStatus::print_failure(const std::string& path, const Error& error) {
@@ -89,18 +88,6 @@ void CommandStatus::print_once(const std::string& line) {
   if (line == last_line_) return;
   last_line_ = line;
   print_message(line);
-}
-
-int CommandStatus::status_of(const Error& error) {
-  switch (error.code) {
-    case Code::kUnreadable:
-    case Code::kDamage:
-    case Code::kUnfinished:
-    case Code::kStale: return kExitDamage;
-    case Code::kNoContainer: return kExitCannotOpen;
-    case Code::kIo: return is_denied(error) ? kExitCannotOpen : kExitPartlyDone;
-    default: return kExitPartlyDone;
-  }
 }
 
 }  // namespace recordfs

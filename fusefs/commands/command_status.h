@@ -9,9 +9,11 @@
 #include <string>
 #include <utility>
 
+#include "core/base/impact.h"
 #include "core/base/result.h"
 #include "core/formats/chunk_info.h"
 #include "fusefs/commands/output.h"
+#include "fusefs/exit_status.h"
 
 namespace recordfs {
 
@@ -34,6 +36,7 @@ class CommandStatus {
   // Adds an error to the exit status. The worst counts.
   void note(const Error& error);
   void note(int status);
+  void note(Impact impact) { note(exit_status_of(impact)); }
   // Adds a damaged region to it. The stale end of a recycled log is not damage.
   void note(const DamagedRegion& region);
   int status() const { return status_; }
@@ -41,8 +44,6 @@ class CommandStatus {
   void add_loss(std::optional<std::uint64_t> count, std::uint64_t at_least = 0);
   LossCount losses() const;
   void set_losses(const LossCount& losses);
-  // Returns the exit status for a failed read.
-  static int status_of(const Error& error);
 
   // Prints no message about files that cannot be opened; they count in status().
   void hide_unopened() { hides_unopened_ = true; }
@@ -60,6 +61,7 @@ class CommandStatus {
   void print_failure(const std::string& path, const Error& error);
   // Prints a line, unless it equals the previous one, and notes the status.
   void fail(int status, const std::string& text);
+  void fail(Impact impact, const std::string& text) { fail(exit_status_of(impact), text); }
   // Prints a line, unless it equals the previous one. For logs.
   void print_once(const std::string& line);
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "fusefs/commands/verification.h"
+#include "core/verify/verification.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {

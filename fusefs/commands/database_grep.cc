@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/utf8.h"
-#include "fusefs/commands/key_text.h"
+#include "core/database/key_text.h"
 
 namespace recordfs {
 namespace {

@@ -14,13 +14,12 @@
 #include "core/base/parse_number.h"
 #include "core/base/utf8.h"
 #include "core/database/directory.h"
+#include "core/database/key_text.h"
 #include "core/dataset/database_files.h"
 #include "core/store/open_container.h"
 #include "fusefs/commands/command.h"
-#include "fusefs/commands/key_text.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/set_reader.h"
-#include "fusefs/exit_status.h"
 
 namespace recordfs {
 namespace {
@@ -97,7 +96,7 @@ std::unique_ptr<DatabaseReader> DatabaseReader::open(const RecordWords& words, C
 std::unique_ptr<DatabaseReader> DatabaseReader::made(const std::string& path, std::string directory,
                                                      CommandContext& context, Opened opened) {
   if (!opened) {
-    context.fail(status_of_opening(opened.error()), open_failure(path, opened.error()));
+    context.fail(impact_of_opening(opened.error()), open_failure(path, opened.error()));
     return nullptr;
   }
   return std::unique_ptr<DatabaseReader>(new DatabaseReader(path, std::move(directory), context, std::move(*opened)));
@@ -119,7 +118,7 @@ std::vector<database::Family> DatabaseReader::families(const std::string& wanted
     // Tables that were given alone may be of another family than the default one.
     const database::Family& first = families.front();
     const std::string name = first.name.empty() ? fmt::format("number {}", first.id) : printable(first.name);
-    if (!all_by_default) print(fmt::format("column family {}", name), kExitGood);
+    if (!all_by_default) print(fmt::format("column family {}", name), Impact::kNone);
     for (const database::Family& each : families) print_order(each);
     return families;
   }
@@ -130,7 +129,7 @@ std::vector<database::Family> DatabaseReader::families(const std::string& wanted
   // One log does not contain the names.
   if (found == families.end() && name == "default") found = std::ranges::find(families, 0u, &database::Family::id);
   if (found == families.end()) {
-    print(fmt::format("no column family {} (try: recordfs info)", name), kExitPartlyDone);
+    print(fmt::format("no column family {} (try: recordfs info)", name), Impact::kIncomplete);
     return {};
   }
   print_order(*found);
@@ -142,7 +141,7 @@ void DatabaseReader::print_order(const database::Family& family) const {
   print(fmt::format("column family {}: unknown comparator {}; keys are in the order of files, and deletions of ranges "
                     "have no effect",
                     family.name, family.comparator),
-        kExitGood);
+        Impact::kNone);
 }
 
 void DatabaseReader::report(bool only_manifest) const {
@@ -153,7 +152,7 @@ void DatabaseReader::report(bool only_manifest) const {
     if (!problem.loses_data || (only_manifest && !is_of_manifest)) continue;
     const bool is_below = !directory_.empty() && !problem.file.empty();
     const std::string file = is_below ? (std::filesystem::path(directory_) / problem.file).string() : path_;
-    context_.fail(status_of(problem), fmt::format("{}: {}", file, reason_of(problem)));
+    context_.fail(impact_of(problem), fmt::format("{}: {}", file, reason_of(problem)));
   }
 }
 
@@ -169,7 +168,7 @@ Result<void> DatabaseReader::each_key(const std::vector<database::Family>& famil
       if (!context_.output().good()) return {};
       const auto has_key = keys->next({});
       if (!has_key) {
-        print(has_key.error().detail, status_of_reading(has_key.error()));
+        print(has_key.error().detail, impact_of_reading(has_key.error()));
         return has_key.error();
       }
       if (!*has_key) break;
@@ -189,17 +188,17 @@ Result<Slice> DatabaseReader::value_of(const database::KeyIterator& keys) {
 void DatabaseReader::finish() {
   context_.output().flush();
   report_problems();
-  const auto print_count = [this](std::uint64_t count, const std::string& what, int status) {
-    print(fmt::format("{} of {} {}", count, counted(uncertain_.keys, "key"), what), status);
+  const auto print_count = [this](std::uint64_t count, const std::string& what, Impact impact) {
+    print(fmt::format("{} of {} {}", count, counted(uncertain_.keys, "key"), what), impact);
   };
-  if (uncertain_.stale > 0) print(uncertain_.stale_text(), kExitDamage);
+  if (uncertain_.stale > 0) print(uncertain_.stale_text(), Impact::kDamage);
   for (const auto& [cause, count] : uncertain_.unread) {
     const std::string where =
         cause == Code::kLimit ? "what exceeds the limits (try: --max-chunk)" : "what recordfs cannot read";
-    print_count(count, "may have a newer value, or may be deleted, in " + where, kExitPartlyDone);
+    print_count(count, "may have a newer value, or may be deleted, in " + where, Impact::kIncomplete);
   }
   for (const auto& [why, count] : uncertain_.without_value) {
-    print_count(count, "without a value: " + printable(why), kExitPartlyDone);
+    print_count(count, "without a value: " + printable(why), Impact::kIncomplete);
   }
 }
 
@@ -251,50 +250,12 @@ void DatabaseReader::write_version(JsonWriter& json, const database::Version& ve
   if (version.unread) json.member("unread", *version.unread == Code::kLimit ? "limit" : "unsupported");
 }
 
-void DatabaseReader::print(const std::string& what, int status) const {
-  context_.fail(status, fmt::format("{}: {}", path_, what));
+void DatabaseReader::print(const std::string& what, Impact impact) const {
+  context_.fail(impact, fmt::format("{}: {}", path_, what));
 }
 
 void DatabaseReader::print_failure(Bytes key, const Error& error) const {
-  print(fmt::format("key {}: {}", escaped_key(key), error.detail), status_of_reading(error));
-}
-
-std::string reason_of(const database::Problem& problem) {
-  const bool has_position = !problem.file.empty() && problem.error.code != Code::kNotFound;
-  return has_position ? to_string(problem.error) : problem.error.detail;
-}
-
-int status_of(const database::Problem& problem) {
-  return problem.loses_data ? status_of_reading(problem.error) : kExitGood;
-}
-
-int status_of_reading(const Error& error) {
-  if (database::is_gone(error)) return kExitTryAgain;
-  // A file of the state is missing.
-  return error.code == Code::kNotFound ? kExitDamage : CommandContext::status_of(error);
-}
-
-int status_of_opening(const Error& error) {
-  return error.code == Code::kIo || error.code == Code::kNotFound ? kExitCannotOpen : status_of_reading(error);
-}
-
-void UncertainKeys::add(const database::Version& version) {
-  ++keys;
-  if (version.may_be_stale) ++stale;
-  if (version.unread) ++unread[*version.unread];
-}
-
-bool UncertainKeys::add_unreadable(const database::Version& version, const Error& error) {
-  if (version.unread) return true;
-  const bool is_counted = error.code == Code::kUnsupported && (version.operation == database::Operation::kMerge ||
-                                                               version.operation == database::Operation::kUnknown);
-  if (is_counted) ++without_value[error.detail];
-  return is_counted;
-}
-
-std::string UncertainKeys::stale_text() const {
-  return fmt::format("{} of {} may have a newer value, or may be deleted, in what is damaged", stale,
-                     counted(keys, "key"));
+  print(fmt::format("key {}: {}", escaped_key(key), error.detail), impact_of_reading(error));
 }
 
 std::string name_of(const database::Family& family) {

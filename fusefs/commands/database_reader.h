@@ -13,6 +13,7 @@
 #include "core/base/bytes.h"
 #include "core/base/result.h"
 #include "core/database/database.h"
+#include "core/database/uncertain_keys.h"
 #include "core/decoding/json_writer.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/record_words.h"
@@ -46,20 +47,6 @@ struct DatabaseOptions {
   // Declares the argument DB and the options on `app`. If the command has `keys`, these are the further arguments, at
   // least one. The arguments must outlive the parsing.
   void declare(CLI::App& app, std::vector<std::string>* keys = nullptr);
-};
-
-// Counts keys whose value is uncertain, for messages at the end. Not thread-safe.
-struct UncertainKeys {
-  std::uint64_t keys = 0, stale = 0;
-  std::map<Code, std::uint64_t> unread{};                             // by Version::unread
-  std::map<std::string, std::uint64_t, std::less<>> without_value{};  // by the reason
-
-  void add(const database::Version& version);
-  // Counts a value that is unreadable because recordfs does not support what it needs. Returns false, and does not
-  // count it, if that is not the reason.
-  bool add_unreadable(const database::Version& version, const Error& error);
-  // Returns how many of the keys may be stale, and what that means. REQUIRES: stale > 0.
-  std::string stale_text() const;
 };
 
 // A version of a key, as a line of JSON shows it.
@@ -116,8 +103,8 @@ class DatabaseReader {
   void report_lost_manifest() const;
   // Returns the name of the file that stores a version, which is "-" if that is standard input.
   std::string file_of(const database::Version& version) const { return is_pipe_ ? path_ : version.file; }
-  // Prints "DB: WHAT", and notes the status.
-  void print(const std::string& what, int status) const;
+  // Prints "DB: WHAT", and notes the impact.
+  void print(const std::string& what, Impact impact) const;
   // Prints an error about the key, and notes it.
   void print_failure(Bytes key, const Error& error) const;
 
@@ -143,16 +130,6 @@ class DatabaseReader {
   UncertainKeys uncertain_;  // keys of each_key()
   std::string line_;         // reused for each line
 };
-
-// Returns what is wrong, with the position in the file if it has one, but without the file.
-std::string reason_of(const database::Problem& problem);
-// Returns the exit status for a problem.
-int status_of(const database::Problem& problem);
-// Returns the exit status for a failure to read an open database: kExitTryAgain if the database replaces its files
-// faster than they can be read, kExitDamage for damage, otherwise as CommandContext::status_of().
-int status_of_reading(const Error& error);
-// Returns the exit status if opening a database, or one of its files, fails: the same, but kExitCannotOpen for kIo.
-int status_of_opening(const Error& error);
 
 // Returns the name of a family, or its number if it has none.
 std::string name_of(const database::Family& family);

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "fusefs/commands/key_text.h"
+#include "core/database/key_text.h"
 
 namespace recordfs {
 namespace {

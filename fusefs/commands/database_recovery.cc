@@ -17,7 +17,7 @@
 #include "core/decoding/json_writer.h"
 #include "core/hash/xxhash.h"
 #include "core/output/output_file.h"
-#include "fusefs/commands/database_check.h"
+#include "core/verify/database_check.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/tree/names.h"
 
@@ -100,7 +100,7 @@ bool add_problems(const DatabaseReader& reader, LossReport& report, RecoveredKey
     if (!problem.loses_data && !is_unfinished) continue;
     recovered.lost.may_be_more = true;
     recovered.any_may_be_stale = recovered.any_may_be_stale || is_unfinished;
-    is_damage = is_damage && (is_unfinished || status_of(problem) == kExitDamage);
+    is_damage = is_damage && (is_unfinished || impact_of(problem) == Impact::kDamage);
     const std::string path = (std::filesystem::path(reader.path()) / problem.file).string();
     report.write(report_line({.path = path}, is_unfinished ? "unfinished" : "damage", "reason", reason_of(problem)));
   }

@@ -10,10 +10,11 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/base/utf8.h"
+#include "core/database/key_text.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_reader.h"
-#include "fusefs/commands/key_text.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
@@ -82,7 +83,7 @@ class Get {
   bool none(const std::string& why) {
     if (options_.keys.size() == 1) return false;
     context_.output().flush();
-    reader_.print(fmt::format("key {}: {}", escaped_key(key()), why), kExitGood);
+    reader_.print(fmt::format("key {}: {}", escaped_key(key()), why), Impact::kNone);
     return false;
   }
 
@@ -153,7 +154,7 @@ class Get {
     reader_.report_problems();
     reader_.print(
         fmt::format("key {}: may have a newer value, or may be deleted, in what is damaged", escaped_key(key())),
-        kExitDamage);
+        Impact::kDamage);
   }
 
   const GetOptions& options_;

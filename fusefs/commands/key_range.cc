@@ -4,8 +4,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "core/database/key_text.h"
 #include "fusefs/commands/command.h"
-#include "fusefs/commands/key_text.h"
 
 namespace recordfs {
 

@@ -275,7 +275,7 @@ class Recover {
       report_.write(skipped_line(
           missing.path,
           finding_of_file("missing", missing.count == 1 ? "this shard does not exist" : "these shards do not exist",
-                          kExitDamage),
+                          Impact::kDamage),
           &missing));
     }
     for (const RecoveredFile& file : files) {
@@ -360,7 +360,7 @@ class Recover {
         return !Interruption::came();
       });
       if (verdict.was_stopped) return false;
-      const auto is_loss = [](const Finding& finding) { return finding.status != kExitGood; };
+      const auto is_loss = [](const Finding& finding) { return finding.impact != Impact::kNone; };
       if (std::ranges::none_of(verdict.findings, is_loss)) {
         progress_.clear();
         const auto directory = open_directory_of(place_->directory.number(), name, &created_);

@@ -8,7 +8,6 @@
 
 #include "core/formats/registry.h"
 #include "core/hash/xxhash.h"
-#include "fusefs/exit_status.h"
 
 namespace recordfs {
 namespace {
@@ -89,7 +88,7 @@ std::optional<Error> error_of(const Finding& finding) {
   if (finding.word == kUnchecked || finding.word == kUnreadable) {
     return Error{.code = Code::kIo, .position = finding.begin, .detail = finding.reason};
   }
-  if (finding.status != kExitPartlyDone) return std::nullopt;
+  if (finding.impact != Impact::kIncomplete) return std::nullopt;
   return Error{.code = Code::kUnsupported,
                .position = finding.begin,
                .detail = fmt::format("byte {}: {}, which is not lost, so nothing is written{}", finding.begin,
@@ -197,7 +196,7 @@ Result<void> Recovery::write(OutputFile& output, Recovered& recovered, WriterOpt
   if (verdict.was_stopped) return {};
   for (Finding& finding : verdict.findings) {
     if (auto error = error_of(finding)) return std::move(*error);
-    if (finding.status != 0) recovered.lost.push_back(std::move(finding));
+    if (finding.impact != Impact::kNone) recovered.lost.push_back(std::move(finding));
   }
   if (written.records() != verdict.records) {
     return not_verified(fmt::format("it has {} of {} records", written.records(), verdict.records));
@@ -232,7 +231,7 @@ Result<void> Recovery::check(const OutputFile& output, const Recovered& recovere
   TRY(outcome);
   if (verdict.was_stopped) return Error{.code = Code::kInterrupted, .detail = "interrupted"};
   for (const Finding& finding : verdict.findings) {
-    if (finding.status != 0) return not_verified(to_string(finding));
+    if (finding.impact != Impact::kNone) return not_verified(to_string(finding));
   }
   if (found.records() != recovered.records || found.value() != digest) {
     return not_verified(fmt::format("it has {} records instead of {}, or others", found.records(), recovered.records));

@@ -11,8 +11,8 @@
 #include "core/formats/record_writer.h"
 #include "core/output/output_file.h"
 #include "core/store/record_store.h"
+#include "core/verify/verification.h"
 #include "fusefs/commands/command_status.h"
-#include "fusefs/commands/verification.h"
 
 namespace recordfs {
 

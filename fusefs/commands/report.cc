@@ -111,10 +111,10 @@ class Report {
     if (!found->failures.empty()) progress_.clear();
     for (const Error& why : found->failures) context_.report(store, why);
     declare_types_of(opened->store, options_.counted.types, found->columns);
-    for (const Finding& finding : found->verdict.findings) context_.note(finding.status);
+    for (const Finding& finding : found->verdict.findings) context_.note(finding.impact);
     if (const auto unchecked = finding_without_checksums(found->verdict)) {
       progress_.clear();
-      context_.fail(unchecked->status, fmt::format("{}: {}", file.path, unchecked->reason));
+      context_.fail(unchecked->impact, fmt::format("{}: {}", file.path, unchecked->reason));
     }
     return std::move(*found);
   }

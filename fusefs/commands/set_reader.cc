@@ -14,8 +14,8 @@
 #include "core/dataset/ask_together.h"
 #include "core/dataset/source_spec.h"
 #include "core/store/wait_ticket.h"
+#include "core/verify/verification.h"
 #include "fusefs/commands/damage_reporter.h"
-#include "fusefs/commands/verification.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 
@@ -227,11 +227,11 @@ void SetReader::list_left_out() {
   const auto shard = [this](std::size_t number) -> const Shard& { return set_.shard(number); };
   for (const MissingShards& missing : missing_shards(set_.size(), shard)) {
     const std::string_view reason = missing.count == 1 ? "this shard does not exist" : "these shards do not exist";
-    list->write(skipped_line(missing.path, finding_of_file("missing", std::string(reason), kExitDamage), &missing));
+    list->write(skipped_line(missing.path, finding_of_file("missing", std::string(reason), Impact::kDamage), &missing));
   }
   for (const std::string& path : surplus_) {
     const std::string reason = "the data set has fewer shards, or another number of them";
-    list->write(skipped_line(path, finding_of_file("surplus", reason, kExitDamage)));
+    list->write(skipped_line(path, finding_of_file("surplus", reason, Impact::kDamage)));
   }
 }
 

@@ -21,18 +21,18 @@
 #include "core/remote/session.h"
 #include "core/store/executor.h"
 #include "core/store/open_container.h"
+#include "core/verify/checked_databases.h"
+#include "core/verify/database_check.h"
+#include "core/verify/verification.h"
+#include "core/verify/verify_state.h"
 #include "fusefs/commands/amounts.h"
-#include "fusefs/commands/checked_databases.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/database_check.h"
 #include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/replace_file.h"
 #include "fusefs/commands/set_reader.h"
-#include "fusefs/commands/verification.h"
-#include "fusefs/commands/verify_state.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 #include "fusefs/remote_traffic.h"
@@ -81,6 +81,8 @@ struct VerifyItem {
   std::size_t name = 0;  // index of its argument on the command line
 };
 
+bool goes_on() { return !Interruption::came(); }
+
 class Verify {
  public:
   explicit Verify(const VerifyOptions& options)
@@ -106,7 +108,7 @@ class Verify {
     progress_.set_total(to_read_);
     progress_.add(0);
     verify_all();
-    databases_.each_left([this](const Outcome& outcome) { print(outcome); });
+    databases_.each_left([this](const Outcome& outcome) { print(outcome); }, goes_on);
     progress_.clear();
     print_directories_without_containers(names);
     static_cast<void>(context_.finish());
@@ -179,7 +181,7 @@ class Verify {
   std::vector<std::string> check(const std::string& directory) {
     auto files = databases_.check(directory);
     if (files) return *std::move(files);
-    context_.fail(status_of_opening(files.error()), open_failure(directory, files.error()));
+    context_.fail(impact_of_opening(files.error()), open_failure(directory, files.error()));
     return {};
   }
 
@@ -242,7 +244,7 @@ class Verify {
     const Error& error = opened.error();
     const auto status = status_of({}, item.file.path);
     if (status) progress_.add(status->size);
-    if (CommandContext::status_of(error) == kExitDamage) {
+    if (impact_of(error) == Impact::kDamage) {
       // So damaged at its head that it cannot be opened.
       outcome.verdict.emplace().findings.push_back(finding_of(error));
     } else if (databases_.is_live_table(item.file.path) && error.code == Code::kNoContainer) {
@@ -267,7 +269,7 @@ class Verify {
     const auto* const file = databases_.live_file(path);
     if (verdict.findings.empty() && databases_.is_live_table(path)) add_unless_table(path, verdict);
     if (file != nullptr && is_known(file->checksum)) {
-      if (auto found = compare_checksum(store.source(), file->checksum, [] { return !Interruption::came(); })) {
+      if (auto found = compare_checksum(store.source(), file->checksum, goes_on)) {
         verdict.findings.push_back(std::move(*found));
       }
     } else if (auto found = finding_without_checksums(verdict)) {
@@ -286,7 +288,7 @@ class Verify {
       return outcome;
     }
     outcome.verdict = std::move(verdict);
-    if (opened.is_settled || outcome.status() != 0) remember(outcome, opened, true);
+    if (opened.is_settled || outcome.impact() != Impact::kNone) remember(outcome, opened, true);
     return outcome;
   }
 
@@ -305,7 +307,7 @@ class Verify {
   // Remembers a file that passed and did not change meanwhile. Forgets others.
   void remember(const Outcome& outcome, const SourceId& opened, bool is_container) const {
     if (!state_) return;
-    const bool has_passed = outcome.status() == 0 && (is_container || outcome.is_ignored);
+    const bool has_passed = outcome.impact() == Impact::kNone && (is_container || outcome.is_ignored);
     const auto now = status_of({}, outcome.path);
     if (has_passed && now && now->id.is_settled && now->id == opened) {
       state_->set(outcome.path,
@@ -324,7 +326,7 @@ class Verify {
   }
 
   void print(const Outcome& outcome) {
-    context_.note(outcome.status());
+    context_.note(outcome.impact());
     const std::string text = options_.json ? outcome_json(outcome) : findings_text(outcome);
     if (!text.empty() || outcome.failure) progress_.clear();
     if (outcome.failure) print_message(open_failure(outcome.path, *outcome.failure));
@@ -338,7 +340,9 @@ class Verify {
     saved_ = Clock::now();
     if (!state_ || !state_file_) return;
     const Result<ReplacedFile>& file = *state_file_;
-    if (const auto saved = file ? state_->save(*file) : file.error(); !saved) {
+    if (const auto saved =
+            file ? state_->save([&](std::string_view content) { return file->write(content); }) : file.error();
+        !saved) {
       progress_.clear();
       context_.fail(kExitPartlyDone, fmt::format("{}: {}", options_.state, saved.error().detail));
     }

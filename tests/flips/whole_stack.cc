@@ -9,7 +9,7 @@
 
 #include "core/formats/registry.h"
 #include "core/store/open_container.h"
-#include "fusefs/commands/verification.h"
+#include "core/verify/verification.h"
 #include "fusefs/tree/mount_tree.h"
 #include "tests/unit/support/signal.h"
 

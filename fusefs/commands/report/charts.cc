@@ -105,7 +105,7 @@ std::uint64_t damaged_bytes(const FileReport& report) {
   std::uint64_t bytes = 0;
   Position last = 0;
   for (const Finding& finding : report.verdict.findings) {  // sorted by their begin
-    if (finding.status == 0) continue;
+    if (finding.impact == Impact::kNone) continue;
     const Position end = std::min(finding.end.value_or(finding.begin + 1), report.size);
     const Position begin = std::max(finding.begin, last);
     if (begin < end) bytes += end - begin;

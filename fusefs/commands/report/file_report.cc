@@ -11,7 +11,6 @@
 #include "core/base/utf8.h"
 #include "core/decoding/record_decoder.h"
 #include "core/store/container_info.h"
-#include "fusefs/exit_status.h"
 
 namespace recordfs {
 namespace {
@@ -124,7 +123,7 @@ class FileReporter {
   void finish(Verdict verdict) {
     report_.verdict = std::move(verdict);
     for (const Finding& finding : report_.verdict.findings) {
-      if (finding.status == kExitGood) continue;
+      if (finding.impact == Impact::kNone) continue;
       each_bin(finding.begin, finding.end.value_or(finding.begin + 1),
                [](FileBin& bin, std::uint64_t) { bin.is_damaged = true; });
     }

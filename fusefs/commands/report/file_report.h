@@ -14,10 +14,10 @@
 #include "core/search/undecoded_records.h"
 #include "core/store/part_counts.h"
 #include "core/store/record_store.h"
+#include "core/verify/verification.h"
 #include "fusefs/commands/column_totals.h"
 #include "fusefs/commands/report/size_histogram.h"
 #include "fusefs/commands/report/thumbnails.h"
-#include "fusefs/commands/verification.h"
 
 namespace recordfs {
 

@@ -11,7 +11,6 @@
 #include "fusefs/commands/report/charts.h"
 #include "fusefs/commands/report/html.h"
 #include "fusefs/commands/report/page_style.h"
-#include "fusefs/exit_status.h"
 
 namespace recordfs {
 namespace {
@@ -82,8 +81,8 @@ std::string tile(std::string_view name, std::string_view value, std::string_view
 std::string records_text(std::uint64_t records) { return grouped(records) + (records == 1 ? " record" : " records"); }
 
 void FindingSums::add(const Finding& finding) {
-  if (finding.status == kExitGood) return;
-  ++(finding.status == kExitDamage ? damaged : unread);
+  if (finding.impact == Impact::kNone) return;
+  ++(finding.impact == Impact::kDamage ? damaged : unread);
   records_lost += finding.records_lost.value_or(finding.least_lost);
   is_lower_bound |= !finding.records_lost;
 }

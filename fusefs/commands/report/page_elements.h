@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "core/store/part_counts.h"
+#include "core/verify/verification.h"
 #include "fusefs/commands/report/size_histogram.h"
-#include "fusefs/commands/verification.h"
 
 namespace recordfs {
 

@@ -3,8 +3,6 @@
 #include <utility>
 #include <variant>
 
-#include "fusefs/exit_status.h"
-
 namespace recordfs {
 
 void SetReport::keep(const std::string& path, const Finding& finding) {
@@ -51,7 +49,7 @@ void SetReport::add(const std::string& path, FileReport&& report) {
 void SetReport::add_failure(const std::string& path, std::string_view word, std::string reason, std::uint64_t count) {
   files += count;
   failed += count;
-  keep(path, finding_of_file(word, reason, kExitCannotOpen));
+  keep(path, finding_of_file(word, reason, Impact::kUnopened));
   if (rows.size() < kMostRows) rows.push_back({.path = path, .failure = std::move(reason)});
 }
 

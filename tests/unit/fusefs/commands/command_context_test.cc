@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "fusefs/commands/database_reader.h"
 #include "fusefs/exit_status.h"
 
 namespace recordfs {
@@ -60,29 +59,11 @@ TEST(CommandContext, FileThatCannotBeOpenedIsRetriedUnlessItWillNeverOpen) {
 TEST(CommandContext, DeniedPermissionHasOneStatus) {
   for (const int number : {EACCES, EPERM}) {
     CommandContext opening(without_index(), Log());
-    opening.print_unopened("file", io_error(number));
+    opening.report_unopened("file", io_error(number));
     CommandContext reading(without_index(), Log());
     reading.note(io_error(number));
     EXPECT_EQ(opening.status(), kExitCannotOpen) << number;
     EXPECT_EQ(reading.status(), kExitCannotOpen) << number;
-    EXPECT_EQ(status_of_reading(io_error(number)), kExitCannotOpen) << number;
-    EXPECT_EQ(status_of_opening(io_error(number)), kExitCannotOpen) << number;
-  }
-}
-
-TEST(DatabaseStatus, DatabaseThatChangesTooFastIsWorthARetry) {
-  EXPECT_EQ(status_of_opening(failure(Code::kChanged)), kExitTryAgain);
-  EXPECT_EQ(status_of_reading(failure(Code::kChanged)), kExitTryAgain);
-  EXPECT_EQ(status_of_reading(io_error(ENOENT)), kExitTryAgain);
-  EXPECT_EQ(status_of_opening(io_error(ENOENT)), kExitCannotOpen);
-}
-
-TEST(DatabaseStatus, ProblemHasTheStatusOfItsCause) {
-  for (const auto& [code, status] :
-       {std::pair{Code::kDamage, kExitDamage}, std::pair{Code::kNotFound, kExitDamage},
-        std::pair{Code::kUnsupported, kExitPartlyDone}, std::pair{Code::kLimit, kExitPartlyDone}}) {
-    EXPECT_EQ(status_of({.file = {}, .error = failure(code)}), status) << to_string(code);
-    EXPECT_EQ(status_of({.file = {}, .error = failure(code), .loses_data = false}), kExitGood) << to_string(code);
   }
 }
 

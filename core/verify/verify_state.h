@@ -2,15 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/base/result.h"
 #include "core/base/source_id.h"
-#include "fusefs/commands/replace_file.h"
 
 namespace recordfs {
 
@@ -34,8 +35,8 @@ class VerifyState {
   void set(const std::string& path, const Passed& passed);
   void remove(const std::string& path);
 
-  // Replaces `file` with the current state, without files that no longer exist. Fails with kIo.
-  Result<void> save(const ReplacedFile& file);
+  // Passes the current state, without files that no longer exist, to `write`. Fails as that.
+  Result<void> save(const std::function<Result<void>(std::string_view content)>& write);
 
  private:
   VerifyState() = default;

@@ -1,7 +1,7 @@
 #include <string>
 
 #include "core/base/bytes.h"
-#include "fusefs/commands/key_text.h"
+#include "core/database/key_text.h"
 #include "gtest/gtest.h"
 
 namespace recordfs {

@@ -1,14 +1,13 @@
-#include "fusefs/commands/database_check.h"
+#include "core/verify/database_check.h"
 
 #include <string_view>
 #include <utility>
 
+#include "core/base/storage.h"
 #include "core/database/database.h"
 #include "core/database/table.h"
+#include "core/database/uncertain_keys.h"
 #include "core/hash/crc32c.h"
-#include "fusefs/commands/database_reader.h"
-#include "fusefs/commands/progress.h"
-#include "fusefs/exit_status.h"
 
 namespace recordfs {
 namespace {
@@ -41,7 +40,7 @@ std::optional<Finding> compare_checksum(const Source& file, const database::File
     crc = crc32c(piece->view(), crc);
   }
   if (crc_value(crc) == checksum.value) return std::nullopt;
-  return finding_of_file("damage", "the checksum of the file is not that in the MANIFEST", kExitDamage);
+  return finding_of_file("damage", "the checksum of the file is not that in the MANIFEST", Impact::kDamage);
 }
 
 std::optional<Finding> check_table(const std::string& path, const Limits& limits) {
@@ -50,22 +49,23 @@ std::optional<Finding> check_table(const std::string& path, const Limits& limits
   const auto opened = database::Table::open({}, {std::move(*source)}, {}, limits);
   if (opened) return std::nullopt;
   const Error& why = opened.error();
-  return finding_of_file(word_of(why), why.detail, status_of_reading(why));
+  return finding_of_file(word_of(why), why.detail, impact_of_reading(why));
 }
 
-Result<std::optional<Finding>> find_stale_keys(const std::string& directory, const database::Options& options) {
+Result<std::optional<Finding>> find_stale_keys(const std::string& directory, const database::Options& options,
+                                               const std::function<bool()>& goes_on) {
   ASSIGN_OR_RETURN(const auto opened, database::Database::open({}, directory, options));
   UncertainKeys uncertain;
   for (const database::Family& family : opened->families()) {
     const auto keys = opened->keys(family.id, {});
     for (;;) {
       ASSIGN_OR_RETURN(const bool has_key, keys->next({}));
-      if (!has_key || Interruption::came()) break;
+      if (!has_key || !goes_on()) break;
       uncertain.add(keys->version());
     }
   }
   if (uncertain.stale == 0) return std::optional<Finding>{};
-  return std::optional(finding_of_file("stale", uncertain.stale_text(), kExitDamage));
+  return std::optional(finding_of_file("stale", uncertain.stale_text(), Impact::kDamage));
 }
 
 }  // namespace recordfs

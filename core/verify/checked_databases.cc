@@ -1,4 +1,4 @@
-#include "fusefs/commands/checked_databases.h"
+#include "core/verify/checked_databases.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,11 +9,9 @@
 #include <fmt/format.h>
 
 #include "core/database/directory.h"
-#include "fusefs/commands/database_check.h"
-#include "fusefs/commands/database_reader.h"
-#include "fusefs/commands/key_text.h"
-#include "fusefs/commands/progress.h"
-#include "fusefs/exit_status.h"
+#include "core/database/key_text.h"
+#include "core/database/uncertain_keys.h"
+#include "core/verify/database_check.h"
 
 namespace recordfs {
 namespace {
@@ -49,15 +47,15 @@ bool is_verified_alone(const database::File& file) {
 // `is_current`: the database uses it as its MANIFEST, also if it is damaged, and so not part of the state.
 std::optional<Finding> finding_of(const database::File& file, bool is_current, bool keeps_logs) {
   if (file.state == State::kMissing) {
-    return finding_of_file("missing", "the MANIFEST names this file, and it does not exist", kExitDamage);
+    return finding_of_file("missing", "the MANIFEST names this file, and it does not exist", Impact::kDamage);
   }
   if (file.state == State::kObsolete && !is_current) {
     const bool is_spare = file.kind == FileKind::kLog && keeps_logs;
-    return finding_of_file(is_spare ? kSpare : kSurplus, "not part of the database's state", kExitGood);
+    return finding_of_file(is_spare ? kSpare : kSurplus, "not part of the database's state", Impact::kNone);
   }
   if (!file.expected_size || *file.expected_size == file.size) return std::nullopt;
   return finding_of_file("wrong size", fmt::format("{} bytes, and {} in the MANIFEST", file.size, *file.expected_size),
-                         kExitDamage);
+                         Impact::kDamage);
 }
 
 // Returns the findings for values that cannot be read from blob files.
@@ -74,7 +72,7 @@ Result<std::vector<Finding>> unreadable_values(const database::Database& databas
       const auto value = keys->value({});
       if (value || found.size() == kMostValues) continue;
       const std::string reason = fmt::format("key {}: {}", escaped_key(keys->key()), value.error().detail);
-      found.push_back(finding_of_file("value", reason, status_of({.file = {}, .error = value.error()})));
+      found.push_back(finding_of_file("value", reason, impact_of_reading(value.error())));
     }
   }
   return found;
@@ -104,13 +102,13 @@ Result<std::vector<std::string>> CheckedDatabases::check(const std::string& dire
     const bool is_end = !problem.loses_data && problem.error.code == Code::kUnfinished;
     if (is_end) ends_of_logs_.emplace(path, problem.error.position);
     std::vector<Finding>& known = found[path];
-    if (!problem.loses_data || (!known.empty() && known.front().status == kExitDamage)) continue;
-    known.push_back(finding_of_file(word_of(problem.error), reason_of(problem), status_of(problem)));
+    if (!problem.loses_data || (!known.empty() && known.front().impact == Impact::kDamage)) continue;
+    known.push_back(finding_of_file(word_of(problem.error), reason_of(problem), impact_of(problem)));
   }
   bool& is_damaged = is_damaged_[directory];
   for (auto& [path, findings] : found) {
     if (findings.empty()) continue;
-    is_damaged |= std::ranges::any_of(findings, [](const Finding& each) { return each.status == kExitDamage; });
+    is_damaged |= std::ranges::any_of(findings, [](const Finding& each) { return each.impact == Impact::kDamage; });
     findings_[path] = std::move(findings);
   }
   return paths;
@@ -130,7 +128,7 @@ void CheckedDatabases::complete(Outcome& outcome) {
   add_findings(outcome);
   const auto database = is_damaged_.find(std::filesystem::path(outcome.path).parent_path().string());
   if (database != is_damaged_.end()) {
-    database->second |= outcome.status() == kExitDamage;
+    database->second |= outcome.impact() == Impact::kDamage;
     outcome.may_be_empty = true;
   }
   if (live_file(outcome.path) != nullptr) outcome.may_be_empty = true;
@@ -142,15 +140,15 @@ void CheckedDatabases::add_findings(Outcome& outcome) {
   drop_end_of_log(outcome);
   auto found = findings_.extract(outcome.path);
   if (found.empty()) return;
-  const int known = outcome.status();
+  const Impact known = outcome.impact();
   if (!outcome.verdict) outcome.verdict.emplace();
   const auto is_unused = [](const Finding& finding) { return finding.word == kSurplus || finding.word == kSpare; };
   if (std::ranges::any_of(found.mapped(), is_unused)) {
-    for (Finding& finding : outcome.verdict->findings) finding.status = kExitGood;
+    for (Finding& finding : outcome.verdict->findings) finding.impact = Impact::kNone;
   }
   for (Finding& finding : found.mapped()) {
     const bool is_damage = finding.word == "damage" || finding.word == "unsupported";
-    if (finding.word == kSpare || (is_damage && known != kExitGood && worse_of(known, finding.status) == known))
+    if (finding.word == kSpare || (is_damage && known != Impact::kNone && std::max(known, finding.impact) == known))
       continue;
     outcome.verdict->findings.push_back(std::move(finding));
   }
@@ -165,15 +163,16 @@ void CheckedDatabases::drop_end_of_log(Outcome& outcome) const {
   });
 }
 
-void CheckedDatabases::each_left(const std::function<void(const Outcome&)>& take) {
-  while (!findings_.empty() && !Interruption::came()) {
+void CheckedDatabases::each_left(const std::function<void(const Outcome&)>& take,
+                                 const std::function<bool()>& goes_on) {
+  while (!findings_.empty() && goes_on()) {
     Outcome outcome{.path = findings_.begin()->first};
     add_findings(outcome);
     take(outcome);
   }
   for (const auto& [directory, is_damaged] : is_damaged_) {
-    if (!is_damaged || Interruption::came()) continue;
-    auto found = find_stale_keys(directory, options_);
+    if (!is_damaged || !goes_on()) continue;
+    auto found = find_stale_keys(directory, options_, goes_on);
     if (!found || *found) take(outcome_of_stale_keys(directory, std::move(found)));
   }
 }

@@ -1,4 +1,4 @@
-#include "fusefs/commands/verification.h"
+#include "core/verify/verification.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,9 +9,6 @@
 #include "core/base/utf8.h"
 #include "core/dataset/ordered_pass.h"
 #include "core/dataset/record_block.h"
-#include "fusefs/commands/command_context.h"
-#include "fusefs/commands/damage_reporter.h"
-#include "fusefs/exit_status.h"
 
 namespace recordfs {
 namespace {
@@ -186,7 +183,7 @@ class Verifier {
     sum.records_lost = is_known ? std::optional(records) : std::nullopt;
     sum.least_lost = is_known ? 0 : records;
     if (sum.end && finding.end) sum.end = std::max(*sum.end, *finding.end);
-    sum.status = worse_of(sum.status, finding.status);
+    sum.impact = std::max(sum.impact, finding.impact);
   }
 
   // All shortages of a file are one finding.
@@ -302,7 +299,7 @@ Finding finding_of(const Error& error) {
           .word = word_for(error.code),
           .reason = error.detail,
           .exceeds_limit = error.code == Code::kLimit,
-          .status = CommandContext::status_of(error)};
+          .impact = impact_of(error)};
 }
 
 Finding finding_of(const DamagedRegion& region) {
@@ -311,7 +308,7 @@ Finding finding_of(const DamagedRegion& region) {
   finding.records_lost = region.records_lost;
   finding.least_lost = region.least_lost;
   finding.is_region = true;
-  if (region.damage_class == DamageClass::kStale) finding.status = kExitGood;
+  if (region.damage_class == DamageClass::kStale) finding.impact = Impact::kNone;
   return finding;
 }
 
@@ -329,11 +326,11 @@ std::optional<Finding> finding_without_checksums(const Verdict& verdict) {
       verdict.without_checksum < verdict.records
           ? fmt::format("{} of {} have no checksum", verdict.without_checksum, counted(verdict.records, "record"))
           : "the records have no checksums";
-  return finding_of_file(kUnchecked, which + ", so damage may not have been found", kExitPartlyDone);
+  return finding_of_file(kUnchecked, which + ", so damage may not have been found", Impact::kIncomplete);
 }
 
-Finding finding_of_file(std::string_view word, std::string reason, int status) {
-  return {.word = word, .reason = std::move(reason), .is_of_whole_file = true, .status = status};
+Finding finding_of_file(std::string_view word, std::string reason, Impact impact) {
+  return {.word = word, .reason = std::move(reason), .is_of_whole_file = true, .impact = impact};
 }
 
 std::string skipped_line(const std::string& path, const Finding& finding, const MissingShards* missing) {
@@ -362,21 +359,21 @@ Verdict verify(const RecordStore& store, unsigned threads, std::uint64_t memory,
   return Verifier(store, goes_on).run(threads, memory, observe);
 }
 
-int Outcome::status() const {
-  if (failure && failure->code == Code::kChanged) return kExitTryAgain;
-  if (failure) return is_shortage(*failure) ? kExitPartlyDone : kExitCannotOpen;
-  int status = kExitGood;
+Impact Outcome::impact() const {
+  if (failure && failure->code == Code::kChanged) return Impact::kPassing;
+  if (failure) return is_shortage(*failure) ? Impact::kIncomplete : Impact::kUnopened;
+  Impact impact = Impact::kNone;
   if (verdict) {
-    for (const Finding& finding : verdict->findings) status = worse_of(status, finding.status);
+    for (const Finding& finding : verdict->findings) impact = std::max(impact, finding.impact);
   }
-  return status;
+  return impact;
 }
 
 std::string_view Outcome::state() const {
   if (failure) return is_shortage(*failure) ? kUnchecked : kUnreadable;
-  switch (status()) {
-    case kExitGood: return size == 0u ? kEmpty : "good";
-    case kExitDamage: return "damaged";
+  switch (impact()) {
+    case Impact::kNone: return size == 0u ? kEmpty : "good";
+    case Impact::kDamage: return "damaged";
     default: return has(*this, kUnreadable) ? kUnreadable : has(*this, kUnchecked) ? kUnchecked : "unsupported";
   }
 }
@@ -412,7 +409,7 @@ std::string findings_text(const Outcome& outcome) {
     // The stale end of a recycled log is usual.
     const bool is_end = finding.end && outcome.size && *finding.end >= *outcome.size;
     const bool is_noted = finding.is_of_whole_file || (finding.word == to_string(DamageClass::kStale) && !is_end);
-    if (finding.status != kExitGood || is_noted)
+    if (finding.impact != Impact::kNone || is_noted)
       text += fmt::format("{}: {}\n", printable(outcome.path), printable(to_string(finding)));
   }
   return text;

@@ -1,4 +1,4 @@
-#include "fusefs/commands/verification.h"
+#include "core/verify/verification.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "fusefs/commands/key_text.h"
+#include "core/database/key_text.h"
 
 #include <charconv>
 #include <system_error>

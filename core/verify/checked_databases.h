@@ -8,7 +8,7 @@
 
 #include "core/base/result.h"
 #include "core/database/database.h"
-#include "fusefs/commands/verification.h"
+#include "core/verify/verification.h"
 
 namespace recordfs {
 
@@ -33,9 +33,9 @@ class CheckedDatabases {
   void complete(Outcome& outcome);
   // Forgets what was found about a file that was removed since.
   void forget(const std::string& path) { findings_.erase(path); }
-  // Passes on the findings about missing files, files that are no containers, and databases as a whole. Stops after a
-  // signal (Interruption).
-  void each_left(const std::function<void(const Outcome& outcome)>& take);
+  // Passes on the findings about missing files, files that are no containers, and databases as a whole. Stops if
+  // `goes_on` returns false.
+  void each_left(const std::function<void(const Outcome& outcome)>& take, const std::function<bool()>& goes_on);
 
  private:
   void add_findings(Outcome& outcome);

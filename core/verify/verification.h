@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/impact.h"
 #include "core/dataset/missing_shards.h"
 #include "core/decoding/json_writer.h"
 #include "core/store/record_store.h"
@@ -36,7 +37,7 @@ struct Finding {
   bool is_region = false;              // reported by a scan; false: a chunk or record that cannot be read
   bool exceeds_limit = false;          // not a region
   bool is_of_whole_file = false;       // found by check_database(): `word` is "missing", "surplus", "wrong size", ...
-  int status = 0;                      // exit status; 0: none
+  Impact impact = Impact::kNone;
 };
 
 // Returns the finding for an error that is not about a whole region.
@@ -46,7 +47,7 @@ Finding finding_of(const DamagedRegion& region);
 Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std::uint64_t> records);
 
 // Returns a finding of the whole file.
-Finding finding_of_file(std::string_view word, std::string reason, int status);
+Finding finding_of_file(std::string_view word, std::string reason, Impact impact);
 
 // Returns a line of JSON about what was not read of a file: file, begin, end, class, reason and records_lost;
 // records_lost_at_least if that is all that is known. `missing`: the shards that it is about; null: none is missing.
@@ -93,7 +94,7 @@ struct Outcome {
 
   // Returns "good", "empty" (no bytes), "damaged", "unreadable", "unsupported", or "unchecked" (memory was short).
   std::string_view state() const;
-  int status() const;
+  Impact impact() const;
 };
 
 // Counts the results of several files.
@@ -106,7 +107,7 @@ struct OutcomeCounts {
   std::string text() const;
 };
 
-// Returns a line for each finding that affects the status or is of the whole file, or for an empty file. A good file
+// Returns a line for each finding that has an impact or is of the whole file, or for an empty file. A good file
 // has none.
 std::string findings_text(const Outcome& outcome);
 

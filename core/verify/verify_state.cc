@@ -1,4 +1,4 @@
-#include "fusefs/commands/verify_state.h"
+#include "core/verify/verify_state.h"
 
 #include <sys/stat.h>
 
@@ -13,7 +13,7 @@
 #include "core/base/bytes.h"
 #include "core/base/location.h"
 #include "core/hash/highway.h"
-#include "fusefs/commands/verification.h"
+#include "core/verify/verification.h"
 
 namespace recordfs {
 namespace {
@@ -111,7 +111,7 @@ void VerifyState::remove(const std::string& path) {
   passed_.erase(name);
 }
 
-Result<void> VerifyState::save(const ReplacedFile& file) {
+Result<void> VerifyState::save(const std::function<Result<void>(std::string_view content)>& write) {
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(passed_, [](const auto& one) {
@@ -120,7 +120,7 @@ Result<void> VerifyState::save(const ReplacedFile& file) {
       return ::lstat(one.first.c_str(), &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
     });
   }
-  auto saved = file.write(encode());
+  auto saved = write(encode());
   if (saved) return {};
   Error error = std::move(saved).error();
   error.detail = "cannot save: " + error.detail;

@@ -10,7 +10,7 @@
 #include "core/base/result.h"
 #include "core/base/source.h"
 #include "core/database/database.h"
-#include "fusefs/commands/verification.h"
+#include "core/verify/verification.h"
 
 namespace recordfs {
 
@@ -30,7 +30,8 @@ std::optional<Finding> compare_checksum(const Source& file, const database::File
 std::optional<Finding> check_table(const std::string& path, const Limits& limits);
 
 // Counts the keys that may have a newer value, or may be deleted, in what is damaged; nullopt if there are none. Reads
-// all keys, or until a signal comes (Interruption) those before. Fails like Database::open(). Thread-safe.
-Result<std::optional<Finding>> find_stale_keys(const std::string& directory, const database::Options& options);
+// all keys, or those before `goes_on` returns false. Fails like Database::open(). Thread-safe.
+Result<std::optional<Finding>> find_stale_keys(const std::string& directory, const database::Options& options,
+                                               const std::function<bool()>& goes_on);
 
 }  // namespace recordfs
