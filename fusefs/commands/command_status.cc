@@ -25,16 +25,6 @@ bool may_open_later(const Error& error) {
 
 }  // namespace
 
-void LossCount::add(std::optional<std::uint64_t> count, std::uint64_t at_least) {
-  records += count.value_or(at_least);
-  may_be_more = may_be_more || !count;
-}
-
-std::string to_string(const LossCount& losses) {
-  if (losses.may_be_more && losses.records == 0) return "an unknown number";
-  return fmt::format("{}{}", losses.may_be_more ? "at least " : "", losses.records);
-}
-
 void CommandStatus::add_loss(std::optional<std::uint64_t> count, std::uint64_t at_least) {
   const std::lock_guard lock(mutex_);
   losses_.add(count, at_least);

@@ -17,19 +17,6 @@
 
 namespace recordfs {
 
-// Records that a command could not read or write.
-struct LossCount {
-  std::uint64_t records = 0;
-  bool may_be_more = false;
-
-  // Adds records. `count`: nullopt: unknown, but at least `at_least`.
-  void add(std::optional<std::uint64_t> count, std::uint64_t at_least = 0);
-  bool is_none() const { return records == 0 && !may_be_more; }
-};
-
-// Returns "3", "at least 3", "an unknown number".
-std::string to_string(const LossCount& losses);
-
 // Thread-safe, except the functions that choose what counts.
 class CommandStatus {
  public:

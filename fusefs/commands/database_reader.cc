@@ -168,11 +168,11 @@ Result<void> DatabaseReader::each_key(const std::vector<database::Family>& famil
       if (!context_.output().good()) return {};
       const auto has_key = keys->next({});
       if (!has_key) {
-        print(has_key.error().detail, impact_of_reading(has_key.error()));
+        report_end(has_key.error());
         return has_key.error();
       }
       if (!*has_key) break;
-      uncertain_.add(keys->version());
+      count(keys->version());
       if (!take(family, *keys)) return {};
     }
   }
@@ -181,8 +181,12 @@ Result<void> DatabaseReader::each_key(const std::vector<database::Family>& famil
 
 Result<Slice> DatabaseReader::value_of(const database::KeyIterator& keys) {
   auto value = keys.value({});
-  if (!value && !uncertain_.add_unreadable(keys.version(), value.error())) print_failure(keys.key(), value.error());
+  if (!value) report_unreadable(keys, value.error());
   return value;
+}
+
+void DatabaseReader::report_unreadable(const database::KeyIterator& keys, const Error& why) {
+  if (!uncertain_.add_unreadable(keys.version(), why)) print_failure(keys.key(), why);
 }
 
 void DatabaseReader::finish() {

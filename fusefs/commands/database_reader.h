@@ -86,8 +86,14 @@ class DatabaseReader {
   // the output fails. Fails if the keys cannot be read any further, after printing and noting why.
   Result<void> each_key(const std::vector<database::Family>& families, const database::KeyRange& range,
                         const database::Snapshot& at, const TakeKey& take);
-  // Returns the value of a key of each_key(). Prints and notes why it cannot be read; those that recordfs does not
-  // support are counted, because there may be many.
+  // Prints and notes why keys cannot be read any further.
+  void report_end(const Error& why) const { print(why.detail, impact_of_reading(why)); }
+  // Prints and notes why the value of a key cannot be read; those that recordfs does not support are counted, because
+  // there may be many.
+  void report_unreadable(const database::KeyIterator& keys, const Error& why);
+  // Counts a key for finish(), as each_key() does.
+  void count(const database::Version& version) { uncertain_.add(version); }
+  // Returns the value of a key of each_key(). Reports why it cannot be read, as report_unreadable().
   Result<Slice> value_of(const database::KeyIterator& keys);
   // Flushes the output, and prints and notes the problems, and what is uncertain of the keys of each_key().
   void finish();

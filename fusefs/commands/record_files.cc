@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/percent_encoding.h"
 #include "core/base/utf8.h"
 #include "core/base/write_all.h"
 #include "core/decoding/single_values.h"

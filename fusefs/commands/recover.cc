@@ -25,10 +25,11 @@
 #include "core/formats/registry.h"
 #include "core/output/output_file.h"
 #include "core/output/subdirectories.h"
+#include "core/recover/database_recovery.h"
+#include "core/recover/recovery.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_reader.h"
-#include "fusefs/commands/database_recovery.h"
 #include "fusefs/commands/file_linker.h"
 #include "fusefs/commands/loss_report.h"
 #include "fusefs/commands/output.h"
@@ -36,7 +37,6 @@
 #include "fusefs/commands/output_place.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/commands/recovery.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/glue/helper_process.h"
@@ -149,8 +149,12 @@ class RecoverDatabase {
     if (!directory_) return fail(options_.output, directory_.error());
     const auto reader = DatabaseReader::open({.files = options_.files}, context_);
     if (!reader || !begin_report(*reader)) return finish();
-    const auto recovered =
-        recover_database(*reader, context_, (*directory_)->path(), report_, [] { return !Interruption::came(); });
+    Listener listener(*reader, context_, report_);
+    const auto recovered = recover_database({.database = reader->source(),
+                                             .path = reader->path(),
+                                             .options = context_.database_options(),
+                                             .services = context_.services()},
+                                            (*directory_)->path(), listener);
     if (!recovered && recovered.error().code != Code::kInterrupted) fail(options_.output, recovered.error());
     if (!recovered) return finish();
     if (const auto published = (*directory_)->publish(); !published) {
@@ -168,6 +172,28 @@ class RecoverDatabase {
   }
 
  private:
+  class Listener final : public RecoveryListener {
+   public:
+    Listener(DatabaseReader& reader, CommandContext& context, LossReport& report)
+        : reader_(reader), context_(context), report_(report) {}
+    bool goes_on() override { return !Interruption::came(); }
+    void list(std::string_view line) override { report_.write(line); }
+    void count(const database::Version& version) override { reader_.count(version); }
+    void report_end(const Error& why) override { reader_.report_end(why); }
+    void report_unreadable(const database::KeyIterator& key, const Error& why) override {
+      reader_.report_unreadable(key, why);
+    }
+    void report_damage(const std::string& path, const std::string& why) override {
+      context_.fail(Impact::kDamage, fmt::format("{}: {}", path, why));
+    }
+    void end_of_keys() override { reader_.finish(); }
+
+   private:
+    DatabaseReader& reader_;
+    CommandContext& context_;
+    LossReport& report_;
+  };
+
   // Returns false after printing why the report cannot be written.
   bool begin_report(const DatabaseReader& reader) {
     if (!report_.is_there()) return true;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/percent_encoding.h"
 #include "core/base/utf8.h"
 #include "fusefs/tree/names.h"
 

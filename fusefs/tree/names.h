@@ -30,13 +30,6 @@ inline constexpr std::uint64_t kThousandRecords = 1000;  // per directory in tho
 // other name, and for values that exceed 64 bits.
 std::optional<std::uint64_t> number_from(std::string_view name);
 
-// Returns the key with some bytes replaced by %XX: those that are not valid UTF-8, control characters, "%", and
-// characters in `also`. Different keys have different results.
-std::string percent_encoded(std::string_view key, std::string_view also);
-
-// Reverses percent_encoded() with the same `also`. Returns nullopt if `name` is not the result for any key.
-std::optional<std::string> percent_decoded(std::string_view name, std::string_view also);
-
 // Returns the number of a database's key: a hash of it and its column family, the same in every file and program.
 std::uint64_t key_number(std::uint32_t family, std::string_view key);
 

@@ -1,5 +1,6 @@
 #include "fusefs/tree/database/key_files.h"
 
+#include "core/base/percent_encoding.h"
 #include "fusefs/tree/names.h"
 
 namespace recordfs {

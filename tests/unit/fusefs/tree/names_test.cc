@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "core/base/percent_encoding.h"
 #include "fusefs/tree/generated_files.h"
 
 namespace recordfs {

@@ -1,4 +1,4 @@
-#include "fusefs/commands/database_recovery.h"
+#include "core/recover/database_recovery.h"
 
 #include <fcntl.h>
 
@@ -13,13 +13,15 @@
 
 #include <fmt/format.h>
 
+#include "core/base/percent_encoding.h"
+#include "core/base/storage.h"
 #include "core/database/new_database.h"
+#include "core/database/uncertain_keys.h"
 #include "core/decoding/json_writer.h"
 #include "core/hash/xxhash.h"
 #include "core/output/output_file.h"
+#include "core/store/open_container.h"
 #include "core/verify/database_check.h"
-#include "fusefs/exit_status.h"
-#include "fusefs/tree/names.h"
 
 namespace recordfs {
 namespace {
@@ -76,15 +78,14 @@ Result<void> write_file(const std::string& directory, std::string_view name, std
 }
 
 // Reads the keys of a new database or table, as of any. Returns their number and hash. Fails with kInterrupted if
-// `goes_on` returns false.
-Result<std::pair<std::uint64_t, std::uint64_t>> keys_of(const database::Database& found,
-                                                        const std::function<bool()>& goes_on) {
+// the listener ends it.
+Result<std::pair<std::uint64_t, std::uint64_t>> keys_of(const database::Database& found, RecoveryListener& listener) {
   const auto keys = found.keys(found.families().front().id, {});
   KeyDigest digest;
   for (;;) {
     ASSIGN_OR_RETURN(const auto has_key, keys->next({}));
     if (!has_key) return std::pair(digest.keys(), digest.value());
-    if (!goes_on()) return interrupted();
+    if (!listener.goes_on()) return interrupted();
     ASSIGN_OR_RETURN(const auto value, keys->value({}));
     digest.add(keys->key(), value.bytes);
   }
@@ -92,17 +93,17 @@ Result<std::pair<std::uint64_t, std::uint64_t>> keys_of(const database::Database
 
 // Lists the damage of a database that may have cost keys, and says so in `recovered`. Returns whether all problems are
 // damage.
-bool add_problems(const DatabaseReader& reader, LossReport& report, RecoveredKeys& recovered) {
+bool add_problems(const DamagedDatabase& source, RecoveryListener& listener, RecoveredKeys& recovered) {
   bool is_damage = true;
-  for (const database::Problem& problem : reader.source().problems()) {
+  for (const database::Problem& problem : source.database.problems()) {
     // The database opens with a torn end, but it may have cost writes.
     const bool is_unfinished = problem.error.code == Code::kUnfinished;
     if (!problem.loses_data && !is_unfinished) continue;
     recovered.lost.may_be_more = true;
     recovered.any_may_be_stale = recovered.any_may_be_stale || is_unfinished;
     is_damage = is_damage && (is_unfinished || impact_of(problem) == Impact::kDamage);
-    const std::string path = (std::filesystem::path(reader.path()) / problem.file).string();
-    report.write(report_line({.path = path}, is_unfinished ? "unfinished" : "damage", "reason", reason_of(problem)));
+    const std::string path = (std::filesystem::path(source.path) / problem.file).string();
+    listener.list(report_line({.path = path}, is_unfinished ? "unfinished" : "damage", "reason", reason_of(problem)));
   }
   return is_damage;
 }
@@ -110,22 +111,21 @@ bool add_problems(const DatabaseReader& reader, LossReport& report, RecoveredKey
 // Writes the keys of a database to files of a directory.
 class DatabaseRecovery {
  public:
-  DatabaseRecovery(DatabaseReader& reader, CommandContext& context, const std::string& directory, LossReport& report,
-                   const std::function<bool()>& goes_on)
-      : reader_(reader), context_(context), directory_(directory), report_(report), goes_on_(goes_on) {}
+  DatabaseRecovery(const DamagedDatabase& source, const std::string& directory, RecoveryListener& listener)
+      : source_(source), directory_(directory), listener_(listener) {}
 
   Result<RecoveredKeys> run() {
-    ASSIGN_OR_RETURN(const auto families, database::writable_families(reader_.source()));
+    ASSIGN_OR_RETURN(const auto families, database::writable_families(source_.database));
     has_families_ = families.size() > 1;
-    needs_tables_ = database::needs_tables(reader_.source());
+    needs_tables_ = database::needs_tables(source_.database);
     for (const database::Family& family : families) TRY(write(family));
-    reader_.finish();
+    listener_.end_of_keys();
     TRY(compare_checksums());
     find_torn_manifest();
-    for (const database::Problem& problem : reader_.source().problems()) {
+    for (const database::Problem& problem : source_.database.problems()) {
       if (problem.loses_data && problem.error.code == Code::kLimit) exceeds_limit_ = true;
     }
-    const bool has_all = add_problems(reader_, report_, recovered_) && is_damage_;
+    const bool has_all = add_problems(source_, listener_, recovered_) && is_damage_;
     if (!has_all) {
       return Error{.code = Code::kUnsupported,
                    .detail = fmt::format("keys that are not lost cannot be read, so no database is written{}",
@@ -173,14 +173,7 @@ class DatabaseRecovery {
     if (needs_tables_) {
       ASSIGN_OR_RETURN(keys, database::open_new_table(file, family));
     }
-    Result<void> outcome;
-    const auto read =
-        reader_.each_key({family}, {}, {}, [&](const database::Family&, const database::KeyIterator& found) {
-          outcome = goes_on_() ? add(family, found, *keys, digest) : interrupted();
-          return outcome.has_value();
-        });
-    TRY(outcome);
-    is_damage_ = is_damage_ && read.has_value();
+    TRY(copy_keys(family, *keys, digest));
     TRY(keys->finish());
     if (needs_tables_ && digest.keys() == 0) return {};
     TRY(file.publish());
@@ -189,19 +182,37 @@ class DatabaseRecovery {
     return {};
   }
 
+  // Fails for other reasons than that the keys that follow cannot be read.
+  Result<void> copy_keys(const database::Family& family, database::KeyWriter& writer, KeyDigest& digest) {
+    const auto keys = source_.database.keys(family.id, {});
+    for (;;) {
+      const auto has_key = keys->next({});
+      if (!has_key) {
+        is_damage_ = false;
+        listener_.report_end(has_key.error());
+        return {};
+      }
+      if (!*has_key) return {};
+      listener_.count(keys->version());
+      if (!listener_.goes_on()) return interrupted();
+      TRY(add(family, *keys, writer, digest));
+    }
+  }
+
   Result<void> add(const database::Family& family, const database::KeyIterator& keys, database::KeyWriter& writer,
                    KeyDigest& digest) {
-    const Lost lost{.path = reader_.path(), .key = keys.key(), .family = has_families_ ? family.name : std::string()};
+    const Lost lost{.path = source_.path, .key = keys.key(), .family = has_families_ ? family.name : std::string()};
     if (keys.version().unread) is_damage_ = false;
     if (keys.version().unread == Code::kLimit) exceeds_limit_ = true;
-    const auto value = reader_.value_of(keys);
+    const auto value = keys.value({});
     if (!value) {
+      listener_.report_unreadable(keys, value.error());
       const Code code = value.error().code;
       if (!is_permanent(code)) return value.error();
       if (code == Code::kUnsupported || code == Code::kLimit) is_damage_ = false;
       if (code == Code::kLimit) exceeds_limit_ = true;
       ++recovered_.lost.records;
-      report_.write(report_line(lost, "damage", "reason", value.error().detail));
+      listener_.list(report_line(lost, "damage", "reason", value.error().detail));
       return {};
     }
     using database::Operation;
@@ -213,7 +224,7 @@ class DatabaseRecovery {
     }
     if (keys.version().may_be_stale) {
       ++recovered_.stale;
-      report_.write(report_line(lost, "stale", "value_from", keys.version().file));
+      listener_.list(report_line(lost, "stale", "value_from", keys.version().file));
     }
     TRY(writer.add(keys.key(), value->bytes));
     digest.add(keys.key(), value->bytes);
@@ -222,9 +233,9 @@ class DatabaseRecovery {
 
   // Compares files with their checksums in the MANIFEST, which may be the only ones that they have.
   Result<void> compare_checksums() {
-    std::vector<std::string> directories = context_.database_options().table_directories;
-    directories.insert(directories.begin(), reader_.path());
-    for (const database::File& file : reader_.source().files()) {
+    std::vector<std::string> directories = source_.options.table_directories;
+    directories.insert(directories.begin(), source_.path);
+    for (const database::File& file : source_.database.files()) {
       if (file.state != database::File::State::kLive || !is_known(file.checksum)) continue;
       const auto has_file = [&](const std::string& path) {
         std::error_code failed;
@@ -234,35 +245,36 @@ class DatabaseRecovery {
       if (directory == directories.end()) continue;  // a problem, or removed by the database meanwhile
       const std::string path = (std::filesystem::path(*directory) / file.name).string();
       ASSIGN_OR_RETURN(const auto source, open_source({}, path));
-      const auto finding = compare_checksum(*source, file.checksum, goes_on_);
-      if (!goes_on_()) return interrupted();
+      const auto finding = compare_checksum(*source, file.checksum, [this] { return listener_.goes_on(); });
+      if (!listener_.goes_on()) return interrupted();
       if (!finding) continue;
       recovered_.lost.may_be_more = true;
-      report_.write(report_line({.path = path}, "damage", "reason", finding->reason));
-      context_.fail(kExitDamage, fmt::format("{}: {}", path, finding->reason));
+      listener_.list(report_line({.path = path}, "damage", "reason", finding->reason));
+      listener_.report_damage(path, finding->reason);
     }
     return {};
   }
 
   // A database whose MANIFEST has a torn end opens without its last edits, and so without the tables that they added.
   void find_torn_manifest() {
-    const std::string manifest = reader_.source().summary().manifest;
+    const std::string manifest = source_.database.summary().manifest;
     if (manifest.empty()) return;
-    const std::string path = (std::filesystem::path(reader_.path()) / manifest).string();
-    const auto opened = context_.open_quietly({}, path);
+    const std::string path = (std::filesystem::path(source_.path) / manifest).string();
+    const auto opened = open_file({}, path, source_.options.limits, source_.services, path);
     if (!opened) return;  // it was read, so it is only replaced
-    const auto verdict = verify(*opened->store, 1, kManifestMemory, [this](std::uint64_t) { return goes_on_(); });
+    const auto verdict =
+        verify(*opened->store, 1, kManifestMemory, [this](std::uint64_t) { return listener_.goes_on(); });
     for (const Finding& finding : verdict.findings) {
       if (finding.word != "unfinished") continue;
       recovered_.lost.may_be_more = true;
       recovered_.any_may_be_stale = true;
-      report_.write(report_line({.path = path}, finding.word, "reason", finding.reason));
-      context_.fail(kExitDamage, fmt::format("{}: {}", path, to_string(finding)));
+      listener_.list(report_line({.path = path}, finding.word, "reason", finding.reason));
+      listener_.report_damage(path, to_string(finding));
     }
   }
 
   Result<void> check() const {
-    database::Options options = context_.database_options();
+    database::Options options = source_.options;
     options.log_key_bytes = UINT64_MAX;  // all keys of a new database are in its log
     options.wal_directory.clear();
     options.table_directories.clear();
@@ -270,7 +282,7 @@ class DatabaseRecovery {
       ASSIGN_OR_RETURN(const auto found, needs_tables_
                                              ? database::Database::open_files({}, directory_, {written.name}, options)
                                              : database::Database::open({}, directory_, options));
-      ASSIGN_OR_RETURN(const auto digest, keys_of(*found, goes_on_));
+      ASSIGN_OR_RETURN(const auto digest, keys_of(*found, listener_));
       const bool is_equal = digest.first == written.keys && digest.second == written.hash;
       if (is_equal && found->families().size() == 1 && found->problems().empty()) continue;
       return Error{.code = Code::kDamage, .detail = "the recovered database does not verify"};
@@ -278,11 +290,9 @@ class DatabaseRecovery {
     return {};
   }
 
-  DatabaseReader& reader_;
-  CommandContext& context_;
+  const DamagedDatabase& source_;
   const std::string& directory_;
-  LossReport& report_;
-  const std::function<bool()>& goes_on_;
+  RecoveryListener& listener_;
   bool needs_tables_ = false;
   bool has_families_ = false;  // several
   bool is_damage_ = true;      // the reason why keys cannot be read
@@ -293,9 +303,9 @@ class DatabaseRecovery {
 
 }  // namespace
 
-Result<RecoveredKeys> recover_database(DatabaseReader& reader, CommandContext& context, const std::string& directory,
-                                       LossReport& report, const std::function<bool()>& goes_on) {
-  return DatabaseRecovery(reader, context, directory, report, goes_on).run();
+Result<RecoveredKeys> recover_database(const DamagedDatabase& source, const std::string& directory,
+                                       RecoveryListener& listener) {
+  return DatabaseRecovery(source, directory, listener).run();
 }
 
 }  // namespace recordfs

@@ -1,4 +1,4 @@
-#include "fusefs/commands/recovery.h"
+#include "core/recover/recovery.h"
 
 #include <algorithm>
 #include <memory>

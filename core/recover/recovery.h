@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "core/base/impact.h"
 #include "core/base/result.h"
 #include "core/formats/record_writer.h"
 #include "core/output/output_file.h"
 #include "core/store/record_store.h"
 #include "core/verify/verification.h"
-#include "fusefs/commands/command_status.h"
 
 namespace recordfs {
 
