@@ -149,8 +149,8 @@ LogReplay::Setup LogLoader::setup() const {
     if (view.order.has_timestamps()) setup.families_with_timestamps.insert(id);
   }
   if (state_.is_recovered_) return setup;
-  // LevelDB gives its writes consecutive numbers. RocksDB may write without a log.
-  if (!state_.files_.is_rocksdb) setup.last_before = state_.files_.last_sequence;
+  setup.last_before = state_.files_.last_sequence;
+  setup.may_have_gaps = state_.files_.is_rocksdb;
   const RecoveryMode mode = state_.options_file_.recovery_mode;
   setup.chain = {.least_log = least_log(),
                  .stops_at_open_end = state_.files_.is_rocksdb && mode == RecoveryMode::kPointInTime,

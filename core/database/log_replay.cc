@@ -63,7 +63,7 @@ Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, co
   chain_.begin_log(name, number, source_->size(), is_other ? std::nullopt : log->head.predecessor);
   TRY(visit_log(context, *log->container, *this));
   chain_.end_log(next_sequence_);
-  if (!has_records_ && empty_log_.empty()) empty_log_ = name_;
+  if (!has_records_ && empty_log_.empty() && must_have_writes(number)) empty_log_ = name_;
   return {};
 }
 
@@ -80,7 +80,7 @@ Result<void> LogReplay::take_record(const RecordPlace& place, Bytes record) {
   note_numbering(*batch, record);
   chain_.take_batch(batch->sequence);
   check_gap(batch->sequence, place.chunk.position);
-  check_empty_log();
+  check_empty_log(batch->sequence);
   next_sequence_ = batch->sequence;
   Result<void> taken;
   bool is_first = true;
@@ -226,7 +226,7 @@ void LogReplay::lose(const std::string& log, const Error& error) {
 void LogReplay::check_gap(std::uint64_t start, Position at) {
   const bool is_first = !first_sequence_;
   if (is_first) first_sequence_ = start;
-  if (!setup_.last_before || open_losses_ > 0) return;
+  if (!setup_.last_before || setup_.may_have_gaps || open_losses_ > 0) return;
   const std::uint64_t expected = is_first ? *setup_.last_before + 1 : next_sequence_;
   if (start <= expected) return;
   lose(name_, {.code = Code::kDamage,
@@ -234,12 +234,23 @@ void LogReplay::check_gap(std::uint64_t start, Position at) {
                .detail = fmt::format("the writes {} to {} are in no log", expected, start - 1)});
 }
 
-// LevelDB begins a log when that before it has filled a table. It stays live until the table is there.
-void LogReplay::check_empty_log() {
+// RocksDB also keeps the logs of transactions that were prepared before the first one that must exist.
+bool LogReplay::must_have_writes(std::uint64_t number) const {
+  return setup_.last_before && (!setup_.may_have_gaps || (setup_.chain.least_log && number >= *setup_.chain.least_log));
+}
+
+// LevelDB begins a log when that before it has filled a table. It stays live until the table is there. RocksDB begins
+// none after an empty one, unless it is opened with avoid_flush_during_recovery: then no write is missing.
+void LogReplay::check_empty_log(std::uint64_t start) {
   const std::string log = std::exchange(empty_log_, {});
-  if (log.empty() || !setup_.last_before || open_losses_ > 0) return;
-  lose(log, {.code = Code::kDamage,
-             .detail = fmt::format("no writes, although {} continues it, so they may be lost", name_)});
+  if (log.empty() || open_losses_ > 0) return;
+  std::string why = fmt::format("{} continues it", name_);
+  if (setup_.may_have_gaps) {
+    const std::uint64_t expected = std::max(*setup_.last_before + 1, next_sequence_);
+    if (start <= expected) return;
+    why = fmt::format("the writes {} to {} are in no other log", expected, start - 1);
+  }
+  lose(log, {.code = Code::kDamage, .detail = fmt::format("no writes, although {}, so they may be lost", why)});
 }
 
 // The writes that were lost are older than the next one.

@@ -30,9 +30,11 @@ class LogReplay final : private LogVisitor {
   using FirstLogs = std::optional<std::map<std::uint32_t, std::uint64_t>>;
   struct Setup {
     FirstLogs first_logs{};
-    // The sequence number after which the logs must continue without a gap, which is a loss. nullopt: gaps mean
-    // nothing.
+    // The highest sequence number of the writes before the logs. nullopt: unknown.
     std::optional<std::uint64_t> last_before{};
+    // Whether the database may write without a log (RocksDB). If not, a gap in the sequence numbers is a loss. If so,
+    // it is one only at a log without writes.
+    bool may_have_gaps = false;
     LogChain::Rules chain{};
     bool are_files_alone = false;  // the logs were named one by one, and are not those of a directory
     leveldb_log::Numbering numbering = leveldb_log::Numbering::kPerWrite;
@@ -94,7 +96,8 @@ class LogReplay final : private LogVisitor {
   void lose(const std::string& log, const Error& error);
   void end_losses();
   void check_gap(std::uint64_t start, Position at);
-  void check_empty_log();
+  void check_empty_log(std::uint64_t start);
+  bool must_have_writes(std::uint64_t number) const;
 
   const Setup setup_;
   const std::set<std::string, std::less<>>& only_keys_;  // of the options
@@ -109,7 +112,7 @@ class LogReplay final : private LogVisitor {
   std::string name_;  // of the current log
   std::shared_ptr<const Source> source_;
   bool has_records_ = false;
-  std::string empty_log_;  // the first of the last logs without records; empty: there is none
+  std::string empty_log_;  // the first of the last logs without records that must have some; empty: there is none
   bool is_recycled_ = false;
   bool has_foreign_commit_ = false;  // of a transaction whose writes are in another log
   std::uint64_t number_ = 0;

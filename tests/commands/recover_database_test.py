@@ -14,6 +14,11 @@ import databases
 import tfrecords
 
 
+def batch(sequence, key):
+    """Returns a batch that sets the value of a key of less than 128 bytes."""
+    return struct.pack("<QIB", sequence, 1, 1) + bytes([len(key)]) + key + b"\1v"
+
+
 class RecoverDatabase(databases.Case):
     def setUp(self):
         super().setUp()
@@ -115,9 +120,23 @@ class RecoverDatabase(databases.Case):
                 shutil.rmtree(made)
             (self.folder / "lost").unlink()
 
+    def test_log_of_rocksdb_without_writes_has_lost_those_that_are_in_no_other_log(self):
+        source = self.copy_database("database/rocksdb7-first-keys")
+        log, = source.glob("*.log")
+        logged = [line["decoded"] for line in self.json_lines("cat", "--json", str(log))]
+        first, last = logged[0]["sequence"], logged[-1]["sequence"] + logged[-1]["count"] - 1
+        newer = source / f"{int(log.stem) + 2:06}.log"
+        newer.write_bytes(tfrecords.log_fragment(1, batch(last + 1, b"new")))
+        self.good("verify", str(source))
+        log.write_bytes(b"")
+        for command in (("verify",), ("keys",), ("recover", "-o", str(self.out))):
+            done = self.recordfs(*command, str(source))
+            self.assertEqual(done.status, commands.DAMAGE)
+            self.assertIn(f"no writes, although the writes {first} to {last} are in no other log, so they may be lost", done.out.decode() + done.err)
+        newer.write_bytes(tfrecords.log_fragment(1, batch(first, b"new")))  # the process ended before its first write
+        self.good("verify", str(source))
+
     def test_log_without_writes_before_another_one_has_lost_them(self):
-        def batch(sequence, key):
-            return struct.pack("<QIB", sequence, 1, 1) + bytes([len(key)]) + key + b"\1v"
         source = self.copy_database("database/leveldb-log-only")
         log, = source.glob("*.log")
         number, value = int(log.stem), self.values(str(source))
