@@ -123,4 +123,11 @@ std::vector<std::string> RecordCondition::mismatched() const {
   return sources;
 }
 
+std::function<bool(std::string_view run, const ScalarRow& scalar)> scalar_selector(ConditionPointer condition) {
+  if (condition == nullptr) return {};
+  return [condition = std::move(condition)](std::string_view run, const ScalarRow& scalar) {
+    return condition->matches(run, scalar);
+  };
+}
+
 }  // namespace recordfs

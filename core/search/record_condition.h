@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -80,5 +81,17 @@ class RecordCondition {
   const std::unique_ptr<Seen[]> seen_;       // by term
   mutable UndecodedRecords undecoded_;
 };
+
+// A condition of a command line or a program; null: all records are selected.
+using ConditionPointer = std::shared_ptr<const RecordCondition>;
+
+// Which records a job reads, and how they are decoded.
+struct RecordChoice {
+  ConditionPointer condition{};
+  UserTypes types{};
+};
+
+// Returns which scalars a condition selects; all if it is null.
+std::function<bool(std::string_view run, const ScalarRow& scalar)> scalar_selector(ConditionPointer condition);
 
 }  // namespace recordfs

@@ -35,7 +35,7 @@ struct ChunkColumns {
 class SampleCounter {
  public:
   // The arguments must outlive the object.
-  SampleCounter(const SetReader& reader, const UserTypes& types, const RecordCondition* condition)
+  SampleCounter(const SetReader& reader, const UserTypes& types, const ConditionPointer& condition)
       : types_(types), selects_(scalar_selector(condition)), shards_(reader, [&types](SetMember member) {
           return std::make_shared<const Shard>(std::move(member), types);
         }) {}
@@ -101,15 +101,10 @@ void report_too_many(const std::string& name, const ColumnStatistics& columns, C
                                             printable(name), ColumnVisitor::kMostColumns));
 }
 
-SelectScalar scalar_selector(const RecordCondition* condition) {
-  if (condition == nullptr) return {};
-  return [condition](std::string_view run, const ScalarRow& scalar) { return condition->matches(run, scalar); };
-}
-
 bool ColumnTotals::add(const SetMember& member, DamageReporter& damage) {
   const RecordStore& store = *member.store;
   const RecordDecoder decoder(store.schema(), store.metadata(), options_.types);
-  const SelectScalar selects = scalar_selector(condition_.get());
+  const SelectScalar selects = scalar_selector(condition_);
   const auto count_record = [&](const RequestContext& request, const IndexedChunk& indexed, const Chunk& chunk,
                                 std::uint64_t index, ChunkColumns& counted) -> Result<void> {
     if (const Error* const why = chunk.layout().failure(index)) return *why;
@@ -158,7 +153,7 @@ void ColumnTotals::add(SetReader& reader) {
 }
 
 void ColumnTotals::add_sample(SetReader& reader, const RandomOptions& sample) {
-  SampleCounter counter(reader, options_.types, condition_.get());
+  SampleCounter counter(reader, options_.types, condition_);
   const RandomTarget target{
       .use = {.render = [&counter](const RequestContext& request, const PlacedRecord& place, const Chunk& chunk,
                                    std::uint64_t index) { return counter.count(request, place, chunk, index); }},

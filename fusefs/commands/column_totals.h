@@ -18,17 +18,12 @@
 namespace recordfs {
 
 // Which records are counted, and how they are decoded.
-struct ColumnOptions {
-  ConditionPointer condition{};  // null: all records
-  UserTypes types{};
+struct ColumnOptions : RecordChoice {
   RandomOptions random{};  // without a sample, all records
 };
 
 // Prints and notes that there are too many columns, if so. `name`: of the file or set.
 void report_too_many(const std::string& name, const ColumnStatistics& columns, CommandContext& context);
-
-// Returns which scalars a condition selects; all if it is null. The condition must outlive the result.
-SelectScalar scalar_selector(const RecordCondition* condition);
 
 // Counts the columns of records. Prints and notes damage, and what else cannot be read or decoded. Not thread-safe.
 class ColumnTotals {

@@ -13,17 +13,18 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/base/amounts.h"
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
+#include "core/columns/column_table.h"
 #include "core/dataset/ordered_pass.h"
 #include "core/dataset/saved_counts.h"
 #include "core/dataset/source_spec.h"
 #include "core/decoding/json_writer.h"
+#include "core/report/size_histogram.h"
 #include "core/store/container_info.h"
 #include "core/store/part_counts.h"
 #include "core/store/wait_ticket.h"
-#include "fusefs/commands/amounts.h"
-#include "fusefs/commands/column_table.h"
 #include "fusefs/commands/column_totals.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
@@ -33,7 +34,6 @@
 #include "fusefs/commands/info_tables.h"
 #include "fusefs/commands/part_totals.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/commands/report/size_histogram.h"
 #include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/terminal.h"

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "core/base/amounts.h"
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
-#include "fusefs/commands/amounts.h"
 
 namespace recordfs {
 namespace {

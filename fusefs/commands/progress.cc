@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "core/base/amounts.h"
 #include "core/base/counted.h"
 #include "core/remote/interruption.h"
 #include "core/remote/session.h"
-#include "fusefs/commands/amounts.h"
 #include "fusefs/progress_line.h"
 
 namespace recordfs {

@@ -49,14 +49,8 @@ Result<std::shared_ptr<const RecordRows>> RecordRows::open(SetMember member, con
   std::shared_ptr<RecordRows> rows(new RecordRows(std::move(member), options));
   RowOrigin origin{.path = rows->member_.path, .store = rows->member_.store};
   if (options.schema != nullptr) {
-    SelectScalar selects;
-    if (options.condition != nullptr) {
-      selects = [condition = options.condition](std::string_view run, const ScalarRow& scalar) {
-        return condition->matches(run, scalar);
-      };
-    }
-    ASSIGN_OR_RETURN(auto decoder,
-                     options.schema->decoder({}, rows->member_.store, rows->member_.path_in_set(), std::move(selects)));
+    ASSIGN_OR_RETURN(auto decoder, options.schema->decoder({}, rows->member_.store, rows->member_.path_in_set(),
+                                                           scalar_selector(options.condition)));
     origin.decoder = std::make_shared<const RowDecoder>(std::move(decoder));
   }
   // The fields of selected columns are those of one type.

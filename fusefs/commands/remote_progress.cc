@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "core/base/amounts.h"
 #include "core/base/counted.h"
 #include "core/base/thread.h"
 #include "core/remote/session.h"
-#include "fusefs/commands/amounts.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/progress_line.h"
 

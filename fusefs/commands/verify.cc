@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/base/amounts.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
 #include "core/dataset/source_spec.h"
@@ -25,7 +26,6 @@
 #include "core/verify/database_check.h"
 #include "core/verify/verification.h"
 #include "core/verify/verify_state.h"
-#include "fusefs/commands/amounts.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_reader.h"

@@ -23,9 +23,6 @@ namespace recordfs {
 class SetReader;
 struct SetMember;
 
-// A condition of the command line; null: all records are selected.
-using ConditionPointer = std::shared_ptr<const RecordCondition>;
-
 // Declares --where in the present group. `condition` must outlive the parsing.
 void declare_where(CLI::App& app, ConditionPointer& condition);
 

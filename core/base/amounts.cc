@@ -1,4 +1,4 @@
-#include "fusefs/commands/amounts.h"
+#include "core/base/amounts.h"
 
 #include <array>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "fusefs/commands/report/column_sections.h"
+#include "core/report/column_sections.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,13 +8,13 @@
 
 #include <fmt/format.h>
 
+#include "core/base/amounts.h"
 #include "core/base/counted.h"
+#include "core/columns/column_table.h"
 #include "core/decoding/json_writer.h"
-#include "fusefs/commands/amounts.h"
-#include "fusefs/commands/column_table.h"
-#include "fusefs/commands/report/charts.h"
-#include "fusefs/commands/report/html.h"
-#include "fusefs/commands/report/page_elements.h"
+#include "core/report/charts.h"
+#include "core/report/html.h"
+#include "core/report/page_elements.h"
 
 namespace recordfs {
 namespace {

@@ -1,4 +1,4 @@
-#include "fusefs/commands/report/file_report.h"
+#include "core/report/file_report.h"
 
 #include <algorithm>
 #include <atomic>
@@ -94,13 +94,13 @@ struct ChunkReport {
 
 class FileReporter {
  public:
-  FileReporter(const RecordStore& store, const RecordFile& file, const ColumnOptions& options, FileReport& report)
+  FileReporter(const RecordStore& store, const RecordFile& file, const RecordChoice& choice, FileReport& report)
       : store_(store),
         file_(file),
-        condition_(options.condition.get()),
-        selects_(scalar_selector(condition_)),
+        condition_(choice.condition.get()),
+        selects_(scalar_selector(choice.condition)),
         report_(report),
-        decoder_(store.schema(), store.metadata(), options.types, kMostText),
+        decoder_(store.schema(), store.metadata(), choice.types, kMostText),
         has_columns_(decoder_.decodes({})) {
     report_.size = store.source().size();
     report_.bins.resize(static_cast<std::size_t>(std::min<std::uint64_t>(FileReport::kBins, report_.size)));
@@ -253,11 +253,11 @@ Position FileReport::begin_of(std::size_t bin) const {
   return size / count * bin + size % count * bin / count;
 }
 
-Result<FileReport> report_of(const RecordStore& store, const RecordFile& file, const ColumnOptions& options,
+Result<FileReport> report_of(const RecordStore& store, const RecordFile& file, const RecordChoice& choice,
                              unsigned threads, const std::function<bool(std::uint64_t)>& goes_on) {
   FileReport report;
   ASSIGN_OR_RETURN(report.info, container_info({}, store));
-  FileReporter reporter(store, file, options, report);
+  FileReporter reporter(store, file, choice, report);
   reporter.finish(verify(store, threads, kWaitingMemory, goes_on,
                          [&](const RequestContext& context, const IndexedChunk& indexed, const Chunk* chunk) {
                            return reporter.observe(context, indexed, chunk);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/columns/column_statistics.h"
-#include "fusefs/commands/report/thumbnails.h"
+#include "core/report/thumbnails.h"
 
 namespace recordfs {
 

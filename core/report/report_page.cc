@@ -1,4 +1,4 @@
-#include "fusefs/commands/report/report_page.h"
+#include "core/report/report_page.h"
 
 #include <algorithm>
 #include <array>
@@ -10,12 +10,12 @@
 
 #include <fmt/format.h>
 
+#include "core/base/amounts.h"
 #include "core/base/counted.h"
-#include "fusefs/commands/amounts.h"
-#include "fusefs/commands/report/charts.h"
-#include "fusefs/commands/report/column_sections.h"
-#include "fusefs/commands/report/html.h"
-#include "fusefs/commands/report/page_elements.h"
+#include "core/report/charts.h"
+#include "core/report/column_sections.h"
+#include "core/report/html.h"
+#include "core/report/page_elements.h"
 
 namespace recordfs {
 namespace {

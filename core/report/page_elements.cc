@@ -1,4 +1,4 @@
-#include "fusefs/commands/report/page_elements.h"
+#include "core/report/page_elements.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "core/base/amounts.h"
 #include "core/base/counted.h"
-#include "fusefs/commands/amounts.h"
-#include "fusefs/commands/report/charts.h"
-#include "fusefs/commands/report/html.h"
-#include "fusefs/commands/report/page_style.h"
+#include "core/report/charts.h"
+#include "core/report/html.h"
+#include "core/report/page_style.h"
 
 namespace recordfs {
 namespace {

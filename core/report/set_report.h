@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/report/file_report.h"
+#include "core/report/page_elements.h"
+#include "core/report/size_histogram.h"
 #include "core/store/part_counts.h"
-#include "fusefs/commands/report/file_report.h"
-#include "fusefs/commands/report/page_elements.h"
-#include "fusefs/commands/report/size_histogram.h"
 
 namespace recordfs {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "fusefs/commands/report/set_report.h"
+#include "core/report/set_report.h"
 
 namespace recordfs {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "fusefs/commands/report/file_report.h"
+#include "core/report/file_report.h"
 
 namespace recordfs {
 

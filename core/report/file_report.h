@@ -10,14 +10,13 @@
 
 #include "core/columns/column_statistics.h"
 #include "core/decoding/json_writer.h"
+#include "core/report/size_histogram.h"
+#include "core/report/thumbnails.h"
 #include "core/search/record_condition.h"
 #include "core/search/undecoded_records.h"
 #include "core/store/part_counts.h"
 #include "core/store/record_store.h"
 #include "core/verify/verification.h"
-#include "fusefs/commands/column_totals.h"
-#include "fusefs/commands/report/size_histogram.h"
-#include "fusefs/commands/report/thumbnails.h"
 
 namespace recordfs {
 
@@ -74,7 +73,7 @@ struct FileReport {
 
 // Reads the whole container, as verify() does, with the same arguments. The condition selects the records of which more
 // is reported than whether they are readable. `file`: that of the container.
-Result<FileReport> report_of(const RecordStore& store, const RecordFile& file, const ColumnOptions& options,
+Result<FileReport> report_of(const RecordStore& store, const RecordFile& file, const RecordChoice& choice,
                              unsigned threads, const std::function<bool(std::uint64_t bytes)>& goes_on);
 
 }  // namespace recordfs

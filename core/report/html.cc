@@ -1,4 +1,4 @@
-#include "fusefs/commands/report/html.h"
+#include "core/report/html.h"
 
 #include <algorithm>
 

@@ -5,11 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/amounts.h"
 #include "core/formats/value.h"
+#include "core/report/html.h"
+#include "core/report/size_histogram.h"
 #include "core/store/part_counts.h"
-#include "fusefs/commands/amounts.h"
-#include "fusefs/commands/report/html.h"
-#include "fusefs/commands/report/size_histogram.h"
 
 namespace recordfs {
 namespace {

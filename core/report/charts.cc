@@ -1,4 +1,4 @@
-#include "fusefs/commands/report/charts.h"
+#include "core/report/charts.h"
 
 #include <algorithm>
 #include <array>
@@ -10,10 +10,10 @@
 
 #include <fmt/format.h>
 
+#include "core/base/amounts.h"
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
-#include "fusefs/commands/amounts.h"
-#include "fusefs/commands/report/html.h"
+#include "core/report/html.h"
 
 namespace recordfs {
 namespace {

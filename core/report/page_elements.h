@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/report/size_histogram.h"
 #include "core/store/part_counts.h"
 #include "core/verify/verification.h"
-#include "fusefs/commands/report/size_histogram.h"
 
 namespace recordfs {
 

@@ -1,4 +1,4 @@
-#include "fusefs/commands/column_table.h"
+#include "core/columns/column_table.h"
 
 #include <algorithm>
 #include <array>
@@ -10,13 +10,13 @@
 
 #include <fmt/format.h>
 
+#include "core/base/amounts.h"
 #include "core/base/utf8.h"
-#include "fusefs/commands/amounts.h"
 
 namespace recordfs {
 namespace {
 
-constexpr std::size_t kLongestBound = 24;  // bytes of a bound in the table
+constexpr std::size_t kLongestShownBound = 24;  // bytes of a bound in the table
 constexpr std::size_t kLongestColumnName = 40;
 constexpr std::size_t kShownValues = 10;  // of a column
 
@@ -44,7 +44,7 @@ Cells cells_of(const std::string& name, const ColumnSummary& column, std::uint64
   const auto length = mean_length(column);
   const auto size = column.mean_size();
   const auto bound = [](const std::optional<ColumnValue>& value) {
-    return value ? shown_value(*value, kLongestBound) : std::string("-");
+    return value ? shown_value(*value, kLongestShownBound) : std::string("-");
   };
   const std::string type = column.type();
   return {shortened(printable(name), kLongestColumnName, false),

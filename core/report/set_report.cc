@@ -1,4 +1,4 @@
-#include "fusefs/commands/report/set_report.h"
+#include "core/report/set_report.h"
 
 #include <utility>
 #include <variant>

@@ -1,4 +1,4 @@
-#include "fusefs/commands/report/size_histogram.h"
+#include "core/report/size_histogram.h"
 
 #include <algorithm>
 #include <bit>

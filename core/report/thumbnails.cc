@@ -1,4 +1,4 @@
-#include "fusefs/commands/report/thumbnails.h"
+#include "core/report/thumbnails.h"
 
 #include <utility>
 #include <variant>
