@@ -51,10 +51,12 @@ struct Lost {
   std::string path;
   std::optional<Bytes> key{};
   std::string family{};  // empty: the database has only one
+  // Writes with higher sequence numbers may be lost; nullopt: any may be.
+  std::optional<std::uint64_t> last_sequence{};
 };
 
-// Returns a line of JSON: file, family and key if there are any, class, and the reason or the file with the key's
-// value.
+// Returns a line of JSON: file, family and key if there are any, class, the reason or the file with the key's value,
+// and the sequence number if there is one.
 std::string report_line(const Lost& lost, std::string_view word, std::string_view member, const std::string& text) {
   std::string line;
   JsonWriter json(line, JsonLayout::kLine);
@@ -64,6 +66,7 @@ std::string report_line(const Lost& lost, std::string_view word, std::string_vie
   if (lost.key) json.bytes("key", "key_base64", *lost.key);
   json.member("class", word);
   json.member(std::string(member), text);
+  if (lost.last_sequence) json.member("last_sequence", *lost.last_sequence);
   json.end_object();
   return line += '\n';
 }
@@ -93,19 +96,32 @@ Result<std::pair<std::uint64_t, std::uint64_t>> keys_of(const database::Database
 
 // Lists the damage of a database that may have cost keys, and says so in `recovered`. Returns whether all problems are
 // damage.
-bool add_problems(const DamagedDatabase& source, RecoveryListener& listener, RecoveredKeys& recovered) {
+bool add_problems(const DamagedDatabase& source, RecoveryListener& listener, RecoveredKeys& recovered,
+                  std::vector<std::string>& torn_files) {
   bool is_damage = true;
   for (const database::Problem& problem : source.database.problems()) {
     // The database opens with a torn end, but it may have cost writes.
     const bool is_unfinished = problem.error.code == Code::kUnfinished;
     if (!problem.loses_data && !is_unfinished) continue;
     recovered.lost.may_be_more = true;
-    recovered.any_may_be_stale = recovered.any_may_be_stale || is_unfinished;
+    if (is_unfinished) torn_files.push_back(problem.file);
     is_damage = is_damage && (is_unfinished || impact_of(problem) == Impact::kDamage);
     const std::string path = (std::filesystem::path(source.path) / problem.file).string();
     listener.list(report_line({.path = path}, is_unfinished ? "unfinished" : "damage", "reason", reason_of(problem)));
   }
   return is_damage;
+}
+
+// Returns whether the only torn ends are that of the newest log.
+bool is_only_newest_log_torn(const database::Database& database, const std::vector<std::string>& torn_files) {
+  std::string newest;
+  std::uint64_t number = 0;
+  for (const database::File& file : database.files()) {
+    if (file.kind != database::FileKind::kLog || file.state != database::File::State::kLive) continue;
+    if (file.number >= number) newest = file.name;
+    number = std::max(number, file.number);
+  }
+  return std::ranges::all_of(torn_files, [&](const std::string& name) { return name == newest; });
 }
 
 // Writes the keys of a database to files of a directory.
@@ -125,7 +141,8 @@ class DatabaseRecovery {
     for (const database::Problem& problem : source_.database.problems()) {
       if (problem.loses_data && problem.error.code == Code::kLimit) exceeds_limit_ = true;
     }
-    const bool has_all = add_problems(source_, listener_, recovered_) && is_damage_;
+    const bool has_all = add_problems(source_, listener_, recovered_, torn_files_) && is_damage_;
+    list_torn_ends(families);
     if (!has_all) {
       return Error{.code = Code::kUnsupported,
                    .detail = fmt::format("keys that are not lost cannot be read, so no database is written{}",
@@ -267,9 +284,23 @@ class DatabaseRecovery {
     for (const Finding& finding : verdict.findings) {
       if (finding.word != "unfinished") continue;
       recovered_.lost.may_be_more = true;
-      recovered_.any_may_be_stale = true;
+      torn_files_.push_back(manifest);
       listener_.list(report_line({.path = path}, finding.word, "reason", finding.reason));
       listener_.report_damage(path, to_string(finding));
+    }
+  }
+
+  // The writes that torn ends may have cost are of unknown keys.
+  void list_torn_ends(const std::vector<database::Family>& families) {
+    if (torn_files_.empty()) return;
+    recovered_.any_may_be_stale = true;
+    Lost lost{.path = source_.path};
+    if (is_only_newest_log_torn(source_.database, torn_files_)) {
+      lost.last_sequence = source_.database.summary().last_sequence;
+    }
+    for (const database::Family& family : families) {
+      if (has_families_) lost.family = family.name;
+      listener_.list(report_line(lost, "stale", "reason", "newer writes of any key may be lost in a torn end"));
     }
   }
 
@@ -298,6 +329,7 @@ class DatabaseRecovery {
   bool is_damage_ = true;      // the reason why keys cannot be read
   bool exceeds_limit_ = false;
   RecoveredKeys recovered_;
+  std::vector<std::string> torn_files_;  // logs and the MANIFEST that end inside a record
   std::vector<Written> written_;
 };
 

@@ -36,7 +36,8 @@ struct RecoveredKeys {
   std::uint64_t keys = 0;   // written
   LossCount lost{};         // keys whose value cannot be read; there may be more in what is damaged
   std::uint64_t stale = 0;  // keys written with a value that may be stale
-  // A log or MANIFEST ends inside a record, so newer writes of any key may be lost; such keys are not counted.
+  // A log or MANIFEST ends inside a record, so newer writes of any key may be lost; such keys are not counted,
+  // and have one line of the list for each family instead of one for each key.
   bool any_may_be_stale = false;
 };
 

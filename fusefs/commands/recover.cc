@@ -501,7 +501,8 @@ RunCommand declare_recover(CLI::App& app) {
       "list the losses in F, as lines of JSON\n"
       "Each has `file`, `begin`, `end`, `class`, `reason` and `records_lost`. Of a database, they are the keys "
       "without a readable value and those whose value may be stale: `file`, `key`, `class`, and `reason` or "
-      "`value_from`. Damage that may have cost other keys has no `key`.");
+      "`value_from`. Damage that may have cost other keys has no `key`, nor has a line of class `stale` that means "
+      "all keys.");
   options->reading.declare(app);
   options->reading.declare_database(app);
   return [options] {

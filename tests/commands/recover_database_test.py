@@ -114,8 +114,12 @@ class RecoverDatabase(databases.Case):
             done = self.recordfs("recover", str(source), "-o", str(self.out), "--report", str(self.folder / "lost"))
             self.assertEqual(done.status, commands.DAMAGE, done.err)
             self.assertIn("an unknown number lost, any may be stale", done.err)
-            row = json.loads((self.folder / "lost").read_text(encoding="utf-8"))
+            row, stale = map(json.loads, (self.folder / "lost").read_text(encoding="utf-8").splitlines())
             self.assertEqual((row["file"], row["class"]), (str(torn), "unfinished"))
+            # Only a log shows which writes it has lost at most.
+            last = max(line["sequence"] for line in self.json_lines("cat", "--json", str(source)))
+            self.assertEqual((stale["file"], stale["class"], stale.get("key"), stale.get("last_sequence")),
+                             (str(source), "stale", None, last if pattern == "*.log" else None))
             for made in (source, self.out):
                 shutil.rmtree(made)
             (self.folder / "lost").unlink()
