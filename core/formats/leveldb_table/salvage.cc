@@ -86,6 +86,14 @@ Result<bool> another_follows(const RequestContext& context, const Source& source
   return found.place.has_value();
 }
 
+// Returns whether entries fill a block to its last byte.
+bool has_only_entries(const Extents& extents) {
+  EntryReader reader(extents);
+  bool is_entry = true;
+  while (is_entry && !reader.at_end()) is_entry = reader.next().has_value();
+  return is_entry;
+}
+
 // The forms of one block of an index.
 constexpr IndexForm kIndexForms[] = {
     {}, {.is_delta_encoded = true}, {.has_first_keys = true}, {.is_delta_encoded = true, .has_first_keys = true}};
@@ -278,8 +286,33 @@ Result<Kind> kind_of_block(const RequestContext& context, const Source& source, 
   EntryReader reader(*extents);
   const auto first = reader.next();
   if (first && as_text(first->suffix).starts_with("rocksdb.")) return Kind::kProperties;
-  for (bool is_entry = first.has_value(); is_entry && !reader.at_end();) is_entry = reader.next().has_value();
-  return reader.at_end() ? Kind::kData : Kind::kFilter;
+  return has_only_entries(*extents) ? Kind::kData : Kind::kFilter;
+}
+
+Result<std::optional<InContext>> find_context(const RequestContext& context, const Source& source,
+                                              const Dialect& dialect, const Limits& limits) {
+  constexpr std::uint64_t kSearched = 256 << 10;
+  constexpr std::uint64_t kMostUnpacked = 32 << 20;  // bytes of all attempts
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source, 0, std::min(source.size(), kSearched)));
+  const Bytes head = bytes.view();
+  PrefixChecksums checksums_so_far(dialect, 0, 0);
+  std::uint64_t unpacked = 0;
+  for (std::size_t i = 0; i + kTrailerSize <= head.size() && unpacked < kMostUnpacked; ++i) {
+    if (!checksums_so_far.pass(head, i)) continue;
+    InContext found{.dialect = dialect, .place = {0, i}};
+    found.dialect.context = load_le<std::uint32_t>(&head[i + 1]) - checksums_so_far.checksum();
+    const bool is_plain = head[i] == std::byte{0};
+    if (found.dialect.context == 0 || (is_plain && !split_content(head.first(i), dialect.is_rocksdb))) continue;
+    unpacked += i;
+    const auto content = read_block(context, source, found.place, found.dialect, limits);
+    if (!content && !is_permanent(content.error().code)) return content.error();
+    const auto extents = content ? split_content(content->view(), dialect.is_rocksdb) : std::nullopt;
+    if (!extents || extents->entries.empty() || !has_only_entries(*extents)) continue;
+    ASSIGN_OR_RETURN(const auto is_shared,
+                     another_follows(context, source, found.place, source.size(), found.dialect, limits));
+    if (is_shared) return std::optional(std::move(found));
+  }
+  return std::optional<InContext>{};
 }
 
 Result<std::optional<BlockPlace>> find_block(const RequestContext& context, const Source& source, Position begin,

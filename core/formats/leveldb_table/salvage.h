@@ -44,6 +44,18 @@ struct Found {
 Result<Found> find_end(const RequestContext& context, const Source& source, Position begin, Position end,
                        EndSearch from, std::uint64_t bytes, const Dialect& dialect, const Limits& limits);
 
+// The first block of a table whose checksums depend on a context (RocksDB's format version 6 and later).
+struct InContext {
+  Dialect dialect;  // with the context
+  BlockPlace place;
+};
+
+// Searches the first 256 KiB for the end of a block that begins at offset 0, if only the footer knew the context: a
+// block of entries gives the context that its checksum needs, and the next block must have the same. `dialect`: without
+// a context. Fails as read_block() does if another attempt may have a different result.
+Result<std::optional<InContext>> find_context(const RequestContext& context, const Source& source,
+                                              const Dialect& dialect, const Limits& limits);
+
 // Returns the kind of a block from its content. Fails as read_block() does if another attempt may have a different
 // result.
 Result<Kind> kind_of_block(const RequestContext& context, const Source& source, const BlockPlace& place,

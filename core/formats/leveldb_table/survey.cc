@@ -40,6 +40,8 @@ const Dialect kGuesses[] = {{},
                             {.is_rocksdb = true, .version = 5, .checksum = Checksum::kXxh3},
                             {.is_rocksdb = true, .version = 5, .checksum = Checksum::kXxHash64},
                             {.is_rocksdb = true, .version = 5, .checksum = Checksum::kXxHash32}};
+// The checksums to try with a context, which format version 6 has added.
+constexpr Checksum kGuessesInContext[] = {Checksum::kXxh3, Checksum::kCrc32c, Checksum::kXxHash64, Checksum::kXxHash32};
 // Length of the search for the end of the first block with a checksum that costs more than CRC-32C.
 constexpr std::uint64_t kHashedHead = 256 << 10;
 
@@ -64,7 +66,13 @@ Result<std::optional<FirstBlock>> find_first_block(const RequestContext& context
     if (!is_permanent(content.error().code)) return std::move(content).error();
     if (!best) best = first;
   }
-  return best;
+  if (best) return best;
+  for (const Checksum checksum : kGuessesInContext) {
+    const Dialect dialect{.is_rocksdb = true, .version = 6, .checksum = checksum};
+    ASSIGN_OR_RETURN(auto found, find_context(context, source, dialect, Limits{}));
+    if (found) return std::optional(FirstBlock{std::move(found->dialect), found->place});
+  }
+  return std::optional<FirstBlock>{};
 }
 
 // Finds any block, for a file whose front was cut off or that begins with other data.
