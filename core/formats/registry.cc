@@ -10,7 +10,13 @@
 namespace recordfs {
 namespace {
 
-Error no_container() {
+Error no_container(std::string_view file_name) {
+  for (const Format& format : formats()) {
+    if (!has_name_of(format, file_name)) continue;
+    constexpr std::string_view kText =
+        "not a record container, or too damaged to be recognized as {}, which its name suggests";
+    return {.code = Code::kNoContainer, .detail = fmt::format(kText, format.name)};
+  }
   std::string names;
   for (const Format& format : formats()) (names += names.empty() ? "" : ", ") += format.name;
   return {.code = Code::kNoContainer, .detail = fmt::format("not a record container (known formats: {})", names)};
@@ -67,7 +73,7 @@ Result<const Format*> probe(const RequestContext& context, const Source& source,
   if (best && *best == nullptr && depth == ProbeDepth::kSearch) {
     best = highest_bidder(context, source, file_name, ProbeDepth::kSearch);
   }
-  if (best && *best == nullptr) return no_container();
+  if (best && *best == nullptr) return no_container(file_name);
   return best;
 }
 

@@ -76,6 +76,13 @@ TEST(Registry, RefusalListsTheFormats) {
   EXPECT_EQ(refused.error().detail, "not a record container (known formats: weak, strong, deep, same, toy)");
 }
 
+TEST(Registry, RefusalOfADamagedFileHasTheFormatOfItsName) {
+  const auto refused = open_container({}, toy::source_of("nothing known"), "it.strong-00000-of-00002.gz", Limits{});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().detail,
+            "not a record container, or too damaged to be recognized as strong, which its name suggests");
+}
+
 TEST(Registry, ErrorOfTheSourceIsNotARefusal) {
   const auto failed = probe({}, *toy::source_of("e"), "name", ProbeDepth::kHead);
   ASSERT_FALSE(failed);
@@ -97,7 +104,7 @@ TEST(Registry, NameDecidesAboutAnEmptyFile) {
 std::span<const Format> formats() {
   static const std::array list{
       Format{"weak", probe_weak, open_none},
-      Format{"strong", probe_strong, open_none},
+      Format{.name = "strong", .probe = probe_strong, .open = open_none, .suffixes = ".s .strong"},
       Format{"deep", probe_deep, open_none},
       Format{"same", probe_same, open_none},
       Format{"toy", toy::kFormat.probe, toy::kFormat.open},
