@@ -11,8 +11,8 @@
 
 #include "core/columns/row_schema.h"
 #include "core/columns/selected_columns.h"
+#include "core/dataset/opened_set.h"
 #include "core/dataset/record_stream.h"
-#include "core/python/opened_set.h"
 
 namespace recordfs::python {
 

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "core/columns/statistics_json.h"
+#include "core/dataset/opened_set.h"
 #include "core/dataset/record_stream.h"
 #include "core/python/bindings.h"
 #include "core/python/errors.h"
 #include "core/python/interrupt.h"
-#include "core/python/opened_set.h"
 #include "core/search/record_condition.h"
 
 namespace recordfs::python {

@@ -11,10 +11,10 @@
 
 #include "core/database/database.h"
 #include "core/dataset/database_files.h"
+#include "core/dataset/opened_set.h"
 #include "core/python/bindings.h"
 #include "core/python/errors.h"
 #include "core/python/interrupt.h"
-#include "core/python/opened_set.h"
 #include "core/python/process.h"
 
 namespace recordfs::python {

@@ -8,7 +8,7 @@
 #include "core/base/request_context.h"
 #include "core/base/result.h"
 #include "core/dataset/missing_shards.h"
-#include "core/python/opened_set.h"
+#include "core/dataset/opened_set.h"
 #include "core/store/selection.h"
 
 namespace recordfs::python {

@@ -11,20 +11,9 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/fork.h"
+
 namespace recordfs::python {
-
-// Returns a number that is different in a forked child. Any thread.
-unsigned fork_generation();
-
-// Returns a mutex that no thread holds during fork(2), so that a child can lock it. Hold it briefly.
-std::mutex& fork_safe_mutex();
-
-// Registers handlers of fork(2). Called when the module is loaded.
-void watch_forks();
-
-// Starts what storages need, if the process is a forked child that has not done so. Only threads that are not confined
-// can do that. Any thread.
-void prepare_after_fork();
 
 // Returns whether this is the first interpreter of the process. PyGILState functions, and so this module, work in no
 // other. Needs the GIL.

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/dataset/opened_set.h"
 #include "core/dataset/splits.h"
 #include "core/python/bindings.h"
 #include "core/python/buffers.h"
@@ -20,7 +21,6 @@
 #include "core/python/found_record.h"
 #include "core/python/interrupt.h"
 #include "core/python/losses.h"
-#include "core/python/opened_set.h"
 #include "core/python/parts.h"
 #include "core/python/process.h"
 #include "core/store/container_info.h"
@@ -154,19 +154,20 @@ py::tuple records(const OpenedSet& set, const std::vector<std::uint64_t>& ordina
 // Returns what `decode` makes of a record.
 template <class Decode>
 auto decoded(const OpenedSet& set, std::uint64_t ordinal, const Decode& decode) {
-  return value_of_record(run([&](const RequestContext& context) -> decltype(decode(context, std::declval<FoundRecord>(),
-                                                                                   std::declval<RecordDecoder>())) {
-                           ASSIGN_OR_RETURN(const auto found, find_record(context, set, ordinal));
-                           const auto decoding = set.decoding(found.place.shard, found.place.store);
-                           return decode(context, found, decoding->decoder);
-                         }),
-                         set, ordinal);
+  return value_of_record(
+      run([&](const RequestContext& context) -> decltype(decode(context, std::declval<RecordAndPlace>(),
+                                                                std::declval<RecordDecoder>())) {
+        ASSIGN_OR_RETURN(const auto found, find_record(context, set, ordinal));
+        const auto decoding = set.decoding(found.place.shard, found.place.store);
+        return decode(context, found, decoding->decoder);
+      }),
+      set, ordinal);
 }
 
 py::str json_line(const OpenedSet& set, std::uint64_t ordinal) {
   return shown_text(decoded(
       set, ordinal,
-      [&](const RequestContext&, const FoundRecord& found, const RecordDecoder& decoder) -> Result<std::string> {
+      [&](const RequestContext&, const RecordAndPlace& found, const RecordDecoder& decoder) -> Result<std::string> {
         std::string line;
         const auto name = set.has_one_shard() ? std::string_view() : set.set().name(found.place.shard);
         TRY(append_json_line(line, ordinal, found.record.bytes, decoder, found.place.indexed.chunk, name));
@@ -177,8 +178,8 @@ py::str json_line(const OpenedSet& set, std::uint64_t ordinal) {
 
 // Returns JSON as JsonLayout::kTyped describes it.
 py::str typed_document(const OpenedSet& set, std::uint64_t ordinal) {
-  return shown_text(
-      decoded(set, ordinal, [](const RequestContext& context, const FoundRecord& found, const RecordDecoder& decoder) {
+  return shown_text(decoded(
+      set, ordinal, [](const RequestContext& context, const RecordAndPlace& found, const RecordDecoder& decoder) {
         auto document = decoder.document(context, found.place.indexed.chunk, found.record.bytes, JsonLayout::kTyped);
         // IndexError is for ordinals that do not exist: it would end a loop over the records.
         if (!document && document.error().code == Code::kNotFound) {

@@ -14,6 +14,7 @@
 
 #include "core/columns/batch_builder.h"
 #include "core/columns/row_batch.h"
+#include "core/dataset/opened_set.h"
 #include "core/dataset/record_stream.h"
 #include "core/python/arrow.h"
 #include "core/python/bindings.h"
@@ -21,7 +22,6 @@
 #include "core/python/errors.h"
 #include "core/python/found_record.h"
 #include "core/python/interrupt.h"
-#include "core/python/opened_set.h"
 #include "core/python/process.h"
 #include "core/search/decoded_text.h"
 #include "core/search/record_condition.h"
@@ -36,18 +36,6 @@ constexpr std::size_t kListRecords = 256;  // so that copies stay in a processor
 
 // (shard, begin, end)
 using SplitTuple = std::tuple<std::size_t, Position, Position>;
-
-// Returns which records a condition selects. `set` must outlive the result.
-SelectOfShard selector(const std::shared_ptr<OpenedSet>& set, std::shared_ptr<const RecordCondition> condition) {
-  return [&set = *set, condition = std::move(condition)](
-             std::size_t shard, const std::shared_ptr<const RecordStore>& store) -> SelectRecord {
-    const Shard& named = set.plan().list.shards[shard];
-    return [condition, &named, decoding = set.decoding(shard, store)](const ChunkInfo& chunk, Bytes record) {
-      return condition->matches({}, decoding->decoder, chunk, record,
-                                {.path = named.path, .path_in_set = named.path_in_set()});
-    };
-  };
-}
 
 std::shared_ptr<const RecordCondition> parsed(const std::string& condition) {
   auto made = RecordCondition::parse(condition);
@@ -82,7 +70,7 @@ class Stream {
         copies_(copies),
         searches_(options.matcher != nullptr || condition_ != nullptr),
         is_numbered_(is_numbered || options.matcher != nullptr) {
-    if (condition_) options.selects = selector(set_, condition_);
+    if (condition_) options.selects = selector(*set_, condition_);
     if (field && !field->empty()) fields_ = std::make_shared<const FieldPaths>(std::vector<std::string>{*field});
     if (field) options.texts_of = texts();
     options.threads = set_->threads();
@@ -359,7 +347,7 @@ py::capsule make_arrow_stream(std::shared_ptr<OpenedSet> set, std::uint64_t begi
   RecordStream::Options options;
   options.ordinals = {.begin = begin, .end = end.value_or(UINT64_MAX)};
   const auto parsed_condition = condition ? parsed(*condition) : nullptr;
-  if (parsed_condition) options.selects = selector(set, parsed_condition);
+  if (parsed_condition) options.selects = selector(*set, parsed_condition);
   options.threads = set->threads();
   auto schema = first_records ? row_schema(*set, *first_records, lists) : nullptr;
   if (schema != nullptr) options.fields_of = wanted_fields(*set, schema, parsed_condition);
@@ -374,7 +362,7 @@ ColumnRows column_rows(const std::shared_ptr<OpenedSet>& set, OrdinalInterval or
   rows.options.threads = set->threads();
   const auto selected = condition ? parsed(*condition) : nullptr;
   if (selected) {
-    rows.options.selects = selector(set, selected);
+    rows.options.selects = selector(*set, selected);
     rows.selects = [selected](std::string_view run, const ScalarRow& scalar) { return selected->matches(run, scalar); };
   }
   find_columns(*set, first_records, wanted, rows);

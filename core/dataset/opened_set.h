@@ -1,4 +1,5 @@
-// A data set that Python has open, with all that it needs: caches, threads, and what is known of its files.
+// A data set that Python or a program in C has open, with all that it needs: caches, threads, and what is known of its
+// files.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +13,19 @@
 #include <vector>
 
 #include "core/base/bounded_lru.h"
+#include "core/base/buffer.h"
 #include "core/base/limits.h"
+#include "core/base/request_context.h"
+#include "core/base/result.h"
 #include "core/base/source.h"
 #include "core/dataset/data_set.h"
 #include "core/dataset/picked_records.h"
 #include "core/dataset/record_stream.h"
 #include "core/decoding/record_decoder.h"
+#include "core/search/record_condition.h"
 #include "core/store/executor.h"
 
-namespace recordfs::python {
+namespace recordfs {
 
 inline constexpr unsigned kMostThreads = 1024;
 
@@ -84,7 +89,7 @@ class SkippedRegions {
   std::size_t count_ = 0;
 };
 
-// Thread-safe. Has threads, so only owned_by_process() may own it.
+// Thread-safe. Has threads, so a forked child must not destroy it.
 class OpenedSet {
  public:
   // Reads nothing. Fails if the directory for indexes is impossible.
@@ -122,8 +127,22 @@ class OpenedSet {
   mutable BoundedLru<std::size_t, std::shared_ptr<const Decoding>> decoding_{kRecentShards};
 };
 
+// A record, and what tells more about it.
+struct RecordAndPlace {
+  PlacedRecord place;
+  Slice record;
+};
+
+// Reads a record. Fails as place_record() and RecordReader::read(). Thread-safe.
+Result<RecordAndPlace> find_record(const RequestContext& context, const OpenedSet& set, std::uint64_t ordinal);
+
+// Returns which records a condition selects. `set` must outlive the result.
+SelectOfShard selector(const OpenedSet& set, std::shared_ptr<const RecordCondition> condition);
+
 // Returns the path of the shard that an error may be about: the only one, or the one with whose path the message
 // begins. Empty if there is none.
 std::string path_in(const OpenedSet& set, const Error& error);
+// Returns the path for an error about a record.
+std::string path_of_record(const OpenedSet& set, std::uint64_t ordinal, const Error& error);
 
-}  // namespace recordfs::python
+}  // namespace recordfs

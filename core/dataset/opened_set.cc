@@ -1,16 +1,17 @@
-#include "core/python/opened_set.h"
+#include "core/dataset/opened_set.h"
 
 #include <algorithm>
 #include <optional>
 #include <thread>
 
+#include "core/base/fork.h"
 #include "core/base/sandbox.h"
 #include "core/dataset/saved_counts.h"
-#include "core/python/process.h"
 #include "core/store/open_container.h"
 #include "core/store/saved_index.h"
+#include "core/store/selection.h"
 
-namespace recordfs::python {
+namespace recordfs {
 namespace {
 
 unsigned decoding_threads(unsigned wanted) {
@@ -86,6 +87,25 @@ std::shared_ptr<const OpenedSet::Decoding> OpenedSet::decoding(std::size_t shard
   return decoding_.add(shard, std::make_shared<const Decoding>(store, plan_->options.types));
 }
 
+Result<RecordAndPlace> find_record(const RequestContext& context, const OpenedSet& set, std::uint64_t ordinal) {
+  ASSIGN_OR_RETURN(auto place, place_record(context, set.set(), ordinal));
+  const RecordStore& store = *place.store;
+  ASSIGN_OR_RETURN(const auto chunk, store.chunks().get(context, place.indexed.chunk));
+  ASSIGN_OR_RETURN(auto record, store.records().read(context, *chunk, place.index, 0, UINT64_MAX));
+  return RecordAndPlace{std::move(place), std::move(record)};
+}
+
+SelectOfShard selector(const OpenedSet& set, std::shared_ptr<const RecordCondition> condition) {
+  return [&set, condition = std::move(condition)](std::size_t shard,
+                                                  const std::shared_ptr<const RecordStore>& store) -> SelectRecord {
+    const Shard& named = set.plan().list.shards[shard];
+    return [condition, &named, decoding = set.decoding(shard, store)](const ChunkInfo& chunk, Bytes record) {
+      return condition->matches({}, decoding->decoder, chunk, record,
+                                {.path = named.path, .path_in_set = named.path_in_set()});
+    };
+  };
+}
+
 std::string path_in(const OpenedSet& set, const Error& error) {
   const auto& shards = set.plan().list.shards;
   const auto is_named = [&](const Shard& shard) {
@@ -95,4 +115,9 @@ std::string path_in(const OpenedSet& set, const Error& error) {
   return named == shards.end() ? std::string() : named->path;
 }
 
-}  // namespace recordfs::python
+std::string path_of_record(const OpenedSet& set, std::uint64_t ordinal, const Error& error) {
+  const auto place = set.set().locate(ordinal);
+  return place && !set.has_one_shard() ? set.plan().list.shards[place->shard].path : path_in(set, error);
+}
+
+}  // namespace recordfs
