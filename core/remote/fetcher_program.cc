@@ -46,8 +46,9 @@ Result<std::string> find_program() {
   }
   const std::string program = program_folder();
   const std::string module = module_folder();
-  // The build folder has the Python package in python/recordfs/.
-  for (const std::string& folder : {program, program + "../libexec/recordfs/", module, module + "../../"}) {
+  // The shared library has a folder beside it. The build folder has the Python package in python/recordfs/.
+  for (const std::string& folder :
+       {program, program + "../libexec/recordfs/", module, module + RECORDFS_LIBRARY_FOLDER, module + "../../"}) {
     std::string path = folder + std::string(kName);
     if (folder.starts_with('/') && ::access(path.c_str(), X_OK) == 0) return path;
   }
