@@ -128,10 +128,24 @@ void set_common_options(CURL* easy) {
   ::curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
 }
 
-std::string certificates_of_user() {
+// Of Debian, Arch and Gentoo; Fedora; openSUSE; Alpine and BSD.
+constexpr const char* kBundles[] = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+                                    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/ca-bundle.pem",
+                                    "/etc/ssl/cert.pem"};
+
+// Returns the file of certificates that the user has named, or that a distribution has if libcurl's own is missing.
+// Empty if libcurl finds its own.
+std::string certificates() {
   for (const char* const name : {"AWS_CA_BUNDLE", "SSL_CERT_FILE", "CURL_CA_BUNDLE"}) {
     const char* const value = std::getenv(name);
     if (value != nullptr && *value != '\0') return value;
+  }
+  const auto* const libcurl = ::curl_version_info(CURLVERSION_NOW);
+  for (const char* const own : {libcurl->cainfo, libcurl->capath}) {
+    if (own != nullptr && ::access(own, R_OK) == 0) return {};
+  }
+  for (const char* const bundle : kBundles) {
+    if (::access(bundle, R_OK) == 0) return bundle;
   }
   return {};
 }
@@ -153,7 +167,7 @@ Result<std::unique_ptr<Network>> Network::create(const NetworkOptions& options) 
   ::curl_multi_setopt(network->multi_, CURLMOPT_MAXCONNECTS, 64L);
   // One connection has one window of TCP, however many streams it carries.
   ::curl_multi_setopt(network->multi_, CURLMOPT_MAX_CONCURRENT_STREAMS, 4L);
-  network->certificates_ = certificates_of_user();
+  network->certificates_ = certificates();
   return network;
 }
 
