@@ -173,6 +173,8 @@ std::string reason_in(std::string_view said) {
     if (!reason.empty()) reason += "; ";
     reason += line;
   }
+  const auto has = [&reason](std::string_view part) { return reason.find(part) != std::string::npos; };
+  if (has("fusermount3") && has("No such file")) reason += " (install the package fuse3)";
   return reason.empty() ? "libfuse reported no reason" : reason;
 }
 
