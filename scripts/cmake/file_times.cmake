@@ -1,0 +1,5 @@
+# Gives all files of a package the time SOURCE_DATE_EPOCH, so that the same sources make the same package.
+if(DEFINED ENV{SOURCE_DATE_EPOCH})
+  execute_process(COMMAND find ${CPACK_TEMPORARY_DIRECTORY} -exec touch --no-dereference --date=@$ENV{SOURCE_DATE_EPOCH} {} +
+                  COMMAND_ERROR_IS_FATAL ANY)
+endif()
