@@ -4,12 +4,15 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/base/cursor.h"
 #include "core/base/utf8.h"
+#include "core/decoding/well_known.h"
 
 namespace recordfs {
 namespace {
@@ -48,6 +51,10 @@ const char* format_of(FieldType type) {
     case FieldType::kMessage: return "+s";
   }
   return "Z";
+}
+
+bool is_message(const MessageField& field) {
+  return field.type == FieldType::kMessage || (field.form != MessageForm::kFields && field.form != MessageForm::kNull);
 }
 
 // REQUIRES: `index` is that of a bit, or of the next one.
@@ -173,6 +180,7 @@ Result<void> ColumnBuilder::append_text(Bytes text) {
 
 // Appends a number from its encoding: a varint, or the bits of a fixed size.
 Result<void> ColumnBuilder::append_number(std::uint64_t encoded) {
+  if (field_.form == MessageForm::kNull) return append_null();
   if (field_.type == FieldType::kEnum) {
     const auto number = static_cast<std::int32_t>(encoded);
     const auto known = field_.enumerators == nullptr ? Enumerators::const_iterator() : field_.enumerators->find(number);
@@ -203,7 +211,55 @@ Result<void> ColumnBuilder::append_number(std::uint64_t encoded) {
   return {};
 }
 
+Result<void> ColumnBuilder::append_wrapped(Bytes message) {
+  std::optional<Field> last;
+  Bytes value;
+  MessageReader reader(message, kGroupDepth);
+  while (reader.next()) {
+    if (!reader.field().is(1, wire_type_of(field_.type))) continue;
+    last = reader.field();
+    value = reader.content();
+  }
+  TRY(reader.finish());
+  if (last) return append_scalar(*last, value);
+  return is_text(field_.type) && field_.type != FieldType::kEnum ? append_text({}) : append_number(0);
+}
+
+Result<void> ColumnBuilder::append_formed(Bytes message) {
+  TimeParts time;
+  std::optional<std::string> text = std::string();
+  MessageReader reader(message, kGroupDepth);
+  while (reader.next()) {
+    const Field& field = reader.field();
+    if (field_.form == MessageForm::kFieldMask) {
+      if (!field.is(1, WireType::kLengthDelimited)) continue;
+      TRY(budget_.take(reader.content().size()));
+      if (text && !append_mask_path(*text, as_text(reader.content()))) text.reset();
+    } else if (field.is(1, WireType::kVarint)) {
+      time.seconds = static_cast<std::int64_t>(field.value);
+    } else if (field.is(2, WireType::kVarint)) {
+      time.nanoseconds = static_cast<std::int32_t>(field.value);
+    }
+  }
+  TRY(reader.finish());
+  if (field_.form == MessageForm::kTimestamp) text = timestamp_text(time);
+  if (field_.form == MessageForm::kDuration) text = duration_text(time);
+  if (text) return append_text(as_bytes(*text));
+  return Error{.code = Code::kDamage,
+               .detail = fmt::format("field {} has a value that its type does not allow", printable(field_.name))};
+}
+
 Result<void> ColumnBuilder::append_value(const Field& field, Bytes content) {
+  switch (field_.form) {
+    case MessageForm::kWrapper: return append_wrapped(content);
+    case MessageForm::kFields:
+    case MessageForm::kNull: return append_scalar(field, content);
+    default: return append_formed(content);
+  }
+}
+
+// Appends a value of the field's type.
+Result<void> ColumnBuilder::append_scalar(const Field& field, Bytes content) {
   switch (field_.type) {
     case FieldType::kMessage: return append_message(content);
     case FieldType::kString:
@@ -264,7 +320,7 @@ void ColumnBuilder::keep(std::size_t child, const Field& field, Bytes content) {
   }
   Occurrence& found = found_[child];
   if (!found.is_there) found.merged.clear();
-  if (found.is_there && kept.type == FieldType::kMessage) {
+  if (found.is_there && is_message(kept)) {
     if (found.merged.empty()) found.merged = as_text(found.content);
     found.merged += as_text(content);
     content = as_bytes(found.merged);
@@ -284,7 +340,7 @@ Result<void> ColumnBuilder::read_fields(Bytes message) {
     if (found->is_list_) {
       TRY(found->add_items(field, reader.content()));
     } else if (field.type == wire_type_of(found->field_)) {
-      if (found->field_.type == FieldType::kMessage) TRY(budget_.take(kPerOccurrence + reader.content().size()));
+      if (is_message(found->field_)) TRY(budget_.take(kPerOccurrence + reader.content().size()));
       keep(static_cast<std::size_t>(found - children_.data()), field, reader.content());
     }
   }

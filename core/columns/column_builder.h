@@ -16,7 +16,8 @@
 namespace recordfs {
 
 // Returns the type of a column with this field's values: numbers and bool; string and bytes as large_utf8 and
-// large_binary; enums as large_utf8 with their names; messages as structs; what repeats as large_list.
+// large_binary; enums as large_utf8 with their names, or the digits of a number without one; messages as structs,
+// unless they have a form of their own; what repeats as large_list.
 ArrowField arrow_field_of(const MessageField& field);
 
 // Memory that columns may take, in bytes. Wire bytes may become many more bytes of columns.
@@ -76,6 +77,10 @@ class ColumnBuilder {
   ColumnBuilder(const MessageField& field, ColumnBudget& budget, bool is_list);
 
   Result<void> append_value(const protobuf::Field& field, Bytes content);
+  Result<void> append_scalar(const protobuf::Field& field, Bytes content);
+  // Append a message that has a form of its own.
+  Result<void> append_wrapped(Bytes message);
+  Result<void> append_formed(Bytes message);
   Result<void> append_text(Bytes text);
   Result<void> append_number(std::uint64_t encoded);
   Result<void> add_packed(Bytes content);

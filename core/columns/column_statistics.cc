@@ -221,8 +221,8 @@ void ColumnCounter::take_value(std::size_t column, bool is_in_list, const Scalar
   }
 }
 
-void ColumnStatistics::add(std::string_view name, const ColumnSummary& summary) {
-  if (!summary.occurs_) return;
+void ColumnStatistics::add(std::string_view name, const ColumnSummary& summary, std::uint64_t way) {
+  if (!summary.occurs_ || several_.contains(name)) return;
   auto known = columns_.find(name);
   if (known == columns_.end()) {
     if (columns_.size() == ColumnVisitor::kMostColumns) {
@@ -230,6 +230,12 @@ void ColumnStatistics::add(std::string_view name, const ColumnSummary& summary) 
       return;
     }
     known = columns_.emplace(name, ColumnSummary()).first;
+    known->second.way_ = way;
+  }
+  if (way == 0 || known->second.way_ != way) {
+    several_.emplace(name);
+    columns_.erase(known);
+    return;
   }
   known->second.add(summary, most_distinct());
 }
@@ -246,14 +252,19 @@ void ColumnStatistics::declare_32_bits(std::string_view name) {
 void ColumnStatistics::add(const ColumnCounter& counter) {
   records_ += counter.records_;
   has_too_many_ = has_too_many_ || counter.has_too_many();
-  for (std::size_t i = 0; i < counter.summaries_.size(); ++i) add(counter.names()[i], counter.summaries_[i]);
+  for (std::size_t i = 0; i < counter.summaries_.size(); ++i)
+    add(counter.names()[i], counter.summaries_[i], counter.way(i));
   limit();
 }
 
 void ColumnStatistics::add(const ColumnStatistics& other) {
   records_ += other.records_;
   has_too_many_ = has_too_many_ || other.has_too_many_;
-  for (const auto& [name, summary] : other.columns_) add(name, summary);
+  for (const std::string& name : other.several_) {
+    several_.insert(name);
+    columns_.erase(name);
+  }
+  for (const auto& [name, summary] : other.columns_) add(name, summary, summary.way_);
   limit();
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,6 +64,7 @@ class ColumnSummary {
   std::uint64_t texts_ = 0;
   std::uint64_t bytes_ = 0;        // of texts and bytes
   std::uint64_t last_record_ = 0;  // that has a value
+  std::uint64_t way_ = 1;          // of ColumnVisitor
   std::optional<ColumnValue> minimum_;
   std::optional<ColumnValue> maximum_;
   bool has_many_ = false;
@@ -121,16 +123,19 @@ class ColumnStatistics {
   std::uint64_t records() const { return records_; }
   // Returns whether columns() lacks some, because there are more than ColumnVisitor::kMostColumns.
   bool has_too_many() const { return has_too_many_; }
+  // Returns the names that columns() lacks, because several columns have them: the member a.b, and b in a.
+  const std::set<std::string, std::less<>>& several() const { return several_; }
   // Returns the most different values of a column whose counts are kept.
   std::size_t most_distinct() const { return ColumnCounter::most_distinct(columns_.size()); }
   // The columns that occur, by name.
   const std::map<std::string, ColumnSummary, std::less<>>& columns() const { return columns_; }
 
  private:
-  void add(std::string_view name, const ColumnSummary& summary);
+  void add(std::string_view name, const ColumnSummary& summary, std::uint64_t way);
   void limit();
 
   std::map<std::string, ColumnSummary, std::less<>> columns_;
+  std::set<std::string, std::less<>> several_;
   std::uint64_t records_ = 0;
   bool has_too_many_ = false;
 };

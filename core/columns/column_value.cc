@@ -34,14 +34,15 @@ std::weak_ordering compare_numbers(const ExactNumber& one, const ExactNumber& ot
   if (order == std::partial_ordering::equivalent) return std::weak_ordering::equivalent;
   const auto is_nan = [](const ExactNumber& number) {
     const auto* const is = std::get_if<double>(&number);
-    return is != nullptr && std::isnan(*is);
+    return is != nullptr && std::isnan(*is) ? 1 : 0;
   };
   return is_nan(one) <=> is_nan(other);
 }
 
 // A cut text follows the text that its front is.
 std::weak_ordering compare_texts(const ColumnText& one, const ColumnText& other) {
-  if (const auto order = one.are_bytes <=> other.are_bytes; order != 0) return order;
+  if (const auto order = static_cast<int>(one.are_bytes) <=> static_cast<int>(other.are_bytes); order != 0)
+    return order;
   if (const int order = one.front.compare(other.front); order != 0) return order <=> 0;
   if (const auto order = one.size <=> other.size; order != 0) return order;
   return one.hash.compare(other.hash) <=> 0;
@@ -78,7 +79,9 @@ std::weak_ordering compare(const ColumnValue& one, const ColumnValue& other) {
     if (const auto* const text = std::get_if<ColumnText>(&one.is)) {
       return compare_texts(*text, std::get<ColumnText>(other.is));
     }
-    if (const auto* const is = std::get_if<bool>(&one.is)) return *is <=> std::get<bool>(other.is);
+    if (const auto* const is = std::get_if<bool>(&one.is)) {
+      return static_cast<int>(*is) <=> static_cast<int>(std::get<bool>(other.is));
+    }
   }
   if (const auto order = rank_of(one) <=> rank_of(other); order != 0) return order;
   return compare_numbers(*number_in(one), *number_in(other));
@@ -94,6 +97,8 @@ ColumnValue column_value(const Scalar& scalar, bool is_identified) {
           return {ColumnText::of(as_bytes(is), false, is_identified)};
         } else if constexpr (std::is_same_v<Type, Bytes>) {
           return {ColumnText::of(is, true, is_identified)};
+        } else if constexpr (std::is_same_v<Type, EnumValue>) {
+          return {ColumnText::of(as_bytes(is.text), false, is_identified)};
         } else if constexpr (std::is_floating_point_v<Type>) {
           return {unsigned_zero(is)};
         } else {

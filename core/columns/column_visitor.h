@@ -14,8 +14,9 @@
 namespace recordfs {
 
 // Passes on the scalars of records with their columns. A column's name is that of conditions: names joined by dots, and
-// of a feature of an Example its own name. Memory is bounded: records that have more or longer names than the limits
-// allow have values that are passed on to nothing. May throw std::bad_alloc. Not thread-safe.
+// of a feature of an Example its own name. Columns of one name are those at one place, and otherwise reported. Memory
+// is bounded: records that have more or longer names than the limits allow have values that are passed on to nothing.
+// May throw std::bad_alloc. Not thread-safe.
 class ColumnVisitor : public ValueVisitor {
  public:
   static constexpr std::size_t kMostColumns = 8192;
@@ -25,7 +26,10 @@ class ColumnVisitor : public ValueVisitor {
   const std::vector<std::string>& names() const { return names_; }
   // Returns whether values were left out, because there are too many columns.
   bool has_too_many() const { return has_too_many_; }
+  // Returns where the values of a column are, as FoundField does; 0: at several places.
+  std::uint64_t way(std::size_t column) const { return ways_[column]; }
 
+  void begin_record(bool is_example) final { root_ = is_example ? 1 : 0; }
   void name(std::string_view name) final;
   void begin(bool is_list) final;
   void end() final;
@@ -47,7 +51,9 @@ class ColumnVisitor : public ValueVisitor {
     std::string path{};
     std::map<std::string, std::size_t, std::less<>> children{};
     std::size_t column = kNone;  // unknown before the first value
+    bool is_in_example = false;
     bool is_feature = false;
+    std::uint64_t way = 1;
   };
   // An open object or list.
   struct Level {
@@ -60,11 +66,15 @@ class ColumnVisitor : public ValueVisitor {
   // Returns the node of the next value, kNone if there are too many.
   std::size_t next_node() const;
   std::size_t child_of(std::size_t node, std::string_view name);
-  void pass_on(std::size_t node, bool is_in_list, const Scalar& value);
+  void pass_on(std::size_t number, bool is_in_list, const Scalar& value);
+  // Finds the column of a node. Returns false if there are too many.
+  bool find_column(Node& node);
 
   std::vector<std::string> names_;
   std::map<std::string, std::size_t, std::less<>> columns_;  // by name
-  std::vector<Node> nodes_{1};
+  std::vector<std::uint64_t> ways_;                          // by column
+  std::vector<Node> nodes_{Node{}, Node{.is_in_example = true}};
+  std::size_t root_ = 0;  // the node of the record
   std::size_t name_bytes_ = 0;
   bool has_too_many_ = false;
   std::vector<Level> open_;

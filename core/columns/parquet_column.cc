@@ -118,8 +118,8 @@ class Bounds {
   template <class Number, class Values>
   void add_numbers(const Values& values) {
     if (values.size() == 0) return;
-    Number least = number_of<Number>(has_values_ ? least_ : values[0]);
-    Number greatest = number_of<Number>(has_values_ ? greatest_ : values[0]);
+    auto least = number_of<Number>(has_values_ ? least_ : values[0]);
+    auto greatest = number_of<Number>(has_values_ ? greatest_ : values[0]);
     if (!has_values_) least_ = greatest_ = values[0];
     has_values_ = true;
     for (std::size_t i = 0; i < values.size(); ++i) {

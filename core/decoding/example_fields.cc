@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstdint>
 #include <string_view>
+#include <variant>
 
 #include "core/base/cursor.h"
 #include "core/base/protobuf.h"
@@ -75,6 +76,20 @@ Result<void> visit_feature(JsonWriter& writer, const tensorflow::NamedFeature& f
 }
 
 }  // namespace
+
+bool has_examples(const RecordSchema& schema) {
+  const auto* const type = schema.type.target<std::string_view (*)(const Value&)>();
+  return type != nullptr && *type == &tensorflow::type_of_example;
+}
+
+bool is_example(const RecordSchema& schema, const Value& value) {
+  const auto* const message = std::get_if<Message>(&value.is);
+  if (message != nullptr) {
+    return message->type == tensorflow::kExampleType || message->type == tensorflow::kSequenceExampleType;
+  }
+  return has_examples(schema) && std::holds_alternative<Value::Object>(value.is) &&
+         !tensorflow::type_of_example(value).empty();
+}
 
 Result<void> visit_example(JsonWriter& writer, Bytes record, const Limits& limits, bool& is_example) {
   is_example = tensorflow::is_empty_example(record);

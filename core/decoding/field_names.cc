@@ -1,5 +1,6 @@
 #include "core/decoding/field_names.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +24,7 @@ bool has_suffix(std::string& path, std::string_view suffix) {
 // Collects the names of the values in a record, whose nesting is bounded.
 class NameCollector final : public ValueVisitor {
  public:
+  void begin_record(bool is_example) override { is_example_ = is_example; }
   void name(std::string_view name) override {
     if (open_.empty()) return;
     path_.resize(open_.back().size);
@@ -54,21 +56,27 @@ class NameCollector final : public ValueVisitor {
     if (!open_.empty()) open_.back().is_empty = false;
   }
   void add() {
-    if (!path_.empty() && names.size() < kMostNames) names.insert(column_name(path_));
+    if (path_.empty() || names.size() >= kMostNames) return;
+    names.insert(is_example_ ? feature_name(path_) : path_);
   }
 
+  bool is_example_ = false;
   std::string path_;  // of the next value
   std::vector<Level> open_;
 };
 
 }  // namespace
 
-std::string column_name(std::string path) {
+std::string feature_name(std::string path) {
   constexpr std::array<std::string_view, 3> kPlaces = {"features.feature.", "context.feature.",
                                                        "feature_lists.feature_list."};
   constexpr std::array<std::string_view, 3> kLists = {".int64_list.value", ".float_list.value", ".bytes_list.value"};
   for (const std::string_view place : kPlaces) {
     if (!path.starts_with(place)) continue;
+    const auto is_path = [&path, place](std::string_view other) {
+      return path.substr(place.size()).starts_with(other);
+    };
+    if (std::ranges::any_of(kPlaces, is_path)) break;
     path.erase(0, place.size());
     for (const std::string_view list : kLists) {
       if (has_suffix(path, list)) break;

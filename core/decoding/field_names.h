@@ -9,9 +9,9 @@
 
 namespace recordfs {
 
-// Returns the name of the column at a path: of a feature of a tensorflow.Example or SequenceExample its own name, which
-// FieldPaths accepts too, and otherwise the path.
-std::string column_name(std::string path);
+// Returns the name of the column at a path in a tensorflow.Example or SequenceExample, which FieldPaths accepts too:
+// the feature's own name, unless that would be a path itself.
+std::string feature_name(std::string path);
 
 // Adds the names of a record's fields to `fields`, at most 4,096, if these are wanted, and if it is small and can be
 // decoded.

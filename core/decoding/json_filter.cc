@@ -17,6 +17,16 @@ std::optional<std::string_view> rest_of(std::string_view path, std::string_view 
   return path.substr(1);
 }
 
+constexpr std::array<std::string_view, 3> kPlacesOfFeatures = {"features.feature", "context.feature",
+                                                               "feature_lists.feature_list"};
+constexpr std::string_view kKey = "key";
+constexpr std::string_view kValue = "value";
+
+// Returns whether what is left of a path to a map leads to the list of its entries, and not to the value of a key.
+bool is_of_entries(std::string_view path) {
+  return path.empty() || rest_of(path, kKey).has_value() || rest_of(path, kValue).has_value();
+}
+
 const FieldPaths& no_fields() {
   static const FieldPaths none({});
   return none;
@@ -24,27 +34,58 @@ const FieldPaths& no_fields() {
 
 }  // namespace
 
+// Differs for each series of sizes of names, but for accidents.
+std::uint64_t way_after(std::uint64_t way, std::string_view name) {
+  constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15;
+  return std::max<std::uint64_t>((way + 1) * kFactor ^ name.size(), 1);
+}
+
 FieldPaths::FieldPaths(const std::vector<std::string>& paths)
-    : fields_(paths), found_(std::make_unique<std::atomic<bool>[]>(paths.size())) {
-  constexpr std::array kPlaces = {"", "features.feature.", "context.feature.", "feature_lists.feature_list."};
+    : fields_(paths), found_(std::make_unique<Found[]>(paths.size())) {
   for (std::size_t field = 0; field < fields_.size(); ++field) {
-    for (const char* place : kPlaces) paths_.push_back({place + fields_[field], field});
+    const std::string& path = fields_[field];
+    paths_.push_back({path, field, 1});
+    const auto is_at = [&path](std::string_view place) {
+      return path == place || path.starts_with(std::string(place) + ".");
+    };
+    if (std::ranges::any_of(kPlacesOfFeatures, is_at)) {
+      paths_in_examples_.push_back({path, field, 1});
+      continue;
+    }
+    std::uint64_t way = 1;
+    for (const std::string_view place : kPlacesOfFeatures) {
+      paths_in_examples_.push_back({std::string(place) + "." + path, field, way++});
+    }
   }
 }
 
-void FieldPaths::note(const std::vector<std::size_t>& found) const {
+void FieldPaths::note(const std::vector<FoundField>& found) const {
   if (!has_searched_) has_searched_ = true;
-  for (const std::size_t field : found) {
-    if (!found_[field]) found_[field] = true;
+  for (const FoundField& one : found) {
+    Found& known = found_[one.field];
+    auto& way = known.ways[one.is_in_example ? 1 : 0];
+    std::uint64_t first = way;
+    if (first == 0 && way.compare_exchange_strong(first, one.way)) continue;
+    if (first != one.way && !known.has_several) known.has_several = true;
   }
 }
 
 std::vector<std::string> FieldPaths::absent() const {
   std::vector<std::string> absent;
   for (std::size_t field = 0; has_searched_ && field < fields_.size(); ++field) {
-    if (!found_[field]) absent.push_back(fields_[field]);
+    if (std::ranges::all_of(found_[field].ways, [](const auto& way) { return way == 0; })) {
+      absent.push_back(fields_[field]);
+    }
   }
   return absent;
+}
+
+std::vector<std::string> FieldPaths::several() const {
+  std::vector<std::string> several;
+  for (std::size_t field = 0; field < fields_.size(); ++field) {
+    if (found_[field].has_several) several.push_back(fields_[field]);
+  }
+  return several;
 }
 
 bool FieldPaths::wants_names() const { return named_values_ < kNamedValues && !absent().empty(); }
@@ -61,30 +102,52 @@ std::set<std::string> FieldPaths::names() const {
 }
 
 JsonFilter::JsonFilter(const FieldPaths& fields, Form form) : fields_(fields), form_(form), sink_(nullptr) {
-  for (const auto& [names, field] : fields.paths_) rests_.push_back({names, field});
-  next_ = {0, rests_.size()};
+  begin_record(false);
 }
 
 JsonFilter::JsonFilter(const FieldPaths& fields, ScalarSink& sink)
     : fields_(fields), form_(Form::kScalars), sink_(&sink) {
-  rests_.reserve(2 * fields.paths_.size());
-  for (const auto& [names, field] : fields.paths_) rests_.push_back({names, field});
-  next_ = {0, rests_.size()};
+  begin_record(false);
 }
 
 JsonFilter::JsonFilter(ValueVisitor& visitor)
     : fields_(no_fields()), form_(Form::kScalars), sink_(nullptr), visitor_(&visitor) {}
 
-void JsonFilter::note_found(std::size_t field) {
-  if (std::ranges::find(found_, field) == found_.end()) found_.push_back(field);
+void JsonFilter::begin_record(bool is_example) {
+  if (visitor_ != nullptr) return visitor_->begin_record(is_example);
+  is_example_ = is_example;
+  const auto& paths = is_example ? fields_.paths_in_examples_ : fields_.paths_;
+  rests_.clear();
+  rests_.reserve(2 * paths.size());
+  for (const auto& [names, field, way] : paths) rests_.push_back({names, field, way});
+  paths_ = rests_.size();
+  next_ = {0, paths_};
+}
+
+void JsonFilter::note_found(const Rest& rest) {
+  constexpr std::ptrdiff_t kMostWays = 2;  // of a field: more make no difference
+  const FoundField found{rest.field, rest.way, is_example_};
+  if (std::ranges::find(found_, found) != found_.end()) return;
+  if (std::ranges::count(found_, rest.field, &FoundField::field) < kMostWays) found_.push_back(found);
 }
 
 bool JsonFilter::leads_here() {
-  if (!open_.empty() && open_.back().is_list) next_ = open_.back().rests;
+  if (!open_.empty() && open_.back().is_list()) next_ = open_.back().rests;
   for (std::size_t i = next_.begin; i < next_.end; ++i) {
-    if (rests_[i].path.empty()) note_found(rests_[i].field);
+    if (rests_[i].path.empty() && !rests_[i].is_inside) note_found(rests_[i]);
   }
   return next_.begin != next_.end;
+}
+
+void JsonFilter::note_elements() {
+  for (std::size_t i = next_.begin; i < next_.end; ++i) {
+    if (rests_[i].path.empty() && !rests_[i].is_inside) sink_->note_element(rests_[i].field);
+  }
+}
+
+void JsonFilter::add_rest(const Rest& rest, std::string_view name) {
+  const auto path = rest_of(rest.path, name);
+  if (path) rests_.push_back({*path, rest.field, way_after(rest.way, name)});
 }
 
 void JsonFilter::take(const Scalar& value) {
@@ -99,6 +162,7 @@ void JsonFilter::take(const Scalar& value) {
         [&](const Rest& other) { return other.path.empty() && other.field == rest.field; });
     if (!is_again) sink_->take(rest.field, value);
   }
+  if (!std::holds_alternative<std::monostate>(value)) note_elements();
 }
 
 JsonFilter::Verdict JsonFilter::name(std::string_view name, const JsonMark& before) {
@@ -108,17 +172,21 @@ JsonFilter::Verdict JsonFilter::name(std::string_view name, const JsonMark& befo
   before_ = before;
   if (open_.empty()) {
     is_other_ = name != "decoded";
-    next_ = {0, fields_.paths_.size()};
+    next_ = {0, paths_};
     return Verdict::kWrite;
   }
   const PathRests rests = open_.back().rests;
+  const bool is_key = open_.back().shape == Shape::kEntries;
   rests_.resize(rests.end);
   for (std::size_t i = rests.begin; i < rests.end; ++i) {
     const Rest rest = rests_[i];
-    if (takes_scalars() && rest.path.empty()) {
-      rests_.push_back(rest);  // of an object that is wanted, all scalars are
-    } else if (const auto path = rest_of(rest.path, name)) {
-      rests_.push_back({*path, rest.field});
+    if (is_key && is_of_entries(rest.path)) {
+      if (form_ == Form::kMember) add_rest(rest, rest.path.starts_with(kKey) ? kKey : kValue);
+    } else if (takes_scalars() && rest.path.empty()) {
+      // Of an object that is wanted, all scalars are. Objects around the values of a feature are none of its elements.
+      rests_.push_back({rest.path, rest.field, rest.way, !is_example_});
+    } else {
+      add_rest(rest, name);
     }
   }
   next_ = {rests.end, rests_.size()};
@@ -127,7 +195,7 @@ JsonFilter::Verdict JsonFilter::name(std::string_view name, const JsonMark& befo
 
 bool JsonFilter::is_selected(const JsonMark& before) {
   if (open_.empty() && is_other_) return true;
-  if (!open_.empty() && open_.back().is_list) {
+  if (!open_.empty() && open_.back().is_list()) {
     next_ = open_.back().rests;
     before_ = before;
   }
@@ -135,7 +203,7 @@ bool JsonFilter::is_selected(const JsonMark& before) {
   for (std::size_t i = next_.begin; i < next_.end; ++i) {
     if (!rests_[i].path.empty()) continue;
     has_end = true;
-    note_found(rests_[i].field);
+    note_found(rests_[i]);
   }
   if (has_end && !open_.empty()) open_.back().has_part = true;
   return has_end;
@@ -151,12 +219,18 @@ JsonFilter::Verdict JsonFilter::scalar(const JsonMark& before) {
   return open_.empty() ? Verdict::kNull : Verdict::kUndo;
 }
 
-JsonFilter::Verdict JsonFilter::begin(bool is_list, const JsonMark& before) {
-  if (visitor_ != nullptr) return visitor_->begin(is_list), Verdict::kSkip;
+JsonFilter::Verdict JsonFilter::begin(Shape shape, const JsonMark& before) {
+  if (visitor_ != nullptr) return visitor_->begin(shape == Shape::kList), Verdict::kSkip;
   const Verdict verdict = form_ != Form::kMember ? Verdict::kSkip : Verdict::kWrite;
   const bool is_skipped = skipped_ > 0;
+  // All of a map was written as the list of its entries.
+  if (!is_skipped && shape == Shape::kEntries && writes_values() && (whole_ > 0 || is_selected(before))) {
+    ++skipped_;
+    return Verdict::kSkip;
+  }
   if (!is_skipped && takes_scalars() && leads_here()) {
-    open_.push_back({next_, before_, is_list, false});
+    if (shape == Shape::kObject && !is_example_) note_elements();
+    open_.push_back({next_, before_, shape, false});
     return verdict;
   }
   if (!is_skipped && !takes_scalars() && (whole_ > 0 || is_selected(before))) {
@@ -164,7 +238,7 @@ JsonFilter::Verdict JsonFilter::begin(bool is_list, const JsonMark& before) {
     return verdict;
   }
   if (!is_skipped && !takes_scalars() && next_.begin != next_.end) {
-    open_.push_back({next_, before_, is_list, false});
+    open_.push_back({next_, before_, shape, false});
     return verdict;
   }
   ++skipped_;

@@ -1,10 +1,11 @@
 // Selects fields of a JSON value while it is written.
 //
 // A path is names of members joined by dots: "user.name". It goes through a list to each of its elements. A name may
-// contain dots itself. A feature of a tensorflow.Example or SequenceExample also has its own name as a path: "label" is
-// "features.feature.label".
+// contain dots itself; a path that leads to values in two ways names several fields. In a tensorflow.Example or
+// SequenceExample, a path is the name of a feature, "label", unless it begins as "features.feature.label" does.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -20,16 +21,34 @@
 
 namespace recordfs {
 
+// A field that a value has. Different ways lead through members with other names: "a.b" to the member a.b, or to b in
+// a.
+struct FoundField {
+  std::size_t field = 0;
+  std::uint64_t way = 1;
+  bool is_in_example = false;
+
+  bool operator==(const FoundField& other) const = default;
+};
+
+// Returns the way through a member with this name, after a way to the object that it is in, which is 1 for a record.
+std::uint64_t way_after(std::uint64_t way, std::string_view name);
+
 // Fields that are looked up in many values, and which of them were found. Thread-safe.
 class FieldPaths {
  public:
   explicit FieldPaths(const std::vector<std::string>& paths);
 
-  // Records that a value was searched, and the numbers of the fields that it has.
-  void note(const std::vector<std::size_t>& found) const;
+  // The paths, as given.
+  const std::vector<std::string>& fields() const { return fields_; }
+
+  // Records that a value was searched, and the fields that it has.
+  void note(const std::vector<FoundField>& found) const;
 
   // Returns the paths that led nowhere in all values so far; none if there was no value.
   std::vector<std::string> absent() const;
+  // Returns the paths that led to values in several ways.
+  std::vector<std::string> several() const;
 
   // Returns whether names of fields are wanted, to suggest some for absent ones: true for a few values.
   bool wants_names() const;
@@ -46,11 +65,17 @@ class FieldPaths {
   struct Path {
     std::string names;
     std::size_t field;
+    std::uint64_t way;
+  };
+  struct Found {
+    std::array<std::atomic<std::uint64_t>, 2> ways{};  // the first ones, without and with is_in_example; 0: none
+    std::atomic<bool> has_several{false};
   };
 
-  const std::vector<std::string> fields_;  // as given
+  const std::vector<std::string> fields_;
   std::vector<Path> paths_;
-  std::unique_ptr<std::atomic<bool>[]> found_;  // by field
+  std::vector<Path> paths_in_examples_;
+  std::unique_ptr<Found[]> found_;  // by field
   mutable std::atomic<bool> has_searched_{false};
   mutable std::atomic<int> named_values_{0};
   mutable std::mutex mutex_;  // guards names_
@@ -82,8 +107,15 @@ struct JsonMark {
   std::size_t values = 0;
 };
 
+// A value of an enum: its name, or the digits of a number without a name.
+struct EnumValue {
+  std::int32_t number = 0;
+  std::string_view text{};
+};
+
 // A value that is neither an object nor a list. The empty alternative is null.
-using Scalar = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, float, double, std::string_view, Bytes>;
+using Scalar =
+    std::variant<std::monostate, bool, std::int64_t, std::uint64_t, float, double, std::string_view, Bytes, EnumValue>;
 
 // Takes the scalars of fields, by the numbers of the fields. A field that is an object or a list has all scalars in it.
 class ScalarSink {
@@ -91,13 +123,19 @@ class ScalarSink {
   virtual ~ScalarSink() = default;
   // Texts and bytes are valid during the call.
   virtual void take(std::size_t field, const Scalar& value) = 0;
+  // Is called for each element of a field: the field itself, or if it is a list, what is in it. An object is one
+  // element, before the scalars in it; a scalar other than null is one, after it was taken. Each value of a feature is
+  // one.
+  virtual void note_element(std::size_t /*field*/) {}
 };
 
-// Takes a whole value, with its structure: objects with names before their members, lists, and scalars. Texts and bytes
-// are valid during the call.
+// Takes a whole value, with its structure: objects with names before their members, lists, and scalars. A map is a list
+// of objects with key and value. Texts and bytes are valid during the call.
 class ValueVisitor {
  public:
   virtual ~ValueVisitor() = default;
+  // Is called before a value.
+  virtual void begin_record(bool /*is_example*/) {}
   virtual void name(std::string_view name) = 0;
   virtual void begin(bool is_list) = 0;
   virtual void end() = 0;
@@ -118,6 +156,11 @@ class JsonFilter {
     kUndo,  // the writer returns to undone()
     kNull,  // null is written instead
   };
+  enum class Shape : std::uint8_t {
+    kObject,
+    kList,
+    kEntries,  // a map as an object, whose names are the keys
+  };
 
   // `fields` must outlive the filter.
   JsonFilter(const FieldPaths& fields, Form form);
@@ -126,10 +169,13 @@ class JsonFilter {
   // For kScalars, of no fields.
   explicit JsonFilter(ValueVisitor& visitor);
 
+  // Is called before a value. `is_example`: it is a tensorflow.Example or SequenceExample.
+  void begin_record(bool is_example);
+
   // Each is called before the writer writes such a piece, whose begin is `before`.
   Verdict name(std::string_view name, const JsonMark& before);
   Verdict scalar(const JsonMark& before);
-  Verdict begin(bool is_list, const JsonMark& before);
+  Verdict begin(Shape shape, const JsonMark& before);
   Verdict end();
 
   // For kScalars, instead of scalar().
@@ -137,8 +183,10 @@ class JsonFilter {
 
   const JsonMark& undone() const { return before_; }
   bool takes_scalars() const { return form_ == Form::kScalars; }
-  // Returns whether only the scalars of fields are wanted, for which an absent field may have a default.
-  bool wants_defaults() const { return form_ != Form::kMember; }
+  bool takes_all() const { return visitor_ != nullptr; }
+  // Returns whether only the scalars of fields are wanted, for which an absent field may have a default, and a map is a
+  // list of its entries too.
+  bool wants_values() const { return form_ != Form::kMember; }
   // Returns whether the value that follows a name has no wanted part, so that it need not be written.
   bool skips_next() const {
     return form_ != Form::kMember && visitor_ == nullptr && whole_ == 0 && (skipped_ > 0 || next_.begin == next_.end);
@@ -162,20 +210,27 @@ class JsonFilter {
   struct Rest {
     std::string_view path;
     std::size_t field;
+    std::uint64_t way;
+    bool is_inside = false;  // an object that the path leads to
   };
   // An open object or list that paths lead into.
   struct Level {
     PathRests rests;
     JsonMark before;
-    bool is_list;
+    Shape shape;
     bool has_part;
+
+    bool is_list() const { return shape == Shape::kList; }
   };
 
   // Returns whether the next value is written whole. `before` is where it begins if it is in a list.
   bool is_selected(const JsonMark& before);
   // Notes the fields of next_ that end here, and returns whether any path goes on or ends here.
   bool leads_here();
-  void note_found(std::size_t field);
+  void note_found(const Rest& rest);
+  // Adds what is left of a path after a member's name.
+  void add_rest(const Rest& rest, std::string_view name);
+  void note_elements();
 
   const FieldPaths& fields_;
   const Form form_;
@@ -183,12 +238,14 @@ class JsonFilter {
   ValueVisitor* const visitor_ = nullptr;  // instead of `sink_`
   std::vector<Rest> rests_;
   std::vector<Level> open_;
-  PathRests next_;                   // of the next value
-  bool is_other_ = false;            // the next value is a member other than "decoded"
-  JsonMark before_{};                // before the next value and its name
-  std::uint32_t whole_ = 0;          // open objects and lists that are written whole
-  std::uint32_t skipped_ = 0;        // open objects and lists that are not written
-  std::vector<std::size_t> found_;   // fields
+  PathRests next_;         // of the next value
+  std::size_t paths_ = 0;  // of the record, which begin the rests
+  bool is_example_ = false;
+  bool is_other_ = false;      // the next value is a member other than "decoded"
+  JsonMark before_{};          // before the next value and its name
+  std::uint32_t whole_ = 0;    // open objects and lists that are written whole
+  std::uint32_t skipped_ = 0;  // open objects and lists that are not written
+  std::vector<FoundField> found_;
   std::vector<std::size_t> values_;  // begins of values in the text
 };
 

@@ -254,15 +254,15 @@ bool JsonWriter::begin_scalar() {
   return verdict == JsonFilter::Verdict::kWrite;
 }
 
-void JsonWriter::begin(char bracket) {
+void JsonWriter::begin(char bracket, JsonFilter::Shape shape) {
   if (is_full_) return;
   if (takes_scalars()) {
-    filter_->begin(bracket == '[', {});
+    filter_->begin(shape, {});
     ++depth_;
     nesting_ += bracket == '{' ? kOfObject : kOfList;
     return;
   }
-  if (filter_ == nullptr || filter_->begin(bracket == '[', mark()) == JsonFilter::Verdict::kWrite) {
+  if (filter_ == nullptr || filter_->begin(shape, mark()) == JsonFilter::Verdict::kWrite) {
     if (!make_room(1 + closing(layout_, depth_ + 1) - closing(layout_, depth_))) return;
     text_ += bracket;
     is_first_ = true;
@@ -360,6 +360,12 @@ template void JsonWriter::number(std::uint64_t, bool);
 template void JsonWriter::number(std::int64_t, bool);
 template void JsonWriter::number(double, bool);
 template void JsonWriter::number(float, bool);
+
+void JsonWriter::enumerator(std::int32_t number, std::string_view name) {
+  if (!takes_scalars()) return name.empty() ? this->number(std::int64_t{number}) : string(name);
+  if (!name.empty()) return filter_->take(EnumValue{number, name});
+  filter_->take(EnumValue{number, std::to_string(number)});
+}
 
 void JsonWriter::bytes(std::string_view name, std::string_view instead, Bytes bytes) {
   if (takes_scalars()) {

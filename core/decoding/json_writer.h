@@ -66,8 +66,11 @@ class JsonWriter {
                               JsonFilter* filter = nullptr);
 
   void begin_object() { begin('{'); }
+  // Begins the object of a map, whose names are the keys. If wants_values(), a list of the entries precedes it, as
+  // objects with key and value.
+  void begin_entries() { begin('{', JsonFilter::Shape::kEntries); }
   void end_object() { end('}'); }
-  void begin_list() { begin('['); }
+  void begin_list() { begin('[', JsonFilter::Shape::kList); }
   void end_list() { end(']'); }
   // Writes the name of the next member. `is_plain`: it needs no escapes.
   void name(std::string_view name, bool is_plain = false);
@@ -81,6 +84,9 @@ class JsonWriter {
   // round-trip, or the strings "NaN", "Infinity" and "-Infinity". `is_quoted`: as a string.
   template <class Number>
   void number(Number number, bool is_quoted = false);
+
+  // Writes a value of an enum: its name, or the number if that is empty.
+  void enumerator(std::int32_t number, std::string_view name);
 
   // Writes a member: a text, true or false, a number, or null for an optional number without a value. REQUIRES: the
   // name needs no escapes.
@@ -114,9 +120,11 @@ class JsonWriter {
   bool is_typed() const { return layout_ == JsonLayout::kTyped; }
   // Returns whether scalars go to the sink of the filter, and nothing is written.
   bool takes_scalars() const { return filter_ != nullptr && filter_->takes_scalars(); }
-  // Return whether the filter wants defaults of absent fields, and whether it wants nothing of the value that follows a
-  // name, which then need not be written.
-  bool wants_defaults() const { return filter_ != nullptr && filter_->wants_defaults(); }
+  // Returns whether the values have no other structure than that of a visitor.
+  bool takes_all() const { return filter_ != nullptr && filter_->takes_all(); }
+  // Return whether the filter wants the values of fields alone, also defaults of absent fields, and whether it wants
+  // nothing of the value that follows a name, which then need not be written.
+  bool wants_values() const { return filter_ != nullptr && filter_->wants_values(); }
   bool skips_next() const { return filter_ != nullptr && filter_->skips_next(); }
 
   JsonMark mark() const;
@@ -131,7 +139,7 @@ class JsonWriter {
   bool begin_scalar();
   // Writes a name that the filter has accepted.
   void write_name(std::string_view name, bool is_plain);
-  void begin(char bracket);
+  void begin(char bracket, JsonFilter::Shape shape = JsonFilter::Shape::kObject);
   void end(char bracket);
 
   std::string& text_;

@@ -1,6 +1,8 @@
 #include "core/decoding/message_schema.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <utility>
 
 #include <fmt/format.h>
@@ -84,6 +86,29 @@ struct EnumElement {
   Bytes content{};
   std::shared_ptr<const Enumerators> enumerators{};  // null: not read yet
 };
+
+constexpr std::string_view kWellKnown = "google.protobuf.";
+
+// Returns the form of a well-known type, if the fields are those that it should have.
+MessageForm form_of(std::string_view type, const std::vector<MessageField>& fields) {
+  constexpr std::array<std::string_view, 9> kWrappers = {"DoubleValue", "FloatValue",  "Int64Value",
+                                                         "UInt64Value", "Int32Value",  "UInt32Value",
+                                                         "BoolValue",   "StringValue", "BytesValue"};
+  if (!type.starts_with(kWellKnown)) return MessageForm::kFields;
+  type.remove_prefix(kWellKnown.size());
+  const auto is = [&fields](std::size_t index, FieldType type_of_field, bool is_repeated) {
+    return index < fields.size() && fields[index].number == index + 1 && fields[index].type == type_of_field &&
+           fields[index].is_repeated == is_repeated;
+  };
+  const bool is_time = is(0, FieldType::kInt64, false) && is(1, FieldType::kInt32, false);
+  if (type == "Timestamp" && is_time) return MessageForm::kTimestamp;
+  if (type == "Duration" && is_time) return MessageForm::kDuration;
+  if (type == "FieldMask" && is(0, FieldType::kString, true)) return MessageForm::kFieldMask;
+  const bool is_wrapper = std::ranges::find(kWrappers, type) != kWrappers.end() && !fields.empty() &&
+                          is(0, fields.front().type, false) && fields.front().type != FieldType::kMessage &&
+                          fields.front().form == MessageForm::kFields;
+  return is_wrapper ? MessageForm::kWrapper : MessageForm::kFields;
+}
 
 // Resolves types. Not thread-safe.
 class Resolver {
@@ -204,6 +229,11 @@ class Resolver {
       return {};
     }
     ASSIGN_OR_RETURN(made.fields, fields_of(type, depth + 1));
+    made.form = form_of(type, made.fields);
+    if (made.form == MessageForm::kFields) return {};
+    made.type = made.form == MessageForm::kWrapper ? made.fields.front().type : FieldType::kString;
+    made.enumerators = made.fields.front().enumerators;
+    made.fields.clear();
     return {};
   }
 
@@ -215,6 +245,7 @@ class Resolver {
   Result<void> add_enumerators(std::string_view type, MessageField& made) {
     const auto found = enums_.find(type);
     if (found == enums_.end()) return unknown(type);
+    if (type == "google.protobuf.NullValue") made.form = MessageForm::kNull;
     made.enumerators = found->second.enumerators;
     if (made.enumerators != nullptr) return {};
     Enumerators names;
@@ -258,7 +289,9 @@ WireType wire_type_of(FieldType type) {
 }
 
 WireType wire_type_of(const MessageField& field) {
-  return field.is_group ? WireType::kGroupStart : wire_type_of(field.type);
+  if (field.is_group) return WireType::kGroupStart;
+  const bool is_value = field.form == MessageForm::kFields || field.form == MessageForm::kNull;
+  return is_value ? wire_type_of(field.type) : WireType::kLengthDelimited;
 }
 
 Result<std::vector<MessageField>> message_schema(Bytes descriptors, std::string_view type, const SchemaLimits& limits) {

@@ -42,11 +42,23 @@ protobuf::WireType wire_type_of(FieldType type);
 
 using Enumerators = std::map<std::int32_t, std::string>;  // names by number; of several the first
 
+// What a field of a well-known type is in protobuf's JSON mapping, and so as a column.
+enum class MessageForm : std::uint8_t {
+  kFields,
+  kTimestamp,  // the text of a google.protobuf.Timestamp, Duration or FieldMask (core/decoding/well_known.h)
+  kDuration,
+  kFieldMask,
+  kWrapper,  // the value in a google.protobuf.Int64Value or the like
+  kNull,     // google.protobuf.NullValue
+};
+
 struct MessageField {
   std::string name{};
   std::uint32_t number = 0;
-  // Of a message that is not resolved, kBytes: it contains itself, or nests too deeply.
+  // Of a message that is not resolved, kBytes: it contains itself, or nests too deeply. Of one with another form, the
+  // type of its value.
   FieldType type = FieldType::kBytes;
+  MessageForm form = MessageForm::kFields;
   bool is_repeated = false;
   bool has_presence = false;                         // an absent value differs from the default
   bool is_group = false;                             // the message is encoded as a group

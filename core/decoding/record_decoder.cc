@@ -200,12 +200,6 @@ bool names_types(const RecordSchema& schema, const Metadata* metadata) {
   return schema.value && !schema.may_be_message && metadata != nullptr && metadata->has_descriptors();
 }
 
-// Returns whether records that look like a tensorflow.Example are decoded as one.
-bool has_examples(const RecordSchema& schema) {
-  const auto* const type = schema.type.target<std::string_view (*)(const Value&)>();
-  return type != nullptr && *type == &tensorflow::type_of_example;
-}
-
 // Returns the value of a record without another decoded form, if it is a text of JSON.
 std::optional<JsonValue> json_in(const RecordSchema& schema, Bytes record) {
   return schema.may_be_message ? json_of_record(record) : std::nullopt;
@@ -397,6 +391,7 @@ Result<void> RecordDecoder::append_members(const RequestContext& context, std::s
   }
   std::shared_ptr<const ChunkMetadata> metadata;  // `value` points into it
   if (value) {
+    if (filter != nullptr) filter->begin_record(is_example(schema_, **value));
     ASSIGN_OR_RETURN(metadata, add_metadata_at(context, chunk, **value));
   }
   auto writer = JsonWriter::in_object(line, most_text_, form, filter);
@@ -430,6 +425,7 @@ Result<std::string> RecordDecoder::document(const RequestContext& context, const
                                             JsonLayout layout, JsonFilter* filter) const {
   ASSIGN_OR_RETURN(auto value, value_of(context, record));
   if (!value) return document_of_json(schema_, record, layout, most_text_, filter);
+  if (filter != nullptr) filter->begin_record(is_example(schema_, *value));
   ASSIGN_OR_RETURN(const auto metadata, add_metadata_at(context, chunk, *value));  // `value` points into it
   return document_of(context, chunk, *value, layout, filter);
 }
@@ -445,11 +441,13 @@ Result<void> RecordDecoder::visit(const RequestContext& context, const ChunkInfo
     TRY(check_types(user_types_, schema_, metadata_));
     std::string nothing;
     JsonWriter writer(nothing, JsonLayout::kLine, 0, ByteForm::kAuto, &filter);
-    bool is_example = false;
-    auto visited = visit_example(writer, record, Limits(), is_example);
-    if (is_example) return visited;
+    bool was_example = false;
+    filter.begin_record(true);
+    auto visited = visit_example(writer, record, Limits(), was_example);
+    if (was_example) return visited;
   }
   ASSIGN_OR_RETURN(auto value, value_of(context, record));
+  filter.begin_record(value && is_example(schema_, *value));
   if (!value) {
     const auto json = document_of_json(schema_, record, JsonLayout::kLine, most_text_, &filter);
     return json ? Result<void>() : json.error();

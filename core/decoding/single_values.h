@@ -40,6 +40,7 @@ class SingleValues final : public ScalarSink {
 
   static std::optional<std::string> text_of(std::monostate) { return std::nullopt; }
   static std::string text_of(std::string_view text) { return std::string(text); }
+  static std::string text_of(const EnumValue& value) { return std::string(value.text); }
   static std::string text_of(Bytes bytes) { return std::string(as_text(bytes)); }
   template <class Number>
   static std::string text_of(Number number) {

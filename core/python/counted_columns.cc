@@ -53,7 +53,7 @@ class CountedColumns {
   py::tuple doubts() const {
     const auto undecoded = condition_->undecoded();
     return py::make_tuple(condition_->absent(), condition_->present(), condition_->mismatched(), undecoded.records,
-                          undecoded.chunk, undecoded.why);
+                          undecoded.chunk, undecoded.why, condition_->several());
   }
 
   // Returns (records, path, chunk, reason) of the records that cannot be decoded.
@@ -71,6 +71,9 @@ class CountedColumns {
       if (store) declare_types_of(*store, set_->plan().options.types, sum);
     }
     if (sum.has_too_many()) throw py::value_error("the records have too many columns");
+    if (!sum.several().empty()) {
+      throw py::value_error(*sum.several().begin() + " names several columns, because names have dots");
+    }
     JsonObject object;
     object.set("columns", columns_list(sum));
     return shown_text(to_json(object, JsonLayout::kLine));

@@ -105,18 +105,23 @@ class Stream {
   }
 
   // Returns what is doubtful about the condition, for the records so far: names that none has, names that some have,
-  // terms that compare with another type, and how many records cannot be decoded, with the first reason.
+  // terms that compare with another type, and how many records cannot be decoded, with the first reason; names of
+  // several columns.
   py::tuple doubts() {
     const IteratorMutex::Lock lock(mutex_);
     const auto undecoded = condition_->undecoded();
     return py::make_tuple(condition_->absent(), condition_->present(), condition_->mismatched(), undecoded.records,
-                          undecoded.chunk, undecoded.why);
+                          undecoded.chunk, undecoded.why, condition_->several());
   }
 
-  // Returns whether none of the records that were searched has the field.
+  // Return whether none of the records that were searched has the field, and whether it is several columns.
   bool lacks_field() {
     const IteratorMutex::Lock lock(mutex_);
     return fields_ && !fields_->absent().empty();
+  }
+  bool has_several_fields() {
+    const IteratorMutex::Lock lock(mutex_);
+    return fields_ && !fields_->several().empty();
   }
 
   // Returns (records, path, chunk, reason) of those that could not be searched for a field.
@@ -417,6 +422,7 @@ void define_stream(py::module_& module) {
       .def("__next__", &Stream::next_list)
       .def("next_batch", &Stream::next_batch)
       .def("lacks_field", &Stream::lacks_field)
+      .def("has_several_fields", &Stream::has_several_fields)
       .def("undecoded", &Stream::undecoded);
 }
 

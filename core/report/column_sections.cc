@@ -89,7 +89,7 @@ std::string columns_section(const ColumnStatistics& columns, std::uint64_t undec
   if (columns.columns().empty() && undecoded > 0) {
     return section("Columns", paragraph(fmt::format("None: {} cannot be decoded.", records_text(undecoded))));
   }
-  if (columns.columns().empty() && !columns.has_too_many()) return {};
+  if (columns.columns().empty() && columns.several().empty() && !columns.has_too_many()) return {};
   std::vector<const NamedColumn*> all;
   for (const NamedColumn& column : columns.columns()) all.push_back(&column);
   const std::size_t shown = std::min(all.size(), kMostShownColumns);
@@ -97,6 +97,9 @@ std::string columns_section(const ColumnStatistics& columns, std::uint64_t undec
   std::string text = paragraph(fmt::format("The columns of {}.", records_text(columns.records())));
   if (undecoded > 0) text += paragraph(fmt::format("{} cannot be decoded.", records_text(undecoded)));
   if (columns.has_too_many()) text += paragraph("There are too many columns to count all of them.");
+  for (const std::string& name : columns.several()) {
+    text += paragraph(cell(name, kLongestName) + " names several columns, because names have dots.");
+  }
   text += table_of({all.begin(), all.begin() + static_cast<std::ptrdiff_t>(first)}, columns);
   if (first < shown) {
     text += fmt::format(

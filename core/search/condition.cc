@@ -86,6 +86,12 @@ struct CompareScalar {
   Outcome operator()(double value) const { return compare(term, ExactNumber(value)); }
   Outcome operator()(std::string_view value) const { return compare(term, value); }
   Outcome operator()(Bytes value) const { return compare(term, as_text(value)); }
+  // An enum equals its number and its name.
+  Outcome operator()(const EnumValue& value) const {
+    const Outcome of_number = compare(term, ExactNumber(std::int64_t{value.number}));
+    const Outcome of_text = compare(term, value.text);
+    return of_number && of_text ? Outcome(*of_number || *of_text) : of_number ? of_number : of_text;
+  }
 
   const ConditionTerm& term;
 };
@@ -94,6 +100,7 @@ struct CompareScalar {
 std::optional<std::uint64_t> size_of(const Scalar& value) {
   if (const auto* text = std::get_if<std::string_view>(&value)) return text->size();
   if (const auto* bytes = std::get_if<Bytes>(&value)) return bytes->size();
+  if (const auto* of_enum = std::get_if<EnumValue>(&value)) return of_enum->text.size();
   return std::nullopt;
 }
 
@@ -130,6 +137,8 @@ ConditionEvaluation::ConditionEvaluation(const Condition& condition)
       seen_(condition.terms().size()),
       values_(condition.names().size()) {}
 
+void ConditionEvaluation::note_element(std::size_t field) { ++values_[field].elements; }
+
 void ConditionEvaluation::take(std::size_t field, const Scalar& value) {
   if (std::holds_alternative<std::monostate>(value)) return;
   Values& values = values_[field];
@@ -156,7 +165,7 @@ bool ConditionEvaluation::finish() {
     if (term.comparison == Operator::kNull) is_true_[i] = values.count == 0;
     const bool is_count =
         term.subject == Subject::kCount || (term.subject == Subject::kLength && values.count > 0 && !values.has_text);
-    if (is_count) is_true_[i] = outcome_of(term, Scalar(values.count)).value_or(false);
+    if (is_count) is_true_[i] = outcome_of(term, Scalar(values.elements)).value_or(false);
   }
   return condition_.combine(is_true_);
 }

@@ -14,13 +14,15 @@
 //
 // A term is true if any value of its field makes it true. A field has several values if it is a list, or if it is an
 // object, all scalars in which are its values. Nulls are no values. A field without a value is null, and all other
-// terms on it are false, except that count() is 0. There are only true and false: `not` makes true what is false.
+// terms on it are false, except for count(). There are only true and false: `not` makes true what is false.
 //
 // - Numbers are compared without rounding. Integers of JSON that have more than 64 bits are the nearest double. A float
 //   also equals the decimal number with its shortest digits, which JSON shows: 0.1. NaN differs from all numbers.
 // - Texts and bytes are compared byte by byte. Patterns are those of RecordMatcher, which match anywhere in the text.
-// - Values of different types differ, and are not ordered. `not in (VALUE)` is the same as !=.
-// - len() is the number of bytes of a text or of bytes; of a field with other values, it is their number.
+// - Values of different types differ, and are not ordered. A value of an enum is compared with a number by its number,
+//   and with a text by its name. `not in (VALUE)` is the same as !=.
+// - count() is the number of elements of a list, also of objects; of another field, 1, or 0 if it is null or missing.
+//   len() is the number of bytes of a text or of bytes; of a field with other values, it is count().
 #pragma once
 
 #include <cstddef>
@@ -128,6 +130,7 @@ class ConditionEvaluation final : public ScalarSink {
 
   // `field`: an index of Condition::names().
   void take(std::size_t field, const Scalar& value) override;
+  void note_element(std::size_t field) override;
   // Returns whether the condition is true for the values so far.
   bool finish();
 
@@ -141,6 +144,7 @@ class ConditionEvaluation final : public ScalarSink {
  private:
   struct Values {
     std::uint64_t count = 0;
+    std::uint64_t elements = 0;
     bool has_text = false;
   };
 

@@ -82,10 +82,11 @@ bool RecordCondition::matches(std::string_view run, const ScalarRow& scalar) con
 
 bool RecordCondition::evaluate(std::string_view run, const ScalarRow& scalar) const {
   ConditionEvaluation evaluation(*condition_);
-  std::vector<std::size_t> found;
+  std::vector<FoundField> found;
   const auto take = [&](std::size_t field, const Scalar& value) {
     evaluation.take(field, value);
-    found.push_back(field);
+    evaluation.note_element(field);
+    found.push_back({.field = field});
   };
   for (std::size_t field = 0; field < columns_.size(); ++field) {
     switch (columns_[field]) {

@@ -56,6 +56,8 @@ class RecordCondition {
   // Returns the names that no record had, none if no record was decoded, and some names that records had instead.
   std::vector<std::string> absent() const { return fields_.absent(); }
   std::set<std::string> present() const { return fields_.names(); }
+  // Returns the names that led to values in several ways.
+  std::vector<std::string> several() const { return fields_.several(); }
   // Returns the terms that compare with a type that no value of their field had: they were never true, or always.
   std::vector<std::string> mismatched() const;
 

@@ -169,6 +169,7 @@ const ColumnStatistics* ColumnTotals::finish(const std::string& name) {
   report_condition(condition_.get(), true, context_);
   report_undecoded("--columns", undecoded_, "so they have no columns", context_);
   report_too_many(name, columns_, context_);
+  report_several({columns_.several().begin(), columns_.several().end()}, context_);
   return columns_.has_too_many() ? nullptr : &columns_;
 }
 

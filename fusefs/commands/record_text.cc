@@ -312,6 +312,13 @@ void declare_json(CLI::App& app, JsonLineOptions& json, CLI::Option* json_flag) 
 void report_absent(const FieldPaths* fields, CommandContext& context) {
   if (fields == nullptr || !context.output().good()) return;
   report_absent_names(fields->absent(), fields->names(), context);
+  report_several(fields->several(), context);
+}
+
+void report_several(const std::vector<std::string>& names, CommandContext& context) {
+  for (const std::string& name : names) {
+    context.fail(kExitPartlyDone, fmt::format("{} names several columns, because names have dots", printable(name)));
+  }
 }
 
 void report_absent_names(const std::vector<std::string>& absent, const std::set<std::string>& present,

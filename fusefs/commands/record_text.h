@@ -52,6 +52,8 @@ void declare_json(CLI::App& app, JsonLineOptions& json, CLI::Option* json_flag);
 // record was read, or after a write error. `fields` may be null.
 void report_absent(const FieldPaths* fields, CommandContext& context);
 // The same for fields that are known to be absent; `present`: names that records have.
+// Reports names of fields that have values at several places, because names have dots: a.b, and b in a.
+void report_several(const std::vector<std::string>& names, CommandContext& context);
 void report_absent_names(const std::vector<std::string>& absent, const std::set<std::string>& present,
                          CommandContext& context);
 

@@ -120,6 +120,7 @@ void report_condition(const RecordCondition* condition, bool is_complete, Comman
   report_undecoded("--where", condition->undecoded(), "so the condition does not apply", context);
   if (!is_complete) return;
   report_absent_names(condition->absent(), condition->present(), context);
+  report_several(condition->several(), context);
   for (const std::string& term : condition->mismatched()) {
     context.fail(
         kExitPartlyDone,

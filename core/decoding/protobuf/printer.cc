@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +14,7 @@
 #include <google/protobuf/unknown_field_set.h>
 
 #include "core/base/utf8.h"
+#include "core/decoding/well_known.h"
 #include "core/formats/built_in_types.h"
 
 namespace recordfs::messages {
@@ -28,47 +27,12 @@ const pb::FieldDescriptor* field_of(const pb::Descriptor* type, int number, pb::
 
 using pb::FieldDescriptor;
 
-constexpr std::int64_t kFirstSecond = -62135596800;  // 0001-01-01T00:00:00Z
-constexpr std::int64_t kLastSecond = 253402300799;   // 9999-12-31T23:59:59Z
-constexpr std::int64_t kLongestDuration = 315576000000;
-constexpr std::int64_t kNanoseconds = 1000000000;  // per second
-
-struct Time {
-  std::int64_t seconds = 0;
-  std::int64_t nanoseconds = 0;
-};
-
-std::optional<Time> time_of(const pb::Message& message) {
+std::optional<TimeParts> time_of(const pb::Message& message) {
   const auto* const seconds = field_of(message.GetDescriptor(), 1, FieldDescriptor::CPPTYPE_INT64);
   const auto* const nanoseconds = field_of(message.GetDescriptor(), 2, FieldDescriptor::CPPTYPE_INT32);
   if (seconds == nullptr || nanoseconds == nullptr) return std::nullopt;
   const pb::Reflection* const reflection = message.GetReflection();
-  return Time{reflection->GetInt64(message, seconds), reflection->GetInt32(message, nanoseconds)};
-}
-
-// Returns a fraction of 3, 6 or 9 digits, such as ".500"; nothing for 0.
-std::string fraction(std::int64_t nanoseconds) {
-  if (nanoseconds == 0) return {};
-  int digits = 9;
-  for (; nanoseconds % 1000 == 0; nanoseconds /= 1000) digits -= 3;
-  return fmt::format(".{:0{}}", nanoseconds, digits);
-}
-
-// Converts "a_b.c" to "aB.c". Returns "" if the conversion would not be reversible.
-std::string in_camel_case(std::string_view path) {
-  std::string text;
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    const char c = path[i];
-    if (c >= 'A' && c <= 'Z') return {};
-    if (c != '_') {
-      text += c;
-      continue;
-    }
-    ++i;
-    if (i == path.size() || path[i] < 'a' || path[i] > 'z') return {};
-    text += static_cast<char>(path[i] - 'a' + 'A');
-  }
-  return text;
+  return TimeParts{reflection->GetInt64(message, seconds), reflection->GetInt32(message, nanoseconds)};
 }
 
 const FieldDescriptor* field_of(const pb::Descriptor* type, int number, FieldDescriptor::CppType kind,
@@ -79,41 +43,23 @@ const FieldDescriptor* field_of(const pb::Descriptor* type, int number, FieldDes
 }
 
 // Return the JSON string of a google.protobuf.Timestamp, Duration or FieldMask, or nullopt if the content has none.
-std::optional<std::string> timestamp_text(const pb::Message& message) {
+std::optional<std::string> text_of_timestamp(const pb::Message& message) {
   const auto time = time_of(message);
-  if (!time || time->seconds < kFirstSecond || time->seconds > kLastSecond || time->nanoseconds < 0 ||
-      time->nanoseconds >= kNanoseconds) {
-    return std::nullopt;
-  }
-  namespace chrono = std::chrono;
-  const chrono::sys_seconds second{chrono::seconds(time->seconds)};
-  const auto day = chrono::floor<chrono::days>(second);
-  const chrono::year_month_day date(day);
-  const chrono::hh_mm_ss clock(second - day);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}{}Z", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
-                     clock.minutes().count(), clock.seconds().count(), fraction(time->nanoseconds));
+  return time ? timestamp_text(*time) : std::nullopt;
 }
 
-std::optional<std::string> duration_text(const pb::Message& message) {
+std::optional<std::string> text_of_duration(const pb::Message& message) {
   const auto time = time_of(message);
-  if (!time || std::abs(time->seconds) > kLongestDuration || std::abs(time->nanoseconds) >= kNanoseconds)
-    return std::nullopt;
-  if ((time->seconds < 0 && time->nanoseconds > 0) || (time->seconds > 0 && time->nanoseconds < 0)) return std::nullopt;
-  const bool is_negative = time->seconds < 0 || time->nanoseconds < 0;
-  return fmt::format("{}{}{}s", is_negative ? "-" : "", std::abs(time->seconds), fraction(std::abs(time->nanoseconds)));
+  return time ? duration_text(*time) : std::nullopt;
 }
 
-std::optional<std::string> field_mask_text(const pb::Message& message) {
+std::optional<std::string> text_of_mask(const pb::Message& message) {
   const auto* const paths = field_of(message.GetDescriptor(), 1, FieldDescriptor::CPPTYPE_STRING, true);
   if (paths == nullptr) return std::nullopt;
   const pb::Reflection* const reflection = message.GetReflection();
   std::string text;
   for (int i = 0; i < reflection->FieldSize(message, paths); ++i) {
-    const std::string path = in_camel_case(reflection->GetRepeatedString(message, paths, i));
-    if (path.empty()) return std::nullopt;
-    if (i > 0) text += ',';
-    text += path;
+    if (!append_mask_path(text, reflection->GetRepeatedString(message, paths, i))) return std::nullopt;
   }
   return text;
 }
@@ -168,6 +114,12 @@ std::vector<MapEntry> sorted_entries(const pb::Message& message, const FieldDesc
   return entries;
 }
 
+// Returns whether a map has the features of a tensorflow.Example by their names, which are paths of their own.
+bool has_features(const FieldDescriptor* map) {
+  const std::string_view type = view(map->containing_type()->full_name());
+  return type == "tensorflow.Features" || type == "tensorflow.FeatureLists";
+}
+
 bool is_null(const pb::EnumDescriptor* type) { return view(type->full_name()) == "google.protobuf.NullValue"; }
 
 std::string described(std::string_view what, const FieldDescriptor* field) {
@@ -206,7 +158,7 @@ void Printer::write_members(const pb::Message& message) {
     if (!goes_on()) break;
     write_field(message, field);
   }
-  if (writer_.wants_defaults()) write_defaults(message);
+  if (writer_.wants_values()) write_defaults(message);
   --depth_;
   lists_[depth_] = std::move(fields);
 }
@@ -228,7 +180,12 @@ void Printer::write_field(const pb::Message& message, const FieldDescriptor* fie
     writer_.name(view(field->name()));
   }
   if (writer_.skips_next()) return;
-  if (field->is_map()) return write_map(message, field);
+  if (field->is_map() && writer_.wants_values() && !has_features(field)) {
+    write_entries(message, field);
+    if (writer_.takes_all() || !goes_on()) return;
+    writer_.name(view(field->name()));
+  }
+  if (field->is_map()) return write_map(message, field, true);
   if (field->is_repeated()) return write_list(message, field);
   write_value(message, field, -1);
 }
@@ -240,14 +197,33 @@ void Printer::write_list(const pb::Message& message, const FieldDescriptor* fiel
   writer_.end_list();
 }
 
-void Printer::write_map(const pb::Message& message, const FieldDescriptor* field) {
+void Printer::write_entries(const pb::Message& message, const FieldDescriptor* field) {
+  const FieldDescriptor* const key = field->message_type()->map_key();
   const FieldDescriptor* const value = field->message_type()->map_value();
-  writer_.begin_object();
+  writer_.begin_list();
+  for (const MapEntry& entry : sorted_entries(message, field)) {
+    writer_.begin_object();
+    for (const FieldDescriptor* const part : {key, value}) {
+      writer_.name(view(part->name()));
+      if (!writer_.skips_next() && goes_on()) write_value(*entry.entry, part, -1);
+    }
+    writer_.end_object();
+  }
+  writer_.end_list();
+}
+
+void Printer::write_map(const pb::Message& message, const FieldDescriptor* field, bool has_entries) {
+  const FieldDescriptor* const value = field->message_type()->map_value();
+  if (has_entries && !has_features(field)) {
+    writer_.begin_entries();
+  } else {
+    writer_.begin_object();
+  }
   for (const MapEntry& entry : sorted_entries(message, field)) {
     if (!goes_on()) return;
     if (!is_utf8(entry.key)) return fail(described("key is not UTF-8", field));
     writer_.name(entry.key);
-    write_value(*entry.entry, value, -1);
+    if (!writer_.skips_next()) write_value(*entry.entry, value, -1);
   }
   writer_.end_object();
 }
@@ -298,16 +274,15 @@ void Printer::write_enum(int number, const FieldDescriptor* field) {
   const pb::EnumDescriptor* const type = field->enum_type();
   if (is_null(type)) return writer_.literal("null");
   const pb::EnumValueDescriptor* const value = type->FindValueByNumber(number);
-  if (value == nullptr) return writer_.number(std::int64_t{number});
-  writer_.string(view(value->name()));
+  writer_.enumerator(number, value == nullptr ? std::string_view() : view(value->name()));
 }
 
 bool Printer::write_special(const pb::Message& message) {
   switch (message.GetDescriptor()->well_known_type()) {
     case Descriptor::WELLKNOWNTYPE_ANY: return write_any(message);
-    case Descriptor::WELLKNOWNTYPE_TIMESTAMP: return write_text_of(message, timestamp_text);
-    case Descriptor::WELLKNOWNTYPE_DURATION: return write_text_of(message, duration_text);
-    case Descriptor::WELLKNOWNTYPE_FIELDMASK: return write_text_of(message, field_mask_text);
+    case Descriptor::WELLKNOWNTYPE_TIMESTAMP: return write_text_of(message, text_of_timestamp);
+    case Descriptor::WELLKNOWNTYPE_DURATION: return write_text_of(message, text_of_duration);
+    case Descriptor::WELLKNOWNTYPE_FIELDMASK: return write_text_of(message, text_of_mask);
     case Descriptor::WELLKNOWNTYPE_STRUCT: return write_struct(message);
     case Descriptor::WELLKNOWNTYPE_VALUE: return write_struct_value(message);
     case Descriptor::WELLKNOWNTYPE_LISTVALUE: return write_list_value(message);
@@ -400,7 +375,7 @@ bool Printer::write_text_of(const pb::Message& message,
 bool Printer::write_struct(const pb::Message& message) {
   const auto* const fields = field_of(message.GetDescriptor(), 1, FieldDescriptor::CPPTYPE_MESSAGE, true);
   if (fields == nullptr || !fields->is_map()) return false;
-  write_map(message, fields);
+  write_map(message, fields, false);
   return true;
 }
 

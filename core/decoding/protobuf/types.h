@@ -140,7 +140,10 @@ class Printer {
   void write_defaults(const pb::Message& message);
   void write_field(const pb::Message& message, const pb::FieldDescriptor* field);
   void write_list(const pb::Message& message, const pb::FieldDescriptor* field);
-  void write_map(const pb::Message& message, const pb::FieldDescriptor* field);
+  // Writes a map as the list of its entries.
+  void write_entries(const pb::Message& message, const pb::FieldDescriptor* field);
+  // Writes a map as an object. `has_entries`: its entries are columns, too, unlike those of a Struct.
+  void write_map(const pb::Message& message, const pb::FieldDescriptor* field, bool has_entries);
   // Writes the value of a field, or element `index` of a repeated field.
   void write_value(const pb::Message& message, const pb::FieldDescriptor* field, int index);
   void write_text(const std::string& text, const pb::FieldDescriptor* field);

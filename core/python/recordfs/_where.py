@@ -46,10 +46,12 @@ def selected(stream: _recordfs.Stream, path: str, on_damage: str) -> list[int]:
 
 def _check(stream: _recordfs.Stream | _recordfs.CountedColumns, path: str, on_damage: str) -> None:
     """Raises or warns if the condition does not fit the records that were read."""
-    absent, present, mismatched, undecoded, chunk, reason = stream.doubts()
+    absent, present, mismatched, undecoded, chunk, reason, several = stream.doubts()
     for name in absent:
         similar = difflib.get_close_matches(name, present, 2)
         raise ValueError(f"no record has a field {name}" + (f" (did you mean {' or '.join(similar)}?)" if similar else ""))
+    for name in several:
+        raise ValueError(f"{name} names several columns, because names have dots")
     for term in mismatched:
         raise ValueError(f"{term}: no value of this field has the type of what it is compared with")
     _check_decoded(undecoded, path, chunk, f"the condition does not apply: {reason}", on_damage)
@@ -59,6 +61,8 @@ def checked_field(stream: _recordfs.Stream, field: str, on_damage: str) -> Itera
     """Yields nothing. Raises or warns as `Dataset.grep` at the end of a search of a field."""
     if stream.lacks_field():
         raise ValueError(f"no record has a field {field}")
+    if stream.has_several_fields():
+        raise ValueError(f"{field} names several columns, because names have dots")
     records, path, chunk, reason = stream.undecoded()
     _check_decoded(records, path, chunk, f"they are not searched: {reason}", on_damage)
     yield from ()

@@ -42,9 +42,10 @@ void write(JsonWriter& writer, const Json& value) {
 }
 
 // Returns the values at a path, each followed by a bar.
-std::string values_at(std::string_view json, const FieldPaths& fields) {
+std::string values_at(std::string_view json, const FieldPaths& fields, bool is_example = false) {
   std::string text;
   JsonFilter filter(fields, JsonFilter::Form::kValues);
+  filter.begin_record(is_example);
   JsonWriter writer(text, JsonLayout::kLine, 10000, ByteForm::kAuto, &filter);
   write(writer, Json::parse(json));
   filter.finish();
@@ -54,10 +55,14 @@ std::string values_at(std::string_view json, const FieldPaths& fields) {
 }
 
 std::string values_at(std::string_view json, const std::string& path) { return values_at(json, FieldPaths({path})); }
+std::string values_of(std::string_view example, const std::string& path) {
+  return values_at(example, FieldPaths({path}), true);
+}
 
-std::string pick(std::string_view json, const FieldPaths& fields) {
+std::string pick(std::string_view json, const FieldPaths& fields, bool is_example = false) {
   std::string line = "{\"a\":1";
   JsonFilter filter(fields, JsonFilter::Form::kMember);
+  filter.begin_record(is_example);
   auto writer = JsonWriter::in_object(line, 10000, ByteForm::kAuto, &filter);
   writer.name("type");
   write(writer, Json::parse(R"({"b":[1]})"));
@@ -93,17 +98,67 @@ TEST(JsonFilter, EachMemberOfAnObjectIsAValue) {
 }
 
 TEST(JsonFilter, FeatureHasItsOwnNameAsAPath) {
-  EXPECT_EQ(values_at(kExample, "label"), "64|7|");
-  EXPECT_EQ(values_at(kExample, "features.feature.label"), "64|7|");
-  EXPECT_EQ(values_at(kExample, "a.b"), "0.5|");
-  EXPECT_EQ(values_at(R"({"context":{"feature":{"x":{"int64_list":{"value":[1]}}}}})", "x"), "1|");
-  EXPECT_EQ(values_at(R"({"feature_lists":{"feature_list":{"x":{"feature":[{"int64_list":{"value":[1]}}]}}}})", "x"),
+  EXPECT_EQ(values_of(kExample, "label"), "64|7|");
+  EXPECT_EQ(values_of(kExample, "label.int64_list.value"), "64|7|");
+  EXPECT_EQ(values_of(kExample, "features.feature.label"), "64|7|");
+  EXPECT_EQ(values_of(kExample, "a.b"), "0.5|");
+  EXPECT_EQ(values_of(R"({"context":{"feature":{"x":{"int64_list":{"value":[1]}}}}})", "x"), "1|");
+  EXPECT_EQ(values_of(R"({"feature_lists":{"feature_list":{"x":{"feature":[{"int64_list":{"value":[1]}}]}}}})", "x"),
             "1|");
-  EXPECT_EQ(pick_json(kExample, {"a.b"}), R"({"features":{"feature":{"a.b":{"float_list":{"value":[0.5]}}}}})");
+  EXPECT_EQ(pick(kExample, FieldPaths({"a.b"}), true),
+            R"({"features":{"feature":{"a.b":{"float_list":{"value":[0.5]}}}}})");
+}
+
+TEST(JsonFilter, FeatureIsItselfAndNoOther) {
+  EXPECT_EQ(values_of(R"({"features":{"feature":{"features":{"int64_list":{"value":[5]}},"x":{}}}})", "features"),
+            "5|");
+  EXPECT_EQ(values_of(kExample, "features"), "");
+  EXPECT_EQ(values_at(kExample, "label"), "") << "no Example";
+}
+
+// Takes the scalars and elements of the first field.
+class Counter final : public ScalarSink {
+ public:
+  void take(std::size_t /*field*/, const Scalar& /*value*/) override { ++scalars; }
+  void note_element(std::size_t /*field*/) override { ++elements; }
+  std::size_t scalars = 0;
+  std::size_t elements = 0;
+};
+
+TEST(JsonFilter, ElementsAreThoseOfTheList) {
+  const auto counts = [](std::string_view json, const char* path, bool is_example = false) {
+    Counter counter;
+    const FieldPaths fields({path});
+    JsonFilter filter(fields, counter);
+    filter.begin_record(is_example);
+    std::string nothing;
+    JsonWriter writer(nothing, JsonLayout::kLine, 0, ByteForm::kAuto, &filter);
+    write(writer, Json::parse(json));
+    return std::pair(counter.scalars, counter.elements);
+  };
+  using Counts = std::pair<std::size_t, std::size_t>;
+  constexpr const char* kObjects =
+      R"({"o":[{"x":1,"n":["a","b"]},{},null,{"x":null,"n":[]}],"l":[[1,2],[],[null,3]],"s":1})";
+  EXPECT_EQ(counts(kObjects, "o"), Counts(5, 3)) << "nulls are scalars, but no elements";
+  EXPECT_EQ(counts(kObjects, "o.n"), Counts(2, 2));
+  EXPECT_EQ(counts(kObjects, "l"), Counts(4, 3));
+  EXPECT_EQ(counts(kObjects, "s"), Counts(1, 1));
+  EXPECT_EQ(counts(kExample, "label", true), Counts(2, 2));
+}
+
+TEST(JsonFilter, NameWithTwoWaysIsSeveral) {
+  const FieldPaths fields({"a.b", "a", "c.d"});
+  values_at(R"({"a":[{"b":1},{"b":2}],"c":{"d":3}})", fields);
+  EXPECT_EQ(fields.several(), std::vector<std::string>());
+  values_at(R"({"a.b":1})", fields);
+  EXPECT_EQ(fields.several(), std::vector<std::string>{"a.b"});
+  const FieldPaths in_one_record({"a.b"});
+  values_at(R"({"a.b":1,"a":{"b":2}})", in_one_record);
+  EXPECT_EQ(in_one_record.several(), std::vector<std::string>{"a.b"});
 }
 
 TEST(JsonFilter, BytesAreDecoded) {
-  EXPECT_EQ(values_at(kExample, "image/class"), std::string("cat|\xff\0\1|", 8));
+  EXPECT_EQ(values_of(kExample, "image/class"), std::string("cat|\xff\0\1|", 8));
   EXPECT_EQ(values_at(kExample, "features.feature.image/class.bytes_list.value.base64"), "/wAB|");
 }
 

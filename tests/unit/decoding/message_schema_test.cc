@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "tests/unit/decoding/schema.h"
@@ -97,6 +98,24 @@ TEST(MessageSchema, MapIsARepeatedMessageOfKeyAndValue) {
   EXPECT_TRUE((*fields)[0].is_repeated);
   EXPECT_FALSE((*fields)[0].fields[0].has_presence);
   EXPECT_FALSE((*fields)[0].fields[1].has_presence);
+}
+
+TEST(MessageSchema, WellKnownTypeHasTheFormOfJson) {
+  const auto fields = fields_of(R"(
+    syntax = "proto3"; import "google/protobuf/timestamp.proto"; import "google/protobuf/wrappers.proto";
+    import "google/protobuf/struct.proto";
+    message M { google.protobuf.Timestamp at = 1; repeated google.protobuf.UInt32Value all = 2;
+                google.protobuf.NullValue none = 3; google.protobuf.Struct tree = 4; })",
+                                "M");
+  ASSERT_TRUE(fields) << fields.error().detail;
+  EXPECT_EQ(outline(*fields).substr(0, 31), "1 at, 2 all, 3 none, 4 tree (1 ");
+  using Form = std::tuple<MessageForm, FieldType, protobuf::WireType>;
+  const auto form = [&](std::size_t i) {
+    return Form((*fields)[i].form, (*fields)[i].type, wire_type_of((*fields)[i]));
+  };
+  EXPECT_EQ(form(0), Form(MessageForm::kTimestamp, FieldType::kString, protobuf::WireType::kLengthDelimited));
+  EXPECT_EQ(form(1), Form(MessageForm::kWrapper, FieldType::kUint32, protobuf::WireType::kLengthDelimited));
+  EXPECT_EQ(form(2), Form(MessageForm::kNull, FieldType::kEnum, protobuf::WireType::kVarint));
 }
 
 TEST(MessageSchema, EnumHasTheFirstNameOfEachNumber) {

@@ -87,6 +87,9 @@ class Scalars final : public ScalarSink {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::string_view value) const { return '\'' + std::string(value) + '\''; }
   std::string operator()(Bytes value) const { return std::to_string(value.size()) + " bytes"; }
+  std::string operator()(const EnumValue& value) const {
+    return std::to_string(value.number) + " '" + std::string(value.text) + '\'';
+  }
   template <class Number>
   std::string operator()(Number value) const {
     return std::to_string(value);
@@ -118,8 +121,19 @@ TEST(MessageTypes, ScalarsOfFieldsGoToASink) {
 
 TEST(MessageTypes, AbsentFieldWithoutPresenceHasItsDefaultInASink) {
   EXPECT_EQ(scalars_of("", {"i32", "d", "b", "s", "by", "e", "m", "m.i32", "many", "maybe", "this_one"}),
-            "0=0 1=0.000000 2=false 3='' 4=0 bytes 5='ZERO' ");
+            "0=0 1=0.000000 2=false 3='' 4=0 bytes 5=0 'ZERO' ");
+  EXPECT_EQ(scalars_of("e: 7", {"e"}), "0=7 '7' ");
   EXPECT_EQ(scalars_of("m { i32: 1 } all {} all { i32: 2 }", {"m.s", "all.i32", "maybe"}), "0='' 1=0 1=2 ");
+}
+
+TEST(MessageTypes, MapIsAListOfKeysAndValuesInASinkAndHasItsKeysAsNames) {
+  const std::string entries =
+      "by_name { key: 'k' value: 9 } by_name { key: 'key' value: 8 } by_number { key: 3 value { i32: 4 } }";
+  EXPECT_EQ(scalars_of(entries, {"by_name", "by_name.key", "by_name.value", "by_name.k"}),
+            "0='k' 1='k' 0=9 2=9 0='key' 1='key' 0=8 2=8 3=9 ");
+  EXPECT_EQ(
+      scalars_of(entries, {"by_number.value.i32", "by_number.3.i32", "by_number.3", "by_number.key"}).substr(0, 12),
+      "3=3 0=4 1=4 ");
 }
 
 TEST(MessageTypes, MapsAreSortedByKey) {

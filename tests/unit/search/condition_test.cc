@@ -99,6 +99,9 @@ TEST(Condition, TrueForTheRecord) {
                            "len(tags) = 1",
                            "len(numbers) = 3",
                            "count(tags) = 2",
+                           "count(home) = 1",
+                           "count(deep.in.side) = 2",
+                           "len(deep.in.side) = 2",
                            "count(absent) = 0",
                            "len(text) = 0",
                            "text = ''",
@@ -264,6 +267,24 @@ TEST(Condition, SizeAndDepthAreBounded) {
   std::string lengths;
   for (int i = 0; i < 12000; ++i) lengths += "len( ";
   EXPECT_FALSE(Condition::parse(lengths));
+}
+
+TEST(Condition, EnumIsComparedByItsNumberAndByItsName) {
+  const auto is_true = [](const char* text, const EnumValue& value) {
+    const auto condition = Condition::parse(text).value();
+    ConditionEvaluation evaluation(*condition);
+    evaluation.take(0, value);
+    return evaluation.finish();
+  };
+  const EnumValue green{2, "GREEN"};
+  for (const char* const text : {"c = 2", "c = 'GREEN'", "c in (1, 'GREEN')", "c in (2, 'RED')", "c ~ '^G'", "c > 1",
+                                 "c != 3", "c not in (1, 'RED')", "len(c) = 5"}) {
+    EXPECT_TRUE(is_true(text, green)) << text;
+  }
+  for (const char* const text : {"c = '2'", "c = 3", "c != 2", "c != 'GREEN'", "c not in (2, 'RED')", "c = true"}) {
+    EXPECT_FALSE(is_true(text, green)) << text;
+  }
+  EXPECT_TRUE(is_true("c = 99 and c = '99'", {99, "99"}));
 }
 
 TEST(Condition, TermOfAnotherTypeIsSeen) {
