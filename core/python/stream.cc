@@ -154,9 +154,10 @@ class Stream {
  private:
   TextsOfShard texts() const {
     return [this](std::size_t shard, const std::shared_ptr<const RecordStore>& store) -> TextsOfRecord {
-      return [this, decoding = set_->decoding(shard, store), path = set_->plan().list.shards[shard].path](
+      return [this, decoding = set_->decoding(shard, store), &named = set_->plan().list.shards[shard]](
                  const ChunkInfo& chunk, Bytes record, const std::function<void(std::string_view)>& take) {
-        const SearchedFields fields{.paths = fields_.get(), .undecoded = &undecoded_, .path = path};
+        const SearchedFields fields{
+            .paths = fields_.get(), .undecoded = &undecoded_, .path = named.path, .path_in_set = named.path_in_set()};
         return each_decoded_text({}, decoding->decoder, chunk, record, fields, take);
       };
     };

@@ -1,6 +1,5 @@
 #include "core/search/record_condition.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "core/decoding/field_names.h"
@@ -12,40 +11,15 @@ Result<std::shared_ptr<const RecordCondition>> RecordCondition::parse(std::strin
   return std::make_shared<const RecordCondition>(std::move(condition));
 }
 
-namespace {
-
-// Returns the columns of scalars with the names; empty unless all are such.
-std::vector<ScalarColumn> columns_of(const std::vector<std::string>& names) {
-  std::vector<ScalarColumn> columns;
-  for (const std::string& name : names) {
-    const auto column = scalar_column(name);
-    if (!column) return {};
-    columns.push_back(*column);
-  }
-  return columns;
-}
-
-// A step and a time are also fields of an event.
-bool is_only_of_scalar(ScalarColumn column) {
-  return column != ScalarColumn::kStep && column != ScalarColumn::kWallTime;
-}
-
-}  // namespace
-
 RecordCondition::RecordCondition(std::shared_ptr<const Condition> condition)
     : condition_(std::move(condition)),
       fields_(condition_->names()),
-      columns_(columns_of(condition_->names())),
-      is_of_scalars_(std::ranges::any_of(columns_, is_only_of_scalar)),
+      scalars_(condition_->names()),
       seen_(std::make_unique<Seen[]>(condition_->terms().size())) {}
 
 Result<bool> RecordCondition::matches(const RequestContext& context, const RecordDecoder& decoder,
                                       const ChunkInfo& chunk, Bytes record, const RecordFile& file) const {
-  if (is_of_scalars_) {
-    // A type that cannot be read now fails below.
-    const auto source = scalar_source(decoder.type(context).value_or(std::string_view()));
-    if (source) return matches_scalars(*source, chunk, record, file);
-  }
+  if (const auto source = scalars_.source(context, decoder)) return matches_scalars(*source, chunk, record, file);
   ConditionEvaluation evaluation(*condition_);
   JsonFilter filter(fields_, evaluation);
   const auto visited = decoder.visit(context, chunk, record, filter);
@@ -77,33 +51,12 @@ Result<bool> RecordCondition::matches_scalars(ScalarSource source, const ChunkIn
 }
 
 bool RecordCondition::matches(std::string_view run, const ScalarRow& scalar) const {
-  return columns_.empty() || evaluate(run, scalar);
+  return !scalars_.are_columns() || evaluate(run, scalar);
 }
 
 bool RecordCondition::evaluate(std::string_view run, const ScalarRow& scalar) const {
   ConditionEvaluation evaluation(*condition_);
-  std::vector<FoundField> found;
-  const auto take = [&](std::size_t field, const Scalar& value) {
-    evaluation.take(field, value);
-    evaluation.note_element(field);
-    found.push_back({.field = field});
-  };
-  for (std::size_t field = 0; field < columns_.size(); ++field) {
-    switch (columns_[field]) {
-      case ScalarColumn::kRun: take(field, run); break;
-      case ScalarColumn::kStep:
-        if (scalar.step) take(field, *scalar.step);
-        break;
-      case ScalarColumn::kWallTime:
-        if (scalar.wall_time) take(field, *scalar.wall_time);
-        break;
-      case ScalarColumn::kTag: take(field, std::string_view(scalar.tag)); break;
-      case ScalarColumn::kValue:
-        take(field, scalar.is_float ? Scalar(static_cast<float>(scalar.value)) : Scalar(scalar.value));
-        break;
-    }
-  }
-  fields_.note(found);
+  fields_.note(scalars_.pass(run, scalar, evaluation));
   const bool is_match = evaluation.finish();
   note(evaluation.seen());
   return is_match;

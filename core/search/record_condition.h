@@ -19,6 +19,7 @@
 #include "core/decoding/record_decoder.h"
 #include "core/formats/container.h"
 #include "core/search/condition.h"
+#include "core/search/scalar_fields.h"
 #include "core/search/undecoded_records.h"
 
 namespace recordfs {
@@ -78,9 +79,8 @@ class RecordCondition {
 
   const std::shared_ptr<const Condition> condition_;
   const FieldPaths fields_;
-  const std::vector<ScalarColumn> columns_;  // by field; empty: some names are no columns of scalars
-  const bool is_of_scalars_;                 // they cannot be fields of a record
-  const std::unique_ptr<Seen[]> seen_;       // by term
+  const ScalarFields scalars_;
+  const std::unique_ptr<Seen[]> seen_;  // by term
   mutable UndecodedRecords undecoded_;
 };
 

@@ -180,7 +180,11 @@ class Cp {
     for (Error& why : selected.failures) {
       failed.push_back({first_ordinal, {.is_of_record = true, .why = std::move(why)}});
     }
-    RecordFiles::Record record{.store = store, .decoder = decoder, .info = indexed.chunk, .chunk = **chunk};
+    RecordFiles::Record record{.store = store,
+                               .decoder = decoder,
+                               .info = indexed.chunk,
+                               .chunk = **chunk,
+                               .path_in_set = member.path_in_set()};
     for (const OrdinalInterval& run : selected.runs) copy_run(record, run, first_ordinal, failed);
     return failed;
   }

@@ -222,8 +222,10 @@ class Grep {
     if (options_.decoded) {
       wanted.texts_of = [this, &searched](const ChunkInfo& info, Bytes record,
                                           const std::function<void(std::string_view)>& take) {
-        const SearchedFields fields{
-            .paths = options_.field.get(), .undecoded = &undecoded_, .path = searched.member.path};
+        const SearchedFields fields{.paths = options_.field.get(),
+                                    .undecoded = &undecoded_,
+                                    .path = searched.member.path,
+                                    .path_in_set = searched.member.path_in_set()};
         return each_decoded_text({}, searched.decoder, info, record, fields, take);
       };
     }

@@ -18,6 +18,7 @@
 #include "core/decoding/single_values.h"
 #include "core/output/publish_file.h"
 #include "core/output/subdirectories.h"
+#include "core/search/scalar_fields.h"
 #include "fusefs/tree/names.h"
 #include "fusefs/tree/record_part.h"
 
@@ -132,22 +133,19 @@ bool NamePattern::has_part() const {
 }
 
 Result<std::string> NamePattern::name(const RequestContext& context, const RecordDecoder& decoder,
-                                      const ChunkInfo& chunk, Bytes record, std::uint64_t ordinal,
-                                      std::string_view part) const {
+                                      const ChunkInfo& chunk, const NamedRecord& record) const {
   SingleValues values(names_.size());
   if (!names_.empty()) {
-    JsonFilter filter(fields_, values);
-    TRY(decoder.visit(context, chunk, record, filter));
-    filter.finish();
+    TRY(visit_fields(context, decoder, chunk, record.bytes, record.path_in_set, fields_, values));
   }
   std::string path;
   for (const Piece& piece : pieces_) {
     if (const auto* text = std::get_if<std::string>(&piece)) {
       path += *text;
     } else if (std::holds_alternative<Ordinal>(piece)) {
-      path += record_name(ordinal);
+      path += record_name(record.ordinal);
     } else if (std::holds_alternative<Part>(piece)) {
-      std::string dotted(part);
+      std::string dotted(record.part);
       std::ranges::replace(dotted, '/', '.');
       path += dotted;
     } else {
@@ -223,7 +221,9 @@ std::variant<std::string, Failure> RecordFiles::name_of(const Record& record, By
   };
   if (!options_.pattern) return checked(options_.name_of(record.ordinal, part));
   const std::string_view path = options_.parts.empty() ? std::string_view() : std::string_view(options_.parts[part]);
-  auto name = options_.pattern->name({}, record.decoder, record.info, bytes, record.ordinal, path);
+  auto name = options_.pattern->name(
+      {}, record.decoder, record.info,
+      {.bytes = bytes, .path_in_set = record.path_in_set, .ordinal = record.ordinal, .part = path});
   if (name) return checked(*name + options_.suffix);
   const Code code = name.error().code;
   const bool is_of_record = code == Code::kNotFound || code == Code::kUnsupported || code == Code::kDamage;

@@ -29,11 +29,17 @@ class NamePattern {
   bool has_part() const;
   const FieldPaths& fields() const { return fields_; }
 
+  struct NamedRecord {
+    Bytes bytes{};
+    std::string_view path_in_set{};  // of its file, which names the run of scalars
+    std::uint64_t ordinal = 0;
+    std::string_view part{};
+  };
   // Returns the path of a file below the directory. Slashes and bytes that names should not have are percent-encoded in
   // values of fields, as in names of keys in a mount. Fails with kNotFound if a field does not have exactly one value,
-  // or none that names a file, and as RecordDecoder::visit().
+  // or none that names a file, and as visit_fields().
   Result<std::string> name(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk,
-                           Bytes record, std::uint64_t ordinal, std::string_view part) const;
+                           const NamedRecord& record) const;
 
  private:
   struct Ordinal {};
@@ -68,6 +74,7 @@ class RecordFiles {
     const RecordDecoder& decoder;
     const ChunkInfo& info;
     const Chunk& chunk;
+    std::string_view path_in_set{};
     std::uint64_t index = 0;    // in the chunk
     std::uint64_t ordinal = 0;  // in the set
   };

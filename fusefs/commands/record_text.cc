@@ -11,6 +11,7 @@
 #include "core/base/thrown.h"
 #include "core/base/utf8.h"
 #include "core/columns/column_selection.h"
+#include "core/columns/scalar_rows.h"
 #include "core/decoding/json_writer.h"
 #include "core/store/open_container.h"
 #include "fusefs/commands/command.h"
@@ -309,6 +310,17 @@ void declare_json(CLI::App& app, JsonLineOptions& json, CLI::Option* json_flag) 
       ->needs(json_flag);
 }
 
+namespace {
+
+// Returns whether fields with these names are those of records with scalars.
+bool has_scalars(const std::set<std::string>& names) {
+  return std::ranges::any_of(names, [](std::string_view name) {
+    return name.starts_with("summary.value.") || name.starts_with("history.item.") || name.starts_with("scalar.");
+  });
+}
+
+}  // namespace
+
 void report_absent(const FieldPaths* fields, CommandContext& context) {
   if (fields == nullptr || !context.output().good()) return;
   report_absent_names(fields->absent(), fields->names(), context);
@@ -330,6 +342,7 @@ void report_absent_names(const std::vector<std::string>& absent, const std::set<
     std::string hint = "recordfs cat --json shows the fields";
     if (!all.empty()) hint = fmt::format("the nearest are {}", nearest_names(path, all));
     if (!similar.empty()) hint = fmt::format("did you mean {}?", printable(similar));
+    if (scalar_column(path) && has_scalars(present)) hint += "; columns of scalars are for --where, grep and export";
     context.fail(kExitPartlyDone, fmt::format("no record has a field {} ({})", printable(path), hint));
   }
 }
