@@ -1,7 +1,9 @@
 // The columns that are wanted of all that records have.
 //
 // A name is that of a column, or a path: names joined by dots that lead through messages and objects, and through lists
-// to each of their elements. Names may have dots themselves. The name of a column has precedence over a path.
+// to each of their elements. Names may have dots themselves; a name that is that of a column and a path to another is
+// an error. In an Example, the names are those of features, and paths such as
+// "features.feature.label.int64_list.value".
 #pragma once
 
 #include <optional>

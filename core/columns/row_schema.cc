@@ -1,6 +1,7 @@
 #include "core/columns/row_schema.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
@@ -77,8 +78,27 @@ Error nul_in(std::string_view feature) {
   return unsupported(fmt::format("feature {} has a NUL in its name", printable(feature)));
 }
 
-// Returns whether paths lead through a field. The keys of a map are no names of fields.
-bool has_paths(const MessageField& field) { return field.type == FieldType::kMessage && !field.is_map; }
+// Returns whether paths lead through a field. Those in a map lead to all keys or values.
+bool has_paths(const MessageField& field) { return field.type == FieldType::kMessage; }
+
+constexpr std::array<std::pair<std::string_view, FeatureKind>, 3> kListsOfFeatures = {
+    {{".bytes_list.value", FeatureKind::kBytes},
+     {".float_list.value", FeatureKind::kFloats},
+     {".int64_list.value", FeatureKind::kInts}}};
+
+// Returns a name without the place of all features.
+std::string_view name_in_features(std::string_view name) {
+  constexpr std::string_view kPlace = "features.feature.";
+  return name.starts_with(kPlace) ? name.substr(kPlace.size()) : name;
+}
+
+// Returns the feature that a name leads to if it is the path of its values, and the kind of these; otherwise nullopt.
+std::optional<std::pair<std::string_view, FeatureKind>> feature_of_values(std::string_view name) {
+  for (const auto& [list, kind] : kListsOfFeatures) {
+    if (name.ends_with(list)) return std::pair(name.substr(0, name.size() - list.size()), kind);
+  }
+  return std::nullopt;
+}
 
 // Adds the names of fields, and the paths to those inside if `all`.
 void add_paths(const std::vector<MessageField>& fields, const std::string& parent, bool all,
@@ -280,7 +300,7 @@ Result<void> RowSchema::add_example(const RowSources& sources, Bytes record, Fea
   for (const auto& feature : *features) {
     if (feature.kind == FeatureKind::kNone) continue;
     names.emplace(feature.name);
-    if (!selection_.wants(feature.name)) continue;
+    if (!column_of(feature.name)) continue;
     if (!sources.allows_nul && feature.name.find('\0') != std::string_view::npos) return nul_in(feature.name);
     const auto known = features_.try_emplace(std::string(feature.name), Feature{.kind = feature.kind}).first;
     Feature& column = known->second;
@@ -298,22 +318,57 @@ Result<void> RowSchema::add_example(const RowSources& sources, Bytes record, Fea
 
 Result<void> RowSchema::add_features(const RequestContext& context, const RowSources& sources,
                                      const std::vector<std::string>& records) {
+  TRY(select_features());
   FeatureNames names;  // also of features that are not selected
   const auto add = [&](Bytes record) { return add_example(sources, record, names); };
   for (const std::string& record : records) TRY(add(as_bytes(record)));
   if (sources.later_records) TRY(sources.later_records(context, add));
   if (records.empty()) return no_columns("records of unknown type");
   if (names.empty()) return unsupported("no feature of the first 1,024 records has a type");
-  TRY(selection_.check({names.begin(), names.end()}));
+  TRY(check_features(names));
   for (auto& [name, feature] : features_) {
     feature.column = root_.fields.size();
-    root_.fields.push_back({.name = name,
+    root_.fields.push_back({.name = std::string(*column_of(name)),
                             .number = static_cast<std::uint32_t>(feature.column + 1),
                             .type = type_of(feature.kind),
                             .is_repeated = feature.is_list,
                             .has_presence = true});
   }
   return {};
+}
+
+std::optional<std::string_view> RowSchema::column_of(std::string_view feature) const {
+  if (selection_.is_all()) return feature;
+  const auto known = selected_features_.find(feature);
+  return known == selected_features_.end() ? std::nullopt : std::optional<std::string_view>(known->second);
+}
+
+Result<void> RowSchema::select_features() {
+  const auto add = [&](std::string_view feature, const std::string& given) -> Result<void> {
+    const auto [known, is_new] = selected_features_.try_emplace(std::string(feature), given);
+    if (is_new || known->second == given) return {};
+    return unsupported(fmt::format("{} and {} name the same column", printable(known->second), printable(given)));
+  };
+  for (const std::string& given : selection_.names()) {
+    const std::string_view name = name_in_features(given);
+    TRY(add(name, given));
+    if (const auto feature = feature_of_values(name)) TRY(add(feature->first, given));
+  }
+  return {};
+}
+
+Result<void> RowSchema::check_features(const FeatureNames& names) const {
+  std::vector<std::string> known(names.begin(), names.end());
+  for (const std::string& given : selection_.names()) {
+    const std::string_view name = name_in_features(given);
+    const auto values = feature_of_values(name);
+    const auto feature = values ? features_.find(values->first) : features_.end();
+    const bool has_values = feature != features_.end() && feature->second.kind == values->second;
+    const bool is_feature = names.contains(name);
+    if (is_feature && has_values) return unsupported(fmt::format("{} names several columns", printable(given)));
+    if (is_feature || has_values) known.push_back(given);
+  }
+  return selection_.check(known);
 }
 
 bool RowSchema::is_list(std::string_view feature) const {
@@ -407,7 +462,7 @@ Result<void> RowSchema::append_example(ColumnBuilder& builder, Bytes record) con
   for (const auto& feature : features) {
     const auto known = features_.find(feature.name);
     if (known != features_.end() && feature.kind != FeatureKind::kNone) has_list[known->second.column] = true;
-    const bool is_skipped = known == features_.end() && !selection_.wants(feature.name);
+    const bool is_skipped = known == features_.end() && !column_of(feature.name);
     if (is_skipped || !has_values(feature)) continue;
     if (known == features_.end()) {
       return feature_error(feature.name, "does not occur in the first 1,024 records (try: --scan-columns)");

@@ -117,6 +117,8 @@ class RowSchema {
   bool has_features() const { return !features_.empty(); }
   // Returns whether a feature is a list, also true for one that the first records lack.
   bool is_list(std::string_view feature) const;
+  // Returns the name of the column that a feature is in, as the selection has it; nullopt if it is not selected.
+  std::optional<std::string_view> column_of(std::string_view feature) const;
   // Returns the error of a record with several values of a feature that is no list.
   static Error several_values(std::string_view feature);
   // Adds the fields of a record that the columns come from. Returns false if all may be needed, because the records are
@@ -149,6 +151,9 @@ class RowSchema {
   Result<void> add_features(const RequestContext& context, const RowSources& sources,
                             const std::vector<std::string>& records);
   Result<void> add_example(const RowSources& sources, Bytes record, FeatureNames& names);
+  // Sets selected_features_. Fails with kUnsupported if two names lead to the same feature.
+  Result<void> select_features();
+  Result<void> check_features(const FeatureNames& names) const;
   Result<void> add_values(const RequestContext& context, const RowSources& sources, const RecordSchema& format,
                           const std::vector<std::string>& records);
   Result<std::string> message_of_value(const RecordSchema& format, Bytes record) const;
@@ -161,10 +166,11 @@ class RowSchema {
   ColumnSelection selection_{};
   MessageField root_{};
   bool has_scalars_ = false;
-  std::optional<ValueKind> values_{};                       // of records without a type
-  std::optional<ValueColumns> value_columns_{};             // of these
-  std::optional<RecordType> type_{};                        // of messages
-  std::map<std::string, Feature, std::less<>> features_{};  // of Examples
+  std::optional<ValueKind> values_{};                                    // of records without a type
+  std::optional<ValueColumns> value_columns_{};                          // of these
+  std::optional<RecordType> type_{};                                     // of messages
+  std::map<std::string, Feature, std::less<>> features_{};               // of Examples
+  std::map<std::string, std::string, std::less<>> selected_features_{};  // the names that are given, by feature
 };
 
 }  // namespace recordfs

@@ -107,10 +107,6 @@ class Follower {
 class SelectedColumns::Finder {
  public:
   std::vector<Selected> find(const ArrowField& root, std::string_view name) {
-    const auto same = std::ranges::find(root.children, name, &ArrowField::name);
-    if (same != root.children.end()) {
-      return {{.field = *same, .path = {static_cast<std::size_t>(same - root.children.begin())}}};
-    }
     name_ = name;
     add(root, name);
     return std::move(found_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -136,14 +137,15 @@ Result<std::string> RowReader::row_of_example(Bytes record) const {
   JsonWriter writer(row, JsonLayout::kTyped);
   writer.begin_object();
   for (const auto& [name, feature] : std::get<Value::Object>(only_member(*only_member(value))->is)) {
-    if (!form_.selection.wants(name)) continue;
+    const auto column = form_.schema == nullptr ? std::optional(name) : form_.schema->column_of(name);
+    if (!column) continue;
     const Value* const lists = only_member(feature);
     if (lists == nullptr) continue;
     const auto& values = std::get<Value::List>(only_member(*lists)->is);
     const bool is_list = form_.schema == nullptr || form_.schema->is_list(name);
     if (!is_list && values.size() > 1) return RowSchema::several_values(name);
     if (!is_list && values.empty()) continue;
-    writer.name(name);
+    writer.name(*column);
     if (is_list) writer.begin_list();
     for (const Value& item : values) append_value(writer, item, form_.bytes, name, form_.mixed.get());
     if (is_list) writer.end_list();

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/columns/selected_columns.h"
 #include "core/dataset/record_stream.h"
 #include "core/decoding/record_decoder.h"
 #include "core/export/table_groups.h"
@@ -118,6 +119,7 @@ Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const Column
     const bool is_indescribable = why == Code::kUnsupported && !is_table && choice.selection.is_all();
     if (!found && columns.has_columns && !is_indescribable) return found.error();
     if (found) columns.schema = std::move(*found);
+    if (found) TRY(SelectedColumns::of(arrow_field_of(columns.schema->root()), choice.selection));
     is_table = is_table || (columns.schema != nullptr && has_paths(choice.selection, columns.schema->root()));
   }
   if (is_table) {

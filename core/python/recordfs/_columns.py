@@ -58,8 +58,8 @@ class Columned:
 
         The names may also be a list.
 
-        ``"a.b"`` is the field b of the message or object a, unless a column has that name. It is a list if a or b is one:
-        of the values of all elements, with None for an element without one.
+        ``"a.b"`` is the field b of the message or object a, or the column of that name, but not both. It is a list if a
+        or b is one: of the values of all elements, with None for an element without one.
 
         A feature of a tensorflow.Example is a list if one of the first 1024 records of the set needs one, or with `lists`.
         Raises ValueError if there is no such column, or if one is named twice.
@@ -81,7 +81,8 @@ class Columned:
         Returns
         -------
         dict
-            All `columns` in their order. A missing value is None; bytes are bytes, and the name of an enum is its value.
+            All `columns` in their order. A missing value is None; bytes are bytes, and the name of an enum is its value. A
+            Timestamp is the text that JSON has.
             Where records are no rows, the record as `decode` returns it: the records of event files and runs, whose
             columns are those of scalars; those whose columns cannot be described, because values have different types;
             and a tensorflow.SequenceExample as {name: list}, with lists of lists for its feature lists.
