@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/parse_number.h"
+#include "core/formats/run_names.h"
 #include "core/formats/tensorflow_example.h"
 #include "core/formats/tfrecord/compressed.h"
 #include "core/formats/tfrecord/event_file.h"
@@ -71,55 +72,66 @@ int bid_on_record(Bytes head) {
 
 // What the records at the begin of some bytes are.
 struct Judgement {
-  bool are_events = false;
+  EventEvidence evidence = EventEvidence::kNone;  // kPossible: no record decides
   std::optional<std::uint64_t> next{};  // where the next record begins, if one before it is too long to be judged
 };
 
 // Judges the first intact records, of which the first one that is not merely a possible event decides. So an event file
-// is recognized that lost its first record, with the version, or begins with damage.
-Judgement judge(const Bytes head) {
+// is recognized that lost its first record, with the version, or begins with damage. `is_named`: the file has the name
+// of an event file. `before`: the evidence of records before these bytes.
+Judgement judge(const Bytes head, bool is_named, EventEvidence before) {
+  EventEvidence evidence = before;
   std::size_t at = 0;
   for (std::size_t judged = 0; judged < kMostJudged && head.size() - at >= kFrameSize;) {
     const Bytes rest = head.subspan(at);
     const auto length = sound_length(rest);
     const std::uint64_t size = length ? kFrameSize + std::min(*length, kLongest) : 1;
     if (size > rest.size()) {
-      const bool goes_on = may_begin_event(rest.subspan(kHeaderSize));
-      return {.next = goes_on ? std::optional(at + size) : std::nullopt};
+      if (!may_begin_event(rest.subspan(kHeaderSize))) return {};
+      return {.evidence = EventEvidence::kPossible, .next = at + size};
     }
     if (const auto record = length ? record_at_begin(rest) : std::nullopt) {
-      const EventEvidence evidence = evidence_of_event(*record);
-      if (evidence != EventEvidence::kPossible) return {.are_events = evidence == EventEvidence::kCertain};
+      evidence = evidence_of_event(*record);
+      if (evidence == EventEvidence::kFields) evidence = is_named ? EventEvidence::kPossible : EventEvidence::kNone;
+      if (evidence != EventEvidence::kPossible) return {.evidence = evidence};
       ++judged;
     }
     at += static_cast<std::size_t>(size);
   }
-  return {};
+  return {.evidence = evidence};
+}
+
+bool is_named_as_events(const Source& source) { return run_kind(source.name()) == RunKind::kEvents; }
+
+// If no record decides, the name does.
+bool are_events(EventEvidence evidence, bool is_named) {
+  return evidence == EventEvidence::kCertain || (evidence == EventEvidence::kPossible && is_named);
 }
 
 // Returns whether the file that begins with `head` is an event file. Reads more of it if it begins with long records
 // that may be events. Fails as Source does.
 Result<bool> has_events(const RequestContext& context, const Source& source, Bytes head) {
   constexpr int kMostPieces = 8;
-  Judgement judgement = judge(head);
+  const bool is_named = is_named_as_events(source);
+  Judgement judgement = judge(head, is_named, EventEvidence::kNone);
   Position at = 0;
   for (int pieces = 0; judgement.next && pieces < kMostPieces; ++pieces) {
     if (*judgement.next >= source.size() - at) break;
     at += *judgement.next;
     ASSIGN_OR_RETURN(const auto piece, read_up_to(context, source, at, kHead));
-    judgement = judge(piece.view());
+    judgement = judge(piece.view(), is_named, judgement.evidence);
   }
-  return judgement.are_events;
+  return are_events(judgement.evidence, is_named);
 }
 
 // Returns whether the compressed file that begins with `head` is an event file. Fails with errors that may pass.
-Result<bool> has_packed_events(const RequestContext& context, CodecId codec, Bytes head) {
+Result<bool> has_packed_events(const RequestContext& context, CodecId codec, Bytes head, bool is_named) {
   auto stream = open_stream(codec, head, Tail::kIgnored);
   if (!stream) return is_permanent(stream.error().code) ? Result<bool>(false) : stream.error();
   std::array<std::byte, kMostPackedHead> bytes;
   const auto got = (*stream)->read(context, bytes);
   if (!got) return is_permanent(got.error().code) ? Result<bool>(false) : got.error();
-  return judge(Bytes(bytes).first(*got)).are_events;
+  return are_events(judge(Bytes(bytes).first(*got), is_named, EventEvidence::kNone).evidence, is_named);
 }
 
 Result<int> bid_on_search(const RequestContext& context, const Source& source, std::uint64_t scan_bytes) {
@@ -146,7 +158,8 @@ Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shar
   ASSIGN_OR_RETURN(const auto packing,
                    is_plain ? Result<std::optional<Packing>>(std::nullopt) : find_packing(context, head.view()));
   if (packing) {
-    ASSIGN_OR_RETURN(const bool is_event_file, has_packed_events(context, packing->codec, head.view()));
+    const bool is_named = is_named_as_events(*source);
+    ASSIGN_OR_RETURN(const bool is_event_file, has_packed_events(context, packing->codec, head.view(), is_named));
     auto file = open_compressed(std::move(source), limits, packing->codec);
     return is_event_file ? with_event_type(std::move(file)) : std::move(file);
   }

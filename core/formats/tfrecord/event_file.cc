@@ -291,7 +291,7 @@ EventEvidence evidence_of_event(Bytes record) {
     }
   }
   if (has_version) return EventEvidence::kCertain;
-  if (!has_time) return EventEvidence::kNone;
+  if (!has_time) return EventEvidence::kFields;
   return has_summary ? EventEvidence::kCertain : EventEvidence::kPossible;
 }
 

@@ -18,8 +18,9 @@ std::string version(std::string_view text) {
 }
 
 // Returns the type that the file states for its records.
-std::string type_in(const std::string& file) {
-  const auto container = kFormat.open({}, source_of(file), {});
+std::string type_in(const std::string& file, const std::string& name = "") {
+  const auto source = std::make_shared<MemorySource>(Buffer::copy_of({}, as_bytes(file)).value(), name);
+  const auto container = kFormat.open({}, source, {});
   if (!container || (*container)->metadata() == nullptr) return "";
   return std::string((*container)->metadata()->record_type({}).value());
 }
@@ -48,8 +49,11 @@ TEST(EventFile, VersionIsCertain) {
   for (const std::string& possible : {kTime, version("brain.Event:"), version("brain.Event:x"), kTime + "\x22\x01g"}) {
     EXPECT_EQ(evidence_of_event(as_bytes(possible)), EventEvidence::kPossible);
   }
-  for (const std::string& other : {std::string(), first + first, first + "\x2A", first + "\x2A\x01x", "x" + first,
-                                   "\x09" + number(12345, 8), first + "\x5A\x01x"}) {
+  for (const std::string& other : {std::string(), "\x09" + number(12345, 8)}) {
+    EXPECT_EQ(evidence_of_event(as_bytes(other)), EventEvidence::kFields);
+  }
+  for (const std::string& other :
+       {first + first, first + "\x2A", first + "\x2A\x01x", "x" + first, first + "\x5A\x01x"}) {
     EXPECT_EQ(evidence_of_event(as_bytes(other)), EventEvidence::kNone) << other;
   }
 }
@@ -86,6 +90,25 @@ TEST(EventFile, RecordsHaveTheTypeOfEvents) {
     EXPECT_EQ(type_in(damaged), "");
     EXPECT_EQ(type_in(damaged + framed(summary(kLoss))), "tensorflow.Event");
   }
+}
+
+TEST(EventFile, NameDecidesIfNoRecordDoes) {
+  const std::string name = "events.out.tfevents.1611911647.host";
+  std::string graph = kTime;
+  protobuf::append_field(graph, 4, std::string(1u << 20, 'g'));
+  std::string packed = framed(kTime);
+  if (can_compress(CodecId::kZlib)) {
+    packed.clear();
+    ASSERT_TRUE(compress(CodecId::kZlib, {}, as_bytes(framed(kTime)), packed));
+  }
+  for (const std::string& file :
+       {framed(kTime), framed("\x10\x05"), framed(graph), framed(graph) + framed(kTime), packed}) {
+    EXPECT_EQ(type_in(file, name), "tensorflow.Event");
+    EXPECT_EQ(type_in(file, "a.tfrecord"), "");
+  }
+  EXPECT_EQ(type_in(framed(kTime) + framed("record"), name), "");
+  EXPECT_EQ(type_in(framed("record"), name), "");
+  EXPECT_EQ(type_in("", name), "");
 }
 
 TEST(EventFile, LongRecordsMayPrecedeTheOneThatIsCertain) {
