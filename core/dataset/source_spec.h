@@ -3,12 +3,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/dataset/shard_list.h"
 
 namespace recordfs {
+
+// The word of a command line that means standard input. A file of that name is ./-.
+inline constexpr std::string_view kStandardInput = "-";
 
 struct SourceSpec {
   enum class Kind : std::uint8_t {

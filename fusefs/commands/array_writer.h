@@ -4,9 +4,9 @@
 #include <functional>
 #include <optional>
 
+#include "core/dataset/set_reader.h"
 #include "core/store/selection.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/set_reader.h"
 
 namespace recordfs {
 

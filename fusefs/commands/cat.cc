@@ -19,11 +19,11 @@
 #include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/database_records.h"
 #include "fusefs/commands/key_range.h"
+#include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/random_order.h"
 #include "fusefs/commands/range.h"
 #include "fusefs/commands/record_copier.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/commands/set_reader.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
@@ -62,7 +62,7 @@ class Cat {
 
   bool copy(const Split& split) {
     const auto shard = split.shard.empty() ? std::optional(std::size_t{0}) : reader_.set().find_shard(split.shard);
-    if (split.begin == 0 && shard == reader_.first_present()) reader_.list_left_out();
+    if (split.begin == 0 && shard == reader_.first_present()) list_left_out(reader_, context_);
     const auto member = reader_.member(split.shard);
     return member && copy(*member, split);
   }
@@ -79,7 +79,7 @@ class Cat {
                                 reader_.name(), part_id(part)));
       return false;
     }
-    if (part.number == 0) reader_.list_left_out();
+    if (part.number == 0) list_left_out(reader_, context_);
     return std::ranges::all_of(ranges_of(part, *sizes), [&](const ShardRange& range) {
       const auto member = reader_.member(range.shard, 0);
       if (!member) return options_.words.allows_missing;
@@ -108,7 +108,7 @@ class Cat {
     RecordCopier& copier = copier_of(*member);
     const auto record = find(copier.context(), address, *member->store);
     if (record) return copier.copy_one(*record, std::nullopt);
-    context_.print_failure(member->path, record.error());
+    context_.report_failure(member->path, record.error());
     return true;
   }
 
@@ -185,7 +185,7 @@ int cat(const CatOptions& options) {
   if (options.split) context.distinguish_retries(options.form.skips_damage);
   expect_first_range(options.words, context);
   if (names_database(options)) return cat_database(options, context);
-  const auto reader = SetReader::open(options.words, context);
+  const auto reader = open_set(options.words, context);
   if (!reader) return context.status();
   Cat copying(options, *reader, context);
   if (options.array.is_wanted) {
@@ -198,7 +198,7 @@ int cat(const CatOptions& options) {
   } else if (options.random.is_given()) {
     copy_in_random_order(options.random, options.form, *reader, context);
   } else {
-    reader->each_range(options.words, [&](const Range& range) { return copying.copy(range); });
+    each_range(options.words, context, [&](const Range& range) { return copying.copy(range); });
   }
   report_absent(options.form.json.fields.get(), context);
   report_condition(options.form.condition.get(), true, context);

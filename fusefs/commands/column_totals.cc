@@ -14,9 +14,9 @@
 
 #include "core/base/utf8.h"
 #include "core/columns/row_schema.h"
+#include "core/dataset/recent_shards.h"
 #include "core/decoding/message_schema.h"
 #include "fusefs/commands/progress.h"
-#include "fusefs/commands/recent_shards.h"
 #include "fusefs/exit_status.h"
 
 namespace recordfs {

@@ -6,13 +6,13 @@
 #include <string>
 
 #include "core/columns/column_statistics.h"
+#include "core/dataset/damage_reporter.h"
+#include "core/dataset/set_reader.h"
 #include "core/decoding/record_decoder.h"
 #include "core/search/undecoded_records.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/random_order.h"
-#include "fusefs/commands/set_reader.h"
 #include "fusefs/commands/where.h"
 
 namespace recordfs {

@@ -28,6 +28,7 @@
 #include "core/store/saved_index.h"
 #include "core/verify/verification.h"
 #include "fusefs/commands/command.h"
+#include "fusefs/commands/progress.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 #include "fusefs/options.h"
@@ -269,7 +270,7 @@ Result<std::string> CommandContext::real_path(const std::string& path) {
 std::shared_ptr<const RecordStore> CommandContext::open(const std::string& path, bool skips_others) {
   auto opened = open_quietly({}, path);
   if (opened) return std::move(opened->store);
-  if (!skips_others || opened.error().code != Code::kNoContainer) print_unopened(path, opened.error());
+  if (!skips_others || opened.error().code != Code::kNoContainer) report_unopened(path, opened.error());
   return nullptr;
 }
 
@@ -305,6 +306,18 @@ void CommandContext::report_skipped(const std::string& path, const RecordStore& 
   store.log().report({}, error);
   skipped()->write(skipped_line(path, finding_of(error, chunk, records)));
   if (impact_of(error) != Impact::kDamage) note(error);
+}
+
+bool CommandContext::goes_on() const { return !Interruption::came(); }
+
+void CommandContext::report_region(const std::string& path, const RecordStore& store, const DamagedRegion& region,
+                                   bool is_known) {
+  if (region.damage_class == DamageClass::kStale) return;
+  add_loss(region.records_lost, region.least_lost);
+  if (skipped() != nullptr) skipped()->write(skipped_line(path, finding_of(region)));
+  if (region.damage_class != DamageClass::kUnfinished) return store.log().report(region);
+  // Printed here, because the log leaves unfinished ends out, but they set the exit status.
+  if (!is_known) print_message(fmt::format("{}: {}", path, damage_line(region)));
 }
 
 void list_files(const std::vector<std::string>& paths, bool descends, const std::function<bool(ListedFile)>& take) {

@@ -85,8 +85,9 @@ class CommandContext : public CommandStatus {
   // Writes what is left of the output, and returns the exit status.
   int finish();
 
-  // Logs a failed read of `store`, and notes it.
-  void report(const RecordStore& store, const Error& error);
+  bool goes_on() const override;  // no signal came: Interruption
+  // Log what failed, or list what is skipped.
+  void report(const RecordStore& store, const Error& error) override;
 
   // Makes status() kExitTryAgain after failures that may pass, for schedulers. With `skips_damage`, bytes that cannot
   // be read are skipped as damage; otherwise reading them may be retried.
@@ -95,14 +96,14 @@ class CommandContext : public CommandStatus {
     services_.finds_unreadable =
         skips_damage ? StoreResources::FindsUnreadable::kAll : StoreResources::FindsUnreadable::kNone;
   }
-  // Logs why records of a chunk were skipped, counts them, and lists or notes it. `records`: how many; nullopt:
-  // unknown.
   void report_skipped(const std::string& path, const RecordStore& store, const Error& error, const ChunkInfo& chunk,
-                      std::optional<std::uint64_t> records);
+                      std::optional<std::uint64_t> records) override;
+  void report_region(const std::string& path, const RecordStore& store, const DamagedRegion& region,
+                     bool is_known) override;
 
   const Limits& limits() const { return limits_; }
   const database::Options& database_options() const { return database_options_; }
-  unsigned threads() const { return threads_; }
+  unsigned threads() const override { return threads_; }
   StoreResources& services() { return services_; }
 
  private:

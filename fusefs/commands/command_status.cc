@@ -40,7 +40,7 @@ void CommandStatus::set_losses(const LossCount& losses) {
   losses_ = losses;
 }
 
-void CommandStatus::print_unopened(const std::string& path, const Error& error) {
+void CommandStatus::report_unopened(const std::string& path, const Error& error) {
   if (!hides_unopened_) print_message(open_failure(path, error));
   note(distinguishes_retries_ && may_open_later(error) ? kExitTryAgain : kExitCannotOpen);
 }
@@ -61,7 +61,7 @@ void CommandStatus::note(const DamagedRegion& region) {
   note(skipped_ && impact == Impact::kDamage ? Impact::kNone : impact);
 }
 
-void CommandStatus::print_failure(const std::string& path, const Error& error) {
+void CommandStatus::report_failure(const std::string& path, const Error& error) {
   // Errors of a whole file or set have no position.
   const bool is_of_all = error.code == Code::kUnsupported || error.code == Code::kLimit;
   print_once(is_of_all && error.position == 0 ? fmt::format("{}: {}", path, error.detail) : open_failure(path, error));

@@ -11,6 +11,7 @@
 
 #include "core/base/impact.h"
 #include "core/base/result.h"
+#include "core/dataset/reporter.h"
 #include "core/formats/chunk_info.h"
 #include "fusefs/commands/output.h"
 #include "fusefs/exit_status.h"
@@ -18,17 +19,15 @@
 namespace recordfs {
 
 // Thread-safe, except the functions that choose what counts.
-class CommandStatus {
+class CommandStatus : public Reporter {
  public:
-  // Adds an error to the exit status. The worst counts.
-  void note(const Error& error);
+  // Add to the exit status. The worst counts.
   void note(int status);
-  void note(Impact impact) { note(exit_status_of(impact)); }
-  // Adds a damaged region to it. The stale end of a recycled log is not damage.
-  void note(const DamagedRegion& region);
+  void note(Impact impact) override { note(exit_status_of(impact)); }
+  void note(const Error& error) override;
+  void note(const DamagedRegion& region) override;
   int status() const { return status_; }
-  // Counts records that are skipped, as LossCount::add() does.
-  void add_loss(std::optional<std::uint64_t> count, std::uint64_t at_least = 0);
+  void add_loss(std::optional<std::uint64_t> count, std::uint64_t at_least = 0) override;
   LossCount losses() const;
   void set_losses(const LossCount& losses);
 
@@ -42,13 +41,11 @@ class CommandStatus {
   // Returns that list; null if there is none.
   Output* skipped() { return skipped_.get(); }
 
-  // Prints why a file cannot be opened, and notes it.
-  void print_unopened(const std::string& path, const Error& error);
-  // Prints an error, unless the log has just printed the same line, and notes it.
-  void print_failure(const std::string& path, const Error& error);
-  // Prints a line, unless it equals the previous one, and notes the status.
+  // Print a line, unless it equals the previous one, and note it.
   void fail(int status, const std::string& text);
-  void fail(Impact impact, const std::string& text) { fail(exit_status_of(impact), text); }
+  void fail(Impact impact, const std::string& text) override { fail(exit_status_of(impact), text); }
+  void report_unopened(const std::string& path, const Error& error) override;
+  void report_failure(const std::string& path, const Error& error) override;
   // Prints a line, unless it equals the previous one. For logs.
   void print_once(const std::string& line);
 

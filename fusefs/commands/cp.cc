@@ -21,15 +21,15 @@
 #include "core/base/counted.h"
 #include "core/base/descriptor.h"
 #include "core/base/utf8.h"
+#include "core/dataset/damage_reporter.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/damage_reporter.h"
+#include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/range.h"
 #include "fusefs/commands/record_files.h"
 #include "fusefs/commands/record_text.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/commands/set_reader.h"
 #include "fusefs/commands/where.h"
 #include "fusefs/commands/whole_files.h"
 #include "fusefs/exit_status.h"
@@ -69,7 +69,7 @@ class Cp {
   }
 
   int run() {
-    const auto reader = SetReader::open(options_.words, context_);
+    const auto reader = open_set(options_.words, context_);
     if (!reader) {
       Interruption::pass_on();
       return context_.status();
@@ -79,7 +79,7 @@ class Cp {
       return kExitCannotOpen;
     }
     files_.emplace(std::move(*directory_), options_.files);
-    reader->each_range(options_.words, [&](const Range& range) { return copy(range, *reader); });
+    each_range(options_.words, context_, [&](const Range& range) { return copy(range, *reader); });
     progress_.clear();
     report_condition(options_.condition.get(), !is_stopped_ && !Interruption::came(), context_);
     report_incomplete(reader->name());
@@ -137,16 +137,16 @@ class Cp {
     if (!member) return true;
     const auto selection = select_at(address, *member->store);
     if (selection) return copy(*member, *selection).has_value();
-    context_.print_failure(member->path, selection.error());
+    context_.report_failure(member->path, selection.error());
     return true;
   }
 
   // Returns as SetReader::Take does.
   std::optional<std::uint64_t> copy(const SetMember& member, const Selection& selection) {
     if (!options_.files.parts.empty() && member.store->schema().parts == RecordSchema::Parts::kNone) {
-      context_.print_failure(member.path,
-                             {.code = Code::kNotFound,
-                              .detail = fmt::format("the records of {} have no parts", member.store->traits().format)});
+      context_.report_failure(
+          member.path, {.code = Code::kNotFound,
+                        .detail = fmt::format("the records of {} have no parts", member.store->traits().format)});
       return std::nullopt;
     }
     DamageReporter damage(member.path, *member.store, context_);

@@ -18,8 +18,8 @@
 #include "core/dataset/database_files.h"
 #include "core/store/open_container.h"
 #include "fusefs/commands/command.h"
+#include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/commands/set_reader.h"
 
 namespace recordfs {
 namespace {

@@ -18,6 +18,7 @@
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
 #include "core/columns/row_schema.h"
+#include "core/dataset/damage_reporter.h"
 #include "core/dataset/ordered_pass.h"
 #include "core/dataset/source_spec.h"
 #include "core/export/export_format.h"
@@ -25,16 +26,15 @@
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/export_columns.h"
 #include "fusefs/commands/export_files.h"
 #include "fusefs/commands/export_options.h"
+#include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/output_place.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/random_rows.h"
 #include "fusefs/commands/record_rows.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/commands/set_reader.h"
 #include "fusefs/commands/where.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
@@ -73,7 +73,7 @@ class Export {
     if (!place_) return fail_output({.why = place_.error()});
     if (place_->stream) stream_.emplace(std::move(place_->stream), options_.output);
     context_.decode_with(options_.types);
-    const auto reader = is_database() ? nullptr : SetReader::open(options_.words, context_);
+    const auto reader = is_database() ? nullptr : open_set(options_.words, context_);
     if (reader && prepare(*reader)) {
       is_complete_ = true;
       if (options_.random.is_given()) {
@@ -81,7 +81,7 @@ class Export {
                          return take(rows);
                        }).read(options_.random, context_);
       } else {
-        reader->each_range(options_.words, [&](const Range& range) { return write(range, *reader); });
+        each_range(options_.words, context_, [&](const Range& range) { return write(range, *reader); });
       }
       progress_.clear();
       finish();
@@ -176,7 +176,7 @@ class Export {
       if (!store && is_permanent(store.error().code)) continue;  // reported when its records are read
       EncoderOptions stated;
       if (const auto taken = store ? take_record_type(**store, stated) : store.error(); !taken) {
-        context_.print_failure(reader.set().shard(shard).path, taken.error());
+        context_.report_failure(reader.set().shard(shard).path, taken.error());
         return false;
       }
       if (is_first) {
@@ -202,7 +202,7 @@ class Export {
     if (content != ExportFormat::Content::kRows && content != ExportFormat::Content::kTable) return true;
     auto found = recordfs::find_columns(reader, content == ExportFormat::Content::kTable, options_.columns,
                                         options_.types, context_.limits());
-    if (!found) return context_.print_failure(reader.name(), found.error()), false;
+    if (!found) return context_.report_failure(reader.name(), found.error()), false;
     if (!found->undescribed.empty()) {
       print_message(fmt::format("{}: no columns, because there are no descriptors of {} (try: --descriptors)",
                                 reader.name(), printable(found->undescribed)));
@@ -232,11 +232,11 @@ class Export {
   std::optional<std::uint64_t> count_selected(SetReader& reader) {
     const ConditionPointer condition = options_.condition->renewed();
     const SelectedFinder finder{
-        .condition = condition, .types = options_.types, .skips_damage = options_.skips_damage, .context = context_};
+        .condition = condition, .types = options_.types, .skips_damage = options_.skips_damage, .reporter = context_};
     std::uint64_t records = 0;
     const LossCount losses = context_.losses();
     is_complete_ = true;
-    reader.each_range(options_.words, [&](const Range& range) {
+    each_range(options_.words, context_, [&](const Range& range) {
       return visit(range, reader, [&](const SetMember& member, const Selection& selection) {
         return finder.each(member, selection, [&](OrdinalInterval run) { records += run.end - run.begin; });
       });
@@ -260,7 +260,7 @@ class Export {
     const auto& address = std::get<RecordAddress>(range);
     const auto member = reader.member(address.shard, true);
     const auto selection = member ? select_at(address, *member->store) : Result<Selection>(Selection{});
-    if (!selection) context_.print_failure(member->path, selection.error());
+    if (!selection) context_.report_failure(member->path, selection.error());
     is_complete_ = is_complete_ && member && selection && take(*member, *selection);
     return is_complete_;
   }
@@ -269,14 +269,14 @@ class Export {
   std::optional<std::uint64_t> write(const SetMember& member, const Selection& selection) {
     constexpr std::uint64_t kUsualRow = 64;  // bytes without the record
     const auto rows = RecordRows::open(member, rows_);
-    if (!rows) return context_.print_failure(member.path, rows.error()), std::nullopt;
+    if (!rows) return context_.report_failure(member.path, rows.error()), std::nullopt;
     const PassPart part{.store = *member.store, .selection = selection, .is_light = (*rows)->takes_batches()};
     ProcessBatch encode_batch;
     if (part.is_light) {
       encode_batch = [&](const std::shared_ptr<const ScannedBatch>& batch) -> OrderedResult {
         return [this, batch, &part, &rows, &member] {
           const auto encoded = (*rows)->encode(batch, part.within(*batch));
-          if (!encoded) context_.print_failure(member.path, encoded.error());
+          if (!encoded) context_.report_failure(member.path, encoded.error());
           return encoded && take(*encoded);
         };
       };
@@ -369,7 +369,7 @@ class Export {
       } else if (store != nullptr) {
         context_.report(*store, why);
       } else {
-        context_.print_failure(origin.path, why);
+        context_.report_failure(origin.path, why);
       }
       if (!options_.skips_damage) return false;
     }

@@ -8,10 +8,10 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/columns/row_schema.h"
+#include "core/dataset/set_reader.h"
 #include "core/decoding/descriptor_set.h"
 #include "core/export/export_format.h"
 #include "core/store/record_store.h"
-#include "fusefs/commands/set_reader.h"
 
 namespace recordfs {
 

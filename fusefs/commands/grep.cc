@@ -15,6 +15,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/result.h"
+#include "core/dataset/damage_reporter.h"
 #include "core/dataset/source_spec.h"
 #include "core/decoding/json_writer.h"
 #include "core/decoding/record_decoder.h"
@@ -26,14 +27,13 @@
 #include "core/store/json_line.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/database_grep.h"
 #include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/grep_options.h"
 #include "fusefs/commands/grep_printer.h"
+#include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/record_text.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/commands/set_reader.h"
 #include "fusefs/commands/standard_input.h"
 #include "fusefs/commands/where.h"
 #include "fusefs/messages.h"
@@ -83,7 +83,7 @@ class Grep {
   // Returns false if no further files are needed.
   bool take(const ListedFile& file) {
     if (file.failure) {
-      if (!options_.hides_unopened) context_.print_failure(file.path, *file.failure);
+      if (!options_.hides_unopened) context_.report_failure(file.path, *file.failure);
       context_.note(*file.failure);
       return true;
     }
@@ -139,7 +139,7 @@ class Grep {
   // `name` is that of the data set in the output.
   void search_set(const std::string& name, RecordWords words) {
     words.allows_missing = options_.allows_missing;
-    const auto reader = SetReader::open(words, context_);
+    const auto reader = open_set(words, context_);
     if (!reader) return;
     selected_ = 0;
     reader->each(OrdinalRange{}, [&](const SetMember& member, const Selection&) { return search(member, name); });

@@ -18,9 +18,9 @@
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
+#include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/record_copier.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/commands/set_reader.h"
 #include "fusefs/commands/standard_input.h"
 #include "fusefs/follow/growing_file.h"
 #include "fusefs/messages.h"
@@ -90,7 +90,7 @@ bool copy_selected(const RecordCount& count, bool is_head, const FormOptions& fo
     second.condition = form.condition->renewed();  // the first pass finds all doubts
     LastSelected last(records);
     const SelectedFinder finder{
-        .condition = form.condition, .types = form.types, .skips_damage = form.skips_damage, .context = context};
+        .condition = form.condition, .types = form.types, .skips_damage = form.skips_damage, .reporter = context};
     if (!finder.each(reader, [&](OrdinalInterval run) { last.add(run); })) return false;
     const auto first = last.first();
     if (is_head && !first) return true;
@@ -103,7 +103,7 @@ bool copy_selected(const RecordCount& count, bool is_head, const FormOptions& fo
 int copy_end(const EndOptions& options, bool is_head) {
   CommandContext context(options.reading);
   context.decode_with(options.form.types);
-  const auto reader = SetReader::open(options.words, context);
+  const auto reader = open_set(options.words, context);
   if (!reader) return context.status();
   const FormOptions form = form_of(options);
   bool is_complete = true;
@@ -150,7 +150,7 @@ class Tail {
       const auto status = status_of({}, path_);
       const bool is_absent_or_empty = !status || !status->is_file() || status->size == 0;
       if (!watch || (!is_next_ && !is_absent_or_empty)) {
-        context_.print_unopened(path_, opened.error());
+        context_.report_unopened(path_, opened.error());
         return nullptr;
       }
       context_.print_once(open_failure(path_, opened.error()));
@@ -169,7 +169,7 @@ class Tail {
       print_message(fmt::format("{}: {}", path_, followed.error().detail));
       return true;
     }
-    context_.print_failure(path_, followed.error());
+    context_.report_failure(path_, followed.error());
     return false;
   }
 
@@ -222,7 +222,7 @@ class Tail {
     const auto selection = select({.begin = begin, .end = static_cast<std::int64_t>(records.end)}, store);
     const SetMember member{path_, {std::shared_ptr<const void>(), &store}};  // not owned
     if (selection) return RecordCopier(member, form_, context_).copy(*selection).has_value();
-    context_.print_failure(path_, selection.error());
+    context_.report_failure(path_, selection.error());
     return false;
   }
 

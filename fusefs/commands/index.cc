@@ -16,9 +16,9 @@
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
+#include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/replace_file.h"
-#include "fusefs/commands/set_reader.h"
 #include "fusefs/commands/standard_input.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
@@ -100,7 +100,7 @@ class Index {
     const auto totals = wait_for([&] { return store->index().totals(ScanDetail::kSizes); });
     const auto damage = wait_for([&] { return store->index().damage(); });
     if (!totals || !damage) {
-      context_.print_failure(path, totals ? damage.error() : totals.error());
+      context_.report_failure(path, totals ? damage.error() : totals.error());
       return;
     }
     for (const DamageRow& row : **damage) context_.note(row.region);

@@ -17,6 +17,7 @@
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
 #include "core/columns/column_table.h"
+#include "core/dataset/damage_reporter.h"
 #include "core/dataset/ordered_pass.h"
 #include "core/dataset/saved_counts.h"
 #include "core/dataset/source_spec.h"
@@ -28,13 +29,12 @@
 #include "fusefs/commands/column_totals.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/database_table.h"
 #include "fusefs/commands/info_tables.h"
+#include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/part_totals.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/terminal.h"
 #include "fusefs/tree/database/database_info.h"
@@ -84,7 +84,7 @@ void add_records(ColumnTotals& totals, const InfoOptions& options, SetReader& re
 const ColumnStatistics* columns_of(const std::string& path, const std::shared_ptr<const RecordStore>& store,
                                    const InfoOptions& options, ColumnTotals& totals, CommandContext& context) {
   if (options.counted.random.is_given()) {
-    const auto reader = SetReader::open({.files = {path}}, context);
+    const auto reader = open_set({.files = {path}}, context);
     if (reader == nullptr) return nullptr;
     add_records(totals, options, *reader);
     return totals.finish(path);
@@ -214,7 +214,7 @@ Result<SizeHistogram> sizes_of(const RecordStore& store, unsigned threads) {
 std::string sizes_row(const std::string& path, const RecordStore& store, CommandContext& context) {
   const auto sizes = sizes_of(store, context.threads());
   if (!sizes) {
-    context.print_failure(path, sizes.error());
+    context.report_failure(path, sizes.error());
     return {};
   }
   if (sizes->count() == 0) return {};
@@ -305,7 +305,7 @@ std::string line_of(const std::string& path, JsonObject info) {
 // Returns nullopt if that fails.
 std::optional<std::string> info_text(const std::string& word, const RecordWords& words, const InfoOptions& options,
                                      CommandContext& context, FileTotals& totals) {
-  const auto reader = SetReader::open(words, context);
+  const auto reader = open_set(words, context);
   auto known = reader ? info_of(*reader) : std::nullopt;
   if (!known) return std::nullopt;
   if (number_in(*known, "damaged_regions") > 0) context.note(kExitDamage);
@@ -344,7 +344,7 @@ std::optional<std::string> info_text(const std::string& path, const InfoOptions&
   if (!store) return std::nullopt;
   auto known = info_of(path, *store, options, context);
   if (!known) {
-    context.print_failure(path, known.error());
+    context.report_failure(path, known.error());
     return std::nullopt;
   }
   if (options.scan) totals.add(*known, 1);

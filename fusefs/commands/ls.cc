@@ -13,15 +13,15 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/utf8.h"
+#include "core/dataset/damage_reporter.h"
 #include "core/dataset/ordered_pass.h"
 #include "core/decoding/json_writer.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/damage_reporter.h"
+#include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/range.h"
 #include "fusefs/commands/record_copier.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/commands/set_reader.h"
 #include "fusefs/commands/where.h"
 
 namespace recordfs {
@@ -301,7 +301,7 @@ bool list_range(const Range& range, const LsOptions& options, SetReader& reader,
   if (const auto record = find({}, address, *member->store)) {
     Listing(options, *member, context).list(*record);
   } else {
-    context.print_failure(member->path, record.error());
+    context.report_failure(member->path, record.error());
   }
   return true;
 }
@@ -309,13 +309,13 @@ bool list_range(const Range& range, const LsOptions& options, SetReader& reader,
 int ls(const LsOptions& options) {
   CommandContext context(options.reading);
   if (options.condition) context.decode_with(options.types);
-  const auto reader = SetReader::open(options.words, context);
+  const auto reader = open_set(options.words, context);
   if (!reader) return context.status();
   if (options.chunks && !options.json) {
     const std::string header = reader->has_one_shard() ? chunk_rows_header() : "shard\t" + chunk_rows_header();
     context.output().write(::isatty(STDOUT_FILENO) == 1 ? in_columns(header, !reader->has_one_shard()) : header);
   }
-  reader->each_range(options.words, [&](const Range& range) { return list_range(range, options, *reader, context); });
+  each_range(options.words, context, [&](const Range& range) { return list_range(range, options, *reader, context); });
   report_condition(options.condition.get(), true, context);
   return context.finish();
 }

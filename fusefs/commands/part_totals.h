@@ -4,12 +4,12 @@
 #include <optional>
 #include <string>
 
+#include "core/dataset/damage_reporter.h"
+#include "core/dataset/set_reader.h"
 #include "core/decoding/json_writer.h"
 #include "core/store/part_counts.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/database_reader.h"
-#include "fusefs/commands/set_reader.h"
 
 namespace recordfs {
 

@@ -14,10 +14,10 @@
 
 #include "core/dataset/permutation.h"
 #include "core/dataset/picked_records.h"
+#include "core/dataset/recent_shards.h"
 #include "core/dataset/sampler.h"
 #include "core/store/executor.h"
 #include "fusefs/commands/command.h"
-#include "fusefs/commands/recent_shards.h"
 #include "fusefs/commands/selected_ordinals.h"
 
 namespace recordfs {
@@ -100,7 +100,7 @@ class RandomPass {
   void report(const PickedRecords::Stop& stop) {
     const auto place = reader_.locate({.begin = static_cast<std::int64_t>(stop.ordinal), .is_one = true});
     const auto member = place ? reader_.member(place->shard, 0) : std::nullopt;
-    if (member) context_.print_failure(member->path, stop.why);
+    if (member) context_.report_failure(member->path, stop.why);
   }
 
   const RandomTarget& target_;
@@ -165,7 +165,7 @@ bool read_selected_in_random_order(const RandomOptions& options, const RandomTar
   SelectedOrdinals selected;
   bool has_all = true;
   const SelectedFinder finder{
-      .condition = target.condition, .types = target.types, .skips_damage = target.skips_damage, .context = context};
+      .condition = target.condition, .types = target.types, .skips_damage = target.skips_damage, .reporter = context};
   if (!finder.each(reader, [&](OrdinalInterval run) { has_all = selected.add(run) && has_all; })) return false;
   if (!has_all) {
     context.fail(kExitPartlyDone, "--where: the selected records are too many separate ones to shuffle them");

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "core/dataset/picked_records.h"
+#include "core/dataset/set_reader.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/record_copier.h"
-#include "fusefs/commands/set_reader.h"
 #include "fusefs/commands/where.h"
 
 namespace CLI {

@@ -9,10 +9,10 @@
 #include <mutex>
 #include <set>
 
+#include "core/dataset/recent_shards.h"
+#include "core/dataset/set_reader.h"
 #include "fusefs/commands/random_order.h"
-#include "fusefs/commands/recent_shards.h"
 #include "fusefs/commands/record_rows.h"
-#include "fusefs/commands/set_reader.h"
 
 namespace recordfs {
 

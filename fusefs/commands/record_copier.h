@@ -8,11 +8,11 @@
 
 #include "core/base/read_window.h"
 #include "core/base/result.h"
+#include "core/dataset/damage_reporter.h"
 #include "core/dataset/ordered_pass.h"
 #include "core/formats/field_projection.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/record_text.h"
 
 namespace recordfs {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/dataset/shard_list.h"
+#include "core/dataset/selected_records.h"
 #include "core/decoding/record_decoder.h"
 #include "core/store/json_line.h"
 #include "core/store/record_store.h"
@@ -66,25 +66,6 @@ struct FormOptions {
 
   // Declares the options on `app`. The object must outlive the parsing.
   void declare(CLI::App& app);
-};
-
-// A container that a command reads, and its place in a data set.
-struct SetMember {
-  std::string path;                          // in messages
-  std::shared_ptr<const RecordStore> store;  // not null
-  std::string name{};                        // in addresses and JSON; empty: the data set has only this container
-  std::uint64_t first_ordinal = 0;           // in the data set, of its first record
-  std::size_t bytes_in_set = 0;              // of the path: Shard::path_in_set()
-
-  std::string_view path_in_set() const { return recordfs::path_in_set(path, bytes_in_set); }
-};
-
-// Some records of a chunk. REQUIRES: the chunk has them.
-struct ChunkRecords {
-  ChunkInfo info;
-  OrdinalInterval which;                         // indices
-  std::optional<std::uint64_t> first_ordinal{};  // of the chunk; nullopt: not counted
-  std::optional<RecordRuns> runs{};              // only these among `which`; nullopt: all
 };
 
 // Why records cannot be read.

@@ -23,10 +23,10 @@
 #include "fusefs/commands/column_totals.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
+#include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/replace_file.h"
-#include "fusefs/commands/set_reader.h"
 #include "fusefs/commands/where.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
@@ -92,7 +92,7 @@ class Report {
     const auto opened = context_.open_quietly({}, file.path);
     if (!opened) {
       progress_.clear();
-      context_.print_unopened(file.path, opened.error());
+      context_.report_unopened(file.path, opened.error());
       return fail(opened.error().detail);
     }
     const RecordStore& store = *opened->store;
@@ -104,7 +104,7 @@ class Report {
                            });
     if (!found) {
       progress_.clear();
-      context_.print_failure(file.path, found.error());
+      context_.report_failure(file.path, found.error());
       return fail(found.error().detail);
     }
     if (found->verdict.was_stopped) return std::nullopt;

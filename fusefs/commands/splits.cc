@@ -17,8 +17,8 @@
 #include "core/decoding/json_writer.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
+#include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/commands/set_reader.h"
 #include "fusefs/commands/standard_input.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/options.h"
@@ -76,7 +76,7 @@ class SplitsWriter {
       write(shard, split);
       return output_.good();
     });
-    if (!written) context_.print_failure(path, written.error());
+    if (!written) context_.report_failure(path, written.error());
   }
 
   void write(std::size_t shard, const ContainerSplit& split) {

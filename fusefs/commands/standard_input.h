@@ -11,11 +11,9 @@
 
 #include "core/base/descriptor.h"
 #include "core/base/result.h"
+#include "core/dataset/source_spec.h"
 
 namespace recordfs {
-
-// The word on a command line that means standard input. A file of that name is ./-.
-inline constexpr std::string_view kStandardInput = "-";
 
 // Returns whether a FILE is standard input or a named pipe, such as <(...) of a shell.
 bool is_pipe(const std::string& path);

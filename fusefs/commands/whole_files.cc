@@ -14,8 +14,8 @@
 #include "core/base/storage.h"
 #include "core/base/thread.h"
 #include "core/output/file_copier.h"
+#include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/progress.h"
-#include "fusefs/commands/set_reader.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 
@@ -67,14 +67,14 @@ class WholeFiles {
     const auto source = open_source({}, Location(file.path));
     if (!source) {
       progress_.clear();
-      return context_.print_unopened(file.path, source.error());
+      return context_.report_unopened(file.path, source.error());
     }
     if (files_.size() == 1) progress_.set_total((*source)->size());
     auto failure = copier_.copy(**source, file.name, [this](std::uint64_t bytes) { progress_.add(bytes); });
     if (!failure) return;
     progress_.clear();
     if (failure->can_continue) failure->why.detail += " (the same command continues the copy)";
-    if (failure->is_of_source) return context_.print_failure(file.path, failure->why);
+    if (failure->is_of_source) return context_.report_failure(file.path, failure->why);
     const bool is_there = failure->why.os_error == EEXIST;
     const bool is_locked = failure->why.os_error == EWOULDBLOCK;
     // A full disk ends the copy of all.

@@ -51,7 +51,7 @@ TEST(CommandContext, FileThatCannotBeOpenedIsRetriedUnlessItWillNeverOpen) {
                                        std::pair{EIO, kExitTryAgain}, std::pair{ESTALE, kExitTryAgain}}) {
     CommandContext context(without_index(), Log());
     context.distinguish_retries(false);
-    context.print_unopened("file", io_error(number));
+    context.report_unopened("file", io_error(number));
     EXPECT_EQ(context.status(), status) << number;
   }
 }

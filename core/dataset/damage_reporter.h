@@ -1,4 +1,4 @@
-// Reads a container for a command, and reports the damage that is found once, as part of the exit status.
+// Reads a container, and reports the damage that is found, once.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <string>
 
 #include "core/dataset/ordered_pass.h"
+#include "core/dataset/reporter.h"
 #include "core/store/record_store.h"
-#include "fusefs/commands/command_context.h"
 
 namespace recordfs {
 
@@ -20,10 +20,10 @@ class DamageReporter {
   using WorkOnChunk = std::function<OrderedResult(const RequestContext& context, const IndexedChunk& indexed)>;
 
   // `path` names the container in messages. The arguments must outlive the object.
-  DamageReporter(const std::string& path, const RecordStore& store, CommandContext& context)
+  DamageReporter(const std::string& path, const RecordStore& store, Reporter& reporter)
       : path_(path),
         store_(store),
-        context_(context),
+        reporter_(reporter),
         regions_([this](const DamagedRegion& region) { report(region); }) {}
   ~DamageReporter() { finish(); }
   DamageReporter(const DamageReporter&) = delete;
@@ -35,7 +35,7 @@ class DamageReporter {
   void finish() { regions_.finish(); }
 
   // Reads a part as read_part() does, and reports its damage. Returns the number of records before the place where
-  // reading ended; nullopt if a result stopped it, or after printing why it failed.
+  // reading ended; nullopt if a result stopped it, or after reporting why it failed.
   std::optional<std::uint64_t> read(const PassPart& part, const ScanOptions& options, const WorkOnChunk& work,
                                     const ProcessBatch& work_on_batch = {});
 
@@ -44,7 +44,7 @@ class DamageReporter {
 
   const std::string& path_;
   const RecordStore& store_;
-  CommandContext& context_;
+  Reporter& reporter_;
   Regions regions_;
   std::set<Position> unfinished_;  // reported
 };

@@ -1,14 +1,9 @@
-#include "fusefs/commands/damage_reporter.h"
-
-#include <fmt/format.h>
-
-#include "core/verify/verification.h"
-#include "fusefs/messages.h"
+#include "core/dataset/damage_reporter.h"
 
 namespace recordfs {
 
 void DamageReporter::add(const DamagedRegion& region) {
-  context_.note(region);
+  reporter_.note(region);
   regions_.add(region);
 }
 
@@ -25,23 +20,14 @@ std::optional<std::uint64_t> DamageReporter::read(const PassPart& part, const Sc
   };
   const auto end = read_part(part, options, work_on_step, work_on_batch);
   regions_.finish();
-  if (!end) context_.print_failure(path_, end.error());
+  if (!end) reporter_.report_failure(path_, end.error());
   return !end || end->was_stopped ? std::nullopt : std::optional(end->records);
 }
 
 void DamageReporter::report(const DamagedRegion& region) {
-  if (region.damage_class != DamageClass::kStale) context_.add_loss(region.records_lost, region.least_lost);
-  const bool is_listed = context_.skipped() != nullptr && region.damage_class != DamageClass::kStale;
-  if (is_listed) context_.skipped()->write(skipped_line(path_, finding_of(region)));
-  switch (region.damage_class) {
-    case DamageClass::kDamage:
-    case DamageClass::kUnsupported: return store_.log().report(region);
-    // Printed here, because the log leaves unfinished ends out, but they set the exit status.
-    case DamageClass::kUnfinished:
-      if (unfinished_.insert(region.begin).second) print_message(fmt::format("{}: {}", path_, damage_line(region)));
-      return;
-    case DamageClass::kStale: return;
-  }
+  const bool is_unfinished = region.damage_class == DamageClass::kUnfinished;
+  const bool is_known = is_unfinished && !unfinished_.insert(region.begin).second;
+  reporter_.report_region(path_, store_, region, is_known);
 }
 
 }  // namespace recordfs

@@ -7,8 +7,7 @@
 
 #include "core/base/bounded_lru.h"
 #include "core/dataset/picked_records.h"
-#include "fusefs/commands/record_text.h"
-#include "fusefs/commands/set_reader.h"
+#include "core/dataset/set_reader.h"
 
 namespace recordfs {
 

@@ -1,0 +1,148 @@
+#include "fusefs/commands/named_sets.h"
+
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/counted.h"
+#include "core/base/storage.h"
+#include "core/base/utf8.h"
+#include "core/dataset/source_spec.h"
+#include "core/verify/verification.h"
+#include "fusefs/exit_status.h"
+#include "fusefs/messages.h"
+
+namespace recordfs {
+namespace {
+
+// Prints what is missing or surplus. Returns nullopt after printing why there is no shard.
+std::optional<ShardList> named(const RecordWords& words, CommandContext& context) {
+  auto list = SourceSpec{.words = words.files, .manifest = words.manifest}.shards();
+  if (!list) {
+    context.fail(kExitCannotOpen, list.error().detail);
+    return std::nullopt;
+  }
+  for (const std::string& line : gap_messages(*list)) print_message(line);
+  return std::move(*list);
+}
+
+// Hints that a file is opened next, and the chunk that begins here read.
+void expect_reads_at(const Location& file, Position begin) {
+  constexpr std::uint64_t kHead = 64u << 10;  // what formats read when they open a file
+  // Most chunks need less. The rest of a larger one is another request.
+  constexpr std::uint64_t kChunk = 512u << 10;
+  if (begin <= kHead || begin > UINT64_MAX / 2) return;
+  file.storage().expect_reads(file, [&](const std::string&) {
+    return std::vector<ByteRange>{{begin, begin + kChunk}, {0, kHead}};
+  });
+}
+
+bool is_complete(const ShardList& list) { return list.missing() == 0 && list.surplus.empty(); }
+
+}  // namespace
+
+void expect_first_range(const RecordWords& words, CommandContext& context) {
+  if (words.files.size() != 1 || !words.manifest.empty() || words.ranges.empty()) return;
+  const Location file(words.files.front());
+  if (const auto* const address = std::get_if<RecordAddress>(&words.ranges.front())) {
+    if (address->shard.empty()) expect_reads_at(file, address->begin);
+    return;
+  }
+  const auto& ordinals = std::get<OrdinalRange>(words.ranges.front());
+  if (!ordinals.counts_from_end()) expect_open({}, file, span_of(ordinals, 0).begin, context.services());
+}
+
+std::string set_name(const RecordWords& words) {
+  if (!words.manifest.empty()) return words.manifest;
+  return words.files.size() == 1 ? words.files.front() : counted(words.files.size(), "file");
+}
+
+std::optional<ShardList> name_shards(const RecordWords& words, CommandContext& context) {
+  auto list = named(words, context);
+  if (!list) return std::nullopt;
+  if (is_complete(*list)) return list;
+  const std::size_t missing = list->missing();
+  if (words.allows_missing && !words.reports_missing) {
+    if (missing < list->shards.size()) return list;
+    context.fail(kExitCannotOpen, fmt::format("{}: no shard is present", set_name(words)));
+    return std::nullopt;
+  }
+  context.note(kExitDamage);
+  if (words.allows_missing) return list;
+  print_message(fmt::format("{}: {} missing, {} surplus (try: --allow-missing)", set_name(words),
+                            counted(missing, "shard"), list->surplus.size()));
+  return std::nullopt;
+}
+
+std::vector<NamedFile> named_files(const std::string& manifest, const std::vector<std::string>& words,
+                                   CommandContext& context) {
+  std::vector<NamedFile> files;
+  const auto add_all = [&](const RecordWords& set) {
+    const auto list = named(set, context);
+    if (!list) return;
+    if (!is_complete(*list)) context.note(kExitDamage);
+    const auto missing = missing_shards(*list);
+    auto next = missing.begin();
+    for (std::size_t i = 0; i < list->shards.size(); ++i) {
+      if (!list->shards[i].is_missing) {
+        files.push_back({.path = list->shards[i].path, .bytes_in_set = list->shards[i].bytes_in_set});
+      } else if (next != missing.end() && next->first == i) {
+        files.push_back({.path = next->path, .missing = *next});
+        ++next;
+      }
+    }
+    for (const std::string& path : list->surplus) files.push_back({.path = path, .is_surplus = true});
+  };
+  if (!manifest.empty()) add_all({.manifest = manifest});
+  for (const std::string& word : words) add_all({.files = {word}});
+  return files;
+}
+
+std::unique_ptr<SetReader> open_set(const RecordWords& words, CommandContext& context) {
+  expect_first_range(words, context);
+  auto list = name_shards(words, context);
+  if (!list) return nullptr;
+  auto reader = std::make_unique<SetReader>(set_name(words), std::move(*list), words.allows_missing, context,
+                                            context.opener(), context.known_counts());
+  if (reader->has_one_shard() && !reader->member(0, 0)) return nullptr;
+  if (words.files.size() > 1 || !words.manifest.empty()) reader->report_absent_files();
+  return reader;
+}
+
+void each_range(const RecordWords& words, CommandContext& context, const std::function<bool(const Range&)>& take) {
+  constexpr int kLongest = 1 << 16;  // bytes of a word; the rest of a longer one is the next word
+  if (!words.has_ranges()) {
+    take(OrdinalRange{});
+    return;
+  }
+  if (!std::ranges::all_of(words.ranges, take) || !words.reads_ranges) return;
+  for (std::string word; std::cin >> std::setw(kLongest) >> word;) {
+    const auto range = parse_range(word);
+    if (!range) {
+      return context.fail(kExitWrongUse, "standard input: " + not_a_range(printable(word)));
+    }
+    if (!take(*range)) return;
+  }
+  if (const auto read = input_outcome(std::cin); !read) {
+    context.fail(kExitPartlyDone, "standard input: " + read.error().detail);
+  }
+}
+
+void list_left_out(SetReader& reader, CommandContext& context) {
+  Output* const list = context.skipped();
+  if (list == nullptr) return;
+  const auto shard = [&](std::size_t number) -> const Shard& { return reader.set().shard(number); };
+  for (const MissingShards& missing : missing_shards(reader.set().size(), shard)) {
+    const std::string_view reason = missing.count == 1 ? "this shard does not exist" : "these shards do not exist";
+    list->write(skipped_line(missing.path, finding_of_file("missing", std::string(reason), Impact::kDamage), &missing));
+  }
+  for (const std::string& path : reader.surplus()) {
+    const std::string reason = "the data set has fewer shards, or another number of them";
+    list->write(skipped_line(path, finding_of_file("surplus", reason, Impact::kDamage)));
+  }
+}
+
+}  // namespace recordfs

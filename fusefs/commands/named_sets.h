@@ -1,0 +1,54 @@
+// Names and opens the data sets of a command, and prints what is missing.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/dataset/missing_shards.h"
+#include "core/dataset/set_reader.h"
+#include "fusefs/commands/command_context.h"
+#include "fusefs/commands/record_words.h"
+
+namespace recordfs {
+
+// Names the shards of a data set. Prints what is missing or surplus, and notes it unless that is allowed. Returns
+// nullopt if the command has to end: after printing why there is no shard, or if shards are missing or surplus that
+// must not be.
+std::optional<ShardList> name_shards(const RecordWords& words, CommandContext& context);
+
+// Hints that a file is opened next, and that the first range is read: see expect_open(). Does nothing for several
+// files.
+void expect_first_range(const RecordWords& words, CommandContext& context);
+
+// Returns the name of the data set in messages.
+std::string set_name(const RecordWords& words);
+
+// A shard of a data set, for a command that handles files one by one, or several missing ones.
+struct NamedFile {
+  std::string path;
+  std::optional<MissingShards> missing{};
+  bool is_surplus = false;       // exists, but the data set has fewer shards
+  std::size_t bytes_in_set = 0;  // of the path: Shard::path_in_set()
+};
+
+// Returns the shards that a manifest names, unless that is empty, and then those that the words name, one data set a
+// word, each with its surplus ones after it. Prints what is missing or surplus, and notes it.
+std::vector<NamedFile> named_files(const std::string& manifest, const std::vector<std::string>& words,
+                                   CommandContext& context);
+
+// Names the shards as name_shards(), and opens the only one, but no other. Returns null if the command has to end.
+// `context` must outlive the result.
+std::unique_ptr<SetReader> open_set(const RecordWords& words, CommandContext& context);
+
+// Calls `take` with each range that was given, and then with those that standard input has, if they are read from
+// there, until it returns false. If none is given or read, calls it with that of all records.
+void each_range(const RecordWords& words, CommandContext& context, const std::function<bool(const Range& range)>& take);
+
+// Lists the missing and the surplus shards, if there is a list of what is skipped.
+void list_left_out(SetReader& reader, CommandContext& context);
+
+}  // namespace recordfs
