@@ -47,6 +47,16 @@ class Index(commands.Case):
         self.good("index", file)
         self.assertNotEqual((self.cache / self.saved()[0]).read_bytes(), before)
 
+    def test_index_of_another_version_is_replaced_silently(self):
+        path = self.copy(GOOD_FILE)
+        self.good("index", path)
+        saved = self.cache / self.saved()[0]
+        good = saved.read_bytes()
+        for version in (0, 4, 6):
+            saved.write_bytes(good[:8] + version.to_bytes(4, "little") + good[12:])
+            self.good("index", path)
+            self.assertEqual(saved.read_bytes(), good, version)
+
     def test_directory_can_be_chosen(self):
         self.good("index", "--index", self.folder / "mine", self.copy(GOOD_FILE))
         self.assertEqual((len(list((self.folder / "mine").iterdir())), self.saved()), (1, []))
