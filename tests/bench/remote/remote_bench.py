@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Reads a container from a web server as recordfs does, beside curl, rclone's mount and a local copy.
 
-    scripts/bench --remote [--records N] [--runs N] [--round-trip MILLISECONDS,...] [--results tests/bench/RESULTS.md]
+    scripts/bench --remote [--records N] [--runs N] [--seconds N] [--round-trip MILLISECONDS,...]
+                           [--results tests/bench/RESULTS.md]
 
 nginx serves the file on 127.0.0.1, also through a proxy that delays all bytes (tests/remote/delay.py). Its log counts
-requests and bytes. Runs of all systems alternate, and medians are compared. Systems that are not installed are left out.
+requests and bytes. Runs of all systems alternate, and medians are compared. Systems that are not installed are left out:
+nginx and curl are required, rclone is not. The server and the proxy are processes of their own, each with a processor to
+itself if the machine has four; with fewer, they slow down what is measured.
 """
 import argparse
 import contextlib
@@ -32,7 +35,7 @@ daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log; 
 http {{ log_format sent '$status $body_bytes_sent'; access_log {folder}/access.log sent; sendfile on; autoindex on; {temporary}
   server {{ listen 127.0.0.1:{port}; root {root}; keepalive_requests 1000000; }} }}
 """
-CONNECTIONS = 4
+CONNECTIONS = 4, 16  # of curl; the first is the yardstick
 PATIENCE = 30
 SUBREAPER = 36  # of prctl(2)
 
@@ -107,11 +110,8 @@ class Bench:
             yield "info", name, [self.recordfs, "info", *more, source]
         for name, source, more in sources:
             yield "one record at the beginning", name, [self.recordfs, "cat", *more, source, "100"]
-        step = -(-self.size // CONNECTIONS)
-        words = ["curl", "-s", "--fail", "-Z", "--parallel-immediate"]
-        for begin in range(0, self.size, step):
-            words += ["-r", f"{begin}-{min(self.size, begin + step) - 1}", "-o", "/dev/null", url, "--next", "-s"]
-        yield "all bytes", f"curl, {CONNECTIONS} connections", words[:-2]
+        for connections in CONNECTIONS:
+            yield "all bytes", f"curl, {connections} connections", self.parallel_curl(url, connections)
         yield "all bytes", "curl, 1 connection", ["curl", "-s", "--fail", "-o", "/dev/null", url]
         for command in (["cat"], ["grep", "-c", "no such text"], ["verify"]):
             yield "all bytes", f"recordfs {command[0]}, URL", [self.recordfs, command[0], "--no-cache", *command[1:], url]
@@ -121,6 +121,13 @@ class Bench:
         target = self.folder / "copies"
         yield "copy", "curl", ["curl", "-s", "--fail", "-o", target / "x", url]
         yield "copy", "recordfs cp --raw", [self.recordfs, "cp", "--raw", "--no-cache", url, ":", target]
+
+    def parallel_curl(self, url, connections):
+        step = -(-self.size // connections)
+        words = ["curl", "-s", "--fail", "-Z", "--parallel-immediate"]
+        for begin in range(0, self.size, step):
+            words += ["-r", f"{begin}-{min(self.size, begin + step) - 1}", "-o", "/dev/null", url, "--next", "-s"]
+        return words[:-2]
 
     def measured(self, nginx, command):
         shutil.rmtree(self.caches, ignore_errors=True)
@@ -144,7 +151,8 @@ class Bench:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
 
-    def rows(self, nginx, round_trip):
+    def rows(self, nginx, round_trip, seconds):
+        """Returns the rows of a round trip. Begins no further run of all tasks that would probably exceed `seconds`."""
         with contextlib.ExitStack() as stack:
             port = stack.enter_context(delay.Delayed(("127.0.0.1", nginx.port), round_trip / 1000)).port if round_trip else nginx.port
             url = f"http://127.0.0.1:{port}/{self.file.name}"
@@ -155,7 +163,10 @@ class Bench:
                 mounted = stack.enter_context(rclone(url.rpartition("/")[0] + "/", point)) / self.file.name
             tasks = list(self.tasks(url, mounted))
             taken = [[] for _ in tasks]
-            for _ in range(self.options.runs):
+            begun = time.monotonic()
+            for run in range(self.options.runs):
+                if (time.monotonic() - begun) * (run + 1) > seconds * run > 0:
+                    break
                 for one, (_, _, command) in zip(taken, tasks):
                     one.append(self.measured(nginx, command))
         yardsticks = {}
@@ -174,6 +185,7 @@ def main():
     parser.add_argument("--bin", type=lambda text: Path(text).resolve(), required=True, help="folder of the built programs")
     parser.add_argument("--records", type=int, default=1_000_000, help="log lines of about 600 bytes (default: 1,000,000)")
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=300, help="after which no further run begins (default: 300)")
     parser.add_argument("--round-trip", default="0,50", help="milliseconds, one or several (default: 0,50)")
     parser.add_argument("--results", type=Path, metavar="PAGE", help="write the table of this page")
     options = parser.parse_args()
@@ -186,12 +198,13 @@ def main():
         folder.chmod(0o755)  # nginx may have another user
         bench = Bench(options, folder)
         with Nginx(folder, bench.root) as nginx:
-            rows = [row for text in options.round_trip.split(",") for row in bench.rows(nginx, float(text))]
+            round_trips = [float(text) for text in options.round_trip.split(",")]
+            rows = [row for one in round_trips for row in bench.rows(nginx, one, options.seconds / len(round_trips))]
     page = results.markdown(HEADS, rows)
     print(page)
     if options.results:
         described = machine.described(str(options.bin / "recordfs"))
-        heading = f"**Machine:** processor {described['processor']}; kernel {described['kernel']}. {bench.size / 1e6:.0f} MB, {options.runs} runs."
+        heading = f"**Machine:** processor {described['processor']}; kernel {described['kernel']}. {bench.size / 1e6:.0f} MB, at most {options.runs} runs."
         text = options.results.read_text(encoding="utf-8")
         options.results.write_text(results.replaced(text, "remote", f"{heading}\n\n{page}"), encoding="utf-8")
     return 0
