@@ -11,8 +11,10 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/dataset/random_order.h"
 #include "core/dataset/source_spec.h"
 #include "core/dataset/splits.h"
+#include "core/export/record_copier.h"
 #include "fusefs/commands/array_writer.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
@@ -20,9 +22,8 @@
 #include "fusefs/commands/database_records.h"
 #include "fusefs/commands/key_range.h"
 #include "fusefs/commands/named_sets.h"
-#include "fusefs/commands/random_order.h"
 #include "fusefs/commands/range.h"
-#include "fusefs/commands/record_copier.h"
+#include "fusefs/commands/record_text.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/messages.h"
 
@@ -52,7 +53,7 @@ class Cat {
     if (const auto* address = std::get_if<RecordAddress>(&range)) return copy_at(*address);
     const auto& ordinals = std::get<OrdinalRange>(range);
     return reader_.each(ordinals, [&](const SetMember& member, Selection selection) -> std::optional<std::uint64_t> {
-      if (!ordinals.is_one) return RecordCopier(member, options_.form, context_).copy(selection);
+      if (!ordinals.is_one) return RecordCopier(member, options_.form, context_, context_.output()).copy(selection);
       RecordCopier& copier = copier_of(member);
       if (selection.records.begin > 0) return copier.copy_one(selection);
       selection.from.reset();  // damage before the first record belongs to it, as it does to a range that begins there
@@ -91,13 +92,13 @@ class Cat {
   // A shard of which single records are copied.
   struct Opened {
     Opened(const SetMember& opened, const CatOptions& options, CommandContext& context)
-        : member(opened), copier(member, options.form, context) {}
+        : member(opened), copier(member, options.form, context, context.output()) {}
     const SetMember member;
     RecordCopier copier;
   };
 
   bool copy(const SetMember& member, const Split& split) {
-    return RecordCopier(member, options_.form, context_)
+    return RecordCopier(member, options_.form, context_, context_.output())
         .copy(PassPart{.store = *member.store, .split = split})
         .has_value();
   }
@@ -196,7 +197,7 @@ int cat(const CatOptions& options) {
   } else if (options.split) {
     std::visit([&](const auto& split) { copying.copy(split); }, *options.split);
   } else if (options.random.is_given()) {
-    copy_in_random_order(options.random, options.form, *reader, context);
+    copy_in_random_order(options.random, options.form, *reader, context, context.output());
   } else {
     each_range(options.words, context, [&](const Range& range) { return copying.copy(range); });
   }
@@ -234,7 +235,7 @@ RunCommand declare_cat(CLI::App& app) {
           throw CLI::ValidationError("--skipped", "requires --split and --skip-damage");
         }
       });
-  options->form.declare(app);
+  declare_form(app, options->form);
   app.add_flag(
       "--npy", options->array.is_wanted,
       "write the numpy array that a file holds, as an .npy file; RANGE means rows\n"
@@ -262,7 +263,7 @@ RunCommand declare_cat(CLI::App& app) {
       "with --split and --skip-damage: list in F what was skipped, as lines of JSON\n"
       "Each has `file`, `begin`, `end`, `class`, `reason` and `records_lost`; missing shards have `shards` and "
       "`count` instead. F is replaced. Damage that it lists is not counted in the exit status.");
-  options->random.declare(app);
+  declare_random(app, options->random);
   declare_where(app, options->form.condition);
   begin_group(app, "Keys of a database");
   options->keys.declare(app);

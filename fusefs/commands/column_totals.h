@@ -7,12 +7,12 @@
 
 #include "core/columns/column_statistics.h"
 #include "core/dataset/damage_reporter.h"
+#include "core/dataset/random_order.h"
 #include "core/dataset/set_reader.h"
 #include "core/decoding/record_decoder.h"
 #include "core/search/undecoded_records.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/random_order.h"
 #include "fusefs/commands/where.h"
 
 namespace recordfs {

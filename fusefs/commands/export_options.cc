@@ -101,7 +101,7 @@ void declare_output(CLI::App& app, ExportOptions& options) {
 void declare_rows(CLI::App& app, ExportOptions& options) {
   begin_group(app, "Records");
   declare_where(app, options.condition);
-  options.random.declare(app);
+  declare_random(app, options.random);
   declare_value(
       app, "--select", "COLUMNS",
       [&options](const std::string& text) {

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "core/dataset/random_order.h"
+#include "core/export/export_columns.h"
 #include "core/export/export_format.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/export_columns.h"
 #include "fusefs/commands/export_files.h"
-#include "fusefs/commands/random_order.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/where.h"
 

@@ -14,12 +14,13 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/export/record_copier.h"
 #include "core/store/open_container.h"
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/named_sets.h"
-#include "fusefs/commands/record_copier.h"
+#include "fusefs/commands/record_text.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/standard_input.h"
 #include "fusefs/follow/growing_file.h"
@@ -67,7 +68,7 @@ FormOptions form_of(const EndOptions& options) {
 void copy_range(const OrdinalRange& range, const FormOptions& form, SetReader& reader, CommandContext& context,
                 SelectedWindow* window = nullptr) {
   reader.each(range, [&](const SetMember& member, const Selection& selection) {
-    RecordCopier copier(member, form, context);
+    RecordCopier copier(member, form, context, context.output());
     if (window != nullptr) copier.keep_only(*window);
     return copier.copy(selection);
   });
@@ -221,7 +222,7 @@ class Tail {
     const auto begin = static_cast<std::int64_t>(records.begin);
     const auto selection = select({.begin = begin, .end = static_cast<std::int64_t>(records.end)}, store);
     const SetMember member{path_, {std::shared_ptr<const void>(), &store}};  // not owned
-    if (selection) return RecordCopier(member, form_, context_).copy(*selection).has_value();
+    if (selection) return RecordCopier(member, form_, context_, context_.output()).copy(*selection).has_value();
     context_.report_failure(path_, selection.error());
     return false;
   }
@@ -274,7 +275,7 @@ std::shared_ptr<EndOptions> declare(CLI::App& app, const std::string& of_count) 
       of_count)
       ->take_last();
   declare_where(app, options->form.condition);
-  options->form.declare(app);
+  declare_form(app, options->form);
   options->reading.declare(app);
   app.footer(
       "On a terminal each record is a line with unprintable bytes escaped. In a pipe or a file the records follow each "

@@ -16,11 +16,12 @@
 #include "core/dataset/damage_reporter.h"
 #include "core/dataset/ordered_pass.h"
 #include "core/decoding/json_writer.h"
+#include "core/export/record_copier.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/range.h"
-#include "fusefs/commands/record_copier.h"
+#include "fusefs/commands/record_text.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/where.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <new>
 
 #include <fmt/format.h>
 
@@ -14,39 +13,21 @@
 
 namespace recordfs {
 
-void Output::write_beyond_buffer(Bytes bytes) {
-  constexpr std::size_t kBuffer = 256u << 10;
-  flush();
-  if (bytes.size() >= kBuffer) return write_through(bytes);
-  if (buffer_.empty()) {
-    auto buffer = Buffer::allocate({}, kBuffer);
-    if (!buffer) throw std::bad_alloc();
-    buffer_ = std::move(*buffer);
-  }
-  write(bytes);
-}
-
-void Output::flush() {
-  write_through(buffer_.view().first(gathered_));
-  gathered_ = 0;
-}
-
-void Output::write_through(Bytes bytes) {
+int Output::write_through(Bytes bytes) {
   constexpr std::size_t kPiece = 64u << 10;
-  if (!bytes.empty() && !file_) ProgressLine::make_way_for_output();
-  if (!is_ascii_) {
-    if (good()) error_ = write_all(descriptor(), bytes);
-    return;
+  if (!file_) ProgressLine::make_way_for_output();
+  if (!is_ascii_) return write_all(descriptor(), bytes);
+  int failed = 0;
+  for (; failed == 0 && !bytes.empty(); bytes = bytes.subspan(std::min(kPiece, bytes.size()))) {
+    failed = write_all(descriptor(), as_bytes(ascii_of(as_text(bytes.first(std::min(kPiece, bytes.size()))))));
   }
-  for (; good() && !bytes.empty(); bytes = bytes.subspan(std::min(kPiece, bytes.size()))) {
-    error_ = write_all(descriptor(), as_bytes(ascii_of(as_text(bytes.first(std::min(kPiece, bytes.size()))))));
-  }
+  return failed;
 }
 
 int Output::finish() {
   flush();
   if (good()) return kExitGood;
-  if (error_ != EPIPE) print_message(fmt::format("{}: {}", name_, std::strerror(error_)));
+  if (error() != EPIPE) print_message(fmt::format("{}: {}", name_, std::strerror(error())));
   return kExitPartlyDone;
 }
 

@@ -1,22 +1,15 @@
-// The text of records, in any of the forms that commands write (cat, head, tail).
+// The options that say which records are written, and in which form.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/base/result.h"
-#include "core/dataset/selected_records.h"
+#include "core/dataset/random_order.h"
 #include "core/decoding/record_decoder.h"
-#include "core/store/json_line.h"
-#include "core/store/record_store.h"
-#include "core/store/selection.h"
+#include "core/export/record_text.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/where.h"
 
@@ -25,15 +18,6 @@ class Option;
 }
 
 namespace recordfs {
-
-enum class RecordForm : std::uint8_t {
-  kBytes,      // without separators
-  kLines,      // each followed by a newline
-  kNull,       // each followed by a NUL
-  kDelimited,  // each preceded by its length as a varint, as protobuf does
-  kJson,       // append_json_line()
-  kShown,      // for a terminal: one escaped line each, without a final newline of the record
-};
 
 // Returns text that is safe for a terminal, as printable() does, but with the same newlines and tabs.
 std::string printable_lines(std::string_view text);
@@ -57,60 +41,8 @@ void report_several(const std::vector<std::string>& names, CommandContext& conte
 void report_absent_names(const std::vector<std::string>& absent, const std::set<std::string>& present,
                          CommandContext& context);
 
-struct FormOptions {
-  RecordForm form = RecordForm::kBytes;
-  bool skips_damage = false;     // skips what cannot be read
-  UserTypes types{};             // of the records, for kJson
-  JsonLineOptions json{};        // for kJson
-  ConditionPointer condition{};  // on which records are written; null: all
-
-  // Declares the options on `app`. The object must outlive the parsing.
-  void declare(CLI::App& app);
-};
-
-// Why records cannot be read.
-struct RecordsFailure {
-  Error why;
-  std::uint64_t records = 1;
-  bool is_unfit = false;  // the record can be read, but is no row of the output
-};
-
-// The result of a run of records: text to write first, and then failures to report.
-struct Rendered {
-  std::string text{};
-  std::vector<RecordsFailure> failures{};      // not logged yet
-  bool is_over = false;                        // a failure ends the copy
-  OrdinalInterval rest{.begin = 0, .end = 0};  // indices of records without text, because the text was full
-};
-
-// Return the end of records of a chunk, from `first` on, that are handled together: that can be read, as far as the
-// layout tells, and have at most `bytes` bytes unless it is one; and that fail for the same reason as the first.
-std::uint64_t end_of_readable(const Layout& layout, std::uint64_t first, std::uint64_t end, std::uint64_t bytes);
-std::uint64_t end_of_failed(const Layout& layout, std::uint64_t first, std::uint64_t end);
-
-// What the text of records depends on. Immutable and thread-safe.
-struct RecordText {
-  // `member` must outlive it.
-  RecordText(const SetMember& member, const FormOptions& wanted);
-
-  // Returns whether the text of a record depends on nothing but its bytes.
-  bool depends_on_bytes_alone() const;
-  // Returns whether a worker should render the text ahead. Otherwise it is written directly: the text of bytes alone,
-  // because that is faster than to keep it, and that of a chunk that is large or has very many records.
-  bool is_made_ahead(const Chunk& chunk) const;
-  // Returns how many bytes the text of a record usually has in addition to the record.
-  std::uint64_t bytes_per_record() const;
-  // Returns the text of records. An unreadable record ends it, unless these are skipped. If `output` is not null,
-  // writes the text there instead; a write error ends it too.
-  Rendered render(const ChunkRecords& records, const Chunk& chunk, Output* output = nullptr) const;
-  // Writes the text of records that were read together. REQUIRES: depends_on_bytes_alone().
-  void write(std::span<const Bytes> records, Output& output) const;
-
-  const RecordStore& store;
-  const FormOptions options;
-  const RecordDecoder decoder;
-  const std::uint64_t first_ordinal;  // in the data set, of the container's first record
-  const std::string shard;            // its name in JSON; empty: omitted
-};
+// Declare the options that choose a form, and those of a random order, on `app`. The results must outlive the parsing.
+void declare_form(CLI::App& app, FormOptions& form);
+void declare_random(CLI::App& app, RandomOptions& random);
 
 }  // namespace recordfs

@@ -3,7 +3,7 @@
 
     base <- hash <- remote <- fetch
     base <- hash <- remote <- codec <- formats' contract <- formats/<x> <- formats.cc <- decoding <- store <- columns <- search
-         <- database <- dataset <- export <- output <- verify <- recover <- report <- api <- python
+         <- database <- dataset <- output <- export <- verify <- recover <- report <- api <- python
          report <- fusefs/follow <- fusefs/tree <- fusefs/glue <- fusefs/confinement <- fusefs (options)
          <- fusefs/commands <- fusefs/install <- main
 """
@@ -17,7 +17,7 @@ MAIN = "fusefs/main.cc"
 
 # A folder may include itself and earlier layers.
 LAYERS = ["core/base", "core/hash", "core/remote", "core/fetch", "core/codec", "core/formats", "core/formats/*", "core/decoding",
-          "core/store", "core/columns", "core/search", "core/database", "core/dataset", "core/export", "core/output",
+          "core/store", "core/columns", "core/search", "core/database", "core/dataset", "core/output", "core/export",
           "core/verify", "core/recover", "core/report", "core/api", "core/python", "fusefs/follow",
           "fusefs/tree", "fusefs/glue", "fusefs/confinement", "fusefs", "fusefs/commands", "fusefs/install", MAIN]
 

@@ -9,10 +9,10 @@
 #include <mutex>
 #include <set>
 
+#include "core/dataset/random_order.h"
 #include "core/dataset/recent_shards.h"
 #include "core/dataset/set_reader.h"
-#include "fusefs/commands/random_order.h"
-#include "fusefs/commands/record_rows.h"
+#include "core/export/record_rows.h"
 
 namespace recordfs {
 
@@ -29,7 +29,7 @@ class RandomRows {
         shards_(reader, [&options](SetMember member) { return RecordRows::open(std::move(member), options); }) {}
 
   // Reads the records as read_in_random_order() does. Returns whether all were taken.
-  bool read(const RandomOptions& order, CommandContext& context);
+  bool read(const RandomOptions& order, Reporter& reporter);
 
  private:
   std::shared_ptr<const FieldProjection> fields_of(const PlacedRecord& place);

@@ -1,4 +1,4 @@
-#include "fusefs/commands/random_rows.h"
+#include "core/export/random_rows.h"
 
 #include <utility>
 
@@ -42,7 +42,7 @@ bool RandomRows::take(std::uint64_t ordinal) {
   return take_(rows);
 }
 
-bool RandomRows::read(const RandomOptions& order, CommandContext& context) {
+bool RandomRows::read(const RandomOptions& order, Reporter& reporter) {
   const RandomTarget target{
       .use = {.render = [this](const RequestContext& working, const PlacedRecord& place, const Chunk& chunk,
                                std::uint64_t index) { return render(working, place, chunk, index); },
@@ -51,7 +51,7 @@ bool RandomRows::read(const RandomOptions& order, CommandContext& context) {
       .condition = options_.condition,
       .types = options_.types,
       .skips_damage = options_.skips_damage};
-  return read_in_random_order(order, target, reader_, context);
+  return read_in_random_order(order, target, reader_, reporter);
 }
 
 }  // namespace recordfs

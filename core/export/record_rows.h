@@ -9,10 +9,9 @@
 
 #include "core/columns/row_schema.h"
 #include "core/export/encoder.h"
+#include "core/export/record_text.h"
 #include "core/formats/chunk.h"
 #include "core/store/parallel_scan.h"
-#include "fusefs/commands/record_text.h"
-#include "fusefs/commands/where.h"
 
 namespace recordfs {
 

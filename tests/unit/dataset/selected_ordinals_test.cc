@@ -1,4 +1,4 @@
-#include "fusefs/commands/selected_ordinals.h"
+#include "core/dataset/selected_ordinals.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "fusefs/commands/record_rows.h"
+#include "core/export/record_rows.h"
 
 #include <algorithm>
 #include <functional>
@@ -14,8 +14,8 @@
 namespace recordfs {
 namespace {
 
-constexpr std::uint64_t kReadBytes = 1u << 20;  // of small records at once
-constexpr std::size_t kMostRows = 64u << 20;    // bytes of rows at once; one row may exceed it
+constexpr std::uint64_t kReadBytes = 1u << 20;    // of small records at once
+constexpr std::size_t kMostRowBytes = 64u << 20;  // bytes of rows at once; one row may exceed it
 
 // Adds the ends of the rows if `window` has consecutive rows of these records, and returns the rows: each record in its
 // frame. Otherwise returns nothing.
@@ -118,7 +118,7 @@ void RecordRows::encode_all(const RequestContext& context, const ChunkRecords& r
   run.rows.origin = origin_;
   const Layout& layout = chunk.layout();
   for (std::uint64_t i = records.which.begin; i < records.which.end && !run.is_over;) {
-    if (run.rows.bytes.size() > kMostRows) {
+    if (run.rows.bytes.size() > kMostRowBytes) {
       run.rest = {.begin = i, .end = records.which.end};
       return;
     }

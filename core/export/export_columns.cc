@@ -1,4 +1,4 @@
-#include "fusefs/commands/export_columns.h"
+#include "core/export/export_columns.h"
 
 #include <algorithm>
 #include <chrono>

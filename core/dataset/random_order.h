@@ -1,4 +1,4 @@
-// Writes records of a data set in a random order, or a random sample of them.
+// Reads records of a data set in a random order, or a random sample of them.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +6,10 @@
 #include <optional>
 
 #include "core/dataset/picked_records.h"
+#include "core/dataset/reporter.h"
 #include "core/dataset/set_reader.h"
-#include "fusefs/commands/command_context.h"
-#include "fusefs/commands/record_copier.h"
-#include "fusefs/commands/where.h"
-
-namespace CLI {
-class App;
-}
+#include "core/decoding/record_decoder.h"
+#include "core/search/record_condition.h"
 
 namespace recordfs {
 
@@ -23,8 +19,6 @@ struct RandomOptions {
   std::uint64_t seed = 0;                // of a sample in ascending order
 
   bool is_given() const { return shuffle || sample; }
-  // Declares the options on `app`. The object must outlive the parsing.
-  void declare(CLI::App& app);
 };
 
 // A record in a random order, or the bytes that RandomTarget::render made of it.
@@ -44,14 +38,10 @@ struct RandomTarget {
 };
 
 // Reads all records, or a sample, in the order of Permutation, or a sample in ascending order. Reads some ahead in the
-// order of the shards and chunks, in at most 64 MiB, so that several records of a chunk are decoded together. Prints
-// and notes errors, and at the end the damage in headers, which may have cost records; stops at the first record that
+// order of the shards and chunks, in at most 64 MiB, so that several records of a chunk are decoded together. Reports
+// errors, and at the end the damage in headers, which may have cost records; stops at the first record that
 // cannot be read, unless these are skipped. Returns whether all records were taken.
 bool read_in_random_order(const RandomOptions& options, const RandomTarget& target, SetReader& reader,
-                          CommandContext& context);
-
-// Writes the records to standard output.
-void copy_in_random_order(const RandomOptions& options, const FormOptions& form, SetReader& reader,
-                          CommandContext& context);
+                          Reporter& reporter);
 
 }  // namespace recordfs

@@ -1,8 +1,9 @@
-#include "fusefs/commands/record_copier.h"
+#include "core/export/record_copier.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "core/dataset/recent_shards.h"
 #include "core/search/wanted_fields.h"
 
 namespace recordfs {
@@ -10,17 +11,65 @@ namespace {
 
 constexpr std::uint64_t kLargestInWindow = 64u << 10;
 
+// Copies records in a random order.
+class RandomCopy {
+ public:
+  RandomCopy(const FormOptions& form, SetReader& reader, TextOutput& output)
+      : form_(form),
+        output_(output),
+        shards_(reader, [&form](SetMember member) { return std::make_shared<const Shard>(std::move(member), form); }) {}
+
+  RandomTarget target() {
+    return {.use = {.render = [this](const RequestContext&, const PlacedRecord& place, const Chunk& chunk,
+                                     std::uint64_t index) { return render(place, chunk, index); }},
+            .take =
+                [this](const RandomRecord& record) {
+                  output_.write(record.bytes);
+                  return output_.good();
+                },
+            .end_group =
+                [this] {
+                  output_.flush();
+                  return output_.good();
+                },
+            .condition = form_.condition,
+            .types = form_.types,
+            .skips_damage = form_.skips_damage};
+  }
+
+ private:
+  // A shard, and what the text of its records depends on.
+  struct Shard {
+    Shard(SetMember opened, const FormOptions& form) : member(std::move(opened)), text(member, form) {}
+    const SetMember member;
+    const RecordText text;
+  };
+
+  RenderedRecord render(const PlacedRecord& place, const Chunk& chunk, std::uint64_t index) {
+    auto rendered = shards_.at(place)->text.render(
+        {place.indexed.chunk, {.begin = index, .end = index + 1}, place.indexed.before.records}, chunk);
+    const auto text = std::make_shared<const std::string>(std::move(rendered.text));
+    RenderedRecord record{.bytes = {as_bytes(*text), text}, .is_last = rendered.is_over};
+    if (!rendered.failures.empty()) record.failure = std::move(rendered.failures.front().why);
+    return record;
+  }
+
+  const FormOptions& form_;
+  TextOutput& output_;
+  RecentShards<std::shared_ptr<const Shard>> shards_;
+};
+
 }  // namespace
 
-RecordCopier::RecordCopier(const SetMember& member, const FormOptions& options, CommandContext& context)
+RecordCopier::RecordCopier(const SetMember& member, const FormOptions& options, Reporter& reporter, TextOutput& output)
     : member_(member),
       path_(member.path),
       store_(*member.store),
       options_(options),
-      context_(context),
-      output_(context.output()),
+      reporter_(reporter),
+      output_(output),
       text_(member, options),
-      damage_(path_, store_, context),
+      damage_(path_, store_, reporter),
       window_({}, store_.source()),
       searched_fields_(options.condition
                            ? wanted_fields({}, store_, options.types, options.condition->condition().names())
@@ -46,7 +95,7 @@ OrderedResult RecordCopier::copy_ahead(const RequestContext& context, ChunkRecor
   auto chunk = decode(context, records, failures);
   if (!chunk) {
     return [this, is_empty, info = std::move(records.info), why = std::move(chunk).error()] {
-      context_.report_skipped(path_, store_, why, info, info.records);
+      reporter_.report_skipped(path_, store_, why, info, info.records);
       return (options_.skips_damage || is_empty) && output_.good();
     };
   }
@@ -68,18 +117,18 @@ OrderedResult RecordCopier::copy_ahead(const RequestContext& context, ChunkRecor
   };
 }
 
-// Prints what failed in a run of records, after its text.
+// Reports what failed in a run of records, after its text.
 bool RecordCopier::settle(const Rendered& rendered, const ChunkInfo& chunk) {
   // Shows the first record without delay.
   if (!std::exchange(has_written_, true)) output_.flush();
   for (const auto& failure : rendered.failures) {
-    context_.report_skipped(path_, store_, failure.why, chunk, failure.records);
+    reporter_.report_skipped(path_, store_, failure.why, chunk, failure.records);
   }
   return !rendered.is_over && output_.good();
 }
 
 bool RecordCopier::settle(const std::vector<Error>& failures, const ChunkInfo& chunk) {
-  for (const Error& failure : failures) context_.report_skipped(path_, store_, failure, chunk, 1);
+  for (const Error& failure : failures) reporter_.report_skipped(path_, store_, failure, chunk, 1);
   return failures.empty() || options_.skips_damage;
 }
 
@@ -123,7 +172,7 @@ std::optional<std::uint64_t> RecordCopier::copy(PassPart part) {
       };
     };
   }
-  return damage_.read(part, {.threads = context_.threads(), .bytes_per_record = text_.bytes_per_record()}, copy_chunk,
+  return damage_.read(part, {.threads = reporter_.threads(), .bytes_per_record = text_.bytes_per_record()}, copy_chunk,
                       copy_records);
 }
 
@@ -132,7 +181,7 @@ bool RecordCopier::copy_one(const RecordRef& record, std::optional<std::uint64_t
   const bool is_small = record.chunk.stored_size <= kLargestInWindow;
   const auto chunk = store_.chunks().get_alone(is_small ? context() : RequestContext(), record.chunk);
   if (!chunk) {
-    context_.note(chunk.error());
+    reporter_.note(chunk.error());
     return options_.skips_damage;
   }
   ChunkRecords records{
@@ -149,6 +198,12 @@ std::optional<std::uint64_t> RecordCopier::copy_one(const Selection& selection) 
   const std::uint64_t first = selection.from->before.records;
   if (!copy_one(RecordRef{selection.from->chunk, selection.records.begin - first}, first)) return std::nullopt;
   return selection.records.end;
+}
+
+void copy_in_random_order(const RandomOptions& options, const FormOptions& form, SetReader& reader, Reporter& reporter,
+                          TextOutput& output) {
+  RandomCopy copy(form, reader, output);
+  read_in_random_order(options, copy.target(), reader, reporter);
 }
 
 }  // namespace recordfs

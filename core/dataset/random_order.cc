@@ -1,4 +1,4 @@
-#include "fusefs/commands/random_order.h"
+#include "core/dataset/random_order.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -10,15 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "core/dataset/permutation.h"
 #include "core/dataset/picked_records.h"
-#include "core/dataset/recent_shards.h"
 #include "core/dataset/sampler.h"
+#include "core/dataset/selected_ordinals.h"
+#include "core/dataset/selected_records.h"
 #include "core/store/executor.h"
-#include "fusefs/commands/command.h"
-#include "fusefs/commands/selected_ordinals.h"
 
 namespace recordfs {
 namespace {
@@ -49,11 +46,11 @@ NextOrdinal order_of(const RandomOptions& options, std::uint64_t records) {
 // Reads records in a random order, in groups.
 class RandomPass {
  public:
-  RandomPass(const RandomTarget& target, SetReader& reader, CommandContext& context)
+  RandomPass(const RandomTarget& target, SetReader& reader, Reporter& reporter)
       : target_(target),
         reader_(reader),
-        context_(context),
-        executor_(context.threads() - 1),
+        reporter_(reporter),
+        executor_(reporter.threads() - 1),
         ahead_(target.use.fields_of ? kFirstOfFields : kFirstAhead) {}
 
   // Returns whether all were taken.
@@ -82,8 +79,8 @@ class RandomPass {
       if (!target_.take({.ordinal = window_[i], .bytes = picked.records[i]})) return false;
       bytes += picked.records[i].size();
       if (!is_failed) continue;
-      context_.add_loss(1);
-      context_.report(*failed->second.place.store, failed->second.why);
+      reporter_.add_loss(1);
+      reporter_.report(*failed->second.place.store, failed->second.why);
       if (failed->second.is_last || !target_.skips_damage) return false;
     }
     if (target_.end_group && !target_.end_group()) return false;
@@ -96,82 +93,34 @@ class RandomPass {
     return true;
   }
 
-  // Prints why a record cannot be found. Opens its shard again, which prints why that fails.
+  // Reports why a record cannot be found. Opens its shard again, which reports why that fails.
   void report(const PickedRecords::Stop& stop) {
     const auto place = reader_.locate({.begin = static_cast<std::int64_t>(stop.ordinal), .is_one = true});
     const auto member = place ? reader_.member(place->shard, 0) : std::nullopt;
-    if (member) context_.report_failure(member->path, stop.why);
+    if (member) reporter_.report_failure(member->path, stop.why);
   }
 
   const RandomTarget& target_;
   SetReader& reader_;
-  CommandContext& context_;
+  Reporter& reporter_;
   Executor executor_;
   std::vector<std::uint64_t> window_;  // ordinals, in the order in which they are taken
   std::size_t ahead_;
 };
 
-// Copies records to standard output.
-class RandomCopy {
- public:
-  RandomCopy(const FormOptions& form, SetReader& reader, CommandContext& context)
-      : form_(form),
-        output_(context.output()),
-        shards_(reader, [&form](SetMember member) { return std::make_shared<const Shard>(std::move(member), form); }) {}
-
-  RandomTarget target() {
-    return {.use = {.render = [this](const RequestContext&, const PlacedRecord& place, const Chunk& chunk,
-                                     std::uint64_t index) { return render(place, chunk, index); }},
-            .take =
-                [this](const RandomRecord& record) {
-                  output_.write(record.bytes);
-                  return output_.good();
-                },
-            .end_group =
-                [this] {
-                  output_.flush();
-                  return output_.good();
-                },
-            .condition = form_.condition,
-            .types = form_.types,
-            .skips_damage = form_.skips_damage};
-  }
-
- private:
-  // A shard, and what the text of its records depends on.
-  struct Shard {
-    Shard(SetMember opened, const FormOptions& form) : member(std::move(opened)), text(member, form) {}
-    const SetMember member;
-    const RecordText text;
-  };
-
-  RenderedRecord render(const PlacedRecord& place, const Chunk& chunk, std::uint64_t index) {
-    auto rendered = shards_.at(place)->text.render(
-        {place.indexed.chunk, {.begin = index, .end = index + 1}, place.indexed.before.records}, chunk);
-    const auto text = std::make_shared<const std::string>(std::move(rendered.text));
-    RenderedRecord record{.bytes = {as_bytes(*text), text}, .is_last = rendered.is_over};
-    if (!rendered.failures.empty()) record.failure = std::move(rendered.failures.front().why);
-    return record;
-  }
-
-  const FormOptions& form_;
-  Output& output_;
-  RecentShards<std::shared_ptr<const Shard>> shards_;
-};
-
 // Finds the selected records first, because only their number says which ones a sample has.
 bool read_selected_in_random_order(const RandomOptions& options, const RandomTarget& target, SetReader& reader,
-                                   CommandContext& context) {
+                                   Reporter& reporter) {
   SelectedOrdinals selected;
   bool has_all = true;
   const SelectedFinder finder{
-      .condition = target.condition, .types = target.types, .skips_damage = target.skips_damage, .reporter = context};
+      .condition = target.condition, .types = target.types, .skips_damage = target.skips_damage, .reporter = reporter};
   if (!finder.each(reader, [&](OrdinalInterval run) { has_all = selected.add(run) && has_all; })) return false;
   if (!has_all) {
-    context.fail(kExitPartlyDone, "--where: the selected records are too many separate ones to shuffle them");
+    reporter.fail(Impact::kIncomplete, "--where: the selected records are too many separate ones to shuffle them");
     return false;
   }
-  return RandomPass(target, reader, context).run([next = order_of(options, selected.records()), &selected] {
+  return RandomPass(target, reader, reporter).run([next = order_of(options, selected.records()), &selected] {
     const auto place = next();
     return place ? std::optional(selected.at(*place)) : std::nullopt;
   });
@@ -179,35 +128,13 @@ bool read_selected_in_random_order(const RandomOptions& options, const RandomTar
 
 }  // namespace
 
-void RandomOptions::declare(CLI::App& app) {
-  declare_value(
-      app, "--shuffle", "SEED", [this](const std::string& text) { shuffle = number_of("--shuffle", text); },
-      "write the records in a random order, which this number selects\n"
-      "The same number gives the same order for a data set of as many records, on every machine. With "
-      "`--sample`, the sample is in random order.");
-  auto* count = declare_value(
-      app, "--sample", "N", [this](const std::string& text) { sample = number_of("--sample", text); },
-      "write N records, chosen at random, in ascending order\n"
-      "Each set of N records is as likely as any other, and none is written twice.");
-  declare_value(
-      app, "--seed", "S", [this](const std::string& text) { seed = number_of("--seed", text); },
-      "selects the sample of --sample (default 0)")
-      ->needs(count);
-}
-
 bool read_in_random_order(const RandomOptions& options, const RandomTarget& target, SetReader& reader,
-                          CommandContext& context) {
-  if (target.condition) return read_selected_in_random_order(options, target, reader, context);
+                          Reporter& reporter) {
+  if (target.condition) return read_selected_in_random_order(options, target, reader, reporter);
   const auto records = reader.records();
-  if (!records || !RandomPass(target, reader, context).run(order_of(options, *records))) return false;
+  if (!records || !RandomPass(target, reader, reporter).run(order_of(options, *records))) return false;
   reader.report_damage();
   return true;
-}
-
-void copy_in_random_order(const RandomOptions& options, const FormOptions& form, SetReader& reader,
-                          CommandContext& context) {
-  RandomCopy copy(form, reader, context);
-  read_in_random_order(options, copy.target(), reader, context);
 }
 
 }  // namespace recordfs

@@ -10,10 +10,10 @@
 #include "core/base/result.h"
 #include "core/dataset/damage_reporter.h"
 #include "core/dataset/ordered_pass.h"
+#include "core/dataset/random_order.h"
+#include "core/export/record_text.h"
 #include "core/formats/field_projection.h"
 #include "core/store/record_store.h"
-#include "fusefs/commands/command_context.h"
-#include "fusefs/commands/record_text.h"
 
 namespace recordfs {
 
@@ -27,12 +27,12 @@ struct SelectedWindow {
   RecordRuns take(const RecordRuns& runs);
 };
 
-// For one container. Not thread-safe. Prints and notes errors as they occur. Copying has to stop after an unreadable
+// For one container. Not thread-safe. Reports errors as they occur. Copying has to stop after an unreadable
 // record that must not be skipped, or a write error.
 class RecordCopier {
  public:
   // The arguments must outlive the object.
-  RecordCopier(const SetMember& member, const FormOptions& options, CommandContext& context);
+  RecordCopier(const SetMember& member, const FormOptions& options, Reporter& reporter, TextOutput& output);
 
   // Copies a part of the container. Returns the number of records before the place where copying ended; nullopt if it
   // has to stop.
@@ -64,8 +64,8 @@ class RecordCopier {
   const std::string& path_;
   const RecordStore& store_;
   const FormOptions& options_;
-  CommandContext& context_;
-  Output& output_;
+  Reporter& reporter_;
+  TextOutput& output_;
   const RecordText text_;
   DamageReporter damage_;
   ReadWindow window_;
@@ -73,5 +73,9 @@ class RecordCopier {
   SelectedWindow* window_of_selected_ = nullptr;
   const std::optional<FieldProjection> searched_fields_;  // that the condition needs; nullopt: all, or there is none
 };
+
+// Writes all records of a set, or a sample, in a random order: see read_in_random_order().
+void copy_in_random_order(const RandomOptions& options, const FormOptions& form, SetReader& reader, Reporter& reporter,
+                          TextOutput& output);
 
 }  // namespace recordfs
