@@ -292,22 +292,28 @@ Result<Kind> kind_of_block(const RequestContext& context, const Source& source, 
 Result<std::optional<InContext>> find_context(const RequestContext& context, const Source& source,
                                               const Dialect& dialect, const Limits& limits) {
   constexpr std::uint64_t kSearched = 256 << 10;
-  constexpr std::uint64_t kMostUnpacked = 32 << 20;  // bytes of all attempts
+  constexpr std::uint64_t kMostDecoded = 1 << 20;
+  constexpr std::uint64_t kMostWork = 256 << 20;  // bytes of all attempts, compressed and not
+  constexpr std::uint64_t kWorkOfNext = 4 << 20;  // a search for the next block, in bytes
   ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source, 0, std::min(source.size(), kSearched)));
   const Bytes head = bytes.view();
+  const std::uint64_t decoded = Cursor(head).varint64();  // of the block if it is compressed, wherever it ends
   PrefixChecksums checksums_so_far(dialect, 0, 0);
-  std::uint64_t unpacked = 0;
-  for (std::size_t i = 0; i + kTrailerSize <= head.size() && unpacked < kMostUnpacked; ++i) {
+  std::uint64_t work = 0;
+  for (std::size_t i = 0; i + kTrailerSize <= head.size() && work < kMostWork; ++i) {
     if (!checksums_so_far.pass(head, i)) continue;
     InContext found{.dialect = dialect, .place = {0, i}};
     found.dialect.context = load_le<std::uint32_t>(&head[i + 1]) - checksums_so_far.checksum();
     const bool is_plain = head[i] == std::byte{0};
-    if (found.dialect.context == 0 || (is_plain && !split_content(head.first(i), dialect.is_rocksdb))) continue;
-    unpacked += i;
+    const bool may_unpack =
+        is_plain ? split_content(head.first(i), dialect.is_rocksdb).has_value() : decoded <= kMostDecoded;
+    if (found.dialect.context == 0 || !may_unpack) continue;
+    work += i + (is_plain ? 0 : decoded);
     const auto content = read_block(context, source, found.place, found.dialect, limits);
     if (!content && !is_permanent(content.error().code)) return content.error();
     const auto extents = content ? split_content(content->view(), dialect.is_rocksdb) : std::nullopt;
     if (!extents || extents->entries.empty() || !has_only_entries(*extents)) continue;
+    work += kWorkOfNext;
     ASSIGN_OR_RETURN(const auto is_shared,
                      another_follows(context, source, found.place, source.size(), found.dialect, limits));
     if (is_shared) return std::optional(std::move(found));
