@@ -18,19 +18,17 @@
 #include <fmt/format.h>
 
 #include "core/base/parse_number.h"
-#include "core/codec/codec.h"
-#include "core/decoding/protobuf_module.h"
 #include "core/remote/remote_storage.h"
 #include "core/remote/session.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/glue/helper_process.h"
 #include "fusefs/glue/signals.h"
-#include "fusefs/glue/version.h"
 #include "fusefs/help_layout.h"
 #include "fusefs/messages.h"
 #include "fusefs/mount_command.h"
 #include "fusefs/options.h"
+#include "fusefs/version_text.h"
 
 namespace recordfs {
 namespace {
@@ -91,22 +89,11 @@ void fill_standard_descriptors() {
   }
 }
 
-std::string version_text() {
-  std::string text = fmt::format("recordfs {}\nlibfuse {}\n", RECORDFS_VERSION, fuse_version());
-  if (const std::string protocol = protocol_version(); !protocol.empty()) {
-    text += fmt::format("FUSE protocol {}\n", protocol);
-  }
-  for (const CodecVersion& codec : codec_versions()) {
-    text += fmt::format("{} {}\n", codec.name, codec.version.empty() ? "not available" : codec.version);
-  }
-  const std::string protobuf = protobuf_version();
-  return text + fmt::format("libprotobuf {}\n", protobuf.empty() ? "not available" : protobuf);
-}
-
 int mount(Form form, int argc, const char* const* argv) {
   hold_usr1();
   const auto help = [form] { return wrapped(help_text(form, command_lines()), help_width()); };
-  ParsedOptions parsed = parse_options(form, argc, argv, {.help = help, .version = version_text});
+  ParsedOptions parsed =
+      parse_options(form, argc, argv, {.help = help, .version = version_text, .version_json = version_json});
   if (parsed.options) return mount_sources(std::move(*parsed.options));
   std::fputs(parsed.output.c_str(), parsed.status == 0 ? stdout : stderr);
   return parsed.status;
@@ -125,8 +112,10 @@ int help(int argc, const char* const* argv) {
   return kExitWrongUse;
 }
 
-int version() {
-  const std::array words = {"recordfs", "--version"};
+// `recordfs version` is `recordfs --version`; only --json may follow.
+int version(int argc, const char* const* argv) {
+  std::vector<const char*> words{"recordfs", "--version"};
+  words.insert(words.end(), argv + 1, argv + argc);
   return mount(Form::kProgram, static_cast<int>(words.size()), words.data());
 }
 
@@ -166,7 +155,7 @@ int run(int argc, const char* const* argv) {
     const std::string_view word = argv[1];
     if (word == "mount") return mount(Form::kCommand, argc - 1, argv + 1);
     if (word == "help") return help(argc - 1, argv + 1);
-    if (word == "version") return version();
+    if (word == "version") return version(argc - 1, argv + 1);
     if (const Command* command = find_command(word)) return run_command(*command, argc - 1, argv + 1);
     if (looks_like_command(argv[1])) {
       print_message(no_such_command("command or file", word));

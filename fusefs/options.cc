@@ -80,6 +80,7 @@ struct CommandLine {
   bool verbose = false;
   bool wants_help = false;
   bool wants_version = false;
+  bool wants_json = false;
   std::string manifest;  // empty: not given
   std::string ignored;
 };
@@ -146,6 +147,9 @@ void declare(CLI::App& app, Form form, CommandLine& line) {
       "-V,--version", line.wants_version,
       "print the versions of recordfs and its libraries\n"
       "These are libfuse, the codecs and libprotobuf. The kernel's version of the FUSE protocol is printed too.");
+  app.add_flag("--json", line.wants_json,
+               "print --version as one JSON object\n"
+               "It also has the formats and what this build can do.");
   app.add_option("-t", line.ignored);
   app.add_option("place", line.places);
 }
@@ -274,7 +278,8 @@ ParsedOptions parse_options(Form form, int argc, const char* const* argv, const 
   const auto stopped = parse_words(app, {words.rbegin(), words.rend()});
   if (stopped) return wrong_use(usage_error(app, *stopped));
   if (line.wants_help) return {.status = 0, .output = texts.help()};
-  if (line.wants_version) return {.status = 0, .output = texts.version()};
+  if (line.wants_version) return {.status = 0, .output = line.wants_json ? texts.version_json() : texts.version()};
+  if (line.wants_json) return wrong_use("--json requires --version");
   return finished(std::move(line));
 }
 

@@ -134,6 +134,7 @@ std::string help_text(Form form, std::span<const HelpLine> commands);
 struct OptionTexts {
   std::function<std::string()> help;
   std::function<std::string()> version;
+  std::function<std::string()> version_json;
 };
 
 // Parses the command line. Does not access sources or mount point.

@@ -121,4 +121,6 @@ Result<FetcherProcess> start_fetcher(int arena, const std::vector<std::string>& 
   return why;
 }
 
+bool has_fetcher() { return find_program().has_value(); }
+
 }  // namespace recordfs::remote

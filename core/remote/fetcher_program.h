@@ -21,4 +21,7 @@ struct FetcherProcess {
 // Thread-safe.
 Result<FetcherProcess> start_fetcher(int arena, const std::vector<std::string>& options);
 
+// Returns whether start_fetcher() finds a program. Thread-safe.
+bool has_fetcher();
+
 }  // namespace recordfs::remote

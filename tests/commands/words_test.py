@@ -2,12 +2,14 @@
 """Which command a command line means, and what its help says."""
 import fcntl
 import itertools
+import json
 import os
 import pty
 import re
 import struct
 import subprocess
 import termios
+from pathlib import Path
 
 import commands
 
@@ -53,6 +55,19 @@ class Names(commands.Case):
 
     def test_version_is_that_of_the_option(self):
         self.assertEqual(self.good("version"), self.good("--version"))
+        self.assertEqual(self.good("version", "--json"), self.good("--version", "--json"))
+
+    def test_version_in_json_is_that_of_the_lines(self):
+        described = json.loads(self.good("--version", "--json"))
+        lines = self.good("--version").decode().splitlines()
+        lines = dict(line.rsplit(" ", 1) for line in lines if not line.endswith(" not available"))
+        self.assertEqual(list(described), ["version", "formats", "libraries", "fuse_protocol", "features", "linked",
+                                           "processor", "compiler"])
+        self.assertEqual(lines.pop("recordfs"), described["version"])
+        self.assertEqual(lines.pop("FUSE protocol", None), described["fuse_protocol"])
+        self.assertEqual(lines, {name: version for name, version in described["libraries"].items() if version})
+        self.assertIn("riegeli", described["formats"])
+        self.assertEqual(described["features"]["urls"], Path(commands.program("recordfs-fetch")).exists())
 
 
 class Values(commands.Case):

@@ -22,7 +22,9 @@ ParsedOptions parsed(Words arguments, Form form = Form::kProgram) {
   arguments.insert(arguments.begin(), "recordfs");
   return parse_options(
       form, static_cast<int>(arguments.size()), arguments.data(),
-      {.help = [form] { return help_text(form, kCommands); }, .version = [] { return "recordfs 1.2.3\n"; }});
+      {.help = [form] { return help_text(form, kCommands); },
+       .version = [] { return "recordfs 1.2.3\n"; },
+       .version_json = [] { return "{}\n"; }});
 }
 
 Options good(const Words& arguments, Form form = Form::kProgram) {
@@ -286,7 +288,9 @@ TEST(Options, HelpAndVersionSucceed) {
     const ParsedOptions version = parsed({flag});
     EXPECT_EQ(version.status, 0);
     EXPECT_NE(version.output.find("recordfs 1.2.3"), std::string::npos);
+    EXPECT_EQ(parsed({flag, "--json"}).output, "{}\n");
   }
+  expect_wrong({"--json", "file", "mnt"}, "--json requires --version");
 }
 
 TEST(Help, HasATextForEachInvocation) {
